@@ -1,5 +1,6 @@
 /** The tasks of a pool thread: every export is one, called by name with one plain input, and returns an outcome. */
 import { threadId } from 'node:worker_threads';
+import * as series from './depth/series-document.js';
 import * as slippages from './depth/slippage.js';
 import * as blocks from './holders/block-decoder.js';
 import * as flow from './holders/flow.js';
@@ -27,6 +28,7 @@ export const ping = copying((_input: null) => threadId);
 
 export const renderPage = moving(replay.renderPage);
 export const countPage = copying(replay.countPage);
+export const renderSeries = moving(series.renderSeries);
 /** Each packed, so that one buffer crosses threads. */
 export const makeFragments = moving(
   (inputs: readonly (fragments.FragmentsInput & { segmentId: number })[]) =>

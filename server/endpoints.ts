@@ -3,6 +3,7 @@ import type { KeyRecord, TokenQueue } from '../storage/contract.js';
 import type { Handlers } from './api/endpoint.js';
 import { replyMemory } from './api/replies.js';
 import { coverageHandler, getCoverage } from './depth/coverage.js';
+import { depthSeriesHandler, getDepthSeries } from './depth/depth-series.js';
 import { getMarketDepth, marketDepthHandler, type NativeCurrency } from './depth/market-depth.js';
 import { getSlippage, slippageHandler } from './depth/slippage.js';
 import { getWhaleActivity, holderHandlers, postWhaleActivity } from './holders/whale-activity.js';
@@ -45,6 +46,7 @@ export const ENDPOINTS = {
   getLpCheatSheet,
   getReplay,
   getReplayPlan,
+  getDepthSeries,
   getCoverage,
   getTokens,
   getUsage,
@@ -88,6 +90,7 @@ export function handlersOf({ live, ...options }: Services): Handlers<typeof ENDP
     getLpCheatSheet: lpCheatSheetHandler(lpServices),
     getReplay: replayHandler(replay),
     getReplayPlan: replayPlanHandler(replay),
+    getDepthSeries: depthSeriesHandler(replay),
     getCoverage: coverageHandler(services),
     getTokens: tokensHandler(services),
     getUsage: usageHandler(services.limiter),

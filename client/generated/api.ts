@@ -331,6 +331,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/depth-series/{address}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Depth near the price over time
+     * @description Support and resistance within some percent of the price, one point for each multiple of a step in the window: of the newest snapshot of that step. A step without a snapshot is left out. Without a filter, perps are left out. A reply holds up to 2,000 points; to go on, send `next_from` as `from` with the same `to` and `step`, until `next_from` is null.
+     *
+     *     Premium and Enterprise. Costs one call of the monthly quota; draws on the rate limit `general`.
+     */
+    get: operations['getDepthSeries'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/coverage/{address}': {
     parameters: {
       query?: never;
@@ -703,6 +725,34 @@ export interface components {
       support: number;
       /** @description Sell liquidity without constant product, in `currency` */
       resistance: number;
+    };
+    DepthSeries: {
+      /** @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits. */
+      token: string;
+      /**
+       * @description Chain key.
+       * @enum {string}
+       */
+      chain: 'mainchain' | 'evmchain';
+      /** @description The mainchain mint whose data answers for a bridged `0x` address. */
+      resolved_token?: string;
+      window: components['schemas']['ReplayPlanWindow'];
+      /** @enum {string} */
+      step: '1m' | '5m' | '15m' | '1h' | '4h' | '1d';
+      pct: number[];
+      /** @description Groups with depth in the reply. Absent without `group`. */
+      groups?: components['schemas']['ReplayGroup'][];
+      /** @description Points: multiples of the step, Unix epoch seconds. */
+      t: number[];
+      /** @description Time of the snapshot of each point, Unix epoch seconds. */
+      snapshot_t: number[];
+      price_usd: number[];
+      /** @description Support within the percent below the price, USD: `[pct][point]`, with `group` `[group][pct][point]`. */
+      support_usd: number[][] | number[][][];
+      /** @description Resistance within the percent above the price, USD: `[pct][point]`, with `group` `[group][pct][point]`. */
+      resistance_usd: number[][] | number[][][];
+      /** @description `from` of the next reply; null on the last one. */
+      next_from: number | null;
     };
     /** @description With `include_summary=true`: totals of `depth_data`. One row per exchange type and per source with depth in the range; sources are in code unit order. */
     DepthSummary: {
@@ -2608,6 +2658,97 @@ export interface operations {
       };
     };
   };
+  getDepthSeries: {
+    parameters: {
+      query?: {
+        /**
+         * @description Start of the window (inclusive). Default: 24 hours before `to`. Unix epoch seconds, RFC 3339 with a zone, a date (midnight UTC), `now`, or a time before now in s, m, h, d or w.
+         * @example -1h
+         */
+        from?: string;
+        /**
+         * @description End of the window (exclusive). Default: now. Unix epoch seconds, RFC 3339 with a zone, a date (midnight UTC), `now`, or a time before now in s, m, h, d or w.
+         * @example now
+         */
+        to?: string;
+        /**
+         * @description Time between points. Default: the smallest that gives at most 500 points.
+         * @example 1m
+         */
+        step?: '1m' | '5m' | '15m' | '1h' | '4h' | '1d';
+        /**
+         * @description Percents of the price. Default: 1,2,5,10.
+         * @example [
+         *       1,
+         *       2,
+         *       5,
+         *       10
+         *     ]
+         */
+        pct?: number[];
+        /**
+         * @description How markets are grouped. Default: all are one.
+         * @example venue
+         */
+        group?: 'venue' | 'type';
+        /**
+         * @description Market types to include.
+         * @example [
+         *       "cex_spot",
+         *       "cex_perp"
+         *     ]
+         */
+        types?: ('onchain_pool' | 'onchain_limit_order' | 'cex_spot' | 'cex_perp')[];
+        /**
+         * @description `true` means `types=onchain_pool,onchain_limit_order`.
+         * @example true
+         */
+        onchain?: boolean;
+        /**
+         * @description Venues to include, by key or by name. Matched whatever their case.
+         * @example [
+         *       "binance",
+         *       "okx"
+         *     ]
+         */
+        venues?: string[];
+        /**
+         * @description Market types to exclude; not together with `types`.
+         * @example [
+         *       "cex_perp"
+         *     ]
+         */
+        exclude_types?: ('onchain_pool' | 'onchain_limit_order' | 'cex_spot' | 'cex_perp')[];
+        /**
+         * @description Venues to leave out; not together with `venues`. Matched whatever their case.
+         * @example [
+         *       "Binance Futures"
+         *     ]
+         */
+        exclude_venues?: string[];
+      };
+      header?: never;
+      path: {
+        /**
+         * @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits.
+         * @example So11111111111111111111111111111111111111112
+         */
+        address: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['DepthSeries'];
+        };
+      };
+    };
+  };
   getCoverage: {
     parameters: {
       query?: never;
@@ -2718,6 +2859,7 @@ export type DepthComponent = components['schemas']['DepthComponent'];
 export type DepthLevel = components['schemas']['DepthLevel'];
 export type DepthOfExchangeType = components['schemas']['DepthOfExchangeType'];
 export type DepthOfSource = components['schemas']['DepthOfSource'];
+export type DepthSeries = components['schemas']['DepthSeries'];
 export type DepthSummary = components['schemas']['DepthSummary'];
 export type DlmmChip = components['schemas']['DlmmChip'];
 export type DlmmChips = components['schemas']['DlmmChips'];
@@ -2802,6 +2944,7 @@ export const OPERATIONS = {
   getLpCheatSheet: { method: 'GET', path: '/lp-cheat-sheet' },
   getReplay: { method: 'GET', path: '/replay/{address}' },
   getReplayPlan: { method: 'GET', path: '/replay/{address}/plan' },
+  getDepthSeries: { method: 'GET', path: '/depth-series/{address}' },
   getCoverage: { method: 'GET', path: '/coverage/{address}' },
   getTokens: { method: 'GET', path: '/tokens' },
   getUsage: { method: 'GET', path: '/usage' },

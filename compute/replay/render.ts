@@ -95,10 +95,11 @@ export function countPage(input: PageSource): CountResult {
   return untilCancelled(input, (stopIfCancelled) => countsOf(pageOf(input, stopIfCancelled)));
 }
 
-type StopIfCancelled = () => void;
+export type StopIfCancelled = () => void;
 
-function untilCancelled<R>(
-  { cancel }: PageSource,
+/** Runs a task's work, which ends early once the task is cancelled. */
+export function untilCancelled<R>(
+  { cancel }: Pick<PageSource, 'cancel'>,
   work: (stopIfCancelled: StopIfCancelled) => R,
 ): R | { status: 'cancelled' } {
   const stopIfCancelled = () => {
@@ -141,6 +142,12 @@ function render(input: RenderInput, stopIfCancelled: StopIfCancelled): RenderRes
   stopIfCancelled();
   const body = ownBytes(compressPage(plain, input.encoding));
   return { ...written, body, plainBytes: plain.length };
+}
+
+/** One segment's run, which lasts until this thread decodes another segment. */
+export function onlyRun(segment: SegmentInput): RunColumns {
+  plainMemory.clear();
+  return runOfSegment(segment);
 }
 
 function runOfSegment(segment: SegmentInput): RunColumns {

@@ -30,14 +30,15 @@ export interface PlanRequest {
   toS: number;
   nowS: number;
   stepS?: number;
+  /** Default: a page's. */
+  maxSnapshots?: number;
 }
 
 export async function makePlan(
   depth: DepthSource,
-  { source, ...window }: PlanRequest,
+  { source, maxSnapshots = PAGE_LIMITS.maxSnapshots, ...window }: PlanRequest,
 ): Promise<PagePlan> {
   if (source === null) return { segmentIds: [], snapshots: [], nextT: null, markets: [] };
-  const { maxSnapshots } = PAGE_LIMITS;
   return depth.plan({ tokenId: source.tokenId, ...window, maxSnapshots });
 }
 
@@ -158,7 +159,8 @@ export function readOfPlan(plan: PagePlan, query: ReplayQuery, maxCells: number)
   return { ...locate(plan, length), windowContinues: nextT !== null, nextT };
 }
 
-function locate(plan: PagePlan, length: number): Pick<PageRead, 'segmentIds' | 'selection'> {
+/** Where the plan's first snapshots are. */
+export function locate(plan: PagePlan, length: number): Pick<PageRead, 'segmentIds' | 'selection'> {
   const segmentIds: number[] = [];
   const runOfSegment = new Map<number, number>();
   const selection = { run: new Uint32Array(length), row: new Uint32Array(length) };

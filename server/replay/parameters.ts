@@ -32,17 +32,20 @@ const ONCHAIN_TYPES: readonly MarketType[] = ['onchain_pool', 'onchain_limit_ord
 /** What the deprecated `markets` means. */
 const GROUP_OF_MARKETS = { split: 'market', aggregate: 'all' } as const;
 
-/** A valid replay request. */
-export interface ReplayRequest {
-  /** In canonical form. */
-  address: string;
-  chain: Chain;
-  /** The window after clamping, whole epoch seconds: `fromS <= t < toS`. */
+/** A window after clamping, whole epoch seconds: `fromS <= t < toS`. */
+export interface ReplayWindow {
   fromS: number;
   toS: number;
   clamped: boolean;
   /** Whether the same parameters mean another window later. */
   moves: boolean;
+}
+
+/** A valid replay request. */
+export interface ReplayRequest extends ReplayWindow {
+  /** In canonical form. */
+  address: string;
+  chain: Chain;
   /** Only the newest snapshot of each step of this length counts; undefined: all do. */
   stepS?: number;
   query: ReplayQuery;
@@ -86,10 +89,15 @@ export const filterParameters = {
 };
 type FilterParameters = Static<TObject<typeof filterParameters>>;
 
-/** The endpoint's parameters, each checked by itself. */
-export const replayParameters = Type.Object({
+/** The window; windowOf() reads it. */
+export const windowParameters = {
   from: instant('Start of the window (inclusive). Default: 24 hours before `to`.', '-1h'),
   to: instant('End of the window (exclusive). Default: now.', 'now'),
+};
+
+/** The endpoint's parameters, each checked by itself. */
+export const replayParameters = Type.Object({
+  ...windowParameters,
   group: Type.Optional(
     word(REPLAY_GROUPS, { description: 'How cells are grouped. Default: `market`.' }),
   ),
@@ -156,7 +164,10 @@ export function replayRequest(
  * The window, its start clamped to 365 days before now. `to` may lie in the future, so that all pages of a
  * window keep the same `to`. Both ends are rounded up to whole seconds, the resolution of snapshots.
  */
-function windowOf(parameters: ReplayParameters, nowS: number) {
+export function windowOf(
+  parameters: Pick<ReplayParameters, 'from' | 'to'>,
+  nowS: number,
+): ReplayWindow {
   const asked = { from: parameters.from ?? null, to: parameters.to ?? NOW };
   const to = instantOf(asked.to, nowS);
   const from = asked.from === null ? to - DEFAULT_WINDOW_S : instantOf(asked.from, nowS);

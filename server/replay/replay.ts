@@ -273,9 +273,14 @@ function tagOf({ request, page, nowS }: PageJob, plan: PagePlan): string | null 
   return request.toS < nowS ? entityTag(page, plan) : null;
 }
 
+/** What a reply's headers depend on. */
+export type ReplyJob = Pick<PageJob, 'exchange' | 'representation' | 'nowS'> & {
+  request: Pick<ReplayRequest, 'toS' | 'moves'>;
+};
+
 /** A page's reply, with the start of the next page, and a digest of its body if the client wants one. */
-async function fullReply(
-  job: PageJob,
+export async function fullReply(
+  job: ReplyJob,
   tag: string | null,
   { body, nextFrom }: MadePage,
 ): Promise<PreparedReply> {
@@ -286,8 +291,9 @@ async function fullReply(
   return { ...reply, headers: [...headers, ...next, ...digest] };
 }
 
-function pageReply(
-  { request, representation, nowS }: PageJob,
+/** A page's reply; without a body for HEAD. */
+export function pageReply(
+  { request, representation, nowS }: ReplyJob,
   tag: string | null,
   body: Uint8Array | null,
 ): PreparedReply {

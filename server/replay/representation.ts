@@ -98,14 +98,17 @@ const WORDS_A_SNAPSHOT = 3;
 /** What determines the text of a page, besides its plan. */
 export type PageIdentity = Pick<RenderInput, 'query' | 'envelope' | 'format' | 'encoding'>;
 
+/** The same of any reply that is made of a plan. */
+type Identity = Pick<PageIdentity, 'format' | 'encoding'> & { query: object; envelope: object };
+
 /**
  * The entity tag of a page: a digest of all the data that determine its text. It does not depend on the server or on
  * how the page is made. The tag of a compressed page is weak, since the same text compresses to several forms
  * (RFC 9110, 8.8.1).
  */
 export function entityTag(
-  { query, envelope, format, encoding }: PageIdentity,
-  plan: PagePlan,
+  { query, envelope, format, encoding }: Identity,
+  plan: Pick<PagePlan, 'markets' | 'snapshots' | 'nextT'>,
 ): string {
   const { markets, snapshots, nextT } = plan;
   const words = new Uint32Array(WORDS_A_SNAPSHOT * snapshots.length);

@@ -48,6 +48,7 @@ const BOUNDS: Record<string, Record<string, [number, number | null]>> = {
   postWhaleActivity: { token_addresses: [0, 10] },
   getDlmmPools: { minTvl: [0, 10_000_000], mint: [0, 44] },
   getLpCheatSheet: { limit: [1, 100] },
+  getDepthSeries: { pct: [0, 10], ...OF_FILTER },
   getTokens: { query: [0, 100], limit: [1, 100], cursor: [0, 400] },
 };
 const OF_REPLAY = {

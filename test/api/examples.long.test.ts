@@ -39,6 +39,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   getLpCheatSheet: 'window=24h',
   getReplay: 'from=-4m&min_pct=-1&max_pct=1&types=cex_spot',
   getReplayPlan: 'group=all',
+  getDepthSeries: 'from=-1d&step=1h&pct=1,2&types=cex_spot',
   getTokens: 'query=so&chain=all&limit=1',
 };
 

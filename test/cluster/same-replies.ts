@@ -42,6 +42,7 @@ const QUERIES: Query[] = [
       accept: MSGPACK,
     },
     { path: `/replay/${token}/plan?from=${FROM}&to=${TO}` },
+    { path: `/depth-series/${token}?from=${FROM}&to=${TO}&group=venue` },
     { path: `/coverage/${token}` },
     { path: `/slippage/${token}?side=sell&usd=1000,1e9&move_pct=2` },
     { path: `/slippage/${token}?side=buy&usd=1000&at=${TO - 7200}` },

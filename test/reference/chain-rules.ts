@@ -22,6 +22,7 @@ export const TABLE = {
   getLpCheatSheet: ['mainchain', 'mainchain'],
   getReplay: ['mainchain evmchain', 'no parameter'],
   getReplayPlan: ['mainchain evmchain', 'no parameter'],
+  getDepthSeries: ['mainchain evmchain', 'no parameter'],
   getCoverage: ['mainchain evmchain', 'no parameter'],
   getSlippage: ['mainchain evmchain', 'no parameter'],
   getTokens: ['mainchain evmchain', 'mainchain'],

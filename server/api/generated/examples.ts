@@ -1113,6 +1113,38 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
       next_from: null,
     },
   },
+  getDepthSeries: {
+    summary:
+      'GET /depth-series/So11111111111111111111111111111111111111112?from=-1d&step=1h&pct=1,2&types=cex_spot',
+    value: {
+      token: 'So11111111111111111111111111111111111111112',
+      chain: 'mainchain',
+      window: { from: 1794573296, to: 1794659696, clamped: false },
+      step: '1h',
+      pct: [1, 2],
+      t: [1794574800, 1794578400, 1794582000],
+      snapshot_t: [1794574713, 1794578313, 1794581913],
+      price_usd: [117.008839, 116.325941, 116.609157],
+      support_usd: [
+        [1533168.62, 2114431.75, 1804953.35],
+        [3551423.35, 4894205.08, 2515836.41],
+      ],
+      resistance_usd: [
+        [1771120.54, 2639100.64, 1166675.28],
+        [1771120.54, 2639100.64, 1166675.28],
+      ],
+      next_from: null,
+    },
+  },
+  'invalid_parameter.getDepthSeries': {
+    value: {
+      error: 'Bad Request',
+      message:
+        'limits: this endpoint has no such parameter; it has from, to, step, pct, group, types, onchain, venues, exclude_types, exclude_venues',
+      error_code: 'invalid_parameter',
+      parameter: 'limits',
+    },
+  },
   getCoverage: {
     summary: 'GET /coverage/So11111111111111111111111111111111111111112',
     value: {
@@ -1196,11 +1228,11 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
     value: {
       tier: 'enterprise',
       month: '2026-11',
-      used: 18,
+      used: 19,
       limit: null,
       remaining: null,
       resets_at: 1796083200,
-      days: [{ date: '2026-11-23', requests: 18 }],
+      days: [{ date: '2026-11-23', requests: 19 }],
       endpoints: [
         { endpoint: 'POST /whale-activity', requests: 2 },
         { endpoint: 'GET /coverage/:address', requests: 1 },
@@ -1393,6 +1425,17 @@ export const EXAMPLES_OF: Readonly<
     },
     '401': { no_key: 'no_key' },
     '406': { not_acceptable: 'not_acceptable' },
+    '429': { rate_limit: 'rate_limit' },
+  },
+  getDepthSeries: {
+    '200': { reply: 'getDepthSeries' },
+    '400': {
+      invalid_parameter: 'invalid_parameter.getDepthSeries',
+      invalid_address: 'invalid_address',
+      window_out_of_range: 'window_out_of_range.getReplay',
+    },
+    '401': { no_key: 'no_key' },
+    '406': { not_acceptable: 'not_acceptable.getReplay' },
     '429': { rate_limit: 'rate_limit' },
   },
   getCoverage: {

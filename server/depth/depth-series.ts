@@ -1,0 +1,278 @@
+/** GET /depth-series/:address: depth within percents of the price over time. */
+import Type from 'typebox';
+import {
+  SERIES_GROUPS,
+  type SeriesEnvelope,
+  type SeriesQuery,
+} from '../../compute/depth/series-document.js';
+import { CHAINS, MARKET_TYPES } from '../../compute/market.js';
+import type { ComputePool, RunTask } from '../../compute/pool.js';
+import { hasFilter, slotsOfMarkets } from '../../compute/replay/query.js';
+import type { DepthSource, PagePlan } from '../../storage/contract.js';
+import { type Call, defineEndpoint, type Handler, type PreparedReply } from '../api/endpoint.js';
+import { VARY } from '../api/replies.js';
+import {
+  chainKey,
+  document,
+  nullable,
+  number,
+  positives,
+  tokenAddress,
+  usd,
+  word,
+} from '../api/schemas.js';
+import type { Clock } from '../clock.js';
+import type { Budget } from '../http/budget.js';
+import { replayBusy } from '../http/errors.js';
+import { namesTag } from '../http/negotiation.js';
+import { locate, makePlan, type PlanRequest, withPlan } from '../replay/page-plan.js';
+import {
+  filterOf,
+  filterParameters,
+  STEP_NAMES,
+  type Step,
+  STEPS,
+  WINDOW_LIMIT_S,
+  windowOf,
+  windowParameters,
+} from '../replay/parameters.js';
+import { fullReply, pageReply, type ReplyJob, window } from '../replay/replay.js';
+import { ARROW_STREAM, cacheHeaders, entityTag, negotiate } from '../replay/representation.js';
+import type { SegmentColumns } from '../replay/segment-columns.js';
+import { resolvedToken, sourceOf } from './coverage.js';
+
+/** What one reply holds and reads. */
+const SERIES_LIMITS = {
+  maxPoints: 2000,
+  /** Amounts of either side; at most this many points times groups times percents. */
+  maxAmounts: 200_000,
+  maxSegments: 512,
+} as const;
+/** Points that a default step gives at most. */
+const DEFAULT_POINTS = 500;
+const MAX_PERCENTS = 10;
+const DEFAULT_PCT = [1, 2, 5, 10];
+
+/** By percent and point, with groups by group too. */
+const amounts = (description: string) =>
+  Type.Union(
+    [
+      Type.Array(Type.Array(usd(description))),
+      Type.Array(Type.Array(Type.Array(usd(description)))),
+    ],
+    {
+      description: `${description}, USD: \`[pct][point]\`, with \`group\` \`[group][pct][point]\`.`,
+    },
+  );
+
+export const getDepthSeries = defineEndpoint({
+  operationId: 'getDepthSeries',
+  method: 'GET',
+  path: '/depth-series/:address',
+  tag: 'Depth',
+  summary: 'Depth near the price over time',
+  description:
+    'Support and resistance within some percent of the price, one point for each multiple of a step in the ' +
+    'window: of the newest snapshot of that step. A step without a snapshot is left out. Without a filter, ' +
+    `perps are left out. A reply holds up to ${SERIES_LIMITS.maxPoints.toLocaleString('en-US')} points; to go ` +
+    'on, send `next_from` as `from` with the same `to` and `step`, until `next_from` is null.',
+  tier: 'premium',
+  quotaCost: 1,
+  rateBuckets: ['general'],
+  chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
+  query: Type.Object({
+    ...windowParameters,
+    step: Type.Optional(
+      word(STEP_NAMES, {
+        description: `Time between points. Default: the smallest that gives at most ${DEFAULT_POINTS} points.`,
+      }),
+    ),
+    pct: positives(
+      MAX_PERCENTS,
+      `Percents of the price. Default: ${DEFAULT_PCT.join(',')}.`,
+      DEFAULT_PCT,
+      100,
+    ),
+    group: Type.Optional(
+      word(SERIES_GROUPS, { description: 'How markets are grouped. Default: all are one.' }),
+    ),
+    ...filterParameters,
+  }),
+  body: null,
+  response: document('DepthSeries', {
+    token: tokenAddress,
+    chain: chainKey,
+    resolved_token: resolvedToken,
+    window: document('ReplayPlanWindow', window),
+    step: word(STEP_NAMES),
+    pct: Type.Array(number('Percent of the price')),
+    groups: Type.Optional(
+      Type.Array(
+        document('ReplayGroup', {
+          key: Type.String(),
+          label: Type.String(),
+          type: word(MARKET_TYPES, { description: 'Type of market.' }),
+        }),
+        { description: 'Groups with depth in the reply. Absent without `group`.' },
+      ),
+    ),
+    t: Type.Array(Type.Integer(), {
+      description: 'Points: multiples of the step, Unix epoch seconds.',
+    }),
+    snapshot_t: Type.Array(Type.Integer(), {
+      description: 'Time of the snapshot of each point, Unix epoch seconds.',
+    }),
+    price_usd: Type.Array(usd('Price of the snapshot')),
+    support_usd: amounts('Support within the percent below the price'),
+    resistance_usd: amounts('Resistance within the percent above the price'),
+    next_from: nullable(Type.Integer(), '`from` of the next reply; null on the last one.'),
+  }),
+  errors: ['window_out_of_range', 'replay_busy'],
+  prepares: [ARROW_STREAM],
+});
+
+export interface DepthSeriesServices {
+  depth: DepthSource;
+  columns: SegmentColumns;
+  pool: Pick<ComputePool, 'schedule'>;
+  clock: Clock;
+  /** Bounds requests being planned. */
+  inPreparation: Budget;
+}
+
+type SeriesCall = Call<typeof getDepthSeries>;
+
+interface SeriesJob extends ReplyJob {
+  plan: PlanRequest;
+  stepS: number;
+  query: SeriesQuery;
+  envelope: SeriesEnvelope;
+}
+
+/** Makes the handler of GET /depth-series/:address. */
+export function depthSeriesHandler(services: DepthSeriesServices): Handler<typeof getDepthSeries> {
+  return async (call) => {
+    const { exchange, key } = call;
+    exchange.addHeader(...VARY);
+    const job = seriesJob(services, call);
+    const plan = await firstPlan(services, job);
+    const tag = tagOf(job, plan);
+    if (tag !== null && namesTag(exchange.header('if-none-match'), tag)) {
+      const headers = cacheHeaders(job.request, job.nowS, tag);
+      return { status: 304, headers, body: null };
+    }
+    if (exchange.method === 'HEAD') return pageReply(job, tag, null);
+    const render = (run: RunTask) => renderSeries(services, job, plan, run);
+    return services.pool.schedule('page', key.id, render, exchange);
+  };
+}
+
+/** @throws ApiError 400 or 406 */
+function seriesJob(
+  { depth, clock }: DepthSeriesServices,
+  { exchange, token, query: parameters }: SeriesCall,
+): SeriesJob {
+  const nowS = clock.nowS();
+  const request = windowOf(parameters, nowS);
+  const { fromS, toS, clamped } = request;
+  const filter = filterOf(parameters);
+  const step = parameters.step ?? defaultStep(fromS, toS);
+  const stepS = STEPS[step];
+  const { source, leg } = sourceOf(depth, token);
+  // The first point's snapshot may come before the window, but not before what is served.
+  const firstS = Math.ceil(fromS / stepS) * stepS;
+  const lastS = Math.ceil(toS / stepS) * stepS - stepS;
+  return {
+    exchange,
+    request,
+    representation: negotiate(exchange),
+    nowS,
+    stepS,
+    plan: {
+      source,
+      fromS: Math.max(firstS - stepS + 1, nowS - WINDOW_LIMIT_S),
+      toS: lastS + 1,
+      stepS,
+      nowS,
+      maxSnapshots: SERIES_LIMITS.maxPoints,
+    },
+    query: {
+      ...(hasFilter(filter) ? filter : { ...filter, excludeTypes: ['cex_perp'] }),
+      group: parameters.group ?? null,
+      pct: parameters.pct ?? DEFAULT_PCT,
+    },
+    envelope: {
+      token: token.address,
+      chain: leg?.chain ?? token.chain,
+      ...(leg === null ? {} : { resolved_token: leg.address }),
+      window: { from: fromS, to: toS, clamped },
+      step,
+    },
+  };
+}
+
+function defaultStep(fromS: number, toS: number): Step {
+  const points = (stepS: number) => Math.ceil(toS / stepS) - Math.ceil(fromS / stepS);
+  return STEP_NAMES.find((step) => points(STEPS[step]) <= DEFAULT_POINTS) ?? '1d';
+}
+
+async function firstPlan(
+  { depth, inPreparation }: DepthSeriesServices,
+  { plan }: SeriesJob,
+): Promise<PagePlan> {
+  if (!inPreparation.take(1)) throw replayBusy();
+  try {
+    return await makePlan(depth, plan);
+  } finally {
+    inPreparation.give(1);
+  }
+}
+
+/** The reply's tag; null for a window that reaches now. */
+function tagOf(
+  { request, nowS, query, envelope, representation }: SeriesJob,
+  plan: PagePlan,
+): string | null {
+  return request.toS < nowS ? entityTag({ ...representation, query, envelope }, plan) : null;
+}
+
+/** Renders in the pool; null if the client has disconnected. */
+function renderSeries(
+  { depth, columns }: DepthSeriesServices,
+  job: SeriesJob,
+  planned: PagePlan,
+  run: RunTask,
+): Promise<PreparedReply | null> {
+  const { exchange, stepS, query, envelope, representation } = job;
+  const { format, encoding } = representation;
+  return withPlan(depth, job.plan, planned, async (plan) => {
+    const { snapshots, markets } = plan;
+    const length = pointsOfReply(plan, query);
+    const { segmentIds, selection } = locate(plan, length);
+    const pointOf = (t: number) => Math.ceil(t / stepS) * stepS;
+    const nextT = length < snapshots.length ? snapshots[length].t : plan.nextT;
+    const nextFrom = nextT === null ? null : pointOf(nextT);
+    const t = snapshots.slice(0, length).map((snapshot) => pointOf(snapshot.t));
+    const result = await columns.use(segmentIds, async (segments, transfer) => {
+      if (exchange.aborted) return null;
+      const { cancel } = exchange;
+      const of = { segments, selection, t, markets, query, envelope, nextFrom, format, encoding };
+      return run('renderSeries', { ...of, cancel }, transfer);
+    });
+    if (result?.status !== 'done') return null;
+    return fullReply(job, tagOf(job, plan), { body: result.body, nextFrom });
+  });
+}
+
+/** How many of the plan's snapshots fit into a reply. */
+function pointsOfReply({ snapshots, markets }: PagePlan, query: SeriesQuery): number {
+  const { maxAmounts, maxSegments } = SERIES_LIMITS;
+  const groups = slotsOfMarkets(markets, { ...query, group: query.group ?? 'all' }).count;
+  const most = Math.max(1, Math.floor(maxAmounts / (Math.max(1, groups) * query.pct.length)));
+  const segments = new Set<number>();
+  for (const [i, { segment }] of snapshots.slice(0, most).entries()) {
+    segments.add(segment);
+    if (segments.size > maxSegments) return i;
+  }
+  return Math.min(most, snapshots.length);
+}

@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { depthSums } from '../../compute/depth/depth-series.js';
+import { runOf } from '../compute/replay-stores.js';
+import type { PlainSnapshot } from '../reference/replay.js';
+
+const MARKETS = 5;
+const cell = fc.record({
+  market: fc.integer({ min: 0, max: MARKETS - 1 }),
+  bin: fc.oneof(fc.integer({ min: -232, max: 242 }), fc.integer({ min: -8, max: 8 })),
+  support: fc.bigInt(0n, 10n ** 12n),
+  resistance: fc.bigInt(0n, 10n ** 12n),
+});
+const snapshots = fc
+  .array(
+    fc.uniqueArray(cell, { selector: ({ market, bin }) => `${market} ${bin}`, maxLength: 40 }),
+    { minLength: 1, maxLength: 6 },
+  )
+  .map((all) =>
+    all.map((cells, i): PlainSnapshot => ({
+      t: 1000 + 60 * i,
+      tier: 'raw',
+      price: 1 + i,
+      cells: cells.sort((a, b) => a.market - b.market || a.bin - b.bin),
+    })),
+  );
+const percents = fc.uniqueArray(
+  fc.oneof(fc.constantFrom(1, 2, 5, 10, 50, 100), fc.double({ min: 0.001, max: 100, noNaN: true })),
+  { minLength: 1, maxLength: 10 },
+);
+const slots = fc.array(fc.integer({ min: -1, max: 2 }), { minLength: MARKETS, maxLength: MARKETS });
+
+function sumsOf(all: PlainSnapshot[], slot: number[], pct: number[], groups = 3) {
+  const run = runOf('raw', all);
+  const { sums, add } = depthSums(Int32Array.from(slot), groups, pct, all.length);
+  all.forEach((_, row) => add(run, row, row));
+  return sums;
+}
+
+describe('depthSums', () => {
+  it('adds what lies within each percent, as adding cell by cell does', () => {
+    fc.assert(
+      fc.property(snapshots, percents, slots, (all, pct, slot) => {
+        const { supportCents, resistanceCents } = sumsOf(all, slot, pct);
+        const [support, resistance]: number[][] = [[], []];
+        for (let group = 0; group < 3; group++) {
+          for (const p of pct) {
+            for (const { cells } of all) {
+              const own = cells.filter(({ market }) => slot[market] === group);
+              const below = own.filter(({ bin }) => 1.01 ** bin >= (1 - p / 100) * (1 - 1e-9));
+              const above = own.filter(({ bin }) => 1.01 ** bin <= (1 + p / 100) * (1 + 1e-9));
+              support.push(Number(below.reduce((sum, one) => sum + one.support, 0n)));
+              resistance.push(Number(above.reduce((sum, one) => sum + one.resistance, 0n)));
+            }
+          }
+        }
+        expect([...supportCents]).toEqual(support);
+        expect([...resistanceCents]).toEqual(resistance);
+      }),
+    );
+  });
+
+  it('has more within a wider percent, and less of fewer markets; groups add up to the whole', () => {
+    fc.assert(
+      fc.property(snapshots, percents, slots, (all, percent, slot) => {
+        const pct = percent.sort((a, b) => a - b);
+        const grouped = sumsOf(all, slot, pct);
+        const chosen = sumsOf(
+          all,
+          slot.map((group) => Math.min(group, 0)),
+          pct,
+          1,
+        );
+        const whole = sumsOf(
+          all,
+          slot.map(() => 0),
+          pct,
+          1,
+        );
+        for (const side of ['supportCents', 'resistanceCents'] as const) {
+          const size = chosen[side].length;
+          for (let i = 0; i < size; i++) {
+            if (i >= all.length) {
+              expect(chosen[side][i]).toBeGreaterThanOrEqual(chosen[side][i - all.length]);
+            }
+            expect(whole[side][i]).toBeGreaterThanOrEqual(chosen[side][i]);
+            const parts = [0, 1, 2].map((group) => grouped[side][group * size + i]);
+            expect(parts.reduce((sum, part) => sum + part)).toBe(chosen[side][i]);
+          }
+        }
+      }),
+    );
+  });
+});
