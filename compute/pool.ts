@@ -62,7 +62,7 @@ const READY_DEADLINE_MS = 30_000;
 /** Closing waits this long for unfinished jobs. */
 const CLOSE_DEADLINE_MS = 30_000;
 
-export interface PoolOptions {
+interface PoolOptions {
   /** Worker threads; default: one a core. */
   threads?: number;
   /** In place of the usual limits of pages. */

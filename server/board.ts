@@ -14,7 +14,7 @@ export function whenReady<T, R>(
   return value instanceof Promise ? value.then(use) : use(value);
 }
 
-export interface BoardOptions<T> {
+interface BoardOptions<T> {
   /** Builds the value from current data; `costMs` replaces the time it took as its cost. */
   build: () => Promise<{ value: T; costMs?: number }>;
   /** The log message when a build fails. */

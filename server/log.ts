@@ -39,7 +39,7 @@ export interface LogOptions {
 }
 
 /** The log's destination: a stream that may be read slowly or not at all, or may not be writable. */
-export type LogStream = Pick<Writable, 'writableLength'> & { write(text: string): unknown };
+type LogStream = Pick<Writable, 'writableLength'> & { write(text: string): unknown };
 
 /** Longer texts of a line are cut off. */
 const MAX_VALUE_CHARS = 4096;

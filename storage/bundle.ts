@@ -51,7 +51,7 @@ export interface SegmentFrame {
 }
 
 /** Rows of dataset `tokens`, with the line of each. */
-export interface TokensFrame {
+interface TokensFrame {
   kind: 'tokens';
   rows: { line: number; row: TokenRow }[];
 }
@@ -63,7 +63,7 @@ export interface TokensFrame {
 export type FlatRowValues = readonly SqlValue[];
 
 /** Rows of a flat dataset in the file's order. */
-export interface RowsFrame {
+interface RowsFrame {
   kind: 'rows';
   dataset: FlatDataset;
   rows: FlatRowValues[];
@@ -97,7 +97,7 @@ export interface DeleteFrame {
 }
 
 /** Last frame; a file without it was cut short. */
-export interface EndFrame {
+interface EndFrame {
   kind: 'end';
   frames: number;
 }
@@ -304,7 +304,7 @@ async function readExactly(handle: FileHandle, bytes: number, offset?: number): 
 /** Greatest length of a frame; a longer one is damage or an attack. */
 export const MAX_FRAME_BYTES = 256 * 1024 * 1024;
 /** Bytes of a frame's length, big-endian. */
-export const FRAME_HEAD_BYTES = 4;
+const FRAME_HEAD_BYTES = 4;
 
 const packr = new Packr({ useRecords: false, moreTypes: true });
 const unpackr = new Unpackr({ useRecords: false, moreTypes: true });
@@ -325,7 +325,7 @@ export function unpackBody(body: Uint8Array): unknown {
 }
 
 /** Length of the frame whose head this is. @throws MalformedError where it exceeds MAX_FRAME_BYTES */
-export function frameLength(head: Buffer): number {
+function frameLength(head: Buffer): number {
   const length = head.readUInt32BE(0);
   if (length > MAX_FRAME_BYTES) throw new MalformedError(`a frame states ${length} bytes`);
   return length;

@@ -35,7 +35,7 @@ export interface CommitOptions {
   onDamage?: (error: unknown) => void;
 }
 
-export type Retirement = Extract<Entry, { kind: 'retirement' }>;
+type Retirement = Extract<Entry, { kind: 'retirement' }>;
 
 /** What the body of a transaction changes the store with. */
 export interface CommitTools {

@@ -141,7 +141,7 @@ export async function* readLines(path: string): AsyncGenerator<Line, void, undef
  * The lines of a chunk as text, blank ones too.
  * @throws InputError where one is not UTF-8
  */
-export function linesOfChunk(path: string, chunk: LineChunk): Line[] {
+function linesOfChunk(path: string, chunk: LineChunk): Line[] {
   const { firstLine } = chunk;
   const bytes = Buffer.from(chunk.bytes.buffer, chunk.bytes.byteOffset, chunk.bytes.length);
   const lines: Line[] = [];

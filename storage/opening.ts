@@ -43,7 +43,7 @@ export interface StoreOptions extends CommitOptions, LogOptions, FaultListeners 
 }
 
 /** Bytes that a store may take. */
-export interface StoreMemory {
+interface StoreMemory {
   /** DuckDB for itself. */
   database?: number;
   /** Tokens' directories. */

@@ -80,7 +80,7 @@ export type StoreOperations = {
 };
 
 /** What a node of a cluster does itself. */
-export type NodeOperations = {
+type NodeOperations = {
   [N in OperationName as Operations[N] extends { by: 'node' } ? N : never]: StoreOperations[N];
 };
 

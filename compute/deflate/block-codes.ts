@@ -24,11 +24,11 @@ const FIRST_LENGTH_SYMBOL = 257;
 
 /** By length, 3 to 258: its symbol, how many bits follow the symbol's code, and their value. */
 export const LENGTH_SYMBOL = new Uint16Array(MAX_MATCH_BYTES + 1);
-export const LENGTH_EXTRA_BITS = new Uint8Array(MAX_MATCH_BYTES + 1);
-export const LENGTH_EXTRA = new Uint8Array(MAX_MATCH_BYTES + 1);
+const LENGTH_EXTRA_BITS = new Uint8Array(MAX_MATCH_BYTES + 1);
+const LENGTH_EXTRA = new Uint8Array(MAX_MATCH_BYTES + 1);
 
 /** By symbol: bits that follow a length's code. */
-export const LENGTH_SYMBOL_EXTRA_BITS = new Uint8Array(LITERAL_SYMBOLS);
+const LENGTH_SYMBOL_EXTRA_BITS = new Uint8Array(LITERAL_SYMBOLS);
 
 /** By symbol: bits that follow its code, and the shortest distance that it stands for. */
 export const DISTANCE_EXTRA_BITS = new Uint8Array(DISTANCE_SYMBOLS);

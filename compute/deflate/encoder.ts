@@ -74,13 +74,13 @@ export const GZIP_HEAD = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3);
 export const GZIP_TRAILER_BYTES = 8;
 
 /** Tokens of a block. */
-export const BLOCK_TOKENS = 32_768;
+const BLOCK_TOKENS = 32_768;
 /** With fewer tokens, symbols are counted token by token, else by the counts of all possible tokens. */
 const FEW_TOKENS = 4096;
 const BLOCK_TYPE_DYNAMIC = 2;
 
 /** Tokens to be written as a block, and their counts. A token may be three digits at once: page text is mostly digits. */
-export class TokenBlock {
+class TokenBlock {
   readonly tokens = new Uint16Array(BLOCK_TOKENS);
   readonly literalCounts = new Uint32Array(LITERAL_TOKENS);
   readonly lengthCounts = new Uint32Array(MAX_MATCH_BYTES + 1);
@@ -98,7 +98,7 @@ export class TokenBlock {
 const symbolCounts = new Uint32Array(LITERAL_SYMBOLS);
 
 /** Writes the tokens as a block with dynamic codes (RFC 1951, 3.2.7) and clears them. */
-export function writeBlock(
+function writeBlock(
   writer: BitWriter,
   block: TokenBlock,
   codes: BlockCodes,

@@ -7,7 +7,7 @@ export const MEDIAN_INTERVALS = 1000;
 export const GAP_MEDIANS = 3;
 
 /** A gap between the neighbouring snapshots at `from` and `to`, epoch seconds. */
-export interface Gap {
+interface Gap {
   tier: Tier;
   from: number;
   to: number;

@@ -36,7 +36,7 @@ export interface BalanceChange {
   pct: number | null;
 }
 
-export interface WalletFlow {
+interface WalletFlow {
   owner: string;
   /** Tokens. */
   balance: number;
@@ -180,7 +180,7 @@ function atTime(snapshots: SnapshotsAt, t: number): HolderSnapshot {
 }
 
 /** Holders as parallel columns, largest balance first. */
-export interface RankedHolders {
+interface RankedHolders {
   owner: Uint32Array;
   balance: Float64Array;
 }
@@ -214,7 +214,7 @@ export function largestHolders(
 }
 
 /** An owner's balance in a snapshot; 0 if it is not in it. */
-export function balanceOf({ owner, balance }: HolderSnapshot, id: number): number {
+function balanceOf({ owner, balance }: HolderSnapshot, id: number): number {
   const row = firstFrom(owner, id);
   return owner[row] === id ? balance[row] : 0;
 }

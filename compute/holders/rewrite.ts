@@ -30,7 +30,7 @@ export interface EncodedHolderBlock extends Omit<BlockSize, 'snapshots'> {
 }
 
 /** New snapshots. */
-export interface AddedHolders {
+interface AddedHolders {
   block: Uint8Array;
   /** The token's owner numbers by those of the block. */
   ids: Uint32Array;

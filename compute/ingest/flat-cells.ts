@@ -22,7 +22,7 @@ import type { MarketFieldNames } from './market-fields.js';
 import type { ChunkLines, ChunkOptions } from './snapshots.js';
 
 /** `basePrices` has one entry for each row. */
-export type CellChunk = CellColumns & ChunkOptions;
+type CellChunk = CellColumns & ChunkOptions;
 
 const NAMES: MarketFieldNames = { prefix: '', address: 'market_address' };
 

@@ -73,7 +73,7 @@ export interface BoardPeriod {
 }
 
 /** The same as the pool's task gets it. */
-export interface DlmmBoardTask {
+interface DlmmBoardTask {
   pools: Joined<BoardPools>;
   hours: Joined<PoolHours>;
   ranges: Joined<NamedRangeTvl>;

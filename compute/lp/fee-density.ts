@@ -18,7 +18,7 @@ export type LpDenominator = (typeof LP_DENOMINATORS)[number];
 const NEAR_BINS = 25;
 const BIN10_BINS = 10;
 /** A token with a smaller denominator is left out. */
-export const MIN_DENOMINATOR_USD = 1_000;
+const MIN_DENOMINATOR_USD = 1_000;
 
 /** A token's denominators, USD; NaN: none. */
 export interface Denominators {
@@ -53,7 +53,7 @@ export function denominatorsOf(
 }
 
 /** Tokens that may be on the board; token i is index i of each column, and of each of `range`. */
-export interface DensityTokens {
+interface DensityTokens {
   addresses: readonly string[];
   near: Float64Array;
   bin10: Float64Array;
@@ -75,7 +75,7 @@ export function densityTokens(
 }
 
 /** Hours of tokens as columns; row i is index i of each, at most one per token and hour. */
-export interface TokenHours {
+interface TokenHours {
   addresses: readonly string[];
   /** Index into `addresses`. */
   token: Uint32Array;
@@ -105,7 +105,7 @@ export interface FeeDensityRows {
 export type FeeDensityBoards = Record<LpWindow, Record<LpDenominator, FeeDensityRows>>;
 
 /** The same as the pool's task gets it. */
-export interface FeeDensityTask extends Omit<FeeDensityInput, 'tokens' | 'hours'> {
+interface FeeDensityTask extends Omit<FeeDensityInput, 'tokens' | 'hours'> {
   tokens: Joined<DensityTokens>;
   hours: Joined<TokenHours>;
 }

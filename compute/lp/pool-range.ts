@@ -19,7 +19,7 @@ import {
 } from './price-range.js';
 
 /** A base token's snapshots in sight, and which of its markets are pools. */
-export interface PoolRangesInput extends PriceHoursInput {
+interface PoolRangesInput extends PriceHoursInput {
   /** Pool by market index, or -1 (poolsOfMarkets). */
   poolOfMarket: Int32Array;
   poolCount: number;

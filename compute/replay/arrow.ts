@@ -35,7 +35,7 @@ import { arrow } from '../segment/arrow.js';
 const { Field, Float64, Int16, Int8, Schema, Table, tableToIPC, Uint32 } = arrow;
 
 /** Value of the `format` metadata; another value is another layout. */
-export const ARROW_PAGE_FORMAT = 'fathom.replay.1';
+const ARROW_PAGE_FORMAT = 'fathom.replay.1';
 
 const TIER_TYPE = dictionaryType(0, new Int8());
 const INDEX_TYPE = dictionaryType(1);

@@ -98,7 +98,7 @@ export function reusedCells(): typeof emptyCells {
 }
 
 /** Appends a snapshot's ranges to a page's cells. */
-export type AppendCells = (cells: ServedCells, run: RunColumns, ranges: MarketRanges) => void;
+type AppendCells = (cells: ServedCells, run: RunColumns, ranges: MarketRanges) => void;
 
 /**
  * How a grouping appends cells: as they are with group=market, else summed by slot.

@@ -7,7 +7,7 @@
 import { BIN_COUNT, MIN_BIN } from '../ladder.js';
 
 /** Bytes that a writer may touch after the end of its text. */
-export const TEXT_SLACK_BYTES = 8;
+const TEXT_SLACK_BYTES = 8;
 
 /** The bytes to write to, and a view of the same bytes. */
 export interface TextBuffer {

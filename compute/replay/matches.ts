@@ -186,7 +186,7 @@ export class SeenAmounts {
  * @param known up to here the text is known to equal the text `distance` before it
  * @param limit end of the text written so far
  */
-export function takeMatch(
+function takeMatch(
   encoder: MatchTaker,
   text: Uint8Array,
   at: number,

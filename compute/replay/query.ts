@@ -36,7 +36,7 @@ export function hasFilter(query: ReplayFilter): boolean {
 }
 
 /** Whether the filter keeps a market of this type and venue key. */
-export function keepsMarket(filter: ReplayFilter, type: MarketType, venue: string): boolean {
+function keepsMarket(filter: ReplayFilter, type: MarketType, venue: string): boolean {
   return (
     (filter.types?.includes(type) ?? true) &&
     !(filter.excludeTypes?.includes(type) ?? false) &&

@@ -20,7 +20,7 @@ import {
 } from './segment.js';
 
 /** Segments ready to be stored, and the markets that they index. */
-export interface JoinedSegments {
+interface JoinedSegments {
   segments: EncodedSegment[];
   markets: Market[];
 }
@@ -35,7 +35,7 @@ export function encodeRuns(input: { parts: MarketRun[]; mode: JoinMode }): Joine
 }
 
 /** A block whose snapshots `fromRow <= row < toRow` replace stored ones or are merged with them. */
-export interface AddedBlock {
+interface AddedBlock {
   block: Uint8Array;
   fromRow: number;
   toRow: number;

@@ -60,7 +60,7 @@ export function checkedBlock({ segmentId, block, crc32: written }: StoredBlock):
 }
 
 /** Value of the schema's `format` metadata; another value is another layout. */
-export const SEGMENT_FORMAT = 'fathom.segment.1';
+const SEGMENT_FORMAT = 'fathom.segment.1';
 
 const TWO_32 = 4_294_967_296;
 

@@ -67,7 +67,7 @@ export function marketMask(
 }
 
 /** A segment's block and the rows to copy from it. */
-export interface PickInput {
+interface PickInput {
   block: Uint8Array;
   rows: readonly number[];
 }

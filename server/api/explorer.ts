@@ -7,7 +7,7 @@ import type { Exchange } from '../http/exchange.js';
 import type { Route } from '../http/router.js';
 import { StaticFile } from '../http/static-files.js';
 
-export const EXPLORER_PATH = '/';
+const EXPLORER_PATH = '/';
 /** Where Vite builds to. */
 const FOLDER = builtPath('explorer');
 const INDEX = 'index.html';

@@ -117,7 +117,7 @@ export const instant = (description: string, example: string) =>
     }),
   );
 
-export interface NamedSchemas {
+interface NamedSchemas {
   /** The description with a reference in place of each named schema. */
   value: unknown;
   /** The schemas by name, sorted. */

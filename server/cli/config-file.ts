@@ -11,7 +11,7 @@ export interface ConfigEntry {
   from: string;
 }
 
-export interface ConfigFile {
+interface ConfigFile {
   /** null: there is none. */
   file: string | null;
   /** By setting. */

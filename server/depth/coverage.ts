@@ -93,7 +93,7 @@ export const getCoverage = defineEndpoint({
   errors: [],
 });
 
-export interface CoverageServices {
+interface CoverageServices {
   depth: DepthSource;
   clock: Clock;
 }

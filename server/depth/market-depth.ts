@@ -147,7 +147,7 @@ export interface NativeCurrency {
   mint: string;
 }
 
-export interface MarketDepthServices {
+interface MarketDepthServices {
   tokens: LiveTokens;
   kept: ReplyMemory;
   native: NativeCurrency;

@@ -8,7 +8,7 @@ import type { Exchange } from './exchange.js';
 /** Means every origin. */
 export const ANY_ORIGIN = '*';
 
-export interface CorsOptions {
+interface CorsOptions {
   /** The pages that may read replies, by origin (`https://app.example.com`); or ANY_ORIGIN. */
   origins: readonly string[];
   /** Paths below it are open to them. */

@@ -38,7 +38,7 @@ type Settle = (status: number | null) => Headers;
 /** Bodies up to this size do not count as bytes in flight, so that errors always fit. */
 const UNCOUNTED_BODY_BYTES = 16 * 1024;
 
-export interface RequestOrigin {
+interface RequestOrigin {
   /** At the other end of the connection. */
   address: string;
   /** X-Forwarded-For, to which proxies append; all lines of it, since some append one. */

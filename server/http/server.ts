@@ -50,7 +50,7 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-export interface HttpServerOptions {
+interface HttpServerOptions {
   engine: HttpEngine;
   host: string;
   port: number;

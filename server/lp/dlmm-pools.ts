@@ -114,7 +114,7 @@ export const getDlmmPools = defineEndpoint({
 const ROW_BYTES = 2048;
 const REPLY_BYTES = 2048;
 
-export interface DlmmPoolsServices {
+interface DlmmPoolsServices {
   lp: Pick<LpTools, 'poolBoard' | 'labelRevision'>;
   tokens: Pick<TokenTable, 'token'>;
   kept: ReplyMemory;

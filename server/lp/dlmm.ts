@@ -141,7 +141,7 @@ const REPLY_BYTES = 4096;
 const MANY_POOLS = 100;
 const MANY_POOLS_EVERY_MS = 500;
 
-export interface DlmmServices {
+interface DlmmServices {
   lp: Pick<LpTools, 'poolBoard'>;
   tokens: Pick<TokenTable, 'token'>;
   kept: ReplyMemory;

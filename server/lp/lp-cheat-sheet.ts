@@ -80,7 +80,7 @@ export const getLpCheatSheet = defineEndpoint({
 const ROW_BYTES = 1024;
 const REPLY_BYTES = 2048;
 
-export interface LpCheatSheetServices {
+interface LpCheatSheetServices {
   lp: Pick<LpTools, 'feeDensity' | 'labelRevision'>;
   tokens: Pick<TokenTable, 'token'>;
   kept: ReplyMemory;

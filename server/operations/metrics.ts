@@ -25,7 +25,7 @@ const NS_PER_S = 1e9;
 export type PageSource = 'fragments' | 'pool' | 'not_modified';
 
 /** What the rows of a commit belong to: a dataset's name, `snapshots` for depth in either form. */
-export type RowsByDataset = Readonly<Record<string, number>>;
+type RowsByDataset = Readonly<Record<string, number>>;
 
 /** Gauges, and counts kept elsewhere, that are read together with the metrics. */
 export interface Gauges {

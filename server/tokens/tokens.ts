@@ -105,7 +105,7 @@ export const getTokens = defineEndpoint({
   errors: [],
 });
 
-export interface SearchServices {
+interface SearchServices {
   tokens: { table: TokenTable };
   depth: Pick<DepthSource, 'firstSnapshotT'>;
   clock: Clock;

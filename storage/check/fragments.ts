@@ -8,7 +8,7 @@ import { type FragmentFile, fragmentFileOf, FRAGMENTS_FOLDER } from '../fragment
 /** Files that one step reads. */
 const FILES_A_STEP = 64;
 
-export interface CheckedFragments {
+interface CheckedFragments {
   /** What is wrong with files, in words. */
   faults: string[];
   /** Files that no stored segment has; a start of the server removes them. */

@@ -5,7 +5,7 @@
  * An entry that is always the same, the mark, ends each commit.
  */
 
-export interface LogReading {
+interface LogReading {
   /**
    * whole: it ends with a commit. torn: behind its last whole commit is what may be left of an unfinished one.
    * damaged: it breaks off, and the mark of a commit follows. blank: it does not even begin as a log.

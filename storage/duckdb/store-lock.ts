@@ -32,7 +32,7 @@ import {
 const INSTANCE = { threads: '1', memory_limit: '16MiB', temp_directory: '' };
 
 /** This process's lock is gone, or another process has taken the store. */
-export class StoreLostError extends StoreUnavailableError {}
+class StoreLostError extends StoreUnavailableError {}
 
 interface Held {
   instance: DuckDBInstance;

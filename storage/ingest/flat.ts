@@ -20,7 +20,7 @@ const PROGRESS_ROWS = 8192;
 export type Rows = AsyncIterable<NumberedRow> | Iterable<NumberedRow>;
 
 /** What checks a dataset's rows and writes them to a bundle. Faults belong to `faults.line`. */
-export interface RowSink {
+interface RowSink {
   /** Takes one row. @returns whether more may follow */
   add(row: unknown, faults: FaultLog): boolean | Promise<boolean>;
   /** Writes the rest; called only where no row had a fault. */

@@ -26,7 +26,7 @@ export const MAX_ENTRY_BYTES_AT_ONCE = 4 * 1024 * 1024;
 
 const NO_ORIGIN = 'the log does not begin with its origin: create it again';
 
-export interface ApplierOptions {
+interface ApplierOptions {
   store: Store;
   log: JetStreamLog;
   /** The name of this node. */

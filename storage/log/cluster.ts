@@ -12,7 +12,7 @@ const QUEUE_TOPIC = 'queue';
 const MAX_ANSWERED_TOKENS = 5000;
 const CONNECT_MS = 5000;
 
-export interface ClusterStatus {
+interface ClusterStatus {
   /** null: JetStream has none, or no longer has it. */
   log: LogState | null;
   /** Nodes that answered, sorted by name. */
@@ -21,7 +21,7 @@ export interface ClusterStatus {
   silent: SilentNode[];
 }
 
-export interface SilentNode extends NodeReport {
+interface SilentNode extends NodeReport {
   node: string;
   /** When it made this report, in epoch seconds of JetStream's clock. */
   sinceS: number;

@@ -21,7 +21,7 @@ const MAX_ENTRY_FORMAT = 31;
 const SHARDS = 256;
 
 /** The first entry. */
-export interface OriginEntry {
+interface OriginEntry {
   kind: 'origin';
   /** The node that began the log. */
   node: string;

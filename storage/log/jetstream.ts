@@ -73,7 +73,7 @@ export interface Published {
 export class LogMovedError extends Error {}
 
 /** A large bundle was removed, because no entry referred to it for a day. */
-export class BundleGoneError extends StoreUnavailableError {}
+class BundleGoneError extends StoreUnavailableError {}
 
 /** Nothing was published. */
 export class LogAwayError extends StoreUnavailableError {}

@@ -22,7 +22,7 @@ export const MAX_ENTRY_BUNDLE_BYTES = 512 * 1024;
 /** How often a change looks whether the node has applied the log's origin. */
 const BEGIN_POLL_MS = 50;
 
-export interface PublisherOptions {
+interface PublisherOptions {
   store: Store;
   log: JetStreamLog;
   /** @throws StoreUnavailableError where the node no longer applies entries */

@@ -23,7 +23,7 @@ export interface NodeReport {
   position: number;
 }
 
-export interface StoredReport {
+interface StoredReport {
   node: string;
   report: NodeReport;
   /** When JetStream took it, in epoch milliseconds of its server's clock. */

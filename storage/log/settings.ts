@@ -35,7 +35,7 @@ export async function writeSettings<K extends keyof KnownSettings>(
   await tx.run('INSERT INTO meta VALUES (?, ?)', [META_KEYS[which], JSON.stringify(value)]);
 }
 
-export interface SharedSettingsOptions {
+interface SharedSettingsOptions {
   /** Keeps them. */
   store: {
     readonly settings: KnownSettings;
