@@ -79,7 +79,7 @@ export async function startService(
       memory: { ...memory, owners: memory.holders / 2 },
     };
     const store = await openForServer(directory, opening, LOCK_WAIT_MS, stop);
-    // A start that fails, as where the port is in use, leaves no store behind that it made itself.
+    // A start that fails, for example because the port is in use, removes a store that it created.
     closing.push(() => (isServing ? store.close() : store.leave()));
     await sweepStaging(directory, wallMs());
     const clock = asOfS === null ? systemClock : frozenClock(asOfS);

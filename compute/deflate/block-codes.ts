@@ -57,7 +57,7 @@ function fillLengths(): void {
       LENGTH_EXTRA[length] = extra;
     }
   }
-  // The longest has a symbol of its own.
+  // The longest has its own symbol.
   LENGTH_SYMBOL[MAX_MATCH_BYTES] = LITERAL_SYMBOLS - 1;
   LENGTH_EXTRA_BITS[MAX_MATCH_BYTES] = 0;
   LENGTH_EXTRA[MAX_MATCH_BYTES] = 0;

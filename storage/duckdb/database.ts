@@ -25,9 +25,9 @@ const LOG_BYTES = 16 * 1024 * 1024;
 /** Size of the log: DuckDB holds its rows in memory too. */
 const MAX_LOG_BYTES = 128 * 1024 * 1024;
 
-/** How often a database that failed is opened again before something could be written. */
+/** Most attempts to reopen a failed database until a write succeeds. */
 export const MAX_REOPENINGS = 8;
-/** The pause before the second of them; each further one is twice as long. */
+/** The pause before the second attempt; it doubles with each further one. */
 const REOPEN_DELAY_MS = 250;
 
 /** The key of `meta` that counts commits. */
@@ -36,7 +36,7 @@ const COMMITS_KEY = 'commits';
 export interface FaultListeners extends RoomListener {
   /** Called when the database failed, with the cause, before it is opened again. */
   onFault?: ((error: unknown) => void) | undefined;
-  /** Called when it cannot be opened any more, or holds something else than this process knows: end. */
+  /** Called when it cannot be reopened, or holds other commits than this process knows of: the process must end. */
   onLost?: ((error: unknown) => void) | undefined;
 }
 
@@ -46,13 +46,13 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private readonly holds = new Lanes([null]);
   private isHeld = false;
   private isLogMarked = false;
-  /** Openings since something was last written. */
+  /** Attempts to reopen since the last successful write. */
   private reopenings = 0;
   private readonly ending = new AbortController();
   /** Transactions that this process knows of, as `meta` counts them; null: not counted. */
   private commits: number | null = null;
   private readonly file: string | null;
-  /** Which file this one opened: another one may have its name later. */
+  /** Identity of the file that was opened: its name may later belong to another file. */
   private readonly identity: string | null;
 
   /** A checkpoint has met a damaged block of the file. */
@@ -97,7 +97,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Opens the database file for reading: what its log has of commits is read, too, and neither changes.
+   * Opens the database file for reading, with the commits in its log. Neither file changes.
    * @throws DatabaseLockedError | DatabaseDamagedError
    */
   static async openReadOnly(file: string, options: DatabaseOptions): Promise<Database> {
@@ -229,7 +229,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
         await connection.run(`SET experimental_metadata_reuse = ${!movesMetadata}`);
         const isIntact = this.logWatch?.isIntact !== false;
         await connection.run('FORCE CHECKPOINT store');
-        // DuckDB would go on with a foreign file of that name.
+        // DuckDB would append to a foreign file of that name.
         if (!isIntact && this.file !== null) await rm(logOf(this.file), { force: true });
         this.room?.checkpointed();
         this.isLogMarked = false;
@@ -239,9 +239,9 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Leaves checkpoints to the holder until it gives the hold back; a log that has reached its bound is written
-   * all the same. Holders wait for one another.
-   * @returns gives it back
+   * Until the hold is given back, only its holder makes checkpoints, unless the log reaches its bound. Holders
+   * wait for one another.
+   * @returns gives the hold back
    */
   async hold(): Promise<() => void> {
     const { giveBack } = await this.holds.lend();
@@ -258,7 +258,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   /**
    * Writes a long log into the file; call while nothing is being committed. If the disk has too little
    * space, the log stays and may grow up to MAX_LOG_BYTES.
-   * @throws DiskFullError if it has reached them; DamagedDataError if it has, and a block of the file is damaged
+   * @throws DiskFullError if the log has reached that size; DamagedDataError if it has, and a block of the file is damaged
    */
   async shortenLog(): Promise<void> {
     if (this.file === null || this.room === null) return;
@@ -276,7 +276,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
           await this.room?.putOff();
           await this.room?.refused();
         }
-        // Another one would fail, too, and the database would have to be opened again each time.
+        // Further checkpoints would fail too, and each of them would reopen the database.
         const { cause } = error as Error;
         this.isDamaged = cause instanceof DuckDBError && cause.isOfDamage;
         throw error;
@@ -290,8 +290,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Writes the log into the file where there is room for it: a checkpoint that fails costs an opening.
-   * @throws DiskFullError where there is not
+   * Writes the log into the file if there is room: a failed checkpoint would make the database reopen.
+   * @throws DiskFullError if there is not
    */
   async checkpointIfRoom(): Promise<void> {
     const { file, room } = this;
@@ -304,10 +304,10 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * The system lets anybody remove, move or replace a file that is open. What is written then belongs to no
-   * name, and is gone once the file is closed.
-   * @throws StoreUnavailableError where its name is no longer the file's that was opened, and where another
-   *   process may write to the store
+   * Anybody can remove, move or replace an open file. What is written to it afterwards is lost once it is
+   * closed.
+   * @throws StoreUnavailableError if the name no longer belongs to the file that was opened, or another process
+   *   may write to the store
    */
   checkFile(): void {
     if (this.file === null) return;
@@ -319,9 +319,9 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Writes into the file what a log held that somebody else has removed, shortened or replaced: DuckDB has it all
-   * in memory, and would go on with a log that no start can read.
-   * @throws DiskFullError where there is no room for that
+   * Writes the log's content into the file if somebody else has removed, shortened or replaced the log. DuckDB
+   * still has all of it in memory, but would continue a log that no start can read.
+   * @throws DiskFullError if there is no room for that
    */
   async guardLog(): Promise<void> {
     // Not while a checkpoint empties the log itself.
@@ -395,7 +395,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
 
   private async tidyLog(file: string): Promise<void> {
     const found = identityOf(file);
-    // Of another file that has the name now, nothing is this one's.
+    // Another file has the name now: nothing beside it belongs to this database.
     if (found !== null && found !== this.identity) return;
     if (this.lock?.isShared === false) await unmarkLog(file);
     const log = logOf(file);
@@ -440,7 +440,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       const result = await this.use(lanes, async (connection) => {
         this.checkFile();
         const result = await body(connection);
-        // Of a store that was lost meanwhile, nothing is acknowledged.
+        // If the store was lost meanwhile, nothing may be acknowledged.
         this.checkLock();
         this.reopenings = 0;
         if (this.file !== null && !this.isLogMarked) this.isLogMarked = await markLog(this.file);
@@ -477,11 +477,11 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
 
   /** The error to throw for a failure; reopens the database if DuckDB refuses all work. */
   private errorToThrow(error: unknown, opened: Opened): unknown {
-    // Errors of others may quote what DuckDB says, or anything.
+    // Errors from elsewhere may contain any text, DuckDB's included.
     if (!(error instanceof DuckDBError)) return error;
     if (error.isFatal && !opened.invalidated) {
       opened.invalidated = true;
-      // Once, until something could be written again.
+      // Reported once, until a write succeeds again.
       if (this.reopenings === 0) this.listeners.onFault?.(error);
       if (!this.closed) this.reopening = this.reopen(error);
     }
@@ -521,7 +521,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       }
       this.reopenings++;
       try {
-        // DuckDB would make a new one.
+        // DuckDB would create a missing file.
         this.checkFile();
         return await this.reopenFile();
       } catch (error) {

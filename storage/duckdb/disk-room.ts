@@ -1,4 +1,4 @@
-/** The room on a database's disk: what a checkpoint needs, and what is put off or refused for want of it. */
+/** The free space on a database's disk: what a checkpoint needs, and what is put off or refused without it. */
 import { stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { DiskFullError, StoreUnavailableError } from '../errors.js';
@@ -8,7 +8,7 @@ import { logOf } from './log-mending.js';
 /** Free bytes that a checkpoint may need: per byte of the log, and for the last row group. */
 const FREE_BYTES_PER_LOG_BYTE = 4;
 const SPARE_FREE_BYTES = 32 * 1024 * 1024;
-/** What a checkpoint may need of a small database besides as much as it has. */
+/** Free bytes that a checkpoint of a small database may need beyond the size of its file. */
 const LEAST_FREE_BYTES = 4 * 1024 * 1024;
 
 /** How little room there is. */
@@ -92,7 +92,7 @@ export class DiskRoom {
     await this.isFull();
   }
 
-  /** Nothing fits: a commit would be refused. */
+  /** Records that the disk is full: a commit would be refused. */
   async isFull(): Promise<void> {
     const shortage = await this.look();
     this.freeWhenRefused = shortage.freeBytes;
@@ -111,7 +111,7 @@ export class DiskRoom {
   async checkCommits(): Promise<void> {
     if (!this.commits.lasts) return;
     const { freeBytes, neededBytes } = await this.look();
-    // Limits of a user or a process show in no figure of the disk: only a commit tells.
+    // A user's or process's quota shows in no figure of the disk: only a commit finds out.
     const isFreed = freeBytes >= this.freeWhenRefused + LEAST_FREE_BYTES;
     if (isFreed && freeBytes >= neededBytes) return this.commits.over();
     throw new StoreUnavailableError(

@@ -21,7 +21,7 @@ export class LogWatch {
     this.noted = this.look();
   }
 
-  /** Whether the log is still there: until it is noted again after a checkpoint, it only grows. */
+  /** Whether the log is still the one that was noted: between checkpoints it only grows. */
   get isIntact(): boolean {
     if (this.noted === null) return true;
     const found = this.look();
