@@ -37,7 +37,8 @@ const TIER = {
 const NAME = {
   kind: 'text',
   placeholder: 'NAME',
-  meaning: 'a name to recognise the key by; commands take it in place of the id if no other key has it',
+  meaning:
+    'a name to recognise the key by; commands take it in place of the id if no other key has it',
   read: keyName,
 } as const satisfies Flag;
 
