@@ -121,18 +121,18 @@ export function parsePlans(text: string, from: string): Plans {
   const names = Object.keys(given);
   const own = names.filter((name) => !isTier(name));
   if (own.length > MAX_OWN_PLANS) fail(from, `at most ${MAX_OWN_PLANS} plans`);
-  const tiers = Object.fromEntries(
-    allOf(
-      KEY_TIERS.map((tier) => () => [
-        tier,
-        readPlan(given[tier], `${from}: ${tier}`, DEFAULT_PLANS[tier]),
-      ]),
-    ),
-  ) as Record<KeyTier, Plan>;
-  const others = allOf(
-    own.map((name) => () => [name, readOwnPlan(name, given[name], from, tiers)] as const),
-  );
-  return { ...tiers, ...Object.fromEntries(others) };
+  const tiers: Record<KeyTier, Plan> = { ...DEFAULT_PLANS };
+  const others: Record<string, Plan> = {};
+  // In this order: the others begin with the plans of their tiers.
+  allOf([
+    ...KEY_TIERS.map((tier) => () => {
+      tiers[tier] = readPlan(given[tier], `${from}: ${tier}`, DEFAULT_PLANS[tier]);
+    }),
+    ...own.map((name) => () => {
+      others[name] = readOwnPlan(name, given[name], from, tiers);
+    }),
+  ]);
+  return { ...tiers, ...others };
 }
 
 const isTier = (name: string): name is KeyTier => KEY_TIERS.some((tier) => tier === name);

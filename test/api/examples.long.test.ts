@@ -218,7 +218,8 @@ async function askForExamples(): Promise<{ examples: Examples; examplesOf: Examp
     examplesOf[id] = { 200: { reply: id } };
     for (const described of Object.keys(operation.operation.responses as Json)) {
       if (['200', '304'].includes(described)) continue;
-      const codes = codesOf(operation, described);
+      // A key of the example's market does not expire.
+      const codes = described === '401' ? [] : codesOf(operation, described);
       const labels = codes.length > 0 ? codes : [described];
       for (const label of labels.filter((one) => !FAILURES.includes(one))) {
         const provoked = await PROVOKING[label](operation, good);

@@ -291,7 +291,7 @@ describe('fathom config', () => {
       `${file}: plans: premium.rates.general.requests: expected a whole number from 1 to`,
       `${file}: plans: premium.rates.general.seconds: expected a whole number from 1 to 86400`,
       `${file}: plans: premium.rates.foo: expected one of general`,
-      `${file}: plans.gold: expected one of premium, enterprise`,
+      `${file}: plans: gold.tier: expected "premium" or "enterprise"`,
       `${file}: retention.raw: expected a duration with its unit`,
       `${file}: retention.day: expected one of raw, 15m, 1h`,
       `${file}: admin_host: goes with --admin-port alone`,

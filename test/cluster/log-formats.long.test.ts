@@ -11,9 +11,11 @@ import {
 } from '../../storage/bundle.js';
 import { sweepBundles } from '../../storage/log/bundle-sweep.js';
 import { trimLog } from '../../storage/log/cluster.js';
+import type { KeyRecord } from '../../storage/contract.js';
 import { digestOf, type Entry, ENTRY_FORMAT, packEntry } from '../../storage/log/entry.js';
 import { MAX_ENTRY_BUNDLE_BYTES } from '../../storage/log/publisher.js';
 import type { Store } from '../../storage/store.js';
+import { keyRecord } from '../limits/key-record.js';
 import { commitRows, MINT, snapshot, storedSnapshots, tokenOf } from '../support/stores.js';
 import { expectSame, LogNodes, type Node, T0 } from './log-nodes.js';
 
@@ -50,7 +52,7 @@ describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', ()
     [
       'a newer format',
       Buffer.from([ENTRY_FORMAT + 1, ...known.subarray(1)]),
-      /^the log's next entry has format 3, this version knows 2: run a newer Fathom on this node$/,
+      /^the log's next entry has format 4, this version knows 3: run a newer Fathom on this node$/,
     ],
     [
       'a kind that is not known',
@@ -120,7 +122,10 @@ describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', ()
       [Uint8Array.of(ENTRY_FORMAT, 0xc0), undecodable],
       [packed({ kind: 'bundle' }), 'it lacks what a bundle entry has'],
       [packed({ kind: 'retirement', cutoffs: {} }), 'it lacks what a retirement entry has'],
-      [packed({ kind: 'key', stored: null, isNew: true }), 'it lacks what a key entry has'],
+      [
+        Buffer.concat([Uint8Array.of(1), pack({ kind: 'key', stored: null, isNew: true })]),
+        'it lacks what a key entry has',
+      ],
       [packed({ kind: 'large-bundle', name: '../x' }), 'it lacks what a large-bundle entry has'],
       [of(new Uint8Array(0)), cutShort],
       [of(whole.subarray(0, -1)), cutShort],
@@ -149,9 +154,21 @@ describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', ()
     expect(await trimLog(a.log, a.node.position)).toBe(a.node.position);
   });
 
-  it('are written in the oldest format that knows their kind', () => {
-    const formats = [packEntry({ kind: 'bundle', bundle: new Uint8Array(1) }), known];
-    expect(formats.map(([format]) => format)).toEqual([1, ENTRY_FORMAT]);
+  it('are written in the oldest format that can say them', () => {
+    const keyWith = (fields: Partial<KeyRecord>, earlierDigest: Uint8Array | null = null) => {
+      const stored = { record: keyRecord(fields), digest: new Uint8Array(32), earlierDigest };
+      return packEntry({ kind: 'key', stored, isNew: true });
+    };
+    const formats = [
+      packEntry({ kind: 'bundle', bundle: new Uint8Array(1) }),
+      known,
+      keyWith({}),
+      keyWith({ expiresAtS: 2e9 }),
+      keyWith({ tier: 'gold' }),
+      keyWith({}, new Uint8Array(32)),
+      packEntry({ kind: 'key-update', update: { id: 'key_1', changes: { name: 'x' } } }),
+    ];
+    expect(formats.map(([format]) => format)).toEqual([1, 2, 1, 3, 3, 3, ENTRY_FORMAT]);
   });
 
   it('stop a node before a newer bundle that lies beside the log', async () => {

@@ -1,4 +1,4 @@
-/** Random requests, made from the endpoints' own specifications: a new endpoint needs no line here. */
+/** Random requests, made from the endpoints' own specifications: a new endpoint needs no line here unless it needs a parameter. */
 import fc from 'fast-check';
 import { BASE_PATH, type EndpointSpec } from '../../server/api/endpoint.js';
 import { MINT } from '../support/ingest.js';
@@ -22,6 +22,7 @@ interface Schema {
   const?: unknown;
   anyOf?: readonly Schema[];
   minimum?: number;
+  exclusiveMinimum?: number;
   maximum?: number;
   maxItems?: number;
   items?: Schema;
@@ -46,7 +47,8 @@ function valueOf(schema: Schema): fc.Arbitrary<unknown> {
   if (schema.enum) return fc.constantFrom(...schema.enum);
   if (schema.const !== undefined) return fc.constant(schema.const);
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map(valueOf));
-  const { minimum: min = -1e6, maximum: max = 1e6 } = schema;
+  const { exclusiveMinimum: above = -1e6, maximum: max = 1e6 } = schema;
+  const { minimum: min = above === -1e6 ? above : above + 1e-3 } = schema;
   switch (schema.type) {
     case 'boolean':
       return fc.boolean();
@@ -103,12 +105,18 @@ function seldom<T>(n: number, usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>): fc.
   return fc.oneof({ weight: n - 1, arbitrary: usual }, { weight: 1, arbitrary: odd });
 }
 
-function queryOf({ query, chain }: EndpointSpec, mood: Mood): fc.Arbitrary<string> {
+/** Parameters that a good request has besides an address. */
+const NEEDED: Readonly<Partial<Record<string, readonly string[]>>> = {
+  getSlippage: ['side', 'usd'],
+};
+
+function queryOf({ operationId, query, chain }: EndpointSpec, mood: Mood): fc.Arbitrary<string> {
   const ofAddress = [
     'at' in chain && chain.at.in === 'query' ? chain.at.name : null,
     chain.kind === 'list' ? (chain.scope ?? null) : null,
   ].filter((name) => name !== null);
   const names = Object.keys(query.properties);
+  const needed = NEEDED[operationId] ?? [];
   const valueNamed = (name: string): fc.Arbitrary<string> => {
     if (name === 'chain') return fc.constantFrom('mainchain', 'evmchain', 'all', '1');
     const isAddress = ofAddress.includes(name);
@@ -126,7 +134,8 @@ function queryOf({ query, chain }: EndpointSpec, mood: Mood): fc.Arbitrary<strin
     )
     .chain(([chosen, odds, withChain]) => {
       const more = mood === 'odd' && withChain ? ['chain'] : [];
-      const sent = [...new Set([...ofAddress, ...chosen, ...more])];
+      const always = mood === 'right' ? needed : [];
+      const sent = [...new Set([...ofAddress, ...always, ...chosen, ...more])];
       const pairs = sent.map((name) => valueNamed(name).map((value) => `${name}=${value}`));
       return fc
         .tuple(...pairs)

@@ -28,7 +28,7 @@ it('shrinks the file to what is left, which stays as it was', async () => {
   await fill(0, 12_000);
   // Tables with a key at the end of the file, and rows of the large one on both sides of the gap.
   await database.run(
-    "INSERT INTO keys VALUES ('a', 'b', 'premium', 'h', 'd'::BLOB, 1, 2, 3, NULL)",
+    "INSERT INTO keys VALUES ('a', 'b', 'premium', 'h', 'd'::BLOB, 1, 2, 3, NULL, NULL, NULL, NULL)",
   );
   await database.run("INSERT INTO usage VALUES ('a', 202611, 7)");
   await database.checkpoint();
