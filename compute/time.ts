@@ -102,3 +102,10 @@ function offsetSeconds(match: RegExpExecArray): number | null {
 export function isoOf(epochSeconds: number): string {
   return new Date(epochSeconds * 1000).toISOString().replace('.000Z', 'Z');
 }
+
+/** 20261122 as 2026-11-22, 202611 as 2026-11. */
+export function dateOfDigits(digits: number): string {
+  return String(digits)
+    .replace(/^(\d{4})(\d{2})/, '$1-$2')
+    .replace(/(-\d{2})(\d{2})$/, '$1-$2');
+}

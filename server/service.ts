@@ -21,7 +21,6 @@ import { markOutsideLoop, putLoopFirst } from './event-loop.js';
 import { loadEngine, warnOfFault } from './http/load-engine.js';
 import { httpLimits } from './http/server.js';
 import { Limiter } from './limits/limiter.js';
-import { planOfKey } from './limits/plans.js';
 import { LiveParts } from './live-parts.js';
 import type { Log } from './log.js';
 import { THREAD_HEAPS } from './memory.js';
@@ -147,7 +146,7 @@ export async function startService(
         columns: new SegmentColumns(depth, memory.columns),
         queue: store.queue,
         keptReplyBytes: memory.keptReplies,
-        isDelayed: (key) => planOfKey(plans, key)?.delayedDepth === true,
+        isDelayed: ({ tier }) => plans[tier]?.delayedDepth === true,
         onAnswered: (source) => metrics.pageAnswered(source),
       }),
       reading: { evmChainId, lenientParameters: options.lenientParameters },

@@ -5,9 +5,9 @@ import {
   type SeriesEnvelope,
   type SeriesQuery,
 } from '../../compute/depth/series-document.js';
-import { CHAINS, MARKET_TYPES } from '../../compute/market.js';
+import { CHAINS } from '../../compute/market.js';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
-import { hasFilter, slotsOfMarkets } from '../../compute/replay/query.js';
+import { slotsOfMarkets } from '../../compute/replay/query.js';
 import type { DepthSource, PagePlan } from '../../storage/contract.js';
 import { type Call, defineEndpoint, type Handler, type PreparedReply } from '../api/endpoint.js';
 import { VARY } from '../api/replies.js';
@@ -24,11 +24,10 @@ import {
 import type { Clock } from '../clock.js';
 import type { Budget } from '../http/budget.js';
 import { replayBusy } from '../http/errors.js';
-import { namesTag } from '../http/negotiation.js';
 import { locate, makePlan, type PlanRequest, withPlan } from '../replay/page-plan.js';
 import {
-  filterOf,
   filterParameters,
+  filterWithoutPerps,
   STEP_NAMES,
   type Step,
   STEPS,
@@ -36,8 +35,15 @@ import {
   windowOf,
   windowParameters,
 } from '../replay/parameters.js';
-import { fullReply, pageReply, type ReplyJob, window } from '../replay/replay.js';
-import { ARROW_STREAM, cacheHeaders, entityTag, negotiate } from '../replay/representation.js';
+import {
+  fullReply,
+  notModified,
+  pageReply,
+  replayGroup,
+  type ReplyJob,
+  window,
+} from '../replay/replay.js';
+import { ARROW_STREAM, entityTag, negotiate } from '../replay/representation.js';
 import type { SegmentColumns } from '../replay/segment-columns.js';
 import { resolvedToken, sourceOf } from './coverage.js';
 
@@ -107,14 +113,9 @@ export const getDepthSeries = defineEndpoint({
     step: word(STEP_NAMES),
     pct: Type.Array(number('Percent of the price')),
     groups: Type.Optional(
-      Type.Array(
-        document('ReplayGroup', {
-          key: Type.String(),
-          label: Type.String(),
-          type: word(MARKET_TYPES, { description: 'Type of market.' }),
-        }),
-        { description: 'Groups with depth in the reply. Absent without `group`.' },
-      ),
+      Type.Array(replayGroup, {
+        description: 'Groups with depth in the reply. Absent without `group`.',
+      }),
     ),
     t: Type.Array(Type.Integer(), {
       description: 'Points: multiples of the step, Unix epoch seconds.',
@@ -157,10 +158,8 @@ export function depthSeriesHandler(services: DepthSeriesServices): Handler<typeo
     const job = seriesJob(services, call);
     const plan = await firstPlan(services, job);
     const tag = tagOf(job, plan);
-    if (tag !== null && namesTag(exchange.header('if-none-match'), tag)) {
-      const headers = cacheHeaders(job.request, job.nowS, tag);
-      return { status: 304, headers, body: null };
-    }
+    const unchanged = notModified(job, tag);
+    if (unchanged !== null) return unchanged;
     if (exchange.method === 'HEAD') return pageReply(job, tag, null);
     const render = (run: RunTask) => renderSeries(services, job, plan, run);
     return services.pool.schedule('page', key.id, render, exchange);
@@ -175,7 +174,7 @@ function seriesJob(
   const nowS = clock.nowS();
   const request = windowOf(parameters, nowS);
   const { fromS, toS, clamped } = request;
-  const filter = filterOf(parameters);
+  const filter = filterWithoutPerps(parameters);
   const step = parameters.step ?? defaultStep(fromS, toS);
   const stepS = STEPS[step];
   const { source, leg } = sourceOf(depth, token);
@@ -197,7 +196,7 @@ function seriesJob(
       maxSnapshots: SERIES_LIMITS.maxPoints,
     },
     query: {
-      ...(hasFilter(filter) ? filter : { ...filter, excludeTypes: ['cex_perp'] }),
+      ...filter,
       group: parameters.group ?? null,
       pct: parameters.pct ?? DEFAULT_PCT,
     },

@@ -8,7 +8,7 @@ import {
 } from '../../compute/depth/slippage.js';
 import { CHAINS, MARKET_TYPES } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
-import { hasFilter, type ReplayFilter, slotsOfMarkets } from '../../compute/replay/query.js';
+import { type ReplayFilter, slotsOfMarkets } from '../../compute/replay/query.js';
 import type { DepthSource, TokenRecord } from '../../storage/contract.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
@@ -26,7 +26,12 @@ import {
 import { whenReady } from '../board.js';
 import type { Clock } from '../clock.js';
 import { unlessBusy } from '../http/errors.js';
-import { atParameter, filterOf, filterParameters, instantAt } from '../replay/parameters.js';
+import {
+  atParameter,
+  filterParameters,
+  filterWithoutPerps,
+  instantAt,
+} from '../replay/parameters.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
 import type { HeldToken } from '../tokens/newest-depth.js';
 import { resolvedToken, sourceOf } from './coverage.js';
@@ -165,7 +170,7 @@ function slippageRequest(
   if (usd === undefined && movePct === undefined) {
     throw invalidParameter('usd', 'expected usd, move_pct or both, was neither');
   }
-  const filter = filterOf(query);
+  const filter = filterWithoutPerps(query);
   const atS = instantAt(query.at, nowS);
   const { source, leg } = sourceOf(depth, token);
   return {
@@ -178,7 +183,7 @@ function slippageRequest(
     side: query.side,
     usd: usd ?? [],
     movePct: movePct ?? [],
-    filter: hasFilter(filter) ? filter : { ...filter, excludeTypes: ['cex_perp'] },
+    filter,
     atS,
     nowS,
   };

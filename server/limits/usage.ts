@@ -1,5 +1,6 @@
 /** GET /usage: how much of its plan the requesting key has used this month. */
 import Type from 'typebox';
+import { dateOfDigits } from '../../compute/time.js';
 import { KEY_TIERS } from '../../storage/contract.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
 import { count, document, epochSeconds, nullable, word } from '../api/schemas.js';
@@ -49,11 +50,11 @@ export function usageHandler(
   return async ({ key }) => {
     const { tier, month, used, limit, endMs } = limiter.monthOf(key);
     const calls = await limiter.usage.days.ofMonth(key.id, month);
-    const ofDays = sums(calls, ({ day }) => dateOf(day));
+    const ofDays = sums(calls, ({ day }) => dateOfDigits(day));
     const ofEndpoints = sums(calls, ({ endpoint }) => endpoint);
     return {
       tier,
-      month: dateOf(month),
+      month: dateOfDigits(month),
       used,
       limit: Number.isFinite(limit) ? limit : null,
       remaining: Number.isFinite(limit) ? Math.max(limit - used, 0) : null,
@@ -76,11 +77,4 @@ function sums<T extends { calls: number }>(
     calls.set(name, (calls.get(name) ?? 0) + item.calls);
   }
   return [...calls];
-}
-
-/** 20261122 as 2026-11-22, 202611 as 2026-11. */
-function dateOf(digits: number): string {
-  return String(digits)
-    .replace(/^(\d{4})(\d{2})/, '$1-$2')
-    .replace(/(-\d{2})(\d{2})$/, '$1-$2');
 }

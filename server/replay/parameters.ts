@@ -10,6 +10,7 @@ import {
 import { MARKET_TYPES, type Chain, type MarketType, venueKey } from '../../compute/market.js';
 import { type AskedTime, instantOf, isoOf } from '../../compute/time.js';
 import {
+  hasFilter,
   REPLAY_GROUPS,
   type ReplayFilter,
   type ReplayGroup,
@@ -219,6 +220,12 @@ function groupOf({ group, markets }: ReplayParameters): ReplayGroup {
     throw new ApiError(400, 'invalid_group', message);
   }
   return meant;
+}
+
+/** The same of an endpoint that leaves out perps unless a filter is sent. @throws ApiError 400 */
+export function filterWithoutPerps(parameters: FilterParameters): ReplayFilter {
+  const filter = filterOf(parameters);
+  return hasFilter(filter) ? filter : { ...filter, excludeTypes: ['cex_perp'] };
 }
 
 /**

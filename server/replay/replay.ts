@@ -40,6 +40,12 @@ import {
 import type { SegmentColumns } from './segment-columns.js';
 
 const marketType = word(MARKET_TYPES, { description: 'Type of market.' });
+/** A group of markets. */
+export const replayGroup = document('ReplayGroup', {
+  key: Type.String(),
+  label: Type.String(),
+  type: marketType,
+});
 const keys = nullable(Type.Array(Type.String()), 'As sent, venues as keys; null if not sent.');
 const indexes = (of: string) =>
   Type.Optional(
@@ -146,12 +152,9 @@ export const getReplay = defineEndpoint({
       }),
       { description: 'Empty with `group=all`.' },
     ),
-    groups: Type.Array(
-      document('ReplayGroup', { key: Type.String(), label: Type.String(), type: marketType }),
-      {
-        description: 'Empty unless `group` is `venue` or `type`.',
-      },
-    ),
+    groups: Type.Array(replayGroup, {
+      description: 'Empty unless `group` is `venue` or `type`.',
+    }),
     facets: Type.Optional(facets),
     snapshots: Type.Array(snapshot),
   }),
@@ -242,11 +245,10 @@ async function replyWithoutPool(
   job: PageJob,
   plan: PagePlan,
 ): Promise<PreparedReply | null> {
-  const { exchange, request, page, nowS } = job;
+  const { exchange, request, page } = job;
   const tag = tagOf(job, plan);
-  if (tag !== null && namesTag(exchange.header('if-none-match'), tag)) {
-    return { status: 304, headers: cacheHeaders(request, nowS, tag), body: null };
-  }
+  const unchanged = notModified(job, tag);
+  if (unchanged !== null) return unchanged;
   // A fragment is of a whole segment: it does not pay where pages take a few of its snapshots.
   const fragments = request.stepS === undefined ? services.fragments : undefined;
   const assembled = await fragments?.page(plan, page);
@@ -277,6 +279,15 @@ function tagOf({ request, page, nowS }: PageJob, plan: PagePlan): string | null 
 export type ReplyJob = Pick<PageJob, 'exchange' | 'representation' | 'nowS'> & {
   request: Pick<ReplayRequest, 'toS' | 'moves'>;
 };
+
+/** 304 if the client names the tag of the reply that it would get; else null. */
+export function notModified(
+  { exchange, request, nowS }: ReplyJob,
+  tag: string | null,
+): PreparedReply | null {
+  if (tag === null || !namesTag(exchange.header('if-none-match'), tag)) return null;
+  return { status: 304, headers: cacheHeaders(request, nowS, tag), body: null };
+}
 
 /** A page's reply, with the start of the next page, and a digest of its body if the client wants one. */
 export async function fullReply(

@@ -1,4 +1,5 @@
 /** `fathom usage` */
+import { dateOfDigits } from '../../../compute/time.js';
 import type { KeyDayUsage, ListedKey } from '../../../storage/contract.js';
 import { UsageError } from '../../../storage/errors.js';
 import type { StoreOperations } from '../../../storage/operations.js';
@@ -71,13 +72,13 @@ function documentOf(month: number, keys: KnownKeys, usage: readonly KeyDayUsage[
     byKey.get(one.keyId)?.push(one);
   }
   return {
-    month: monthText(month),
+    month: dateOfDigits(month),
     keys: [...byKey].map(([id, calls]) => ({
       id,
       name: keys.get(id)?.name ?? null,
       tier: keys.get(id)?.tier ?? null,
       calls: sum(calls),
-      days: calls.map(({ day, endpoint, calls }) => ({ date: dateText(day), endpoint, calls })),
+      days: calls.map(({ day, endpoint, calls }) => ({ date: dateOfDigits(day), endpoint, calls })),
     })),
   };
 }
@@ -86,7 +87,7 @@ function printCsv(keys: KnownKeys, usage: readonly KeyDayUsage[]): void {
   printLine('key_id,name,tier,date,endpoint,calls');
   for (const { keyId, day, endpoint, calls } of usage) {
     const { name = null, tier = null } = keys.get(keyId) ?? {};
-    const fields = [keyId, name ?? '', tier ?? '', dateText(day), endpoint, String(calls)];
+    const fields = [keyId, name ?? '', tier ?? '', dateOfDigits(day), endpoint, String(calls)];
     printLine(fields.map(csvField).join(','));
   }
 }
@@ -96,12 +97,12 @@ function printRows(month: number, keys: KnownKeys, usage: readonly KeyDayUsage[]
     printTable([
       ['KEY', 'NAME', 'DATE', 'CALLS', 'ENDPOINT'],
       ...usage.map(({ keyId, day, endpoint, calls }) => [
-        ...[keyId, keys.get(keyId)?.name ?? '-', dateText(day), count(calls), endpoint],
+        ...[keyId, keys.get(keyId)?.name ?? '-', dateOfDigits(day), count(calls), endpoint],
       ]),
     ]);
   }
   const users = new Set(usage.map(({ keyId }) => keyId)).size;
-  tell(`${monthText(month)}: ${counted(sum(usage), 'call')} of ${counted(users, 'key')}`);
+  tell(`${dateOfDigits(month)}: ${counted(sum(usage), 'call')} of ${counted(users, 'key')}`);
 }
 
 const sum = (usage: readonly { calls: number }[]): number =>
@@ -111,11 +112,3 @@ const sum = (usage: readonly { calls: number }[]): number =>
 function csvField(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
-
-/** 202611 as 2026-11. */
-const monthText = (month: number): string =>
-  `${String(month).slice(0, 4)}-${String(month).slice(4)}`;
-
-/** 20261122 as 2026-11-22. */
-const dateText = (day: number): string =>
-  `${monthText(Math.floor(day / 100))}-${String(day).slice(6)}`;
