@@ -87,17 +87,21 @@ export class Changes {
     });
   }
 
-  /** Applies entries of a log in one transaction. */
+  /**
+   * Applies entries of a log in one transaction.
+   * @throws Error if they revise snapshots: every node remembers at which entry
+   */
   async applyEntries(entries: readonly SharedEntry[], mark: LogMark): Promise<void> {
     const beganMs = performance.now();
-    const { result } = await this.run(async (tools) => {
+    const apply = async (tools: CommitTools): Promise<Brought[]> => {
       const brought: Brought[] = [];
       for (const entry of entries) {
         if (entry.kind === 'retirement') await retireAll(entry, tools);
         else brought.push((await applyBundle(framesOf(entry.bundle), tools)).brought);
       }
       return brought;
-    }, mark);
+    };
+    const { result } = await this.run(apply, mark, entries.length > 1);
     const tookMs = (performance.now() - beganMs) / entries.length;
     for (const brought of result) this.tellCommit(brought, tookMs);
   }
@@ -156,12 +160,23 @@ export class Changes {
     }
   }
 
-  /** Runs `body` in one transaction; listeners hear what it changed before this resolves. */
+  /**
+   * Runs `body` in one transaction; listeners hear what it changed before this resolves.
+   * @param areSeveral whether it applies several entries of a log
+   */
   private async run<T>(
     body: (tools: CommitTools) => Promise<T>,
     mark?: LogMark,
+    areSeveral = false,
   ): Promise<{ result: T; change: StoreChange }> {
-    const done = await this.parts.commits.run(body, mark);
+    const withRevisions = async (tools: CommitTools): Promise<T> => {
+      const result = await body(tools);
+      const revised = await this.parts.revisions.write(tools.stage, mark);
+      if (areSeveral && revised.length > 0)
+        throw new Error('entries that revise snapshots are applied one by one');
+      return result;
+    };
+    const done = await this.parts.commits.run(withRevisions, mark);
     this.hasAny = true;
     const turns = new Turns();
     for (const part of changesInTurns(done.change)) {

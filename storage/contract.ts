@@ -110,6 +110,44 @@ export interface DepthSource {
   readStoredBlocks(ids: readonly number[]): Promise<StoredBlock[]>;
 }
 
+/** A commit that changed snapshots of a token that were shown before. */
+export interface DepthRevision {
+  /** Of the commit, in its history. */
+  position: number;
+  /** Times at which another snapshot is shown, or none any more; ascending. */
+  times: Uint32Array;
+  /** Time of the token's last snapshot, if the commit has moved it back (-1: none is left); else null. */
+  lastT: number | null;
+}
+
+/** What is shown of a token's depth at one moment: commits that come later change nothing in it. */
+export interface DepthView {
+  /** All commits up to this position are in it. */
+  position: number;
+  /** Position of the token's newest revision; 0: none is remembered. */
+  lastRevision: number;
+  /** Time of the newest snapshot at `nowS`; null: there is none. */
+  newestT(nowS: number): number | null;
+  /** Time of the first snapshot after `nowS`; null: there is none. */
+  nextT(nowS: number): number | null;
+  /** The next snapshots from a time up to now, ascending. */
+  plan(request: { fromS: number; nowS: number; maxSnapshots: number }): PagePlan;
+  /** The snapshots at those of the given times that have one, and the times that have none. */
+  planAt(times: readonly number[]): { plan: PagePlan; missing: number[] };
+  /** The token's revisions after a position and up to the view's, ascending. */
+  revisionsAfter(position: number): Promise<DepthRevision[]>;
+}
+
+/** Tokens' depth, and how commits change what is shown of it. */
+export interface FollowedDepth {
+  /** Names what positions count. */
+  readonly commitHistory: string;
+  readonly position: number;
+  /** Whether every revision after a position is remembered. */
+  remembers(position: number): boolean;
+  view(tokenId: number): Promise<DepthView>;
+}
+
 /** Stored segments by their ids, which grow with every change. */
 export interface SegmentSource {
   /** The last id that was handed out. */

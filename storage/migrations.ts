@@ -218,6 +218,18 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        used_at BIGINT NOT NULL
      )`,
   ],
+  // `history`: what positions count. `last_t`: the token's last snapshot, where a commit moved it back.
+  [
+    `CREATE TABLE depth_revisions (
+       history VARCHAR NOT NULL,
+       position BIGINT NOT NULL,
+       token_id INTEGER NOT NULL,
+       committed_at BIGINT NOT NULL,
+       times BLOB NOT NULL,
+       last_t BIGINT
+     )`,
+    "INSERT INTO meta VALUES ('store_id', uuid()::VARCHAR)",
+  ],
 ];
 
 /** The schema version of this build. */

@@ -16,6 +16,7 @@ import {
 } from './data-directory.js';
 import { Catalog } from './depth/catalog.js';
 import { Directories } from './depth/directories.js';
+import { Revisions } from './depth/revisions.js';
 import { Database, type FaultListeners } from './duckdb/database.js';
 import type { LogOptions } from './duckdb/log-mending.js';
 import { DatabaseDamagedError, DatabaseLockedError, namedError } from './duckdb/opening.js';
@@ -69,6 +70,7 @@ export interface StoreParts {
   usage: UsageBook;
   queue: WaitingTokens;
   mark: LogMark | null;
+  revisions: Revisions;
   settings: KnownSettings;
   /** Whether this opening has made it. */
   isNew: boolean;
@@ -173,6 +175,7 @@ async function partsOf(
       onError: failures('writing the queue'),
     }),
     mark: await readMark(database),
+    revisions: await Revisions.load(database),
     settings: await readSettings(database),
   };
 }

@@ -84,7 +84,7 @@ export class Store implements StoreOperations {
     this.queue = parts.queue;
     this.changes = new Changes(parts, backgroundFailures(options, 'joining small segments'));
     this.followed = new FollowedLog(parts, this.changes);
-    this.depth = new DepthReader(database, catalog, directories);
+    this.depth = new DepthReader(database, catalog, directories, parts.revisions);
     this.orders = {
       dcaOrders: (tokens) => dcaOrdersOf(database, tokens),
       allDcaOrders: () => allDcaOrders(database),

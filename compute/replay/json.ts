@@ -38,7 +38,7 @@ export type SnapshotColumns = Pick<
  */
 export function writeJson(
   page: Page,
-  envelope: ReplayEnvelope,
+  envelope: ReplayEnvelope | null,
   follower: TextListener | null = null,
 ): Uint8Array<ArrayBuffer> {
   const head = encodeHead(page, envelope);
@@ -59,7 +59,7 @@ export function writeJson(
 export const PAGE_TAIL = ']}';
 
 /** A page's text up to the bracket that opens the snapshots, which is included. */
-export function encodeHead(page: PageSummary, envelope: ReplayEnvelope): Uint8Array {
+export function encodeHead(page: PageSummary, envelope: ReplayEnvelope | null): Uint8Array {
   const text = Buffer.from(JSON.stringify({ ...pageHead(page, envelope), snapshots: [] }));
   return text.subarray(0, -PAGE_TAIL.length);
 }

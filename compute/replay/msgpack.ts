@@ -33,7 +33,7 @@ const ARRAY32 = 0xdd;
  *
  * @returns a view of the buffer that the next page is written to
  */
-export function writeMsgpack(page: Page, envelope: ReplayEnvelope): Uint8Array<ArrayBuffer> {
+export function writeMsgpack(page: Page, envelope: ReplayEnvelope | null): Uint8Array<ArrayBuffer> {
   const head = packr.pack({ ...pageHead(page, envelope), snapshots: [] });
   const maxBytes =
     head.length +

@@ -284,8 +284,18 @@ export function indexKey(
   return page.query.group === 'market' ? 'market_idx' : 'group_idx';
 }
 
-/** The reply's fields before `snapshots`, in the order in which they are written. */
-export function pageHead(page: PageSummary, envelope: ReplayEnvelope) {
+/** The fields before `snapshots`, in the order in which they are written: a reply's, or without an envelope a message's. */
+export function pageHead(page: PageSummary, envelope: ReplayEnvelope | null) {
+  const columns = {
+    markets: page.markets.map(({ source, exchangeType, address, pair }) => ({
+      source,
+      exchange_type: exchangeType,
+      address,
+      pair,
+    })),
+    groups: page.groups,
+  };
+  if (envelope === null) return columns;
   const { query, snapshotCount } = page;
   return {
     token: envelope.token,
@@ -313,13 +323,7 @@ export function pageHead(page: PageSummary, envelope: ReplayEnvelope) {
     bin_ratio: BIN_RATIO,
     snapshot_count: snapshotCount,
     row_count: page.rowCount,
-    markets: page.markets.map(({ source, exchangeType, address, pair }) => ({
-      source,
-      exchange_type: exchangeType,
-      address,
-      pair,
-    })),
-    groups: page.groups,
+    ...columns,
     ...(page.facets === null ? {} : { facets: page.facets }),
   };
 }

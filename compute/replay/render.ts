@@ -45,7 +45,8 @@ export interface PageSource {
 }
 
 export interface RenderInput extends PageSource {
-  envelope: ReplayEnvelope;
+  /** null: the page is part of a message, which says of itself what a reply's envelope says. */
+  envelope: ReplayEnvelope | null;
   format: PageFormat;
   encoding: ContentEncoding;
 }
@@ -161,7 +162,7 @@ function runOfSegment(segment: SegmentInput): RunColumns {
 /** Encodes a page; the bytes own their whole ArrayBuffer. */
 export function encodePage(
   page: Page,
-  envelope: ReplayEnvelope,
+  envelope: ReplayEnvelope | null,
   format: PageFormat,
 ): Uint8Array<ArrayBuffer> {
   return ownBytes(writePage(page, envelope, format));
@@ -170,7 +171,7 @@ export function encodePage(
 /** Encodes a page; the bytes may last only until the next one is encoded. */
 function writePage(
   page: Page,
-  envelope: ReplayEnvelope,
+  envelope: ReplayEnvelope | null,
   format: PageFormat,
 ): Uint8Array<ArrayBuffer> {
   switch (format) {
@@ -179,6 +180,7 @@ function writePage(
     case 'msgpack':
       return writeMsgpack(page, envelope);
     case 'arrow':
+      if (envelope === null) throw new Error('a message is no Arrow stream');
       return encodeArrow(page, envelope);
   }
 }
@@ -210,7 +212,7 @@ const matcher = new PageMatcher(encoder);
  */
 export function gzipJson(
   page: Page,
-  envelope: ReplayEnvelope,
+  envelope: ReplayEnvelope | null,
   onText: () => void = () => undefined,
 ): GzippedText {
   if (page.rowCount < MIN_MATCHED_CELLS) return plainGzipJson(page, envelope);
@@ -221,7 +223,7 @@ export function gzipJson(
 }
 
 /** The same with zlib alone. */
-export function plainGzipJson(page: Page, envelope: ReplayEnvelope): GzippedText {
+export function plainGzipJson(page: Page, envelope: ReplayEnvelope | null): GzippedText {
   const text = writeJson(page, envelope);
   return { body: compressPage(text, 'gzip'), plainBytes: text.length };
 }

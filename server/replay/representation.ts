@@ -2,6 +2,7 @@
 import { createHash, webcrypto } from 'node:crypto';
 import { type Market, TIERS } from '../../compute/market.js';
 import { canEncode, type ContentEncoding } from '../../compute/replay/compress.js';
+import type { ReplayEnvelope } from '../../compute/replay/page.js';
 import type { PageFormat, RenderInput } from '../../compute/replay/render.js';
 import type { PagePlan } from '../../storage/contract.js';
 import { notAcceptable } from '../api/replies.js';
@@ -96,7 +97,9 @@ const TAG_CHARS = 27;
 const WORDS_A_SNAPSHOT = 3;
 
 /** What determines the text of a page, besides its plan. */
-export type PageIdentity = Pick<RenderInput, 'query' | 'envelope' | 'format' | 'encoding'>;
+export type PageIdentity = Pick<RenderInput, 'query' | 'format' | 'encoding'> & {
+  envelope: ReplayEnvelope;
+};
 
 /** The same of any reply that is made of a plan. */
 type Identity = Pick<PageIdentity, 'format' | 'encoding'> & { query: object; envelope: object };

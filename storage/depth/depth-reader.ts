@@ -5,6 +5,8 @@ import { decodeSegment, type StoredBlock } from '../../compute/segment/segment.j
 import {
   SegmentGoneError,
   type DepthSource,
+  type DepthView,
+  type FollowedDepth,
   type MarketSource,
   type NewestSnapshots,
   type PagePlan,
@@ -22,8 +24,16 @@ import {
 import type { Database } from '../duckdb/database.js';
 import type { Catalog, TokenEntry } from './catalog.js';
 import { directoriesAround, type Directories } from './directories.js';
-import { newestShownAt, newestSnapshots, overlapping, planSnapshots } from './directory.js';
+import {
+  newestShownAt,
+  newestSnapshots,
+  overlapping,
+  planSnapshots,
+  planSnapshotsAt,
+  timeAfter,
+} from './directory.js';
 import { storedHistory } from './history.js';
+import type { Revisions } from './revisions.js';
 import { IS_TINY } from './compaction.js';
 import { readBlocks, readStoredBlocks, storedSegments, unmergeable } from './segments.js';
 
@@ -32,11 +42,12 @@ const TOKENS_AT_ONCE = 5000;
 /** Attempts to read segments that a commit or a join in the background may replace. */
 const MAX_READS = 10;
 
-export class DepthReader implements DepthSource, MarketSource, SegmentSource {
+export class DepthReader implements DepthSource, MarketSource, SegmentSource, FollowedDepth {
   constructor(
     private readonly database: Database,
     private readonly catalog: Catalog,
     private readonly directories: Directories,
+    private readonly revisions: Revisions,
   ) {}
 
   token(chain: Chain, address: string): TokenRecord | null {
@@ -54,6 +65,50 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource {
     const directory = await this.directories.get(request.tokenId);
     // The markets are read after the directory: a commit in between only appends to them.
     return { ...planSnapshots(directory, request), markets: this.markets(request.tokenId) };
+  }
+
+  get commitHistory(): string {
+    return this.revisions.history;
+  }
+
+  get position(): number {
+    return this.revisions.position;
+  }
+
+  remembers(position: number): boolean {
+    return this.revisions.remembers(position);
+  }
+
+  async view(tokenId: number): Promise<DepthView> {
+    const { revisions } = this;
+    for (;;) {
+      const { position } = revisions;
+      const lastRevision = revisions.lastOf(tokenId);
+      const directory = await this.directories.get(tokenId);
+      // A commit has revised the token meanwhile: the directory may be of before or after it.
+      if (revisions.lastOf(tokenId) !== lastRevision) continue;
+      const markets = this.markets(tokenId);
+      return {
+        position,
+        lastRevision,
+        newestT: (nowS) => newestShownAt(directory, nowS, nowS)?.t ?? null,
+        nextT: (nowS) => {
+          const t = timeAfter(directory, nowS);
+          return t === Infinity ? null : t;
+        },
+        plan: ({ fromS, nowS, maxSnapshots }) => {
+          // Snapshots that lie in the future hide coarser ones already, as revisions count them as shown.
+          const window = { fromS, toS: nowS + 1, nowS: Infinity, maxSnapshots };
+          return { ...planSnapshots(directory, window), markets };
+        },
+        planAt: (times) => {
+          const { missing, ...plan } = planSnapshotsAt(directory, times);
+          return { plan: { ...plan, markets }, missing };
+        },
+        revisionsAfter: (after) =>
+          after >= lastRevision ? Promise.resolve([]) : revisions.between(tokenId, after, position),
+      };
+    }
   }
 
   async firstSnapshotT(tokenId: number, nowS: number): Promise<number | null> {

@@ -38,6 +38,10 @@ export const EMPTY_DIRECTORY: Directory = { raw: [], '15m': [], '1h': [] };
 export const firstT = (segment: SegmentRef): number => segment.times[0];
 export const lastT = (segment: SegmentRef): number => segment.times[segment.times.length - 1];
 
+/** Time of the last stored snapshot of any tier; -1: there is none. */
+export const lastTime = (directory: Directory): number =>
+  Math.max(...TIERS.map((tier) => directory[tier].at(-1)).map((ref) => (ref ? lastT(ref) : -1)));
+
 /** Index of the first segment that ends at or after `t`; the length if none does. */
 export function firstSegmentFrom(segments: TierDirectory, t: number): number {
   return firstIndex(0, segments.length, (i) => lastT(segments[i]) >= t);
@@ -136,6 +140,10 @@ export function planSnapshots(
     stepS === undefined
       ? visibleSnapshots(directory, window)
       : newestOfSteps(directory, window, stepS);
+  return planOf(places, maxSnapshots);
+}
+
+function planOf(places: Iterable<Place>, maxSnapshots: number): Omit<PagePlan, 'markets'> {
   const segmentIds: number[] = [];
   const indexes = new Map<number, number>();
   const snapshots: PlannedSnapshot[] = [];
@@ -153,11 +161,25 @@ export function planSnapshots(
   return { segmentIds, snapshots, nextT: null };
 }
 
+/** The snapshots at those of the given times that have a shown one, and the times that have none. */
+export function planSnapshotsAt(
+  directory: Directory,
+  times: readonly number[],
+): Omit<PagePlan, 'markets'> & { missing: number[] } {
+  const missing: number[] = [];
+  const places = times.flatMap((t) => {
+    const [place] = visibleSnapshots(directory, { fromS: t, toS: t + 1, nowS: Infinity });
+    if (place === undefined) missing.push(t);
+    return place ?? [];
+  });
+  return { ...planOf(places, Infinity), missing };
+}
+
 /**
  * A coarse snapshot is hidden behind a finer visible one in `[t, t + its length)`, inside the window or not
  * (docs/definitions.md#replay-tiers).
  */
-function* visibleSnapshots(
+export function* visibleSnapshots(
   directory: Directory,
   { fromS, toS, nowS }: VisibleWindow,
 ): Generator<Place> {
@@ -284,6 +306,6 @@ const snapshotRef = ({ ref: { segmentId, times, tier }, row }: Place): SnapshotR
 });
 
 /** Time of the first snapshot after `atS`, Infinity if there is none. */
-function timeAfter(directory: Directory, atS: number): number {
+export function timeAfter(directory: Directory, atS: number): number {
   return Math.min(...TIERS.map((tier) => timeFrom(directory[tier], atS + 1)));
 }

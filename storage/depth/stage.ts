@@ -62,6 +62,7 @@ export class Stage {
   private newTokens = 0;
   private readonly touchedIds: number[] = [];
   private prepared = new LargeMap<number, SizedDirectory>();
+  private readonly shownListeners: (() => void)[] = [];
   private readonly turns = new Turns();
 
   constructor(
@@ -200,7 +201,20 @@ export class Stage {
       if (token.isRowChanged || token.ownMarkets !== null) this.catalog.put(entryOf(token));
       await this.turns.take();
     }
+    for (const listener of this.shownListeners) listener();
     await this.directories.publish(this.prepared);
+  }
+
+  /** Calls `listener` in the step in which readers begin to see the changed depth. */
+  whenShown(listener: () => void): void {
+    this.shownListeners.push(listener);
+  }
+
+  /** Tokens whose depth the transaction has touched, with their directories before and now. */
+  *changedDepth(): Generator<{ tokenId: number; stored: Directory; directory: Directory }> {
+    for (const { tokenId, stored, directory } of this.tokens.values()) {
+      if (directory !== null) yield { tokenId, stored, directory };
+    }
   }
 
   private async writeTokens(): Promise<void> {

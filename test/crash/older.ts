@@ -7,10 +7,8 @@ import { openStore } from '../../bench/store.js';
 
 /** Takes the tables of a store back to the schema before this build's. */
 export const TO_OLDER_SCHEMA: readonly string[] = [
-  'DROP TABLE IF EXISTS key_uses',
-  ...['expires_at', 'earlier_digest', 'earlier_until'].map(
-    (column) => `ALTER TABLE keys DROP COLUMN IF EXISTS ${column}`,
-  ),
+  'DROP TABLE IF EXISTS depth_revisions',
+  "DELETE FROM meta WHERE key = 'store_id'",
   "DELETE FROM meta WHERE key = 'schema_version'",
   `INSERT INTO meta VALUES ('schema_version', '${SCHEMA_VERSION - 1}')`,
 ];

@@ -1,0 +1,178 @@
+/**
+ * The latest commits that changed snapshots shown before: which tokens they changed, and at which times. A client that
+ * follows a token learns from them what was revised or deleted since it last looked. A commit that only adds snapshots
+ * after a token's last one is not among them: it writes nothing here.
+ */
+import { LargeMap } from '../../compute/large-map.js';
+import type { DepthRevision } from '../contract.js';
+import type { Database } from '../duckdb/database.js';
+import { MAX_VALUE_BYTES, type SqlValue, type Statements } from '../duckdb/statements.js';
+import { type LogMark, readMark } from '../log/mark.js';
+import { wallS } from '../wall-clock.js';
+import { shownChanges } from './shown-changes.js';
+import type { Stage } from './stage.js';
+
+/** Commits older than this are forgotten. */
+const KEPT_S = 24 * 3600;
+/** The most commits that are remembered. */
+const MAX_COMMITS = 100_000;
+/** The most bytes that they take. */
+const MAX_BYTES = 256 * 1024 * 1024;
+/** Bytes of a row without its times. */
+const ROW_BYTES = 32;
+/** How often a commit forgets old ones. */
+const FORGET_EVERY_S = 600;
+const MAX_TIMES = MAX_VALUE_BYTES / Uint32Array.BYTES_PER_ELEMENT;
+const ROWS_AT_ONCE = 1000;
+const STORE_ID_KEY = 'store_id';
+const FLOOR_KEY = 'revisions_floor';
+
+export class Revisions {
+  /** Newest remembered position of each token. */
+  private readonly byToken = new LargeMap<number, number>();
+  private forgotAtS = -Infinity;
+
+  private constructor(
+    private readonly database: Pick<Database, 'rows'>,
+    private readonly storeId: string,
+    private historyId: string,
+    private last: number,
+    private floor: number,
+  ) {}
+
+  static async load(database: Pick<Database, 'rows'>): Promise<Revisions> {
+    const storeId = (await metaOf(database, STORE_ID_KEY)) ?? '';
+    const mark = await readMark(database);
+    const history = mark?.logId ?? storeId;
+    const floor = await readFloor(database, history);
+    const revisions = new Revisions(database, storeId, history, mark?.position ?? floor, floor);
+    const rows = await database.rows(
+      'SELECT token_id, max(position) FROM depth_revisions WHERE history = ? GROUP BY token_id',
+      [history],
+    );
+    for (const [tokenId, position] of rows as [number, number][]) {
+      revisions.byToken.set(tokenId, position);
+      revisions.last = Math.max(revisions.last, position);
+    }
+    return revisions;
+  }
+
+  /** Names what positions count: a cluster's log, or the commits of this store alone. */
+  get history(): string {
+    return this.historyId;
+  }
+
+  /** Position of the newest commit: of the log's entry, or of the last commit that is remembered. */
+  get position(): number {
+    return this.last;
+  }
+
+  /** Whether every revision after a position is remembered. */
+  remembers(position: number): boolean {
+    return position >= this.floor && position <= this.last;
+  }
+
+  /** Position of a token's newest revision; 0: none is remembered. */
+  lastOf(tokenId: number): number {
+    return this.byToken.get(tokenId) ?? 0;
+  }
+
+  /** A token's revisions `after < position <= upTo`, ascending. */
+  async between(tokenId: number, after: number, upTo: number): Promise<DepthRevision[]> {
+    const rows = await this.database.rows(
+      `SELECT position, times, last_t FROM depth_revisions
+       WHERE history = ? AND token_id = ${tokenId} AND position > ${after} AND position <= ${upTo}
+       ORDER BY position`,
+      [this.historyId],
+    );
+    return (rows as [number, Uint8Array, number | null][]).map(([position, bytes, lastT]) => ({
+      position,
+      times: new Uint32Array(bytes.slice().buffer),
+      lastT,
+    }));
+  }
+
+  /**
+   * Writes what a transaction revises. Call it when the transaction has changed all that it changes; what it wrote
+   * shows once the stage is published.
+   * @param mark of a transaction that all nodes of a cluster make
+   * @returns the tokens that it revises
+   */
+  async write(stage: Stage, mark?: LogMark): Promise<number[]> {
+    const history = mark?.logId ?? this.storeId;
+    const isOther = history !== this.historyId;
+    const position = mark?.position ?? (isOther ? 0 : this.last) + 1;
+    const nowS = wallS();
+    const revised: number[] = [];
+    let rows: SqlValue[][] = [];
+    for (const { tokenId, stored, directory } of stage.changedDepth()) {
+      const { times, lastT } = await shownChanges(stored, directory);
+      if (times.length === 0 && lastT === null) continue;
+      revised.push(tokenId);
+      for (let from = 0; from === 0 || from < times.length; from += MAX_TIMES) {
+        const part = Uint32Array.from(times.slice(from, from + MAX_TIMES));
+        rows.push([history, position, tokenId, nowS, new Uint8Array(part.buffer), lastT]);
+        if (rows.length >= ROWS_AT_ONCE) await stage.tx.append('depth_revisions', rows.splice(0));
+      }
+    }
+    if (rows.length > 0) await stage.tx.append('depth_revisions', rows);
+    rows = [];
+    const floor = await this.forget(stage.tx, history, nowS, revised.length > 0);
+    stage.whenShown(() => {
+      if (isOther) {
+        this.historyId = history;
+        this.byToken.clear();
+        this.floor = 0;
+      }
+      for (const tokenId of revised) this.byToken.set(tokenId, position);
+      if (mark !== undefined || revised.length > 0) this.last = position;
+      if (floor !== null) this.floor = floor;
+    });
+    return revised;
+  }
+
+  /** Forgets old revisions, at times. @returns the new floor; null: it stays */
+  private async forget(
+    tx: Statements,
+    history: string,
+    nowS: number,
+    isDue: boolean,
+  ): Promise<number | null> {
+    if (!isDue || nowS - this.forgotAtS < FORGET_EVERY_S) return null;
+    this.forgotAtS = nowS;
+    const oldS = nowS - KEPT_S;
+    await tx.run('DELETE FROM depth_revisions WHERE history <> ? AND committed_at < ?', [
+      history,
+      oldS,
+    ]);
+    const [[floor]] = await tx.rows(
+      `SELECT max(position) FROM (
+         SELECT position, committed, sum(bytes) OVER newer AS total, count(*) OVER newer AS commits
+         FROM (SELECT position, max(committed_at) AS committed, sum(octet_length(times) + ${ROW_BYTES}) AS bytes
+               FROM depth_revisions WHERE history = ? GROUP BY position)
+         WINDOW newer AS (ORDER BY position DESC))
+       WHERE committed < ${oldS} OR total > ${MAX_BYTES} OR commits > ${MAX_COMMITS}`,
+      [history],
+    );
+    if (floor === null) return null;
+    await tx.run(`DELETE FROM depth_revisions WHERE history = ? AND position <= ${Number(floor)}`, [
+      history,
+    ]);
+    await tx.run('DELETE FROM meta WHERE key = ?', [FLOOR_KEY]);
+    await tx.run('INSERT INTO meta VALUES (?, ?)', [FLOOR_KEY, JSON.stringify({ history, floor })]);
+    return floor as number;
+  }
+}
+
+async function metaOf(statements: Pick<Statements, 'rows'>, key: string): Promise<string | null> {
+  const rows = await statements.rows('SELECT value FROM meta WHERE key = ?', [key]);
+  return rows.length === 0 ? null : (rows[0][0] as string);
+}
+
+/** The position up to which the revisions of a history are forgotten. */
+async function readFloor(statements: Pick<Statements, 'rows'>, history: string): Promise<number> {
+  const text = await metaOf(statements, FLOOR_KEY);
+  if (text === null) return 0;
+  const kept = JSON.parse(text) as { history: string; floor: number };
+  return kept.history === history ? kept.floor : 0;
+}

@@ -1,0 +1,168 @@
+import fc from 'fast-check';
+import { afterAll, describe, expect, it } from 'vitest';
+import { Cursors, type Standing } from '../../server/live/cursor.js';
+import { nextStep } from '../../server/live/depth-follower.js';
+import type { PagePlan } from '../../storage/contract.js';
+import type { Store } from '../../storage/store.js';
+import {
+  commitDelete,
+  commitRows,
+  DataDirectory,
+  MINT,
+  openStore,
+  snapshot,
+  tokenOf,
+} from '../support/stores.js';
+
+const T0 = 1_794_000_000;
+const TOKEN = { chain: 'mainchain' as const, address: MINT };
+/** More of them, for a long search: FATHOM_RUNS=500. */
+const RUNS = Number(process.env.FATHOM_RUNS ?? 12);
+
+/** What a client holds: each snapshot by its time, as text. */
+class Client {
+  readonly held = new Map<number, string>();
+  now = T0;
+
+  constructor(
+    readonly store: Store,
+    public standing: Standing,
+  ) {}
+
+  /** Takes the next message, of which a slow or cut off reader may get a part; false: there is none. */
+  async take(most: number): Promise<boolean> {
+    const view = await this.store.depth.view(tokenOf(this.store));
+    const step = await nextStep(this.standing, view, this.now);
+    switch (step.type) {
+      case 'none':
+        this.standing = step.after;
+        return false;
+      case 'deleted':
+        for (const t of step.times) this.held.delete(t);
+        this.standing = step.after;
+        break;
+      default: {
+        const count = Math.min(most, step.plan.snapshots.length);
+        for (const [t, text] of textsOf(step.plan).slice(0, count)) {
+          // A new snapshot is none that the client has: nothing is repeated.
+          if (step.type === 'snapshots') expect(this.held.has(t)).toBe(false);
+          this.held.set(t, text);
+        }
+        this.standing = step.after(count);
+      }
+    }
+    this.reconnect();
+    return true;
+  }
+
+  /** Goes on by the text of its cursor. */
+  reconnect(): void {
+    const cursors = new Cursors(this.store.depth.commitHistory, TOKEN);
+    const read = cursors.read(cursors.write(this.standing));
+    expect(read).toEqual(this.standing);
+    this.standing = read as Standing;
+  }
+
+  /** Takes all there is, and then has what the store shows. */
+  async settle(): Promise<void> {
+    while (await this.take(Infinity));
+    const { fromS } = this.standing;
+    const view = await this.store.depth.view(tokenOf(this.store));
+    const shown = view.plan({ fromS, nowS: this.now, maxSnapshots: 10_000 });
+    expect([...this.held].sort(([a], [b]) => a - b)).toEqual(textsOf(shown));
+  }
+}
+
+const textsOf = ({ snapshots }: PagePlan): [number, string][] =>
+  snapshots.map(({ t, tier, digest }) => [t, `${tier} ${digest}`]);
+
+const time = fc.integer({ min: 0, max: 40 }).map((i) => T0 + i * 300);
+const change = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constantFrom('replace' as const, 'merge' as const),
+      rows: fc.uniqueArray(
+        fc.record({
+          t: time,
+          tier: fc.constantFrom('raw' as const, 'raw' as const, '15m' as const, '1h' as const),
+          support: fc.integer({ min: 1, max: 3 }),
+        }),
+        { selector: ({ t, tier }) => `${t} ${tier}`, minLength: 1, maxLength: 6 },
+      ),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('delete' as const),
+      fromS: time,
+      lengthS: fc.constantFrom(1, 900, 5000, 60_000),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant({ kind: 'reopen' as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'settle' as const }) },
+);
+const act = fc.record({
+  change,
+  /** How many messages the client takes afterwards, and how much of each it gets. */
+  takes: fc.integer({ min: 0, max: 4 }),
+  most: fc.constantFrom(1, 2, Infinity),
+  passS: fc.constantFrom(0, 0, 300, 3600),
+});
+
+describe('A client that follows a token', () => {
+  const directories: DataDirectory[] = [];
+  afterAll(() => directories.forEach((directory) => directory.remove()));
+
+  it('has what the store shows, each change once, whatever is committed and however it reads', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(act, { minLength: 1, maxLength: 14 }),
+        fc.integer({ min: 0, max: 20 }),
+        async (acts, from) => {
+          const directory = new DataDirectory();
+          directories.push(directory);
+          let store = await openStore(directory.path);
+          await commitRows(store, [snapshot(T0 - 600), snapshot(T0)]);
+          const fromS = T0 - 600 + from * 300;
+          const { position } = store.depth;
+          const client = new Client(store, { position, nextFromS: fromS, fromS, pending: null });
+          for (const { change: next, takes, most, passS } of acts) {
+            client.now += passS;
+            switch (next.kind) {
+              case 'replace':
+              case 'merge': {
+                const rows = next.rows.map(({ t, tier, support }) => {
+                  const cells: [number, number, number][] = [[-1, support, 0]];
+                  const orca = { source: 'Orca', exchange_type: 'DEX' as const, cells };
+                  return snapshot(t, [{ ...orca, address: 'pool-1' }], { tier });
+                });
+                await commitRows(store, rows, { mode: next.kind });
+                break;
+              }
+              case 'delete':
+                await commitDelete(store, {
+                  ...{ address: MINT, fromS: next.fromS, toS: next.fromS + next.lengthS },
+                  needsAny: false,
+                });
+                break;
+              case 'reopen':
+                await store.close();
+                store = await openStore(directory.path);
+                Object.assign(client, { store });
+                break;
+              case 'settle':
+                await client.settle();
+            }
+            for (let i = 0; i < takes; i++) await client.take(most);
+          }
+          client.now += 40 * 300;
+          await client.settle();
+          await store.close();
+        },
+      ),
+      { numRuns: RUNS },
+    );
+  });
+});
