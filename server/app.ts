@@ -15,6 +15,8 @@ import type { Exchange } from './http/exchange.js';
 import { createRouter, type Route } from './http/router.js';
 import { HTTP_LIMITS, type HttpLimits, startHttpServer } from './http/server.js';
 import { type AddressLimitOptions, withAddressLimit } from './limits/addresses.js';
+import type { LiveHub } from './live/hub.js';
+import { SOCKET_PATH, streamRoutes } from './live/stream.js';
 import type { Log } from './log.js';
 import type { Metrics } from './operations/metrics.js';
 import { type Checks, operationsRoutes } from './operations/operations.js';
@@ -39,6 +41,8 @@ export interface ServerOptions {
   /** Default: uWebSockets.js. */
   engine?: HttpEngine;
   operations?: Operations;
+  /** Live connections; default: there are none. */
+  hub?: LiveHub;
   /** Of a node of a cluster: its position in the log. */
   position?: () => number;
 }
@@ -85,6 +89,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const connections = connectionLimits(log);
   const server = await startHttpServer({
     ...{ engine, host, port: options.port, handle, log, limits, connections: connections.api },
+    ...(options.hub === undefined ? {} : { socketPath: SOCKET_PATH }),
     keepsBody: (exchange) => hasKey(keys, exchange),
     onRequestEnd: (exchange) => {
       operations?.metrics.requestEnded(exchange);
@@ -122,6 +127,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     url,
     port: server.port,
     close: async () => {
+      options.hub?.close();
       // Operators can look on while the API drains.
       for (const each of servers) await each.close();
       requestLog.close();
@@ -146,7 +152,9 @@ function withPosition(
   };
 }
 
-function routesOf({ keys, handlers, checkPlan = unlimited, reading = {} }: ServerOptions): Route[] {
+function routesOf(options: ServerOptions): Route[] {
+  const { keys, handlers, checkPlan = unlimited, reading = {}, hub } = options;
+  const live = hub === undefined ? [] : streamRoutes({ hub, keys, checkPlan });
   const api = apiRoutes(ENDPOINTS, handlers, { keys, checkPlan, reading });
-  return [...api, ...docsRoutes(Object.values(ENDPOINTS)), ...explorerRoutes()];
+  return [...api, ...live, ...docsRoutes(Object.values(ENDPOINTS)), ...explorerRoutes()];
 }

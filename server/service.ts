@@ -22,6 +22,7 @@ import { loadEngine, warnOfFault } from './http/load-engine.js';
 import { httpLimits } from './http/server.js';
 import { Limiter } from './limits/limiter.js';
 import { LiveParts } from './live-parts.js';
+import { LiveHub } from './live/hub.js';
 import type { Log } from './log.js';
 import { THREAD_HEAPS } from './memory.js';
 import { diskGauges, fragmentTroubleLines, shortageLines } from './operations/disk.js';
@@ -55,6 +56,7 @@ export async function startService(
   markOutsideLoop();
   let isServing = false;
   let isStopping = false;
+  let hub: LiveHub | null = null;
   try {
     const pool = await startPool({
       onError: onError('a worker failed'),
@@ -102,10 +104,14 @@ export async function startService(
     });
     const { tokens, lp } = live;
     closing.push(() => live.close());
-    store.onChange((change) => live.touch(change));
-    store.keys.onChange((change, { id, tier }) =>
-      log.info(`key ${change}`, { key_id: id, key_tier: tier }),
-    );
+    store.onChange((change) => {
+      live.touch(change);
+      hub?.touch(change);
+    });
+    store.keys.onChange((change, { id, tier }) => {
+      log.info(`key ${change}`, { key_id: id, key_tier: tier });
+      hub?.checkKeys();
+    });
     store.onCommit(({ rows, cells }, tookMs) => metrics.committed(rows, cells, tookMs));
     metrics.follow({
       pagesWaiting: () => pool.waiting('page'),
@@ -139,17 +145,23 @@ export async function startService(
     putLoopFirst();
     const limiter = new Limiter({ usage: store.usage, plans });
     const engine = await loadEngine(options.engine, log);
+    const columns = new SegmentColumns(depth, memory.columns);
+    const reading = { evmChainId, lenientParameters: options.lenientParameters };
+    const handlers = handlersOf({
+      ...{ depth, live, pool, fragments, limiter, clock, log, quotes, native, columns },
+      queue: store.queue,
+      keptReplyBytes: memory.keptReplies,
+      isDelayed: ({ tier }) => plans[tier]?.delayedDepth === true,
+      onAnswered: (source) => metrics.pageAnswered(source),
+    });
+    hub = new LiveHub({
+      ...{ depth, columns, pool, clock, log, keys: store.keys, limiter, handlers, reading },
+      onMessage: (type) => metrics.streamed(type),
+    });
+    metrics.followStream(hub);
     const server = await startServer({
-      keys: store.keys,
-      handlers: handlersOf({
-        ...{ depth, live, pool, fragments, limiter, clock, log, quotes, native },
-        columns: new SegmentColumns(depth, memory.columns),
-        queue: store.queue,
-        keptReplyBytes: memory.keptReplies,
-        isDelayed: ({ tier }) => plans[tier]?.delayedDepth === true,
-        onAnswered: (source) => metrics.pageAnswered(source),
-      }),
-      reading: { evmChainId, lenientParameters: options.lenientParameters },
+      ...{ keys: store.keys, handlers, hub },
+      reading,
       addressLimit: options.addressLimit,
       corsOrigins: options.corsOrigins,
       checkPlan: limiter.check,

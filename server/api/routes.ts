@@ -104,7 +104,7 @@ function answer(
  * Authenticates a request and checks its limits. Any reply has the headers of the key's plan.
  * @throws ApiError 401, 403, 429
  */
-function admit(
+export function admit(
   exchange: Exchange,
   endpoint: LimitedEndpoint,
   keys: KeySource,
@@ -144,13 +144,12 @@ const MAX_KEY_CHARS = 256;
 
 /** Whether a request has a key that is valid. */
 export function hasKey(keys: KeySource, exchange: Exchange): boolean {
-  const key = keyOf(keys, exchange);
+  const key = keyOf(keys, exchange.header('x-api-key'));
   return key !== null && !isExpired(key);
 }
 
-/** The key of a request, even if it has expired; null: it has none, or none that is valid. */
-function keyOf(keys: KeySource, exchange: Exchange): KeyRecord | null {
-  const text = exchange.header('x-api-key');
+/** The key with a text, even if it has expired; null: there is none. */
+function keyOf(keys: KeySource, text: string): KeyRecord | null {
   return text === '' || text.length > MAX_KEY_CHARS ? null : keys.verify(text);
 }
 
@@ -160,13 +159,21 @@ function isExpired({ expiresAtS }: KeyRecord): boolean {
 
 /** @throws ApiError 401 */
 function authenticate(keys: KeySource, exchange: Exchange): KeyRecord {
-  const key = keyOf(keys, exchange);
-  if (key === null && exchange.header('x-api-key') === '')
+  const text = exchange.header('x-api-key');
+  if (text === '')
     throw unauthorized(`Missing API key: send one in the x-api-key header. ${SOURCE}`);
+  return validKey(keys, text, 'the one in the x-api-key header');
+}
+
+/**
+ * The key with a text.
+ * @param where names it in the error
+ * @throws ApiError 401
+ */
+export function validKey(keys: KeySource, text: string, where: string): KeyRecord {
+  const key = keyOf(keys, text);
   if (key === null) {
-    throw unauthorized(
-      `Invalid API key: the one in the x-api-key header is unknown, revoked or mistyped. ${SOURCE}`,
-    );
+    throw unauthorized(`Invalid API key: ${where} is unknown, revoked or mistyped. ${SOURCE}`);
   }
   if (isExpired(key)) {
     const at = isoOf(key.expiresAtS ?? 0);

@@ -24,6 +24,8 @@ export interface ListenOptions {
   onRequest: (request: EngineRequest) => void;
   /** Hears of every connection, and may refuse it. */
   connections?: ConnectionLimit;
+  /** The path on which a request may ask for a WebSocket; elsewhere, its wish is ignored. */
+  socketPath?: string;
 }
 
 export interface Listener {
@@ -77,9 +79,67 @@ export interface EngineRequest {
     body: Uint8Array | null,
     onTaken: (bytes: number, isAll: boolean) => void,
   ): boolean;
+  /**
+   * Replies with a body whose end is not known yet.
+   * @param onRoom is called when the kernel has taken all that waited
+   */
+  stream(head: ReplyHead, onRoom: () => void): ReplyStream;
+  /** The protocols that the client offers for a WebSocket; null: it asks for none. */
+  readonly socketProtocols: readonly string[] | null;
+  /**
+   * Makes a WebSocket of the connection, in place of a reply.
+   * @param protocol one of those that the client offers; null: none
+   * @param open is called with the open socket, unless the client has gone
+   */
+  openSocket(headers: Headers, protocol: string | null, open: OpenSocket): void;
   /** Cuts the client's connection. */
   cut(): void;
 }
+
+/** What a client is sent that it may read slowly. */
+interface Outlet {
+  /** At most the bytes that the kernel has not taken yet. */
+  readonly waitingBytes: number;
+  /** Cuts the client's connection. */
+  cut(): void;
+}
+
+/** A reply's body as it is being made. */
+export interface ReplyStream extends Outlet {
+  write(bytes: Uint8Array): void;
+  end(): void;
+}
+
+export interface LiveSocket extends Outlet {
+  /** Sends a whole message: a text, or bytes. */
+  send(message: Uint8Array, isText: boolean): void;
+  ping(): void;
+  /** Ends the connection; the client gets all that was sent before. */
+  close(code: number, reason: string): void;
+}
+
+/** Hears of a socket. */
+export interface SocketListener {
+  /** The memory of the message is reused when the listener returns. */
+  onMessage(message: Uint8Array, isText: boolean): void;
+  /** The kernel has taken all that waited. */
+  onRoom(): void;
+  /** The connection has ended; the socket must not be used any more. */
+  onClose(): void;
+}
+
+export type OpenSocket = (socket: LiveSocket) => SocketListener;
+
+/** Bounds of a socket: longer messages, a silence longer than this, and more unread replies to pings close it. */
+export const SOCKET_LIMITS = {
+  maxMessageBytes: 64 * 1024,
+  silenceS: 120,
+  maxWaitingBytes: 2 * 1024 * 1024,
+} as const;
+
+/** The protocols that a request's header offers. */
+export const offeredProtocols = (header: string): string[] =>
+  header === '' ? [] : header.split(',').map((name) => name.trim());
 
 /**
  * Most bytes of one request's body that the server receives, read or dropped; beyond it the engine closes the

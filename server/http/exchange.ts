@@ -4,7 +4,7 @@
  */
 import { RequestBody } from './body.js';
 import type { BytesInFlight } from './budget.js';
-import type { EngineRequest } from './engine.js';
+import type { EngineRequest, OpenSocket, ReplyStream } from './engine.js';
 import { type ApiError, reasonPhrase, replayBusy, type Headers } from './errors.js';
 import { type StallLimits, StallWatch } from './stall-watch.js';
 
@@ -20,6 +20,7 @@ type RequestHeader =
   | 'if-none-match'
   | 'want-repr-digest'
   | 'origin'
+  | 'last-event-id'
   | typeof FORWARDED_FOR_HEADER
   | typeof REQUEST_ID_HEADER
   // Of a request with a body.
@@ -246,6 +247,51 @@ export class Exchange {
       this.sentBytes = sent;
       this.end();
     } else this.stallWatch = new StallWatch(this.host, () => this.abandon());
+  }
+
+  /** The protocols that the client offers for a WebSocket; null: it asks for none. */
+  get socketProtocols(): readonly string[] | null {
+    return this.request.socketProtocols;
+  }
+
+  /** Makes a WebSocket of the connection, which ends the exchange. Call it instead of reply(). */
+  openSocket(protocol: string | null, open: OpenSocket): void {
+    if (this.answered) return;
+    this.sentStatus = 101;
+    const headers = [...this.replyHeaders, ...this.settled(101)];
+    this.request.openSocket(headers, protocol, open);
+    this.end();
+  }
+
+  /**
+   * Replies with a body whose end is not known yet; what waits for the client is the caller's to bound. The listener of
+   * onGone() hears of the client's end.
+   * @returns null where the client has disconnected
+   */
+  stream(headers: Headers, onRoom: () => void): ReplyStream | null {
+    if (this.answered) return null;
+    this.state = 'sending';
+    this.sentStatus = 200;
+    const all = [...this.replyHeaders, ...headers, ...this.settled(200)];
+    const head = { status: 200, reason: reasonPhrase(200), headers: all, isLast: true };
+    const stream = this.request.stream(head, onRoom);
+    const { request } = this;
+    return {
+      get waitingBytes() {
+        return stream.waitingBytes;
+      },
+      write: (bytes) => {
+        if (this.state !== 'sending') return;
+        this.sentBytes += bytes.byteLength;
+        stream.write(bytes);
+      },
+      end: () => {
+        if (this.state !== 'sending') return;
+        stream.end();
+        this.end();
+      },
+      cut: () => request.cut(),
+    };
   }
 
   /** Cuts the client's connection. */

@@ -1,6 +1,7 @@
 /** The engine that uses Node's own HTTP, for HTTP/1.0 and for machines where uWebSockets.js does not load. */
-import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import http, { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { WebSocket, WebSocketServer } from 'ws';
 import {
   badRequest,
   declaresLongBody,
@@ -10,11 +11,16 @@ import {
   listenFault,
   type Listener,
   type ListenOptions,
+  type LiveSocket,
   MAX_RECEIVED_BODY_BYTES,
+  offeredProtocols,
+  type OpenSocket,
   type ReplyHead,
+  type ReplyStream,
   requestHeadBytes,
+  SOCKET_LIMITS,
 } from './engine.js';
-import { ApiError, reasonPhrase } from './errors.js';
+import { ApiError, type Headers, reasonPhrase } from './errors.js';
 
 /** The longest time for a request to arrive, and between two requests; uWebSockets.js has the same. */
 const IDLE_LIMIT_MS = 10_000;
@@ -26,7 +32,8 @@ const MAX_UNREAD_BYTES = 64 * 1024;
 
 export const nodeEngine: HttpEngine = { name: 'node', listen };
 
-function listen({ host, port, onRequest, connections: limit }: ListenOptions): Promise<Listener> {
+function listen(options: ListenOptions): Promise<Listener> {
+  const { host, port, onRequest, connections: limit, socketPath } = options;
   const connections = new WeakMap<Socket, Connection>();
   const server = http.createServer({
     maxHeaderSize: requestHeadBytes(),
@@ -43,16 +50,27 @@ function listen({ host, port, onRequest, connections: limit }: ListenOptions): P
     socket.once('close', () => limit?.closed());
     if (limit?.opened() === false) socket.destroy();
   });
-  const onIncoming = (req: IncomingMessage, res: ServerResponse) => {
+  const onIncoming = (req: IncomingMessage, res: ServerResponse, head: Buffer | null = null) => {
     const connection = connections.get(req.socket) as Connection;
     const fault = hostFault(req);
     if (!connection.isReady) connection.cut();
     else if (fault !== null) refuse(connection, fault);
-    else onRequest(connection.take(req, res));
+    else onRequest(connection.take(req, res, head));
   };
-  server.on('request', onIncoming);
+  server.on('request', (req, res) => onIncoming(req, res));
+  if (socketPath !== undefined) {
+    server.on('upgrade', (req, socket, head) => {
+      const res = new ServerResponse(req);
+      res.assignSocket(socket as Socket);
+      // Node reads no further request of the connection.
+      res.shouldKeepAlive = false;
+      res.once('finish', () => socket.end());
+      const isSocket = req.url?.split('?')[0] === socketPath && isHandshake(req);
+      onIncoming(req, res, isSocket ? head : null);
+    });
+  }
   // Expectations other than 100-continue are ignored.
-  server.on('checkExpectation', onIncoming);
+  server.on('checkExpectation', (req, res) => onIncoming(req, res));
   server.on('connect', (_req, socket) => {
     refuse(connections.get(socket as Socket) as Connection, badRequest('CONNECT is for proxies'));
   });
@@ -103,8 +121,8 @@ class Connection {
     for (const request of this.unread) request.gone();
   }
 
-  take(req: IncomingMessage, res: ServerResponse): NodeRequest {
-    this.latest = new NodeRequest(this, req, res);
+  take(req: IncomingMessage, res: ServerResponse, upgradeHead: Buffer | null): NodeRequest {
+    this.latest = new NodeRequest(this, req, res, upgradeHead);
     this.unread.add(this.latest);
     return this.latest;
   }
@@ -125,6 +143,8 @@ class NodeRequest implements EngineRequest {
     private readonly connection: Connection,
     private readonly req: IncomingMessage,
     private readonly res: ServerResponse,
+    /** The first bytes after a request for a WebSocket; null: it is none. */
+    private readonly upgradeHead: Buffer | null,
   ) {
     this.method = req.method ?? '';
     const url = fromUtf8(req.url ?? '');
@@ -194,6 +214,49 @@ class NodeRequest implements EngineRequest {
     return this.end(sent, onTaken);
   }
 
+  get socketProtocols(): readonly string[] | null {
+    if (this.upgradeHead === null) return null;
+    return offeredProtocols(this.header('sec-websocket-protocol'));
+  }
+
+  openSocket(headers: Headers, protocol: string | null, open: OpenSocket): void {
+    const { req, res, connection, upgradeHead } = this;
+    if (upgradeHead === null) throw new Error('the request asks for no WebSocket');
+    connection.unread.delete(this);
+    this.isHandedOver = true;
+    const server = new WebSocketServer({
+      noServer: true,
+      maxPayload: SOCKET_LIMITS.maxMessageBytes,
+      perMessageDeflate: false,
+      handleProtocols: () => protocol ?? false,
+    });
+    server.on('headers', (lines) =>
+      lines.push(...headers.map(([name, value]) => `${name}: ${value}`)),
+    );
+    const { socket } = connection;
+    res.detachSocket(socket);
+    server.handleUpgrade(req, socket, upgradeHead, (ws) => openNodeSocket(ws, socket, open));
+  }
+
+  stream(head: ReplyHead, onRoom: () => void): ReplyStream {
+    const { res, connection } = this;
+    if (this.req.httpVersion === '1.1') res.removeHeader('Connection');
+    res.writeHead(head.status, head.reason, [...head.headers.flat(), 'Connection', 'close']);
+    res.flushHeaders();
+    res.on('drain', onRoom);
+    return {
+      get waitingBytes() {
+        return res.writableLength;
+      },
+      write: (bytes) => void res.write(bytes),
+      end: () => {
+        this.isHandedOver = true;
+        res.end(() => connection.unread.delete(this));
+      },
+      cut: () => this.cut(),
+    };
+  }
+
   cut(): void {
     this.connection.cut();
   }
@@ -243,6 +306,49 @@ class NodeRequest implements EngineRequest {
       this.sendPieces(body, to, onTaken);
     });
   }
+}
+
+/** Whether a request is what the library accepts: it would answer any other by itself. */
+const isHandshake = ({ method, headers }: IncomingMessage): boolean =>
+  method === 'GET' &&
+  headers.upgrade?.toLowerCase() === 'websocket' &&
+  /^[+/0-9A-Za-z]{22}==$/.test(headers['sec-websocket-key'] ?? '') &&
+  ['13', '8'].includes(headers['sec-websocket-version'] ?? '');
+
+function openNodeSocket(ws: WebSocket, connection: Socket, open: OpenSocket): void {
+  let silence: NodeJS.Timeout | undefined;
+  const heard = (): void => {
+    clearTimeout(silence);
+    silence = setTimeout(() => ws.terminate(), SOCKET_LIMITS.silenceS * 1000).unref();
+  };
+  const socket: LiveSocket = {
+    get waitingBytes() {
+      return ws.bufferedAmount;
+    },
+    send: (message, isText) => ws.send(message, { binary: !isText }),
+    ping: () => ws.ping(),
+    close: (code, reason) => ws.close(code, reason),
+    cut: () => ws.terminate(),
+  };
+  // An error is followed by 'close'.
+  ws.on('error', () => undefined);
+  const listener = open(socket);
+  heard();
+  ws.on('message', (data: Buffer, isBinary) => {
+    heard();
+    listener.onMessage(data, !isBinary);
+  });
+  ws.on('pong', heard);
+  ws.on('ping', () => {
+    heard();
+    // The library has queued a reply to it.
+    if (ws.bufferedAmount > SOCKET_LIMITS.maxWaitingBytes) ws.terminate();
+  });
+  connection.on('drain', () => listener.onRoom());
+  ws.once('close', () => {
+    clearTimeout(silence);
+    listener.onClose();
+  });
 }
 
 /** Replies to bytes that are not a valid request, unless another reply is being sent, and closes the connection. */

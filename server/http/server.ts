@@ -59,6 +59,8 @@ interface HttpServerOptions {
   log: Log;
   limits?: HttpLimits;
   connections?: ConnectionLimit;
+  /** The path on which a request may ask for a WebSocket. */
+  socketPath?: string;
   /** Whether the body of a request that waits for the next turn may be kept; default: none is. */
   keepsBody?: (exchange: Exchange) => boolean;
   /** Gets every request when its reply was sent in full, or abandoned. */
@@ -77,6 +79,7 @@ export async function startHttpServer({
   log,
   limits = HTTP_LIMITS,
   connections,
+  socketPath,
   keepsBody = () => false,
   onRequestEnd = () => undefined,
 }: HttpServerOptions): Promise<HttpServer> {
@@ -110,7 +113,7 @@ export async function startHttpServer({
       if (!exchange.aborted) handle(exchange);
     });
   };
-  const listener = await engine.listen({ host, port, onRequest, connections });
+  const listener = await engine.listen({ host, port, onRequest, connections, socketPath });
   const drain = async () => {
     listener.stopListening();
     if (live.size > 0) await idleOrLate(limits.drainLimitMs, (resolve) => (whenIdle = resolve));

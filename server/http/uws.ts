@@ -12,10 +12,16 @@ import {
   listenFault,
   type Listener,
   type ListenOptions,
+  type LiveSocket,
   MAX_RECEIVED_BODY_BYTES,
+  offeredProtocols,
+  type OpenSocket,
   type ReplyHead,
+  type ReplyStream,
+  SOCKET_LIMITS,
+  type SocketListener,
 } from './engine.js';
-import { type ApiError, reasonPhrase } from './errors.js';
+import { type ApiError, type Headers, reasonPhrase } from './errors.js';
 
 const uws = createRequire(import.meta.url)('uWebSockets.js') as typeof Uws;
 
@@ -44,21 +50,27 @@ interface UntypedApp {
 export const uwsEngine: HttpEngine = { name: 'uws', listen };
 
 async function listen(options: ListenOptions): Promise<Listener> {
-  const { host, port, onRequest, connections } = options;
+  const { host, port, onRequest, connections, socketPath } = options;
   const app = uws.App();
   app.filter((res, change) => {
     if (Number(change) < 0) connections?.closed();
     else if (connections?.opened() === false) res.close();
   });
-  app.any('/*', (res, req) => {
-    const request = new UwsRequest(res, req);
+  const onIncoming = (request: UwsRequest): void => {
     const fault = framingFault(request.names, request.values);
     if (fault !== null) request.refuse(fault);
     else {
       onRequest(request);
       request.handlerReturned();
     }
-  });
+  };
+  if (socketPath !== undefined) {
+    app.ws<SocketData>(socketPath, {
+      ...SOCKET_BEHAVIOR,
+      upgrade: (res, req, context) => onIncoming(new UwsRequest(res, req, context)),
+    });
+  }
+  app.any('/*', (res, req) => onIncoming(new UwsRequest(res, req)));
   const socket = await new Promise<Uws.us_listen_socket | false>((resolve) => {
     // Without this option, a second server on the port would get half of the connections.
     const { LIBUS_LISTEN_EXCLUSIVE_PORT: exclusive } = uws as unknown as UntypedUws;
@@ -80,6 +92,65 @@ async function listen(options: ListenOptions): Promise<Listener> {
       open = false;
     },
   };
+}
+
+/** What the library keeps with a socket. */
+interface SocketData {
+  open: OpenSocket;
+  listener: SocketListener | null;
+  socket: UwsSocket | null;
+}
+
+const SOCKET_BEHAVIOR: Uws.WebSocketBehavior<SocketData> = {
+  compression: uws.DISABLED,
+  maxPayloadLength: SOCKET_LIMITS.maxMessageBytes,
+  idleTimeout: SOCKET_LIMITS.silenceS,
+  // The server sends nothing while this much waits: what the library drops beyond it are replies to pings.
+  maxBackpressure: SOCKET_LIMITS.maxWaitingBytes,
+  sendPingsAutomatically: false,
+  open(ws) {
+    const data = ws.getUserData();
+    data.socket = new UwsSocket(ws);
+    data.listener = data.open(data.socket);
+  },
+  message(ws, message, isBinary) {
+    ws.getUserData().listener?.onMessage(new Uint8Array(message), !isBinary);
+  },
+  drain(ws) {
+    if (ws.getBufferedAmount() === 0) ws.getUserData().listener?.onRoom();
+  },
+  close(ws) {
+    const data = ws.getUserData();
+    if (data.socket !== null) data.socket.isOpen = false;
+    data.listener?.onClose();
+  },
+};
+
+/** Does not touch the library's socket once that is closed. */
+class UwsSocket implements LiveSocket {
+  isOpen = true;
+
+  constructor(private readonly ws: Uws.WebSocket<SocketData>) {}
+
+  get waitingBytes(): number {
+    return this.isOpen ? this.ws.getBufferedAmount() : 0;
+  }
+
+  send(message: Uint8Array, isText: boolean): void {
+    if (this.isOpen) this.ws.send(message, !isText);
+  }
+
+  ping(): void {
+    if (this.isOpen) this.ws.ping();
+  }
+
+  close(code: number, reason: string): void {
+    if (this.isOpen) this.ws.end(code, reason);
+  }
+
+  cut(): void {
+    if (this.isOpen) this.ws.close();
+  }
 }
 
 /** uWebSockets.js does not say why it could not listen; Node's own server does. */
@@ -143,6 +214,8 @@ class UwsRequest implements EngineRequest {
   constructor(
     private readonly res: Uws.HttpResponse,
     req: Uws.HttpRequest,
+    /** Of a request that asks for a WebSocket. */
+    private readonly socketContext: Uws.us_socket_context_t | null = null,
   ) {
     this.method = req.getCaseSensitiveMethod();
     this.path = req.getUrl();
@@ -234,6 +307,61 @@ class UwsRequest implements EngineRequest {
     return isAll;
   }
 
+  get socketProtocols(): readonly string[] | null {
+    if (this.socketContext === null) return null;
+    return offeredProtocols(this.header('sec-websocket-protocol'));
+  }
+
+  openSocket(headers: Headers, protocol: string | null, open: OpenSocket): void {
+    if (this.socketContext === null) throw new Error('the request asks for no WebSocket');
+    this.isReplied = true;
+    const { res, socketContext } = this;
+    res.cork(() => {
+      res.writeStatus('101 Switching Protocols');
+      for (const [name, value] of headers) res.writeHeader(name, value);
+      const data: SocketData = { open, listener: null, socket: null };
+      const key = this.header('sec-websocket-key');
+      res.upgrade(data, key, protocol ?? '', '', socketContext);
+    });
+  }
+
+  stream(head: ReplyHead, onRoom: () => void): ReplyStream {
+    const { res } = this;
+    this.isReplied = true;
+    this.watch();
+    let waitingBytes = 0;
+    this.rewindTimer();
+    res.onWritable(() => {
+      waitingBytes = 0;
+      onRoom();
+      return true;
+    });
+    res.cork(() => this.writeHead({ ...head, isLast: true }));
+    return {
+      get waitingBytes() {
+        return waitingBytes;
+      },
+      write: (bytes) => {
+        res.cork(() => {
+          if (!res.write(bytes) || waitingBytes > 0) waitingBytes += bytes.byteLength;
+        });
+      },
+      end: () => {
+        clearInterval(this.rewind);
+        res.cork(() => res.end(undefined, true));
+      },
+      cut: () => this.cut(),
+    };
+  }
+
+  private rewindTimer(): void {
+    this.rewind = setInterval(() => {
+      // Resuming resets the timer of uWebSockets.js.
+      this.res.pause();
+      this.res.resume();
+    }, REWIND_MS);
+  }
+
   private get expectsMoreBody(): boolean {
     return this.hasOpenEndedBody && !this.isBodyWhole;
   }
@@ -310,11 +438,7 @@ class UwsRequest implements EngineRequest {
       onTaken(isAll ? total : offset, isAll);
       return ok;
     });
-    this.rewind = setInterval(() => {
-      // Resuming resets the timer of uWebSockets.js.
-      res.pause();
-      res.resume();
-    }, REWIND_MS);
+    this.rewindTimer();
     return false;
   }
 }

@@ -11,7 +11,7 @@ import {
   type MonthAccount,
   systemLimitClock,
 } from './buckets.js';
-import { DEFAULT_PLANS, planOfKey, type Plans } from './plans.js';
+import { connectionsOf, DEFAULT_PLANS, planOfKey, type Plans } from './plans.js';
 
 /** Keys whose limits are in memory; beyond this, the least recently used are dropped. */
 const MAX_LIMITED_KEYS = 100_000;
@@ -98,6 +98,11 @@ export class Limiter {
     const limits = this.limitsOf(key);
     const { month, used, endMs } = limits.accountAt(this.clock.wallMs());
     return { tier: limits.plan.tier, month, used, limit: limits.plan.monthlyQuota, endMs };
+  }
+
+  /** The most live connections that a key may have at once. @throws ApiError 401 */
+  maxConnections(key: KeyRecord): number {
+    return connectionsOf(this.limitsOf(key).plan);
   }
 
   /** @throws ApiError 401 where the key's plan is not configured */

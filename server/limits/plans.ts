@@ -31,6 +31,13 @@ export interface Plan {
 /** By name: a plan for each tier, and the operator's own. */
 export type Plans = Readonly<Record<KeyTier, Plan>> & Readonly<Partial<Record<string, Plan>>>;
 
+/** Live connections of a key at once, where its plan says nothing. */
+const TIER_CONNECTIONS: Readonly<Record<KeyTier, number>> = { premium: 10, enterprise: 100 };
+
+/** The most live connections that a plan's key may have at once. */
+export const connectionsOf = ({ tier, connections }: Plan): number =>
+  connections ?? TIER_CONNECTIONS[tier];
+
 const perMinute = (requests: number): RateRule => ({ requests, periodS: 60 });
 
 /** The same in both plans; a key's own requests per minute do not replace them. */

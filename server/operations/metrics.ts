@@ -124,6 +124,14 @@ const GAUGES: Readonly<Record<keyof Gauges, { metric: string; help: string }>> =
   },
 };
 
+/** The state of live connections. */
+interface StreamState {
+  readonly size: number;
+  readonly waitingBytes: number;
+  /** By channel. */
+  subscriptions(): Readonly<Record<string, number>>;
+}
+
 /** The label of a method. */
 const methodOf = (method: string): string => (METHODS.has(method) ? method : OTHER_METHOD);
 
@@ -153,6 +161,11 @@ export class Metrics {
     'fathom_pages_total',
     'Replay pages by what answered them',
     ['source'],
+  );
+  private readonly streamMessages = this.counter(
+    'fathom_stream_messages_total',
+    'Messages of live connections',
+    ['type'],
   );
   private readonly pageWaits = this.histogram(
     'fathom_page_queue_wait_seconds',
@@ -226,6 +239,29 @@ export class Metrics {
 
   pageAnswered(source: PageSource): void {
     this.pages.inc({ source });
+  }
+
+  /** Counts a message of a live connection. */
+  streamed(type: string): void {
+    this.streamMessages.inc({ type });
+  }
+
+  /** Adds gauges of live connections. */
+  followStream(hub: StreamState): void {
+    this.gauge('fathom_stream_connections', 'Live connections', (gauge) => gauge.set(hub.size));
+    this.gauge('fathom_stream_waiting_bytes', 'Bytes that live clients have yet to read', (gauge) =>
+      gauge.set(hub.waitingBytes),
+    );
+    this.gauge(
+      'fathom_stream_subscriptions',
+      'Subscriptions of live connections',
+      (gauge) => {
+        for (const [channel, count] of Object.entries(hub.subscriptions())) {
+          gauge.set({ channel }, count);
+        }
+      },
+      ['channel'],
+    );
   }
 
   pageBegan(waitedMs: number): void {

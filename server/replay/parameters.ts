@@ -96,12 +96,26 @@ export const windowParameters = {
   to: instant('End of the window (exclusive). Default: now.', 'now'),
 };
 
+const group = Type.Optional(
+  word(REPLAY_GROUPS, { description: 'How cells are grouped. Default: `market`.' }),
+);
+const band = {
+  min_pct: share('percent', MIN_PCT, MAX_PCT, {
+    default: DEFAULT_MIN_PCT,
+    description: "Lower end of the band around each snapshot's price, percent.",
+  }),
+  max_pct: share('percent', MIN_PCT, MAX_PCT, {
+    default: DEFAULT_MAX_PCT,
+    description: 'Upper end of the band, percent; above `min_pct`.',
+  }),
+};
+/** What each snapshot shows; viewOf() reads them. */
+export const viewParameters = { group, ...filterParameters, ...band };
+
 /** The endpoint's parameters, each checked by itself. */
 export const replayParameters = Type.Object({
   ...windowParameters,
-  group: Type.Optional(
-    word(REPLAY_GROUPS, { description: 'How cells are grouped. Default: `market`.' }),
-  ),
+  group,
   ...filterParameters,
   step: Type.Optional(
     word(STEP_NAMES, {
@@ -116,16 +130,10 @@ export const replayParameters = Type.Object({
       description: 'Use `group`: `split` is `group=market`, `aggregate` is `group=all`.',
     }),
   ),
-  min_pct: share('percent', MIN_PCT, MAX_PCT, {
-    default: DEFAULT_MIN_PCT,
-    description: "Lower end of the band around each snapshot's price, percent.",
-  }),
-  max_pct: share('percent', MIN_PCT, MAX_PCT, {
-    default: DEFAULT_MAX_PCT,
-    description: 'Upper end of the band, percent; above `min_pct`.',
-  }),
+  ...band,
 });
 type ReplayParameters = Static<typeof replayParameters>;
+type Markets = ReplayParameters['markets'];
 
 /**
  * The request that the parameters make together.
@@ -138,8 +146,22 @@ export function replayRequest(
   parameters: ReplayParameters,
   nowS: number,
 ): ReplayRequest {
-  const { min_pct: minPct, max_pct: maxPct, step } = parameters;
+  const { step } = parameters;
   const window = windowOf(parameters, nowS);
+  return {
+    address: token.address,
+    chain: token.chain,
+    ...window,
+    ...(step === undefined ? {} : { stepS: STEPS[step] }),
+    query: viewOf(parameters),
+  };
+}
+
+/** What the parameters make of each snapshot. @throws ApiError 400 */
+export function viewOf(
+  parameters: Pick<ReplayParameters, keyof typeof viewParameters> & { markets?: Markets },
+): ReplayQuery {
+  const { min_pct: minPct, max_pct: maxPct } = parameters;
   if (minPct >= maxPct) {
     throw invalidParameter(
       'min_pct',
@@ -147,17 +169,11 @@ export function replayRequest(
     );
   }
   return {
-    address: token.address,
-    chain: token.chain,
-    ...window,
-    ...(step === undefined ? {} : { stepS: STEPS[step] }),
-    query: {
-      group: groupOf(parameters),
-      ...filterOf(parameters),
-      band: bandOf(minPct, maxPct),
-      minPct,
-      maxPct,
-    },
+    group: groupOf(parameters),
+    ...filterOf(parameters),
+    band: bandOf(minPct, maxPct),
+    minPct,
+    maxPct,
   };
 }
 
@@ -212,7 +228,7 @@ function bandOf(minPct: number, maxPct: number): BinRange {
   return isDefault ? DEFAULT_BAND : binsOfBand(minPct, maxPct);
 }
 
-function groupOf({ group, markets }: ReplayParameters): ReplayGroup {
+function groupOf({ group, markets }: Pick<ReplayParameters, 'group' | 'markets'>): ReplayGroup {
   if (markets === undefined) return group ?? 'market';
   const meant = GROUP_OF_MARKETS[markets];
   if (group !== undefined && group !== meant) {

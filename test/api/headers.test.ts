@@ -147,6 +147,8 @@ describe.each(ENGINE_NAMES)('over engine %s', (name) => {
         onGone: () => undefined,
         onData: () => undefined,
         reply: ({ status }) => replies.push(status) > 0,
+        ...{ socketProtocols: null, openSocket: () => undefined },
+        stream: () => ({ waitingBytes: 0, write: () => 0, end: () => 0, cut: () => 0 }),
         cut: () => undefined,
       });
       for (let i = 0; i < 1000; i++) onRequest(requestWith('no such key'));

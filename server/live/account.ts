@@ -1,0 +1,75 @@
+/** What live connections cost a key: its requests and its quota (docs/live.md#limits). */
+import { PAGE_LIMITS } from '../../compute/replay/page.js';
+import type { KeyRecord } from '../../storage/contract.js';
+import type { LimitedEndpoint, PlanCheck } from '../api/endpoint.js';
+import { ApiError } from '../http/errors.js';
+
+/** A key that exceeds its rate waits for its next page up to as long; a longer wait means that its quota is used up. */
+const MAX_WAIT_S = 60;
+
+/** A subscription pays again after each. */
+export const HOUR_MS = 3_600_000;
+
+export class Account {
+  constructor(
+    private readonly check: PlanCheck,
+    private readonly key: () => KeyRecord,
+  ) {}
+
+  get keyId(): string {
+    return this.key().id;
+  }
+
+  /** Charges one request. @throws ApiError 401, 403, 429 */
+  pay(endpoint: LimitedEndpoint): void {
+    this.check(this.key(), endpoint).settle(200);
+  }
+
+  /**
+   * Charges one request, unless the key has to wait.
+   * @returns milliseconds to wait before another attempt; 0: it has paid
+   * @throws ApiError 401, 403, or 429 for a quota that is used up
+   */
+  tryToPay(endpoint: LimitedEndpoint): number {
+    try {
+      this.pay(endpoint);
+      return 0;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 429) throw error;
+      const waitS = Number(error.headers.find(([name]) => name === 'Retry-After')?.[1] ?? 1);
+      if (waitS > MAX_WAIT_S) throw error;
+      return waitS * 1000;
+    }
+  }
+}
+
+/** The endpoint that subscriptions and their history count as. */
+export const STREAM: LimitedEndpoint = {
+  method: 'GET',
+  path: '/stream',
+  tier: 'premium',
+  quotaCost: 1,
+  rateBuckets: ['general'],
+};
+
+/** Counts history as replay pages. */
+export class PageMeter {
+  private snapshots = 0;
+  private cells = 0;
+
+  constructor(private readonly account: Account) {}
+
+  /** @returns milliseconds to wait before another attempt; 0: it is paid @throws ApiError as tryToPay() */
+  pay({ snapshotCount, rowCount }: { snapshotCount: number; rowCount: number }): number {
+    const fits = this.snapshots >= snapshotCount && this.cells >= rowCount && this.snapshots > 0;
+    if (!fits) {
+      const waitMs = this.account.tryToPay(STREAM);
+      if (waitMs > 0) return waitMs;
+      this.snapshots = PAGE_LIMITS.maxSnapshots;
+      this.cells = PAGE_LIMITS.maxCells;
+    }
+    this.snapshots -= snapshotCount;
+    this.cells -= rowCount;
+    return 0;
+  }
+}

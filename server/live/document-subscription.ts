@@ -1,0 +1,103 @@
+/** A subscription of a channel whose messages are whole documents. */
+import type { Call } from '../api/endpoint.js';
+import { ApiError } from '../http/errors.js';
+import { type Account, HOUR_MS } from './account.js';
+import type { Connection, Subscription } from './connection.js';
+import { type Asked, DOCUMENT_FIELDS, type DocumentFeed } from './document-feed.js';
+import { HEARTBEAT_MS } from './depth-subscription.js';
+import { encodeMessage, joinMessage, type LiveFormat } from './protocol.js';
+
+interface DocumentSubscriptionOptions {
+  id: string;
+  connection: Connection;
+  account: Account;
+  asked: Asked;
+  key: Call['key'];
+  feed: DocumentFeed;
+  nowS: () => number;
+  onMessage: (type: string) => void;
+}
+
+export class DocumentSubscription implements Subscription {
+  readonly id: string;
+  readonly channel: string;
+  private sentMs = performance.now();
+  private paidUntilMs = performance.now() + HOUR_MS;
+  private isEnded = false;
+  /** A document that waits until the client has read; only the latest. */
+  private latest: ((format: LiveFormat) => Uint8Array) | null = null;
+  private leave = (): void => undefined;
+
+  constructor(private readonly options: DocumentSubscriptionOptions) {
+    this.id = options.id;
+    this.channel = options.asked.channel;
+  }
+
+  /** Tells the client that it follows, and the document as it is. @throws ApiError 400 */
+  async begin(): Promise<void> {
+    const { feed, asked, key } = this.options;
+    let isTold = false;
+    this.leave = await feed.follow(asked, key, (encode) => {
+      if (!isTold) this.sendDocument('subscribed', { channel: this.channel });
+      isTold = true;
+      this.latest = encode;
+      void this.sendLatest();
+    });
+    if (this.isEnded) this.leave();
+  }
+
+  end(): void {
+    this.isEnded = true;
+    this.leave();
+  }
+
+  tick(nowMs: number): void {
+    const { account, feed, asked, connection } = this.options;
+    try {
+      if (nowMs >= this.paidUntilMs) {
+        const waitMs = account.tryToPay({ ...feed.endpointOf(asked.channel), quotaCost: 1 });
+        this.paidUntilMs = nowMs + (waitMs > 0 ? waitMs : HOUR_MS);
+      }
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.sendDocument('error', error.body);
+      connection.end(this.id);
+      return;
+    }
+    if (nowMs - this.sentMs >= HEARTBEAT_MS && connection.hasRoom) {
+      this.sendDocument('heartbeat', { t: this.options.nowS() });
+    }
+  }
+
+  farewell(retryMs: number): void {
+    this.sendDocument('closing', { retry_ms: retryMs });
+  }
+
+  private async sendLatest(): Promise<void> {
+    const { connection, nowS } = this.options;
+    if (!connection.hasRoom) await connection.room();
+    const encode = this.latest;
+    this.latest = null;
+    if (encode === null || this.isEnded) return;
+    const { format } = connection;
+    const head = { type: 'document', id: this.id };
+    this.send(
+      'document',
+      joinMessage(format, head, encode(format), DOCUMENT_FIELDS, { t: nowS() }),
+    );
+  }
+
+  private sendDocument(type: string, fields: object): void {
+    this.send(
+      type,
+      encodeMessage(this.options.connection.format, { type, id: this.id, ...fields }),
+    );
+  }
+
+  private send(type: string, message: Uint8Array): void {
+    if (this.isEnded) return;
+    this.sentMs = performance.now();
+    this.options.onMessage(type);
+    this.options.connection.send(message);
+  }
+}

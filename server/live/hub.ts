@@ -1,0 +1,362 @@
+/** All live connections: who may connect and subscribe, what each hears and when, and how they end. */
+import type { ComputePool } from '../../compute/pool.js';
+import type {
+  DepthSource,
+  FollowedDepth,
+  KeyRecord,
+  KeySource,
+  StoreChange,
+} from '../../storage/contract.js';
+import { Turns } from '../../storage/turns.js';
+import { wallS } from '../../storage/wall-clock.js';
+import type { Handlers, PlanCheck } from '../api/endpoint.js';
+import { invalidParameter } from '../api/errors.js';
+import { parameterReader, type ReadingOptions } from '../api/parameters.js';
+import { validKey } from '../api/routes.js';
+import type { Clock } from '../clock.js';
+import type { ENDPOINTS } from '../endpoints.js';
+import { ApiError } from '../http/errors.js';
+import type { Limiter } from '../limits/limiter.js';
+import { tooMany } from '../limits/limiter.js';
+import type { Log } from '../log.js';
+import { getDcaPressure } from '../orders/dca-pressure.js';
+import { viewOf } from '../replay/parameters.js';
+import type { SegmentColumns } from '../replay/segment-columns.js';
+import { getScore } from '../scores/score.js';
+import { getTopScores } from '../scores/top-scores.js';
+import { Account, STREAM } from './account.js';
+import { Connection, type Subscription, type Wire } from './connection.js';
+import { DepthFeed } from './depth-feed.js';
+import { DepthSubscription } from './depth-subscription.js';
+import { DocumentFeed } from './document-feed.js';
+import { DocumentSubscription } from './document-subscription.js';
+import {
+  CHANNELS,
+  CLOSE_CODES,
+  encodeMessage,
+  idIn,
+  readRequest,
+  type Request,
+} from './protocol.js';
+import { beginningOf, getStream } from './stream.js';
+
+const MAX_SUBSCRIPTIONS = 100;
+const AUTH_LIMIT_MS = 5_000;
+const TICK_MS = 1_000;
+/** Messages of one client between two ticks. */
+const MAX_MESSAGES_A_TICK = 500;
+/** Unread replies to a client's own messages. */
+const MAX_UNREAD_BYTES = 1024 * 1024;
+/** A stopped server asks its clients to come back after this long, each at another time. */
+const RETRY_MS = { least: 1_000, most: 5_000 } as const;
+
+export interface HubOptions {
+  depth: DepthSource & FollowedDepth;
+  columns: SegmentColumns;
+  pool: ComputePool;
+  clock: Clock;
+  log: Log;
+  keys: KeySource;
+  limiter: Pick<Limiter, 'check' | 'maxConnections'>;
+  handlers: Pick<Handlers<typeof ENDPOINTS>, 'getScore' | 'getTopScores' | 'getDcaPressure'>;
+  reading?: ReadingOptions;
+  /** Told of each message, by its type. */
+  onMessage?: (type: string) => void;
+}
+
+/** What a client sent since the last tick. */
+interface Sender {
+  messages: number;
+}
+
+export class LiveHub {
+  private readonly connections = new Map<Connection, Sender>();
+  private readonly byKey = new Map<string, number>();
+  private readonly depthFeed: DepthFeed;
+  private readonly documents: DocumentFeed;
+  private readonly readStream: ReturnType<typeof parameterReader<typeof getStream>>;
+  private readonly timer = setInterval(() => void this.tick(), TICK_MS).unref();
+  private ticks = 0;
+  private isTicking = false;
+  private isClosed = false;
+
+  constructor(private readonly options: HubOptions) {
+    const { handlers, reading = {}, log } = options;
+    this.depthFeed = new DepthFeed(options);
+    const channel = (endpoint: unknown, handler: unknown) => ({ endpoint, handler }) as never;
+    this.documents = new DocumentFeed(
+      {
+        score: channel(getScore, handlers.getScore),
+        'top-scores': channel(getTopScores, handlers.getTopScores),
+        'dca-pressure': channel(getDcaPressure, handlers.getDcaPressure),
+      },
+      reading,
+      (error) => log.error('a live document failed', {}, error),
+    );
+    this.readStream = parameterReader(getStream, reading);
+  }
+
+  /** Open connections. */
+  get size(): number {
+    return this.connections.size;
+  }
+
+  /** Subscriptions by channel. */
+  subscriptions(): Record<string, number> {
+    const counts: Record<string, number> = Object.fromEntries(CHANNELS.map((name) => [name, 0]));
+    for (const connection of this.connections.keys()) {
+      for (const { channel } of connection.subscriptions.values()) counts[channel]++;
+    }
+    return counts;
+  }
+
+  /** Bytes that wait for clients to read. */
+  get waitingBytes(): number {
+    let bytes = 0;
+    for (const connection of this.connections.keys()) bytes += connection.waitingBytes;
+    return bytes;
+  }
+
+  touch(change: StoreChange): void {
+    this.depthFeed.touch(change.tokenIds);
+    this.documents.touch();
+  }
+
+  /** Adds a connection that has no key yet. */
+  connect(wire: Wire): Connection {
+    const connection = new Connection(wire);
+    this.connections.set(connection, { messages: 0 });
+    if (this.isClosed) this.end(connection, CLOSE_CODES.restart, 'the server is stopping');
+    return connection;
+  }
+
+  /**
+   * Gives a connection its key.
+   * @param where names it in the error
+   * @throws ApiError 401, 429
+   */
+  authenticate(connection: Connection, text: string, where: string): KeyRecord {
+    const { keys, limiter } = this.options;
+    const record = validKey(keys, text, where);
+    const open = this.byKey.get(record.id) ?? 0;
+    const most = limiter.maxConnections(record);
+    if (open >= most)
+      throw tooMany(`This key has ${most} live connections, as many as its plan allows`, 1, []);
+    connection.key = { text, record };
+    this.byKey.set(record.id, open + 1);
+    return record;
+  }
+
+  /** As authenticate(), but a key that may not connect ends the connection. */
+  admit(connection: Connection, text: string, where: string): void {
+    try {
+      this.authenticate(connection, text, where);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.end(connection, codeOf(error), error.message);
+    }
+  }
+
+  /** A client's message. */
+  receive(connection: Connection, message: Uint8Array, isText: boolean): void {
+    const sender = this.connections.get(connection);
+    if (sender === undefined) return;
+    if (++sender.messages > MAX_MESSAGES_A_TICK) {
+      const most = `${MAX_MESSAGES_A_TICK} messages a second`;
+      this.end(connection, CLOSE_CODES.policy, `expected at most ${most}`);
+      return;
+    }
+    if (connection.waitingBytes > MAX_UNREAD_BYTES) {
+      this.end(connection, CLOSE_CODES.policy, 'expected replies to be read');
+      return;
+    }
+    let id: string | null = null;
+    try {
+      const request = readRequest(message, isText);
+      id = 'id' in request ? request.id : null;
+      void this.act(connection, request).catch((error: unknown) =>
+        this.refuse(connection, id, error),
+      );
+    } catch (error) {
+      this.refuse(connection, id ?? idIn(message, isText), error);
+    }
+  }
+
+  /** Ends a connection, and forgets it. */
+  end(connection: Connection, code: number, reason: string): void {
+    connection.close(code, reason);
+    this.forget(connection);
+  }
+
+  /** The client has gone. */
+  forget(connection: Connection): void {
+    connection.closed();
+    if (!this.connections.delete(connection) || connection.key === null) return;
+    const { id } = connection.key.record;
+    const left = (this.byKey.get(id) ?? 1) - 1;
+    if (left === 0) this.byKey.delete(id);
+    else this.byKey.set(id, left);
+  }
+
+  /** Begins a subscription of channel `depth`. @throws ApiError 400, 403, 429 */
+  async followDepth(
+    connection: Connection,
+    id: string,
+    address: string,
+    query: string,
+    isPaid = false,
+  ): Promise<void> {
+    const { depth, clock, log } = this.options;
+    const { token, query: parameters } = this.readStream({ query }, address, null);
+    const beginning = beginningOf(parameters, clock.nowS());
+    const view = viewOf(parameters);
+    const account = this.accountOf(connection);
+    if (!isPaid) account.pay(STREAM);
+    const subscription = new DepthSubscription({
+      ...{ id, connection, token, account, beginning, depth, feed: this.depthFeed },
+      view: { query: view, name: JSON.stringify(view), format: connection.format },
+      nowS: () => clock.nowS(),
+      onMessage: (type) => this.options.onMessage?.(type),
+      onError: (error) => log.error('a live subscription failed', {}, error),
+    });
+    await this.begin(connection, subscription);
+  }
+
+  /** A key was changed or revoked: connections of keys that hold no more end at once. */
+  checkKeys(): void {
+    for (const connection of [...this.connections.keys()]) this.checkKey(connection);
+  }
+
+  /** Tells every client where to go on and when, and ends all connections. */
+  close(): void {
+    this.isClosed = true;
+    clearInterval(this.timer);
+    for (const connection of [...this.connections.keys()]) {
+      const retryMs = Math.round(RETRY_MS.least + Math.random() * (RETRY_MS.most - RETRY_MS.least));
+      for (const subscription of connection.subscriptions.values()) subscription.farewell(retryMs);
+      this.end(
+        connection,
+        CLOSE_CODES.restart,
+        `the server is stopping: come back in ${retryMs} ms`,
+      );
+    }
+  }
+
+  private async act(connection: Connection, request: Request): Promise<void> {
+    if (request.op === 'ping') {
+      connection.send(encodeMessage(connection.format, { type: 'pong' }));
+      return;
+    }
+    if (request.op === 'auth') {
+      if (connection.key !== null) throw invalidParameter('op', 'expected auth once');
+      this.admit(connection, request.key, 'the one in the message');
+      return;
+    }
+    if (connection.key === null) {
+      this.end(connection, CLOSE_CODES.key, 'expected {"op":"auth","key":"..."} first');
+      return;
+    }
+    const { id } = request;
+    if (request.op === 'unsubscribe') {
+      if (!connection.end(id)) throw invalidParameter('id', 'expected that of a subscription');
+      connection.send(encodeMessage(connection.format, { type: 'unsubscribed', id }));
+      return;
+    }
+    if (connection.subscriptions.has(id)) {
+      throw invalidParameter('id', 'expected one that no subscription of the connection has');
+    }
+    if (connection.subscriptions.size >= MAX_SUBSCRIPTIONS) {
+      throw tooMany(`A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions`, 1, []);
+    }
+    const { channel, address, query } = request;
+    if (channel !== 'top-scores' && channel !== 'dca-pressure' && address === null) {
+      throw invalidParameter('address', 'expected an address, was not sent');
+    }
+    if (channel === 'depth') await this.followDepth(connection, id, address ?? '', query);
+    else await this.followDocument(connection, id, { channel, address, query });
+  }
+
+  private async followDocument(
+    connection: Connection,
+    id: string,
+    asked: ConstructorParameters<typeof DocumentSubscription>[0]['asked'],
+  ): Promise<void> {
+    const account = this.accountOf(connection);
+    const { key } = connection;
+    if (key === null) return;
+    account.pay({ ...this.documents.endpointOf(asked.channel), quotaCost: 1 });
+    const subscription = new DocumentSubscription({
+      ...{ id, connection, account, asked, key: key.record, feed: this.documents },
+      nowS: () => this.options.clock.nowS(),
+      onMessage: (type) => this.options.onMessage?.(type),
+    });
+    await this.begin(connection, subscription);
+  }
+
+  private async begin(
+    connection: Connection,
+    subscription: Subscription & { begin(): Promise<void> },
+  ): Promise<void> {
+    connection.subscriptions.set(subscription.id, subscription);
+    try {
+      await subscription.begin();
+    } catch (error) {
+      connection.end(subscription.id);
+      throw error;
+    }
+  }
+
+  private accountOf(connection: Connection): Account {
+    const { limiter } = this.options;
+    const check: PlanCheck = limiter.check;
+    return new Account(check, () => (connection.key as { record: KeyRecord }).record);
+  }
+
+  private refuse(connection: Connection, id: string | null, error: unknown): void {
+    if (!(error instanceof ApiError)) this.options.log.error('a live message failed', {}, error);
+    const { body } =
+      error instanceof ApiError ? error : new ApiError(500, 'internal_error', 'Internal error');
+    const named = id === null ? {} : { id };
+    connection.send(encodeMessage(connection.format, { type: 'error', ...named, ...body }));
+  }
+
+  private checkKey(connection: Connection): void {
+    if (connection.key === null) return;
+    const { keys } = this.options;
+    try {
+      connection.key.record = validKey(keys, connection.key.text, 'the one of this connection');
+    } catch (error) {
+      this.end(connection, CLOSE_CODES.key, (error as Error).message);
+    }
+  }
+
+  private async tick(): Promise<void> {
+    if (this.isTicking) return;
+    this.isTicking = true;
+    this.ticks++;
+    const looking = this.documents.look();
+    const turns = new Turns();
+    const nowS = wallS();
+    for (const [connection, sender] of [...this.connections]) {
+      await turns.take();
+      sender.messages = 0;
+      const nowMs = performance.now();
+      if (connection.key === null && nowMs - connection.openedMs > AUTH_LIMIT_MS) {
+        const limitS = AUTH_LIMIT_MS / 1000;
+        this.end(connection, CLOSE_CODES.key, `expected a key within ${limitS} seconds`);
+        continue;
+      }
+      const expiresAtS = connection.key?.record.expiresAtS ?? null;
+      if (expiresAtS !== null && nowS >= expiresAtS) this.checkKey(connection);
+      connection.keepAlive(this.ticks);
+      for (const subscription of [...connection.subscriptions.values()]) subscription.tick(nowMs);
+    }
+    await looking;
+    this.isTicking = false;
+  }
+}
+
+function codeOf({ status }: ApiError): number {
+  if (status === 401) return CLOSE_CODES.key;
+  return status === 403 ? CLOSE_CODES.tier : CLOSE_CODES.limit;
+}

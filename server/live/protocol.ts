@@ -1,0 +1,151 @@
+/** The messages of a live connection (docs/live.md#messages): how they are read and written. */
+import { Packr, unpack } from 'msgpackr';
+import type { PageFormat } from '../../compute/replay/render.js';
+import { invalidParameter } from '../api/errors.js';
+import { ApiError } from '../http/errors.js';
+
+export const CHANNELS = ['depth', 'score', 'top-scores', 'dca-pressure'] as const;
+export type Channel = (typeof CHANNELS)[number];
+export type LiveFormat = Extract<PageFormat, 'json' | 'msgpack'>;
+
+/** The WebSocket's subprotocols. */
+export const PROTOCOLS: Readonly<Record<string, LiveFormat>> = {
+  'fathom.v1.json': 'json',
+  'fathom.v1.msgpack': 'msgpack',
+};
+
+/** Codes with which the server closes a WebSocket. */
+export const CLOSE_CODES = {
+  /** The server stops, or is about to. */
+  restart: 1012,
+  /** Too many messages, or replies that are not read. */
+  policy: 1008,
+  key: 4401,
+  tier: 4403,
+  limit: 4429,
+} as const;
+
+const MAX_ID_CHARS = 100;
+
+/** What a client sends. */
+export type Request =
+  | { op: 'auth'; key: string }
+  | { op: 'subscribe'; id: string; channel: Channel; address: string | null; query: string }
+  | { op: 'unsubscribe'; id: string }
+  | { op: 'ping' };
+
+const packr = new Packr({ useRecords: false, variableMapSize: true });
+
+/** A document as a message. */
+export function encodeMessage(format: LiveFormat, message: object): Uint8Array {
+  return format === 'json' ? Buffer.from(JSON.stringify(message)) : packr.pack(message);
+}
+
+/**
+ * A message of which a part is already encoded: the fields of `head`, then those of `body`, then those of `tail`.
+ * @param body a document with `bodyFields` fields
+ */
+export function joinMessage(
+  format: LiveFormat,
+  head: object,
+  body: Uint8Array,
+  bodyFields: number,
+  tail: object,
+): Uint8Array {
+  const [first, last] = [encodeMessage(format, head), encodeMessage(format, tail)];
+  if (format === 'json') {
+    const parts = [first.subarray(0, -1), COMMA, body.subarray(1, -1), COMMA, last.subarray(1)];
+    return Buffer.concat(parts);
+  }
+  const fields = Object.keys(head).length + bodyFields + Object.keys(tail).length;
+  const map = Uint8Array.of(FIXMAP | fields);
+  return Buffer.concat([map, first.subarray(1), body.subarray(1), last.subarray(1)]);
+}
+
+const COMMA = Buffer.from(',');
+/** Fields of a page without an envelope: markets, groups, snapshots. */
+export const PAGE_FIELDS = 3;
+/** A MessagePack map of at most 15 fields. */
+const FIXMAP = 0x80;
+
+/**
+ * Reads what a client sends.
+ * @throws ApiError 400
+ */
+export function readRequest(message: Uint8Array, isText: boolean): Request {
+  const value = decoded(message, isText);
+  const { op } = value;
+  switch (op) {
+    case 'ping':
+      return { op };
+    case 'auth':
+      return { op, key: textOf(value, 'key') };
+    case 'unsubscribe':
+      return { op, id: idOf(value) };
+    case 'subscribe': {
+      const channel = CHANNELS.find((name) => name === value.channel);
+      if (channel === undefined) {
+        throw invalidParameter('channel', `expected any of ${CHANNELS.join(', ')}`);
+      }
+      const address = value.address === undefined ? null : textOf(value, 'address');
+      return { op, id: idOf(value), channel, address, query: queryOf(value) };
+    }
+    default:
+      throw invalidParameter('op', 'expected any of auth, subscribe, unsubscribe, ping');
+  }
+}
+
+/** The id of a message that could not be read as a whole. */
+export function idIn(message: Uint8Array, isText: boolean): string | null {
+  try {
+    return idOf(decoded(message, isText));
+  } catch {
+    return null;
+  }
+}
+
+function decoded(message: Uint8Array, isText: boolean): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = isText
+      ? JSON.parse(Buffer.from(message).toString())
+      : unpack(Uint8Array.from(message) as Buffer);
+  } catch {
+    value = null;
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const expected = isText ? 'a JSON object' : 'a MessagePack map';
+    throw new ApiError(400, 'invalid_body', `message: expected ${expected}`);
+  }
+  return value as Record<string, unknown>;
+}
+
+function idOf(value: Record<string, unknown>): string {
+  const id = textOf(value, 'id');
+  if (id.length > MAX_ID_CHARS || id === '') {
+    throw invalidParameter('id', `expected 1 to ${MAX_ID_CHARS} characters`);
+  }
+  return id;
+}
+
+function textOf(value: Record<string, unknown>, name: string): string {
+  const text = value[name];
+  if (typeof text !== 'string') throw invalidParameter(name, 'expected a text');
+  return text;
+}
+
+const NO_PARAMETERS = new Set(['op', 'id', 'channel', 'address']);
+
+/** The parameters of a subscription as those of its endpoint: lists with commas. */
+function queryOf(value: Record<string, unknown>): string {
+  return Object.entries(value)
+    .filter(([name, own]) => !NO_PARAMETERS.has(name) && own !== null && own !== undefined)
+    .map(([name, own]) => {
+      const items = Array.isArray(own) ? (own as unknown[]) : [own];
+      if (!items.every((item) => ['string', 'number', 'boolean'].includes(typeof item))) {
+        throw invalidParameter(name, 'expected a text, a number, true or false, or a list of them');
+      }
+      return `${encodeURIComponent(name)}=${encodeURIComponent(items.join(','))}`;
+    })
+    .join('&');
+}

@@ -1,0 +1,217 @@
+/** GET /stream as a WebSocket, and GET /stream/:address as Server-Sent Events (docs/live.md). */
+import Type, { type Static } from 'typebox';
+import { CHAINS } from '../../compute/market.js';
+import { instantOf } from '../../compute/time.js';
+import type { KeySource } from '../../storage/contract.js';
+import { BASE_PATH, defineEndpoint, type PlanCheck } from '../api/endpoint.js';
+import { invalidParameter } from '../api/errors.js';
+import { admit } from '../api/routes.js';
+import { notAcceptable } from '../api/replies.js';
+import { instant } from '../api/schemas.js';
+import type { ReplyStream } from '../http/engine.js';
+import { ApiError } from '../http/errors.js';
+import type { Exchange } from '../http/exchange.js';
+import { negotiateMediaType } from '../http/negotiation.js';
+import type { Route } from '../http/router.js';
+import { viewParameters, WINDOW_LIMIT_S } from '../replay/parameters.js';
+import { STREAM } from './account.js';
+import type { Beginning } from './depth-subscription.js';
+import type { LiveHub } from './hub.js';
+import { CLOSE_CODES, encodeMessage, PROTOCOLS } from './protocol.js';
+
+/** The path of the WebSocket. */
+export const SOCKET_PATH = `${BASE_PATH}/stream`;
+const EVENT_STREAM = 'text/event-stream';
+/** How long a client of Server-Sent Events waits before it connects again. */
+const RETRY_MS = 2_000;
+const PING_EVERY_S = 20;
+const COMMENT_EVERY_S = 15;
+const MAX_CURSOR_CHARS = 200;
+/** The id of the only subscription of an event stream. */
+const ONLY_ID = 'stream';
+
+export const getStream = defineEndpoint({
+  operationId: 'getStream',
+  method: 'GET',
+  path: '/stream/:address',
+  tag: 'Depth',
+  summary: 'Depth of one token as it changes',
+  description: 'Server-Sent Events of history, revisions and new snapshots; see docs/live.md.',
+  tier: 'premium',
+  quotaCost: 1,
+  rateBuckets: ['general'],
+  chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
+  query: Type.Object({
+    from: instant('Start of the history that comes first. Default: none does.', '-1h'),
+    cursor: Type.Optional(
+      Type.String({
+        maxLength: MAX_CURSOR_CHARS,
+        description: 'Goes on where the message with this cursor stood; not together with `from`.',
+      }),
+    ),
+    ...viewParameters,
+  }),
+  body: null,
+  response: Type.Object({}),
+  errors: ['window_out_of_range'],
+});
+
+/** Where the parameters let a subscription begin. @throws ApiError 400 */
+export function beginningOf(
+  { from, cursor }: Pick<Static<(typeof getStream)['query']>, 'from' | 'cursor'>,
+  nowS: number,
+): Beginning {
+  if (from === undefined) return { fromS: null, cursor: cursor ?? null };
+  if (cursor !== undefined)
+    throw invalidParameter('cursor', 'expected without from, were both sent');
+  return { fromS: Math.max(Math.ceil(instantOf(from, nowS)), nowS - WINDOW_LIMIT_S), cursor: null };
+}
+
+interface StreamOptions {
+  hub: LiveHub;
+  keys: KeySource;
+  checkPlan: PlanCheck;
+}
+
+export function streamRoutes(options: StreamOptions): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: SOCKET_PATH,
+      handle: ({ exchange }) => openSocket(options, exchange),
+    },
+    {
+      method: 'GET',
+      path: BASE_PATH + getStream.path,
+      handle: ({ exchange, params }) => openEvents(options, exchange, params.address),
+    },
+  ];
+}
+
+function openSocket({ hub, keys, checkPlan }: StreamOptions, exchange: Exchange): void {
+  const offered = exchange.socketProtocols;
+  if (offered === null) {
+    admit(exchange, STREAM, keys, checkPlan);
+    throw new ApiError(
+      400,
+      'invalid_parameter',
+      'Upgrade: expected websocket; for Server-Sent Events, the address follows: /stream/ADDRESS',
+      { fields: { parameter: 'Upgrade' } },
+    );
+  }
+  const protocol = offered.find((name) => Object.hasOwn(PROTOCOLS, name)) ?? null;
+  const names = Object.keys(PROTOCOLS).join(', ');
+  const isKnown = protocol !== null || offered.length === 0;
+  const key = exchange.header('x-api-key');
+  const format = protocol === null ? 'json' : PROTOCOLS[protocol];
+  exchange.openSocket(protocol, (socket) => {
+    const connection = hub.connect({
+      format,
+      get waitingBytes() {
+        return socket.waitingBytes;
+      },
+      send: (message) => socket.send(message, format === 'json'),
+      keepAliveS: PING_EVERY_S,
+      keepAlive: () => socket.ping(),
+      close: (code, reason) => socket.close(code, cutReason(reason)),
+    });
+    if (!isKnown) {
+      const reason = `Sec-WebSocket-Protocol: expected any of ${names}`;
+      hub.end(connection, CLOSE_CODES.policy, reason);
+    } else if (key !== '') hub.admit(connection, key, 'the one in the x-api-key header');
+    return {
+      onMessage: (message, isText) => hub.receive(connection, message, isText),
+      onRoom: () => connection.onRoom(),
+      onClose: () => hub.forget(connection),
+    };
+  });
+}
+
+/** A close frame has room for 123 bytes. */
+const cutReason = (reason: string): string =>
+  Buffer.byteLength(reason) <= 123 ? reason : `${reason.slice(0, 120)}...`;
+
+async function openEvents(
+  { hub, keys, checkPlan }: StreamOptions,
+  exchange: Exchange,
+  address: string,
+): Promise<void> {
+  admit(exchange, STREAM, keys, checkPlan);
+  const accept = exchange.header('accept');
+  if (negotiateMediaType(accept, [EVENT_STREAM]) === null) {
+    throw notAcceptable('Accept', [EVENT_STREAM]);
+  }
+  if (exchange.method === 'HEAD') {
+    exchange.reply(200, EVENT_HEADERS, null);
+    return;
+  }
+  const last = exchange.header('last-event-id');
+  const query = last === '' ? exchange.query : withCursor(exchange.query, last);
+  const wire = new EventWire();
+  const connection = hub.connect(wire);
+  exchange.onGone(() => hub.forget(connection));
+  try {
+    hub.authenticate(connection, exchange.header('x-api-key'), 'the one in the x-api-key header');
+    await hub.followDepth(connection, ONLY_ID, address, query, true);
+  } catch (error) {
+    hub.forget(connection);
+    throw error;
+  }
+  const stream = exchange.stream(EVENT_HEADERS, () => connection.onRoom());
+  if (stream === null) hub.forget(connection);
+  else wire.open(stream);
+}
+
+const EVENT_HEADERS = [
+  ['Content-Type', EVENT_STREAM],
+  ['Cache-Control', 'no-store'],
+  // nginx would hold events back.
+  ['X-Accel-Buffering', 'no'],
+] as const;
+
+/** The query of a client that connects again: it goes on by its last event. */
+function withCursor(query: string, cursor: string): string {
+  const rest = query.split('&').filter((pair) => !/^(cursor|from)=/.test(pair) && pair !== '');
+  return [...rest, `cursor=${encodeURIComponent(cursor)}`].join('&');
+}
+
+/** Writes messages as events; those before the reply has begun are kept until then. */
+class EventWire {
+  readonly format = 'json';
+  readonly keepAliveS = COMMENT_EVERY_S;
+  private stream: ReplyStream | null = null;
+  private early: Uint8Array[] = [];
+
+  get waitingBytes(): number {
+    return this.stream?.waitingBytes ?? 0;
+  }
+
+  open(stream: ReplyStream): void {
+    this.stream = stream;
+    stream.write(Buffer.from(`retry: ${RETRY_MS}\n\n`));
+    for (const bytes of this.early.splice(0)) stream.write(bytes);
+  }
+
+  send(message: Uint8Array, cursor: string | null): void {
+    const id = cursor === null ? '' : `id: ${cursor}\n`;
+    this.write(Buffer.concat([Buffer.from(`${id}data: `), message, Buffer.from('\n\n')]));
+  }
+
+  keepAlive(): void {
+    this.write(Buffer.from(':\n\n'));
+  }
+
+  close(code: number, reason: string): void {
+    this.write(Buffer.from(encodeClose(code, reason)));
+    this.stream?.end();
+  }
+
+  private write(bytes: Uint8Array): void {
+    if (this.stream === null) this.early.push(bytes);
+    else this.stream.write(bytes);
+  }
+}
+
+/** Why the server ends a stream. */
+const encodeClose = (code: number, reason: string): string =>
+  `event: close\ndata: ${Buffer.from(encodeMessage('json', { type: 'close', code, reason })).toString()}\n\n`;
