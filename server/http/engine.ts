@@ -134,7 +134,7 @@ export type OpenSocket = (socket: LiveSocket) => SocketListener;
 export const SOCKET_LIMITS = {
   maxMessageBytes: 64 * 1024,
   silenceS: 120,
-  maxWaitingBytes: 2 * 1024 * 1024,
+  maxWaitingBytes: 1024 * 1024,
 } as const;
 
 /** The protocols that a request's header offers. */

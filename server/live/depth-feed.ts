@@ -191,7 +191,7 @@ export class DepthFeed {
       for (const listener of called) {
         listener();
         // What the listener has set going ends with it, as far as it waits for nothing.
-        await null;
+        await Promise.resolve();
         if (performance.now() < untilMs) continue;
         await nextTurn();
         untilMs = performance.now() + TURN_MS;

@@ -161,7 +161,7 @@ export class DepthSubscription implements Subscription {
           continue;
         }
       }
-      const tokenId = (this.source as TokenRecord).tokenId;
+      const tokenId = this.source.tokenId;
       try {
         const step = await feed.step(tokenId, this.standing);
         if (this.isEnded) return;

@@ -121,7 +121,7 @@ export class DocumentFeed {
     const read = parameterReader(endpoint, this.reading);
     return async () => {
       const call = { ...read({ query }, address, null), key, exchange: NO_REQUEST };
-      const reply = await handler(call as Call);
+      const reply = await handler(call);
       return JSON.stringify(reply instanceof KeptReply ? reply.document : reply);
     };
   }

@@ -30,6 +30,7 @@ import { DepthFeed } from './depth-feed.js';
 import { DepthSubscription } from './depth-subscription.js';
 import { DocumentFeed } from './document-feed.js';
 import { DocumentSubscription } from './document-subscription.js';
+import { beginningOf, getStream } from './parameters.js';
 import {
   CHANNELS,
   CLOSE_CODES,
@@ -38,7 +39,6 @@ import {
   readRequest,
   type Request,
 } from './protocol.js';
-import { beginningOf, getStream } from './stream.js';
 
 const MAX_SUBSCRIPTIONS = 100;
 const AUTH_LIMIT_MS = 5_000;
@@ -46,7 +46,7 @@ const TICK_MS = 1_000;
 /** Messages of one client between two ticks. */
 const MAX_MESSAGES_A_TICK = 500;
 /** Unread replies to a client's own messages. */
-const MAX_UNREAD_BYTES = 1024 * 1024;
+const MAX_UNREAD_REPLY_BYTES = 1024 * 1024;
 /** A stopped server asks its clients to come back after this long, each at another time. */
 const RETRY_MS = { least: 1_000, most: 5_000 } as const;
 
@@ -166,7 +166,7 @@ export class LiveHub {
       this.end(connection, CLOSE_CODES.policy, `expected at most ${most}`);
       return;
     }
-    if (connection.waitingBytes > MAX_UNREAD_BYTES) {
+    if (connection.waitingBytes > MAX_UNREAD_REPLY_BYTES) {
       this.end(connection, CLOSE_CODES.policy, 'expected replies to be read');
       return;
     }

@@ -107,9 +107,7 @@ export function idIn(message: Uint8Array, isText: boolean): string | null {
 function decoded(message: Uint8Array, isText: boolean): Record<string, unknown> {
   let value: unknown;
   try {
-    value = isText
-      ? JSON.parse(Buffer.from(message).toString())
-      : unpack(Uint8Array.from(message) as Buffer);
+    value = isText ? JSON.parse(Buffer.from(message).toString()) : unpack(Uint8Array.from(message));
   } catch {
     value = null;
   }

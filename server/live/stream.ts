@@ -1,71 +1,26 @@
 /** GET /stream as a WebSocket, and GET /stream/:address as Server-Sent Events (docs/live.md). */
-import Type, { type Static } from 'typebox';
-import { CHAINS } from '../../compute/market.js';
-import { instantOf } from '../../compute/time.js';
 import type { KeySource } from '../../storage/contract.js';
-import { BASE_PATH, defineEndpoint, type PlanCheck } from '../api/endpoint.js';
-import { invalidParameter } from '../api/errors.js';
+import { BASE_PATH, type PlanCheck } from '../api/endpoint.js';
 import { admit } from '../api/routes.js';
-import { notAcceptable } from '../api/replies.js';
-import { instant } from '../api/schemas.js';
+import { KeptReply, negotiateForm, notAcceptable, replyDocument } from '../api/replies.js';
 import type { ReplyStream } from '../http/engine.js';
 import { ApiError } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { negotiateMediaType } from '../http/negotiation.js';
 import type { Route } from '../http/router.js';
-import { viewParameters, WINDOW_LIMIT_S } from '../replay/parameters.js';
 import { STREAM } from './account.js';
-import type { Beginning } from './depth-subscription.js';
+import { ASYNC_DESCRIPTION_PATH, describeLive } from './asyncapi.js';
 import type { LiveHub } from './hub.js';
+import { getStream, SOCKET_PATH } from './parameters.js';
 import { CLOSE_CODES, encodeMessage, PROTOCOLS } from './protocol.js';
 
-/** The path of the WebSocket. */
-export const SOCKET_PATH = `${BASE_PATH}/stream`;
 const EVENT_STREAM = 'text/event-stream';
 /** How long a client of Server-Sent Events waits before it connects again. */
 const RETRY_MS = 2_000;
 const PING_EVERY_S = 20;
 const COMMENT_EVERY_S = 15;
-const MAX_CURSOR_CHARS = 200;
 /** The id of the only subscription of an event stream. */
 const ONLY_ID = 'stream';
-
-export const getStream = defineEndpoint({
-  operationId: 'getStream',
-  method: 'GET',
-  path: '/stream/:address',
-  tag: 'Depth',
-  summary: 'Depth of one token as it changes',
-  description: 'Server-Sent Events of history, revisions and new snapshots; see docs/live.md.',
-  tier: 'premium',
-  quotaCost: 1,
-  rateBuckets: ['general'],
-  chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
-  query: Type.Object({
-    from: instant('Start of the history that comes first. Default: none does.', '-1h'),
-    cursor: Type.Optional(
-      Type.String({
-        maxLength: MAX_CURSOR_CHARS,
-        description: 'Goes on where the message with this cursor stood; not together with `from`.',
-      }),
-    ),
-    ...viewParameters,
-  }),
-  body: null,
-  response: Type.Object({}),
-  errors: ['window_out_of_range'],
-});
-
-/** Where the parameters let a subscription begin. @throws ApiError 400 */
-export function beginningOf(
-  { from, cursor }: Pick<Static<(typeof getStream)['query']>, 'from' | 'cursor'>,
-  nowS: number,
-): Beginning {
-  if (from === undefined) return { fromS: null, cursor: cursor ?? null };
-  if (cursor !== undefined)
-    throw invalidParameter('cursor', 'expected without from, were both sent');
-  return { fromS: Math.max(Math.ceil(instantOf(from, nowS)), nowS - WINDOW_LIMIT_S), cursor: null };
-}
 
 interface StreamOptions {
   hub: LiveHub;
@@ -74,7 +29,13 @@ interface StreamOptions {
 }
 
 export function streamRoutes(options: StreamOptions): Route[] {
+  const description = new KeptReply(JSON.parse(JSON.stringify(describeLive())) as object, true);
   return [
+    {
+      method: 'GET',
+      path: ASYNC_DESCRIPTION_PATH,
+      handle: ({ exchange }) => replyDocument(exchange, description, negotiateForm(exchange)),
+    },
     {
       method: 'GET',
       path: SOCKET_PATH,

@@ -46,6 +46,13 @@ export const replayGroup = document('ReplayGroup', {
   label: Type.String(),
   type: marketType,
 });
+/** A market. */
+export const replayMarket = document('ReplayMarket', {
+  source: Type.String(),
+  exchange_type: word(EXCHANGE_TYPES),
+  address: nullable(Type.String(), 'Address of the pool or order book; null if it has none.'),
+  pair: nullable(Type.String(), 'Null if the market has none.'),
+});
 const keys = nullable(Type.Array(Type.String()), 'As sent, venues as keys; null if not sent.');
 const indexes = (of: string) =>
   Type.Optional(
@@ -84,7 +91,8 @@ const facets = document(
   },
 );
 
-const snapshot = document('ReplaySnapshot', {
+/** A snapshot, on a page and in a live message. */
+export const replaySnapshot = document('ReplaySnapshot', {
   t: epochSeconds('Time'),
   tier: word(TIERS, { description: 'Density at which snapshots of this age are kept.' }),
   price_usd: usd('Price'),
@@ -143,20 +151,12 @@ export const getReplay = defineEndpoint({
     bin_ratio: number('Ratio of the prices of neighbouring bins'),
     snapshot_count: count('Snapshots on the page'),
     row_count: count('Cells on the page'),
-    markets: Type.Array(
-      document('ReplayMarket', {
-        source: Type.String(),
-        exchange_type: word(EXCHANGE_TYPES),
-        address: nullable(Type.String(), 'Address of the pool or order book; null if it has none.'),
-        pair: nullable(Type.String(), 'Null if the market has none.'),
-      }),
-      { description: 'Empty with `group=all`.' },
-    ),
+    markets: Type.Array(replayMarket, { description: 'Empty with `group=all`.' }),
     groups: Type.Array(replayGroup, {
       description: 'Empty unless `group` is `venue` or `type`.',
     }),
     facets: Type.Optional(facets),
-    snapshots: Type.Array(snapshot),
+    snapshots: Type.Array(replaySnapshot),
   }),
   errors: ['invalid_group', 'window_out_of_range', 'replay_busy'],
   prepares: [ARROW_STREAM],

@@ -1,0 +1,192 @@
+/** The AsyncAPI description of live connections, served beside the OpenAPI one. */
+import Type, { type TProperties, type TSchema } from 'typebox';
+import { BASE_PATH } from '../api/endpoint.js';
+import { API_VERSION } from '../api/openapi.js';
+import {
+  askedAddress,
+  chainKey,
+  document,
+  epochSeconds,
+  takeNamedSchemas,
+  tokenAddress,
+  word,
+} from '../api/schemas.js';
+import { resolvedToken } from '../depth/coverage.js';
+import { getDcaPressure } from '../orders/dca-pressure.js';
+import { replayGroup, replayMarket, replaySnapshot } from '../replay/replay.js';
+import { getScore } from '../scores/score.js';
+import { getTopScores } from '../scores/top-scores.js';
+import { CHANNELS, CLOSE_CODES, PROTOCOLS } from './protocol.js';
+import { getStream, SOCKET_PATH } from './parameters.js';
+
+export const ASYNC_DESCRIPTION_PATH = `${BASE_PATH}/asyncapi.json`;
+
+const id = Type.String({ description: 'That of the subscription.' });
+const where = {
+  next_from: epochSeconds('Where new snapshots go on'),
+  cursor: Type.String({ description: 'Where the subscription stands among all changes. Opaque.' }),
+};
+const columns = {
+  markets: Type.Array(replayMarket, { description: 'Empty with `group=all`.' }),
+  groups: Type.Array(replayGroup, { description: 'Empty unless `group` is `venue` or `type`.' }),
+  snapshots: Type.Array(replaySnapshot, { description: 'Ascending in time.' }),
+};
+const now = epochSeconds("The service's now");
+
+/** A message that the server sends: its `type`, what it means, and its other fields. */
+const SENT: readonly [type: string, summary: string, fields: TProperties][] = [
+  [
+    'subscribed',
+    'Answers subscribe. Channels other than `depth` get `channel` instead of a token and a cursor.',
+    {
+      id,
+      token: Type.Optional(tokenAddress),
+      resolved_token: resolvedToken,
+      chain: Type.Optional(chainKey),
+      channel: Type.Optional(word(CHANNELS)),
+      next_from: Type.Optional(where.next_from),
+      cursor: Type.Optional(where.cursor),
+    },
+  ],
+  [
+    'snapshots',
+    'Snapshots that the client does not have: history, then new ones.',
+    { id, ...columns, ...where },
+  ],
+  ['revised', 'Snapshots that were replaced, or came late.', { id, ...columns, ...where }],
+  [
+    'deleted',
+    'Times of snapshots that are not shown any more.',
+    { id, t: Type.Array(Type.Integer(), { description: 'Unix epoch seconds.' }), ...where },
+  ],
+  [
+    'reset',
+    'Revisions and deletions since the cursor are not known any more: new snapshots go on from next_from.',
+    { id, reason: Type.String(), ...where },
+  ],
+  ['lagged', 'The client read too slowly; what it missed follows.', { id, ...where }],
+  [
+    'heartbeat',
+    'A subscription had no message for 5 seconds. Only channel `depth` has a cursor.',
+    { id, t: now, next_from: Type.Optional(where.next_from), cursor: Type.Optional(where.cursor) },
+  ],
+  [
+    'document',
+    'The document of an endpoint, at first and when it changes.',
+    {
+      id,
+      channel: word(CHANNELS.slice(1) as ['score']),
+      document: Type.Union([getScore.response, getTopScores.response, getDcaPressure.response]),
+      t: now,
+    },
+  ],
+  [
+    'closing',
+    'The server stops: come back by the cursor after this long.',
+    {
+      id,
+      retry_ms: Type.Integer({ minimum: 0 }),
+      next_from: Type.Optional(where.next_from),
+      cursor: Type.Optional(where.cursor),
+    },
+  ],
+  ['unsubscribed', 'Answers unsubscribe.', { id }],
+  ['pong', 'Answers ping.', {}],
+  [
+    'error',
+    'A message could not be followed, or a subscription goes on no more. The connection stays.',
+    {
+      id: Type.Optional(id),
+      error: Type.String(),
+      message: Type.Optional(Type.String()),
+      error_code: Type.Optional(Type.String()),
+    },
+  ],
+];
+
+const op = <O extends string>(name: O) => Type.Literal(name);
+const RECEIVED: readonly [name: string, summary: string, schema: TSchema][] = [
+  [
+    'auth',
+    'The key, where the upgrade had none; within 5 seconds.',
+    document('Auth', { op: op('auth'), key: Type.String() }),
+  ],
+  [
+    'subscribe',
+    'Begins a subscription. Other channels than `depth` take the parameters of their endpoint.',
+    document('Subscribe', {
+      op: op('subscribe'),
+      id: Type.String({ minLength: 1, maxLength: 100 }),
+      channel: word(CHANNELS),
+      address: Type.Optional(askedAddress),
+      ...getStream.query.properties,
+    }),
+  ],
+  ['unsubscribe', 'Ends a subscription.', document('Unsubscribe', { op: op('unsubscribe'), id })],
+  ['ping', 'Asks for a pong.', document('Ping', { op: op('ping') })],
+];
+
+const capital = (name: string): string => name[0].toUpperCase() + name.slice(1);
+/** The name of the schema of a message that the server sends. */
+export const schemaNameOf = (type: string): string => `Live${capital(type)}`;
+
+/** The description as plain data, the same every time. */
+export function describeLive(): object {
+  const sent = SENT.map(([type, summary, fields]) => ({
+    name: type,
+    summary,
+    payload: document(schemaNameOf(type), { type: Type.Literal(type), ...fields }),
+  }));
+  const received = RECEIVED.map(([name, summary, payload]) => ({ name, summary, payload }));
+  const messages = Object.fromEntries([...sent, ...received].map((one) => [one.name, one]));
+  const { value, schemas } = takeNamedSchemas({ messages });
+  const refs = (channel: string, names: readonly string[]) =>
+    names.map((name) => ({ $ref: `#/channels/${channel}/messages/${name}` }));
+  const channel = (names: readonly string[]) =>
+    Object.fromEntries(names.map((name) => [name, { $ref: `#/components/messages/${name}` }]));
+  const [sentNames, receivedNames] = [sent, received].map((list) => list.map(({ name }) => name));
+  return {
+    asyncapi: '3.0.0',
+    info: {
+      title: 'Fathom live',
+      version: API_VERSION,
+      description:
+        'Depth history and what comes after it, on one cursor. ' +
+        `Close codes: ${Object.entries(CLOSE_CODES)
+          .map(([what, code]) => `${code} ${what}`)
+          .join(', ')}.`,
+    },
+    defaultContentType: 'application/json',
+    channels: {
+      socket: {
+        address: SOCKET_PATH,
+        summary: `A WebSocket; subprotocols: ${Object.keys(PROTOCOLS).join(', ')}.`,
+        messages: channel([...sentNames, ...receivedNames]),
+      },
+      events: {
+        address: `${BASE_PATH}${getStream.path.replace(':address', '{address}')}`,
+        summary: 'The depth of one token as Server-Sent Events.',
+        parameters: { address: { description: 'The address of the token.' } },
+        messages: channel(sentNames),
+      },
+    },
+    operations: {
+      tell: {
+        action: 'send',
+        channel: { $ref: '#/channels/socket' },
+        messages: refs('socket', sentNames),
+      },
+      hear: {
+        action: 'receive',
+        channel: { $ref: '#/channels/socket' },
+        messages: refs('socket', receivedNames),
+      },
+      stream: {
+        action: 'send',
+        channel: { $ref: '#/channels/events' },
+        messages: refs('events', sentNames),
+      },
+    },
+    components: { ...(value as object), schemas },
+  };
+}

@@ -1,0 +1,50 @@
+/** The parameters of a depth subscription: those of the event stream, and of a message that subscribes. */
+import Type, { type Static } from 'typebox';
+import { CHAINS } from '../../compute/market.js';
+import { instantOf } from '../../compute/time.js';
+import { BASE_PATH, defineEndpoint } from '../api/endpoint.js';
+import { invalidParameter } from '../api/errors.js';
+import { instant } from '../api/schemas.js';
+import { viewParameters, WINDOW_LIMIT_S } from '../replay/parameters.js';
+import type { Beginning } from './depth-subscription.js';
+
+/** The path of the WebSocket. */
+export const SOCKET_PATH = `${BASE_PATH}/stream`;
+const MAX_CURSOR_CHARS = 200;
+
+export const getStream = defineEndpoint({
+  operationId: 'getStream',
+  method: 'GET',
+  path: '/stream/:address',
+  tag: 'Depth',
+  summary: 'Depth of one token as it changes',
+  description: 'Server-Sent Events of history, revisions and new snapshots; see docs/live.md.',
+  tier: 'premium',
+  quotaCost: 1,
+  rateBuckets: ['general'],
+  chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
+  query: Type.Object({
+    from: instant('Start of the history that comes first. Default: none does.', '-1h'),
+    cursor: Type.Optional(
+      Type.String({
+        maxLength: MAX_CURSOR_CHARS,
+        description: 'Goes on where the message with this cursor stood; not together with `from`.',
+      }),
+    ),
+    ...viewParameters,
+  }),
+  body: null,
+  response: Type.Object({}),
+  errors: ['window_out_of_range'],
+});
+
+/** Where the parameters let a subscription begin. @throws ApiError 400 */
+export function beginningOf(
+  { from, cursor }: Pick<Static<(typeof getStream)['query']>, 'from' | 'cursor'>,
+  nowS: number,
+): Beginning {
+  if (from === undefined) return { fromS: null, cursor: cursor ?? null };
+  if (cursor !== undefined)
+    throw invalidParameter('cursor', 'expected without from, were both sent');
+  return { fromS: Math.max(Math.ceil(instantOf(from, nowS)), nowS - WINDOW_LIMIT_S), cursor: null };
+}

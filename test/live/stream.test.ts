@@ -1,0 +1,326 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { unpack } from 'msgpackr';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import WebSocket from 'ws';
+import type { EngineName } from '../../server/http/engine.js';
+import { cleanUp, fathom, type Service, serveHere, temporaryDirectory } from '../support/cli.js';
+import { MINT, OTHER_MINT } from '../support/stores.js';
+import { eventually } from '../support/waiting.js';
+
+const T0 = 1_794_000_000;
+const NOW_S = T0 + 86_400;
+/** A year's minutes would not be enough: no message below may wait for a key's rate. */
+const TERMS = ['--tier', 'enterprise', '--rpm', 'unlimited'];
+
+interface Message {
+  type: string;
+  id?: string;
+  t?: number | number[];
+  next_from?: number;
+  cursor?: string;
+  snapshots?: { t: number; support_usd: number[] }[];
+  [field: string]: unknown;
+}
+
+/** A WebSocket of another library than the server's (unless the engine is Node's). */
+class Client {
+  /** Those that next() has not taken. */
+  readonly messages: Message[] = [];
+  static readonly all: Message[] = [];
+  readonly binary: Buffer[] = [];
+  closed: { code: number; reason: string } | null = null;
+
+  private constructor(readonly socket: WebSocket) {
+    socket.on('message', (data: Buffer, isBinary) => {
+      if (isBinary) this.binary.push(data);
+      const message = (isBinary ? unpack(data) : JSON.parse(data.toString())) as Message;
+      this.messages.push(message);
+      Client.all.push(message);
+    });
+    socket.on('close', (code, reason) => (this.closed = { code, reason: reason.toString() }));
+  }
+
+  static async open(url: string, key: string | null, protocols: string[] = []): Promise<Client> {
+    const headers = key === null ? {} : { 'x-api-key': key };
+    const address = `${url.replace('http', 'ws')}/api/v1/stream`;
+    const client = new Client(new WebSocket(address, protocols, { headers }));
+    await new Promise((resolve, reject) => {
+      client.socket.once('open', resolve);
+      client.socket.once('error', reject);
+    });
+    return client;
+  }
+
+  send(message: object): void {
+    this.socket.send(JSON.stringify(message));
+  }
+
+  /** The first message after the ones that were taken. */
+  async next(isWanted: (message: Message) => boolean = () => true): Promise<Message> {
+    let found: Message | undefined;
+    await eventually(
+      () =>
+        `a message; there were ${JSON.stringify(this.messages)}, ${JSON.stringify(this.closed)}`,
+      () => (found = this.messages.find(isWanted)) !== undefined,
+    );
+    this.messages.splice(0, this.messages.indexOf(found as Message) + 1);
+    return found as Message;
+  }
+
+  async end(): Promise<{ code: number; reason: string }> {
+    await eventually('the end of the connection', () => this.closed !== null);
+    return this.closed as { code: number; reason: string };
+  }
+}
+
+/** Whether each message is as the description of live connections says. */
+async function checkMessages(url: string, messages: readonly Message[]): Promise<void> {
+  const reply = await fetch(`${url}/api/v1/asyncapi.json`);
+  const description = (await reply.json()) as { components: { schemas: object } };
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema(description, 'live');
+  for (const message of messages) {
+    const name = `Live${message.type[0].toUpperCase()}${message.type.slice(1)}`;
+    const check = ajv.compile({ $ref: `live#/components/schemas/${name}` });
+    expect([message, check(message), check.errors]).toEqual([message, true, null]);
+  }
+}
+
+const timesOf = ({ snapshots = [] }: Message) => snapshots.map(({ t }) => t);
+
+describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
+  let directory: string;
+  let service: Service;
+  let key: string;
+
+  const ingest = async (rows: readonly [t: number, support: number][], mint = MINT) => {
+    const file = path.join(directory, '..', `${path.basename(directory)}.ndjson`);
+    const market = { source: 'Orca', exchange_type: 'DEX', type: 'onchain_pool' };
+    const cells = rows.map(([t, support_usd]) =>
+      JSON.stringify({
+        ...{ chain: 'mainchain', address: mint, t, tier: 'raw', price_usd: 2, ...market },
+        ...{ market_address: 'pool', pair: 'A/B', bin: -1, support_usd, resistance_usd: 0 },
+      }),
+    );
+    writeFileSync(file, `${cells.join('\n')}\n`);
+    const { status, stderr } = await fathom(['ingest', 'cells', file, '--data', directory]);
+    expect([status, stderr]).toEqual([0, expect.any(String)]);
+  };
+  const newKey = async (...words: string[]) => {
+    const { stdout } = await fathom(['keys', 'create', ...words, '--data', directory]);
+    return /fathom_\w+\s*$/.exec(stdout)?.[0].trim() ?? stdout;
+  };
+
+  beforeAll(async () => {
+    directory = temporaryDirectory();
+    key = await newKey(...TERMS);
+    service = await serveHere(directory, ['--as-of', String(NOW_S), '--http-engine', engine]);
+    await ingest([
+      [T0, 1],
+      [T0 + 60, 2],
+      [T0 + 120, 3],
+    ]);
+  });
+  afterAll(cleanUp);
+
+  it('gives history, then what comes, is revised and is deleted, on one cursor', async () => {
+    const client = await Client.open(service.url, key);
+    const asked = { op: 'subscribe', id: 'a', channel: 'depth', address: MINT };
+    client.send({ ...asked, from: T0 + 60, group: 'all' });
+    const subscribed = await client.next();
+    expect(subscribed).toEqual({
+      ...{ type: 'subscribed', id: 'a', token: MINT, chain: 'mainchain' },
+      ...{ next_from: T0 + 60, cursor: expect.any(String) },
+    });
+    const history = await client.next();
+    expect(history).toMatchObject({ type: 'snapshots', id: 'a', markets: [], groups: [] });
+    const page = await service.get(`/replay/${MINT}?from=${T0 + 60}&to=${NOW_S}&group=all`, key);
+    expect(history.snapshots).toEqual(((await page.json()) as Message).snapshots);
+    expect(history.next_from).toBe(T0 + 121);
+
+    await ingest([[T0 + 180, 4]]);
+    expect(timesOf(await client.next())).toEqual([T0 + 180]);
+    await ingest([
+      [T0, 9],
+      [T0 + 60, 9],
+      [T0 + 90, 9],
+    ]);
+    const revised = await client.next();
+    // What lies before `from` is no part of the subscription.
+    expect([revised.type, timesOf(revised)]).toEqual(['revised', [T0 + 60, T0 + 90]]);
+    const { status } = await fathom([
+      ...['delete', '--token', `mainchain:${MINT}`, '--yes', '--data', directory],
+      ...['--from', String(T0 + 120), '--to', String(T0 + 121)],
+    ]);
+    expect(status).toBe(0);
+    const deleted = await client.next();
+    expect(deleted).toMatchObject({ type: 'deleted', id: 'a', t: [T0 + 120] });
+    client.socket.close();
+
+    // What changes while nobody listens is told to a client that comes back, once.
+    await ingest([
+      [T0 + 60, 10],
+      [T0 + 240, 5],
+    ]);
+    const again = await Client.open(service.url, key, ['fathom.v1.msgpack']);
+    again.send({ ...asked, cursor: deleted.cursor, group: 'all' });
+    expect((await again.next()).type).toBe('subscribed');
+    const missed = await again.next();
+    expect([missed.type, timesOf(missed)]).toEqual(['revised', [T0 + 60]]);
+    expect(missed.snapshots?.[0].support_usd).toEqual([10]);
+    const fresh = await again.next();
+    expect([fresh.type, timesOf(fresh)]).toEqual(['snapshots', [T0 + 240]]);
+    expect(again.binary).toHaveLength(3);
+    again.send({ ...asked, id: 'b', cursor: fresh.cursor });
+    expect((await again.next()).type).toBe('subscribed');
+    // Five seconds: once is enough.
+    if (engine === 'node') return;
+    const beat = await again.next((message) => message.id === 'b');
+    expect(beat).toMatchObject({ type: 'heartbeat', t: NOW_S, next_from: T0 + 241 });
+    again.socket.close();
+  });
+
+  it('begins a token that nobody knew with its first snapshot', async () => {
+    const client = await Client.open(service.url, key);
+    client.send({ op: 'subscribe', id: 'n', channel: 'depth', address: OTHER_MINT });
+    expect(await client.next()).toMatchObject({ type: 'subscribed', next_from: 0 });
+    await ingest([[T0, 1]], OTHER_MINT);
+    expect(timesOf(await client.next())).toEqual([T0]);
+    client.socket.close();
+  });
+
+  it('sends the document of a score when it changes', async () => {
+    const client = await Client.open(service.url, key);
+    client.send({ op: 'subscribe', id: 's', channel: 'score', address: MINT });
+    expect(await client.next()).toEqual({ type: 'subscribed', id: 's', channel: 'score' });
+    const first = await client.next();
+    const answer = async () => (await service.get(`/score/${MINT}`, key)).json();
+    expect(first).toMatchObject({ type: 'document', id: 's', channel: 'score', t: NOW_S });
+    expect(first.document).toEqual(await answer());
+    await ingest([[T0 + 300, 777]]);
+    const second = await client.next(({ type }) => type === 'document');
+    expect(second.document).not.toEqual(first.document);
+    await eventually('the same score', async () => {
+      const last = client.messages.filter(({ type }) => type === 'document').pop() ?? second;
+      return JSON.stringify(last.document) === JSON.stringify(await answer());
+    });
+    client.socket.close();
+  });
+
+  it('answers a message that it cannot follow with an error that names the field, and goes on', async () => {
+    const client = await Client.open(service.url, null);
+    client.send({ op: 'auth', key });
+    const asked = { op: 'subscribe', id: 'x', channel: 'depth', address: MINT };
+    const faults: [object, RegExp][] = [
+      [{ op: 'subscribe', id: 'x', channel: 'news' }, /^channel: expected any of depth, score/],
+      [{ ...asked, address: undefined }, /^address: expected an address, was not sent/],
+      [{ ...asked, address: 'x' }, /^address: expected a base58 mint/],
+      [{ ...asked, id: '' }, /^id: expected 1 to 100 characters/],
+      [{ ...asked, id: 7 }, /^id: expected a text/],
+      [{ ...asked, grop: 'all' }, /^grop: .*group/],
+      [{ ...asked, group: { a: 1 } }, /^group: expected a text, a number/],
+      [{ ...asked, min_pct: 50, max_pct: 10 }, /^min_pct: expected less than max_pct/],
+      [{ ...asked, cursor: 'abc' }, /^cursor: expected one that a message/],
+      [{ ...asked, cursor: 'abc', from: 5 }, /^cursor: expected without from/],
+      [{ op: 'unsubscribe', id: 'x' }, /^id: expected that of a subscription/],
+      [{ op: 'auth', key }, /^op: expected auth once/],
+      [{ op: 'go' }, /^op: expected any of auth, subscribe, unsubscribe, ping/],
+    ];
+    for (const [message, expected] of faults) {
+      client.send(message);
+      const error = await client.next();
+      expect(error).toMatchObject({ type: 'error', error: 'Bad Request' });
+      expect(error.message).toMatch(expected);
+    }
+    client.send({ op: 'ping' });
+    expect(await client.next()).toEqual({ type: 'pong' });
+    client.send({ ...asked, types: ['cex_perp'], group: 'venue' });
+    expect((await client.next()).type).toBe('subscribed');
+    client.send({ ...asked });
+    expect((await client.next()).message).toMatch(/^id: expected one that no subscription/);
+    client.send({ op: 'unsubscribe', id: 'x' });
+    expect(await client.next()).toEqual({ type: 'unsubscribed', id: 'x' });
+    client.socket.close();
+  });
+
+  it('closes connections without a valid key, and of a key that ends', async () => {
+    const wrong = await Client.open(service.url, 'wrong');
+    expect(await wrong.end()).toMatchObject({ code: 4401 });
+    const silent = await Client.open(service.url, null);
+    silent.send({ op: 'subscribe', id: 'a', channel: 'depth', address: MINT });
+    expect((await silent.end()).code).toBe(4401);
+
+    const own = await newKey('--tier', 'premium', '--name', `brief-${engine}`);
+    const clients: Client[] = [];
+    for (let i = 0; i < 10; i++) {
+      const client = await Client.open(service.url, own);
+      client.send({ op: 'ping' });
+      await client.next();
+      clients.push(client);
+    }
+    expect((await (await Client.open(service.url, own)).end()).code).toBe(4429);
+    await fathom(['keys', 'revoke', `brief-${engine}`, '--data', directory]);
+    for (const client of clients) expect((await client.end()).code).toBe(4401);
+  });
+
+  it('streams the same as Server-Sent Events, which go on by the last id', async () => {
+    const events = async (query: string, count: number, headers: Record<string, string> = {}) => {
+      const stop = new AbortController();
+      const reply = await fetch(`${service.url}/api/v1/stream/${MINT}${query}`, {
+        headers: { 'x-api-key': key, accept: 'text/event-stream', ...headers },
+        signal: stop.signal,
+      });
+      expect(reply.headers.get('content-type')).toBe('text/event-stream');
+      let text = '';
+      const found = () => [...text.matchAll(/id: (\S+)\ndata: (.+)\n\n/g)];
+      const reader = (reply.body as ReadableStream<Uint8Array>).getReader();
+      while (found().length < count) text += Buffer.from((await reader.read()).value ?? []).toString();
+      stop.abort();
+      expect(text).toMatch(/^retry: \d+\n\n/);
+      return found().map(([, id, data]) => ({ id, data: JSON.parse(data) as Message }));
+    };
+    const [subscribed, snapshots] = await events(`?from=${T0}&group=all`, 2);
+    expect(subscribed.data).toMatchObject({ type: 'subscribed', id: 'stream', token: MINT });
+    const page = await service.get(`/replay/${MINT}?from=${T0}&to=${NOW_S}&group=all`, key);
+    expect(snapshots.data.snapshots).toEqual(((await page.json()) as Message).snapshots);
+    expect(snapshots.id).toBe(snapshots.data.cursor);
+    await ingest([[T0 + 60, 11]]);
+    // A browser sends the query that it began with, and the last id.
+    const last = { 'last-event-id': snapshots.id };
+    const [, revised] = await events(`?from=${T0}&group=all`, 2, last);
+    expect([revised.data.type, timesOf(revised.data)]).toEqual(['revised', [T0 + 60]]);
+
+    const fault = await service.get(`/stream/${MINT}?group=all&from=x`, key);
+    expect([fault.status, await fault.json()]).toMatchObject([400, { parameter: 'from' }]);
+    const plain = await service.get('/stream', key);
+    expect([plain.status, await plain.json()]).toMatchObject([400, { parameter: 'Upgrade' }]);
+    expect((await fetch(`${service.url}/api/v1/stream/${MINT}`)).status).toBe(401);
+  });
+
+  it('tells clients where to go on when the server stops, and serves them after a restart', async () => {
+    const client = await Client.open(service.url, key);
+    client.send({ op: 'subscribe', id: 'a', channel: 'depth', address: MINT, from: T0 });
+    const { cursor } = await client.next(({ type }) => type === 'snapshots');
+    await service.stop();
+    const closing = await client.next(({ type }) => type === 'closing');
+    expect(closing).toMatchObject({ id: 'a', cursor, retry_ms: expect.any(Number) });
+    expect(await client.end()).toMatchObject({ code: 1012 });
+    service = await serveHere(directory, ['--as-of', String(NOW_S), '--http-engine', engine]);
+    await ingest([[T0 + 60, 12]]);
+    const again = await Client.open(service.url, key);
+    again.send({ op: 'subscribe', id: 'a', channel: 'depth', address: MINT, cursor });
+    const revised = await again.next(({ type }) => type === 'revised');
+    expect(timesOf(revised)).toEqual([T0 + 60]);
+    again.send({ op: 'subscribe', id: 'b', channel: 'depth', address: OTHER_MINT, cursor });
+    const error = await again.next(({ type }) => type === 'error');
+    expect(error.message).toMatch(/^cursor: expected one of the same token/);
+    again.socket.close();
+  });
+
+  it('says only what its description says', async () => {
+    await checkMessages(service.url, Client.all);
+    expect(new Set(Client.all.map(({ type }) => type)).size).toBeGreaterThan(7);
+  });
+});
