@@ -20,7 +20,7 @@ const MAX_MESSAGE_CELLS = 16_000;
 /** Steps that are kept for other subscriptions of the token. */
 const MAX_KEPT_STEPS = 4096;
 /** Bytes of messages that are kept for other subscriptions of the view. */
-const MAX_KEPT_BYTES = 32 * 1024 * 1024;
+const MAX_KEPT_MESSAGE_BYTES = 32 * 1024 * 1024;
 /** Longer runs of snapshots are history, which hardly two clients read at once. */
 const MAX_KEPT_SNAPSHOTS = 8;
 /** Listeners are called for as long as this between two looks for requests. */
@@ -57,7 +57,7 @@ export class DepthFeed {
   private readonly steps = new LRUCache<string, Promise<Step>>({ max: MAX_KEPT_STEPS });
   private readonly messages = new LRUCache<string, Promise<Rendered>>({ max: MAX_KEPT_STEPS });
   private readonly sizes = new LRUCache<string, true>({
-    maxSize: MAX_KEPT_BYTES,
+    maxSize: MAX_KEPT_MESSAGE_BYTES,
     dispose: (_, key) => this.messages.delete(key),
   });
   /** Commits so far: a step that was made before the last one may be out of date. */

@@ -15,9 +15,9 @@ import type { Stage } from './stage.js';
 /** Commits older than this are forgotten. */
 const KEPT_S = 24 * 3600;
 /** The most commits that are remembered. */
-const MAX_COMMITS = 100_000;
+const MAX_REVISING_COMMITS = 100_000;
 /** The most bytes that they take. */
-const MAX_BYTES = 256 * 1024 * 1024;
+const MAX_REVISION_BYTES = 256 * 1024 * 1024;
 /** Bytes of a row without its times. */
 const ROW_BYTES = 32;
 /** How often a commit forgets old ones. */
@@ -151,7 +151,7 @@ export class Revisions {
          FROM (SELECT position, max(committed_at) AS committed, sum(octet_length(times) + ${ROW_BYTES}) AS bytes
                FROM depth_revisions WHERE history = ? GROUP BY position)
          WINDOW newer AS (ORDER BY position DESC))
-       WHERE committed < ${oldS} OR total > ${MAX_BYTES} OR commits > ${MAX_COMMITS}`,
+       WHERE committed < ${oldS} OR total > ${MAX_REVISION_BYTES} OR commits > ${MAX_REVISING_COMMITS}`,
       [history],
     );
     if (floor === null) return null;
