@@ -1,7 +1,7 @@
 /** The engine that uses Node's own HTTP, for HTTP/1.0 and for machines where uWebSockets.js does not load. */
 import http, { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { WebSocket} from 'ws';
+import type { WebSocket } from 'ws';
 import { WebSocketServer } from 'ws';
 import {
   badRequest,

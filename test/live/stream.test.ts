@@ -276,7 +276,8 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
       let text = '';
       const found = () => [...text.matchAll(/id: (\S+)\ndata: (.+)\n\n/g)];
       const reader = (reply.body as ReadableStream<Uint8Array>).getReader();
-      while (found().length < count) text += Buffer.from((await reader.read()).value ?? []).toString();
+      while (found().length < count)
+        text += Buffer.from((await reader.read()).value ?? []).toString();
       stop.abort();
       expect(text).toMatch(/^retry: \d+\n\n/);
       return found().map(([, id, data]) => ({ id, data: JSON.parse(data) as Message }));
