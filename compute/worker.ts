@@ -1,5 +1,6 @@
 /** The tasks of a pool thread: every export is one, called by name with one plain input, and returns an outcome. */
 import { threadId } from 'node:worker_threads';
+import * as sums from './depth/depth-series.js';
 import * as series from './depth/series-document.js';
 import * as slippages from './depth/slippage.js';
 import * as blocks from './holders/block-decoder.js';
@@ -28,7 +29,8 @@ export const ping = copying((_input: null) => threadId);
 
 export const renderPage = moving(replay.renderPage);
 export const countPage = copying(replay.countPage);
-export const renderSeries = moving(series.renderSeries);
+export const sumSnapshots = moving(sums.sumSnapshots);
+export const encodeSeries = moving(series.encodeSeries);
 /** Each packed, so that one buffer crosses threads. */
 export const makeFragments = moving(
   (inputs: readonly (fragments.FragmentsInput & { segmentId: number })[]) =>

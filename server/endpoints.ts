@@ -90,7 +90,7 @@ export function handlersOf({ live, ...options }: Services): Handlers<typeof ENDP
     getLpCheatSheet: lpCheatSheetHandler(lpServices),
     getReplay: replayHandler(replay),
     getReplayPlan: replayPlanHandler(replay),
-    getDepthSeries: depthSeriesHandler(replay),
+    getDepthSeries: depthSeriesHandler({ ...services, inPreparation }),
     getCoverage: coverageHandler(services),
     getTokens: tokensHandler(services),
     getUsage: usageHandler(services.limiter),

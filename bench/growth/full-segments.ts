@@ -25,6 +25,7 @@ const TOKENS_A_COMMIT = 100;
  * stretch. A stretch is as long as a segment.
  */
 export function fullSegmentStore(shape: StoreShape): Promise<GrowthStore> {
+  const { everyS = EVERY_S } = shape;
   return makeGrowthStore(shape, async (store) => {
     const stretches = Array.from({ length: BASES }, (_, i) =>
       splitRun(tokenHistory(PAGE_A, PAGE_A.snapshots, i).run),
@@ -37,7 +38,7 @@ export function fullSegmentStore(shape: StoreShape): Promise<GrowthStore> {
         const frames = Array.from({ length: end - token }, (_, i): SegmentFrame => {
           const base = stretches[(token + i) % BASES];
           const stretch = base[(first / snapshotsAtMost) % (base.length - 1)];
-          return frameOf(token + i, sliceRun(stretch, 0, snapshots), first);
+          return frameOf(token + i, sliceRun(stretch, 0, snapshots), first, everyS);
         });
         await commitFrames(store, frames);
       }
@@ -47,10 +48,15 @@ export function fullSegmentStore(shape: StoreShape): Promise<GrowthStore> {
 }
 
 /** The stretch under a token's address, from its snapshot number `first` on. */
-function frameOf(token: number, stretch: TokenHistory['run'], first: number): SegmentFrame {
+function frameOf(
+  token: number,
+  stretch: TokenHistory['run'],
+  first: number,
+  everyS: number,
+): SegmentFrame {
   const { chain, tier } = stretch;
   const address = benchAddress(token);
-  const t = stretch.t.map((_, s) => START_S + (first + s) * EVERY_S);
+  const t = stretch.t.map((_, s) => START_S + (first + s) * everyS);
   return {
     ...{ kind: 'segment', chain, address, tier },
     markets: marketsOfToken(token),

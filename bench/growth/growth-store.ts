@@ -13,8 +13,10 @@ export interface GrowthStore {
   tokens: number;
   cells: number;
   segments: number;
-  /** Snapshots of each token, one every EVERY_S from START_S on. */
+  /** Snapshots of each token, one every `everyS` from START_S on. */
   snapshots: number;
+  /** Seconds from one snapshot to the next; default EVERY_S. */
+  everyS?: number;
   /** Snapshots of a page. */
   pageSnapshots: number;
   fileBytes: number;
@@ -44,9 +46,12 @@ export async function makeGrowthStore(
   return { ...shape, key, cells, segments, fileBytes, fillS };
 }
 
-/** The server's clock: two minutes after the last snapshot. */
-export function asOfS({ snapshots }: Pick<GrowthStore, 'snapshots'>): number {
-  return START_S + (snapshots + 1) * EVERY_S;
+/** The server's clock: when the next snapshot would come. */
+export function asOfS({
+  snapshots,
+  everyS = EVERY_S,
+}: Pick<GrowthStore, 'snapshots' | 'everyS'>): number {
+  return START_S + (snapshots + 1) * everyS;
 }
 
 /** Page number `n`: a token and a window drawn from the seed, in a view that no cache keeps. */

@@ -747,6 +747,8 @@ export interface components {
       /** @description Time of the snapshot of each point, Unix epoch seconds. */
       snapshot_t: number[];
       price_usd: number[];
+      /** @description With `score=true`: what `/score/:address?at=` gives at `t`, null if no score. */
+      score?: (number | null)[];
       /** @description Support within the percent below the price, USD: `[pct][point]`, with `group` `[group][pct][point]`. */
       support_usd: number[][] | number[][][];
       /** @description Resistance within the percent above the price, USD: `[pct][point]`, with `group` `[group][pct][point]`. */
@@ -2691,6 +2693,11 @@ export interface operations {
          * @example venue
          */
         group?: 'venue' | 'type';
+        /**
+         * @description Adds `score`: what `/score` gives at the time of each point.
+         * @example true
+         */
+        score?: boolean;
         /**
          * @description Market types to include.
          * @example [

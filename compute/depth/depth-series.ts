@@ -1,41 +1,124 @@
-/** Depth within percents of the price, snapshot by snapshot (docs/definitions.md#depth-series). */
+/** Sums of snapshots that a series has a point for, one list of numbers a snapshot (docs/definitions.md#depth-series). */
 import { BIN_COUNT, binsOfBand, MIN_BIN } from '../ladder.js';
+import {
+  onlyRun,
+  type SegmentInput,
+  type StopIfCancelled,
+  untilCancelled,
+} from '../replay/render.js';
+import type { Selection } from '../replay/page.js';
+import { SCORE_BINS, scoreLadder, type ScoreLadder } from '../scores/score.js';
 import type { RunColumns } from '../segment/run.js';
 
-/** Sums in cents: item `(group * pcts + pct) * points + point`. */
-export interface DepthSums {
-  supportCents: Float64Array;
-  resistanceCents: Float64Array;
+/** Depth within percents of the price. */
+export interface DepthWithin {
+  kind: 'within';
+  /** By market: the group that its cells count for, -1 if they do not count. */
+  slot: Int32Array;
+  groupCount: number;
+  /** Percents of the price, each in (0, 100]. */
+  pct: readonly number[];
 }
 
-/** Adds the depth of one snapshot, as point `point`. */
-export type AddSnapshot = (run: RunColumns, row: number, point: number) => void;
+/** The ladder that a score rests on. */
+export interface LadderOfScore {
+  kind: 'score';
+  /** By market: 1 where it counts, else 0. */
+  mask: Uint8Array;
+}
 
 /**
- * Sums for a number of points, and the function that fills in a point. Sums in doubles are exact: a snapshot's
- * total is below 2^53 cents (MAX_SNAPSHOT_CENTS).
- *
- * @param slot by market: the group that its cells count for, -1 if they do not count
- * @param pct percents of the price, each in (0, 100]
+ * What is summed of each snapshot. Its numbers: the price in USD; then cents of support, then cents of resistance,
+ * by group and percent, or by bin of a score.
  */
-export function depthSums(
-  slot: Int32Array,
-  groupCount: number,
-  pct: readonly number[],
-  points: number,
-): { sums: DepthSums; add: AddSnapshot } {
+export type SnapshotSums = DepthWithin | LadderOfScore;
+
+/** How many numbers stand for a snapshot. */
+export function widthOfSums(sums: SnapshotSums): number {
+  return 1 + 2 * (sums.kind === 'score' ? SCORE_BINS : sums.groupCount * sums.pct.length);
+}
+
+/** The ladder of the snapshot whose numbers begin at `at`. */
+export function ladderOfSums(numbers: Float64Array, at: number): ScoreLadder {
+  const middle = at + 1 + SCORE_BINS;
+  return {
+    supportCents: numbers.subarray(at + 1, middle),
+    resistanceCents: numbers.subarray(middle, middle + SCORE_BINS),
+  };
+}
+
+/** Plain data, which cross threads. */
+export interface SumsInput {
+  segments: readonly SegmentInput[];
+  /** The snapshots. `run` indexes the segments. */
+  selection: Selection;
+  sums: SnapshotSums;
+  /** In shared memory: the task ends once element 0 is not 0. */
+  cancel?: Int32Array;
+}
+
+export type SumsResult =
+  { status: 'done'; numbers: Float64Array<ArrayBuffer> } | { status: 'cancelled' };
+
+/**
+ * The numbers of some snapshots, one after the other: a task of the pool. It decodes one segment at a time.
+ * @throws Error where a segment is damaged
+ */
+export function sumSnapshots(input: SumsInput): SumsResult {
+  return untilCancelled(input, (stopIfCancelled): SumsResult => {
+    return { status: 'done', numbers: numbersOf(input, stopIfCancelled) };
+  });
+}
+
+function numbersOf(
+  { segments, selection, sums }: SumsInput,
+  stopIfCancelled: StopIfCancelled,
+): Float64Array<ArrayBuffer> {
+  const width = widthOfSums(sums);
+  const count = selection.row.length;
+  const numbers = new Float64Array(count * width);
+  const add = sums.kind === 'score' ? addScoreLadder(sums) : addDepthWithin(sums);
+  const ofSegment = segments.map((): number[] => []);
+  for (let i = 0; i < count; i++) ofSegment[selection.run[i]].push(i);
+  segments.forEach((segment, s) => {
+    stopIfCancelled();
+    const run = onlyRun(segment);
+    for (const i of ofSegment[s]) {
+      const row = selection.row[i];
+      numbers[i * width] = run.priceUsd[row];
+      add(run, row, numbers, i * width + 1);
+    }
+  });
+  return numbers;
+}
+
+/** Writes the cents of a snapshot from `at` on. */
+type AddSnapshot = (run: RunColumns, row: number, numbers: Float64Array, at: number) => void;
+
+function addScoreLadder({ mask }: LadderOfScore): AddSnapshot {
+  return (run, row, numbers, at) => {
+    const [from, to] = [run.cellOffsets[row], run.cellOffsets[row + 1]];
+    const cells = {
+      market: run.market.subarray(from, to),
+      bin: run.bin.subarray(from, to),
+      supportCents: run.supportCents.subarray(from, to),
+      resistanceCents: run.resistanceCents.subarray(from, to),
+    };
+    const { supportCents, resistanceCents } = scoreLadder(cells, mask);
+    numbers.set(supportCents, at);
+    numbers.set(resistanceCents, at + supportCents.length);
+  };
+}
+
+/** Sums in doubles are exact: a snapshot's total is below 2^53 cents (MAX_SNAPSHOT_CENTS). */
+function addDepthWithin({ slot, groupCount, pct }: DepthWithin): AddSnapshot {
   const ascending = pct.map((_, p) => p).sort((a, b) => pct[a] - pct[b]);
   const { support, resistance } = narrowestOfBins(ascending.map((p) => pct[p]));
   const width = pct.length + 1;
   // By group: what lies within each percent and no narrower one; the last item is beyond all of them.
   const ownSupport = new Float64Array(groupCount * width);
   const ownResistance = new Float64Array(groupCount * width);
-  const length = groupCount * pct.length * points;
-  const sums = {
-    supportCents: new Float64Array(length),
-    resistanceCents: new Float64Array(length),
-  };
-  const add: AddSnapshot = (run, row, point) => {
+  return (run, row, numbers, at) => {
     ownSupport.fill(0);
     ownResistance.fill(0);
     const end = run.cellOffsets[row + 1];
@@ -46,18 +129,17 @@ export function depthSums(
       ownSupport[group * width + support[b]] += run.supportCents[i];
       ownResistance[group * width + resistance[b]] += run.resistanceCents[i];
     }
+    const resistanceAt = at + groupCount * pct.length;
     for (let group = 0; group < groupCount; group++) {
       let [supportCents, resistanceCents] = [0, 0];
       ascending.forEach((p, rank) => {
         supportCents += ownSupport[group * width + rank];
         resistanceCents += ownResistance[group * width + rank];
-        const at = (group * pct.length + p) * points + point;
-        sums.supportCents[at] = supportCents;
-        sums.resistanceCents[at] = resistanceCents;
+        numbers[at + group * pct.length + p] = supportCents;
+        numbers[resistanceAt + group * pct.length + p] = resistanceCents;
       });
     }
   };
-  return { sums, add };
 }
 
 /** By bin: index of the narrowest percent within which its support, and its resistance, lies. */

@@ -1,25 +1,20 @@
-/** Renders a reply of depth over time, from segments to its body: a task of the pool. */
+/** The body of a reply of depth over time, from the sums of its snapshots. */
+import type { Data } from 'apache-arrow';
 import { Packr } from 'msgpackr';
 import type { Chain, Market } from '../market.js';
 import {
   dictionaryData,
   dictionaryType,
+  nullableDoubles,
   plainData,
   recordBatch,
   utf8Vector,
 } from '../replay/arrow-columns.js';
 import { compressPage, type ContentEncoding } from '../replay/compress.js';
-import type { Selection } from '../replay/page.js';
 import { type PageGroup, type ReplayFilter, slotsOfMarkets } from '../replay/query.js';
-import {
-  onlyRun,
-  type PageFormat,
-  type SegmentInput,
-  type StopIfCancelled,
-  untilCancelled,
-} from '../replay/render.js';
+import type { PageFormat } from '../replay/render.js';
 import { arrow } from '../segment/arrow.js';
-import { depthSums } from './depth-series.js';
+import { type DepthWithin, widthOfSums } from './depth-series.js';
 
 const { Field, Float64, Schema, Table, tableToIPC, Uint32 } = arrow;
 
@@ -47,29 +42,23 @@ export interface SeriesEnvelope {
 
 /** Plain data and bytes, which cross threads. */
 export interface SeriesInput {
-  /** The selection's `run` indexes them. */
-  segments: readonly SegmentInput[];
-  /** One snapshot a point. */
-  selection: Selection;
-  /** Epoch seconds of each point. */
+  /** Epoch seconds of each point, and of its snapshot. */
   t: readonly number[];
+  snapshotT: readonly number[];
+  /** One for each point, as DepthWithin has them. */
+  numbers: Float64Array;
+  /** By point, if it was asked for. */
+  score: readonly (number | null)[] | null;
   markets: readonly Market[];
   query: SeriesQuery;
   envelope: SeriesEnvelope;
   nextFrom: number | null;
   format: PageFormat;
   encoding: ContentEncoding;
-  /** In shared memory: the task ends once element 0 is not 0. */
-  cancel?: Int32Array;
 }
 
-export type SeriesResult =
-  { status: 'done'; body: Uint8Array<ArrayBuffer> } | { status: 'cancelled' };
-
 /** Points with their sums. */
-interface Series {
-  t: readonly number[];
-  snapshotT: number[];
+interface Series extends Pick<SeriesInput, 't' | 'snapshotT' | 'score'> {
   priceUsd: number[];
   groups: PageGroup[];
   /** By group, then by percent, then by point. */
@@ -77,50 +66,33 @@ interface Series {
   resistanceUsd: number[][][];
 }
 
-/**
- * Decodes the segments one after another, sums, encodes and compresses.
- * @throws Error where a segment is damaged
- */
-export function renderSeries(input: SeriesInput): SeriesResult {
-  return untilCancelled(input, (stopIfCancelled): SeriesResult => {
-    const series = seriesOf(input, stopIfCancelled);
-    stopIfCancelled();
-    const plain = encode(series, input);
-    stopIfCancelled();
-    return { status: 'done', body: compressPage(plain, input.encoding) };
-  });
+/** What is summed of each snapshot for a query, and what the groups are. */
+export function sumsOfQuery(
+  markets: readonly Market[],
+  { group, pct, ...filter }: SeriesQuery,
+): { sums: DepthWithin; groups: PageGroup[] } {
+  const { slot, count, groups } = slotsOfMarkets(markets, { ...filter, group: group ?? 'all' });
+  return { sums: { kind: 'within', slot, groupCount: count, pct }, groups };
 }
 
-function seriesOf(
-  { segments, selection, t, markets, query }: SeriesInput,
-  stopIfCancelled: StopIfCancelled,
-): Series {
-  const points = t.length;
-  const slots = slotsOfMarkets(markets, { ...query, group: query.group ?? 'all' });
-  const { sums, add } = depthSums(slots.slot, slots.count, query.pct, points);
-  const snapshotT = new Array<number>(points);
-  const priceUsd = new Array<number>(points);
-  const pointsOf = segments.map((): number[] => []);
-  for (let point = 0; point < points; point++) pointsOf[selection.run[point]].push(point);
-  segments.forEach((segment, s) => {
-    stopIfCancelled();
-    const run = onlyRun(segment);
-    for (const point of pointsOf[s]) {
-      const row = selection.row[point];
-      snapshotT[point] = run.t[row];
-      priceUsd[point] = run.priceUsd[row];
-      add(run, row, point);
-    }
-  });
-  const usd = (cents: Float64Array, group: number) =>
-    query.pct.map((_, p) => {
-      const from = (group * query.pct.length + p) * points;
-      return Array.from(cents.subarray(from, from + points), (amount) => amount / 100);
-    });
-  const groups = Array.from({ length: slots.count }, (_, group) => ({
-    about: slots.groups.at(group),
-    support: usd(sums.supportCents, group),
-    resistance: usd(sums.resistanceCents, group),
+/** Encodes and compresses: a task of the pool. */
+export function encodeSeries(input: SeriesInput): { body: Uint8Array<ArrayBuffer> } {
+  return { body: compressPage(encode(seriesOf(input), input), input.encoding) };
+}
+
+function seriesOf({ t, snapshotT, numbers, score, markets, query }: SeriesInput): Series {
+  const { sums, groups: ofMarkets } = sumsOfQuery(markets, query);
+  const width = widthOfSums(sums);
+  const perSide = (width - 1) / 2;
+  const column = (at: number) => t.map((_, point) => numbers[point * width + at]);
+  const usd = (from: number, group: number) =>
+    query.pct.map((_, p) =>
+      column(from + group * query.pct.length + p).map((cents) => cents / 100),
+    );
+  const groups = Array.from({ length: sums.groupCount }, (_, group) => ({
+    about: ofMarkets.at(group),
+    support: usd(1, group),
+    resistance: usd(1 + perSide, group),
   }));
   // Groups without depth are left out: a reply about the past stays when a market appears later.
   const isEmpty = (amounts: number[][]) => amounts.every((own) => own.every((usd) => usd === 0));
@@ -129,9 +101,8 @@ function seriesOf(
       ? groups
       : groups.filter(({ support, resistance }) => !isEmpty(support) || !isEmpty(resistance));
   return {
-    t,
-    snapshotT,
-    priceUsd,
+    ...{ t, snapshotT, score },
+    priceUsd: column(0),
     groups: kept.flatMap(({ about }) => about ?? []),
     supportUsd: kept.map(({ support }) => support),
     resistanceUsd: kept.map(({ resistance }) => resistance),
@@ -166,6 +137,7 @@ function documentOf(series: Series, input: SeriesInput): object {
     t: series.t,
     snapshot_t: series.snapshotT,
     price_usd: series.priceUsd,
+    ...(series.score === null ? {} : { score: series.score }),
     support_usd: amounts(series.supportUsd),
     resistance_usd: amounts(series.resistanceUsd),
     ...tail,
@@ -174,11 +146,11 @@ function documentOf(series: Series, input: SeriesInput): object {
 
 /**
  * One row a point, percent and group, in the order of the document. Columns: `t`, `snapshot_t` uint32 (epoch
- * seconds), `price_usd` float64, with groups `group` dictionary<int32, utf8> (the group's key), `pct`,
+ * seconds), `price_usd` float64, with scores `score` float64 (nullable), with groups `group` dictionary<int32, utf8> (the group's key), `pct`,
  * `support_usd`, `resistance_usd` float64. Metadata: `format`, and `series`, the document without its columns.
  */
 function encodeArrow(series: Series, input: SeriesInput): Uint8Array<ArrayBuffer> {
-  const { t, snapshotT, priceUsd, groups, supportUsd, resistanceUsd } = series;
+  const { t, snapshotT, priceUsd, score, groups, supportUsd, resistanceUsd } = series;
   const { pct, group } = input.query;
   const blocks = supportUsd.length * pct.length;
   const length = blocks * t.length;
@@ -192,7 +164,7 @@ function encodeArrow(series: Series, input: SeriesInput): Uint8Array<ArrayBuffer
     new Array<number>(t.length).fill(Math.floor(block / pct.length)),
   );
   const keys = utf8Vector(groups.map(({ key }) => key));
-  const columns = [
+  const columns: { name: string; data: Data; nullable?: boolean }[] = [
     { name: 't', data: plainData(new Uint32(), repeated(new Uint32Array(length), t)) },
     {
       name: 'snapshot_t',
@@ -202,6 +174,9 @@ function encodeArrow(series: Series, input: SeriesInput): Uint8Array<ArrayBuffer
       name: 'price_usd',
       data: plainData(new Float64(), repeated(new Float64Array(length), priceUsd)),
     },
+    ...(score === null
+      ? []
+      : [{ name: 'score', data: nullableDoubles(each.flatMap(() => score)), nullable: true }]),
     ...(group === null
       ? []
       : [{ name: 'group', data: dictionaryData(GROUP_TYPE, Int32Array.from(codes), keys) }]),
@@ -217,7 +192,7 @@ function encodeArrow(series: Series, input: SeriesInput): Uint8Array<ArrayBuffer
   ];
   const { head, tail } = headOf(series, input);
   const schema = new Schema(
-    columns.map(({ name, data }) => new Field(name, data.type, false)),
+    columns.map(({ name, data, nullable = false }) => new Field(name, data.type, nullable)),
     new Map([
       ['format', ARROW_SERIES_FORMAT],
       ['series', JSON.stringify({ ...head, ...tail })],

@@ -22,6 +22,19 @@ export function plainData(type: DataType, data: ArrayBufferView & ArrayLike<unkn
   return makeData({ type, length: data.length, nullCount: 0, data } as never);
 }
 
+/** A column of doubles, null where there is none. */
+export function nullableDoubles(values: readonly (number | null)[]): Data {
+  const nullBitmap = new Uint8Array((values.length + 7) >> 3);
+  let nullCount = 0;
+  values.forEach((value, i) => {
+    if (value === null) nullCount++;
+    else nullBitmap[i >> 3] |= 1 << (i & 7);
+  });
+  const data = Float64Array.from(values, (value) => value ?? 0);
+  const type = new arrow.Float64();
+  return makeData({ type, length: values.length, nullCount, nullBitmap, data } as never);
+}
+
 /**
  * A type of texts by dictionary.
  * @param id tells the dictionaries of a table apart; the library would count ids up, and the same table would

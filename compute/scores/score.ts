@@ -27,7 +27,9 @@ export function scoreWeight(bin: number): number {
 
 /** First and last bin with a weight: -28 and 22. */
 export const { first: FIRST_SCORE_BIN, last: LAST_SCORE_BIN } = weightedBins();
-const WEIGHTS = Float64Array.from({ length: LAST_SCORE_BIN - FIRST_SCORE_BIN + 1 }, (_, i) =>
+/** Number of bins with a weight. */
+export const SCORE_BINS = LAST_SCORE_BIN - FIRST_SCORE_BIN + 1;
+const WEIGHTS = Float64Array.from({ length: SCORE_BINS }, (_, i) =>
   scoreWeight(FIRST_SCORE_BIN + i),
 );
 
@@ -49,7 +51,10 @@ export interface ScoreLadder {
 export const isScored = (market: Market): boolean => market.type !== 'cex_perp';
 
 /** Sums a snapshot's cells by bin; `mask` (by market index) says which markets count. */
-export function scoreLadder(cells: SnapshotCells, mask: Uint8Array): ScoreLadder {
+export function scoreLadder(
+  cells: Omit<SnapshotCells, 't' | 'priceUsd'>,
+  mask: Uint8Array,
+): ScoreLadder {
   const ladder = emptyLadder();
   for (let i = 0; i < cells.bin.length; i++) {
     const b = cells.bin[i] - FIRST_SCORE_BIN;

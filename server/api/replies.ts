@@ -135,8 +135,8 @@ export class KeptReply<T = unknown> {
   ) {}
 }
 
-/** The kept replies of all endpoints. */
-export type ReplyMemory = LRUCache<string, KeptReply>;
+/** What endpoints keep for later requests: replies, and what replies are made of. */
+export type ReplyMemory = LRUCache<string, object>;
 
 export function replyMemory(maxBytes: number): ReplyMemory {
   return new LRUCache({ maxSize: maxBytes });

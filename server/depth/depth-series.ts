@@ -1,19 +1,25 @@
 /** GET /depth-series/:address: depth within percents of the price over time. */
 import Type from 'typebox';
+import { ladderOfSums, type SnapshotSums, widthOfSums } from '../../compute/depth/depth-series.js';
 import {
   SERIES_GROUPS,
   type SeriesEnvelope,
   type SeriesQuery,
+  sumsOfQuery,
 } from '../../compute/depth/series-document.js';
 import { CHAINS } from '../../compute/market.js';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
 import { slotsOfMarkets } from '../../compute/replay/query.js';
+import { isScored } from '../../compute/scores/score.js';
+import { marketMask } from '../../compute/segment/snapshots.js';
 import type { DepthSource, PagePlan } from '../../storage/contract.js';
+import { Turns } from '../../storage/turns.js';
 import { type Call, defineEndpoint, type Handler, type PreparedReply } from '../api/endpoint.js';
-import { VARY } from '../api/replies.js';
+import { type ReplyMemory, VARY } from '../api/replies.js';
 import {
   chainKey,
   document,
+  flag,
   nullable,
   number,
   positives,
@@ -24,7 +30,7 @@ import {
 import type { Clock } from '../clock.js';
 import type { Budget } from '../http/budget.js';
 import { replayBusy } from '../http/errors.js';
-import { locate, makePlan, type PlanRequest, withPlan } from '../replay/page-plan.js';
+import { makePlan, type PlanRequest, withPlan } from '../replay/page-plan.js';
 import {
   filterParameters,
   filterWithoutPerps,
@@ -45,7 +51,11 @@ import {
 } from '../replay/replay.js';
 import { ARROW_STREAM, entityTag, negotiate } from '../replay/representation.js';
 import type { SegmentColumns } from '../replay/segment-columns.js';
+import type { LiveTokens } from '../tokens/live-tokens.js';
+import { serviceScore } from '../tokens/token-fields.js';
+import { type ScorableLeg, scoreOfLegs } from '../tokens/token-table.js';
 import { resolvedToken, sourceOf } from './coverage.js';
+import { SnapshotSumsReader } from './snapshot-sums.js';
 
 /** What one reply holds and reads. */
 const SERIES_LIMITS = {
@@ -102,6 +112,7 @@ export const getDepthSeries = defineEndpoint({
     group: Type.Optional(
       word(SERIES_GROUPS, { description: 'How markets are grouped. Default: all are one.' }),
     ),
+    score: flag('Adds `score`: what `/score` gives at the time of each point.'),
     ...filterParameters,
   }),
   body: null,
@@ -124,6 +135,12 @@ export const getDepthSeries = defineEndpoint({
       description: 'Time of the snapshot of each point, Unix epoch seconds.',
     }),
     price_usd: Type.Array(usd('Price of the snapshot')),
+    score: Type.Optional(
+      Type.Array(serviceScore, {
+        description:
+          'With `score=true`: what `/score/:address?at=` gives at `t`, null if no score.',
+      }),
+    ),
     support_usd: amounts('Support within the percent below the price'),
     resistance_usd: amounts('Resistance within the percent above the price'),
     next_from: nullable(Type.Integer(), '`from` of the next reply; null on the last one.'),
@@ -134,36 +151,51 @@ export const getDepthSeries = defineEndpoint({
 
 export interface DepthSeriesServices {
   depth: DepthSource;
+  tokens: LiveTokens;
   columns: SegmentColumns;
   pool: Pick<ComputePool, 'schedule'>;
   clock: Clock;
   /** Bounds requests being planned. */
   inPreparation: Budget;
+  kept: ReplyMemory;
 }
+
+/** What a handler works with. */
+type Services = DepthSeriesServices & { sums: SnapshotSumsReader };
 
 type SeriesCall = Call<typeof getDepthSeries>;
 
 interface SeriesJob extends ReplyJob {
   plan: PlanRequest;
   stepS: number;
+  /** As asked for. */
+  address: string;
+  withScore: boolean;
   query: SeriesQuery;
   envelope: SeriesEnvelope;
 }
 
 /** Makes the handler of GET /depth-series/:address. */
-export function depthSeriesHandler(services: DepthSeriesServices): Handler<typeof getDepthSeries> {
+export function depthSeriesHandler(given: DepthSeriesServices): Handler<typeof getDepthSeries> {
+  const services = { ...given, sums: new SnapshotSumsReader(given.columns, given.kept) };
   return async (call) => {
     const { exchange, key } = call;
     exchange.addHeader(...VARY);
     const job = seriesJob(services, call);
     const plan = await firstPlan(services, job);
-    const tag = tagOf(job, plan);
-    const unchanged = notModified(job, tag);
-    if (unchanged !== null) return unchanged;
-    if (exchange.method === 'HEAD') return pageReply(job, tag, null);
+    // A tag covers the scores, too: they are looked up first.
+    const early = job.withScore ? null : replyWithoutBody(job, tagOf(job, plan, null));
+    if (early !== null) return early;
     const render = (run: RunTask) => renderSeries(services, job, plan, run);
     return services.pool.schedule('page', key.id, render, exchange);
   };
+}
+
+/** 304, or the reply to HEAD; null: the body is wanted. */
+function replyWithoutBody(job: SeriesJob, tag: string | null): PreparedReply | null {
+  const unchanged = notModified(job, tag);
+  if (unchanged !== null) return unchanged;
+  return job.exchange.method === 'HEAD' ? pageReply(job, tag, null) : null;
 }
 
 /** @throws ApiError 400 or 406 */
@@ -187,6 +219,8 @@ function seriesJob(
     representation: negotiate(exchange),
     nowS,
     stepS,
+    address: token.address,
+    withScore: parameters.score ?? false,
     plan: {
       source,
       fromS: Math.max(firstS - stepS + 1, nowS - WINDOW_LIMIT_S),
@@ -216,7 +250,7 @@ function defaultStep(fromS: number, toS: number): Step {
 }
 
 async function firstPlan(
-  { depth, inPreparation }: DepthSeriesServices,
+  { depth, inPreparation }: Services,
   { plan }: SeriesJob,
 ): Promise<PagePlan> {
   if (!inPreparation.take(1)) throw replayBusy();
@@ -231,36 +265,89 @@ async function firstPlan(
 function tagOf(
   { request, nowS, query, envelope, representation }: SeriesJob,
   plan: PagePlan,
+  score: Score,
 ): string | null {
-  return request.toS < nowS ? entityTag({ ...representation, query, envelope }, plan) : null;
+  if (request.toS >= nowS) return null;
+  const asked = score === null ? query : { ...query, score };
+  return entityTag({ ...representation, query: asked, envelope }, plan);
 }
+
+/** By point; null: not asked for. */
+type Score = (number | null)[] | null;
 
 /** Renders in the pool; null if the client has disconnected. */
 function renderSeries(
-  { depth, columns }: DepthSeriesServices,
+  services: Services,
   job: SeriesJob,
   planned: PagePlan,
   run: RunTask,
 ): Promise<PreparedReply | null> {
   const { exchange, stepS, query, envelope, representation } = job;
-  const { format, encoding } = representation;
-  return withPlan(depth, job.plan, planned, async (plan) => {
-    const { snapshots, markets } = plan;
+  return withPlan(services.depth, job.plan, planned, async (plan) => {
+    const { markets } = plan;
     const length = pointsOfReply(plan, query);
-    const { segmentIds, selection } = locate(plan, length);
-    const pointOf = (t: number) => Math.ceil(t / stepS) * stepS;
-    const nextT = length < snapshots.length ? snapshots[length].t : plan.nextT;
-    const nextFrom = nextT === null ? null : pointOf(nextT);
-    const t = snapshots.slice(0, length).map((snapshot) => pointOf(snapshot.t));
-    const result = await columns.use(segmentIds, async (segments, transfer) => {
-      if (exchange.aborted) return null;
-      const { cancel } = exchange;
-      const of = { segments, selection, t, markets, query, envelope, nextFrom, format, encoding };
-      return run('renderSeries', { ...of, cancel }, transfer);
-    });
-    if (result?.status !== 'done') return null;
-    return fullReply(job, tagOf(job, plan), { body: result.body, nextFrom });
+    const snapshots = plan.snapshots.slice(0, length);
+    const pointOf = (t: number) => Math.ceil(t / stepS);
+    const nextT = length < plan.snapshots.length ? plan.snapshots[length].t : plan.nextT;
+    const nextFrom = nextT === null ? null : pointOf(nextT) * stepS;
+    const points = snapshots.map(({ t }) => pointOf(t));
+    const t = points.map((point) => point * stepS);
+    const score = job.withScore ? await scoresOf(services, job, points, run) : null;
+    if (exchange.aborted) return null;
+    const tag = tagOf(job, plan, score);
+    const early = job.withScore ? replyWithoutBody(job, tag) : null;
+    if (early !== null) return early;
+    const summed = snapshots.map(({ segment, row }, i) => ({
+      ...{ point: points[i], segmentId: plan.segmentIds[segment], row },
+    }));
+    const { sums } = sumsOfQuery(markets, query);
+    const key = JSON.stringify([job.plan.source?.tokenId, stepS, query, markets.length]);
+    const numbers = await services.sums.read(key, sums, summed, run, exchange);
+    if (numbers === null) return null;
+    const { format, encoding } = representation;
+    const snapshotT = snapshots.map((snapshot) => snapshot.t);
+    const { body } = await run(
+      'encodeSeries',
+      { t, snapshotT, numbers, score, markets, query, envelope, nextFrom, format, encoding },
+      [numbers.buffer],
+    );
+    return fullReply(job, tag, { body, nextFrom });
   });
+}
+
+/** What `/score` says at each point; null if the client has disconnected. */
+async function scoresOf(
+  { tokens, sums }: Services,
+  { address, stepS, exchange }: SeriesJob,
+  points: readonly number[],
+  run: RunTask,
+): Promise<Score> {
+  const scored = tokens.scored(address);
+  if (scored === null) return points.map(() => null);
+  const times = points.map((point) => point * stepS);
+  const legs: ScorableLeg[][] = points.map(() => []);
+  for (const { details } of scored.legs) {
+    if (details.coverage !== 'full') continue;
+    const { refs, markets } = await tokens.newestAt(details.tokenId, times);
+    const summed = refs.flatMap((ref, i) => (ref === null ? [] : { ...ref, point: points[i], i }));
+    const of: SnapshotSums = { kind: 'score', mask: marketMask(markets, isScored) };
+    const key = JSON.stringify(['score', details.tokenId, stepS, markets.length]);
+    const numbers = await sums.read(key, of, summed, run, exchange);
+    if (numbers === null) return null;
+    const width = widthOfSums(of);
+    refs.forEach((_, i) => legs[i].push({ details, newest: null }));
+    summed.forEach(({ i, ...ref }, n) => {
+      const [ladder, priceUsd] = [ladderOfSums(numbers, n * width), numbers[n * width]];
+      legs[i][legs[i].length - 1] = { details, newest: { ref, priceUsd, ladder } };
+    });
+  }
+  const turns = new Turns();
+  const scores: (number | null)[] = [];
+  for (const own of legs) {
+    scores.push(scoreOfLegs(scored.token.details, own));
+    await turns.take();
+  }
+  return scores;
 }
 
 /** How many of the plan's snapshots fit into a reply. */

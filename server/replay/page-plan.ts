@@ -2,6 +2,7 @@
  * A page's plan: which stored snapshots it may show, how many of them fit, and what comes after; and the page that
  * the pool makes of it, reading as much of the plan as it needs.
  */
+import { setImmediate } from 'node:timers/promises';
 import { DEFAULT_BAND } from '../../compute/ladder.js';
 import { MARKET_TYPES } from '../../compute/market.js';
 import type { RunTask } from '../../compute/pool.js';
@@ -34,12 +35,34 @@ export interface PlanRequest {
   maxSnapshots?: number;
 }
 
+/** Snapshots planned in one turn of the event loop. */
+const SNAPSHOTS_A_TURN = PAGE_LIMITS.maxSnapshots;
+
+/** The next snapshots of the window. A plan of many is made in turns. */
 export async function makePlan(
   depth: DepthSource,
   { source, maxSnapshots = PAGE_LIMITS.maxSnapshots, ...window }: PlanRequest,
 ): Promise<PagePlan> {
   if (source === null) return { segmentIds: [], snapshots: [], nextT: null, markets: [] };
-  return depth.plan({ tokenId: source.tokenId, ...window, maxSnapshots });
+  const { tokenId } = source;
+  const next = (fromS: number, planned: number) => {
+    const most = Math.min(SNAPSHOTS_A_TURN, maxSnapshots - planned);
+    return depth.plan({ tokenId, ...window, fromS, maxSnapshots: most });
+  };
+  let plan = await next(window.fromS, 0);
+  while (plan.nextT !== null && plan.snapshots.length < maxSnapshots) {
+    await setImmediate();
+    plan = joinedPlans(plan, await next(plan.nextT, plan.snapshots.length));
+  }
+  return plan;
+}
+
+function joinedPlans(plan: PagePlan, { snapshots, ...next }: PagePlan): PagePlan {
+  const indexes = new Map(plan.segmentIds.map((id, index) => [id, index]));
+  const segmentIds = [...plan.segmentIds];
+  const indexOf = next.segmentIds.map((id) => indexes.get(id) ?? segmentIds.push(id) - 1);
+  const more = snapshots.map((one) => ({ ...one, segment: indexOf[one.segment] }));
+  return { ...next, segmentIds, snapshots: [...plan.snapshots, ...more] };
 }
 
 /**

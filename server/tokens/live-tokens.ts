@@ -3,7 +3,7 @@
  * after commits, and when time makes snapshots visible.
  */
 import { isDamage } from '../../compute/damage.js';
-import type { Chain } from '../../compute/market.js';
+import type { Chain, Market } from '../../compute/market.js';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
 import { withDeadline } from '../../compute/running-time.js';
 import type {
@@ -195,6 +195,35 @@ export class LiveTokens {
       await turns.take();
     }
     return table;
+  }
+
+  /**
+   * The token whose score answers for a token (a bridged leg's mainchain mint), and the legs that its score rests
+   * on; null: it is not in memory, and has no score.
+   */
+  scored(address: string): { token: LiveToken; legs: LiveToken[] } | null {
+    const named = this.table.token(address);
+    if (named === null) return null;
+    const token = this.table.leg(named, 'mainchain') ?? named;
+    const legs = this.table.legs(token);
+    // Another token may have replaced it as a leg.
+    return { token, legs: legs.includes(token) ? legs : [token] };
+  }
+
+  /** The token's newest snapshot for a server whose clock stood at each of the times; found in turns. */
+  async newestAt(
+    tokenId: number,
+    times: readonly number[],
+  ): Promise<{ refs: (SnapshotRef | null)[]; markets: readonly Market[] }> {
+    const { source } = this.options;
+    const turns = new Turns();
+    const refs: (SnapshotRef | null)[] = [];
+    for (const t of times) {
+      refs.push(await source.newestShownAt(tokenId, t, t));
+      await turns.take();
+    }
+    // Read after the snapshots: a commit in between only appends markets.
+    return { refs, markets: source.markets(tokenId) };
   }
 
   /** Resolves when every touched token is loaded or has failed once. */

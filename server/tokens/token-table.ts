@@ -347,8 +347,27 @@ function assetOf(legs: readonly Row[]): AssetScore | null {
   return legs.find(({ standing }) => standing.asset !== null)?.standing.asset ?? null;
 }
 
+/** What a score takes of a leg. */
+export interface ScorableLeg extends Pick<LiveToken, 'details' | 'damage'> {
+  newest: Pick<NewestSnapshot, 'ref' | 'priceUsd' | 'ladder'> | null;
+}
+
+/**
+ * The score that a token has whose asset's legs have these newest snapshots; null: none.
+ * @param legs with the token itself
+ */
+export function scoreOfLegs(details: TokenDetails, legs: readonly ScorableLeg[]): number | null {
+  const own = legs.find((leg) => leg.details.tokenId === details.tokenId);
+  const priceUsd = own?.newest?.priceUsd ?? details.priceUsd;
+  const asset = scoreAsset(legs, () => false);
+  return standingOf(details, priceUsd, asset).asset?.score.score ?? null;
+}
+
 /** Scores the newest snapshots of the legs with full coverage; null without any. */
-function scoreAsset(legs: readonly Row[], isStale: (t: number) => boolean): AssetScore | null {
+function scoreAsset(
+  legs: readonly ScorableLeg[],
+  isStale: (t: number) => boolean,
+): AssetScore | null {
   // Without one of them it would be another score.
   if (legs.some(({ damage }) => damage !== undefined)) return null;
   const full = legs.flatMap(({ details, newest }) =>

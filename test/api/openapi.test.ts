@@ -105,6 +105,7 @@ describe('GET /api/v1/openapi.json', () => {
       'market_idx',
       'rangeYield',
       'resolved_token',
+      'score',
       'sparkline',
       'stale',
       'summary',

@@ -114,6 +114,24 @@ describe('GET /depth-series/:address', () => {
     expect(times).toEqual(Array.from({ length: 4999 }, (_, i) => END_S - (4999 - i) * 60));
   });
 
+  it('reads a segment once for all series of one kind, however the window moves', async () => {
+    const of = (from: number, more = '') =>
+      `from=${END_S - from * HOUR_S}&to=${END_S - (from - 6) * HOUR_S}&step=1h&pct=3,30${more}`;
+    const first = await ask(of(9));
+    service.depth.reads.length = 0;
+    const moved = await ask(of(8));
+    expect(service.depth.reads.flat()).toHaveLength(1);
+    for (const field of ['t', 'price_usd']) {
+      expect((moved[field] as number[]).slice(0, -1)).toEqual((first[field] as number[]).slice(1));
+    }
+    const support = (reply: Json) => reply.support_usd as number[][];
+    support(moved).forEach((own, p) =>
+      expect(own.slice(0, -1)).toEqual(support(first)[p].slice(1)),
+    );
+    expect(await ask(of(8, '&types=cex_spot'))).not.toEqual(moved);
+    expect(service.depth.reads.flat()).toHaveLength(1 + 6);
+  });
+
   it('chooses the smallest step that gives at most 500 points', async () => {
     const steps: [number, string][] = [
       [500 * 60, '1m'],
@@ -138,21 +156,22 @@ describe('GET /depth-series/:address', () => {
   });
 
   it('comes as MessagePack and as an Arrow stream', async () => {
-    const path = `/depth-series/${MINT}?${window}&step=4h&pct=1,5&group=type`;
+    const path = `/depth-series/${MINT}?${window}&step=4h&pct=1,5&group=type&score=true`;
     const json = (await (await service.get(path)).json()) as Json;
     const form = async (accept: string) =>
       new Uint8Array(await (await service.get(path, { headers: { accept } })).arrayBuffer());
     expect(unpack(await form('application/msgpack'))).toEqual(json);
     const table = tableFromIPC(await form('application/vnd.apache.arrow.stream'));
-    const { t, snapshot_t, price_usd, support_usd, resistance_usd, ...head } = json as {
+    const { t, snapshot_t, price_usd, score, support_usd, resistance_usd, ...head } = json as {
       [name: string]: unknown;
-    } & Record<'t' | 'snapshot_t' | 'price_usd', number[]> &
+    } & Record<'t' | 'snapshot_t' | 'price_usd' | 'score', number[]> &
       Record<'support_usd' | 'resistance_usd', number[][][]>;
     expect(JSON.parse(table.schema.metadata.get('series') as string)).toEqual(head);
     const rows = (head.groups as Json[]).flatMap(({ key }, g) =>
       [1, 5].flatMap((pct, p) =>
         t.map((time, i) => ({
-          ...{ t: time, snapshot_t: snapshot_t[i], price_usd: price_usd[i], group: key, pct },
+          ...{ t: time, snapshot_t: snapshot_t[i], price_usd: price_usd[i] },
+          ...{ score: score[i], group: key, pct },
           ...{ support_usd: support_usd[g][p][i], resistance_usd: resistance_usd[g][p][i] },
         })),
       ),
@@ -162,7 +181,7 @@ describe('GET /depth-series/:address', () => {
 
   it('has a tag for every question, and 304 while the data are the same', async () => {
     const path = `/depth-series/${MINT}?${window}&step=1h`;
-    const queries = ['', '&pct=1', '&group=venue', '&types=cex_spot'];
+    const queries = ['', '&pct=1', '&group=venue', '&types=cex_spot', '&score=true'];
     const tagOf = async (query: string) => (await service.get(path + query)).headers.get('etag');
     const tags = await Promise.all(queries.map(tagOf));
     expect(new Set(tags).size).toBe(queries.length);
@@ -170,6 +189,10 @@ describe('GET /depth-series/:address', () => {
     const headers = { 'if-none-match': tags[0] as string };
     expect((await service.get(path, { headers })).status).toBe(304);
     expect(service.depth.reads).toEqual([]);
+    const scored = { headers: { 'if-none-match': tags[4] as string } };
+    expect((await service.get(`${path}&score=true`, scored)).status).toBe(304);
+    const head = await service.get(`${path}&score=true`, { method: 'HEAD' });
+    expect([head.status, head.headers.get('etag')]).toEqual([200, tags[4]]);
     expect((await service.get(`/depth-series/${MINT}`)).headers.get('etag')).toBeNull();
   });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { depthSums } from '../../compute/depth/depth-series.js';
+import { type SnapshotSums, sumSnapshots, widthOfSums } from '../../compute/depth/depth-series.js';
+import { encodeSegment } from '../../compute/segment/segment.js';
 import { runOf } from '../compute/replay-stores.js';
 import type { PlainSnapshot } from '../reference/replay.js';
 
@@ -30,14 +31,26 @@ const percents = fc.uniqueArray(
 );
 const slots = fc.array(fc.integer({ min: -1, max: 2 }), { minLength: MARKETS, maxLength: MARKETS });
 
-function sumsOf(all: PlainSnapshot[], slot: number[], pct: number[], groups = 3) {
-  const run = runOf('raw', all);
-  const { sums, add } = depthSums(Int32Array.from(slot), groups, pct, all.length);
-  all.forEach((_, row) => add(run, row, row));
-  return sums;
+/** By side: every group's percents, each with its snapshots. */
+function sumsOf(all: PlainSnapshot[], slot: number[], pct: number[], groupCount = 3) {
+  const sums: SnapshotSums = { kind: 'within', slot: Int32Array.from(slot), groupCount, pct };
+  const selection = { run: all.map(() => 0), row: all.map((_, row) => row) };
+  const segments = [encodeSegment(runOf('raw', all))];
+  const result = sumSnapshots({ segments, selection, sums });
+  if (result.status !== 'done') throw new Error(result.status);
+  const { numbers } = result;
+  const width = widthOfSums(sums);
+  const column = (at: number) => all.map((_, i) => numbers[i * width + at]);
+  expect(column(0)).toEqual(all.map(({ price }) => price));
+  const columns = Array.from({ length: width - 1 }, (_, at) => column(at + 1));
+  const middle = columns.length / 2;
+  return {
+    supportCents: columns.slice(0, middle).flat(),
+    resistanceCents: columns.slice(middle).flat(),
+  };
 }
 
-describe('depthSums', () => {
+describe('sumSnapshots', () => {
   it('adds what lies within each percent, as adding cell by cell does', () => {
     fc.assert(
       fc.property(snapshots, percents, slots, (all, pct, slot) => {

@@ -106,6 +106,24 @@ describe('GET /score/:address?at=', () => {
     expect(scores.size).toBeGreaterThan(4);
   });
 
+  it('is the score of each point of /depth-series', async () => {
+    const window = `from=${NOW_S - 65 * HOUR_S}&to=${NOW_S}&step=1h&score=true`;
+    const found = new Set<number | null>();
+    for (const token of TOKENS) {
+      for (let repeats = 0; repeats < 2; repeats++) {
+        const { body } = await service.get(`/depth-series/${token}?${window}`);
+        expect(body.score).toHaveLength(body.t.length);
+        for (const [i, t] of (body.t as number[]).entries()) {
+          const { body: then } = await service.get(`/score/${token}?chain=all&at=${t}`);
+          expect([token, t, body.score[i]]).toEqual([token, t, then.service_score]);
+          found.add(then.service_score);
+        }
+      }
+    }
+    expect(found.has(null)).toBe(true);
+    expect(found.size).toBeGreaterThan(6);
+  });
+
   it('is the current score now, and at a time to come', async () => {
     for (const token of TOKENS) {
       const { body } = await service.get(`/score/${token}?explain=true`);

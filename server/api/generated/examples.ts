@@ -1140,7 +1140,7 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
     value: {
       error: 'Bad Request',
       message:
-        'limits: this endpoint has no such parameter; it has from, to, step, pct, group, types, onchain, venues, exclude_types, exclude_venues',
+        'limits: this endpoint has no such parameter; it has from, to, step, pct, group, score, types, onchain, venues, exclude_types, exclude_venues',
       error_code: 'invalid_parameter',
       parameter: 'limits',
     },
