@@ -35,11 +35,17 @@ const INSTANCE = { threads: '1', memory_limit: '16MiB', temp_directory: '' };
 class StoreLostError extends StoreUnavailableError {}
 
 interface Held {
-  instance: DuckDBInstance;
   connection: DuckDBConnection;
+  /** The name that the file is attached under. */
+  alias: string;
   /** Which file it is. */
   identity: string;
 }
+
+/** Holds all lock files of this process: to make an instance takes longer than to attach a file. */
+let keeper: Promise<DuckDBInstance> | null = null;
+/** Files attached so far: each has another name. */
+let attachments = 0;
 
 /** Databases that this process holds: POSIX locks keep out other processes only. */
 const claimed = new Set<string>();
@@ -67,7 +73,7 @@ export class StoreLock {
         await writeHolderName(file, name);
         return new StoreLock(file, held, name);
       } catch (error) {
-        letGo(held);
+        await letGo(held);
         throw isDiskFull(error) ? new DiskFullError(holderFileOf(file)) : error;
       }
     });
@@ -112,8 +118,9 @@ export class StoreLock {
     const isItsOwn = this.holder !== null && holderName(this.file) === this.holder;
     // A log that could not be written into the database, or that is gone, keeps its mark.
     if (isItsOwn && logMark(this.file) === null) await removeHolderFile(this.file);
-    if (this.held !== null) letGo(this.held);
+    const held = this.held;
     this.held = null;
+    if (held !== null) await letGo(held);
     claimed.delete(this.file);
   }
 
@@ -154,26 +161,29 @@ async function claiming(
  * @throws DatabaseLockedError while another process has it, or where the one that had it has removed it
  */
 async function hold(name: string, mode: '' | '(READ_ONLY)'): Promise<Held> {
-  const instance = await client.DuckDBInstance.create(':memory:', INSTANCE);
+  const instance = await (keeper ??= client.DuckDBInstance.create(':memory:', INSTANCE));
   const connection = await instance.connect();
-  const attached = { instance, connection };
+  const alias = `held_${attachments++}`;
   try {
     if (mode === '' && !existsSync(name)) await makeFile(connection, name);
     const before = identityOf(name);
-    const statement = `ATTACH '${name.replaceAll("'", "''")}' AS held ${mode}`;
+    const statement = `ATTACH '${name.replaceAll("'", "''")}' AS ${alias} ${mode}`;
     await called(() => connection.run(statement));
     // What DuckDB has locked may be a file that its last holder removed while DuckDB opened it.
     const identity = identityOf(name);
     if (identity === null || identity !== before) {
       throw new DatabaseLockedError(`${name} is being removed`);
     }
-    return { ...attached, identity };
+    return { connection, alias, identity };
   } catch (error) {
-    letGo(attached);
+    await letGo({ connection, alias });
     if (!existsSync(path.dirname(name))) {
       throw new DatabaseLockedError(`${name} is being removed`);
     }
     const named = namedError(error, name);
+    if (named instanceof DatabaseLockedError) throw named;
+    // The failure may have made the instance unusable. The locks that it holds stay with their connections.
+    keeper = null;
     if (!(named instanceof DatabaseDamagedError)) throw named;
     throw new DatabaseDamagedError(
       `${named.message}\nit holds no data: delete it while no Fathom process uses the directory`,
@@ -181,10 +191,13 @@ async function hold(name: string, mode: '' | '(READ_ONLY)'): Promise<Held> {
   }
 }
 
-/** DuckDB closes a file once nothing is left of its instance: neither connections nor results. */
-function letGo({ instance, connection }: Pick<Held, 'instance' | 'connection'>): void {
-  connection.closeSync();
-  instance.closeSync();
+/** DuckDB closes a file as soon as it is detached. */
+async function letGo({ connection, alias }: Pick<Held, 'connection' | 'alias'>): Promise<void> {
+  try {
+    await connection.run(`DETACH DATABASE IF EXISTS ${alias}`);
+  } finally {
+    connection.closeSync();
+  }
 }
 
 /** Null where there is no file. */
