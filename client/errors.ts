@@ -10,6 +10,8 @@ interface Details {
   code?: string | null;
   /** The parameter that the server refused; null for any other cause. */
   parameter?: string | null;
+  /** The wait before another try that the reply asks for; null: none. */
+  retryAfterMs?: number | null;
   cause?: unknown;
 }
 
@@ -19,9 +21,12 @@ export class FathomError extends Error {
   readonly status: number | null;
   readonly code: string | null;
   readonly parameter: string | null;
+  readonly retryAfterMs: number | null;
 
-  constructor(message: string, { status, code = null, parameter = null, cause }: Details) {
+  constructor(message: string, details: Details) {
+    const { status, code = null, parameter = null, retryAfterMs = null, cause } = details;
     super(message, { cause });
+    this.retryAfterMs = retryAfterMs;
     this.status = status;
     this.code = code;
     this.parameter = parameter;

@@ -74,7 +74,7 @@ export class Http {
    * @throws the signal's reason once it is aborted
    */
   async request(request: Request): Promise<Reply> {
-    const { retry = true, onWait, key } = this.options;
+    const { key } = this.options;
     if (!KEY_FORM.test(key)) {
       // The status with which the server refuses a wrong key.
       throw new FathomError('key: has characters that no key has', { status: 401 });
@@ -85,13 +85,11 @@ export class Http {
       const outcome = await this.ask(request);
       if ('reply' in outcome) return outcome.reply;
       const { failure, kind, askedMs } = outcome;
-      if (kind === null || !retry) throw failure;
+      if (kind === null || !this.retries) throw failure;
       const waitMs = retries.next(kind, askedMs, failure);
-      const message = `${failure.message}; trying again in ${secondsText(waitMs)}`;
-      onWait?.({ kind, message, waitMs });
       const untilMs = performance.now() + waitMs;
       if (kind === 'limited') this.waitUntilMs = Math.max(this.waitUntilMs, untilMs);
-      await sleepUntil(untilMs, request.signal);
+      await this.wait(kind, failure, waitMs, request.signal);
     }
   }
 
@@ -111,23 +109,74 @@ export class Http {
       got = await this.get(request);
     } catch (cause) {
       request.signal?.throwIfAborted();
-      const message = `no reply from ${this.base} (${quoted(reasonOf(cause))})`;
-      const failure = new FathomError(message, { status: null, cause });
-      return { failure, kind: 'connection', askedMs: null };
+      return { failure: this.noReply(cause), kind: 'connection', askedMs: null };
     }
-    const { status, headers } = got;
-    this.options.onReply?.(headers, status);
+    const { status } = got;
+    this.options.onReply?.(got.headers, status);
     if (status === 200) return { reply: got };
     const failure = failureOf(this.base, got);
-    return { failure, kind: kindOf(failure), askedMs: retryAfterMs(headers, Date.now()) };
+    return { failure, kind: kindOf(failure), askedMs: failure.retryAfterMs };
   }
 
-  /** One try: the whole reply, decoded. Does not follow redirects, which would send the key elsewhere. */
+  /** Whether it retries. */
+  get retries(): boolean {
+    return this.options.retry ?? true;
+  }
+
+  /**
+   * One try of a request whose reply is read as it comes.
+   * @param silenceMs a read fails when the server sends nothing for this long
+   * @throws FathomError; the signal's reason once it is aborted
+   */
+  async open(request: Request, silenceMs: number): Promise<OpenReply> {
+    let open: OpenReply | null = null;
+    try {
+      open = await this.begin(request, silenceMs);
+      if (open.status === 200) return open;
+      const reply = { ...open, bytes: await open.rest() };
+      open.close();
+      throw failureOf(this.base, reply);
+    } catch (cause) {
+      open?.close();
+      request.signal?.throwIfAborted();
+      throw cause instanceof FathomError ? cause : this.noReply(cause);
+    }
+  }
+
+  /** The error of a try without a reply, or without the rest of it. */
+  noReply(cause: unknown): FathomError {
+    const message = `no reply from ${this.base} (${quoted(reasonOf(cause))})`;
+    return new FathomError(message, { status: null, cause });
+  }
+
+  /** Waits until a time on the clock of performance.now(), and tells of it. */
+  async wait(
+    kind: WaitKind,
+    failure: FathomError,
+    waitMs: number,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const message = `${failure.message}; trying again in ${secondsText(waitMs)}`;
+    this.options.onWait?.({ kind, message, waitMs });
+    await sleepUntil(performance.now() + waitMs, signal);
+  }
+
+  /** One try: the whole reply, decoded. */
   private async get(request: Request): Promise<Reply & { status: number }> {
+    const open = await this.begin(request, SILENCE_LIMIT_MS);
+    try {
+      const { status, headers } = open;
+      return { status, headers, bytes: await open.rest() };
+    } finally {
+      open.close();
+    }
+  }
+
+  /** Sends a request. Does not follow redirects, which would send the key elsewhere. */
+  private async begin(request: Request, silenceMs: number): Promise<OpenReply> {
     const { method, path, accept = 'application/json', body, headers, signal } = request;
-    const trial = new Trial(signal);
+    const trial = new Trial(signal, silenceMs);
     const ask = this.options.fetch ?? fetch;
-    let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
     try {
       const asked = ask(`${this.base}${API_PATH}${path}`, {
         method,
@@ -143,25 +192,53 @@ export class Http {
         redirect: 'manual',
         signal: trial.signal,
       });
-      const reply = await trial.orEnd(asked);
-      const chunks: Uint8Array[] = [];
-      let length = 0;
-      reader = (reply.body as ReadableStream<Uint8Array> | null)?.getReader();
-      for (;;) {
-        const { value } = reader === undefined ? {} : await trial.orEnd(reader.read());
-        if (value === undefined) break;
-        trial.goesOn();
-        length += value.length;
-        if (length > MAX_BODY_BYTES)
-          throw new Error(`a reply of more than ${MAX_BODY_BYTES} bytes`);
-        chunks.push(value);
-      }
-      return { status: reply.status, headers: reply.headers, bytes: joined(chunks, length) };
-    } finally {
+      return new OpenReply(await trial.orEnd(asked), trial);
+    } catch (error) {
       trial.close();
-      // Nothing else closes the connection of a reply that was not read to its end.
-      reader?.cancel().catch(() => undefined);
+      throw error;
     }
+  }
+}
+
+/** A reply that is read as it comes. Close it. */
+export class OpenReply {
+  readonly status: number;
+  readonly headers: Headers;
+  private readonly reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+
+  constructor(
+    reply: Response,
+    private readonly trial: Trial,
+  ) {
+    this.status = reply.status;
+    this.headers = reply.headers;
+    this.reader = (reply.body as ReadableStream<Uint8Array> | null)?.getReader();
+  }
+
+  /** The next bytes, decoded; null at the end. @throws where the connection is lost, silent or aborted */
+  async next(): Promise<Uint8Array | null> {
+    if (this.reader === undefined) return null;
+    this.trial.goesOn();
+    const { value } = await this.trial.orEnd(this.reader.read());
+    this.trial.pause();
+    return value ?? null;
+  }
+
+  /** All that is left. */
+  async rest(): Promise<Uint8Array<ArrayBuffer>> {
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    for (let chunk; (chunk = await this.next()) !== null; chunks.push(chunk)) {
+      length += chunk.length;
+      if (length > MAX_BODY_BYTES) throw new Error(`a reply of more than ${MAX_BODY_BYTES} bytes`);
+    }
+    return joined(chunks, length);
+  }
+
+  close(): void {
+    this.trial.close();
+    // Nothing else closes the connection of a reply that was not read to its end.
+    this.reader?.cancel().catch(() => undefined);
   }
 }
 
@@ -174,7 +251,10 @@ class Trial {
   private readonly ended: Promise<never>;
   private timer: ReturnType<typeof setTimeout>;
 
-  constructor(private readonly outer: AbortSignal | undefined) {
+  constructor(
+    private readonly outer: AbortSignal | undefined,
+    private readonly silenceMs: number,
+  ) {
     const { signal } = this.ending;
     this.ended = new Promise((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason as Error));
@@ -195,22 +275,27 @@ class Trial {
     return Promise.race([result, this.ended]);
   }
 
-  /** Called when something was received. */
+  /** Called when something is awaited again. */
   goesOn(): void {
     clearTimeout(this.timer);
     this.timer = this.silence();
   }
 
-  close(): void {
+  /** Called when nothing is awaited. */
+  pause(): void {
     clearTimeout(this.timer);
+  }
+
+  close(): void {
+    this.pause();
     this.outer?.removeEventListener('abort', this.abort);
   }
 
   private readonly abort = (): void => this.ending.abort(this.outer?.reason);
 
   private silence(): ReturnType<typeof setTimeout> {
-    const what = `no byte in ${SILENCE_LIMIT_MS / 1000} s`;
-    return setTimeout(() => this.ending.abort(new Error(what)), SILENCE_LIMIT_MS);
+    const what = `no byte in ${this.silenceMs / 1000} s`;
+    return setTimeout(() => this.ending.abort(new Error(what)), this.silenceMs);
   }
 }
 
@@ -264,6 +349,7 @@ function failureOf(
     status,
     code: typeof code === 'string' ? code : null,
     parameter: typeof parameter === 'string' ? quoted(parameter) : null,
+    retryAfterMs: retryAfterMs(headers, Date.now()),
     cause: quoted(said),
   });
 }
@@ -277,7 +363,8 @@ function errorBody(text: string): Record<string, unknown> {
   }
 }
 
-function kindOf({ status, code }: FathomError): WaitKind | null {
+/** What another try may wait for; null: it would not help. */
+export function kindOf({ status, code }: FathomError): WaitKind | null {
   if (status === TOO_MANY_REQUESTS) return 'limited';
   if (code === 'damaged_data') return null;
   if (status === null || !PASSING_STATUSES.includes(status)) return null;

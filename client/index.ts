@@ -7,6 +7,7 @@
  */
 import { type Cell, cellsOf, type Snapshot, snapshotsOf } from './cells.js';
 import type { ReplayPage } from './generated/api.js';
+import { follow, type FollowOptions, type FollowParameters, type LiveMessage } from './follow.js';
 import { type ClientOptions, Http } from './http.js';
 import { type Methods, methodsOf } from './methods.js';
 import {
@@ -20,6 +21,14 @@ import {
 export type * from './generated/api.js';
 export type { Cell, Group, MarketType, Snapshot, Tier } from './cells.js';
 export { FathomError, type WaitKind } from './errors.js';
+export type {
+  FollowOptions,
+  FollowParameters,
+  LiveDeleted,
+  LiveMessage,
+  LiveNotice,
+  LiveSnapshots,
+} from './follow.js';
 export type { ClientOptions, RequestOptions, Wait } from './http.js';
 export type { OperationId, Parameters, Result, Time } from './methods.js';
 export {
@@ -59,6 +68,15 @@ export interface FathomClient extends Methods {
     parameters?: ReplayParameters,
     options?: ReplayOptions,
   ): AsyncGenerator<Cell>;
+  /**
+   * A token's depth: history from `from`, then each new snapshot, and what was revised or deleted, for as long as the
+   * caller reads. Reconnects by itself; to go on later, pass the last message's `cursor`.
+   */
+  follow(
+    address: string,
+    parameters?: FollowParameters,
+    options?: FollowOptions,
+  ): AsyncGenerator<LiveMessage>;
 }
 
 /** @throws TypeError where an option is wrong */
@@ -74,5 +92,6 @@ export function fathomClient(options: ClientOptions): FathomClient {
       arrowPages(http, address, parameters, given),
     snapshots,
     cells: (...asked) => cellsOf(snapshots(...asked)),
+    follow: (address, parameters = {}, given = {}) => follow(http, address, parameters, given),
   };
 }

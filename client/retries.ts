@@ -20,6 +20,12 @@ const MAX_WAIT_MS = 10_000;
 /** Spreads the retries of clients that were refused together. */
 const JITTER_MS = 100;
 
+/** How long to wait before another try, after so many that failed in a row. */
+export function backoffMs(failures: number): number {
+  const mostMs = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures, 10));
+  return mostMs * (0.5 + Math.random() / 2);
+}
+
 /** Counts the tries of one request. */
 export class Retries {
   private readonly spent: Record<WaitKind, { tries: number; waitedMs: number }> = {

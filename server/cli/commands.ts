@@ -65,6 +65,10 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'lets retention go on that waits',
     load: async () => (await import('./commands/retention.js')).command,
   },
+  follow: {
+    summary: "prints a token's depth as it changes, from a running server",
+    load: async () => (await import('./commands/follow.js')).command,
+  },
   replay: {
     summary: 'downloads depth history from a server into a file',
     load: async () => (await import('./commands/replay.js')).command,

@@ -3,12 +3,9 @@ import {
   DEFAULT_AHEAD,
   type FathomClient,
   fathomClient,
-  FathomError,
   MAX_AHEAD,
   type Wait,
 } from '../../../client/index.js';
-import { MARKET_TYPES } from '../../../compute/market.js';
-import { REPLAY_GROUPS } from '../../../compute/replay/query.js';
 import { isoOf } from '../../../compute/time.js';
 import { UsageError } from '../../../storage/errors.js';
 import { coverageText } from '../../download/coverage.js';
@@ -16,32 +13,30 @@ import { download, type DownloadResult, type ReplayState } from '../../download/
 import { REPLAY_FORMATS, type ReplayFormat } from '../../download/formats.js';
 import { checkedPage, PageFault, type RemotePage } from '../../download/page.js';
 import {
-  baseUrl,
-  checkedAddress,
-  flagOf,
   ReplayError,
-  type ReplayParameters,
   type ReplayParameters as ReplayQuery,
   type ReplayRequest,
   type Rest,
 } from '../../download/request.js';
 import { STEP_NAMES } from '../../replay/parameters.js';
+import {
+  interruptible,
+  keyOf,
+  namedFailure,
+  ONCHAIN_FLAG,
+  parametersOf,
+  requestOf,
+  URL_FLAG,
+  VIEW_FLAGS,
+} from '../api-client.js';
 import { defineCommand } from '../command.js';
 import { type Flags, type FlagValues, JSON_OUTPUT, wholeNumber } from '../flags.js';
 import { count, counted, printJson, Progress, tell } from '../output.js';
-import { atSignal } from '../signals.js';
 
-const DEFAULT_URL = 'http://127.0.0.1:8080';
-
+const { group, ...VIEW } = VIEW_FLAGS;
 /** Flags that are sent to the server, with underscores in their names; the server checks them. */
 const PASSED_ON = {
-  group: {
-    kind: 'text',
-    placeholder: 'G',
-    meaning: 'the unit that one ladder sums',
-    default: 'market',
-    values: REPLAY_GROUPS,
-  },
+  group,
   from: {
     kind: 'text',
     placeholder: 'TIME',
@@ -56,32 +51,7 @@ const PASSED_ON = {
     default: 'every snapshot',
     values: STEP_NAMES,
   },
-  types: {
-    kind: 'text',
-    placeholder: 'LIST',
-    meaning: `types of markets, separated by commas: ${MARKET_TYPES.join(', ')}`,
-    default: 'all',
-  },
-  venues: {
-    kind: 'text',
-    placeholder: 'LIST',
-    meaning: 'venues, separated by commas',
-    default: 'all',
-  },
-  'exclude-types': { kind: 'text', placeholder: 'LIST', meaning: 'types of markets to leave out' },
-  'exclude-venues': { kind: 'text', placeholder: 'LIST', meaning: 'venues to leave out' },
-  'min-pct': {
-    kind: 'text',
-    placeholder: 'N',
-    meaning: 'lower end of the band, in percent of the price',
-    default: '-50',
-  },
-  'max-pct': {
-    kind: 'text',
-    placeholder: 'N',
-    meaning: 'upper end of the band, in percent of the price',
-    default: '100',
-  },
+  ...VIEW,
 } as const satisfies Flags;
 
 const FLAGS = {
@@ -93,15 +63,9 @@ const FLAGS = {
     default: "by the file's ending",
     values: REPLAY_FORMATS,
   },
-  url: {
-    kind: 'text',
-    placeholder: 'URL',
-    meaning: 'the server',
-    default: DEFAULT_URL,
-    variable: 'FATHOM_URL',
-  },
+  url: URL_FLAG,
   ...PASSED_ON,
-  onchain: { kind: 'switch', meaning: 'on-chain markets only' },
+  onchain: ONCHAIN_FLAG,
   ahead: {
     kind: 'text',
     placeholder: 'N',
@@ -141,17 +105,6 @@ async function replay(address: string, flags: FlagValues<typeof FLAGS>): Promise
   if (options.json) printJson(jsonResult(options, result, seconds));
 }
 
-/** The first signal ends the command in order, a second one at once. */
-async function interruptible<T>(body: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const interrupt = new AbortController();
-  const unlisten = atSignal(() => interrupt.abort(new ReplayError('interrupted')));
-  try {
-    return await body(interrupt.signal);
-  } finally {
-    unlisten();
-  }
-}
-
 async function run(options: ReplayOptions, signal: AbortSignal): Promise<DownloadResult> {
   const { request, format, out, key, force, restart } = options;
   const progress = new Progress();
@@ -185,7 +138,7 @@ async function run(options: ReplayOptions, signal: AbortSignal): Promise<Downloa
     });
   } catch (error) {
     // After the signal, any failure is its consequence.
-    const cause: unknown = signal.aborted ? signal.reason : named(error);
+    const cause: unknown = signal.aborted ? signal.reason : namedFailure(error);
     throw cause instanceof ReplayError ? withResumeHint(cause, state) : cause;
   } finally {
     progress.end();
@@ -208,18 +161,6 @@ async function* checkedPages(
       throw new ReplayError(`${url} answered with no replay page: ${error.message}`);
     }
   }
-}
-
-/** A failed request in the command's words: a refused parameter came from a flag. */
-function named(error: unknown): unknown {
-  if (!(error instanceof FathomError)) return error;
-  const { message, parameter, status } = error;
-  if (parameter === null || status !== 400) return new ReplayError(message);
-  const words = message.slice(message.indexOf(': ') + 2);
-  const own = `${parameter}: `;
-  return new UsageError(
-    `${flagOf(parameter)}: ${words.startsWith(own) ? words.slice(own.length) : words}`,
-  );
 }
 
 /** Adds how to resume, once there are pages to resume from. */
@@ -313,28 +254,12 @@ interface ReplayOptions {
 
 /** @throws UsageError */
 function replayOptions(address: string, flags: FlagValues<typeof FLAGS>): ReplayOptions {
-  const parameters: Record<string, string> = flags.onchain ? { onchain: 'true' } : {};
-  for (const name of Object.keys(PASSED_ON) as (keyof typeof PASSED_ON)[]) {
-    const value = flags[name];
-    if (value !== undefined) parameters[name.replaceAll('-', '_')] = value;
-  }
+  const parameters = parametersOf(flags, Object.keys(PASSED_ON));
   const out = outOf(flags.out);
   const request = requestOf(address, flags.url, parameters);
   const { ahead = DEFAULT_AHEAD, force, restart, json } = flags;
   const format = formatOf(flags.format, out);
   return { request, format, out, key: keyOf(), ahead, force, restart, json };
-}
-
-function requestOf(
-  address: string,
-  urlFlag: string | undefined,
-  parameters: ReplayParameters,
-): ReplayRequest {
-  const url =
-    urlFlag === undefined
-      ? baseUrl(process.env.FATHOM_URL || DEFAULT_URL, 'FATHOM_URL')
-      : baseUrl(urlFlag, '--url');
-  return { url, address: checkedAddress(address), parameters };
 }
 
 function outOf(flag: string): string {
@@ -347,11 +272,4 @@ function formatOf(flag: ReplayFormat | undefined, out: string): ReplayFormat {
   const format = flag ?? FORMAT_OF_ENDING[ending];
   if (format !== undefined) return format;
   throw new UsageError(`--format: expected one of ${REPLAY_FORMATS.join(', ')}`);
-}
-
-function keyOf(): string {
-  const key = process.env.FATHOM_KEY?.trim() ?? '';
-  if (key === '') throw new UsageError('FATHOM_KEY: expected the API key in this variable');
-  if (/^[\x21-\x7e]+$/.test(key)) return key;
-  throw new UsageError('FATHOM_KEY: expected an API key, this has characters that no key has');
 }

@@ -1,0 +1,164 @@
+/** Follows a token's depth over Server-Sent Events, which fetch reads in Node and in browsers alike. */
+import { FathomError, quoted, type WaitKind } from './errors.js';
+import type { ReplayPage } from './generated/api.js';
+import { type Http, kindOf, type OpenReply, type RequestOptions } from './http.js';
+import { pathWith } from './methods.js';
+import type { ReplayParameters } from './replay.js';
+import { backoffMs } from './retries.js';
+
+/** The server sends a heartbeat after 5 s: a connection that is silent for longer than this is lost. */
+const SILENCE_MS = 16_000;
+/** The longest event; a message of the server has about 0.5 MB, unless a single snapshot is larger. */
+const MAX_EVENT_CHARS = 32 * 1024 * 1024;
+
+/** Parameters of a live subscription: those of `replay` that do not choose a window, and where to begin. */
+export type FollowParameters = Omit<ReplayParameters, 'to' | 'step' | 'markets'> & {
+  /** Goes on where the message with this cursor stood; not together with `from`. */
+  cursor?: string;
+};
+
+export interface FollowOptions extends RequestOptions {
+  /** Whether to yield heartbeats too; default: false. */
+  heartbeats?: boolean;
+}
+
+interface Where {
+  /** Where new snapshots go on, epoch seconds. */
+  next_from: number;
+  /** Where this message stands among all changes. */
+  cursor: string;
+}
+
+/**
+ * Snapshots that the caller does not have (`snapshots`), or that replace its own of the same `t`, or came late
+ * (`revised`).
+ */
+export interface LiveSnapshots extends Where, Pick<ReplayPage, 'markets' | 'groups' | 'snapshots'> {
+  type: 'snapshots' | 'revised';
+}
+
+/** Times that have no snapshot any more. */
+export interface LiveDeleted extends Where {
+  type: 'deleted';
+  t: number[];
+}
+
+/**
+ * `reset`: what was revised since the cursor is not known any more; `lagged`: the caller read too slowly, and what it
+ * missed follows; `heartbeat`: nothing has changed.
+ */
+export interface LiveNotice extends Where {
+  type: 'reset' | 'lagged' | 'heartbeat';
+  /** Of `reset`. */
+  reason?: string;
+  /** Of `heartbeat`: the server's now, epoch seconds. */
+  t?: number;
+}
+
+export type LiveMessage = LiveSnapshots | LiveDeleted | LiveNotice;
+
+/** Messages that are not yielded. */
+type OtherMessage =
+  | ({ type: 'subscribed' } & Where)
+  | ({ type: 'closing'; retry_ms: number } & Where)
+  | { type: 'error'; error?: unknown; message?: unknown; error_code?: unknown }
+  | { type: 'close'; code: number; reason: string };
+
+/** Close codes of the server, and what they are as HTTP. */
+const STATUS_OF_CODE: Readonly<Partial<Record<number, number>>> = {
+  4401: 401,
+  4403: 403,
+  4429: 429,
+};
+const RESTART = 1012;
+
+/** The server ends the stream, and says when to come back. */
+class Restart extends Error {
+  constructor(readonly retryMs: number) {
+    super('the server is restarting');
+  }
+}
+
+export async function* follow(
+  http: Http,
+  address: string,
+  { cursor: given, from, ...view }: FollowParameters,
+  { heartbeats = false, signal }: FollowOptions,
+): AsyncGenerator<LiveMessage> {
+  let cursor = given ?? null;
+  for (let failures = 0; ; failures++) {
+    let open: OpenReply | null = null;
+    try {
+      const begin = cursor === null ? { from } : { cursor };
+      const path = pathWith('/stream/{address}', { address, ...view, ...begin });
+      open = await http.open(
+        { method: 'GET', path, accept: 'text/event-stream', signal },
+        SILENCE_MS,
+      );
+      let retryMs = 0;
+      for await (const message of messagesOf(open)) {
+        if (message.type === 'close') throw ended(message, retryMs);
+        if (message.type === 'error') throw failed(message);
+        failures = 0;
+        ({ cursor } = message);
+        if (message.type === 'closing') retryMs = message.retry_ms;
+        else if (message.type !== 'subscribed' && (heartbeats || message.type !== 'heartbeat')) {
+          yield message;
+        }
+      }
+      throw new Error('the connection ended');
+    } catch (error) {
+      signal?.throwIfAborted();
+      const failure = error instanceof FathomError ? error : http.noReply(error);
+      const kind = error instanceof Restart ? 'connection' : kindOfFailure(http, failure);
+      if (kind === null) throw failure;
+      const askedMs = error instanceof Restart ? error.retryMs : failure.retryAfterMs;
+      const waitMs = askedMs ?? backoffMs(failures);
+      open?.close();
+      await http.wait(kind, failure, waitMs, signal);
+    } finally {
+      open?.close();
+    }
+  }
+}
+
+/** What another try may wait for; null: it would not help, or the client does not retry. */
+const kindOfFailure = (http: Http, failure: FathomError): WaitKind | null =>
+  http.retries
+    ? failure.status === null && failure.code === null
+      ? 'connection'
+      : kindOf(failure)
+    : null;
+
+function ended({ code, reason }: { code: number; reason: string }, retryMs: number): Error {
+  if (code === RESTART) return new Restart(retryMs);
+  const status = STATUS_OF_CODE[code] ?? null;
+  return new FathomError(`the server closed the stream (${code}): ${quoted(reason)}`, { status });
+}
+
+function failed({ error, message, error_code: code }: Extract<OtherMessage, { type: 'error' }>) {
+  const said = [message, error].find((one) => typeof one === 'string') ?? 'no reason given';
+  const isBusy = code === 'replay_busy';
+  const details = { status: isBusy ? 503 : null, code: typeof code === 'string' ? code : 'error' };
+  return new FathomError(`the server ended the subscription: ${quoted(said)}`, details);
+}
+
+/** The messages of an event stream. @throws where it is cut, silent or no event stream */
+async function* messagesOf(open: OpenReply): AsyncGenerator<LiveMessage | OtherMessage> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for (let chunk; (chunk = await open.next()) !== null;) {
+    text += decoder.decode(chunk, { stream: true });
+    const end = text.lastIndexOf('\n\n');
+    if (end < 0) {
+      if (text.length > MAX_EVENT_CHARS) throw new Error('an event that does not end');
+      continue;
+    }
+    const events = text.slice(0, end).split('\n\n');
+    text = text.slice(end + 2);
+    for (const event of events) {
+      const data = event.split('\n').find((line) => line.startsWith('data: '));
+      if (data !== undefined) yield JSON.parse(data.slice('data: '.length)) as LiveMessage;
+    }
+  }
+}

@@ -1,0 +1,121 @@
+/** What commands have in common that ask a running server's API: flags, request, key and failures. */
+import { FathomError } from '../../client/index.js';
+import { MARKET_TYPES } from '../../compute/market.js';
+import { REPLAY_GROUPS } from '../../compute/replay/query.js';
+import { UsageError } from '../../storage/errors.js';
+import {
+  baseUrl,
+  checkedAddress,
+  flagOf,
+  ReplayError,
+  type ReplayParameters,
+  type ReplayRequest,
+} from '../download/request.js';
+import type { Flags } from './flags.js';
+import { atSignal } from './signals.js';
+
+const DEFAULT_URL = 'http://127.0.0.1:8080';
+
+/** Flags of what each snapshot shows; they are sent to the server, which checks them. */
+export const VIEW_FLAGS = {
+  group: {
+    kind: 'text',
+    placeholder: 'G',
+    meaning: 'the unit that one ladder sums',
+    default: 'market',
+    values: REPLAY_GROUPS,
+  },
+  types: {
+    kind: 'text',
+    placeholder: 'LIST',
+    meaning: `types of markets, separated by commas: ${MARKET_TYPES.join(', ')}`,
+    default: 'all',
+  },
+  venues: {
+    kind: 'text',
+    placeholder: 'LIST',
+    meaning: 'venues, separated by commas',
+    default: 'all',
+  },
+  'exclude-types': { kind: 'text', placeholder: 'LIST', meaning: 'types of markets to leave out' },
+  'exclude-venues': { kind: 'text', placeholder: 'LIST', meaning: 'venues to leave out' },
+  'min-pct': {
+    kind: 'text',
+    placeholder: 'N',
+    meaning: 'lower end of the band, in percent of the price',
+    default: '-50',
+  },
+  'max-pct': {
+    kind: 'text',
+    placeholder: 'N',
+    meaning: 'upper end of the band, in percent of the price',
+    default: '100',
+  },
+} as const satisfies Flags;
+
+export const ONCHAIN_FLAG = { kind: 'switch', meaning: 'on-chain markets only' } as const;
+
+export const URL_FLAG = {
+  kind: 'text',
+  placeholder: 'URL',
+  meaning: 'the server',
+  default: DEFAULT_URL,
+  variable: 'FATHOM_URL',
+} as const;
+
+/** The parameters that flags ask for, which have underscores in their names. */
+export function parametersOf(
+  flags: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): Record<string, string> {
+  const parameters: Record<string, string> = flags.onchain === true ? { onchain: 'true' } : {};
+  for (const name of names) {
+    const value = flags[name];
+    if (typeof value === 'string') parameters[name.replaceAll('-', '_')] = value;
+  }
+  return parameters;
+}
+
+/** @throws UsageError */
+export function requestOf(
+  address: string,
+  urlFlag: string | undefined,
+  parameters: ReplayParameters,
+): ReplayRequest {
+  const url =
+    urlFlag === undefined
+      ? baseUrl(process.env.FATHOM_URL || DEFAULT_URL, 'FATHOM_URL')
+      : baseUrl(urlFlag, '--url');
+  return { url, address: checkedAddress(address), parameters };
+}
+
+/** @throws UsageError */
+export function keyOf(): string {
+  const key = process.env.FATHOM_KEY?.trim() ?? '';
+  if (key === '') throw new UsageError('FATHOM_KEY: expected the API key in this variable');
+  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  throw new UsageError('FATHOM_KEY: expected an API key, this has characters that no key has');
+}
+
+/** The first signal ends the command in order, a second one at once. */
+export async function interruptible<T>(body: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const interrupt = new AbortController();
+  const unlisten = atSignal(() => interrupt.abort(new ReplayError('interrupted')));
+  try {
+    return await body(interrupt.signal);
+  } finally {
+    unlisten();
+  }
+}
+
+/** A failed request in the command's words: a refused parameter came from a flag. */
+export function namedFailure(error: unknown): unknown {
+  if (!(error instanceof FathomError)) return error;
+  const { message, parameter, status } = error;
+  if (parameter === null || status !== 400) return new ReplayError(message);
+  const words = message.slice(message.indexOf(': ') + 2);
+  const own = `${parameter}: `;
+  return new UsageError(
+    `${flagOf(parameter)}: ${words.startsWith(own) ? words.slice(own.length) : words}`,
+  );
+}

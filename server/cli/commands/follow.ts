@@ -1,0 +1,79 @@
+/** `fathom follow ADDRESS`: prints depth as it changes, from a running server. */
+import { once } from 'node:events';
+import { fathomClient, type FollowParameters } from '../../../client/index.js';
+import {
+  interruptible,
+  keyOf,
+  namedFailure,
+  ONCHAIN_FLAG,
+  parametersOf,
+  requestOf,
+  URL_FLAG,
+  VIEW_FLAGS,
+} from '../api-client.js';
+import { defineCommand } from '../command.js';
+import type { Flags, FlagValues } from '../flags.js';
+import { tell } from '../output.js';
+
+/** Flags that are sent to the server. */
+const PASSED_ON = {
+  from: {
+    kind: 'text',
+    placeholder: 'TIME',
+    meaning: 'start of the history that comes first',
+    default: 'no history',
+  },
+  cursor: {
+    kind: 'text',
+    placeholder: 'CURSOR',
+    meaning: 'goes on where the message with this cursor stood',
+  },
+  ...VIEW_FLAGS,
+} as const satisfies Flags;
+
+const FLAGS = {
+  url: URL_FLAG,
+  ...PASSED_ON,
+  onchain: ONCHAIN_FLAG,
+  heartbeats: { kind: 'switch', meaning: 'prints heartbeats too' },
+} as const satisfies Flags;
+
+export const command = defineCommand({
+  about:
+    "Prints a token's depth as it changes, one JSON message a line, until it is interrupted: history from --from, then each new snapshot, and what was revised or deleted. It reconnects by itself, and with --cursor goes on where an earlier run stood.",
+  words: { address: {} },
+  flags: FLAGS,
+  environment: { FATHOM_KEY: 'the API key, which no flag takes' },
+  examples: [
+    'fathom follow So11111111111111111111111111111111111111112 --from -1h',
+    'fathom follow So11111111111111111111111111111111111111112 --group venue --min-pct -2 --max-pct 2 --heartbeats',
+  ],
+  run: (flags, { address }) => follow(address, flags),
+});
+
+/** @throws UsageError | ReplayError */
+async function follow(address: string, flags: FlagValues<typeof FLAGS>): Promise<void> {
+  const parameters = parametersOf(flags, Object.keys(PASSED_ON));
+  const request = requestOf(address, flags.url, parameters);
+  const client = fathomClient({
+    ...{ url: request.url, key: keyOf() },
+    onWait: ({ message }) => tell(message),
+  });
+  const readerGone = new AbortController();
+  process.stdout.once('error', () => readerGone.abort());
+  await interruptible(async (interrupt) => {
+    const signal = AbortSignal.any([interrupt, readerGone.signal]);
+    const { heartbeats } = flags;
+    try {
+      // The server checks them.
+      const asked = request.parameters as FollowParameters;
+      for await (const message of client.follow(address, asked, { heartbeats, signal })) {
+        if (process.stdout.write(`${JSON.stringify(message)}\n`)) continue;
+        await once(process.stdout, 'drain', { signal });
+      }
+    } catch (error) {
+      // Ctrl-C, or `head`, is how this command ends.
+      if (!signal.aborted) throw namedFailure(error);
+    }
+  });
+}

@@ -1,0 +1,166 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  fathomClient,
+  type FathomError,
+  type LiveMessage,
+  type ReplayPage,
+} from '../../client/index.js';
+import {
+  cleanUp,
+  fathom,
+  newKey,
+  type Service,
+  serveHere,
+  temporaryDirectory,
+} from '../support/cli.js';
+import { MAIN } from '../support/processes.js';
+import { MINT } from '../support/stores.js';
+import { eventually } from '../support/waiting.js';
+
+const T0 = 1_794_000_000;
+const NOW_S = T0 + 86_400;
+
+/** A fetch whose replies break off after some bytes, of which it gets a new number for each reply. */
+const cutting =
+  (bytes: () => number): typeof fetch =>
+  async (...asked) => {
+    const reply = await fetch(...asked);
+    let left = bytes();
+    const cut = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        controller.enqueue(chunk.subarray(0, left));
+        left -= chunk.length;
+        if (left <= 0) controller.error(new Error('cut'));
+      },
+    });
+    return new Response(reply.body?.pipeThrough(cut), reply);
+  };
+
+describe('The client that follows a token', () => {
+  let directory: string;
+  let service: Service;
+  let key: string;
+
+  const ingest = async (rows: readonly [t: number, support: number][]) => {
+    const file = path.join(temporaryDirectory(), 'rows.ndjson');
+    const market = { source: 'Orca', exchange_type: 'DEX', type: 'onchain_pool', pair: 'A/B' };
+    const lines = rows.map(([t, support_usd]) =>
+      JSON.stringify({
+        ...{ chain: 'mainchain', address: MINT, t, tier: 'raw', price_usd: 2, ...market },
+        ...{ market_address: 'pool', bin: -1, support_usd, resistance_usd: 0 },
+      }),
+    );
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    const { status, stderr } = await fathom(['ingest', 'cells', file, '--data', directory]);
+    expect([status, stderr]).toEqual([0, expect.any(String)]);
+  };
+  const shown = async () => {
+    const page = await service.get(`/replay/${MINT}?from=${T0}&to=${NOW_S}`, key);
+    return ((await page.json()) as ReplayPage).snapshots;
+  };
+
+  beforeAll(async () => {
+    directory = temporaryDirectory();
+    key = await newKey(directory);
+    service = await serveHere(directory, ['--as-of', String(NOW_S)]);
+  });
+  afterAll(cleanUp);
+
+  it('has all there is, each once, however often its connection breaks', async () => {
+    const [seed] = fc.sample(fc.integer({ min: 1, max: 2 ** 30 }), 1);
+    let state = seed;
+    const random = () => (state = (state * 48_271) % 0x7fff_ffff);
+    const waits: string[] = [];
+    // The first two replies always break.
+    const first = [300, 700];
+    const bytes = () => first.shift() ?? 200 + (random() % 12_000);
+    const client = fathomClient({
+      ...{ url: service.url, key, fetch: cutting(bytes) },
+      onWait: ({ kind }) => waits.push(kind),
+    });
+    await ingest(Array.from({ length: 40 }, (_, i) => [T0 + i * 60, 1 + i]));
+    const held = new Map<number, object>();
+    const stop = new AbortController();
+    const following = (async () => {
+      const { signal } = stop;
+      for await (const message of client.follow(MINT, { from: T0 }, { signal })) {
+        if (message.type === 'deleted') for (const t of message.t) held.delete(t);
+        if (message.type !== 'snapshots' && message.type !== 'revised') continue;
+        for (const one of message.snapshots) {
+          expect([seed, one.t, message.type === 'snapshots' && held.has(one.t)]).toEqual([
+            ...[seed, one.t, false],
+          ]);
+          held.set(one.t, one);
+        }
+      }
+    })();
+    following.catch(() => undefined);
+    const same = async () => {
+      const inOrder = [...held].sort(([a], [b]) => a - b).map(([, one]) => one);
+      return JSON.stringify(inOrder) === JSON.stringify(await shown());
+    };
+    await eventually('the history', same);
+    await ingest([
+      [T0 + 60, 99],
+      [T0 + 90, 98],
+      [T0 + 40 * 60, 97],
+    ]);
+    const window = ['--from', String(T0 + 120), '--to', String(T0 + 181)];
+    await fathom([
+      ...['delete', '--token', `mainchain:${MINT}`, ...window, '--yes', '--data', directory],
+    ]);
+    await eventually('what came, was revised and was deleted', same);
+    expect([...held.keys()]).not.toContain(T0 + 120);
+    expect(waits.length).toBeGreaterThan(1);
+    stop.abort(new Error('enough'));
+    await expect(following).rejects.toThrow('enough');
+  });
+
+  it('fails at once where another try would not help', async () => {
+    const first = async (options: object, parameters: object): Promise<LiveMessage | undefined> => {
+      const client = fathomClient({ url: service.url, key, ...options });
+      for await (const message of client.follow(MINT, parameters)) return message;
+      return undefined;
+    };
+    const failing = async (...asked: Parameters<typeof first>) =>
+      first(...asked).then(
+        () => null,
+        ({ status, parameter }: FathomError) => ({ status, parameter }),
+      );
+    expect(await failing({ key: 'wrong' }, {})).toEqual({ status: 401, parameter: null });
+    expect(await failing({}, { cursor: 'x' })).toEqual({ status: 400, parameter: 'cursor' });
+    expect(await failing({}, { cursor: 'x', from: T0 })).toEqual({
+      status: 400,
+      parameter: 'cursor',
+    });
+    expect(await failing({ retry: false, url: 'http://127.0.0.1:9' }, {})).toEqual({
+      ...{ status: null, parameter: null },
+    });
+  });
+
+  it('is what `fathom follow` prints', async () => {
+    const words = ['follow', MINT, '--from', String(T0), '--group', 'all', '--url', service.url];
+    const child = spawn(process.execPath, [MAIN, ...words], {
+      env: { ...process.env, FATHOM_KEY: key },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let printed = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
+    await eventually('a line', () => printed.includes('\n'));
+    const [line] = printed.split('\n');
+    const page = await service.get(`/replay/${MINT}?from=${T0}&to=${NOW_S}&group=all`, key);
+    const message = JSON.parse(line) as ReplayPage;
+    expect(message.snapshots).toEqual(((await page.json()) as ReplayPage).snapshots);
+    child.kill('SIGINT');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    const wrong = await fathom(['follow', MINT, '--from', 'soon', '--url', service.url], {
+      FATHOM_KEY: key,
+    });
+    expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringMatching(/^fathom: --from: /)]);
+  });
+});
