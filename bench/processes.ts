@@ -57,12 +57,13 @@ export function residentMegabytes(pid: number): number | null {
 export type ThreadTimes = readonly [busyNs: number, waitingNs: number];
 
 /**
- * Opens the times of this process' main thread, which makes each reading cheap; null without /proc.
+ * Opens the times of a process' main thread, by default this one's, which makes each reading cheap; null without
+ * /proc.
  */
-export function mainThreadTimes(): (() => ThreadTimes) | null {
+export function mainThreadTimes(pid = process.pid): (() => ThreadTimes) | null {
   try {
     // The main thread's id is the process'.
-    const file = openSync(`/proc/self/task/${process.pid}/schedstat`, 'r');
+    const file = openSync(`/proc/${pid}/task/${pid}/schedstat`, 'r');
     const text = Buffer.alloc(MAX_SCHEDSTAT_BYTES);
     return () => {
       const read = text.toString('latin1', 0, readSync(file, text, 0, text.length, 0));

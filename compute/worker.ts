@@ -2,7 +2,7 @@
 import { threadId } from 'node:worker_threads';
 import * as sums from './depth/depth-series.js';
 import * as series from './depth/series-document.js';
-import * as slippages from './depth/slippage.js';
+import * as slippages from './depth/slippage-document.js';
 import * as blocks from './holders/block-decoder.js';
 import * as flow from './holders/flow.js';
 import * as holders from './holders/rewrite.js';
@@ -37,7 +37,7 @@ export const makeFragments = moving(
     inputs.map((input) => packFragments(input.segmentId, fragments.makeFragments(input))),
 );
 export const pickSnapshots = moving(segments.pickSnapshots);
-export const slippage = copying(slippages.slippage);
+export const slippageReply = moving(slippages.slippageReply);
 export const binSnapshotLines = moving(snapshots.binSnapshotLines);
 export const binSnapshotRows = moving(
   ({ rows, ...options }: snapshots.ChunkOptions & { rows: unknown[] }) =>

@@ -2,15 +2,25 @@
 import { promisify } from 'node:util';
 import zlib, { type BrotliOptions, type ZlibOptions } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
-import { Packr } from 'msgpackr';
+import {
+  compressDocument,
+  DOCUMENT_BROTLI,
+  DOCUMENT_ENCODINGS,
+  DOCUMENT_GZIP,
+  DOCUMENT_TYPES,
+  type DocumentForm,
+  encodeDocument,
+  type EncodedDocument,
+  serialize,
+} from '../../compute/documents.js';
 import { ApiError, type Headers } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { negotiateEncoding, negotiateMediaType } from '../http/negotiation.js';
 
 /** Offers, by preference. */
-export const MEDIA_TYPES = ['application/json', 'application/msgpack'] as const;
-const ENCODINGS = ['br', 'gzip'] as const;
-type MediaType = (typeof MEDIA_TYPES)[number];
+export const MEDIA_TYPES = DOCUMENT_TYPES;
+const ENCODINGS = DOCUMENT_ENCODINGS;
+type MediaType = DocumentForm['mediaType'];
 
 /** Bodies up to this size fit into one packet and are not compressed. */
 export const COMPRESS_ABOVE_BYTES = 1_400;
@@ -19,18 +29,8 @@ const MAX_REMEMBERED_HEADERS = 256;
 /** Larger bodies are compressed outside the event loop. */
 const MAX_SYNC_COMPRESS_BYTES = 64 * 1024;
 
-const GZIP: ZlibOptions = { level: 1 };
-const BROTLI: BrotliOptions = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 } };
-
 const gzip = promisify<Uint8Array, ZlibOptions, Buffer>(zlib.gzip);
 const brotli = promisify<Uint8Array, BrotliOptions, Buffer>(zlib.brotliCompress);
-
-/** Plain MessagePack maps, without undefined values, as in JSON. */
-const packr = new Packr({
-  useRecords: false,
-  variableMapSize: true,
-  skipValues: [undefined],
-} as ConstructorParameters<typeof Packr>[0]);
 
 export const VARY = ['Vary', 'Accept, Accept-Encoding'] as const;
 
@@ -38,11 +38,7 @@ export const VARY = ['Vary', 'Accept, Accept-Encoding'] as const;
 type Coding = 'identity' | (typeof ENCODINGS)[number] | `only ${(typeof ENCODINGS)[number]}`;
 
 /** One form of a reply; compared by identity. */
-interface SmallBodyForm {
-  readonly mediaType: MediaType;
-  readonly encoding: 'identity' | (typeof ENCODINGS)[number];
-  /** Bodies up to this size are not compressed. */
-  readonly compressAbove: number;
+interface SmallBodyForm extends Readonly<DocumentForm> {
   /** Headers of a compressed body. */
   readonly headers: Headers;
   /** Headers of an uncompressed body. */
@@ -123,7 +119,7 @@ export function notAcceptable(header: string, offers: readonly string[]): ApiErr
 /** A reply to many requests, each form of which is encoded once. */
 export class KeptReply<T = unknown> {
   /** Encoded bodies by form, made on demand. */
-  readonly encoded = new Map<SmallBodyForm, { plain: boolean; body: Uint8Array }>();
+  readonly encoded = new Map<SmallBodyForm, EncodedDocument>();
 
   /**
    * @param document must not change afterwards
@@ -133,6 +129,11 @@ export class KeptReply<T = unknown> {
     readonly document: T,
     readonly isPermanent = false,
   ) {}
+}
+
+/** A reply whose bytes are made outside the event loop, in the form that the request accepts. */
+export class RemoteReply {
+  constructor(readonly make: (form: DocumentForm) => Promise<EncodedDocument>) {}
 }
 
 /** What endpoints keep for later requests: replies, and what replies are made of. */
@@ -193,13 +194,14 @@ export class Versions {
   }
 }
 
-/** Replies 200 with a document, or with a KeptReply. */
+/** Replies 200 with a document, a KeptReply or a RemoteReply. */
 export function replyDocument(
   exchange: Exchange,
   reply: object,
   form: SmallBodyForm,
 ): void | Promise<void> {
   if (reply instanceof KeptReply) return replyKept(exchange, reply, form);
+  if (reply instanceof RemoteReply) return replyRemote(exchange, reply, form);
   const body = serialize(reply, form.mediaType);
   if (body.length <= form.compressAbove) {
     exchange.reply(200, form.plainHeaders, body);
@@ -214,31 +216,28 @@ function send(exchange: Exchange, form: SmallBodyForm, compressed: Uint8Array): 
   exchange.reply(200, form.headers, compressed);
 }
 
+async function replyRemote(
+  exchange: Exchange,
+  reply: RemoteReply,
+  form: SmallBodyForm,
+): Promise<void> {
+  const { mediaType, encoding, compressAbove } = form;
+  const { plain, body } = await reply.make({ mediaType, encoding, compressAbove });
+  exchange.reply(200, plain ? form.plainHeaders : form.headers, body);
+}
+
 /** Encodes at the first request, on the event loop whatever the size: later requests reuse it. */
 function replyKept(exchange: Exchange, kept: KeptReply, form: SmallBodyForm): void {
   let encoded = kept.encoded.get(form);
   if (encoded === undefined) {
-    const body = serialize(kept.document, form.mediaType);
-    const plain = body.length <= form.compressAbove;
-    encoded = { plain, body: plain ? body : compressNow(body, form) };
+    encoded = encodeDocument(kept.document, form);
     kept.encoded.set(form, encoded);
   }
   const headers = encoded.plain ? form.plainHeaders : form.headers;
   exchange.reply(200, headers, encoded.body, kept.isPermanent);
 }
 
-/** A document's bytes; MessagePack has the same content as JSON. */
-function serialize(document: unknown, mediaType: MediaType): Uint8Array {
-  return mediaType === 'application/json'
-    ? Buffer.from(JSON.stringify(document))
-    : packr.pack(document);
-}
-
 function compress(body: Uint8Array, form: SmallBodyForm): Uint8Array | Promise<Uint8Array> {
-  if (body.length <= MAX_SYNC_COMPRESS_BYTES) return compressNow(body, form);
-  return form.encoding === 'br' ? brotli(body, BROTLI) : gzip(body, GZIP);
-}
-
-function compressNow(body: Uint8Array, form: SmallBodyForm): Uint8Array {
-  return form.encoding === 'br' ? zlib.brotliCompressSync(body, BROTLI) : zlib.gzipSync(body, GZIP);
+  if (body.length <= MAX_SYNC_COMPRESS_BYTES) return compressDocument(body, form);
+  return form.encoding === 'br' ? brotli(body, DOCUMENT_BROTLI) : gzip(body, DOCUMENT_GZIP);
 }

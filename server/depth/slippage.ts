@@ -1,18 +1,21 @@
 /** GET /slippage/:address: from memory for the newest snapshot, else from the store. */
 import Type, { type Static } from 'typebox';
-import {
-  ORDER_SIDES,
-  type Slippage,
-  slippage,
-  type SlippageInput,
-} from '../../compute/depth/slippage.js';
+import { ORDER_SIDES, slippage, type SlippageInput } from '../../compute/depth/slippage.js';
+import { type SlippageAsked, slippageDocument } from '../../compute/depth/slippage-document.js';
 import { CHAINS, MARKET_TYPES } from '../../compute/market.js';
+import type { EncodedDocument } from '../../compute/documents.js';
 import type { ComputePool } from '../../compute/pool.js';
 import { type ReplayFilter, slotsOfMarkets } from '../../compute/replay/query.js';
 import type { DepthSource, TokenRecord } from '../../storage/contract.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
-import { nameDataTime } from '../api/replies.js';
+import {
+  KeptReplies,
+  type KeptReply,
+  nameDataTime,
+  RemoteReply,
+  type ReplyMemory,
+} from '../api/replies.js';
 import {
   chainKey,
   document,
@@ -38,8 +41,9 @@ import { resolvedToken, sourceOf } from './coverage.js';
 
 /** Amounts, and moves, of one request. */
 const MAX_AMOUNTS = 20;
-/** Cells to look at, once and again for each amount: more of them are the pool's work. */
-const MAX_CELLS_ON_LOOP = 10_000;
+/** More cells, or parts of venues in the amounts, are the pool's work. */
+const MAX_CELLS_ON_LOOP = 2000;
+const MAX_PARTS_ON_LOOP = 24;
 
 const side = word(ORDER_SIDES, {
   description: '`sell` takes support, `buy` takes resistance.',
@@ -130,20 +134,18 @@ export interface SlippageServices {
   tokens: LiveTokens;
   pool: Pick<ComputePool, 'schedule'>;
   clock: Clock;
+  kept: ReplyMemory;
 }
 
 type SlippageCall = Call<typeof getSlippage>;
 type SlippageDocument = Static<(typeof getSlippage)['response']>;
+type SlippageReply = SlippageDocument | KeptReply<SlippageDocument> | RemoteReply;
 
 /** What a request asks for, and whose snapshots answer. */
 interface SlippageRequest {
+  asked: SlippageAsked;
   /** null if the token is unknown. */
   source: TokenRecord | null;
-  /** The reply's first fields. */
-  named: Pick<SlippageDocument, 'token' | 'chain' | 'resolved_token'>;
-  side: SlippageInput['side'];
-  usd: readonly number[];
-  movePct: readonly number[];
   filter: ReplayFilter;
   /** Epoch seconds, at most `nowS`; null: the newest snapshot. */
   atS: number | null;
@@ -154,7 +156,7 @@ interface SlippageRequest {
 export function slippageHandler(services: SlippageServices): Handler<typeof getSlippage> {
   return (call) => {
     const request = slippageRequest(services, call);
-    if (request.source === null) return slippageDocument(request, null);
+    if (request.source === null) return slippageDocument(request.asked, null);
     const depth = depthOf(services, call, request.source, request);
     return whenReady(depth, (held) => reply(services, call, request, held));
   };
@@ -175,14 +177,16 @@ function slippageRequest(
   const { source, leg } = sourceOf(depth, token);
   return {
     source,
-    named: {
-      token: token.address,
-      chain: leg?.chain ?? token.chain,
-      ...(leg === null ? {} : { resolved_token: leg.address }),
+    asked: {
+      named: {
+        token: token.address,
+        chain: leg?.chain ?? token.chain,
+        ...(leg === null ? {} : { resolved_token: leg.address }),
+      },
+      side: query.side,
+      usd: usd ?? [],
+      movePct: movePct ?? [],
     },
-    side: query.side,
-    usd: usd ?? [],
-    movePct: movePct ?? [],
     filter,
     atS,
     nowS,
@@ -204,60 +208,49 @@ function depthOf(
 }
 
 function reply(
-  { pool }: SlippageServices,
+  { pool, kept }: SlippageServices,
   { exchange, key }: SlippageCall,
-  request: SlippageRequest,
+  { asked, filter }: SlippageRequest,
   held: HeldToken | null,
-): SlippageDocument | Promise<SlippageDocument> {
-  const cells = held?.newest?.cells;
-  if (held === null || cells === undefined) return slippageDocument(request, null);
+): SlippageReply {
+  const newest = held?.newest ?? null;
+  if (held === null || newest === null) return slippageDocument(asked, null);
+  const { ref, cells } = newest;
   nameDataTime(exchange, cells.t);
-  const { side, usd, movePct, filter } = request;
-  const slots = slotsOfMarkets(held.markets, { ...filter, group: 'venue' });
-  const input = { cells, side, venueOf: slots.slot, venueCount: slots.count, usd, movePct };
-  const make = (found: Slippage) => slippageDocument(request, { cells, slots, found });
-  if (cells.bin.length * (1 + usd.length) <= MAX_CELLS_ON_LOOP) return make(slippage(input));
-  const found = unlessBusy(pool.schedule('page', key.id, (run) => run('slippage', input)));
-  return found.then(make);
-}
-
-interface Answer {
-  cells: SlippageInput['cells'];
-  slots: ReturnType<typeof slotsOfMarkets>;
-  found: Slippage;
-}
-
-/** @param answer null: there is no snapshot */
-function slippageDocument(
-  { named, side, usd, movePct }: SlippageRequest,
-  answer: Answer | null,
-): SlippageDocument {
-  if (answer === null) {
-    const none = { t: null, price_usd: null, side, fillable_usd: null };
-    return { ...named, ...none, quotes: [], moves: [] };
+  // Segments never change, so the snapshot's place stands for all that it holds.
+  const question = JSON.stringify([ref.segmentId, ref.row, asked, filter]);
+  const replies = new KeptReplies<SlippageDocument>(kept, 'slippage', bytesOfDocument);
+  const known = replies.find(question);
+  if (known !== null) return known;
+  const { side, usd, movePct } = asked;
+  const { slot, count, groups } = slotsOfMarkets(held.markets, { ...filter, group: 'venue' });
+  const input = { cells, side, venueOf: slot, venueCount: count, usd, movePct };
+  if (isQuick(input)) {
+    const { t, priceUsd } = cells;
+    return replies.put(
+      question,
+      slippageDocument(asked, { t, priceUsd, groups, found: slippage(input) }),
+    );
   }
-  const { cells, slots, found } = answer;
-  return {
-    ...named,
-    t: cells.t,
-    price_usd: cells.priceUsd,
-    side,
-    fillable_usd: found.fillableUsd,
-    quotes: found.costs.map((cost, i) => ({
-      usd: usd[i],
-      filled: cost.filled,
-      average_price_usd: cost.averagePriceUsd,
-      end_price_usd: cost.endPriceUsd,
-      slippage_pct: cost.slippagePct,
-      best_pct: cost.bestPct,
-      worst_pct: cost.worstPct,
-      venues: slots.groups
-        .flatMap((group, venue) => {
-          const part = cost.venueUsd[venue];
-          return part > 0 ? [{ ...group, usd: part }] : [];
-        })
-        .sort((a, b) => b.usd - a.usd || (a.key < b.key ? -1 : 1)),
-    })),
-    moves: found.moves.map((amount, i) => ({ move_pct: movePct[i], usd: amount })),
-  };
+  return new RemoteReply(async (form) => {
+    const name = `slippage ${JSON.stringify(form)} ${question}`;
+    const known = kept.get(name) as EncodedDocument | undefined;
+    if (known !== undefined) return known;
+    const made = await unlessBusy(
+      pool.schedule('page', key.id, (run) => run('slippageReply', { asked, input, groups, form })),
+    );
+    kept.set(name, made, { size: name.length + made.body.length });
+    return made;
+  });
+}
+
+/** Whether the event loop does it sooner than it hands it over. */
+function isQuick({ cells, usd, venueCount }: SlippageInput): boolean {
+  return cells.bin.length <= MAX_CELLS_ON_LOOP && usd.length * venueCount <= MAX_PARTS_ON_LOOP;
+}
+
+/** Bytes of a kept document with its encoded forms. */
+function bytesOfDocument({ quotes, moves }: SlippageDocument): number {
+  const parts = quotes.reduce((sum, { venues }) => sum + venues.length, 0);
+  return 1024 + 512 * quotes.length + 128 * moves.length + 384 * parts;
 }

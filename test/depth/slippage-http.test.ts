@@ -1,4 +1,5 @@
 /** GET /slippage/:address over HTTP: what is asked, whose snapshot answers, and what is refused. */
+import { unpack } from 'msgpackr';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PlainSnapshot } from '../reference/replay.js';
 import type { Json } from '../support/conformance.js';
@@ -213,6 +214,29 @@ describe('GET /slippage/:address', () => {
       const { quotes: alone } = await ask(`side=sell&usd=${amounts[i]}`, WIDE_MINT);
       expect(quotes[i]).toEqual(alone[0]);
     }
+  });
+
+  it('makes the bytes of large questions in the pool, in every form, and keeps them', async () => {
+    const amounts = Array.from({ length: 19 }, (_, i) => 500 * (i + 3)).join(',');
+    const path = `/slippage/${WIDE_MINT}?side=buy&move_pct=3&usd=${amounts}`;
+    const posted = () => service.pool.postedTasks;
+    const before = posted();
+    const document = await ask(path.split('?')[1], WIDE_MINT);
+    expect(document.quotes).toHaveLength(19);
+    expect(posted()).toBe(before + 1);
+    for (const encoding of ['gzip', 'br', 'identity']) {
+      const headers = { accept: 'application/msgpack', 'accept-encoding': encoding };
+      for (let repeats = 0; repeats < 2; repeats++) {
+        const reply = await service.get(path, { headers });
+        expect(reply.headers.get('content-type')).toBe('application/msgpack');
+        const coding = encoding === 'identity' ? null : encoding;
+        expect(reply.headers.get('content-encoding')).toBe(coding);
+        expect(unpack(new Uint8Array(await reply.arrayBuffer()))).toEqual(document);
+      }
+    }
+    expect(posted()).toBe(before + 4);
+    const other = await ask(`side=sell&move_pct=3&usd=${amounts}`, WIDE_MINT);
+    expect(other.quotes[0]).not.toEqual(document.quotes[0]);
   });
 
   it('counts repeated amounts once', async () => {

@@ -1,0 +1,87 @@
+/** The reply about an order's cost. */
+import { type DocumentForm, encodeDocument, type EncodedDocument } from '../documents.js';
+import type { Chain } from '../market.js';
+import type { PageGroup } from '../replay/query.js';
+import {
+  type OrderCost,
+  type OrderSide,
+  type Slippage,
+  slippage,
+  type SlippageInput,
+} from './slippage.js';
+
+/** What a reply repeats of its request. */
+export interface SlippageAsked {
+  /** The reply's first fields. */
+  named: { token: string; chain: Chain; resolved_token?: string };
+  side: OrderSide;
+  usd: readonly number[];
+  movePct: readonly number[];
+}
+
+/** A snapshot's answer. */
+export interface SlippageAnswer {
+  t: number;
+  priceUsd: number;
+  /** By venue. */
+  groups: readonly PageGroup[];
+  found: Slippage;
+}
+
+/** @param answer null: there is no snapshot */
+export function slippageDocument(
+  { named, side, usd, movePct }: SlippageAsked,
+  answer: SlippageAnswer | null,
+) {
+  const { t, priceUsd, groups, found } = answer ?? NO_ANSWER;
+  return {
+    ...named,
+    t,
+    price_usd: priceUsd,
+    side,
+    fillable_usd: found.fillableUsd,
+    quotes: found.costs.map((cost, i) => ({
+      usd: usd[i],
+      filled: cost.filled,
+      average_price_usd: cost.averagePriceUsd,
+      end_price_usd: cost.endPriceUsd,
+      slippage_pct: cost.slippagePct,
+      best_pct: cost.bestPct,
+      worst_pct: cost.worstPct,
+      venues: venuesOf(cost, groups),
+    })),
+    moves: found.moves.map((amount, i) => ({ move_pct: movePct[i], usd: amount })),
+  };
+}
+
+const NO_ANSWER = {
+  ...{ t: null, priceUsd: null, groups: [] },
+  found: { fillableUsd: null, costs: [], moves: [] },
+};
+
+/** The venues that take part, largest first. */
+function venuesOf({ venueUsd }: OrderCost, groups: readonly PageGroup[]) {
+  const venues: (PageGroup & { usd: number })[] = [];
+  groups.forEach(({ key, label, type }, venue) => {
+    const usd = venueUsd[venue];
+    if (usd > 0) venues.push({ key, label, type, usd });
+  });
+  return venues.sort((a, b) => b.usd - a.usd || (a.key < b.key ? -1 : 1));
+}
+
+/** Everything that a reply about a snapshot is made of. */
+export interface SlippageReplyInput {
+  asked: SlippageAsked;
+  input: SlippageInput;
+  groups: readonly PageGroup[];
+  form: DocumentForm;
+}
+
+/** The reply as bytes: a task of the pool. */
+export function slippageReply({ asked, input, groups, form }: SlippageReplyInput): EncodedDocument {
+  const { t, priceUsd } = input.cells;
+  const document = slippageDocument(asked, { t, priceUsd, groups, found: slippage(input) });
+  const { plain, body } = encodeDocument(document, form);
+  // Its present memory is shared with other bytes.
+  return { plain, body: new Uint8Array(body) };
+}

@@ -1,0 +1,53 @@
+/** Documents as bytes of replies. */
+import zlib, { type BrotliOptions, type ZlibOptions } from 'node:zlib';
+import { Packr } from 'msgpackr';
+
+export const DOCUMENT_TYPES = ['application/json', 'application/msgpack'] as const;
+export const DOCUMENT_ENCODINGS = ['br', 'gzip'] as const;
+export type DocumentEncoding = (typeof DOCUMENT_ENCODINGS)[number];
+
+export const DOCUMENT_GZIP: ZlibOptions = { level: 1 };
+export const DOCUMENT_BROTLI: BrotliOptions = {
+  params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 },
+};
+
+/** What bytes a request accepts. */
+export interface DocumentForm {
+  mediaType: (typeof DOCUMENT_TYPES)[number];
+  encoding: 'identity' | DocumentEncoding;
+  /** Bodies up to this size are not compressed. */
+  compressAbove: number;
+}
+
+/** Plain MessagePack maps, without undefined values, as in JSON. */
+const packr = new Packr({
+  useRecords: false,
+  variableMapSize: true,
+  skipValues: [undefined],
+} as ConstructorParameters<typeof Packr>[0]);
+
+/** A document's bytes; MessagePack has the same content as JSON. */
+export function serialize(document: unknown, mediaType: DocumentForm['mediaType']): Uint8Array {
+  return mediaType === 'application/json'
+    ? Buffer.from(JSON.stringify(document))
+    : packr.pack(document);
+}
+
+export function compressDocument(body: Uint8Array, { encoding }: DocumentForm): Uint8Array {
+  return encoding === 'br'
+    ? zlib.brotliCompressSync(body, DOCUMENT_BROTLI)
+    : zlib.gzipSync(body, DOCUMENT_GZIP);
+}
+
+/** A reply's body. */
+export interface EncodedDocument {
+  /** Whether it is not compressed. */
+  plain: boolean;
+  body: Uint8Array;
+}
+
+export function encodeDocument(document: unknown, form: DocumentForm): EncodedDocument {
+  const body = serialize(document, form.mediaType);
+  const plain = body.length <= form.compressAbove;
+  return { plain, body: plain ? body : compressDocument(body, form) };
+}
