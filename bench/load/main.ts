@@ -7,7 +7,7 @@ import { machineFacts, revision } from '../machine.js';
 import { headingOf, runProgram, SMOKE_NOTE, reportProgress, writeResults } from '../program.js';
 import { aligned, figure } from '../report.js';
 import { COLLECTED_S } from './collector.js';
-import { fillForLoad } from './fill.js';
+import { fillForLoad, fillLongHistory } from './fill.js';
 import {
   FLOOD_COLUMNS,
   FLOODS,
@@ -64,6 +64,7 @@ async function measure(options: HttpBenchOptions): Promise<Results> {
     reportProgress('filling');
     const place = { directory: data.path, folder: files.path };
     const key = await fillForLoad(place, options, filledS);
+    await fillLongHistory(data.path, options.longSnapshots, filledS);
     const server = await startBenchServer(data.path, nowS, {
       probeLoop: true,
       smoke: options.smoke,

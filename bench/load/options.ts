@@ -20,6 +20,8 @@ export interface HttpBenchOptions {
   smoke: boolean;
   pageTokens: number;
   botTokens: number;
+  /** Of the token whose plans and coverage are requested. */
+  longSnapshots: number;
   load: ScenarioOptions;
   jsonFile: string;
 }
@@ -47,6 +49,7 @@ export function readHttpOptions(words: readonly string[]): HttpBenchOptions {
     smoke,
     pageTokens: smoke ? 2 : 32,
     botTokens: smoke ? 20 : 1000,
+    longSnapshots: smoke ? 3000 : 300_000,
     load: smoke
       ? { ...load, requestsPerSecond: 200, snapshotsPerSecond: 20, warmupMs: 100, forMs: 300 }
       : { ...load, warmupMs: 2000, forMs },

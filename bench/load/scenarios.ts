@@ -5,6 +5,7 @@ import { pageWindow, pathOf } from '../cases/request.js';
 import { PAGE_A } from '../data/pages.js';
 import type { BenchServer } from '../http/server.js';
 import type { CollectReport } from './collector.js';
+import { LONG_TOKEN } from './fill.js';
 import type { LoadReport } from './generator.js';
 import type { LoopDelay } from './loop-probe.js';
 import type { ReplayReport } from './replayer.js';
@@ -43,16 +44,32 @@ export interface ScenarioResult {
 
 /** The load beside the bots. */
 interface Beside {
-  replayQuery: string | null;
+  /** What heavy clients request; null: there are none. */
+  paths: ((loaded: LoadedServer) => string[]) | null;
+  /** Their number; default: that of the options. */
+  clients?: number;
   ingest: boolean;
 }
 
+const LONG_HISTORY = { clients: 2, ingest: false };
+const venuePages = ({ pageTokens }: LoadedServer) => replayPaths(pageTokens, 'group=venue');
+const defaultPages = ({ pageTokens }: LoadedServer) => replayPaths(pageTokens, 'group=market');
+
 export const SCENARIOS = {
-  'bots alone': { replayQuery: null, ingest: false },
-  'bots, cold pages': { replayQuery: 'group=venue', ingest: false },
-  'bots, default pages': { replayQuery: 'group=market', ingest: false },
-  'bots, ingest': { replayQuery: null, ingest: true },
-  'bots, cold pages, ingest': { replayQuery: 'group=venue', ingest: true },
+  'bots alone': { paths: null, ingest: false },
+  'bots, cold pages': { paths: venuePages, ingest: false },
+  'bots, default pages': { paths: defaultPages, ingest: false },
+  'bots, ingest': { paths: null, ingest: true },
+  'bots, cold pages, ingest': { paths: venuePages, ingest: true },
+  'bots, plans': {
+    ...LONG_HISTORY,
+    paths: () => [`/api/v1/replay/${LONG_TOKEN}/plan?from=-365d`],
+  },
+  'bots, filtered plans': {
+    ...LONG_HISTORY,
+    paths: () => [`/api/v1/replay/${LONG_TOKEN}/plan?from=-365d&types=onchain_pool`],
+  },
+  'bots, coverage': { ...LONG_HISTORY, paths: () => [`/api/v1/coverage/${LONG_TOKEN}`] },
 } as const satisfies Record<string, Beside>;
 export type ScenarioName = keyof typeof SCENARIOS;
 
@@ -67,18 +84,18 @@ export async function runScenario(
   loaded: LoadedServer,
   options: ScenarioOptions,
 ): Promise<ScenarioResult> {
-  const { replayQuery, ingest }: Beside = SCENARIOS[name];
+  const { paths, clients = options.replayClients, ingest }: Beside = SCENARIOS[name];
   const { server, key, botTokens } = loaded;
   const { warmupMs, forMs } = options;
   const besideMs = warmupMs + forMs;
   const replay =
-    replayQuery === null
+    paths === null
       ? null
       : inProcess('replay', {
           url: server.url,
-          paths: replayPaths(loaded.pageTokens, replayQuery),
+          paths: paths(loaded),
           headers: { 'x-api-key': key, ...REPLAY_HEADERS },
-          clients: options.replayClients,
+          clients,
           forMs: besideMs,
         });
   const collector = ingest

@@ -1,5 +1,6 @@
 /** The density and the gaps of a token's history (docs/definitions.md#coverage). */
 import { type Tier, TIERS } from '../market.js';
+import { firstFrom } from '../search.js';
 
 /** How many of a tier's newest intervals its median is computed from. */
 export const MEDIAN_INTERVALS = 1000;
@@ -53,9 +54,9 @@ export function newestGaps(
 function gapsOf(tier: Tier, times: Uint32Array, limit: number, { fromS, toS }: Window): Gap[] {
   const longestS = GAP_MEDIANS * (medianIntervalS(times) ?? Infinity);
   const gaps: Gap[] = [];
-  for (let i = times.length - 1; i > 0 && gaps.length < limit; i--) {
-    const [from, to] = [times[i - 1], times[i]];
-    if (to - from > longestS && to > fromS && from < toS) gaps.push({ tier, from, to });
+  const firstAfter = Math.min(firstFrom(times, toS), times.length - 1);
+  for (let i = firstAfter; i > 0 && times[i] > fromS && gaps.length < limit; i--) {
+    if (times[i] - times[i - 1] > longestS) gaps.push({ tier, from: times[i - 1], to: times[i] });
   }
   return gaps;
 }

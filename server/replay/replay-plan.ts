@@ -4,6 +4,7 @@ import { newestGaps } from '../../compute/depth/coverage.js';
 import { CHAINS, TIERS } from '../../compute/market.js';
 import { REPLAY_GROUPS, type ReplayQuery } from '../../compute/replay/query.js';
 import type { RunTask } from '../../compute/pool.js';
+import { firstFrom } from '../../compute/search.js';
 import { PoolBusyError } from '../../compute/scheduler.js';
 import type { DepthSource, TokenRecord } from '../../storage/contract.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
@@ -173,8 +174,10 @@ async function gapsWithin(
   { chain, address }: TokenRecord,
   { fromS, toS, nowS }: { fromS: number; toS: number; nowS: number },
 ) {
-  const timesOf = async (tier: (typeof TIERS)[number]) =>
-    (await depth.snapshotTimes({ chain, address, tier })).filter((t) => t <= nowS);
+  const timesOf = async (tier: (typeof TIERS)[number]) => {
+    const times = await depth.snapshotTimes({ chain, address, tier });
+    return times.subarray(0, firstFrom(times, nowS + 1));
+  };
   const [raw, quarters, hours] = await Promise.all(TIERS.map(timesOf));
   const { gaps } = newestGaps({ raw, '15m': quarters, '1h': hours }, MAX_GAPS, { fromS, toS });
   return gaps;

@@ -81,6 +81,8 @@ export function overlapping(
 
 /** Walks the snapshots of one tier upward in time. */
 class Cursor {
+  /** `t` of the current snapshot, Infinity past the last one. */
+  t: number;
   private segment: number;
   private row = 0;
 
@@ -93,13 +95,7 @@ class Cursor {
     if (this.segment < segments.length) {
       this.row = firstFrom(segments[this.segment].times, fromS);
     }
-  }
-
-  /** `t` of the current snapshot, Infinity past the last one. */
-  get t(): number {
-    return this.segment < this.segments.length
-      ? this.segments[this.segment].times[this.row]
-      : Infinity;
+    this.t = this.segment < segments.length ? segments[this.segment].times[this.row] : Infinity;
   }
 
   get snapshot(): Place {
@@ -107,9 +103,14 @@ class Cursor {
   }
 
   next(): void {
-    if (++this.row < this.segments[this.segment].times.length) return;
+    const { times } = this.segments[this.segment];
+    if (++this.row < times.length) {
+      this.t = times[this.row];
+      return;
+    }
     this.segment++;
     this.row = 0;
+    this.t = this.segment < this.segments.length ? this.segments[this.segment].times[0] : Infinity;
   }
 }
 
@@ -147,16 +148,18 @@ function planOf(places: Iterable<Place>, maxSnapshots: number): Omit<PagePlan, '
   const segmentIds: number[] = [];
   const indexes = new Map<number, number>();
   const snapshots: PlannedSnapshot[] = [];
+  let last: SegmentRef | null = null;
+  let segment = 0;
   for (const { ref, row } of places) {
     const t = ref.times[row];
     if (snapshots.length === maxSnapshots) return { segmentIds, snapshots, nextT: t };
-    let segment = indexes.get(ref.segmentId);
-    if (segment === undefined) {
-      segment = segmentIds.push(ref.segmentId) - 1;
+    if (ref !== last) {
+      last = ref;
+      segment = indexes.get(ref.segmentId) ?? segmentIds.push(ref.segmentId) - 1;
       indexes.set(ref.segmentId, segment);
     }
-    const [bandCells, digest] = [ref.bandCells[row], ref.digests[row]];
-    snapshots.push({ segment, row, t, tier: ref.tier, bandCells, digest });
+    const { tier, bandCells, digests } = ref;
+    snapshots.push({ segment, row, t, tier, bandCells: bandCells[row], digest: digests[row] });
   }
   return { segmentIds, snapshots, nextT: null };
 }

@@ -1,8 +1,10 @@
 /** What history a token has: the times of its snapshots, and from when to when each market has cells. */
 import { type Tier, TIERS } from '../../compute/market.js';
+import { firstFrom } from '../../compute/search.js';
 import { decodeSegment, marketRows, sliceRun } from '../../compute/segment/segment.js';
 import { SegmentGoneError, type StoredHistory } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
+import { Turns } from '../turns.js';
 import { bufferOf, readBlocks } from './segments.js';
 
 /** Times of the first and the last snapshot in which each market has cells, by its index. */
@@ -20,6 +22,7 @@ export async function storedHistory(
   const times: Record<Tier, Uint32Array[]> = { raw: [], '15m': [], '1h': [] };
   const spans: Spans = new Map();
   const unread: { segmentId: number; visible: Uint32Array }[] = [];
+  const turns = new Turns();
   // One statement, so that no commit falls in between.
   const chunks = database.streamChunks(
     `SELECT segment_id, tier, times, market_rows FROM segments WHERE token_id = ${tokenId}`,
@@ -28,13 +31,14 @@ export async function storedHistory(
     const [ids, tiers, ofSegments, rows] = [0, 1, 2, 3].map((column) => chunk.values(column));
     for (let i = 0; i < chunk.rowCount; i++) {
       const all = new Uint32Array(bufferOf(ofSegments[i] as Uint8Array));
-      const visible = all[all.length - 1] <= nowS ? all : all.filter((t) => t <= nowS);
+      const visible = all.subarray(0, firstFrom(all, nowS + 1));
       if (visible.length === 0) continue;
       times[TIERS[tiers[i] as number]].push(visible);
       // An earlier version stored none, and those of later snapshots do not count.
       if (rows[i] === null || visible.length < all.length) {
         unread.push({ segmentId: Number(ids[i]), visible });
       } else widen(spans, new Uint16Array(bufferOf(rows[i] as Uint8Array)), visible);
+      await turns.take();
     }
   }
   for (let from = 0; from < unread.length; from += BLOCKS_AT_ONCE) {

@@ -111,7 +111,7 @@ describe('npm run bench:http', () => {
 
   it('measures bots beside pages and a collector', () => {
     const file = path.join(folder, 'http.json');
-    const only = 'bots alone; bots, cold pages, ingest; bots flat out';
+    const only = 'bots alone; bots, cold pages, ingest; bots, plans; bots flat out';
     const { status, stdout, stderr } = bench('--smoke', '--only', only, '--json', file);
     expect([status, stderr]).toEqual([0, expect.not.stringContaining('Error')]);
     const { results, floods } = JSON.parse(readFileSync(file, 'utf8')) as {
@@ -123,7 +123,7 @@ describe('npm run bench:http', () => {
       }[];
       floods: { flood: { requests: number; statuses: object }; loop: { elapsedMs: number } }[];
     };
-    expect(results).toHaveLength(2);
+    expect(results).toHaveLength(3);
     for (const { bots, loop } of results) {
       expect(bots.statuses).toEqual({ 200: bots.requests });
       expect(bots.latencies.p99Ms).toBeGreaterThanOrEqual(bots.latencies.p50Ms);
@@ -132,6 +132,7 @@ describe('npm run bench:http', () => {
     expect(results[0]).toMatchObject({ replay: null, ingest: null });
     expect(results[1].replay?.pages).toBeGreaterThan(0);
     expect(results[1].ingest?.snapshots).toBeGreaterThan(0);
+    expect(results[2].replay?.pages).toBeGreaterThan(0);
     expect(floods).toHaveLength(1);
     expect(floods[0].flood.requests).toBeGreaterThan(0);
     expect(floods[0].flood.statuses).toEqual({ 200: floods[0].flood.requests });

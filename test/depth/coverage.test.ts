@@ -60,6 +60,25 @@ describe('gaps', () => {
   });
 });
 
+describe('gaps of a window', () => {
+  it('are those that reach into it, newest first', () => {
+    const bound = fc.integer({ min: -500, max: 150_000 }).map((s) => 1_794_000_000 + s);
+    fc.assert(
+      fc.property(times, bound, bound, fc.integer({ min: 1, max: 40 }), (raw, a, b, limit) => {
+        const none = new Uint32Array(0);
+        const tiers = { raw, '15m': none, '1h': none };
+        const [fromS, toS] = [Math.min(a, b), Math.max(a, b)];
+        const all = newestGaps(tiers, raw.length + 1).gaps;
+        const within = all.filter(({ from, to }) => to > fromS && from < toS);
+        const found = newestGaps(tiers, limit, { fromS, toS });
+        expect(found.gaps).toEqual(within.slice(0, limit));
+        expect(found.truncated).toBe(within.length > limit);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
 describe('GET /coverage/:address', () => {
   let service: TestService;
   beforeAll(async () => {
