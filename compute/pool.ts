@@ -65,6 +65,8 @@ const CLOSE_DEADLINE_MS = 30_000;
 interface PoolOptions {
   /** Worker threads; default: one a core. */
   threads?: number;
+  /** Threads that start at once; the others start when a task waits for one. Default: all. */
+  threadsAtStart?: number;
   /** In place of the usual limits of pages. */
   pageLimits?: Partial<WorkLimits>;
   /** Receives faults that belong to no task, such as the death of an idle thread. */
@@ -93,7 +95,7 @@ export class PoolClosedError extends PoolUnavailableError {
 }
 
 /**
- * Starts the threads and waits until each has run a task.
+ * Starts the threads, or as many as start at once, and waits until each has run a task.
  * @throws Error where a thread does not start
  */
 export async function startPool(options: PoolOptions): Promise<ComputePool> {
@@ -109,6 +111,7 @@ export async function startPool(options: PoolOptions): Promise<ComputePool> {
 
 export class ComputePool {
   readonly threads: number;
+  private readonly threadsAtStart: number;
   private readonly piscina: Piscina;
   private readonly scheduler: Scheduler;
   private pending = 0;
@@ -124,14 +127,15 @@ export class ComputePool {
   constructor(private readonly options: PoolOptions) {
     const { threads = availableParallelism(), pageLimits, onError } = options;
     this.threads = threads;
+    this.threadsAtStart = Math.min(options.threadsAtStart ?? threads, threads);
     this.freeThreads = threads;
     const limits = workLimits(threads);
     this.scheduler = new Scheduler(threads, { ...limits, page: { ...limits.page, ...pageLimits } });
     this.piscina = new Piscina({
       filename: builtPath('compute/worker.js'),
       name: 'ping' satisfies TaskName,
-      // All threads from the start and for good: none is started while a client waits.
-      minThreads: threads,
+      // For good. A server starts all at once: none is started while a client waits.
+      minThreads: this.threadsAtStart,
       maxThreads: threads,
       idleTimeout: Infinity,
       // Tasks are synchronous, so a thread may block while it waits: the shortest way to wake it.
@@ -303,20 +307,20 @@ export class ComputePool {
   }
 
   /**
-   * Runs a task on every thread.
+   * Runs a task on every thread that starts at once.
    * @throws Error where a thread does not answer in time
    */
   async ready(): Promise<void> {
     // Piscina gives each ping to an idle thread, and none is idle again before all are given out.
-    const pings = Array.from({ length: this.threads }, () => this.piscina.run(null));
+    const pings = Array.from({ length: this.threadsAtStart }, () => this.piscina.run(null));
     const outcomes = (await withDeadline(
       Promise.all(pings),
       READY_DEADLINE_MS,
       'start of the threads',
     )) as Outcome<number>[];
     const answered = new Set(outcomes.map(valueOf));
-    if (answered.size !== this.threads) {
-      throw new Error(`${answered.size} of ${this.threads} threads answered`);
+    if (answered.size !== this.threadsAtStart) {
+      throw new Error(`${answered.size} of ${this.threadsAtStart} threads answered`);
     }
   }
 

@@ -94,7 +94,7 @@ function onAnyStore<T>(
   return closingAtSignal((stop) => withStore(directory, options, body, LOCK_WAIT_MS, stop));
 }
 
-/** Runs `body` with a pool that ends with it. */
+/** Runs `body` with a pool that ends with it. Most commands have work for one thread: others start when needed. */
 export async function withPool<T>(
   body: (pool: ComputePool) => Promise<T>,
   threads?: number,
@@ -102,6 +102,7 @@ export async function withPool<T>(
   const { startPool } = await import('../../compute/pool.js');
   const pool = await startPool({
     onError: (error) => tell(`compute pool: ${error.message}`),
+    threadsAtStart: 1,
     ...(threads === undefined ? {} : { threads }),
   });
   try {

@@ -24,13 +24,16 @@ const MAX_ATTEMPTS = 5;
 /** Runs `body` with the store: opened for that long, or through the server that has it open. */
 export type UseStore = <T>(body: (store: StoreOperations) => Promise<T>) => Promise<T>;
 
-interface IngestRequest {
+interface RequestedFiles {
   directory: string;
   dataset: Dataset;
   files: readonly string[];
   /** Overrides the formats that the files' endings name. */
   format?: FileFormat;
   merge: boolean;
+}
+
+interface IngestRequest extends RequestedFiles {
   /** Does all but commit; each file meets the store as it is, without the files before it. */
   dryRun?: boolean;
   pool: ComputePool;
@@ -44,14 +47,8 @@ interface IngestRequest {
  * @throws UsageError | InputError | StoreBusyError
  */
 export async function* ingestFiles(request: IngestRequest): AsyncGenerator<FileReport> {
-  const { dataset, files } = request;
-  checkMerge(dataset, request.merge);
-  if (files.filter((file) => file === STANDARD_INPUT).length > 1) {
-    throw new UsageError(`${STANDARD_INPUT}: standard input can be read once`);
-  }
-  // A wrong name is refused before the first file is read.
-  const formats = files.map((file) => formatOf(file, dataset, request.format));
-  await checkDirectory(request.directory);
+  const { files } = request;
+  const formats = await formatsOf(request);
   if (request.dryRun !== true) await sweepStaging(request.directory, wallMs());
   for (const [i, file] of files.entries()) {
     const ingest = (from: string): Promise<FileReport> =>
@@ -60,6 +57,21 @@ export async function* ingestFiles(request: IngestRequest): AsyncGenerator<FileR
       ? await withStandardInput(request.directory, ingest)
       : await ingest(file);
   }
+}
+
+/**
+ * The format of each file: a wrong name is refused before the first file is read.
+ * @throws UsageError | InputError where files of these names cannot be ingested, or not into this directory
+ */
+export async function formatsOf(request: RequestedFiles): Promise<FileFormat[]> {
+  const { dataset, files } = request;
+  checkMerge(dataset, request.merge);
+  if (files.filter((file) => file === STANDARD_INPUT).length > 1) {
+    throw new UsageError(`${STANDARD_INPUT}: standard input can be read once`);
+  }
+  const formats = files.map((file) => formatOf(file, dataset, request.format));
+  await checkDirectory(request.directory);
+  return formats;
 }
 
 /** @param from where to read the file of this name */

@@ -68,16 +68,9 @@ afterAll(cleanUp);
 describe('several files', () => {
   let ended: Ended;
   beforeAll(async () => {
-    ended = await fathomProcess([
-      'ingest',
-      'snapshots',
-      good,
-      better,
-      bad,
-      good,
-      '--data',
-      data,
-      '--json',
+    ended = await fathom([
+      ...['ingest', 'snapshots', good, better, bad, good],
+      ...['--data', data, '--json'],
     ]);
   });
 

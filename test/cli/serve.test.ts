@@ -52,7 +52,7 @@ describe('a server', () => {
     expect((await fetch(`${server.url}/api/v1/top-scores`, preflight)).status).toBe(204);
     const other = path.join(directory, 'other');
     const [samePort, sameData] = await Promise.all([
-      fathomProcess(['serve', '--data', other, '--port', port]),
+      fathomProcess(['serve', '--data', other, '--port', port, '--threads', '1']),
       fathomProcess(['serve', '--data', data, '--port', '0']),
     ]);
     expect([samePort.status, samePort.stdout, samePort.stderr]).toEqual([

@@ -9,7 +9,15 @@ import { createRouter } from '../../server/http/router.js';
 import { startHttpServer } from '../../server/http/server.js';
 import { Metrics } from '../../server/operations/metrics.js';
 import { operationsRoutes, SCRAPE_INTERVAL_MS } from '../../server/operations/operations.js';
-import { cleanUp, fathom, newKey, serve, temporaryDirectory, type Server } from '../support/cli.js';
+import {
+  cleanUp,
+  fathom,
+  newKey,
+  serve,
+  serveHere,
+  type Service,
+  temporaryDirectory,
+} from '../support/cli.js';
 import { ingest } from '../support/ingest.js';
 import { NO_LOG } from '../support/log.js';
 import { MINT, orca, snapshot } from '../support/stores.js';
@@ -18,12 +26,12 @@ import { becomes } from '../support/waiting.js';
 const directory = temporaryDirectory();
 const data = path.join(directory, 'data');
 const T = 1_794_600_000;
-let server: Server;
+let server: Service;
 let key: string;
 
 beforeAll(async () => {
   key = await newKey(data);
-  server = await serve(data, ['--port', '0', '--as-of', String(T + 60), '--threads', '1']);
+  server = await serveHere(data, ['--as-of', String(T + 60)]);
 });
 afterAll(cleanUp);
 

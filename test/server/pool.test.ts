@@ -50,6 +50,20 @@ function pageInput(): TaskInput<'renderPage'> {
   };
 }
 
+it('a pool of a command starts its second thread when two tasks need one', async () => {
+  const threads: Worker[] = [];
+  const onThread = (thread: Worker) => void threads.push(thread);
+  process.on('worker', onThread);
+  const pool = await startPool({ threads: 2, threadsAtStart: 1, onError });
+  for (let i = 0; i < 3; i++) await pool.run('ping', null);
+  expect(threads).toHaveLength(1);
+  const answered = await Promise.all([pool.run('ping', null), pool.run('ping', null)]);
+  expect(new Set(answered).size).toBe(2);
+  expect(threads).toHaveLength(2);
+  await pool.close();
+  process.off('worker', onThread);
+});
+
 describe('the compute pool', () => {
   let pool: ComputePool;
   beforeAll(async () => {

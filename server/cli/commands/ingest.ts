@@ -1,7 +1,7 @@
 /** `fathom ingest DATASET FILE...` */
 import { UsageError } from '../../../storage/errors.js';
 import { type Dataset, DATASETS, FILE_FORMATS } from '../../../storage/ingest/datasets.js';
-import { ingestFiles } from '../../../storage/ingest/ingest.js';
+import { formatsOf, ingestFiles } from '../../../storage/ingest/ingest.js';
 import type { FileReport } from '../../../storage/ingest/prepared.js';
 import { defineCommand } from '../command.js';
 import {
@@ -68,18 +68,18 @@ async function ingest(
   });
   const progress = new Progress();
   let startedMs = performance.now();
-  const ingestInto = (directory: string): Promise<void> =>
-    withPool(async (pool) => {
+  const ingestInto = async (directory: string): Promise<void> => {
+    const { format, merge } = flags;
+    const requested = { directory, dataset, files, merge, ...(format && { format }) };
+    // Before threads start, which takes longer.
+    await formatsOf(requested);
+    await withPool(async (pool) => {
       const request = {
-        directory,
-        dataset,
-        files,
-        merge: flags.merge,
+        ...requested,
         dryRun,
         pool,
         useStore: storeThrough(directory, pool, flags['accept-damaged-log']),
         onProgress: (report: FileReport) => progress.show(progressText(report)),
-        ...(flags.format === undefined ? {} : { format: flags.format }),
       };
       for await (const report of ingestFiles(request)) {
         const timed = withTime(report, performance.now() - startedMs);
@@ -89,6 +89,7 @@ async function ingest(
         tell(`${dryRun ? 'dry run, nothing stored: ' : ''}${reportText(timed)}`);
       }
     });
+  };
   try {
     await rehearsed(dryRun, dataDirectory(flags.data), ingestInto);
   } catch (error) {
