@@ -5,6 +5,7 @@ import { replyMemory } from './api/replies.js';
 import { coverageHandler, getCoverage } from './depth/coverage.js';
 import { depthSeriesHandler, getDepthSeries } from './depth/depth-series.js';
 import { getMarketDepth, marketDepthHandler, type NativeCurrency } from './depth/market-depth.js';
+import { SnapshotSumsReader } from './depth/snapshot-sums.js';
 import { getSlippage, slippageHandler } from './depth/slippage.js';
 import { getWhaleActivity, holderHandlers, postWhaleActivity } from './holders/whale-activity.js';
 import { Budget } from './http/budget.js';
@@ -27,7 +28,9 @@ import {
   type ReplayServices,
 } from './replay/replay.js';
 import { batchScoreHandler, getScore, postScore, scoreHandler } from './scores/score.js';
-import { getTopScores } from './scores/top-scores.js';
+import { ScoreHistory } from './scores/score-history.js';
+import { DetailedScores } from './scores/top-score-details.js';
+import { getTopScores, topScoresHandler } from './scores/top-scores.js';
 import { getTokens, tokensHandler } from './tokens/tokens.js';
 
 export const ENDPOINTS = {
@@ -71,14 +74,16 @@ export function handlersOf({ live, ...options }: Services): Handlers<typeof ENDP
   const { quotes } = options;
   const { tokens, topScores, orders, holderFlows, lp } = live;
   const kept = replyMemory(options.keptReplyBytes ?? DEFAULT_SHARES.keptReplies);
-  const services = { ...options, tokens, orders, kept };
+  const services = { ...options, tokens, table: tokens.table, orders, kept };
+  const sums = new SnapshotSumsReader(options.columns, kept);
+  const history = new ScoreHistory(tokens, sums);
   const lpServices = { lp, tokens: tokens.table, quotes, kept };
   const inPreparation = new Budget(MAX_PAGES_IN_PREPARATION);
   const replay = { ...options, inPreparation };
   return {
     getScore: scoreHandler(services),
     postScore: batchScoreHandler(services),
-    getTopScores: topScores.handler,
+    getTopScores: topScoresHandler(topScores, new DetailedScores({ ...services, history })),
     getMarketDepth: marketDepthHandler(services),
     getSlippage: slippageHandler(services),
     getDcaPressure: dcaPressureHandler(services),
@@ -90,7 +95,7 @@ export function handlersOf({ live, ...options }: Services): Handlers<typeof ENDP
     getLpCheatSheet: lpCheatSheetHandler(lpServices),
     getReplay: replayHandler(replay),
     getReplayPlan: replayPlanHandler(replay),
-    getDepthSeries: depthSeriesHandler({ ...services, inPreparation }),
+    getDepthSeries: depthSeriesHandler({ ...replay, sums, history }),
     getCoverage: coverageHandler(services),
     getTokens: tokensHandler(services),
     getUsage: usageHandler(services.limiter),

@@ -1700,6 +1700,24 @@ export interface components {
        * @enum {string}
        */
       status: 'available';
+      /** @description Name; null if unknown. */
+      name?: string | null;
+      /** @description With `details=true`: weighted support, `support` of `/score?explain=true`, USD */
+      support_usd?: number;
+      /** @description With `details=true`: weighted resistance, `resistance` of `/score?explain=true`, USD */
+      resistance_usd?: number;
+      depth_2pct_usd?: components['schemas']['TopScoreDepth'];
+      /** @description Liquidity score of the asset, 0 to 100 with one decimal; null if not scored. */
+      score_24h_ago?: number | null;
+      /** @description With `details=true`: the score at each of the last 24 whole hours, oldest first; null if no score. */
+      scores_24h?: (number | null)[];
+    };
+    /** @description With `details=true`: depth of all legs that the score rests on, without perps. */
+    TopScoreDepth: {
+      /** @description Support within 2% below the price, USD */
+      support: number;
+      /** @description Resistance within 2% above the price, USD */
+      resistance: number;
     };
     TopScores: {
       /**
@@ -1938,6 +1956,11 @@ export interface operations {
          * @example mainchain
          */
         chain?: 'mainchain' | 'evmchain' | 'all';
+        /**
+         * @description Adds each token's name, its depth, and its scores of the last 24 hours. Such a board is at most a minute old.
+         * @example true
+         */
+        details?: boolean;
       };
       header?: never;
       path?: never;
@@ -2923,6 +2946,7 @@ export type TokenPressure = components['schemas']['TokenPressure'];
 export type Tokens = components['schemas']['Tokens'];
 export type TokensParameters = components['schemas']['TokensParameters'];
 export type TopScore = components['schemas']['TopScore'];
+export type TopScoreDepth = components['schemas']['TopScoreDepth'];
 export type TopScores = components['schemas']['TopScores'];
 export type TypeFacet = components['schemas']['TypeFacet'];
 export type Usage = components['schemas']['Usage'];

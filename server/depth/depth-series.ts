@@ -1,6 +1,5 @@
 /** GET /depth-series/:address: depth within percents of the price over time. */
 import Type from 'typebox';
-import { ladderOfSums, type SnapshotSums, widthOfSums } from '../../compute/depth/depth-series.js';
 import {
   SERIES_GROUPS,
   type SeriesEnvelope,
@@ -10,12 +9,9 @@ import {
 import { CHAINS } from '../../compute/market.js';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
 import { slotsOfMarkets } from '../../compute/replay/query.js';
-import { isScored } from '../../compute/scores/score.js';
-import { marketMask } from '../../compute/segment/snapshots.js';
 import type { DepthSource, PagePlan } from '../../storage/contract.js';
-import { Turns } from '../../storage/turns.js';
 import { type Call, defineEndpoint, type Handler, type PreparedReply } from '../api/endpoint.js';
-import { type ReplyMemory, VARY } from '../api/replies.js';
+import { VARY } from '../api/replies.js';
 import {
   chainKey,
   document,
@@ -50,12 +46,10 @@ import {
   window,
 } from '../replay/replay.js';
 import { ARROW_STREAM, entityTag, negotiate } from '../replay/representation.js';
-import type { SegmentColumns } from '../replay/segment-columns.js';
-import type { LiveTokens } from '../tokens/live-tokens.js';
+import type { ScoreHistory } from '../scores/score-history.js';
 import { serviceScore } from '../tokens/token-fields.js';
-import { type ScorableLeg, scoreOfLegs } from '../tokens/token-table.js';
 import { resolvedToken, sourceOf } from './coverage.js';
-import { SnapshotSumsReader } from './snapshot-sums.js';
+import type { SnapshotSumsReader } from './snapshot-sums.js';
 
 /** What one reply holds and reads. */
 const SERIES_LIMITS = {
@@ -151,17 +145,13 @@ export const getDepthSeries = defineEndpoint({
 
 export interface DepthSeriesServices {
   depth: DepthSource;
-  tokens: LiveTokens;
-  columns: SegmentColumns;
+  sums: SnapshotSumsReader;
+  history: ScoreHistory;
   pool: Pick<ComputePool, 'schedule'>;
   clock: Clock;
   /** Bounds requests being planned. */
   inPreparation: Budget;
-  kept: ReplyMemory;
 }
-
-/** What a handler works with. */
-type Services = DepthSeriesServices & { sums: SnapshotSumsReader };
 
 type SeriesCall = Call<typeof getDepthSeries>;
 
@@ -176,8 +166,7 @@ interface SeriesJob extends ReplyJob {
 }
 
 /** Makes the handler of GET /depth-series/:address. */
-export function depthSeriesHandler(given: DepthSeriesServices): Handler<typeof getDepthSeries> {
-  const services = { ...given, sums: new SnapshotSumsReader(given.columns, given.kept) };
+export function depthSeriesHandler(services: DepthSeriesServices): Handler<typeof getDepthSeries> {
   return async (call) => {
     const { exchange, key } = call;
     exchange.addHeader(...VARY);
@@ -250,7 +239,7 @@ function defaultStep(fromS: number, toS: number): Step {
 }
 
 async function firstPlan(
-  { depth, inPreparation }: Services,
+  { depth, inPreparation }: DepthSeriesServices,
   { plan }: SeriesJob,
 ): Promise<PagePlan> {
   if (!inPreparation.take(1)) throw replayBusy();
@@ -277,7 +266,7 @@ type Score = (number | null)[] | null;
 
 /** Renders in the pool; null if the client has disconnected. */
 function renderSeries(
-  services: Services,
+  services: DepthSeriesServices,
   job: SeriesJob,
   planned: PagePlan,
   run: RunTask,
@@ -292,7 +281,9 @@ function renderSeries(
     const nextFrom = nextT === null ? null : pointOf(nextT) * stepS;
     const points = snapshots.map(({ t }) => pointOf(t));
     const t = points.map((point) => point * stepS);
-    const score = job.withScore ? await scoresOf(services, job, points, run) : null;
+    const score = job.withScore
+      ? await services.history.at(job.address, t, stepS, run, exchange)
+      : null;
     if (exchange.aborted) return null;
     const tag = tagOf(job, plan, score);
     const early = job.withScore ? replyWithoutBody(job, tag) : null;
@@ -313,41 +304,6 @@ function renderSeries(
     );
     return fullReply(job, tag, { body, nextFrom });
   });
-}
-
-/** What `/score` says at each point; null if the client has disconnected. */
-async function scoresOf(
-  { tokens, sums }: Services,
-  { address, stepS, exchange }: SeriesJob,
-  points: readonly number[],
-  run: RunTask,
-): Promise<Score> {
-  const scored = tokens.scored(address);
-  if (scored === null) return points.map(() => null);
-  const times = points.map((point) => point * stepS);
-  const legs: ScorableLeg[][] = points.map(() => []);
-  for (const { details } of scored.legs) {
-    if (details.coverage !== 'full') continue;
-    const { refs, markets } = await tokens.newestAt(details.tokenId, times);
-    const summed = refs.flatMap((ref, i) => (ref === null ? [] : { ...ref, point: points[i], i }));
-    const of: SnapshotSums = { kind: 'score', mask: marketMask(markets, isScored) };
-    const key = JSON.stringify(['score', details.tokenId, stepS, markets.length]);
-    const numbers = await sums.read(key, of, summed, run, exchange);
-    if (numbers === null) return null;
-    const width = widthOfSums(of);
-    refs.forEach((_, i) => legs[i].push({ details, newest: null }));
-    summed.forEach(({ i, ...ref }, n) => {
-      const [ladder, priceUsd] = [ladderOfSums(numbers, n * width), numbers[n * width]];
-      legs[i][legs[i].length - 1] = { details, newest: { ref, priceUsd, ladder } };
-    });
-  }
-  const turns = new Turns();
-  const scores: (number | null)[] = [];
-  for (const own of legs) {
-    scores.push(scoreOfLegs(scored.token.details, own));
-    await turns.take();
-  }
-  return scores;
 }
 
 /** How many of the plan's snapshots fit into a reply. */

@@ -22,12 +22,17 @@ export interface SummedSnapshot {
   row: number;
 }
 
+/** Who waits for sums: tells whether it is gone. */
+export type SumsClient = Readonly<Pick<Exchange, 'aborted'> & Partial<Pick<Exchange, 'cancel'>>>;
+
+const NEVER_GONE: SumsClient = { aborted: false };
+
 /** Segments of one task: the event loop holds and copies 1 MB for them. */
 const SEGMENTS_AT_ONCE = 8;
 /** Tasks of one reply at the same time: some read while others are in the threads. */
 const TASKS_AT_ONCE = 4;
 /** Neighbouring points that are kept together. */
-const POINTS_OF_BLOCK = 64;
+const POINTS_OF_BLOCK = 32;
 /** Wider sums are not kept: a block of them is more than a megabyte. */
 const MAX_KEPT_WIDTH = 2048;
 /** Bytes of a block beside its numbers, and of a point beside those. */
@@ -78,7 +83,7 @@ export class SnapshotSumsReader {
     sums: SnapshotSums,
     snapshots: readonly SummedSnapshot[],
     run: RunTask,
-    exchange: Exchange,
+    client: SumsClient = NEVER_GONE,
   ): Promise<Float64Array<ArrayBuffer> | null> {
     const width = widthOfSums(sums);
     const numbers = new Float64Array(snapshots.length * width);
@@ -99,7 +104,7 @@ export class SnapshotSumsReader {
     const readParts = async (): Promise<void> => {
       for (let part = parts.next(); !part.done; part = parts.next()) {
         const indexes = part.value.flatMap(([, own]) => own);
-        const found = await this.readPart(part.value, snapshots, sums, run, exchange);
+        const found = await this.readPart(part.value, snapshots, sums, run, client);
         if (found === null) return;
         indexes.forEach((i, n) => {
           const own = found.subarray(n * width, (n + 1) * width);
@@ -114,7 +119,7 @@ export class SnapshotSumsReader {
     } finally {
       parts.return();
     }
-    return exchange.aborted ? null : numbers;
+    return client.aborted ? null : numbers;
   }
 
   private async readPart(
@@ -122,7 +127,7 @@ export class SnapshotSumsReader {
     snapshots: readonly SummedSnapshot[],
     sums: SnapshotSums,
     run: RunTask,
-    { aborted, cancel }: Exchange,
+    { aborted, cancel }: SumsClient,
   ): Promise<Float64Array | null> {
     if (aborted) return null;
     const selection = {

@@ -9,15 +9,18 @@ import {
   chainKey,
   count,
   document,
+  flag,
   tokenAddress,
+  tokenName,
   tokenSymbol,
   usd,
   word,
 } from '../api/schemas.js';
 import { Turns } from '../../storage/turns.js';
-import { Board } from '../board.js';
+import { Board, whenReady } from '../board.js';
 import type { Log } from '../log.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
+import { serviceScore } from '../tokens/token-fields.js';
 import { currentPriceUsd, type LiveToken, type TokenTable } from '../tokens/token-table.js';
 
 const TOP_SCORES = 50;
@@ -35,7 +38,11 @@ export const getTopScores = defineEndpoint({
   quotaCost: 1,
   rateBuckets: ['general'],
   chain: { kind: 'list', supported: CHAINS },
-  query: Type.Object({}),
+  query: Type.Object({
+    details: flag(
+      "Adds each token's name, its depth, and its scores of the last 24 hours. Such a board is at most a minute old.",
+    ),
+  }),
   body: null,
   response: document('TopScores', {
     chain: chainFilter,
@@ -56,16 +63,53 @@ export const getTopScores = defineEndpoint({
         }),
         service_current_price: usd('Current price'),
         status: word(['available'], { description: 'Only scored tokens are listed.' }),
+        name: Type.Optional(tokenName),
+        support_usd: Type.Optional(
+          usd('With `details=true`: weighted support, `support` of `/score?explain=true`'),
+        ),
+        resistance_usd: Type.Optional(
+          usd('With `details=true`: weighted resistance, `resistance` of `/score?explain=true`'),
+        ),
+        depth_2pct_usd: Type.Optional(
+          document(
+            'TopScoreDepth',
+            {
+              support: usd('Support within 2% below the price'),
+              resistance: usd('Resistance within 2% above the price'),
+            },
+            {
+              description:
+                'With `details=true`: depth of all legs that the score rests on, without perps.',
+            },
+          ),
+        ),
+        score_24h_ago: Type.Optional(serviceScore),
+        scores_24h: Type.Optional(
+          Type.Array(serviceScore, {
+            description:
+              'With `details=true`: the score at each of the last 24 whole hours, oldest first; null if no score.',
+          }),
+        ),
       }),
       { maxItems: TOP_SCORES },
     ),
   }),
-  errors: [],
+  errors: ['replay_busy'],
 });
 
-type ScoreBoard = Static<(typeof getTopScores)['response']>;
+export type ScoreBoard = Static<(typeof getTopScores)['response']>;
 /** The board of each chain, and the merged board. */
-type Boards = Readonly<Record<ChainFilter, KeptReply<ScoreBoard>>>;
+export type Boards = Readonly<Record<ChainFilter, KeptReply<ScoreBoard>>>;
+
+export function topScoresHandler(
+  boards: TopScores,
+  detailed: { boards: () => Boards | Promise<Boards> },
+): Handler<typeof getTopScores> {
+  return ({ chain, query }) =>
+    query.details
+      ? whenReady(detailed.boards(), (current) => current[chain])
+      : boards.use((current) => current[chain]);
+}
 
 /** The boards of scores, ranked in the background after tokens change. */
 export class TopScores {
@@ -80,9 +124,10 @@ export class TopScores {
     tokens.onLoad(() => this.boards.request());
   }
 
-  /** Answers GET /top-scores. */
-  readonly handler: Handler<typeof getTopScores> = ({ chain }) =>
-    this.boards.use((boards) => boards[chain]);
+  /** Calls `use` with the boards, as soon as they are ready. */
+  use<R>(use: (boards: Boards) => R): R | Promise<R> {
+    return this.boards.use(use);
+  }
 
   /** Resolves when the boards show every loaded token. */
   settled(): Promise<void> {
@@ -95,6 +140,18 @@ export class TopScores {
 }
 
 async function rankBoards(table: TokenTable): Promise<Boards> {
+  const rankings = await rankTokens(table);
+  return {
+    mainchain: boardOf('mainchain', rankings.mainchain),
+    evmchain: boardOf('evmchain', rankings.evmchain),
+    all: boardOf('all', rankings.all),
+  };
+}
+
+/** The best tokens of each board, found in turns. */
+export async function rankTokens(
+  table: TokenTable,
+): Promise<Readonly<Record<ChainFilter, Ranking>>> {
   const turns = new Turns();
   const own = Object.fromEntries(CHAINS.map((chain) => [chain, new Ranking()])) as Record<
     Chain,
@@ -107,11 +164,7 @@ async function rankBoards(table: TokenTable): Promise<Boards> {
     own[token.details.chain].add(token);
     if (standsForAsset(token, table)) merged.add(token);
   }
-  return {
-    mainchain: boardOf('mainchain', own.mainchain),
-    evmchain: boardOf('evmchain', own.evmchain),
-    all: boardOf('all', merged),
-  };
+  return { ...own, all: merged };
 }
 
 /** Whether the token represents its asset: the mainchain leg does if it is available. */
@@ -128,20 +181,24 @@ function boardOf(
     chain,
     count: tokens.length,
     stale_count: stale,
-    tokens: tokens.map((token) => ({
-      address: token.details.address,
-      chain: token.details.chain,
-      symbol: token.details.symbol,
-      service_score: scoreOf(token),
-      // An available token has a price: it would be price_unavailable without one.
-      service_current_price: currentPriceUsd(token) as number,
-      status: 'available',
-    })),
+    tokens: tokens.map(topScore),
   });
 }
 
+/** A token's item of a board, without details. */
+export function topScore(token: LiveToken): ScoreBoard['tokens'][number] {
+  const { address, chain, symbol } = token.details;
+  return {
+    ...{ address, chain, symbol },
+    service_score: scoreOf(token),
+    // An available token has a price: it would be price_unavailable without one.
+    service_current_price: currentPriceUsd(token) as number,
+    status: 'available',
+  };
+}
+
 /** The best TOP_SCORES of the tokens added so far, best first, without stale ones. */
-class Ranking {
+export class Ranking {
   readonly tokens: LiveToken[] = [];
   staleCount = 0;
 

@@ -94,6 +94,7 @@ describe('GET /api/v1/openapi.json', () => {
     });
     expect([...new Set(optional)].sort()).toEqual([
       'activity',
+      'depth_2pct_usd',
       'error_code',
       'explain',
       'facets',
@@ -103,12 +104,17 @@ describe('GET /api/v1/openapi.json', () => {
       'groups',
       'hint',
       'market_idx',
+      'name',
       'rangeYield',
+      'resistance_usd',
       'resolved_token',
       'score',
+      'score_24h_ago',
+      'scores_24h',
       'sparkline',
       'stale',
       'summary',
+      'support_usd',
       'wallets',
     ]);
   });

@@ -202,7 +202,7 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
   'invalid_parameter.getTopScores': {
     value: {
       error: 'Bad Request',
-      message: 'limits: this endpoint has no such parameter; it has chain',
+      message: 'limits: this endpoint has no such parameter; it has chain, details',
       error_code: 'invalid_parameter',
       parameter: 'limits',
     },
@@ -859,6 +859,14 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
       },
     },
   },
+  'invalid_parameter.getDlmm': {
+    value: {
+      error: 'Bad Request',
+      message: 'limits: this endpoint has no such parameter; it has chain',
+      error_code: 'invalid_parameter',
+      parameter: 'limits',
+    },
+  },
   'invalid_address.getDlmm': {
     value: {
       error: 'Bad Request',
@@ -1373,7 +1381,7 @@ export const EXAMPLES_OF: Readonly<
     '400': {
       invalid_chain: 'invalid_chain.getDcaPressure',
       chain_not_supported: 'chain_not_supported',
-      invalid_parameter: 'invalid_parameter.getTopScores',
+      invalid_parameter: 'invalid_parameter.getDlmm',
       invalid_address: 'invalid_address.getDlmm',
     },
     '401': { no_key: 'no_key' },

@@ -1,0 +1,126 @@
+/** The boards of scores with details: made on request, for some seconds of requests at a time. */
+import { isDamage } from '../../compute/damage.js';
+import { binsOfBand } from '../../compute/ladder.js';
+import type { ComputePool, RunTask } from '../../compute/pool.js';
+import { depthWithin } from '../../compute/scores/score.js';
+import { SegmentGoneError } from '../../storage/contract.js';
+import type { ChainFilter } from '../api/chain.js';
+import { KeptReply } from '../api/replies.js';
+import type { Clock } from '../clock.js';
+import { unlessBusy } from '../http/errors.js';
+import type { AssetScore, LiveToken, TokenTable } from '../tokens/token-table.js';
+import type { ScoreHistory } from './score-history.js';
+import { type Boards, rankTokens, type Ranking, type ScoreBoard, topScore } from './top-scores.js';
+
+/** A board this old is made again while it is still served; one of twice this age is not served. */
+const REFRESH_AFTER_S = 30;
+/** Attempts to read a token's history: compaction may replace its segments meanwhile. */
+const MAX_READS = 5;
+const HOUR_S = 3600;
+const DAY_S = 86_400;
+const HOURS = 24;
+const WITHIN_2_PCT = binsOfBand(-2, 2);
+
+interface DetailServices {
+  table: TokenTable;
+  history: ScoreHistory;
+  pool: Pick<ComputePool, 'schedule'>;
+  clock: Clock;
+}
+
+/** By the clock of market data, and by the process'. */
+interface Moment {
+  nowS: number;
+  passedMs: number;
+}
+
+export class DetailedScores {
+  private current: { boards: Boards; madeAt: Moment } | null = null;
+  private making: Promise<Boards> | null = null;
+
+  constructor(private readonly services: DetailServices) {}
+
+  /** The boards, at most a minute old. @throws ApiError 503 `replay_busy` */
+  boards(): Boards | Promise<Boards> {
+    const { current } = this;
+    const ageS = current === null ? Infinity : this.secondsSince(current.madeAt);
+    if (current !== null && ageS < REFRESH_AFTER_S) return current.boards;
+    const making = (this.making ??= this.make().finally(() => (this.making = null)));
+    if (current === null || ageS > 2 * REFRESH_AFTER_S) return making;
+    // Whoever needs the next boards hears why there are none.
+    making.catch(() => undefined);
+    return current.boards;
+  }
+
+  private moment(): Moment {
+    return { nowS: this.services.clock.nowS(), passedMs: performance.now() };
+  }
+
+  /** A frozen clock does not keep boards for ever, since data may come. */
+  private secondsSince({ nowS, passedMs }: Moment): number {
+    const now = this.moment();
+    return Math.max(now.nowS - nowS, (now.passedMs - passedMs) / 1000);
+  }
+
+  private async make(): Promise<Boards> {
+    const { pool, table } = this.services;
+    const madeAt = this.moment();
+    const rankings = await rankTokens(table);
+    const boards = await unlessBusy(
+      pool.schedule('board', 'top-scores', (run) => this.detail(rankings, run)),
+    );
+    this.current = { boards, madeAt };
+    return boards;
+  }
+
+  private async detail(
+    rankings: Readonly<Record<ChainFilter, Ranking>>,
+    run: RunTask,
+  ): Promise<Boards> {
+    const nowS = this.services.clock.nowS();
+    const details = new Map<LiveToken, ScoreBoard['tokens'][number]>();
+    for (const { tokens } of Object.values(rankings)) {
+      for (const token of tokens) {
+        // It may have lost its score since it was ranked.
+        const { asset } = token.standing;
+        if (asset === null || details.has(token)) continue;
+        details.set(token, { ...topScore(token), ...amountsOf(token, asset) });
+      }
+    }
+    for (const [token, item] of details) {
+      Object.assign(item, await this.scoresOf(token, nowS, run));
+    }
+    const boardOf = (chain: ChainFilter) => {
+      const { tokens, staleCount } = rankings[chain];
+      const items = tokens.flatMap((token) => details.get(token) ?? []);
+      return new KeptReply({ chain, count: items.length, stale_count: staleCount, tokens: items });
+    };
+    return { mainchain: boardOf('mainchain'), evmchain: boardOf('evmchain'), all: boardOf('all') };
+  }
+
+  private async scoresOf({ details }: LiveToken, nowS: number, run: RunTask) {
+    const lastHourS = Math.floor(nowS / HOUR_S) * HOUR_S;
+    const hours = Array.from({ length: HOURS }, (_, i) => lastHourS - (HOURS - 1 - i) * HOUR_S);
+    const times = [nowS - DAY_S, ...hours];
+    for (let reads = 1; ; reads++) {
+      try {
+        const scores = await this.services.history.at(details.address, times, HOUR_S, run);
+        const [score_24h_ago = null, ...scores_24h] = scores ?? [];
+        return { score_24h_ago, scores_24h };
+      } catch (error) {
+        // The token's other data are whole.
+        if (isDamage(error)) return { score_24h_ago: null, scores_24h: hours.map(() => null) };
+        if (!(error instanceof SegmentGoneError) || reads === MAX_READS) throw error;
+      }
+    }
+  }
+}
+
+function amountsOf({ details }: LiveToken, { score, ladder }: AssetScore) {
+  return {
+    name: details.name,
+    support_usd: score.supportUsd,
+    resistance_usd: score.resistanceUsd,
+    depth_2pct_usd: depthWithin(ladder, WITHIN_2_PCT),
+  };
+}
