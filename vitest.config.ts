@@ -1,7 +1,14 @@
 import { defineConfig } from 'vitest/config';
 
-/** Tests that measure their process's memory, or put modules in place of others: each has a process of its own. */
-const ALONE = ['test/storage/import-memory.test.ts', 'test/storage/database.test.ts'];
+/**
+ * Each has a process to itself: it measures its memory, collects its garbage many times, or puts modules in
+ * place of others.
+ */
+const ALONE = [
+  'test/storage/import-memory.test.ts',
+  'test/storage/database.test.ts',
+  'test/storage/store-lock.test.ts',
+];
 /** Walks, soaks, crashes, clusters, browsers, foreign programs, packages and benchmarks: `npm run test:long`. */
 const LONG = ['test/**/*.long.test.ts'];
 

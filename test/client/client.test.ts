@@ -3,8 +3,6 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fathomClient, type ReplayPage } from '../../client/index.js';
-import { describeApi } from '../../server/api/openapi.js';
-import { ENDPOINTS } from '../../server/endpoints.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { answer, hangUp, type Proxy, startProxy } from '../support/replay-proxy.js';
 import {
@@ -49,18 +47,6 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   for await (const item of items) list.push(item);
   return list;
 }
-
-describe('types', () => {
-  it('are those of the current description', async () => {
-    // This script is not compiled, and has no types.
-    const script = '../../server/bootstrap/client-types.mjs';
-    const { clientTypes } = (await import(script)) as {
-      clientTypes: (description: object) => Promise<string>;
-    };
-    const types = await clientTypes(describeApi(Object.values(ENDPOINTS)));
-    expect(readFileSync('client/generated/api.ts', 'utf8')).toBe(types);
-  });
-});
 
 describe('the package', () => {
   // `npm start` and `npm test` build no declarations.

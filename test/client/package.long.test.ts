@@ -190,3 +190,13 @@ interface Operation {
   operationId: string;
   responses: Record<200, { content: { 'application/json': { schema: { $ref: string } } } }>;
 }
+
+it('has the types of the current description', async () => {
+  // This script is not compiled, and has no types.
+  const script = '../../server/bootstrap/client-types.mjs';
+  const { clientTypes } = (await import(script)) as {
+    clientTypes: (description: object) => Promise<string>;
+  };
+  const types = await clientTypes(describeApi(Object.values(ENDPOINTS)));
+  expect(readFileSync('client/generated/api.ts', 'utf8')).toBe(types);
+});

@@ -135,7 +135,7 @@ describe('A file of holders', () => {
           await expectHeld(store, given);
         });
       }),
-      { numRuns: 10 },
+      { numRuns: 5 },
     );
   });
 

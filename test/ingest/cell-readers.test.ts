@@ -140,7 +140,7 @@ describe('Flat cells, read', () => {
         fc.asyncProperty(files, fc.integer({ min: 1, max: 400 }), async (rows, size) => {
           expect(await allRows(arrowCells(arrowFile(rows, form, size)))).toEqual(rows);
         }),
-        { numRuns: 40 },
+        { numRuns: 15 },
       );
     },
   );
@@ -250,7 +250,7 @@ describe('Flat cells of CSV', () => {
         expect(read.rows).toEqual(told.rows);
         expect(read.faults).toEqual(told.faults);
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 

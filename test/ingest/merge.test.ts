@@ -2,8 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Store } from '../../storage/store.js';
 import { cleanUp, replayBytes, temporaryDirectory } from '../support/cli.js';
-import { faultsOf, ingest, storedSnapshots } from '../support/ingest.js';
+import { faultsOf, ingest, type IngestOptions, snapshotsIn } from '../support/ingest.js';
+import { openStore } from '../support/stores.js';
 import {
   cellsOfSnapshot,
   writeCellsArrow,
@@ -74,11 +76,25 @@ const second = [0, 60].map((s) =>
   ),
 );
 
-afterAll(cleanUp);
+/** A store that stays open, by the directory's name. */
+const stores = new Map<string, Store>();
+async function storeOf(data: string): Promise<Store> {
+  const store = stores.get(data) ?? (await openStore(data));
+  stores.set(data, store);
+  return store;
+}
+const send = async (data: string, files: string[], options: IngestOptions = {}) =>
+  ingest(data, 'snapshots', files, { ...options, store: await storeOf(data) });
+const stored = async (data: string) => snapshotsIn(await storeOf(data), 'mainchain', MINT);
+
+afterAll(async () => {
+  for (const store of stores.values()) await store.close();
+  await cleanUp();
+});
 
 /** Depth by snapshot: the cells without the order of their markets. */
 async function depthOf(data: string) {
-  const snapshots = await storedSnapshots(data, 'mainchain', MINT);
+  const snapshots = await stored(data);
   return snapshots.map(({ cells, ...rest }) => ({
     ...rest,
     cells: cells.map((cell) => JSON.stringify(cell)).sort(),
@@ -88,12 +104,12 @@ async function depthOf(data: string) {
 describe('two collectors', () => {
   const data = place('kraken-first');
   beforeAll(async () => {
-    await ingest(data, 'snapshots', [ndjson(first)]);
-    await ingest(data, 'snapshots', [ndjson(second)], { merge: true });
+    await send(data, [ndjson(first)]);
+    await send(data, [ndjson(second)], { merge: true });
   });
 
   it('build one ladder around the price of the one that came first', async () => {
-    const [snapshot] = await storedSnapshots(data, 'mainchain', MINT);
+    const [snapshot] = await stored(data);
     expect(snapshot).toMatchObject({ t: T, priceUsd: 2 });
     // floor(ln(p / 2) / ln(1.01) + 0.5) by hand.
     expect(snapshot.cells).toEqual([
@@ -108,51 +124,51 @@ describe('two collectors', () => {
 
   it('give the same depth in the other order, around the other price, or within one file', async () => {
     const other = place('binance-first');
-    await ingest(other, 'snapshots', [ndjson(second)], { merge: true });
-    await ingest(other, 'snapshots', [ndjson(first)], { merge: true });
+    await send(other, [ndjson(second)], { merge: true });
+    await send(other, [ndjson(first)], { merge: true });
     const around = second.map(({ t, price_usd }, i) =>
       row(t, price_usd, ...first[i].markets, ...second[i].markets),
     );
     const whole = place('whole');
-    await ingest(whole, 'snapshots', [ndjson(around)]);
+    await send(whole, [ndjson(around)]);
     expect(await depthOf(other)).toEqual(await depthOf(whole));
     const oneFile = place('one-file');
-    await ingest(oneFile, 'snapshots', [ndjson([...first, ...second])], { merge: true });
+    await send(oneFile, [ndjson([...first, ...second])], { merge: true });
     expect(await depthOf(oneFile)).toEqual(await depthOf(data));
   });
 
   it('may send the same twice', async () => {
-    const before = await storedSnapshots(data, 'mainchain', MINT);
-    await ingest(data, 'snapshots', [ndjson(second), ndjson(first)], { merge: true });
-    expect(await storedSnapshots(data, 'mainchain', MINT)).toEqual(before);
+    const before = await stored(data);
+    await send(data, [ndjson(second), ndjson(first)], { merge: true });
+    expect(await stored(data)).toEqual(before);
   });
 
   it('replace their own market alone', async () => {
     const copy = place('replaced');
-    await ingest(copy, 'snapshots', [ndjson(first), ndjson(second)], { merge: true });
+    await send(copy, [ndjson(first), ndjson(second)], { merge: true });
     const less = row(T, 7, cex('Binance', [[2, 5]], []), cex('New', [], [[2, 3]]));
-    await ingest(copy, 'snapshots', [ndjson([less])], { merge: true });
-    const [changed, untouched] = await storedSnapshots(copy, 'mainchain', MINT);
+    await send(copy, [ndjson([less])], { merge: true });
+    const [changed, untouched] = await stored(copy);
     expect(changed.cells.slice(2)).toEqual([
       ['Kraken/A/USD', 1, 0, 14070],
       ['Binance/A/USD', 0, 1000, 0],
       ['New/A/USD', 0, 0, 600],
     ]);
-    expect(untouched).toEqual((await storedSnapshots(data, 'mainchain', MINT))[1]);
+    expect(untouched).toEqual((await stored(data))[1]);
   });
 
   it('take a market away by sending it empty', async () => {
     const copy = place('emptied');
-    await ingest(copy, 'snapshots', [ndjson(first), ndjson(second)], { merge: true });
-    await ingest(copy, 'snapshots', [ndjson([row(T, 2, cex('Kraken', [], []))])], { merge: true });
-    const [emptied] = await storedSnapshots(copy, 'mainchain', MINT);
+    await send(copy, [ndjson(first), ndjson(second)], { merge: true });
+    await send(copy, [ndjson([row(T, 2, cex('Kraken', [], []))])], { merge: true });
+    const [emptied] = await stored(copy);
     expect(new Set(emptied.cells.map(([name]) => name))).toEqual(new Set(['Binance/A/USD']));
   });
 
   it('replace whole snapshots without --merge', async () => {
     const copy = place('whole-replaced');
-    await ingest(copy, 'snapshots', [ndjson(first), ndjson(second)]);
-    const names = (await storedSnapshots(copy, 'mainchain', MINT)).map(({ priceUsd, cells }) => [
+    await send(copy, [ndjson(first), ndjson(second)]);
+    const names = (await stored(copy)).map(({ priceUsd, cells }) => [
       priceUsd,
       ...new Set(cells.map(([name]) => name)),
     ]);
@@ -170,14 +186,15 @@ describe('cells made elsewhere', () => {
 
   it('are refused where they were made for another price than the one that stands', async () => {
     const data = place('cells');
-    await ingest(data, 'snapshots', [ndjson(first)]);
-    const before = await storedSnapshots(data, 'mainchain', MINT);
+    const store = await storeOf(data);
+    await send(data, [ndjson(first)]);
+    const before = await stored(data);
     const rows = [
       row(T, 2, withCells('Bybit', [[0, 5, 0]])),
       row(T + 60, 2.1, withCells('Bybit', [[0, 5, 0]])),
     ];
     const nested = ndjson(rows);
-    expect(await faultsOf(data, 'snapshots', nested, { merge: true })).toEqual(
+    expect(await faultsOf(data, 'snapshots', nested, { merge: true, store })).toEqual(
       expected(nested, 2, 2),
     );
     const market = { source: 'Bybit', exchange_type: 'CEX', pair: 'A/USD' };
@@ -188,13 +205,17 @@ describe('cells made elsewhere', () => {
       ]),
     );
     const lines = ndjson(flat);
-    expect(await faultsOf(data, 'cells', lines, { merge: true })).toEqual(expected(lines, 3, 2));
+    expect(await faultsOf(data, 'cells', lines, { merge: true, store })).toEqual(
+      expected(lines, 3, 2),
+    );
     const arrow = place('cells.arrow');
     writeCellsArrow(arrow, flat, { form: 'file', dictionary: true, t: 'int32' });
-    expect(await faultsOf(data, 'cells', arrow, { merge: true })).toEqual(expected(arrow, 3, 2));
-    expect(await storedSnapshots(data, 'mainchain', MINT)).toEqual(before);
-    await ingest(data, 'cells', [ndjson(flat.slice(0, 2))], { merge: true });
-    const [merged] = await storedSnapshots(data, 'mainchain', MINT);
+    expect(await faultsOf(data, 'cells', arrow, { merge: true, store })).toEqual(
+      expected(arrow, 3, 2),
+    );
+    expect(await stored(data)).toEqual(before);
+    await ingest(data, 'cells', [ndjson(flat.slice(0, 2))], { merge: true, store });
+    const [merged] = await stored(data);
     expect(merged.cells.slice(-2)).toEqual([
       ['Bybit/A/USD', 0, 500, 0],
       ['Bybit/A/USD', 1, 0, 700],

@@ -30,8 +30,8 @@ afterEach(async () => {
 const everything = { fromS: 0, toS: 2 ** 32 - 1, nowS: 2 ** 32 - 1, maxSnapshots: 10_000 };
 
 describe('Small segments', () => {
-  it('are joined behind commits; 200 single snapshots end in a few segments', async () => {
-    const rows = Array.from({ length: 200 }, (_, i) =>
+  it('are joined behind commits; 120 single snapshots end in a few segments', async () => {
+    const rows = Array.from({ length: 120 }, (_, i) =>
       snapshot(1000 + i * 60, [orca(bookCells(i, 40))]),
     );
     for (const row of rows) await commitRows(store, [row]);

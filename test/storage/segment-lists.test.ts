@@ -127,7 +127,7 @@ describe('Lists of segments', () => {
         await database.close();
       },
     );
-    await fc.assert(runs, { numRuns: Number(process.env.FATHOM_RUNS ?? 12) });
+    await fc.assert(runs, { numRuns: Number(process.env.FATHOM_RUNS ?? 6) });
   });
 
   it('stay within their limit, and each covers a time of its own', async () => {

@@ -89,27 +89,34 @@ export interface StoredSnapshot {
 }
 
 /** Every visible snapshot of a token, read back from its segments. */
-export async function storedSnapshots(
+export function storedSnapshots(
   directory: string,
   chain: 'mainchain' | 'evmchain',
   address: string,
 ): Promise<StoredSnapshot[]> {
-  return withStoreOf(directory, async ({ depth }) => {
-    const token = depth.token(chain, address);
-    if (token === null) return [];
-    const always = { fromS: 0, toS: 2 ** 32, nowS: 2 ** 32, maxSnapshots: 1_000_000 };
-    const plan = await depth.plan({ tokenId: token.tokenId, ...always });
-    const runs = (await depth.readSegments(plan.segmentIds)).map(decodeSegment);
-    return plan.snapshots.map(({ segment, row, t, tier }) => {
-      const run = runs[segment];
-      const cells: StoredCell[] = [];
-      for (let i = run.cellOffsets[row]; i < run.cellOffsets[row + 1]; i++) {
-        const { source, address: at, pair } = plan.markets[run.market[i]];
-        const name = `${source}/${at ?? pair ?? ''}`;
-        cells.push([name, run.bin[i], run.supportCents[i], run.resistanceCents[i]]);
-      }
-      return { t, tier, priceUsd: run.priceUsd[row], cells };
-    });
+  return withStoreOf(directory, (store) => snapshotsIn(store, chain, address));
+}
+
+/** The same of a store that is open. */
+export async function snapshotsIn(
+  { depth }: Store,
+  chain: 'mainchain' | 'evmchain',
+  address: string,
+): Promise<StoredSnapshot[]> {
+  const token = depth.token(chain, address);
+  if (token === null) return [];
+  const always = { fromS: 0, toS: 2 ** 32, nowS: 2 ** 32, maxSnapshots: 1_000_000 };
+  const plan = await depth.plan({ tokenId: token.tokenId, ...always });
+  const runs = (await depth.readSegments(plan.segmentIds)).map(decodeSegment);
+  return plan.snapshots.map(({ segment, row, t, tier }) => {
+    const run = runs[segment];
+    const cells: StoredCell[] = [];
+    for (let i = run.cellOffsets[row]; i < run.cellOffsets[row + 1]; i++) {
+      const { source, address: at, pair } = plan.markets[run.market[i]];
+      const name = `${source}/${at ?? pair ?? ''}`;
+      cells.push([name, run.bin[i], run.supportCents[i], run.resistanceCents[i]]);
+    }
+    return { t, tier, priceUsd: run.priceUsd[row], cells };
   });
 }
 

@@ -1,0 +1,49 @@
+/** The nightly backup of docs/deploy. */
+import { mkdirSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { cleanUp, newKey, temporaryDirectory, withStoreOf } from '../support/cli.js';
+import { run } from '../support/processes.js';
+
+const DEPLOY = path.resolve('docs/deploy');
+afterAll(cleanUp);
+
+describe('docs/deploy/fathom-backup.sh', () => {
+  const directory = temporaryDirectory();
+  const data = path.join(directory, 'data');
+  const backups = path.join(directory, 'backups');
+  const backUp = (of: string, keep: string) =>
+    run('env', [
+      `FATHOM=${path.resolve('fathom')}`,
+      path.join(DEPLOY, 'fathom-backup.sh'),
+      of,
+      backups,
+      keep,
+    ]);
+  const kept = () => readdirSync(backups).sort();
+
+  it('keeps as many checked backups as it is told, and all of them where it fails', async () => {
+    await newKey(data);
+    // As a run leaves it that was killed; and what is no backup.
+    mkdirSync(path.join(backups, '.new', 'left'), { recursive: true });
+    mkdirSync(path.join(backups, 'of-somebody-else'));
+    expect(await backUp(data, '1')).toMatchObject({ status: 0 });
+    const [first, other] = kept();
+    expect([first, other]).toEqual([
+      expect.stringMatching(/^\d{8}T\d{6}\.\d{3}Z$/),
+      'of-somebody-else',
+    ]);
+    // The clock was ahead once: the new one stays, whatever its name.
+    const ahead = '20360101T000000.000Z';
+    mkdirSync(path.join(backups, ahead));
+    expect(await backUp(data, '2')).toMatchObject({ status: 0 });
+    const [second, ...rest] = kept();
+    expect(second).not.toBe(first);
+    expect(rest).toEqual([ahead, 'of-somebody-else']);
+    expect((await backUp(path.join(directory, 'nothing'), '1')).status).toBe(1);
+    expect(kept()).toEqual([second, ...rest]);
+    const keys = await withStoreOf(path.join(backups, second), (store) => store.listKeys());
+    expect(keys).toHaveLength(1);
+    expect(await backUp(data, 'all')).toMatchObject({ status: 2 });
+  });
+});

@@ -1,0 +1,96 @@
+/** Long histories of holders: how much the store keeps of them. */
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { encodeHolderBlock } from '../../compute/holders/block-encoder.js';
+import { DATABASE_FILE } from '../../storage/data-directory.js';
+import { Database } from '../../storage/duckdb/database.js';
+import { keptReference } from '../reference/holder-retention.js';
+import { commitHolders, type Held, holderSnapshot, storedHolders } from '../support/holders.js';
+import { DataDirectory, MINT, openStore } from '../support/stores.js';
+
+const START = 1_794_600_000;
+
+const directories: DataDirectory[] = [];
+afterEach(() => directories.splice(0).forEach((directory) => directory.remove()));
+
+function directory(): string {
+  const made = new DataDirectory();
+  directories.push(made);
+  return made.path;
+}
+
+/** Wallets by number, those from `from` on, with balances that `seed` decides. */
+function held(count: number, seed: number, from = 0): Held {
+  return new Map(
+    Array.from({ length: count }, (_, i) => [`wallet${from + i}`, ((i * 7 + seed) % 13) + 0.25]),
+  );
+}
+
+/** The wallets of a crowd of which some have traded at `t`. */
+function crowd(count: number, t: number): Held {
+  return new Map(
+    Array.from({ length: count }, (_, i) => [`wallet${i}`, 1 + Math.floor((t / 60 + i) / 100)]),
+  );
+}
+
+/** Rows of each of the tables. */
+async function tableSizes(data: string): Promise<Record<string, number>> {
+  const database = await Database.openFile(path.join(data, DATABASE_FILE), {
+    memoryLimitMiB: 256,
+    threads: 1,
+  });
+  const tables = ['holder_tokens', 'holder_owners', 'holder_blocks', 'holder_block_parts'];
+  const counts = await Promise.all(
+    tables.map(async (table) => {
+      const [[count]] = await database.rows(`SELECT count(*) FROM ${table}`);
+      return [table.slice('holder_'.length), count as number];
+    }),
+  );
+  await database.close();
+  return Object.fromEntries(counts) as Record<string, number>;
+}
+
+describe('Stored holder snapshots', () => {
+  it('of a token that comes minute by minute take few blocks, and little beyond what changes', async () => {
+    const data = directory();
+    const store = await openStore(data);
+    const owners = 200;
+    const minutes = 55 * 60;
+    const t = (minute: number) => START + minute * 60;
+    // Most of it at once, the rest as a collector brings it.
+    const first = 54 * 60;
+    const day = Array.from({ length: first }, (_, i) => [t(i), crowd(owners, t(i))] as const);
+    await commitHolders(store, [[MINT, new Map(day)]]);
+    for (let i = first; i < minutes; i++) {
+      await commitHolders(store, [[MINT, new Map([[t(i), crowd(owners, t(i))]])]]);
+    }
+    const times = [...(await store.holders.times(MINT))];
+    expect(times).toEqual(keptReference(Array.from({ length: minutes }, (_, i) => t(i))));
+    const { blocks } = await store.holders.read(MINT, times);
+    // 64 minutes to a block, and of the six hours before that at least three.
+    expect(blocks.length).toBeLessThanOrEqual(Math.ceil(times.length / 64) + 4);
+    const last = [...crowd(owners, t(minutes - 1)).values()].map((b, i) => [i, b] as const);
+    const wholeBytes = encodeHolderBlock([holderSnapshot(1, last)]).length;
+    const bytes = blocks.reduce((sum, block) => sum + block.length, 0);
+    expect(bytes).toBeLessThan(times.length * 0.1 * wholeBytes);
+    await store.close();
+    expect(await tableSizes(data)).toMatchObject({ tokens: 1, owners: 1, blocks: blocks.length });
+  });
+
+  it('of wallets that come and go forever hold no more names than they need', async () => {
+    const data = directory();
+    const store = await openStore(data);
+    const latest = (i: number) => held(500, i, i * 400);
+    let most = 0;
+    for (let i = 0; i < 60; i++) {
+      await commitHolders(store, [[MINT, new Map([[START + (i % 6) * 60, latest(i)]])]]);
+      const { names } = await store.holders.read(MINT, [...(await store.holders.times(MINT))]);
+      most = Math.max(most, names.offsets.length - 1);
+    }
+    // 24,100 wallets came by; six snapshots of 500 are stored.
+    expect(most).toBeLessThan(4 * (6 * 500) + 4096 + 500);
+    const stored = await storedHolders(store.holders, MINT);
+    expect([...stored.values()]).toEqual([54, 55, 56, 57, 58, 59].map(latest));
+    await store.close();
+  });
+});
