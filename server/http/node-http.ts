@@ -26,6 +26,8 @@ import { ApiError, type Headers, reasonPhrase } from './errors.js';
 /** The longest time for a request to arrive, and between two requests; uWebSockets.js has the same. */
 const IDLE_LIMIT_MS = 10_000;
 const CHECK_INTERVAL_MS = 1_000;
+/** Time in which a client has to answer the end of its WebSocket. */
+const CLOSE_LIMIT_MS = 2_000;
 /** A body goes out in pieces of this size, so that a slow client's progress shows. */
 const PIECE_BYTES = 16 * 1024;
 /** A client that pipelines more requests while this much of their replies is unread is cut. */
@@ -328,7 +330,10 @@ function openNodeSocket(ws: WebSocket, connection: Socket, open: OpenSocket): vo
     },
     send: (message, isText) => ws.send(message, { binary: !isText }),
     ping: () => ws.ping(),
-    close: (code, reason) => ws.close(code, reason),
+    close: (code, reason) => {
+      ws.close(code, reason);
+      setTimeout(() => ws.terminate(), CLOSE_LIMIT_MS).unref();
+    },
     cut: () => ws.terminate(),
   };
   // An error is followed by 'close'.

@@ -1,0 +1,221 @@
+import { connect, type Socket } from 'node:net';
+import { pack } from 'msgpackr';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import WebSocket from 'ws';
+import type { EngineName } from '../../server/http/engine.js';
+import { cleanUp, newKey, type Service, serveHere, temporaryDirectory } from '../support/cli.js';
+import { MINT } from '../support/stores.js';
+import { eventually } from '../support/waiting.js';
+
+const MASK = Buffer.from([1, 2, 3, 4]);
+const TEXT = 1;
+const BINARY = 2;
+const PING = 9;
+
+/** A frame as a client sends it, with what a hostile one may do wrong. */
+function frame(
+  opcode: number,
+  payload: Uint8Array,
+  { fin = true, masked = true, reserved = 0, length = payload.length } = {},
+): Buffer {
+  const head = [(fin ? 0x80 : 0) | reserved | opcode];
+  const mask = masked ? 0x80 : 0;
+  if (length < 126) head.push(mask | length);
+  else if (length < 65_536) head.push(mask | 126, length >> 8, length & 0xff);
+  else head.push(mask | 127, 0, 0, 0, 0, ...[24, 16, 8, 0].map((bits) => (length >>> bits) & 0xff));
+  const body = masked ? Uint8Array.from(payload, (byte, i) => byte ^ MASK[i % 4]) : payload;
+  return Buffer.concat([Buffer.from(head), masked ? MASK : Buffer.alloc(0), body]);
+}
+const text = (message: unknown) => frame(TEXT, Buffer.from(JSON.stringify(message)));
+
+/** A socket below the WebSocket: it may send what no library sends, and not read. */
+class Raw {
+  received = Buffer.alloc(0);
+  isClosed = false;
+
+  private constructor(readonly socket: Socket) {
+    socket.on('data', (data) => (this.received = Buffer.concat([this.received, data])));
+    socket.on('close', () => (this.isClosed = true));
+    socket.on('error', () => undefined);
+  }
+
+  static async open(url: string, key: string | null): Promise<Raw> {
+    const { port } = new URL(url);
+    const raw = new Raw(connect(Number(port), '127.0.0.1'));
+    raw.socket.write(
+      `GET /api/v1/stream HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+        `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n` +
+        `${key === null ? '' : `x-api-key: ${key}\r\n`}\r\n`,
+    );
+    await eventually('the upgrade', () => raw.received.includes('\r\n\r\n'));
+    expect(raw.received.toString('latin1')).toMatch(/^HTTP\/1.1 101 /);
+    return raw;
+  }
+
+  send(...frames: readonly Uint8Array[]): void {
+    this.socket.write(Buffer.concat(frames));
+  }
+
+  async ends(): Promise<void> {
+    await eventually('the end of the connection', () => this.isClosed);
+  }
+
+  async hears(words: string): Promise<void> {
+    await eventually(
+      () => `${words}, but ${this.received.toString('latin1')}`,
+      () => this.received.includes(words),
+    );
+  }
+}
+
+describe.each<EngineName>(['uws', 'node'])('A hostile client of live on engine %s', (engine) => {
+  let service: Service;
+  let key: string;
+
+  beforeAll(async () => {
+    const directory = temporaryDirectory();
+    key = await newKey(directory);
+    service = await serveHere(directory, ['--http-engine', engine]);
+  });
+  afterAll(cleanUp);
+
+  /** Others are served all the same. */
+  const expectServing = async () => {
+    expect((await service.get(`/score/${MINT}`, key)).status).toBe(200);
+    const raw = await Raw.open(service.url, key);
+    raw.send(text({ op: 'ping' }));
+    await raw.hears('"pong"');
+    raw.socket.destroy();
+  };
+  const metric = async (name: string) => {
+    const lines = await (await fetch(`${service.url}/metrics`)).text();
+    return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(lines)?.[1]);
+  };
+
+  it.each<[what: string, frames: Buffer[]]>([
+    ['a message that is too long', [frame(TEXT, Buffer.alloc(65_537, 'a'))]],
+    ['a length of terabytes', [frame(TEXT, Buffer.from('a'), { length: 2 ** 31 - 1 })]],
+    ['a compressed frame', [frame(TEXT, Buffer.from('{}'), { reserved: 0x40 })]],
+    ['bytes that are no UTF-8', [frame(TEXT, Buffer.from([0x7b, 0xff, 0xfe, 0x7d]))]],
+    ['an opcode that does not exist', [frame(3, Buffer.from('{}'))]],
+    ['a ping in pieces', [frame(PING, Buffer.from('a'), { fin: false })]],
+    [
+      'pieces without end',
+      [
+        frame(TEXT, Buffer.alloc(40_000, 'a'), { fin: false }),
+        frame(0, Buffer.alloc(40_000, 'a'), { fin: false }),
+      ],
+    ],
+  ])('is cut for %s', async (_, frames) => {
+    const raw = await Raw.open(service.url, key);
+    raw.send(...frames);
+    await raw.ends();
+    await expectServing();
+  });
+
+  it('is cut, or told that it makes no sense, for a frame without a mask', async () => {
+    const raw = await Raw.open(service.url, key);
+    const before = raw.received.length;
+    // uWebSockets.js takes the first four bytes for the mask.
+    raw.send(frame(TEXT, Buffer.from('{"op":"ping"}'), { masked: false }), Buffer.alloc(8));
+    await eventually(
+      'an end or an error',
+      () => raw.isClosed || raw.received.subarray(before).includes('invalid_body'),
+    );
+    raw.socket.destroy();
+    await expectServing();
+  });
+
+  it('gets a pong for a ping in between the pieces of a message, and an answer to that', async () => {
+    const raw = await Raw.open(service.url, key);
+    const [first, second] = ['{"op":', '"ping"}'].map((part) => Buffer.from(part));
+    raw.send(
+      frame(TEXT, first, { fin: false }),
+      frame(PING, Buffer.from('here')),
+      frame(0, second),
+    );
+    await raw.hears('here');
+    await raw.hears('"pong"');
+    raw.socket.destroy();
+  });
+
+  it.each<[what: string, message: Buffer, answer: string]>([
+    ['no JSON', frame(TEXT, Buffer.from('{"op"')), 'expected a JSON object'],
+    ['a list', text([1]), 'expected a JSON object'],
+    ['null', text(null), 'expected a JSON object'],
+    ['no MessagePack', frame(BINARY, Buffer.from([0xdc])), 'expected a MessagePack map'],
+    ['a key in the prototype', text({ ['__proto__']: 1, op: 'x' }), 'op: expected any of'],
+    ['a number as an id', text({ op: 'subscribe', channel: 'depth', id: 1e400 }), 'id: expected'],
+    ['a long id', text({ op: 'unsubscribe', id: 'a'.repeat(101) }), 'id: expected 1 to 100'],
+    [
+      'lists in lists',
+      text({ op: 'subscribe', channel: 'depth', id: 'a', address: MINT, venues: [['a']] }),
+      'venues: expected a text',
+    ],
+    [
+      'a huge list',
+      text({
+        op: 'subscribe',
+        channel: 'depth',
+        id: 'a',
+        address: MINT,
+        venues: Array(101).fill('a'),
+      }),
+      'venues: expected',
+    ],
+    ['bytes as an op', frame(BINARY, pack({ op: Buffer.from('ping') })), 'op: expected any of'],
+  ])('gets an error for %s, and stays', async (_, message, answer) => {
+    const raw = await Raw.open(service.url, key);
+    raw.send(message, text({ op: 'ping' }));
+    await raw.hears(answer);
+    await raw.hears('"pong"');
+    raw.socket.destroy();
+  });
+
+  it('is cut when it floods the server with messages', async () => {
+    const flood = new WebSocket(`${service.url.replace('http', 'ws')}/api/v1/stream`, {
+      headers: { 'x-api-key': key },
+    });
+    let code = 0;
+    flood.on('close', (given) => (code = given));
+    await new Promise((resolve) => flood.once('open', resolve));
+    for (let i = 0; i < 2000; i++) flood.send('{"op":"ping"}');
+    await eventually('the end', () => code !== 0);
+    expect(code).toBe(1008);
+    await expectServing();
+  });
+
+  it('has at most 100 subscriptions', async () => {
+    const raw = await Raw.open(service.url, key);
+    const asked = { op: 'subscribe', channel: 'depth', address: MINT };
+    for (let i = 0; i <= 100; i++) raw.send(text({ ...asked, id: `s${i}` }));
+    await raw.hears('A connection has at most 100 subscriptions');
+    raw.socket.destroy();
+  });
+
+  it('takes no memory that it does not read', async () => {
+    const raw = await Raw.open(service.url, key);
+    raw.socket.pause();
+    // Each gets a reply, until too many of them are unread: then the client is cut.
+    const many = Buffer.concat(
+      Array.from({ length: 400 }, () => text({ op: 'go', id: 'a'.repeat(90) })),
+    );
+    const pings = Buffer.concat(Array.from({ length: 1000 }, () => frame(PING, Buffer.alloc(125))));
+    for (let i = 0; i < 40 && !raw.socket.destroyed; i++) {
+      raw.socket.write(i % 2 === 0 ? pings : many);
+      expect(await metric('fathom_stream_waiting_bytes')).toBeLessThan(2 * 1024 * 1024);
+    }
+    raw.socket.destroy();
+    await expectServing();
+  });
+
+  it('keeps no connection for long without a key', async () => {
+    const raws = await Promise.all(Array.from({ length: 200 }, () => Raw.open(service.url, null)));
+    await expectServing();
+    expect(await metric('fathom_stream_connections')).toBeGreaterThanOrEqual(200);
+    for (const raw of raws) await raw.ends();
+    await eventually('that the server has let go of all', async () => {
+      return (await metric('fathom_stream_connections')) === 0;
+    });
+  });
+});

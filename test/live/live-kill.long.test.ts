@@ -1,0 +1,162 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import fc from 'fast-check';
+import { afterAll, describe, expect, it } from 'vitest';
+import WebSocket from 'ws';
+import { fathomClient, type ReplayPage } from '../../client/index.js';
+import type { EngineName } from '../../server/http/engine.js';
+import { cleanUp, fathom, newKey, serve, type Server, temporaryDirectory } from '../support/cli.js';
+import { MINT } from '../support/stores.js';
+import { eventually } from '../support/waiting.js';
+
+const T0 = 1_794_000_000;
+const NOW_S = T0 + 86_400;
+/** More of them, for a long search: FATHOM_KILLS=1000, with FATHOM_SEED=N. */
+const KILLS = Number(process.env.FATHOM_KILLS ?? 2);
+const SEED = Number(
+  process.env.FATHOM_SEED ?? fc.sample(fc.integer({ min: 1, max: 2 ** 30 }), 1)[0],
+);
+
+interface Message {
+  type: string;
+  t?: number[];
+  cursor?: string;
+  snapshots?: ReplayPage['snapshots'];
+}
+
+/** What a client holds; it fails where a new snapshot is one that it has. */
+class Held {
+  readonly snapshots = new Map<number, object>();
+  fault: string | null = null;
+
+  constructor(readonly name: string) {}
+
+  take({ type, t = [], snapshots = [] }: Message): void {
+    if (type === 'reset') this.fault ??= `${this.name}: reset`;
+    if (type === 'deleted') for (const one of t) this.snapshots.delete(one);
+    for (const one of snapshots) {
+      if (type === 'snapshots' && this.snapshots.has(one.t)) {
+        this.fault ??= `${this.name}: ${one.t} twice (seed ${SEED})`;
+      }
+      this.snapshots.set(one.t, one);
+    }
+  }
+
+  get text(): string {
+    const inOrder = [...this.snapshots].sort(([a], [b]) => a - b);
+    return JSON.stringify(inOrder.map(([, one]) => one));
+  }
+}
+
+describe.each<EngineName>(['uws', 'node'])(
+  'Clients of a server on engine %s that is killed',
+  (engine) => {
+    afterAll(cleanUp);
+
+    it('have what the store shows, each change once', { timeout: 36_000_000 }, async () => {
+      let state = SEED;
+      const random = (below: number) => (state = (state * 48_271) % 0x7fff_ffff) % below;
+      const directory = temporaryDirectory();
+      const file = path.join(temporaryDirectory(), 'rows.ndjson');
+      const key = await newKey(directory);
+      const words = ['--as-of', String(NOW_S), '--threads', '1', '--http-engine', engine];
+      let server: Server = await serve(directory, [...words, '--port', '0']);
+      const port = String(server.port);
+
+      const change = async () => {
+        if (random(4) === 0) {
+          const from = T0 + random(60) * 60;
+          const window = ['--from', String(from), '--to', String(from + 1 + random(600))];
+          await fathom([
+            'delete',
+            '--token',
+            `mainchain:${MINT}`,
+            ...window,
+            '--yes',
+            '--data',
+            directory,
+          ]);
+          return;
+        }
+        const market = { source: 'Orca', exchange_type: 'DEX', type: 'onchain_pool', pair: 'A/B' };
+        const times = new Set(Array.from({ length: 1 + random(8) }, () => T0 + random(80) * 60));
+        const lines = [...times].map((t) =>
+          JSON.stringify({
+            ...{ chain: 'mainchain', address: MINT, t, price_usd: 2, ...market },
+            ...{ tier: ['raw', 'raw', 'raw', '15m'][random(4)], market_address: 'pool' },
+            ...{ bin: -1, support_usd: 1 + random(9), resistance_usd: 0 },
+          }),
+        );
+        writeFileSync(file, `${lines.join('\n')}\n`);
+        await fathom(['ingest', 'cells', file, '--data', directory]);
+      };
+
+      const sse = new Held('events');
+      const stop = new AbortController();
+      const client = fathomClient({ url: server.url, key });
+      const following = (async () => {
+        const options = { signal: stop.signal };
+        for await (const message of client.follow(MINT, { from: T0, group: 'all' }, options)) {
+          sse.take(message as Message);
+        }
+      })().catch((error: unknown) => {
+        if (!stop.signal.aborted) sse.fault ??= String(error);
+      });
+
+      const socket = new Held('socket');
+      let cursor: string | undefined;
+      let isOver = false;
+      const connect = () => {
+        const ws = new WebSocket(`ws://127.0.0.1:${port}/api/v1/stream`, {
+          headers: { 'x-api-key': key },
+        });
+        const begin = cursor === undefined ? { from: T0 } : { cursor };
+        ws.on('open', () =>
+          ws.send(
+            JSON.stringify({
+              ...{ op: 'subscribe', id: 'a', channel: 'depth', address: MINT, group: 'all' },
+              ...begin,
+            }),
+          ),
+        );
+        ws.on('message', (data: Buffer) => {
+          const message = JSON.parse(data.toString()) as Message;
+          socket.take(message);
+          ({ cursor } = message);
+        });
+        ws.on('error', () => undefined);
+        ws.on('close', () => {
+          if (!isOver) setTimeout(connect, 50);
+        });
+        return ws;
+      };
+      connect();
+
+      for (let kill = 0; kill < KILLS; kill++) {
+        for (let i = random(4); i >= 0; i--) await change();
+        // In the midst of a commit, and of what is sent after it.
+        const changing = change().catch(() => undefined);
+        await new Promise((resolve) => setTimeout(resolve, random(80)));
+        await server.stop('SIGKILL');
+        await changing;
+        if (random(2) === 0) await change();
+        server = await serve(directory, [...words, '--port', port]);
+        const page = async () => {
+          const reply = await server.get(`/replay/${MINT}?from=${T0}&to=${NOW_S}&group=all`, key);
+          return JSON.stringify(((await reply.json()) as ReplayPage).snapshots);
+        };
+        for (const held of [sse, socket]) {
+          await eventually(
+            () => `seed ${SEED}, kill ${kill}: ${held.name} has what the store shows`,
+            async () => held.fault !== null || held.text === (await page()),
+          );
+          expect(held.fault).toBeNull();
+        }
+      }
+      isOver = true;
+      stop.abort();
+      await following;
+      await server.stop();
+    });
+  },
+);
