@@ -12,7 +12,7 @@ import { eventually } from '../support/waiting.js';
 const T0 = 1_794_000_000;
 const NOW_S = T0 + 86_400;
 /** More of them, for a long search: FATHOM_KILLS=1000, with FATHOM_SEED=N. */
-const KILLS = Number(process.env.FATHOM_KILLS ?? 2);
+const KILLS = Number(process.env.FATHOM_KILLS ?? 1);
 const SEED = Number(
   process.env.FATHOM_SEED ?? fc.sample(fc.integer({ min: 1, max: 2 ** 30 }), 1)[0],
 );
@@ -60,8 +60,9 @@ describe.each<EngineName>(['uws', 'node'])(
       const file = path.join(temporaryDirectory(), 'rows.ndjson');
       const key = await newKey(directory);
       const words = ['--as-of', String(NOW_S), '--threads', '1', '--http-engine', engine];
-      let server: Server = await serve(directory, [...words, '--port', '0']);
-      const port = String(server.port);
+      // Below those that systems give to clients: one that connects to a port of its own would keep it.
+      const port = String(20_000 + fc.sample(fc.integer({ min: 0, max: 9_999 }), 1)[0]);
+      let server: Server = await serve(directory, [...words, '--port', port]);
 
       const change = async () => {
         if (random(4) === 0) {
