@@ -15,7 +15,6 @@ const COMPRESSIONS = ['gzip', 'br'] as const satisfies ContentEncoding[];
 export function encodingCases(shape: PageShape, history: TokenHistory): BenchCase[] {
   const page = buildPage(pageInput(history, 'market'));
   const envelope = envelopeOf(shape.snapshots);
-  const json = encodePage(page, envelope, 'json');
   const document = plainDocument(page, envelope);
   const prefix = `page ${shape.name}`;
   const bytesCase = (name: string, run: () => Uint8Array): BenchCase<Uint8Array> => ({
@@ -35,14 +34,17 @@ export function encodingCases(shape: PageShape, history: TokenHistory): BenchCas
     ...bytesCase(format, () => encodePage(page, envelope, format)),
     ...(format === 'json' ? { against } : {}),
   }));
-  const compressed = COMPRESSIONS.map((encoding) => ({
-    name: `${prefix}/${encoding} of JSON`,
-    run: () => compressPage(json, encoding),
-    digest: (bytes: Uint8Array) => digestOf([unpacked(bytes, encoding)]),
-    inputBytes: json.length,
-    extra: ({ length }: Uint8Array) => ({ bytes: length, ratio: json.length / length }),
-    counters: ({ length }: Uint8Array) => ({ bytesOut: length }),
-  }));
+  const compressed = PAGE_FORMATS.flatMap((format) => {
+    const plain = encodePage(page, envelope, format);
+    return COMPRESSIONS.map((encoding) => ({
+      name: `${prefix}/${encoding} of ${format === 'json' ? 'JSON' : format}`,
+      run: () => compressPage(plain, encoding, format === 'json'),
+      digest: (bytes: Uint8Array) => digestOf([unpacked(bytes, encoding)]),
+      inputBytes: plain.length,
+      extra: ({ length }: Uint8Array) => ({ bytes: length, ratio: plain.length / length }),
+      counters: ({ length }: Uint8Array) => ({ bytesOut: length }),
+    }));
+  });
   return [stringified, converted, ...formats, ...compressed].map(benchCase);
 }
 

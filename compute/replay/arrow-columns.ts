@@ -52,16 +52,22 @@ export function dictionaryData(
 ): Data {
   const { length } = codes;
   let nullCount = 0;
-  for (let i = 0; i < length; i++) if (codes[i] < 0) nullCount++;
+  for (let i = 0; i < length; i++) nullCount += codes[i] >>> 31;
   if (nullCount === 0) {
     return makeData({ type, length, nullCount, data: codes, dictionary } as never);
   }
   // Bit i, from the lowest of each byte, is set where row i has a value.
   const nullBitmap = new Uint8Array((length + 7) >> 3);
   const data = codes.slice();
-  for (let i = 0; i < length; i++) {
-    if (codes[i] < 0) data[i] = 0;
-    else nullBitmap[i >> 3] |= 1 << (i & 7);
+  for (let from = 0; from < length; from += 8) {
+    const end = Math.min(from + 8, length);
+    let bits = 0;
+    for (let i = from; i < end; i++) {
+      const isNull = codes[i] >>> 31;
+      bits |= (1 - isNull) << (i - from);
+      data[i] = codes[i] & (isNull - 1);
+    }
+    nullBitmap[from >> 3] = bits;
   }
   return makeData({ type, length, nullCount, nullBitmap, data, dictionary } as never);
 }

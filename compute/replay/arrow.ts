@@ -31,6 +31,7 @@ import {
 } from './arrow-columns.js';
 import { type Page, pageHead, type ReplayEnvelope } from './page.js';
 import { arrow } from '../segment/arrow.js';
+import { PlainMemory } from '../segment/lz4.js';
 
 const { Field, Float64, Int16, Int8, Schema, Table, tableToIPC, Uint32 } = arrow;
 
@@ -53,8 +54,12 @@ interface Column {
   nullable?: boolean;
 }
 
+/** This thread's memory for columns, reused for every page: the encoded page is a copy of them. */
+const columnMemory = new PlainMemory();
+
 /** Encodes a page; the bytes own their whole ArrayBuffer. */
 export function encodeArrow(page: Page, envelope: ReplayEnvelope): Uint8Array<ArrayBuffer> {
+  columnMemory.clear();
   const columns = columnsOfPage(page);
   const schema = new Schema(
     columns.map(({ name, data, nullable = false }) => new Field(name, data.type, nullable)),
@@ -72,10 +77,10 @@ export function encodeArrow(page: Page, envelope: ReplayEnvelope): Uint8Array<Ar
 
 function columnsOfPage(page: Page): Column[] {
   const { rowCount: length, index } = page;
-  const t = perCell(page, new Uint32Array(length), page.t);
-  const tier = perCell(page, new Int8Array(length), page.tier);
-  const priceUsd = perCell(page, new Float64Array(length), page.priceUsd);
-  const timeMs = perCell(page, new BigInt64Array(length), timesMs(page.t));
+  const t = perCell(page, newColumn(Uint32Array, length), page.t);
+  const tier = perCell(page, newColumn(Int8Array, length), page.tier);
+  const priceUsd = perCell(page, newColumn(Float64Array, length), page.priceUsd);
+  const timeMs = perCell(page, newColumn(BigInt64Array, length), timesMs(page.t));
   return [
     { name: 't', data: plainData(new Uint32(), t) },
     { name: 'tier', data: dictionaryData(TIER_TYPE, tier, utf8Vector(TIERS)) },
@@ -90,17 +95,30 @@ function columnsOfPage(page: Page): Column[] {
   ];
 }
 
+/** A column with arbitrary contents, which lasts until the next page is encoded. */
+function newColumn<T>(
+  Column: (new (buffer: ArrayBuffer, at: number, length: number) => T) & {
+    BYTES_PER_ELEMENT: number;
+  },
+  length: number,
+): T {
+  const { buffer, byteOffset } = columnMemory.take(length * Column.BYTES_PER_ELEMENT);
+  return new Column(buffer, byteOffset, length);
+}
+
 function indexColumn(page: Page, index: Uint16Array): Column {
   const byMarket = page.query.group === 'market';
   const values = byMarket ? marketNames(page.markets) : page.groups.map(({ key }) => key);
-  const data = dictionaryData(INDEX_TYPE, Int32Array.from(index), utf8Vector(values));
+  const codes = newColumn(Int32Array, index.length);
+  codes.set(index);
+  const data = dictionaryData(INDEX_TYPE, codes, utf8Vector(values));
   return { name: byMarket ? 'market' : 'group', data };
 }
 
 function marketColumns({ markets, rowCount }: Page, index: Uint16Array): Column[] {
   return MARKET_COLUMNS.map(({ name, type, nullable }) => {
     const { values, codes } = distinctTexts(markets.map((market) => market[name]));
-    const cells = new Int32Array(rowCount);
+    const cells = newColumn(Int32Array, rowCount);
     for (let i = 0; i < rowCount; i++) cells[i] = codes[index[i]];
     return { name, data: dictionaryData(type, cells, utf8Vector(values)), nullable };
   });
@@ -124,13 +142,13 @@ function timesMs(t: Uint32Array): BigInt64Array {
 
 /** The price of each cell's bin, by its snapshot's price. */
 function prices({ bin }: Page, priceUsd: Float64Array): Float64Array {
-  const column = new Float64Array(bin.length);
+  const column = newColumn(Float64Array, bin.length);
   for (let i = 0; i < column.length; i++) column[i] = priceUsd[i] * BIN_FACTORS[bin[i] - MIN_BIN];
   return column;
 }
 
 function usd(cents: Float64Array): Float64Array {
-  const column = new Float64Array(cents.length);
+  const column = newColumn(Float64Array, cents.length);
   for (let i = 0; i < column.length; i++) column[i] = cents[i] / 100;
   return column;
 }

@@ -141,7 +141,7 @@ function render(input: RenderInput, stopIfCancelled: StopIfCancelled): RenderRes
   }
   const plain = writePage(page, input.envelope, input.format);
   stopIfCancelled();
-  const body = ownBytes(compressPage(plain, input.encoding));
+  const body = ownBytes(compressPage(plain, input.encoding, input.format === 'json'));
   return { ...written, body, plainBytes: plain.length };
 }
 

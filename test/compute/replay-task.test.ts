@@ -4,7 +4,12 @@ import zlib from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { canEncode, compressPage } from '../../compute/replay/compress.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
-import { renderPage, type FreshSegment, type RenderInput } from '../../compute/replay/render.js';
+import {
+  PAGE_FORMATS,
+  renderPage,
+  type FreshSegment,
+  type RenderInput,
+} from '../../compute/replay/render.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
 import { isFilled, type SharedSlice } from '../../compute/segment/run.js';
 import { decodeMsgpack } from '../reference/msgpack.js';
@@ -216,9 +221,13 @@ describe('the content codings', () => {
   const full = movingStore(288, 12, 28);
   const body = bodyOf(inputOf(full));
 
-  it('make a full page at least five times smaller', () => {
-    for (const encoding of ['gzip', 'br'] as const) {
-      expect(body.length / compressPage(body, encoding).length).toBeGreaterThanOrEqual(5);
+  it('make a full page at least five times smaller, in every format', () => {
+    for (const format of PAGE_FORMATS) {
+      const plain = bodyOf(inputOf(full, { format }));
+      for (const encoding of ['gzip', 'br'] as const) {
+        const { length } = bodyOf(inputOf(full, { format, encoding }));
+        expect(plain.length / length, `${encoding} of ${format}`).toBeGreaterThanOrEqual(5);
+      }
     }
   });
 
