@@ -40,7 +40,7 @@ export const pickSnapshots = moving(segments.pickSnapshots);
 export const slippageReply = moving(slippages.slippageReply);
 export const binSnapshotLines = moving(snapshots.binSnapshotLines);
 export const binSnapshotRows = moving(
-  ({ rows, ...options }: snapshots.ChunkOptions & { rows: unknown[] }) =>
+  ({ rows, ...options }: snapshots.ChunkOptions & snapshots.RowLines & { rows: unknown[] }) =>
     snapshots.binSnapshotRows(rows, options),
 );
 export const packCellLines = moving(cells.packCellLines);

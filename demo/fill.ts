@@ -12,7 +12,7 @@ import { prepareFlatRows, prepareTokenRows } from '../storage/ingest/flat.js';
 import { prepareHolderRows } from '../storage/ingest/holders.js';
 import { commitPrepared, type UseStore } from '../storage/ingest/ingest.js';
 import type { FileReport } from '../storage/ingest/prepared.js';
-import type { NumberedRow } from '../storage/ingest/rows.js';
+import type { NumberedRow } from '../storage/ingest/columns.js';
 import { demoFlatChanges, demoFlatRows, type DemoRows } from './flat.js';
 import {
   DEMO_RAW_S,

@@ -414,6 +414,11 @@ export interface TokenName {
   address: string;
 }
 
+/** A token by its symbol. */
+export interface TokenSymbol extends TokenName {
+  symbol: string;
+}
+
 /** Names one token's snapshots of one tier. */
 export interface TierKey extends TokenName {
   tier: Tier;

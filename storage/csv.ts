@@ -32,8 +32,9 @@ export async function* readCsvBatches(
   onFault: CsvFaultHandler = (line, what) => {
     throw new InputError(`${path}:${line}: ${what}`);
   },
+  delimiter = ',',
 ): AsyncGenerator<CsvBatch, void, undefined> {
-  const reader = new RecordReader(path, onFault);
+  const reader = new RecordReader(path, onFault, delimiter);
   for await (const lines of readLineBatches(path)) {
     const records = reader.read(lines);
     if (reader.header !== null) yield { header: reader.header, records };
@@ -75,6 +76,7 @@ class RecordReader {
   constructor(
     private readonly path: string,
     private readonly onFault: CsvFaultHandler,
+    private readonly delimiter: string,
   ) {}
 
   /** The records that these lines complete, without the header. */
@@ -83,7 +85,9 @@ class RecordReader {
     for (const { line, text } of lines) {
       if (text === '' && this.open === null) continue;
       const isPlain = this.open === null && !text.includes('"');
-      const record = isPlain ? { line, fields: text.split(',') } : this.readQuoted(line, text);
+      const record = isPlain
+        ? { line, fields: text.split(this.delimiter) }
+        : this.readQuoted(line, text);
       if (record === null) continue;
       if (this.header === null) this.header = checkedHeader(this.path, record);
       else if (this.isWhole(record, this.header.length)) records.push(record);
@@ -106,12 +110,12 @@ class RecordReader {
     this.open = null;
     for (;;) {
       if (quoted === null && text[at] !== '"') {
-        const comma = text.indexOf(',', at);
-        const field = text.slice(at, comma < 0 ? undefined : comma);
+        const end = text.indexOf(this.delimiter, at);
+        const field = text.slice(at, end < 0 ? undefined : end);
         if (field.includes('"')) return this.refuse(record, 'a quote inside an unquoted field');
         record.fields.push(field);
-        if (comma < 0) return record;
-        at = comma + 1;
+        if (end < 0) return record;
+        at = end + 1;
         continue;
       }
       if (quoted === null) [quoted, at] = ['', at + 1];
@@ -121,7 +125,7 @@ class RecordReader {
       quoted = null;
       at = close + 1;
       if (at === text.length) return record;
-      if (text[at] !== ',') return this.refuse(record, 'text after a closing quote');
+      if (text[at] !== this.delimiter) return this.refuse(record, 'text after a closing quote');
       at++;
     }
   }

@@ -15,6 +15,7 @@ import type {
   SnapshotKey,
   TierKey,
   TokenName,
+  TokenSymbol,
 } from './contract.js';
 
 /** An operation that a node leaves to its store. `F` is the operation's signature. */
@@ -41,6 +42,8 @@ const OPERATIONS = {
   snapshotTimes: ofStore<(key: TierKey) => Promise<Uint32Array>>(),
   /** Tokens with snapshots of a tier before its time. */
   tokensBefore: ofStore<(times: Readonly<Record<Tier, number>>) => Promise<TokenName[]>>(),
+  /** Tokens that have one of some symbols, given in lower case, whatever their own case. */
+  tokensOfSymbols: ofStore<(symbols: readonly string[]) => Promise<TokenSymbol[]>>(),
   /** Bytes of the database and of its log. */
   bytes: ofStore<() => Promise<number>>(),
   /**

@@ -20,6 +20,7 @@ import type {
   StoreChange,
   TierKey,
   TokenName,
+  TokenSymbol,
 } from './contract.js';
 import type {
   CheckCursor,
@@ -182,6 +183,16 @@ export class Store implements StoreOperations {
       const row = this.parts.catalog.tokenById(id)?.row;
       return row === undefined ? [] : { chain: row.chain, address: row.address };
     });
+  }
+
+  async tokensOfSymbols(symbols: readonly string[]): Promise<TokenSymbol[]> {
+    const rows = await this.parts.database.rows(
+      `SELECT chain, address, symbol FROM tokens
+        WHERE lower(symbol) IN (SELECT unnest(from_json(?::JSON, '["VARCHAR"]')))
+        ORDER BY chain, address`,
+      [JSON.stringify(symbols)],
+    );
+    return rows.map(([chain, address, symbol]) => ({ chain, address, symbol }) as TokenSymbol);
   }
 
   /**

@@ -31,9 +31,6 @@ export const MAX_BIN_STEP_BP = 10_000;
 /** Faults that are kept and reported; further ones are only counted. */
 export const MAX_FAULTS = 10;
 
-/** Times above this are milliseconds (year 2001 on) rather than seconds. */
-const FIRST_MS = 1e12;
-
 /** One wrong field of one row, reported as `line: field: message`. */
 export interface Fault {
   line: number;
@@ -171,9 +168,7 @@ function readTime(value: unknown, faults: FaultLog): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_T_S) {
     return value;
   }
-  const hint =
-    typeof value === 'number' && value >= FIRST_MS ? ', this looks like milliseconds' : '';
-  faults.add('t', `must be whole epoch seconds from 1 to ${MAX_T_S}${hint}`);
+  faults.add('t', `must be whole epoch seconds from 1 to ${MAX_T_S}`);
   return NaN;
 }
 

@@ -167,7 +167,10 @@ class CellPacker {
     this.firstRow = row;
     this.at(row);
     if (run.at(head.t) !== undefined) {
-      chunk.faults.add('t', 'the rows of one snapshot must lie together');
+      chunk.faults.add(
+        't',
+        'the rows of one snapshot must lie together: sort by chain, address, tier, t',
+      );
       return;
     }
     const base = input.basePrices?.[row] ?? NaN;

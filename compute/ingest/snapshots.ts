@@ -35,6 +35,11 @@ export interface ChunkOptions {
   basePrices?: Float64Array;
 }
 
+/** The line of each parsed row, where rows are not numbered one by one. */
+export interface RowLines {
+  lines?: Float64Array | undefined;
+}
+
 /** Complete NDJSON lines. */
 export interface ChunkLines extends ChunkOptions {
   bytes: Uint8Array;
@@ -56,13 +61,16 @@ export function binSnapshotLines(input: ChunkLines): BinnedChunk {
 }
 
 /** As binSnapshotLines, of parsed rows: values as JSON.parse gives them. A row is let go once it is binned. */
-export function binSnapshotRows(rows: Iterable<unknown>, options: ChunkOptions): BinnedChunk {
-  const { firstLine, basePrices } = options;
+export function binSnapshotRows(
+  rows: Iterable<unknown>,
+  options: ChunkOptions & RowLines,
+): BinnedChunk {
+  const { firstLine, lines, basePrices } = options;
   const chunk = new ChunkBuilder(options.mode);
   const binner = new SnapshotBinner(chunk);
   for (const row of rows) {
     const i = chunk.rows++;
-    binner.add(row, firstLine + i, basePrices?.[i] ?? NaN);
+    binner.add(row, lines?.[i] ?? firstLine + i, basePrices?.[i] ?? NaN);
   }
   return chunk.finish();
 }

@@ -17,6 +17,7 @@ import {
   CELL_COLUMNS,
   checkColumns,
   rowsOfColumns,
+  timeValue,
   type ColumnKind,
   type WantedColumn,
 } from './columns.js';
@@ -117,9 +118,13 @@ export async function* arrowRows(
   wanted: readonly WantedColumn[],
 ): AsyncGenerator<Record<string, unknown>[]> {
   yield* readArrowBatches(file, wanted, (batch) => {
-    const columns = wanted.flatMap(({ name }) => {
+    const columns = wanted.flatMap(({ name, time }) => {
       const vector = batch.getChild(name);
-      return vector === null ? [] : [{ name, values: valuesOf(vector) }];
+      if (vector === null) return [];
+      if (time === undefined || kindOf(vector.type as DataType) !== 'time') {
+        return [{ name, values: valuesOf(vector) }];
+      }
+      return [{ name, values: secondsOf(vector).map((seconds) => timeValue(seconds, time)) }];
     });
     return [rowsOfColumns(columns, batch.numRows)];
   });
@@ -127,6 +132,14 @@ export async function* arrowRows(
 
 function valuesOf(vector: Vector): unknown[] {
   return Array.from({ length: vector.length }, (_, row) => plainValue(vector.get(row) as unknown));
+}
+
+/** Epoch seconds of timestamps, with their fraction: the library gives milliseconds, whatever their unit. */
+function secondsOf(vector: Vector): (number | null)[] {
+  return Array.from({ length: vector.length }, (_, row) => {
+    const ms = vector.get(row) as number | Date | null;
+    return ms === null ? null : Number(ms) / 1000;
+  });
 }
 
 /** A value as in JSON: lists as arrays, structs as objects. */
@@ -158,6 +171,7 @@ function kindOf(type: DataType): ColumnKind {
   if (arrow.DataType.isNull(type)) return 'null';
   if (arrow.DataType.isInt(type) || arrow.DataType.isFloat(type)) return 'number';
   if (arrow.DataType.isBool(type)) return 'boolean';
+  if (arrow.DataType.isTimestamp(type) || arrow.DataType.isDate(type)) return 'time';
   return arrow.DataType.isUtf8(type) || arrow.DataType.isLargeUtf8(type) ? 'text' : 'other';
 }
 
@@ -183,6 +197,9 @@ function* cellsOf(batch: RecordBatch): Generator<CellColumns> {
 function numbersOf(vector: Vector | null, rows: number): Float64Array {
   if (vector === null) return new Float64Array(rows).fill(NaN);
   const { type, values } = vector.data[0] as { type: DataType; values: unknown };
+  if (kindOf(type) === 'time') {
+    return Float64Array.from(secondsOf(vector), (seconds) => Math.floor(seconds ?? NaN));
+  }
   const nulls = vector.nullCount > 0;
   let numbers: Float64Array;
   if (values instanceof Float64Array && !nulls) numbers = values.subarray(0, rows);

@@ -1,18 +1,17 @@
 /** Cuts a file of a depth dataset into chunks, which the pool's workers bin independently. */
 import type { BinnedChunk } from '../../compute/ingest/binned-chunk.js';
 import type { CellColumns } from '../../compute/ingest/cell-columns.js';
-import type { FaultLog, HeadFields } from '../../compute/ingest/fields.js';
+import { type FaultLog, type HeadFields, isFields } from '../../compute/ingest/fields.js';
 import { canonicalAddress, CHAINS, TIERS } from '../../compute/market.js';
 import type { SnapshotKey } from '../contract.js';
 import { countNewlines, type LineChunk, readLineChunks } from '../lines.js';
 import { arrowCells, arrowRows } from './arrow.js';
 import { CellCutter } from './cell-chunks.js';
-import { SNAPSHOT_COLUMNS } from './columns.js';
-import type { FileFormat } from './datasets.js';
+import { type NumberedRow, SNAPSHOT_COLUMNS } from './columns.js';
 import { plainSnapshotRow } from './nested-rows.js';
 import { parquetCells, parquetRows } from './parquet.js';
 import { refusal } from './prepared.js';
-import { csvCells } from './rows.js';
+import { cellRows, rowBatches, type RowSource } from './rows.js';
 
 /** A chunk of a file. Lines are NDJSON. */
 export type Chunk = {
@@ -22,7 +21,8 @@ export type Chunk = {
   basePrices?: Float64Array;
 } & (
   | { kind: 'snapshotLines' | 'cellLines'; bytes: Uint8Array }
-  | { kind: 'snapshotRows'; rows: unknown[] }
+  /** `lines`: the line of each row, where rows are not numbered one by one. */
+  | { kind: 'snapshotRows'; rows: unknown[]; lines?: Float64Array }
   | { kind: 'cellColumns'; columns: CellColumns }
   /** Bins its own snapshots, in the pool. */
   | { kind: 'selfBinned'; bin: () => Promise<BinnedChunk> }
@@ -35,7 +35,17 @@ const MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
 /** Chunks of a file of `snapshots`, in order. */
-export async function* snapshotChunks(file: string, format: FileFormat): AsyncGenerator<Chunk> {
+export async function* snapshotChunks(source: RowSource, faults: FaultLog): AsyncGenerator<Chunk> {
+  const { file, format, mapping } = source;
+  if (mapping !== null) {
+    for await (const batch of rowBatches(source, SNAPSHOT_COLUMNS, faults)) {
+      for (let i = 0; i < batch.length; i += SNAPSHOT_ROWS_A_CHUNK) {
+        const some = batch.slice(i, i + SNAPSHOT_ROWS_A_CHUNK);
+        yield rowsChunk(some, format === 'parquet' || format === 'arrow');
+      }
+    }
+    return;
+  }
   if (format === 'ndjson') {
     for await (const lines of readLineChunks(file)) yield { kind: 'snapshotLines', ...lines };
     return;
@@ -51,23 +61,31 @@ export async function* snapshotChunks(file: string, format: FileFormat): AsyncGe
   }
 }
 
+/** @param isTyped whether the entries of a list have one type */
+function rowsChunk(batch: readonly NumberedRow[], isTyped: boolean): Chunk {
+  const plain = (row: unknown): unknown => (isTyped && isFields(row) ? plainSnapshotRow(row) : row);
+  return {
+    kind: 'snapshotRows',
+    firstLine: batch[0].line,
+    lines: Float64Array.from(batch, ({ line }) => line),
+    rows: batch.map(({ row }) => plain(row)),
+  };
+}
+
 /**
  * Chunks of a file of `cells`, in order, each ending where a snapshot ends.
  * @param faults gets a fault for each CSV record that is no row
  */
-export async function* cellChunks(
-  file: string,
-  format: FileFormat,
-  faults: FaultLog,
-): AsyncGenerator<Chunk> {
-  if (format === 'ndjson') {
+export async function* cellChunks(source: RowSource, faults: FaultLog): AsyncGenerator<Chunk> {
+  const { file, format, mapping } = source;
+  if (format === 'ndjson' && mapping === null) {
     for await (const lines of cutLines(file, readLineChunks(file))) {
       yield { kind: 'cellLines', ...lines };
     }
     return;
   }
   const cutter = new CellCutter(file);
-  for await (const batch of readCells(file, format, faults)) {
+  for await (const batch of readCells(source, faults)) {
     const chunk = cutter.add(batch);
     if (chunk !== null) yield { kind: 'cellColumns', ...chunk };
   }
@@ -75,19 +93,11 @@ export async function* cellChunks(
   if (last !== null) yield { kind: 'cellColumns', ...last };
 }
 
-function readCells(
-  file: string,
-  format: Exclude<FileFormat, 'ndjson'>,
-  faults: FaultLog,
-): AsyncGenerator<CellColumns> {
-  switch (format) {
-    case 'csv':
-      return csvCells(file, faults);
-    case 'parquet':
-      return parquetCells(file);
-    case 'arrow':
-      return arrowCells(file);
-  }
+function readCells(source: RowSource, faults: FaultLog): AsyncGenerator<CellColumns> {
+  const { file, format, mapping } = source;
+  if (mapping === null && format === 'parquet') return parquetCells(file);
+  if (mapping === null && format === 'arrow') return arrowCells(file);
+  return cellRows(source, faults);
 }
 
 /**

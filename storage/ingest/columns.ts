@@ -1,10 +1,18 @@
 /** The columns that a dataset needs from a file with a schema (Parquet, Arrow, a CSV header). */
 import { CELL_NUMBERS, CELL_TEXTS } from '../../compute/ingest/cell-columns.js';
+import { CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
 import type { Fault } from '../../compute/ingest/fields.js';
+import { delimiterIn, listed, missingColumn } from './hints.js';
 import { refusal } from './prepared.js';
 
-/** `null`: a column of nulls; `other`: times, lists, structs, bytes and the like. */
-export type ColumnKind = 'text' | 'number' | 'boolean' | 'null' | 'other';
+/** A row as parsed, with its line (NDJSON, CSV) or its number from 1 (Parquet, Arrow). */
+export interface NumberedRow {
+  line: number;
+  row: unknown;
+}
+
+/** `null`: a column of nulls; `time`: timestamps and dates; `other`: lists, structs, bytes and the like. */
+export type ColumnKind = 'text' | 'number' | 'boolean' | 'null' | 'time' | 'other';
 
 /** A column as the file declares it. */
 export interface FoundColumn {
@@ -19,22 +27,50 @@ export interface WantedColumn {
   /** `any`: checked value by value. */
   kind: 'text' | 'number' | 'boolean' | 'any';
   required: boolean;
+  /** The values that a text may have. */
+  values?: readonly string[];
+  /** The flag that names the column, where one does. */
+  flag?: string;
+  /** A time in epoch seconds: what readers make of a timestamp, its whole seconds or an Instant. */
+  time?: 'whole' | 'instant';
+}
+
+/** A timestamp of a file's schema, which needs no unit. */
+export class Instant {
+  /** @param s epoch seconds with their fraction */
+  constructor(readonly s: number) {}
 }
 
 export const SNAPSHOT_COLUMNS: readonly WantedColumn[] = [
-  { name: 'chain', kind: 'text', required: true },
+  { name: 'chain', kind: 'text', required: true, values: CHAINS },
   { name: 'address', kind: 'text', required: true },
-  { name: 't', kind: 'number', required: true },
-  { name: 'tier', kind: 'text', required: false },
+  { name: 't', kind: 'number', required: true, time: 'whole' },
+  { name: 'tier', kind: 'text', required: false, values: TIERS },
   { name: 'price_usd', kind: 'number', required: true },
   { name: 'markets', kind: 'any', required: true },
 ];
 
+/** The values of some texts of `cells`. */
+const TEXT_VALUES: Readonly<Record<string, readonly string[]>> = {
+  chain: CHAINS,
+  tier: TIERS,
+  exchange_type: EXCHANGE_TYPES,
+  type: MARKET_TYPES,
+};
+
 const NULLABLE_CELL_COLUMNS: readonly string[] = ['tier', 'type', 'market_address', 'pair'];
 
 export const CELL_COLUMNS: readonly WantedColumn[] = [
-  ...CELL_TEXTS.map((name) => ({ name, kind: 'text' as const })),
-  ...CELL_NUMBERS.map((name) => ({ name, kind: 'number' as const })),
+  ...CELL_TEXTS.map((name) => ({
+    name,
+    kind: 'text' as const,
+    ...(name in TEXT_VALUES ? { values: TEXT_VALUES[name] } : {}),
+  })),
+  ...CELL_NUMBERS.map((name) => ({
+    name,
+    kind: 'number' as const,
+    ...(name === 't' ? { time: 'whole' as const } : {}),
+  })),
 ].map((column) => ({ ...column, required: !NULLABLE_CELL_COLUMNS.includes(column.name) }));
 
 /** The row that faults of a whole column name. */
@@ -50,17 +86,31 @@ export function checkColumns(
   wanted: readonly WantedColumn[],
 ): void {
   const faults: Fault[] = [];
+  const isOneColumn = found.size === 1 ? delimiterIn([...found.keys()][0]) : null;
   for (const column of wanted) {
-    const message = problemOf(column, found.get(column.name));
+    const message = problemOf(column, found, wanted);
     if (message !== null) faults.push({ line: FIRST_ROW, field: column.name, message });
   }
-  if (faults.length > 0) throw refusal(file, faults);
+  if (faults.length === 0) return;
+  if (isOneColumn === null) throw refusal(file, faults);
+  throw refusal(file, [{ line: FIRST_ROW, field: 'csv', message: isOneColumn }]);
 }
 
-function problemOf(wanted: WantedColumn, found: FoundColumn | undefined): string | null {
+function problemOf(
+  wanted: WantedColumn,
+  columns: ReadonlyMap<string, FoundColumn>,
+  all: readonly WantedColumn[],
+): string | null {
+  const found = columns.get(wanted.name);
   // A nullable column may have any type: its values are checked row by row.
   if (!wanted.required) return null;
-  if (found === undefined) return 'the file has no column of this name';
+  if (found === undefined) {
+    const names = [...columns.keys()];
+    const fields = all.map(({ name }) => name);
+    if (wanted.flag === undefined) return missingColumn(wanted.name, names, fields);
+    return `${wanted.flag}: the file has no such column; it has ${listed(names)}`;
+  }
+  if (found.kind === 'time' && wanted.time !== undefined) return null;
   if (wanted.kind === 'any' || found.kind === 'null' || found.kind === wanted.kind) return null;
   return `must be a column of ${wanted.kind}s, this one is ${found.type}`;
 }
@@ -78,4 +128,10 @@ export function rowsOfColumns(
     }
   }
   return rows;
+}
+
+/** What readers make of a timestamp, given as epoch seconds with their fraction. */
+export function timeValue(seconds: number | null, time: 'whole' | 'instant'): unknown {
+  if (seconds === null) return null;
+  return time === 'whole' ? Math.floor(seconds) : new Instant(seconds);
 }

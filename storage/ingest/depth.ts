@@ -126,7 +126,7 @@ function binChunk(chunk: Chunk, pool: ComputePool, mode: JoinMode): Promise<Binn
       return pool.run(task, { bytes, ...options }, [bytes.buffer]);
     }
     case 'snapshotRows':
-      return pool.run('binSnapshotRows', { rows: chunk.rows, ...options });
+      return pool.run('binSnapshotRows', { rows: chunk.rows, lines: chunk.lines, ...options });
     case 'selfBinned':
       return chunk.bin();
     case 'cellColumns':
@@ -182,7 +182,8 @@ class SeenSnapshots {
     const faults: Fault[] = [];
     run.t.forEach((t, i) => {
       if (t <= known.latest && known.all.has(t)) {
-        const message = 'the rows of one snapshot must lie together';
+        const message =
+          'the rows of one snapshot must lie together: sort by chain, address, tier, t';
         faults.push({ line: lines[i], field: 't', message });
       }
       known.latest = Math.max(known.latest, t);

@@ -18,6 +18,8 @@ export interface FlatField {
   kind: 'text' | 'number' | 'integer' | 'boolean';
   /** May be null or left out; the value then is `absent`. */
   nullable: boolean;
+  /** A time in epoch seconds. */
+  isTime?: true;
   absent?: FlatValue;
   /** Values that a text may have. */
   oneOf?: readonly string[];
@@ -134,7 +136,7 @@ export const TOKEN_FIELDS: readonly FlatField[] = [
   { name: 'price_usd', kind: 'number', nullable: true, min: 0 },
   { name: 'mcap', kind: 'number', nullable: true, min: 0 },
   { name: 'liquidity_usd', kind: 'number', nullable: true, min: 0 },
-  { name: 'last_refresh', kind: 'integer', nullable: true, min: 0, max: MAX_T_S },
+  { name: 'last_refresh', kind: 'integer', nullable: true, isTime: true, min: 0, max: MAX_T_S },
 ];
 
 /** A valid row in its stored form, or null with its faults added. */
@@ -161,7 +163,7 @@ const orderUsd = (name: string): FlatField => ({ ...amount(name), max: MAX_ORDER
 const priceOrNull = (name: string): FlatField => ({ ...amount(name), nullable: true });
 const percent = (name: string): FlatField => ({ ...amount(name), share: 'percent' });
 const count = (name: string): FlatField => ({ ...amount(name), kind: 'integer' });
-const epoch = (name: string): FlatField => ({ ...count(name), max: MAX_T_S });
+const epoch = (name: string): FlatField => ({ ...count(name), isTime: true, max: MAX_T_S });
 const decimals = (name: string): FlatField => ({ ...count(name), max: MAX_DECIMALS });
 
 const CHAIN: FlatField = { ...text('chain'), oneOf: CHAINS };

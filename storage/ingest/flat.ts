@@ -10,7 +10,7 @@ import {
   refusal,
   withBundle,
 } from './prepared.js';
-import type { NumberedRow } from './rows.js';
+import type { NumberedRow } from './columns.js';
 
 /** Rows of one frame, which the server reads in one turn: some 2 ms. */
 const ROWS_A_FRAME = 256;

@@ -25,7 +25,7 @@ const OWNER = /^[!-~]+$/;
 
 export const HOLDER_FIELDS: readonly FlatField[] = [
   { name: 'token_address', kind: 'text', nullable: false },
-  { name: 't', kind: 'integer', nullable: false, min: 0, max: MAX_T_S },
+  { name: 't', kind: 'integer', nullable: false, isTime: true, min: 0, max: MAX_T_S },
   { name: 'owner', kind: 'text', nullable: false, minLength: 1, maxLength: MAX_OWNER_LENGTH },
   { name: 'balance', kind: 'number', nullable: false, min: 0, max: MAX_BALANCE },
 ];

@@ -5,18 +5,21 @@ import type { ComputePool } from '../../compute/pool.js';
 import { checkDirectory } from '../access.js';
 import { sweepStaging } from '../bundle.js';
 import type { CommitReport, StoreOperations } from '../operations.js';
-import { InputError, StoreChangedError, UsageError } from '../errors.js';
+import { FaultyFileError, InputError, StoreChangedError, UsageError } from '../errors.js';
 import { wallMs } from '../wall-clock.js';
+import { withAdvice } from './advice.js';
 import { withBasePrices } from './base-prices.js';
 import { cellChunks, type Chunk, snapshotChunks } from './chunks.js';
 import { checkMerge, type Dataset, type FileFormat, formatOf } from './datasets.js';
+import { columnsOf } from './dataset-columns.js';
 import { prepareChunks } from './depth.js';
-import { FLAT_READERS, TOKEN_FIELDS } from './flat-fields.js';
 import { prepareFlatRows, prepareTokenRows } from './flat.js';
-import { HOLDER_FIELDS, prepareHolderRows } from './holders.js';
+import { prepareHolderRows } from './holders.js';
+import type { Mapping } from './mapping.js';
 import type { BundleRequest, FileReport, PreparedFile } from './prepared.js';
-import { flatRows } from './rows.js';
+import { type RowSource, tableRows } from './rows.js';
 import { STANDARD_INPUT, withStandardInput } from './standard-input.js';
+import { SymbolAddresses } from './symbol-addresses.js';
 
 /** How often a merge is prepared whose store changes meanwhile. */
 const MAX_ATTEMPTS = 5;
@@ -34,6 +37,10 @@ interface RequestedFiles {
 }
 
 interface IngestRequest extends RequestedFiles {
+  /** For rows that are not the dataset's as they are. */
+  mapping?: Mapping | null;
+  /** Between the fields of CSV files, by default a comma. */
+  delimiter?: string;
   /** Does all but commit; each file meets the store as it is, without the files before it. */
   dryRun?: boolean;
   pool: ComputePool;
@@ -90,7 +97,12 @@ async function ingestFile(
       format,
       mode: request.merge ? 'merge' : 'replace',
       pool,
-      store: { snapshotPrices: (keys) => useStore((s) => s.snapshotPrices(keys)) },
+      mapping: request.mapping ?? null,
+      delimiter: request.delimiter ?? ',',
+      store: {
+        snapshotPrices: (keys) => useStore((s) => s.snapshotPrices(keys)),
+        tokensOfSymbols: (symbols) => useStore((s) => s.tokensOfSymbols(symbols)),
+      },
       onProgress: (report) => onProgress?.({ ...report, file }),
     });
   return { ...(await commitPrepared(useStore, prepare, dryRun)), file };
@@ -127,8 +139,10 @@ interface FileRequest extends BundleRequest {
   dataset: Dataset;
   format: FileFormat;
   pool: ComputePool;
-  /** Used in mode `merge` only. */
-  store: Pick<StoreOperations, 'snapshotPrices'>;
+  mapping: Mapping | null;
+  delimiter: string;
+  /** Used in mode `merge`, and with a column of symbols. */
+  store: Pick<StoreOperations, 'snapshotPrices' | 'tokensOfSymbols'>;
 }
 
 /**
@@ -138,38 +152,42 @@ interface FileRequest extends BundleRequest {
 async function prepareFile(request: FileRequest): Promise<PreparedFile> {
   const { file, dataset, format } = request;
   await checkInputFile(file, request.mode === 'merge');
-  const unreadable = new FaultLog();
-  switch (dataset) {
-    case 'tokens': {
-      const rows = flatRows(file, format, TOKEN_FIELDS, unreadable);
-      return prepareTokenRows(request, rows, unreadable);
-    }
-    case 'snapshots':
-    case 'cells':
-      return prepareDepthFile(request, dataset, unreadable);
-    case 'holders': {
-      const rows = flatRows(file, format, HOLDER_FIELDS, unreadable);
-      return prepareHolderRows(request, rows, unreadable);
-    }
-    case 'dca_orders':
-    case 'limit_orders':
-    case 'dlmm_pools':
-    case 'dlmm_hours':
-    case 'token_hours': {
-      const rows = flatRows(file, format, FLAT_READERS[dataset].fields, unreadable);
-      return prepareFlatRows(request, dataset, rows, unreadable);
-    }
+  const { mapping } = request;
+  const symbols =
+    mapping === null || mapping.tokenColumn === null
+      ? null
+      : new SymbolAddresses((names) => request.store.tokensOfSymbols(names));
+  const source: RowSource = { file, format, delimiter: request.delimiter, mapping, symbols };
+  try {
+    return await prepareSource(request, source);
+  } catch (error) {
+    // A pipe can be read only once.
+    const isPlain = error instanceof FaultyFileError && (await stat(file)).isFile();
+    throw isPlain ? await withAdvice(error, source, columnsOf(dataset)) : error;
   }
+}
+
+function prepareSource(request: FileRequest, source: RowSource): Promise<PreparedFile> {
+  const { dataset } = request;
+  const unreadable = new FaultLog();
+  if (dataset === 'snapshots' || dataset === 'cells') {
+    return prepareDepthFile(request, source, dataset, unreadable);
+  }
+  const rows = tableRows(source, columnsOf(dataset), unreadable);
+  if (dataset === 'tokens') return prepareTokenRows(request, rows, unreadable);
+  if (dataset === 'holders') return prepareHolderRows(request, rows, unreadable);
+  return prepareFlatRows(request, dataset, rows, unreadable);
 }
 
 function prepareDepthFile(
   request: FileRequest,
+  source: RowSource,
   dataset: 'snapshots' | 'cells',
   unreadable: FaultLog,
 ): Promise<PreparedFile> {
-  const { file, format } = request;
+  const { file } = request;
   const chunks = (faults: FaultLog): AsyncGenerator<Chunk> =>
-    dataset === 'cells' ? cellChunks(file, format, faults) : snapshotChunks(file, format);
+    dataset === 'cells' ? cellChunks(source, faults) : snapshotChunks(source, faults);
   const read =
     request.mode === 'merge'
       ? withBasePrices(file, chunks(new FaultLog()), chunks(unreadable), request.store)

@@ -16,6 +16,7 @@ import {
   type ColumnKind,
   type FoundColumn,
   rowsOfColumns,
+  timeValue,
   type WantedColumn,
 } from './columns.js';
 
@@ -47,11 +48,21 @@ export async function* parquetRows(
   wanted: readonly WantedColumn[],
 ): AsyncGenerator<Record<string, unknown>[]> {
   yield* parquetSource(file, wanted, async function* ({ reader, source, found }) {
-    const names = wanted.map(({ name }) => name).filter((name) => found.has(name));
-    const list = names.map(quoted).join(', ');
-    for await (const chunk of reader.streamChunks(`SELECT ${list} FROM ${source}`)) {
+    const columns = wanted
+      .filter(({ name }) => found.has(name))
+      .map(({ name, time }) => ({
+        name,
+        time: found.get(name)?.kind === 'time' ? time : undefined,
+      }));
+    const list = columns.map(({ name, time }) => (time ? secondsOf(name) : quoted(name)));
+    for await (const chunk of reader.streamChunks(`SELECT ${list.join(', ')} FROM ${source}`)) {
       yield rowsOfColumns(
-        names.map((name, i) => ({ name, values: chunk.values(i) })),
+        columns.map(({ name, time }, i) => ({
+          name,
+          values: time
+            ? chunk.values(i).map((seconds) => timeValue(seconds as number | null, time))
+            : chunk.values(i),
+        })),
         chunk.rowCount,
       );
     }
@@ -98,8 +109,10 @@ function sourceOf(file: string): string {
   return `read_parquet('${literal}', hive_partitioning = false)`;
 }
 
-/** A column's name in SQL; no dataset has a quote in one. */
-const quoted = (name: string): string => `"${name}"`;
+/** A column's name in SQL. */
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+/** Epoch seconds of a column of timestamps, with their fraction. */
+const secondsOf = (name: string): string => `epoch_us(${quoted(name)}) / 1e6`;
 
 /**
  * The rows of `cells` by column. DuckDB compares each row's texts with those of the row before and
@@ -136,7 +149,9 @@ function cellQuery(source: string, found: FoundColumns): string {
 
 /** A number that is never null, as a double. */
 function numberOf(name: string, found: FoundColumns): string {
-  const missing = found.get(name)?.kind !== 'number';
+  const kind = found.get(name)?.kind;
+  if (kind === 'time' && name === 't') return `coalesce(floor(${secondsOf(name)}), 'nan'::DOUBLE)`;
+  const missing = kind !== 'number';
   return missing ? `'nan'::DOUBLE` : `coalesce(CAST(${quoted(name)} AS DOUBLE), 'nan'::DOUBLE)`;
 }
 
@@ -192,10 +207,12 @@ class TextLists {
 
 const NUMBER_TYPES = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\))$/;
 const TEXT_TYPES = /^(VARCHAR|JSON|ENUM\(.*\))$/s;
+const TIME_TYPES = /^(TIMESTAMP|DATE)/;
 
 function kindOf(type: string): ColumnKind {
   if (type === '"NULL"' || type === 'NULL') return 'null';
   if (NUMBER_TYPES.test(type)) return 'number';
   if (type === 'BOOLEAN') return 'boolean';
+  if (TIME_TYPES.test(type) && !type.endsWith('[]')) return 'time';
   return TEXT_TYPES.test(type) ? 'text' : 'other';
 }

@@ -1,38 +1,81 @@
-/** Reads rows of flat datasets in each of the four formats, and of `cells` in CSV. */
+/** Reads rows in each of the four formats, as they are or mapped to a dataset's. */
 import { cellColumnsOfRows, type CellColumns } from '../../compute/ingest/cell-columns.js';
-import { MAX_FAULTS, type FaultLog } from '../../compute/ingest/fields.js';
+import { type FaultLog, isFields, MAX_FAULTS } from '../../compute/ingest/fields.js';
 import { readCsvBatches } from '../csv.js';
 import { readLineBatches } from '../lines.js';
+import { InputError } from '../errors.js';
 import { arrowRows } from './arrow.js';
-import { CELL_COLUMNS, checkColumns, type WantedColumn } from './columns.js';
+import { CELL_COLUMNS, checkColumns, type NumberedRow, type WantedColumn } from './columns.js';
 import type { FileFormat } from './datasets.js';
 import type { FlatField } from './flat-fields.js';
+import { listed } from './hints.js';
+import { type Mapping, mappedColumns, RowMapper } from './mapping.js';
 import { parquetRows } from './parquet.js';
-
-/** A row as parsed, with its line (NDJSON, CSV) or its number from 1 (Parquet, Arrow). */
-export interface NumberedRow {
-  line: number;
-  row: unknown;
-}
+import type { SymbolAddresses } from './symbol-addresses.js';
 
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 
+/** A file of rows, and how it is read. */
+export interface RowSource {
+  file: string;
+  format: FileFormat;
+  /** Between the fields of a CSV file. */
+  delimiter: string;
+  /** Null: its rows are the dataset's as they are. */
+  mapping: Mapping | null;
+  /** Where the mapping has a column of symbols. */
+  symbols: SymbolAddresses | null;
+}
+
 /**
- * The rows of a flat dataset in the file's order. A malformed line becomes a fault.
+ * The rows of a dataset in the file's order. A malformed line becomes a fault.
  * @throws InputError where the file lacks a column
  */
-export function flatRows(
-  file: string,
-  format: FileFormat,
-  fields: readonly FlatField[],
+export async function* tableRows(
+  source: RowSource,
+  wanted: readonly WantedColumn[],
   faults: FaultLog,
 ): AsyncGenerator<NumberedRow> {
-  const wanted = fields.map(wantedColumn);
+  for await (const rows of rowBatches(source, wanted, faults)) yield* rows;
+}
+
+/**
+ * As tableRows, a batch at a time.
+ * @param keepsFractions whether mapped times keep their fraction of a second, in FRACTION
+ */
+export async function* rowBatches(
+  source: RowSource,
+  wanted: readonly WantedColumn[],
+  faults: FaultLog,
+  keepsFractions = false,
+): AsyncGenerator<NumberedRow[]> {
+  const { format, mapping, symbols } = source;
+  if (mapping === null) {
+    yield* fileBatches(source, wanted, faults);
+    return;
+  }
+  const mapper = new RowMapper(wanted, mapping, format, symbols, faults, keepsFractions);
+  let first: NumberedRow | null = null;
+  for await (const batch of fileBatches(source, mappedColumns(wanted, mapping), faults)) {
+    first ??= batch.at(0) ?? null;
+    yield await mapper.map(batch);
+    if (faults.count >= MAX_FAULTS) return;
+  }
+  // A file with a schema was refused for that already.
+  if (first !== null) checkSeen(source.file, mapper.unseen, first.row);
+}
+
+/** The rows as the file has them. */
+function fileBatches(
+  { file, format, delimiter }: RowSource,
+  wanted: readonly WantedColumn[],
+  faults: FaultLog,
+): AsyncGenerator<NumberedRow[]> {
   switch (format) {
     case 'ndjson':
-      return jsonRows(file, faults);
+      return jsonBatches(file, faults);
     case 'csv':
-      return csvRows(file, wanted, faults);
+      return csvBatches(file, wanted, faults, delimiter);
     case 'parquet':
       return numbered(parquetRows(file, wanted));
     case 'arrow':
@@ -40,9 +83,19 @@ export function flatRows(
   }
 }
 
-/** The rows of `cells` in a CSV file, by column. Throws and reports faults as flatRows does. */
-export async function* csvCells(file: string, faults: FaultLog): AsyncGenerator<CellColumns> {
-  for await (const rows of csvBatches(file, CELL_COLUMNS, faults)) {
+/** @throws InputError where no line has a column that a flag names */
+function checkSeen(file: string, unseen: ReadonlySet<string>, first: unknown): void {
+  const [name] = unseen;
+  if (name === undefined) return;
+  const names = isFields(first) ? Object.keys(first) : [];
+  throw new InputError(
+    `${file}: no line has ${JSON.stringify(name)}, which a flag names; the first has ${listed(names)}`,
+  );
+}
+
+/** The rows of `cells` by column, of any format but in the order and with the checks of tableRows. */
+export async function* cellRows(source: RowSource, faults: FaultLog): AsyncGenerator<CellColumns> {
+  for await (const rows of rowBatches(source, CELL_COLUMNS, faults)) {
     yield {
       ...cellColumnsOfRows(rows.map(({ row }) => row)),
       lines: Float64Array.from(rows, ({ line }) => line),
@@ -50,33 +103,31 @@ export async function* csvCells(file: string, faults: FaultLog): AsyncGenerator<
   }
 }
 
-function wantedColumn({ name, kind, nullable }: FlatField): WantedColumn {
-  return { name, kind: kind === 'integer' ? 'number' : kind, required: !nullable };
+/** A field of a flat dataset as a column. */
+export function wantedColumn({ name, kind, nullable, isTime, oneOf }: FlatField): WantedColumn {
+  return {
+    name,
+    kind: kind === 'integer' ? 'number' : kind,
+    required: !nullable,
+    ...(isTime ? { time: 'whole' } : {}),
+    ...(oneOf === undefined ? {} : { values: oneOf }),
+  };
 }
 
-async function* jsonRows(file: string, faults: FaultLog): AsyncGenerator<NumberedRow> {
+async function* jsonBatches(file: string, faults: FaultLog): AsyncGenerator<NumberedRow[]> {
   for await (const lines of readLineBatches(file)) {
+    const rows: NumberedRow[] = [];
     for (const { line, text } of lines) {
       if (text.trim() === '') continue;
-      let row: unknown;
       try {
-        row = JSON.parse(text);
+        rows.push({ line, row: JSON.parse(text) as unknown });
       } catch {
         faults.line = line;
         faults.add('json', 'must be one JSON object, whole on its line');
-        continue;
       }
-      yield { line, row };
     }
+    yield rows;
   }
-}
-
-async function* csvRows(
-  file: string,
-  wanted: readonly WantedColumn[],
-  faults: FaultLog,
-): AsyncGenerator<NumberedRow> {
-  for await (const rows of csvBatches(file, wanted, faults)) yield* rows;
 }
 
 /** Malformed records become faults of field `csv`; the tenth ends the reading. */
@@ -84,13 +135,14 @@ async function* csvBatches(
   file: string,
   wanted: readonly WantedColumn[],
   faults: FaultLog,
+  delimiter: string,
 ): AsyncGenerator<NumberedRow[]> {
   let columns: (WantedColumn & { index: number })[] | null = null;
   const onFault = (line: number, what: string): void => {
     faults.line = line;
     faults.add('csv', what);
   };
-  for await (const { header, records } of readCsvBatches(file, onFault)) {
+  for await (const { header, records } of readCsvBatches(file, onFault, delimiter)) {
     if (columns === null) {
       checkHeader(file, header, wanted);
       columns = wanted
@@ -132,9 +184,7 @@ function valueOfText(kind: WantedColumn['kind'], text: string): unknown {
 
 async function* numbered(
   batches: AsyncIterable<Record<string, unknown>[]>,
-): AsyncGenerator<NumberedRow> {
+): AsyncGenerator<NumberedRow[]> {
   let line = 0;
-  for await (const rows of batches) {
-    for (const row of rows) yield { line: ++line, row };
-  }
+  for await (const rows of batches) yield rows.map((row) => ({ line: ++line, row }));
 }

@@ -166,8 +166,8 @@ describe('A file of holders', () => {
     ];
     expect(await files.said('holders', files.file('.ndjson', lines(bad)))).toEqual([
       '1: token_address: must be an address of mainchain',
-      '2: t: must be an integer from 0 to 4294967295',
-      '3: t: must be an integer from 0 to 4294967295',
+      '2: t: must be an integer from 0 to 4294967295: looks like milliseconds: add --time-unit ms',
+      '3: t: must be an integer from 0 to 4294967295: looks like ISO: add --time-unit iso',
       '4: owner: must be a text of 1 to 64 characters',
       '5: owner: must be printable ASCII without spaces',
       '6: owner: must be a text of 1 to 64 characters',
@@ -183,7 +183,7 @@ describe('A file of holders', () => {
     ]);
     const noOwner = await files.parquet("SELECT 'x' AS token_address, 5 AS t, 1.5 AS balance");
     expect(await files.said('holders', noOwner)).toEqual([
-      '1: owner: the file has no column of this name',
+      '1: owner: the file has no column of this name: add --column owner=NAME or --set owner=VALUE',
     ]);
     expect(existsSync(path.join(files.data, 'fathom.duckdb'))).toBe(false);
   });

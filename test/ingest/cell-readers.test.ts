@@ -29,8 +29,16 @@ import { FaultLog } from '../../compute/ingest/fields.js';
 import { arrowCells } from '../../storage/ingest/arrow.js';
 import { CellCutter, type CellColumnsChunk } from '../../storage/ingest/cell-chunks.js';
 import { parquetCells } from '../../storage/ingest/parquet.js';
-import { csvCells } from '../../storage/ingest/rows.js';
+import { cellRows } from '../../storage/ingest/rows.js';
 import { lines, readJson, Scratch } from '../support/ingest.js';
+
+const CSV = (file: string) => ({
+  file,
+  format: 'csv' as const,
+  delimiter: ',',
+  mapping: null,
+  symbols: null,
+});
 
 const scratch = new Scratch(mkdtempSync(path.join(os.tmpdir(), 'fathom-readers-test-')));
 afterAll(() => rmSync(scratch.directory, { recursive: true, force: true }));
@@ -216,7 +224,7 @@ async function readCsvCells(csv: string) {
   writeFileSync(file, csv);
   const log = new FaultLog();
   const rows: Row[] = [];
-  for await (const batch of csvCells(file, log)) {
+  for await (const batch of cellRows(CSV(file), log)) {
     rows.push(...rowsOf(batch).map((row, i) => ({ ...row, line: batch.lines![i] })));
   }
   return { rows, faults: log.faults.map(({ line, message }) => `${line}: ${message}`) };

@@ -222,19 +222,19 @@ describe('columns', () => {
       `SELECT * REPLACE (price_usd::VARCHAR AS price_usd) FROM ${readJson(source)}`,
     );
     expect(await said('cells', text)).toEqual([
-      '1: price_usd: must be a column of numbers, this one is VARCHAR',
+      '1: price_usd: must be a column of numbers, this one is VARCHAR: numbers as text: add --coerce',
     ]);
     const time = await parquet(
-      `SELECT * REPLACE (to_timestamp(t) AS t, 5 AS source) FROM ${readJson(source)}`,
+      `SELECT * REPLACE (make_time(1, 2, 3) AS t, 5 AS source) FROM ${readJson(source)}`,
     );
     expect(await said('cells', time)).toEqual([
       '1: source: must be a column of texts, this one is INTEGER',
-      '1: t: must be a column of numbers, this one is TIMESTAMP WITH TIME ZONE',
+      '1: t: must be a column of numbers, this one is TIME',
     ]);
     const nested = file('.ndjson', lines([snapshot(T)]));
     const bad = await parquet(`SELECT * REPLACE (t::VARCHAR AS t) FROM ${readJson(nested)}`);
     expect(await said('snapshots', bad)).toEqual([
-      '1: t: must be a column of numbers, this one is VARCHAR',
+      '1: t: must be a column of numbers, this one is VARCHAR: numbers as text: add --coerce',
     ]);
   });
 
@@ -250,8 +250,8 @@ describe('columns', () => {
 
   it('that every row needs are missed once each', async () => {
     const missing = [
-      '1: source: the file has no column of this name',
-      '1: t: the file has no column of this name',
+      '1: source: the file has no column of this name: add --column source=NAME or --set source=VALUE',
+      '1: t: the file has no column of this name: add --column t=NAME or --set t=VALUE',
     ];
     const rows = cells(T).map(({ t: _, source: __, ...rest }) => rest);
     expect(await said('cells', file('.csv', csv(rows)))).toEqual(missing);
@@ -266,11 +266,12 @@ describe('columns', () => {
     );
     expect(await said('cells', file('.arrow', tableToIPC(cut, 'file')))).toEqual(missing);
     expect(await said('tokens', file('.csv', 'chain,symbol\nmainchain,A\n'))).toEqual([
-      '1: address: the file has no column of this name',
+      '1: address: the file has no column of this name: add --column address=NAME or --set address=VALUE',
     ]);
     expect(await said('snapshots', await parquet(`SELECT 1 AS t`))).toEqual(
       ['chain', 'address', 'price_usd', 'markets'].map(
-        (name) => `1: ${name}: the file has no column of this name`,
+        (name) =>
+          `1: ${name}: the file has no column of this name: add --column ${name}=NAME or --set ${name}=VALUE`,
       ),
     );
   });

@@ -5,6 +5,9 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { expect } from 'vitest';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
+import { command } from '../../server/cli/commands/ingest.js';
+import { readWords } from '../../server/cli/flags.js';
+import { mappingOf } from '../../server/cli/ingest-options.js';
 import { withStore } from '../../storage/access.js';
 import { FaultyFileError, InputError } from '../../storage/errors.js';
 import type { Dataset, FileFormat } from '../../storage/ingest/datasets.js';
@@ -35,6 +38,8 @@ export interface IngestOptions {
   format?: FileFormat;
   /** The directory's store, where it is open; otherwise it is opened for the files. */
   store?: Store;
+  /** Flags of the command that describe the files. */
+  flags?: readonly string[];
 }
 
 /** Ingests files; gives the reports. @throws what the command would say */
@@ -42,7 +47,7 @@ export async function ingest(
   directory: string,
   dataset: Dataset,
   files: readonly string[],
-  { merge = false, format, store }: IngestOptions = {},
+  { merge = false, format, store, flags = [] }: IngestOptions = {},
 ): Promise<FileReport[]> {
   const reports: FileReport[] = [];
   const request = {
@@ -53,9 +58,19 @@ export async function ingest(
     pool: await sharedPool(2),
     useStore: store === undefined ? storeIn(directory) : openStoreOf(store),
     ...(format === undefined ? {} : { format }),
+    ...(flags.length === 0 ? {} : described(dataset, flags)),
   };
   for await (const report of ingestFiles(request)) reports.push({ ...report });
   return reports;
+}
+
+/** What flags of the command say of the files. */
+function described(dataset: Dataset, flags: readonly string[]) {
+  const { mapping, delimiter } = mappingOf(
+    dataset,
+    readWords([dataset, '-', ...flags], command).flags,
+  );
+  return { mapping, ...(delimiter === undefined ? {} : { delimiter }) };
 }
 
 /** The faults that a file is refused with. */

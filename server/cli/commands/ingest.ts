@@ -12,6 +12,7 @@ import {
   JSON_OUTPUT,
   STORE_FLAGS,
 } from '../flags.js';
+import { MAPPING_FLAGS, mappingOf } from '../ingest-options.js';
 import { count, PartlyDone, printJson, Progress, tell } from '../output.js';
 import { replacedJson, replacedText } from '../replaced.js';
 import { rehearsed, storeThrough, withPool } from '../runtime.js';
@@ -29,6 +30,7 @@ const FLAGS = {
     kind: 'switch',
     meaning: "snapshots and cells: merges the file's markets into stored snapshots",
   },
+  ...MAPPING_FLAGS,
   'dry-run': DRY_RUN,
   json: JSON_OUTPUT,
 } as const satisfies Flags;
@@ -42,6 +44,7 @@ export const command = defineCommand({
     'fathom ingest tokens tokens.csv',
     'fathom ingest snapshots monday.ndjson.gz tuesday.ndjson.gz --data data --json',
     'fathom ingest cells cells.parquet --merge',
+    'fathom ingest cells recorded.csv --delimiter ";" --time-unit ms --column t=timestamp --token-column symbol',
     'zstd -dc cells.csv.zst | fathom ingest cells - --format csv --dry-run',
   ],
   run: (flags, { dataset, file }) => ingest(dataset, file, flags),
@@ -60,6 +63,7 @@ async function ingest(
   flags: FlagValues<typeof FLAGS>,
 ): Promise<void> {
   const dryRun = flags['dry-run'];
+  const { mapping, delimiter } = mappingOf(dataset, flags);
   const reports: TimedReport[] = [];
   const documentOf = (): Record<string, unknown> => ({
     dataset,
@@ -80,6 +84,8 @@ async function ingest(
         pool,
         useStore: storeThrough(directory, pool, flags['accept-damaged-log']),
         onProgress: (report: FileReport) => progress.show(progressText(report)),
+        mapping,
+        ...(delimiter === undefined ? {} : { delimiter }),
       };
       for await (const report of ingestFiles(request)) {
         const timed = withTime(report, performance.now() - startedMs);

@@ -1,0 +1,92 @@
+/** What to add to a command so that it takes a file that it refused. */
+import { meant } from '../../compute/nearest.js';
+
+/** Columns that a message names, at most. */
+const SHOWN = 20;
+const DELIMITERS = [';', '\t', '|'] as const;
+const SHOWN_DELIMITERS: Readonly<Record<string, string>> = { '\t': 'tab' };
+/** Shorter names resemble too many others. */
+const MIN_NAME_CHARS = 3;
+const COUNTS = 'no one two three four five six seven eight nine ten eleven twelve'.split(' ');
+
+/** What people call some fields. */
+const ALIASES: Readonly<Record<string, readonly string[]>> = {
+  t: ['timestamp', 'time', 'ts', 'datetime', 'date', 'unixtime', 'local_timestamp', 'event_time'],
+  hour: ['timestamp', 'time', 'ts', 't', 'datetime'],
+  address: ['token_address', 'mint', 'token', 'contract'],
+  token_address: ['address', 'mint', 'token', 'contract'],
+  price: ['px', 'price_usd', 'level_price'],
+  price_usd: ['price', 'px', 'mid', 'mid_price'],
+  size: ['amount', 'qty', 'quantity', 'volume', 'sz'],
+  balance: ['amount', 'quantity', 'qty'],
+  source: ['exchange', 'venue', 'platform'],
+  side: ['bid_ask', 'direction', 'book_side'],
+  chain: ['network', 'blockchain'],
+  owner: ['wallet', 'holder', 'account'],
+  pair: ['market', 'instrument'],
+};
+/** What people call a column of symbols. */
+const SYMBOLS = ['symbol', 'ticker', 'coin', 'token', 'base', 'asset'];
+
+/** Names in quotes, the first ones of many. */
+export function listed(names: readonly string[]): string {
+  const shown = names.slice(0, SHOWN).map((name) => JSON.stringify(name));
+  const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : '';
+  return names.length === 0 ? 'none' : `${shown.join(', ')}${more}`;
+}
+
+/**
+ * What to say of a file that lacks the column of a field.
+ * @param fields those of the dataset: a column of such a name is no other field
+ */
+export function missingColumn(
+  field: string,
+  columns: readonly string[],
+  fields: readonly string[],
+): string {
+  const others = columns.filter((name) => !fields.includes(name));
+  const guess = columnFor(field, others);
+  if (guess !== null) {
+    return `no column ${JSON.stringify(field)}; the file has ${JSON.stringify(guess.column)}: add ${guess.flag}`;
+  }
+  return `the file has no column of this name: add --column ${field}=NAME or --set ${field}=VALUE`;
+}
+
+/** What to say of a header that is one column, where another delimiter makes several of it. */
+export function delimiterIn(header: string): string | null {
+  const delimiter = DELIMITERS.find((one) => header.includes(one));
+  if (delimiter === undefined) return null;
+  const count = header.split(delimiter).length;
+  const shown = SHOWN_DELIMITERS[delimiter] ?? `'${delimiter}'`;
+  return `${COUNTS[count] ?? count} columns in one: add --delimiter ${shown}`;
+}
+
+/** The column that seems to be a field under another name, and the flag that reads it. */
+export function columnFor(
+  field: string,
+  columns: readonly string[],
+): { column: string; flag: string } | null {
+  const named = (names: readonly string[]): string | undefined =>
+    names.map((name) => columns.find((one) => one.toLowerCase() === name)).find(Boolean);
+  const alias = named([field, ...(ALIASES[field] ?? [])]) ?? near(field, columns);
+  if (alias !== null && !(isAddress(field) && SYMBOLS.includes(alias.toLowerCase()))) {
+    return { column: alias, flag: `--column ${field}=${quotedForShell(alias)}` };
+  }
+  const symbol = isAddress(field) ? named(SYMBOLS) : undefined;
+  if (symbol === undefined) return null;
+  return { column: symbol, flag: `--token-column ${quotedForShell(symbol)}` };
+}
+
+const isAddress = (field: string): boolean => field === 'address' || field === 'token_address';
+
+function near(field: string, columns: readonly string[]): string | null {
+  if (field.length < MIN_NAME_CHARS) return null;
+  return meant(
+    field,
+    columns.filter(({ length }) => length >= MIN_NAME_CHARS),
+  );
+}
+
+function quotedForShell(name: string): string {
+  return /^[\w.:/-]+$/.test(name) ? name : `'${name.replaceAll("'", String.raw`'\''`)}'`;
+}

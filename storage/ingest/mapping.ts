@@ -1,0 +1,191 @@
+/** What a command says of files that were not made for a dataset, and how it makes rows of theirs. */
+import { canonicalAddress } from '../../compute/market.js';
+import { type FaultLog, isFields } from '../../compute/ingest/fields.js';
+import { Instant, type NumberedRow, type WantedColumn } from './columns.js';
+import type { FileFormat } from './datasets.js';
+import type { SymbolAddresses } from './symbol-addresses.js';
+import { timeIn, type TimeUnit } from './time-units.js';
+
+export interface Mapping {
+  /** The column that each of some fields is read from. */
+  columns: ReadonlyMap<string, string>;
+  /** Values of fields that are the same in all rows. */
+  constants: ReadonlyMap<string, string | number | boolean>;
+  timeUnit: TimeUnit;
+  /** Whether texts of numbers are numbers. */
+  coerce: boolean;
+  /** The column of symbols from which addresses are found; null: none. */
+  tokenColumn: string | null;
+}
+
+export const NO_MAPPING: Mapping = {
+  columns: new Map(),
+  constants: new Map(),
+  timeUnit: 's',
+  coerce: false,
+  tokenColumn: null,
+};
+
+/** A field's fraction of a second, beside the field `t` of a row of levels. */
+export const FRACTION = 'fraction_s';
+
+const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
+/** Fields of nested rows that are texts, also where they look like numbers. */
+const NESTED_TEXTS: readonly string[] = [
+  ...['source', 'exchange_type', 'type', 'address', 'pair'],
+  'sqrt_price_x96',
+];
+
+/** Whether a text is a number that is written out. */
+export const isNumberText = (value: unknown): boolean =>
+  typeof value === 'string' && NUMBER.test(value.trim());
+
+/** The field that holds a token's address, of those of a dataset; null: none, or several. */
+export function addressField(wanted: readonly WantedColumn[]): string | null {
+  const names = wanted.map(({ name }) => name);
+  // A token's own row is what symbols are looked up in.
+  if (names.includes('symbol')) return null;
+  return names.find((name) => name === 'address' || name === 'token_address') ?? null;
+}
+
+/** The columns to read from a file to fill the wanted fields. */
+export function mappedColumns(
+  wanted: readonly WantedColumn[],
+  mapping: Mapping,
+): readonly WantedColumn[] {
+  const { columns, constants, tokenColumn, timeUnit, coerce } = mapping;
+  const byName = new Map<string, WantedColumn>();
+  const token = tokenColumn === null ? null : addressField(wanted);
+  for (const { name: field, kind, required, time } of wanted) {
+    if (constants.has(field) || field === token) continue;
+    const name = columns.get(field) ?? field;
+    const flag = columns.has(field) ? { flag: `--column ${field}=${name}` } : {};
+    // The symbol's token says which chain it is on.
+    const isNeeded = columns.has(field) || (required && !(token !== null && field === 'chain'));
+    const isFree = (time !== undefined && timeUnit !== 's') || (coerce && kind === 'number');
+    const known = byName.get(name);
+    byName.set(name, {
+      name,
+      kind: isFree || known !== undefined ? 'any' : kind,
+      required: isNeeded || known?.required === true,
+      ...(time === undefined ? {} : { time: 'instant' }),
+      ...flag,
+    });
+  }
+  if (tokenColumn !== null && !byName.has(tokenColumn)) {
+    const flag = `--token-column ${tokenColumn}`;
+    byName.set(tokenColumn, { name: tokenColumn, kind: 'any', required: true, flag });
+  }
+  return [...byName.values()];
+}
+
+/** Makes rows of a dataset of a file's rows. */
+export class RowMapper {
+  private readonly readsTexts: boolean;
+  private readonly token: string | null;
+  /** Columns that --column names and no row had so far. */
+  readonly unseen: Set<string>;
+
+  constructor(
+    private readonly wanted: readonly WantedColumn[],
+    private readonly mapping: Mapping,
+    format: FileFormat,
+    private readonly symbols: SymbolAddresses | null,
+    private readonly faults: FaultLog,
+    /** Whether times keep their fraction, in FRACTION. */
+    private readonly keepsFractions = false,
+  ) {
+    // All fields of a CSV file are texts.
+    this.readsTexts = mapping.coerce || format === 'csv';
+    this.token = symbols === null ? null : addressField(wanted);
+    this.unseen = new Set([...mapping.columns.values()]);
+    if (mapping.tokenColumn !== null) this.unseen.add(mapping.tokenColumn);
+  }
+
+  /** The rows of a batch. One with a fault is left out, and the fault added. */
+  async map(batch: readonly NumberedRow[]): Promise<NumberedRow[]> {
+    await this.symbols?.learn(batch, this.mapping.tokenColumn ?? '');
+    const rows: NumberedRow[] = [];
+    for (const { line, row } of batch) {
+      const mapped = isFields(row) ? this.mapRow(row, line) : row;
+      if (mapped !== null) rows.push({ line, row: mapped });
+    }
+    return rows;
+  }
+
+  private mapRow(given: Readonly<Record<string, unknown>>, line: number): object | null {
+    const { columns, constants } = this.mapping;
+    const row: Record<string, unknown> = {};
+    const before = this.faults.count;
+    this.faults.line = line;
+    for (const name of this.unseen) if (given[name] !== undefined) this.unseen.delete(name);
+    for (const { name, kind, time } of this.wanted) {
+      const constant = constants.get(name);
+      if (constant !== undefined) {
+        row[name] = constant;
+        continue;
+      }
+      const value = given[columns.get(name) ?? name];
+      if (time !== undefined) this.setTime(row, name, value);
+      else row[name] = this.mapping.coerce ? coerced(name, kind, value) : value;
+    }
+    if (this.token !== null) this.setToken(row, given);
+    return this.faults.count === before ? row : null;
+  }
+
+  private setTime(row: Record<string, unknown>, name: string, value: unknown): void {
+    const { timeUnit } = this.mapping;
+    row[name] = value;
+    if (value === null || value === undefined || value === '') {
+      row[name] = null;
+    } else if (value instanceof Instant) {
+      row[name] = Math.floor(value.s);
+      if (this.keepsFractions) row[FRACTION] = value.s - Math.floor(value.s);
+    } else if (timeUnit === 's') {
+      if (this.readsTexts && isNumberText(value)) row[name] = Number(value);
+    } else if (isNumberText(value) && !this.readsTexts) {
+      this.faults.add(name, 'must be a number: numbers as text: add --coerce');
+    } else {
+      const time = timeIn(timeUnit, value);
+      if (typeof time === 'string') this.faults.add(name, time);
+      else {
+        row[name] = time.t;
+        if (this.keepsFractions) row[FRACTION] = time.fraction;
+      }
+    }
+  }
+
+  private setToken(row: Record<string, unknown>, given: Readonly<Record<string, unknown>>): void {
+    const chain = typeof row.chain === 'string' ? row.chain : null;
+    const symbol = given[this.mapping.tokenColumn ?? ''];
+    const found = this.symbols?.find(symbol, chain) ?? 'must be a symbol';
+    if (typeof found === 'string') {
+      this.faults.add(this.mapping.tokenColumn ?? '', found);
+      return;
+    }
+    row[this.token ?? ''] = canonicalAddress(found.address);
+    if (this.wanted.some(({ name }) => name === 'chain')) row.chain = found.chain;
+  }
+}
+
+/** A value with its texts of numbers as numbers; an empty text is null. */
+function coerced(name: string, kind: WantedColumn['kind'], value: unknown): unknown {
+  if (kind === 'number') return value === '' ? null : numberOf(value);
+  return kind === 'any' && typeof value === 'object' ? nested(name, value) : value;
+}
+
+const numberOf = (value: unknown): unknown => (isNumberText(value) ? Number(value) : value);
+
+function nested(name: string, value: unknown): unknown {
+  if (Array.isArray(value)) {
+    // The second value of a tick is a decimal string.
+    if (name === 'tick') return value.map((entry, i) => (i === 0 ? numberOf(entry) : entry));
+    return value.map((entry) => nested(name === 'ticks' ? 'tick' : name, entry));
+  }
+  if (isFields(value)) {
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => [key, nested(key, inner)]),
+    );
+  }
+  return NESTED_TEXTS.includes(name) ? value : numberOf(value);
+}

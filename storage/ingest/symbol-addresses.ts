@@ -1,0 +1,69 @@
+/** Finds tokens' addresses by the symbols of dataset `tokens`, for --token-column. */
+import type { TokenSymbol } from '../contract.js';
+import { InputError } from '../errors.js';
+import type { NumberedRow } from './columns.js';
+
+/** Symbols that one file may name. */
+const MAX_FILE_SYMBOLS = 1_000_000;
+/** Symbols in one request. */
+const SYMBOLS_A_REQUEST = 10_000;
+/** Candidates that a fault names. */
+const SHOWN = 5;
+
+type FindTokens = (symbols: string[]) => Promise<TokenSymbol[]>;
+
+export class SymbolAddresses {
+  private readonly known = new Map<string, TokenSymbol[]>();
+
+  constructor(private readonly findTokens: FindTokens) {}
+
+  /** Looks up the symbols of a batch that are new. @throws InputError beyond MAX_FILE_SYMBOLS */
+  async learn(batch: readonly NumberedRow[], column: string): Promise<void> {
+    const fresh = new Set<string>();
+    for (const { row } of batch) {
+      const symbol = (row as Record<string, unknown> | null)?.[column];
+      if (typeof symbol === 'string' && !this.known.has(symbol.toLowerCase())) {
+        fresh.add(symbol.toLowerCase());
+      }
+    }
+    if (this.known.size + fresh.size > MAX_FILE_SYMBOLS) {
+      throw new InputError(`--token-column ${column}: a file has at most ${MAX_FILE_SYMBOLS} symbols`);
+    }
+    const symbols = [...fresh];
+    for (const symbol of symbols) this.known.set(symbol, []);
+    for (let i = 0; i < symbols.length; i += SYMBOLS_A_REQUEST) {
+      const found = await this.findTokens(symbols.slice(i, i + SYMBOLS_A_REQUEST));
+      for (const token of found) this.known.get(token.symbol.toLowerCase())?.push(token);
+    }
+  }
+
+  /**
+   * The token of a symbol: of those on the chain, if one is named; those of the same case go first.
+   * @returns what is wrong, in words that follow the column's name, where there is no such token or several
+   */
+  find(symbol: unknown, chain: string | null): TokenSymbol | string {
+    if (typeof symbol !== 'string' || symbol === '') return 'must be a symbol';
+    const alike = (this.known.get(symbol.toLowerCase()) ?? []).filter(
+      (token) => chain === null || token.chain === chain,
+    );
+    const same = alike.filter((token) => token.symbol === symbol);
+    const candidates = same.length > 0 ? same : alike;
+    if (candidates.length === 1) return candidates[0];
+    const where = chain === null ? '' : ` on ${chain}`;
+    if (candidates.length === 0) {
+      return `no token${where} has the symbol ${JSON.stringify(symbol)}: ingest tokens first, or give addresses`;
+    }
+    const names = candidates.slice(0, SHOWN).map((token) => `${token.chain}:${token.address}`);
+    const more = candidates.length > SHOWN ? `, and ${candidates.length - SHOWN} more` : '';
+    return `${candidates.length} tokens${where} have the symbol ${JSON.stringify(symbol)}: ${names.join(', ')}${more}: ${remedy(chain, candidates)}`;
+  }
+}
+
+/** How to tell the candidates apart. */
+function remedy(chain: string | null, candidates: readonly TokenSymbol[]): string {
+  const isAlone = (one: TokenSymbol): boolean =>
+    candidates.filter((other) => other.chain === one.chain).length === 1;
+  const alone = chain === null ? candidates.filter(isAlone) : [];
+  if (alone.length === 0) return 'give addresses';
+  return `add ${alone.map((token) => `--set chain=${token.chain}`).join(' or ')}, or give addresses`;
+}
