@@ -179,7 +179,8 @@ const numberOf = (value: unknown): unknown => (isNumberText(value) ? Number(valu
 function nested(name: string, value: unknown): unknown {
   if (Array.isArray(value)) {
     // The second value of a tick is a decimal string.
-    if (name === 'tick') return value.map((entry, i) => (i === 0 ? numberOf(entry) : entry));
+    if (name === 'tick')
+      return value.map((entry: unknown, i) => (i === 0 ? numberOf(entry) : entry));
     return value.map((entry) => nested(name === 'ticks' ? 'tick' : name, entry));
   }
   if (isFields(value)) {

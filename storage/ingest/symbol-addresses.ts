@@ -27,7 +27,9 @@ export class SymbolAddresses {
       }
     }
     if (this.known.size + fresh.size > MAX_FILE_SYMBOLS) {
-      throw new InputError(`--token-column ${column}: a file has at most ${MAX_FILE_SYMBOLS} symbols`);
+      throw new InputError(
+        `--token-column ${column}: a file has at most ${MAX_FILE_SYMBOLS} symbols`,
+      );
     }
     const symbols = [...fresh];
     for (const symbol of symbols) this.known.set(symbol, []);

@@ -255,7 +255,11 @@ describe('flat cells', () => {
   it('are refused where a snapshot comes a second time', () => {
     const batch = pack([good, { ...good, t: 5 }, { ...good, bin: 1 }, { ...good, bin: 2 }]);
     expect(batch.faults).toEqual([
-      { line: 4, field: 't', message: 'the rows of one snapshot must lie together: sort by chain, address, tier, t' },
+      {
+        line: 4,
+        field: 't',
+        message: 'the rows of one snapshot must lie together: sort by chain, address, tier, t',
+      },
     ]);
   });
 });

@@ -82,7 +82,7 @@ describe('columns and constants', () => {
   });
 
   it('reach rows of snapshots and of flat datasets', async () => {
-    const { t: _, ...row } = snapshot(T);
+    const row = { ...snapshot(T), t: undefined };
     const file = scratch.file('.ndjson', lines([row]));
     expect(await takes('snapshots', file, '--set', 't=2026-11-06T20:00:00Z')).toMatchObject([
       { t: T },
