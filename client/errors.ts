@@ -41,3 +41,10 @@ export function quoted(text: string): string {
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim();
   return line.length <= MAX_QUOTED_CHARS ? line : `${line.slice(0, MAX_QUOTED_CHARS)}...`;
 }
+
+/** A server that answers with the same next reply again. */
+export function noProgress(from: number): FathomError {
+  return new FathomError(`the server makes no progress: its next page is ${from} again`, {
+    status: 200,
+  });
+}

@@ -8,8 +8,8 @@
 import { type Cell, cellsOf, type Snapshot, snapshotsOf } from './cells.js';
 import type { ReplayPage } from './generated/api.js';
 import { follow, type FollowOptions, type FollowParameters, type LiveMessage } from './follow.js';
-import { type ClientOptions, Http } from './http.js';
-import { type Methods, methodsOf } from './methods.js';
+import { type ClientOptions, Http, type RequestOptions } from './http.js';
+import { type Methods, methodsOf, type Result } from './methods.js';
 import {
   type ArrowPage,
   arrowPages,
@@ -17,6 +17,7 @@ import {
   type ReplayOptions,
   type ReplayParameters,
 } from './replay.js';
+import { type SeriesParameters, seriesReplies } from './series.js';
 
 export type * from './generated/api.js';
 export type { Cell, Group, MarketType, Snapshot, Tier } from './cells.js';
@@ -38,6 +39,7 @@ export {
   type ReplayOptions,
   type ReplayParameters,
 } from './replay.js';
+export type { SeriesParameters } from './series.js';
 
 /** One method per operation, and depth history as iterators. All throw FathomError. */
 export interface FathomClient extends Methods {
@@ -69,6 +71,15 @@ export interface FathomClient extends Methods {
     options?: ReplayOptions,
   ): AsyncGenerator<Cell>;
   /**
+   * Replies of a window, in order, all with the step of the first one. To continue after an interruption, pass the
+   * last reply's `next_from` as `from`, its `window.to` as `to`, and its `step`.
+   */
+  depthSeries(
+    address: string,
+    parameters?: SeriesParameters,
+    options?: RequestOptions,
+  ): AsyncGenerator<Result<'getDepthSeries'>>;
+  /**
    * A token's depth: history from `from`, then each new snapshot, and what was revised or deleted, for as long as the
    * caller reads. Reconnects by itself; to go on later, pass the last message's `cursor`.
    */
@@ -92,6 +103,8 @@ export function fathomClient(options: ClientOptions): FathomClient {
       arrowPages(http, address, parameters, given),
     snapshots,
     cells: (...asked) => cellsOf(snapshots(...asked)),
+    depthSeries: (address, parameters = {}, given = {}) =>
+      seriesReplies(http, address, parameters, given),
     follow: (address, parameters = {}, given = {}) => follow(http, address, parameters, given),
   };
 }

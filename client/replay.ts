@@ -1,6 +1,6 @@
 /** Depth history, page by page: pages are fetched side by side and come in order. */
 import type { Tier } from './cells.js';
-import { FathomError } from './errors.js';
+import { FathomError, noProgress } from './errors.js';
 import { OPERATIONS, type ReplayPage, type ReplayPlan } from './generated/api.js';
 import type { Http, Reply, RequestOptions } from './http.js';
 import { type Parameters, pathWith } from './methods.js';
@@ -186,12 +186,6 @@ async function startsOf(
     if (error instanceof FathomError && error.status === 404) return [rest.from];
     throw error;
   }
-}
-
-function noProgress(from: number): FathomError {
-  return new FathomError(`the server makes no progress: its next page is ${from} again`, {
-    status: 200,
-  });
 }
 
 /** @throws FathomError */

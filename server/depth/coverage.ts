@@ -6,7 +6,7 @@ import {
   medianIntervalS,
   newestGaps,
 } from '../../compute/depth/coverage.js';
-import { CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
+import { type Chain, CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
 import type { DepthSource, StoredHistory, TokenRecord } from '../../storage/contract.js';
 import type { AskedToken } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
@@ -129,6 +129,15 @@ export function sourceOf(
   const own = depth.token(asked.chain, asked.address);
   const leg = own && depth.mainchainLeg(own);
   return { source: leg ?? own, leg };
+}
+
+/** How a reply names its token: `leg` answers for it, or it does itself. */
+export function namedToken(
+  { address, chain }: AskedToken,
+  leg: TokenRecord | null,
+): { token: string; chain: Chain; resolved_token?: string } {
+  if (leg === null) return { token: address, chain };
+  return { token: address, chain: leg.chain, resolved_token: leg.address };
 }
 
 function coverageOf({

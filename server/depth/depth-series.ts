@@ -48,7 +48,7 @@ import {
 import { ARROW_STREAM, entityTag, negotiate } from '../replay/representation.js';
 import type { ScoreHistory } from '../scores/score-history.js';
 import { serviceScore } from '../tokens/token-fields.js';
-import { resolvedToken, sourceOf } from './coverage.js';
+import { namedToken, resolvedToken, sourceOf } from './coverage.js';
 import type { SnapshotSumsReader } from './snapshot-sums.js';
 
 /** What one reply holds and reads. */
@@ -224,9 +224,7 @@ function seriesJob(
       pct: parameters.pct ?? DEFAULT_PCT,
     },
     envelope: {
-      token: token.address,
-      chain: leg?.chain ?? token.chain,
-      ...(leg === null ? {} : { resolved_token: leg.address }),
+      ...namedToken(token, leg),
       window: { from: fromS, to: toS, clamped },
       step,
     },

@@ -37,7 +37,7 @@ import {
 } from '../replay/parameters.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
 import type { HeldToken } from '../tokens/newest-depth.js';
-import { resolvedToken, sourceOf } from './coverage.js';
+import { namedToken, resolvedToken, sourceOf } from './coverage.js';
 
 /** Amounts, and moves, of one request. */
 const MAX_AMOUNTS = 20;
@@ -178,11 +178,7 @@ function slippageRequest(
   return {
     source,
     asked: {
-      named: {
-        token: token.address,
-        chain: leg?.chain ?? token.chain,
-        ...(leg === null ? {} : { resolved_token: leg.address }),
-      },
+      named: namedToken(token, leg),
       side: query.side,
       usd: usd ?? [],
       movePct: movePct ?? [],

@@ -48,6 +48,25 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return list;
 }
 
+describe('depthSeries', () => {
+  it('goes on to the end of the window, with the step of the first reply', async () => {
+    const window = { from: NOW_S - 86_400, to: NOW_S, pct: [1, 5] };
+    const series = () => all(clientOf(proxy.url).depthSeries(WIDE_MINT, window));
+    const asked = { ...window, address: WIDE_MINT, step: '5m' as const };
+    const whole = await clientOf(service.server.url).getDepthSeries(asked);
+    const half = { ...whole, t: whole.t.slice(0, 50), next_from: whole.t[50] };
+    expect(whole.t.length).toBeGreaterThan(60);
+    proxy.script = (request) => (request === 1 ? answer(200, half) : null);
+    const replies = await series();
+    expect(replies.map(({ t }) => t)).toEqual([half.t, whole.t.slice(50)]);
+    expect(replies[1].support_usd).toEqual(
+      (whole.support_usd as number[][]).map((own) => own.slice(50)),
+    );
+    proxy.script = () => answer(200, half);
+    await expect(series()).rejects.toThrow('makes no progress');
+  });
+});
+
 describe('the package', () => {
   // `npm start` and `npm test` build no declarations.
   it('is built with its types when it is packed, and holds the files that run', () => {

@@ -132,6 +132,16 @@ describe('GET /depth-series/:address', () => {
     expect(service.depth.reads.flat()).toHaveLength(1 + 6);
   });
 
+  it('ends with what the newest snapshot says', async () => {
+    const series = await ask(`from=${END_S - HOUR_S}&to=now&step=1m&pct=100&venues=orca,raydium`);
+    const sell = await service.get(`/slippage/${MINT}?side=sell&usd=1&venues=orca,raydium`);
+    const newest = (await sell.json()) as Json;
+    const last = (field: string) => (series[field] as unknown[]).at(-1);
+    expect([last('snapshot_t'), last('price_usd')]).toEqual([newest.t, newest.price_usd]);
+    expect((series.support_usd as number[][])[0].at(-1)).toBe(newest.fillable_usd);
+    expect(newest.t).toBe(END_S - 30);
+  });
+
   it('chooses the smallest step that gives at most 500 points', async () => {
     const steps: [number, string][] = [
       [500 * 60, '1m'],
