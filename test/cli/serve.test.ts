@@ -121,7 +121,10 @@ describe('settings', () => {
     const [port] = await freePorts(1);
     const config = path.join(directory, 'config.json');
     writeFileSync(config, JSON.stringify({ host: '127.0.0.1', port, 'as-of': 'never' }));
-    const env = { FATHOM_DATA: data, FATHOM_CONFIG: config, FATHOM_AS_OF: '2026-11-11T00:00:00Z' };
+    const env = {
+      ...{ FATHOM_DATA: data, FATHOM_CONFIG: config },
+      ...{ FATHOM_AS_OF: '2026-11-11T00:00:00Z', FATHOM_THREADS: '1' },
+    };
     const server = await serve(null, [], { env });
     expect(server.url).toBe(`http://127.0.0.1:${port}`);
     expect(await server.stop('SIGINT')).toEqual({ status: 0, signal: null });
@@ -130,7 +133,7 @@ describe('settings', () => {
   it('are ./data and fathom.config.json where nothing is said', async () => {
     const home = temporaryDirectory();
     writeFileSync(path.join(home, 'fathom.config.json'), '{"port": "0"}');
-    const server = await serve(null, [], { cwd: home });
+    const server = await serve(null, [], { cwd: home, env: { FATHOM_THREADS: '1' } });
     // A new store is said, as it may be in a mistyped directory.
     await becomes(
       () => Promise.resolve(server.logged().includes('"msg":"the store is empty"')),

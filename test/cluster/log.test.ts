@@ -1,6 +1,5 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { backupStore } from '../../storage/backup.js';
 import { BUNDLE_VERSION, BundleWriter, type Frame } from '../../storage/bundle.js';
@@ -166,11 +165,12 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     await expect(a.commands.createKey(KEY)).rejects.toThrow(/nothing was stored/);
     expect(await storedSnapshots(a.store, tokenOf(a.store))).toHaveLength(1);
     ours.servers.start(0);
-    for (;;) {
-      const report = await commitRows(a.commands, [snapshot(T0 + 120)]).catch(() => null);
-      if (report !== null) break;
-      await sleep(50);
-    }
+    const commits = () =>
+      commitRows(a.commands, [snapshot(T0 + 120)]).then(
+        () => true,
+        () => false,
+      );
+    await eventually('changes are stored again', commits, 50);
     await expectSame(a, b);
     expect(await storedSnapshots(b.store, tokenOf(b.store))).toHaveLength(2);
   });
@@ -355,7 +355,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
       expect(sorted).toHaveLength(2);
     }
     await ours.servers.kill(0);
-    while (a.log.reason === '') await sleep(10);
+    await eventually('the log says why it is away', () => a.log.reason !== '');
     expect((await a.commands.listQueue()).map(({ requests }) => requests).sort()).toEqual([1, 2]);
     ours.servers.start(0);
   });

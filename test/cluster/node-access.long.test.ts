@@ -3,14 +3,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
 import { findProgram } from '../../bench/programs.js';
 import type { NatsAccess } from '../../storage/log/connection.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
 import { nkey, operatorMode } from '../support/nats-accounts.js';
-import { PATIENCE_MS } from '../support/waiting.js';
+import { eventually, PATIENCE_MS } from '../support/waiting.js';
 
 describe.skipIf(!hasNats || findProgram('openssl') === null)(
   'Servers that authenticate nodes',
@@ -50,7 +49,10 @@ describe.skipIf(!hasNats || findProgram('openssl') === null)(
       expect(await reach(access).state(true)).toMatchObject({ last: 0 });
     };
     const until = async (log: JetStreamLog, reason: RegExp): Promise<void> => {
-      while (!reason.test(log.reason)) await sleep(10);
+      await eventually(
+        () => `${log.reason} matches ${reason}`,
+        () => reason.test(log.reason),
+      );
     };
 
     it('accept the certificate and the password that the sample in docs/deploy requires', async () => {

@@ -20,6 +20,7 @@ import {
   steadyStore,
   type TestService,
 } from '../support/service.js';
+import { eventually } from '../support/waiting.js';
 
 const PAGE = `/api/v1/replay/${MINT}?to=${NOW_S - 1800}`;
 /** Between the sizes of the page as gzip or brotli and as plain text: that one gets 503. */
@@ -149,12 +150,13 @@ for (const program of PROGRAMS) {
     let said = '';
 
     async function until(status: number): Promise<Reply> {
-      for (;;) {
+      let reply: Reply | null = null;
+      await eventually(`the proxy answers ${status}`, async () => {
         if (proxy.exitCode !== null) throw new Error(said);
-        const reply = await ask(url, { path: '/' }).catch(() => null);
-        if (reply?.status === status) return reply;
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
+        reply = await ask(url, { path: '/' }).catch(() => null);
+        return reply?.status === status;
+      });
+      return reply!;
     }
 
     beforeAll(async () => {

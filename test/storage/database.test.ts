@@ -299,14 +299,17 @@ describe('A database that fails', () => {
   }
 
   async function untilReopened(): Promise<unknown[]> {
-    for (;;) {
+    let found: unknown[] = [];
+    await eventually('the database is open again', async () => {
       try {
-        return await ids();
+        found = await ids();
+        return true;
       } catch (error) {
         expect(error).toBeInstanceOf(StoreUnavailableError);
-        await new Promise((resolve) => setTimeout(resolve, 5));
+        return false;
       }
-    }
+    });
+    return found;
   }
 
   it('says why, refuses what comes meanwhile, and is reopened with every commit', async () => {

@@ -1,11 +1,11 @@
 /** Nodes of a cluster as processes that a test kills, stops and starts again. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoreOperations } from '../../storage/operations.js';
 import { connectToServer } from '../../storage/control.js';
 import type { Store } from '../../storage/store.js';
 import { freePorts } from '../../bench/programs.js';
 import { MAIN } from './processes.js';
+import { eventually } from './waiting.js';
 import { DataDirectory } from './stores.js';
 
 export class NodeProcess {
@@ -77,14 +77,14 @@ export class NodeProcess {
   /** Waits until the node is ready, at this position or a later one. */
   async ready(position = 0): Promise<number> {
     let said: Awaited<ReturnType<NodeProcess['readiness']>> = null;
-    for (let i = 0; i < 600; i++) {
+    const what = () =>
+      `${this.name} is ready: ${JSON.stringify(said)}\n${this.output.slice(-2000)}`;
+    const isReady = async (): Promise<boolean> => {
       said = await this.readiness();
-      if (said?.status === 'ready' && said.position >= position) return said.position;
-      await sleep(100);
-    }
-    throw new Error(
-      `${this.name} is not ready: ${JSON.stringify(said)}\n${this.output.slice(-2000)}`,
-    );
+      return said?.status === 'ready' && said.position >= position;
+    };
+    await eventually(what, isReady, 100);
+    return said!.position;
   }
 
   /** Runs `body` with the store as a command sees it. */

@@ -160,10 +160,12 @@ describe('tokens in memory', () => {
         return newestSnapshots(tokenId, ...others);
       });
       await commitRows(service.store, rows);
-      await vi.waitFor(() => expect(read.length).toBeGreaterThan(0));
+      await eventually('the first tokens are read', () => read.length > 0);
       const known = vi.spyOn(depth, 'token');
       const reply = service.get(`/market-depth?token_address=${address}`);
-      await vi.waitFor(() => expect(known).toHaveBeenCalledWith('mainchain', address));
+      await eventually('the last token is asked for', () =>
+        known.mock.calls.some(([chain, asked]) => chain === 'mainchain' && asked === address),
+      );
       return { reply, read };
     }
 
