@@ -7,6 +7,7 @@ export const DATASETS = [
   'tokens',
   'snapshots',
   'cells',
+  'levels',
   'dca_orders',
   'limit_orders',
   'holders',
@@ -31,7 +32,7 @@ const FORMAT_OF_ENDING: Readonly<Record<string, FileFormat>> = {
 /** Datasets whose rows hold lists, which CSV cannot. */
 const NESTED: readonly Dataset[] = ['snapshots'];
 /** Depth datasets, the ones that can be merged. */
-const DEPTH: readonly Dataset[] = ['snapshots', 'cells'];
+const DEPTH: readonly Dataset[] = ['snapshots', 'cells', 'levels'];
 
 /**
  * The format that is named, else that of the file's ending (before a `.gz`).
@@ -50,7 +51,7 @@ export function formatOf(file: string, dataset: Dataset, named?: FileFormat): Fi
 /** @throws UsageError where the dataset cannot be merged */
 export function checkMerge(dataset: Dataset, merge: boolean): void {
   if (merge && !DEPTH.includes(dataset)) {
-    throw new UsageError(`--merge goes with ${DEPTH.join(' and ')}, not with ${dataset}`);
+    throw new UsageError(`--merge goes with ${DEPTH.join(', ')}, not with ${dataset}`);
   }
 }
 

@@ -15,6 +15,7 @@ import { columnsOf } from './dataset-columns.js';
 import { prepareChunks } from './depth.js';
 import { prepareFlatRows, prepareTokenRows } from './flat.js';
 import { prepareHolderRows } from './holders.js';
+import { sortedLevels } from './levels.js';
 import type { Mapping } from './mapping.js';
 import type { BundleRequest, FileReport, PreparedFile } from './prepared.js';
 import { type RowSource, tableRows } from './rows.js';
@@ -173,6 +174,7 @@ function prepareSource(request: FileRequest, source: RowSource): Promise<Prepare
   if (dataset === 'snapshots' || dataset === 'cells') {
     return prepareDepthFile(request, source, dataset, unreadable);
   }
+  if (dataset === 'levels') return prepareLevels(request, source, unreadable);
   const rows = tableRows(source, columnsOf(dataset), unreadable);
   if (dataset === 'tokens') return prepareTokenRows(request, rows, unreadable);
   if (dataset === 'holders') return prepareHolderRows(request, rows, unreadable);
@@ -193,6 +195,28 @@ function prepareDepthFile(
       ? withBasePrices(file, chunks(new FaultLog()), chunks(unreadable), request.store)
       : chunks(unreadable);
   return prepareChunks({ ...request, together: dataset === 'cells' }, read, unreadable);
+}
+
+async function prepareLevels(
+  request: FileRequest,
+  source: RowSource,
+  unreadable: FaultLog,
+): Promise<PreparedFile> {
+  const { directory, file, mode, store } = request;
+  const levels = await sortedLevels(directory, source, unreadable);
+  try {
+    const chunks = levels.chunks(unreadable);
+    const read =
+      mode === 'merge'
+        ? withBasePrices(file, levels.chunks(new FaultLog()), chunks, store)
+        : chunks;
+    const prepared = await prepareChunks({ ...request, together: false }, read, unreadable);
+    // A snapshot is of many rows.
+    prepared.report.rows = levels.rows;
+    return prepared;
+  } finally {
+    await levels.close();
+  }
 }
 
 /**

@@ -10,6 +10,8 @@ import { botAddress } from '../../bench/data/bots.js';
 export type Rows = ReadonlyMap<string, number>;
 
 /** `null` in `brings`: the row is gone. */
+type DepthDataset = 'snapshots' | 'cells' | 'levels';
+
 export type Operation = { number: number; brings: ReadonlyMap<string, number | null> } & (
   | { kind: 'ingest'; dataset: Dataset; file: string; merge?: boolean }
   | { kind: 'prune'; token: string; beforeS: number; shrinks: boolean }
@@ -113,7 +115,7 @@ export class Operations {
    */
   ingest(number: number, dataset: Dataset, firstSlot = 0): Operation {
     const rows =
-      dataset === 'snapshots' || dataset === 'cells'
+      dataset === 'snapshots' || dataset === 'cells' || dataset === 'levels'
         ? this.depth(dataset, number, firstSlot)
         : this.rowsOf(dataset, number);
     return this.ingestOf(number, dataset, rows);
@@ -134,7 +136,7 @@ export class Operations {
   }
 
   private rowsOf(
-    dataset: Exclude<Dataset, 'snapshots' | 'cells'>,
+    dataset: Exclude<Dataset, DepthDataset>,
     n: number,
   ): { name: string; row: object | object[] }[] {
     const address = (): string => tokenOf(this.below(TOKENS.length));
@@ -204,7 +206,7 @@ export class Operations {
   }
 
   /** Snapshots whose price and every amount are the file's number. */
-  private depth(dataset: 'snapshots' | 'cells', n: number, firstSlot: number) {
+  private depth(dataset: DepthDataset, n: number, firstSlot: number) {
     const isLarge = firstSlot + MANY_SNAPSHOTS < SLOTS && this.random() < LARGE_SHARE;
     const address = tokenOf(this.below(TOKENS.length));
     const count = isLarge ? MANY_SNAPSHOTS : 1 + this.below(MOST_SNAPSHOTS);
@@ -223,11 +225,14 @@ export class Operations {
                 { ...MARKET, address: 'p', cells: bins.map((bin) => [bin, amount, amount]) },
               ],
             }
-          : bins.map((bin) => ({
-              ...head,
-              ...MARKET,
-              ...{ t, market_address: 'p', bin, support_usd: amount, resistance_usd: amount },
-            }));
+          : bins.flatMap((bin): object[] => {
+              const flat = { ...head, ...MARKET, t, market_address: 'p' };
+              if (dataset === 'cells') {
+                return [{ ...flat, bin, support_usd: amount, resistance_usd: amount }];
+              }
+              const price = n * 1.01 ** bin;
+              return ['ask', 'bid'].map((side) => ({ ...flat, side, price, size: amount / price }));
+            });
       return { name: depthRow(address, t), row };
     });
   }

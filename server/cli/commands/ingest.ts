@@ -28,7 +28,7 @@ const FLAGS = {
   },
   merge: {
     kind: 'switch',
-    meaning: "snapshots and cells: merges the file's markets into stored snapshots",
+    meaning: "snapshots, cells and levels: merges the file's markets into stored snapshots",
   },
   ...MAPPING_FLAGS,
   'dry-run': DRY_RUN,

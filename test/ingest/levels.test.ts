@@ -1,0 +1,286 @@
+/** Dataset `levels` against a plain reference: rows in any order, one level each, become snapshots. */
+import fc from 'fast-check';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LevelSorter } from '../../storage/ingest/level-sorter.js';
+import type { Store } from '../../storage/store.js';
+import { cleanUp, temporaryDirectory } from '../support/cli.js';
+import {
+  csv,
+  faultsOf,
+  ingest,
+  lines,
+  MINT,
+  readJson,
+  Scratch,
+  snapshotsIn,
+} from '../support/ingest.js';
+import { openStore } from '../support/stores.js';
+import type { Json } from '../support/tables.js';
+
+const scratch = new Scratch(temporaryDirectory());
+const T = 1_793_995_200;
+let store: Store;
+beforeAll(async () => {
+  store = await openStore(scratch.data);
+});
+afterAll(async () => {
+  await store.close();
+  await cleanUp();
+});
+
+let tokens = 0;
+/** A token that no test had before. */
+const fresh = (): string => `${MINT.slice(0, -3)}${String(100 + tokens++).replaceAll('0', 'a')}`;
+
+const level = (
+  address: string,
+  side: string,
+  price: unknown,
+  size: unknown,
+  more: Json = {},
+): Json => ({
+  ...{ chain: 'mainchain', address, t: T, source: 'Kraken', exchange_type: 'CEX', pair: 'SOL/USD' },
+  ...{ side, price, size },
+  ...more,
+});
+
+async function stored(address: string, rows: readonly Json[], flags: string[] = []) {
+  await ingest(scratch.data, 'levels', [scratch.file('.ndjson', lines(rows))], { store, flags });
+  return snapshotsIn(store, 'mainchain', address);
+}
+
+const said = async (rows: readonly Json[], flags: string[] = []): Promise<string[]> => {
+  const file = scratch.file('.ndjson', lines(rows));
+  const faults = await faultsOf(scratch.data, 'levels', file, { store, flags });
+  return faults.map((fault) => fault.replace(`${file}:`, ''));
+};
+
+/** One snapshot by the definitions, without any of the code under test. */
+function reference(rows: readonly Json[]) {
+  const books = new Map<string, Map<string, Json>>();
+  for (const row of rows) {
+    const name = `${row.source as string}/${row.pair as string}`;
+    const book = books.get(name) ?? new Map<string, Json>();
+    book.set(`${row.side as string} ${row.price as number}`, row);
+    books.set(name, book);
+  }
+  const all = [...books].map(([name, byPrice]) => {
+    const own = [...byPrice.values()].filter(({ size }) => (size as number) > 0);
+    const of = (side: string) => own.filter((row) => row.side === side);
+    const prices = (side: string) => of(side).map(({ price }) => price as number);
+    const quote = own.length > 0 ? (own[0].quote_usd as number) : 1;
+    const depth = own.reduce(
+      (sum, row) => sum + (row.price as number) * (row.size as number) * quote,
+      0,
+    );
+    const mid = ((Math.max(...prices('bid')) + Math.min(...prices('ask'))) / 2) * quote;
+    return { name, own, quote, depth, mid };
+  });
+  const whole = all.filter(({ mid }) => Number.isFinite(mid));
+  const price = whole.sort((a, b) => b.depth - a.depth)[0].mid;
+  const cells: [string, number, number, number][] = [];
+  for (const { name, own, quote } of all) {
+    const sums = new Map<number, [number, number]>();
+    for (const row of own) {
+      const usd = (row.price as number) * quote;
+      const bin = Math.floor(Math.log(usd / price) / Math.log(1.01) + 0.5);
+      if (bin < -232 || bin > 242) continue;
+      const sum = sums.get(bin) ?? [0, 0];
+      sum[row.side === 'bid' ? 0 : 1] += usd * (row.size as number);
+      sums.set(bin, sum);
+    }
+    for (const [bin, amounts] of sums) {
+      const [support, resistance] = amounts.map((usd) => Math.floor(usd * 100 + 0.5));
+      if (support + resistance >= 100) cells.push([name, bin, support, resistance]);
+    }
+  }
+  return { price, cells };
+}
+
+const byName = (a: unknown[], b: unknown[]) =>
+  String(a[0]).localeCompare(String(b[0])) || Number(a[1]) - Number(b[1]);
+
+describe('levels', () => {
+  it('become the snapshots of a plain reference, in any order of rows', async () => {
+    const side = fc.constantFrom('bid', 'ask');
+    const row = fc.record({
+      side,
+      tick: fc.integer({ min: 1, max: 60 }),
+      size: fc.integer({ min: 0, max: 4000 }),
+      market: fc.integer({ min: 0, max: 2 }),
+      after: fc.integer({ min: 0, max: 2 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 80 }), async (given) => {
+        const address = fresh();
+        // Every book has both sides, so every snapshot has a price. Quarters add up exactly in any order.
+        const both = [0, 1, 2].flatMap((after) => [
+          { side: 'bid', tick: 100, size: 40, market: 0, after },
+          { side: 'ask', tick: 101, size: 41, market: 0, after },
+        ]);
+        const rows = [...given, ...both].map(({ tick, size, market, after, side: name }) =>
+          level(address, name, tick / 4, size / 4, {
+            t: T + after,
+            source: `Venue ${market}`,
+            quote_usd: [1, 0.5, 2][market],
+          }),
+        );
+        const found = await stored(address, rows);
+        expect(found.map(({ t }) => t)).toEqual([T, T + 1, T + 2]);
+        for (const { t, priceUsd, cells } of found) {
+          const expected = reference(rows.filter((one) => one.t === t));
+          expect(priceUsd).toBe(expected.price);
+          expect([...cells].sort(byName)).toEqual(expected.cells.sort(byName));
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it('give what the same books give as snapshots, in every format', async () => {
+    const bids: [number, number][] = [
+      [99.9, 10],
+      [99.5, 3.25],
+      [80, 7],
+    ];
+    const asks: [number, number][] = [
+      [100.1, 12],
+      [101.7, 0.4],
+      [130, 9],
+    ];
+    const asRows = (address: string) => [
+      ...asks.map(([price, size]) => level(address, 'ask', price, size)),
+      ...bids.map(([price, size]) => level(address, 'bid', price, size)),
+    ];
+    const whole = fresh();
+    const market = {
+      source: 'Kraken',
+      exchange_type: 'CEX',
+      pair: 'SOL/USD',
+      book: { bids, asks },
+    };
+    const row = { chain: 'mainchain', address: whole, t: T, price_usd: 100, markets: [market] };
+    await ingest(scratch.data, 'snapshots', [scratch.file('.ndjson', lines([row]))], { store });
+    const expected = await snapshotsIn(store, 'mainchain', whole);
+    for (const ending of ['.ndjson', '.csv', '.parquet']) {
+      const address = fresh();
+      const text = ending === '.csv' ? csv(asRows(address)) : lines(asRows(address));
+      const file = scratch.file(ending === '.csv' ? '.csv' : '.ndjson', text);
+      const input =
+        ending === '.parquet' ? await scratch.parquet(`SELECT * FROM ${readJson(file)}`) : file;
+      const [report] = await ingest(scratch.data, 'levels', [input], { store });
+      expect(report).toMatchObject({ rows: 6, snapshots: 1 });
+      expect(await snapshotsIn(store, 'mainchain', address)).toEqual(expected);
+    }
+  });
+
+  it('of one price are the later row; a size of 0 is no level', async () => {
+    const address = fresh();
+    const rows = [
+      level(address, 'bid', 99, 500),
+      level(address, 'bid', 99, 10),
+      level(address, 'ask', 101, 10),
+      level(address, 'ask', 100, 10),
+      level(address, 'ask', 100, 0),
+    ];
+    expect(await stored(address, rows)).toMatchObject([
+      {
+        priceUsd: 100,
+        cells: [
+          ['Kraken/SOL/USD', -1, 99_000, 0],
+          ['Kraken/SOL/USD', 1, 0, 101_000],
+        ],
+      },
+    ]);
+  });
+
+  it('of several books of a second: the last one of each market counts', async () => {
+    const address = fresh();
+    const at = (ms: number, price: number, source: string) => [
+      level(address, 'bid', price - 1, 10, { t: T * 1000 + ms, source }),
+      level(address, 'ask', price + 1, 10, { t: T * 1000 + ms, source }),
+    ];
+    const rows = [...at(900, 100, 'A'), ...at(100, 50, 'A'), ...at(500, 100, 'B')];
+    const [found] = await stored(address, rows, ['--time-unit', 'ms']);
+    expect(found).toMatchObject({ t: T, priceUsd: 100 });
+    expect(found.cells.map(([name, bin]) => `${name} ${bin}`)).toEqual([
+      ...['A/SOL/USD -1', 'A/SOL/USD 1', 'B/SOL/USD -1', 'B/SOL/USD 1'],
+    ]);
+  });
+
+  it('that contradict each other are refused with the line', async () => {
+    const address = fresh();
+    const pair = [level(address, 'bid', 99, 1), level(address, 'ask', 101, 1)];
+    const other = (more: Json) => [...pair, level(address, 'bid', 98, 1, more)];
+    // Named is the row that sorts behind the other price.
+    expect(await said(other({ quote_usd: 2 }))).toEqual([
+      '1: quote_usd: must be 2 on all rows of this book',
+    ]);
+    const prices = pair.map((row) => ({ ...row, price_usd: 100 }));
+    expect(await said([...prices, level(address, 'bid', 98, 1, { price_usd: 99 })])).toEqual([
+      '1: price_usd: must be 99 on all rows of this snapshot',
+    ]);
+    expect(await said(other({ exchange_type: 'DEX', type: 'cex_spot' }))).toEqual([
+      '3: exchange_type: must be CEX, as in an earlier row',
+    ]);
+    expect(await said(other({ source: 'Kraken', pair: 'X', type: 'cex_perp' }))).toEqual([
+      '3: type: must be cex_spot, as in an earlier row of venue kraken, not cex_perp',
+    ]);
+    expect(await said([level(address, 'buy', -1, 'x')])).toEqual([
+      '1: side: must be bid or ask',
+      '1: price: must be a number > 0',
+      '1: size: must be a number >= 0',
+    ]);
+    expect(await said([pair[0]])).toEqual([
+      '1: price_usd: no book of this t has bids and asks: give the price in column price_usd',
+    ]);
+  });
+
+  it('merge into stored snapshots, around their price; given again they replace themselves', async () => {
+    const address = fresh();
+    const book = (source: string, price: number) => [
+      level(address, 'bid', price - 1, 10, { source }),
+      level(address, 'ask', price + 1, 10, { source }),
+    ];
+    await stored(address, book('A', 100));
+    const file = scratch.file('.ndjson', lines(book('B', 110)));
+    await ingest(scratch.data, 'levels', [file], { store, merge: true });
+    const [merged] = await snapshotsIn(store, 'mainchain', address);
+    expect(merged.priceUsd).toBe(100);
+    expect(new Set(merged.cells.map(([name]) => name)).size).toBe(2);
+    const [again] = await ingest(scratch.data, 'levels', [file], { store, merge: true });
+    expect(again.replaced).toEqual({ snapshots: 1, cellsBefore: 2, cellsAfter: 2 });
+  });
+});
+
+describe('sorting', () => {
+  it('is the same whether levels fit into memory or not, and leaves nothing behind', async () => {
+    const directory = temporaryDirectory();
+    const small = { token: 0, fraction: 0, quoteUsd: 1, priceUsd: NaN };
+    const levels = Array.from({ length: 5000 }, (_, i) => ({
+      ...small,
+      ...{ t: (i * 7919) % 13, market: (i * 31) % 3, side: i % 2, price: (i * 104_729) % 997 },
+      ...{ line: i, size: i / 3 },
+    }));
+    const sortedBy = async (runLevels: number) => {
+      const sorter = new LevelSorter(directory, runLevels);
+      for (const one of levels) await sorter.add(one);
+      const twice = [[], []] as object[][];
+      for (const found of twice) for await (const one of sorter.sorted()) found.push(one);
+      const left = await readdir(path.join(directory, 'staging')).catch(() => []);
+      expect(left).toHaveLength(runLevels < levels.length ? 1 : 0);
+      await sorter.close();
+      expect(twice[1]).toEqual(twice[0]);
+      return twice[0];
+    };
+    const expected = [...levels].sort(
+      (a, b) =>
+        a.t - b.t || a.market - b.market || a.side - b.side || a.price - b.price || a.line - b.line,
+    );
+    expect(await sortedBy(10_000)).toEqual(expected);
+    expect(await sortedBy(777)).toEqual(expected);
+    expect(await readdir(directory)).toEqual([]);
+  });
+});
