@@ -5,10 +5,10 @@ import { JsonFields, type JsonObject, parseDecimal, parseJsonObject } from './fi
 import type { LevelList } from './order-book.js';
 import { excerpt } from './refusals.js';
 
-const US_PER_MS = 1_000;
+export const US_PER_MS = 1_000;
 /** Plausible times in milliseconds: 1973 to 2106, which seconds and microseconds miss. */
-const MIN_TIME_MS = 1e11;
-const MAX_TIME_MS = 0xffff_ffff * 1e3;
+export const MIN_TIME_MS = 1e11;
+export const MAX_TIME_MS = 0xffff_ffff * 1e3;
 const LOCAL_TIME = /^[0-9]*\s*$/;
 /** Messages at the start of the files, none of Binance, after which they are refused. */
 const MAX_FOREIGN_MESSAGES = 1_000;
@@ -47,7 +47,7 @@ export interface OtherMessage {
   us: number | null;
 }
 
-type BinanceMessage = DepthUpdate | DepthSnapshot | OtherMessage;
+export type BinanceMessage = DepthUpdate | DepthSnapshot | OtherMessage;
 
 /** The id of the update before which this one takes the book on. */
 export const idBefore = ({ previousId, firstId }: DepthUpdate): number => previousId ?? firstId - 1;

@@ -1,10 +1,10 @@
-/** Binance combined-stream captures as snapshots of the order book. */
+/** Binance's captured and historical order books as snapshots. */
 import {
+  type BinanceMessage,
   type DepthSnapshot,
   type DepthUpdate,
   idBefore,
   type OtherMessage,
-  readBinanceMessages,
   readLevels,
 } from './binance-messages.js';
 import { type BookMarket, BookSampler } from './book-sampler.js';
@@ -19,13 +19,17 @@ const COIN_MARGINED = /USD_PERP$|(^BNB|[^B])USD_[0-9]{6}$/;
 /** Kinds of other messages that a report names. */
 const MAX_NAMED_STREAMS = 10;
 
+/** How the messages of some files are read. */
+type ReadMessages = (files: readonly string[]) => AsyncIterable<Iterable<BinanceMessage>>;
+
 /**
- * Binance combined-stream captures as snapshots, by the exchange's rule: a depth snapshot makes the
+ * Binance's order books as snapshots, by the exchange's rule: a depth snapshot makes the
  * book whole; updates with `u <= lastUpdateId` are old; updates that came before the snapshot and
  * reach past it are applied after it; then each update must continue the one before (spot: `U` is
  * the previous `u` + 1; futures: `pu` is the previous `u`), else the book waits for a snapshot.
  */
-export async function* importBinanceStream(
+export async function* importBinance(
+  readMessages: ReadMessages,
   files: readonly string[],
   token: ImportToken,
   options: ImportOptions,
@@ -34,7 +38,7 @@ export async function* importBinanceStream(
   const sampler = new BookSampler(token, options, report);
   const choice = new SymbolChoice(options.symbol);
   const feed = new BinanceFeed(sampler, choice, report);
-  for await (const messages of readBinanceMessages(files)) {
+  for await (const messages of readMessages(files)) {
     for (const message of messages) {
       switch (message.kind) {
         case 'update':

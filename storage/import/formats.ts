@@ -5,6 +5,7 @@ export const IMPORT_FORMATS = [
   'tardis-incremental-l2',
   'tardis-book-snapshot',
   'binance-stream',
+  'binance-t-depth',
   'clmm-pools',
   'dlmm-bins',
   'cp-pairs',
@@ -54,6 +55,7 @@ export function kindOfFormat(format: ImportFormat): ImportKind {
     case 'tardis-incremental-l2':
     case 'tardis-book-snapshot':
     case 'binance-stream':
+    case 'binance-t-depth':
       return 'book';
     case 'clmm-pools':
     case 'dlmm-bins':

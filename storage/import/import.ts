@@ -7,7 +7,9 @@ import { commitPrepared, type UseStore } from '../ingest/ingest.js';
 import type { Chunk } from '../ingest/chunks.js';
 import { prepareChunks } from '../ingest/depth.js';
 import type { FileReport, PreparedFile } from '../ingest/prepared.js';
-import { importBinanceStream } from './binance.js';
+import { importBinance } from './binance.js';
+import { readBinanceMessages } from './binance-messages.js';
+import { readTDepthMessages } from './binance-t-depth.js';
 import { type ImportFormat, type ImportOptions, ImportReport, kindOfFormat } from './formats.js';
 import { CLMM_POOLS, CP_PAIRS, DLMM_BINS, importPools } from './pool-states.js';
 import { NothingImportedError } from './refusals.js';
@@ -87,7 +89,9 @@ function rowsOf(
     case 'tardis-book-snapshot':
       return importTardisSnapshot(files, token, options, report);
     case 'binance-stream':
-      return importBinanceStream(files, token, options, report);
+      return importBinance(readBinanceMessages, files, token, options, report);
+    case 'binance-t-depth':
+      return importBinance(readTDepthMessages, files, token, options, report);
     case 'clmm-pools':
       return importPools(CLMM_POOLS, files, token, options, report);
     case 'dlmm-bins':

@@ -131,6 +131,7 @@ const EXCERPTS: Readonly<Record<ImportFormat, [string, RawImportFlags][]>> = {
     ['binance_spot_excerpt.stream.gz', { ...TOKEN, every: '1s' }],
     ['binance_coinm_excerpt.stream', { ...TOKEN, every: '1s', 'contract-usd': '100' }],
   ],
+  'binance-t-depth': [['binance_t_depth_excerpt.csv', { ...TOKEN, every: '1s' }]],
   'clmm-pools': [
     ['clmm_excerpt.ndjson', { token: `evmchain:${USDT}`, at: AT, 'quote-usd': `${USDC}=1` }],
   ],
