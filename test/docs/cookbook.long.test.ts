@@ -21,17 +21,20 @@ import { documentNamed } from './documents.js';
 const run = promisify(execFile);
 const AT = NOW_S - 180;
 const has = (program: string) => spawnSync(program, ['--version']).status === 0;
-const recipes = documentNamed('docs/cookbook.md').blocks.filter(({ info }) =>
-  info.endsWith(' run'),
-);
+const recipes = documentNamed('docs/cookbook.md').blocks.filter(({ info }) => info.includes(' '));
+const inPython = (library: string) =>
+  spawnSync('python3', ['-c', `import ${library}`]).status === 0;
 
 let service: TestService;
 let directory: string;
 beforeAll(async () => {
   directory = mkdtempSync(path.join(tmpdir(), 'fathom-cookbook-'));
   const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, steadyStore(6, 40));
+  depth.add('mainchain', MINT, steadyStore(130, 40));
   service = await startTestService({ depth });
+  const main = path.resolve('dist/server/cli/main.js');
+  const command = `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`;
+  writeFileSync(path.join(directory, 'fathom'), command, { mode: 0o755 });
 });
 afterAll(async () => {
   await service.stop();
@@ -40,21 +43,26 @@ afterAll(async () => {
 
 /** What a recipe prints. */
 async function printed({ info, text }: { info: string; text: string }): Promise<string[]> {
-  const env = { ...process.env, FATHOM_URL: service.server.url, KEY, TOKEN: MINT, AT: String(AT) };
+  const PATH = `${directory}:${process.env.PATH}`;
+  const asked = { FATHOM_URL: service.server.url, KEY, TOKEN: MINT, AT: String(AT) };
   const client = pathToFileURL(path.resolve('dist/client/index.js')).href;
   const file = path.join(directory, 'recipe.mjs');
-  writeFileSync(file, text.replace('@fathom/client', client));
+  const duckdb = import.meta.resolve('@duckdb/node-api');
+  // Types are left out of recipes but for this one.
+  const script = text.replace(' as const', '').replace('@duckdb/node-api', duckdb);
+  writeFileSync(file, script.replace('@fathom/client', client));
   const commands: Record<string, [string, string[]]> = {
-    'sh run': ['sh', ['-c', text]],
-    'ts run': [process.execPath, [file]],
-    'python run': ['python3', ['-c', text]],
+    sh: ['sh', ['-c', text]],
+    ts: [process.execPath, [file]],
+    python: ['python3', ['-c', text]],
   };
-  const { stdout } = await run(...commands[info], { env });
+  const env = { ...process.env, ...asked, PATH };
+  const { stdout } = await run(...commands[info.split(' ')[0]], { env, cwd: directory });
   return stdout.trim().split('\n');
 }
 
 describe.each(['sh run', 'ts run', 'python run'])('recipes in %s', (info) => {
-  const [cost, score] = recipes.filter((recipe) => recipe.info === info);
+  const [cost, score, venues] = recipes.filter((recipe) => recipe.info === info);
   const needs = { 'sh run': ['curl', 'jq'], 'ts run': [], 'python run': ['python3'] }[info] ?? [];
   const missing = needs.filter((program) => !has(program));
   const title = missing.length === 0 ? '' : ` (skipped: ${missing.join(' and ')} is missing)`;
@@ -79,4 +87,59 @@ describe.each(['sh run', 'ts run', 'python run'])('recipes in %s', (info) => {
     expect(Number((await printed(score))[0])).toBe(was);
     expect(was).toBeGreaterThan(0);
   });
+
+  it.skipIf(missing.length > 0)(`say how deep the venues are${title}`, async () => {
+    const query = 'from=-24h&step=1h&pct=2&group=venue';
+    const reply = await service.get(`/depth-series/${MINT}?${query}`);
+    const { groups, support_usd, resistance_usd } = (await reply.json()) as Json;
+    const lines = (await printed(venues)).map((line) => line.split(' '));
+    expect(lines.map(([key]) => key)).toEqual((groups as Json[]).map(({ key }) => key as string));
+    const mean = (usd: number[]) => usd.reduce((sum, own) => sum + own, 0) / usd.length;
+    lines.forEach(([, ...amounts], i) => {
+      [support_usd, resistance_usd].forEach((side: number[][][], s) =>
+        expect(Number(amounts[s])).toBeCloseTo(mean(side[i][0]), 6),
+      );
+    });
+  });
+});
+
+describe('a window as a table', () => {
+  const one = (info: string) => recipes.find((recipe) => recipe.info === info)!;
+  let expected: string[];
+  beforeAll(async () => {
+    await printed(one('sh download'));
+    const { snapshots, markets } = (await (
+      await service.get(`/replay/${MINT}?from=${AT}&group=market`)
+    ).json()) as Json;
+    const bySource = new Map<string, { cells: number; cents: number; times: Set<number> }>();
+    for (const { t, market_idx, support_usd } of snapshots as Json[]) {
+      (market_idx as number[]).forEach((market, i) => {
+        const source = markets[market].source as string;
+        const sums = bySource.get(source) ?? { cells: 0, cents: 0, times: new Set() };
+        bySource.set(source, sums);
+        sums.cells++;
+        sums.cents += 100 * (support_usd as number[])[i];
+        sums.times.add(t as number);
+      });
+    }
+    expected = [...bySource]
+      .map(
+        ([source, { cells, cents, times }]) =>
+          `${source} ${cells} ${Math.round(cents / times.size)}`,
+      )
+      .sort();
+    expect(expected.length).toBeGreaterThan(1);
+  });
+
+  const needed = [
+    ['sh table', 'duckdb', has('duckdb')],
+    ['ts table', '@duckdb/node-api', true],
+    ['python table', 'pandas with pyarrow', has('python3') && inPython('pandas, pyarrow')],
+  ] as const;
+  for (const [info, library, isThere] of needed) {
+    const title = isThere ? info : `${info} (skipped: ${library} is missing)`;
+    it.skipIf(!isThere)(title, async () => {
+      expect((await printed(one(info))).sort()).toEqual(expected);
+    });
+  }
 });
