@@ -2,7 +2,7 @@ import tseslint from 'typescript-eslint';
 
 /** Packages that exactly one module, or the modules of one folder, may import: where they are. */
 const wrapped = {
-  ws: 'server/http/node-http.ts',
+  ws: '{server/http/node-http,bench/live/main}.ts',
   'uWebSockets.js': 'server/http/uws.ts',
   '@duckdb/node-api': 'storage/duckdb/*.ts',
   'lz4-napi': 'compute/segment/lz4.ts',

@@ -128,6 +128,11 @@ export class DepthFeed {
     return made;
   }
 
+  /** Drops the steps that are kept: a join in the background, of which nobody hears, has replaced their segments. */
+  forgetSteps(): void {
+    this.steps.clear();
+  }
+
   /**
    * Encodes the first snapshots of a plan.
    * @param keyId of the client for whom it is made

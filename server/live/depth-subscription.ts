@@ -171,8 +171,10 @@ export class DepthSubscription implements Subscription {
           await this.nextChange(commits, step.nextT);
         } else await this.tell(step);
       } catch (error) {
-        // A commit or a join in the background has replaced a segment.
-        if (error instanceof SegmentGoneError) continue;
+        if (error instanceof SegmentGoneError) {
+          feed.forgetSteps();
+          continue;
+        }
         if (!(error instanceof PoolUnavailableError) && !(error instanceof StoreUnavailableError))
           throw error;
         await this.pause(BUSY_MS);

@@ -182,6 +182,23 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     again.socket.close();
   });
 
+  it('goes on while segments are joined in the background', async () => {
+    const clients = [await Client.open(service.url, key), await Client.open(service.url, key)];
+    for (const client of clients) {
+      client.send({ op: 'subscribe', id: 'j', channel: 'depth', address: MINT });
+      await client.next();
+    }
+    // Each is a segment, until there are eight.
+    const times = Array.from({ length: 20 }, (_, i) => T0 + 1000 + i);
+    for (const t of times) await ingest([[t, 1]]);
+    for (const client of clients) {
+      const heard: number[] = [];
+      while (heard.length < times.length) heard.push(...timesOf(await client.next()));
+      expect(heard).toEqual(times);
+      client.socket.close();
+    }
+  });
+
   it('begins a token that nobody knew with its first snapshot', async () => {
     const client = await Client.open(service.url, key);
     client.send({ op: 'subscribe', id: 'n', channel: 'depth', address: OTHER_MINT });
