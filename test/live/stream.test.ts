@@ -189,7 +189,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
       await client.next();
     }
     // Each is a segment, until there are eight.
-    const times = Array.from({ length: 20 }, (_, i) => T0 + 1000 + i);
+    const times = Array.from({ length: 20 }, (_, i) => T0 + 250 + i);
     for (const t of times) await ingest([[t, 1]]);
     for (const client of clients) {
       const heard: number[] = [];
