@@ -57,7 +57,7 @@ export interface DemoRequest {
 }
 
 /** Rows, snapshots and cells that a fill has stored. */
-export type DemoTotals = Omit<FileReport, 'file' | 'replaced'>;
+export type DemoTotals = Omit<FileReport, 'file' | 'replaced' | 'warnings'>;
 
 /**
  * The directory's marker, or null where it holds no simulated market.

@@ -16,6 +16,8 @@ export class LadderAccumulator {
   readonly resistanceUsd = new Float64Array(BIN_COUNT);
   /** Levels with an amount that lay outside the ladder since the last reset. */
   droppedLevels = 0;
+  /** Levels with an amount since then, those outside included. */
+  levels = 0;
   /** First and last index that may hold an amount; `first > last` while none may. */
   firstIndex = BIN_COUNT;
   lastIndex = -1;
@@ -35,6 +37,7 @@ export class LadderAccumulator {
     this.firstIndex = BIN_COUNT;
     this.lastIndex = -1;
     this.droppedLevels = 0;
+    this.levels = 0;
     if (priceUsd === this.priceUsd) return;
     this.priceUsd = priceUsd;
     this.sureFromUsd = Infinity;
@@ -52,6 +55,7 @@ export class LadderAccumulator {
    * of 0 and Infinity, which extreme exponents can give, lie outside.
    */
   addLevel(column: Float64Array, levelPriceUsd: number, usd: number): void {
+    this.levels++;
     if (levelPriceUsd > this.sureFromUsd && levelPriceUsd < this.sureToUsd) {
       column[this.lastLevelIndex] += usd;
       this.reach(this.lastLevelIndex, this.lastLevelIndex);

@@ -5,6 +5,7 @@ import { countCells, type JoinMode } from '../segment/merge.js';
 import { MAX_NARROW_CENTS, narrowCents, type RunKey, type SnapshotRun } from '../segment/run.js';
 import { CellStore, type MarketCells } from './cell-store.js';
 import { type Fault, FaultLog, type SnapshotHead } from './fields.js';
+import { type Warning, WarningTally } from './warnings.js';
 import { type KeyedMarket, type MarketFieldNames, MarketParser } from './market-fields.js';
 
 /** A chunk of a file, binned. */
@@ -21,6 +22,7 @@ export interface BinnedChunk {
   /** The first MAX_FAULTS faults. */
   faults: Fault[];
   faultCount: number;
+  warnings: Warning[];
 }
 
 /** Snapshots of one (chain, address, tier) and the markets that `run.market` indexes. */
@@ -60,6 +62,7 @@ export function transferablesOf(runs: readonly { run: SnapshotRun }[]): ArrayBuf
 /** A chunk while its rows are read. */
 export class ChunkBuilder {
   readonly faults = new FaultLog();
+  readonly warnings = new WarningTally();
   readonly markets = new MarketParser(this.faults);
   readonly store: CellStore;
   rows = 0;
@@ -132,6 +135,17 @@ export class ChunkBuilder {
     return index;
   }
 
+  /** Warns of a snapshot without a cell, or with more than half of its levels outside the ladder. */
+  warnOfLevels(line: number, t: number, levels: number, dropped: number, cells: number): void {
+    const named = (): string => `the snapshot of ${new Date(t * 1000).toISOString()}`;
+    if (cells === 0) this.warnings.add('no_cells', line, () => `${named()} has no cell`);
+    if (dropped * 2 > levels) {
+      const what = (): string =>
+        `${dropped} of ${levels} levels of ${named()} lie outside the ladder: is price_usd right?`;
+      this.warnings.add('outside_ladder', line, what);
+    }
+  }
+
   /**
    * Adds a snapshot unless it exceeds what one may hold.
    * @param head with the price that the cells were binned around
@@ -168,6 +182,7 @@ export class ChunkBuilder {
       droppedLevels: this.droppedLevels,
       faults,
       faultCount,
+      warnings: this.warnings.all,
     };
   }
 

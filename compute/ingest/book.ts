@@ -5,15 +5,24 @@ import { type FaultLog, type Fields, isTuple, NOT_NEGATIVE, POSITIVE, readList }
 /**
  * Adds a `book` body (docs/definitions.md#order-book) to the ladder: a bid's `price * size` to
  * support at its bin, an ask's to resistance. Reads and bins in one pass: most input is books.
+ * @returns the best prices
  */
 export function addBook(
   into: LadderAccumulator,
   body: Fields,
   path: string,
   faults: FaultLog,
-): void {
-  addSide(into, into.supportUsd, body, 'bids', path, faults);
-  addSide(into, into.resistanceUsd, body, 'asks', path, faults);
+): BestPrices {
+  return {
+    bidUsd: addSide(into, into.supportUsd, body, 'bids', path, faults),
+    askUsd: addSide(into, into.resistanceUsd, body, 'asks', path, faults),
+  };
+}
+
+/** Highest bid and lowest ask with a size, in USD; NaN where the side has none. */
+export interface BestPrices {
+  bidUsd: number;
+  askUsd: number;
 }
 
 function addSide(
@@ -23,9 +32,11 @@ function addSide(
   side: 'bids' | 'asks',
   path: string,
   faults: FaultLog,
-): void {
+): number {
+  let bestUsd = NaN;
   const levels = readList(body, side, path, faults);
-  if (levels === null) return;
+  if (levels === null) return bestUsd;
+  const isBid = side === 'bids';
   for (let i = 0; i < levels.length; i++) {
     const level = levels[i];
     const problem = levelProblem(level);
@@ -35,8 +46,12 @@ function addSide(
     }
     const priceUsd = (level as number[])[0];
     const size = (level as number[])[1];
-    if (size > 0) into.addLevel(column, priceUsd, priceUsd * size);
+    if (!(size > 0)) continue;
+    into.addLevel(column, priceUsd, priceUsd * size);
+    const isWorse = isBid ? priceUsd <= bestUsd : priceUsd >= bestUsd;
+    if (!isWorse) bestUsd = priceUsd;
   }
+  return bestUsd;
 }
 
 function levelProblem(level: unknown): string | null {

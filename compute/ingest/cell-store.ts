@@ -117,6 +117,11 @@ export class ScratchCells {
     private readonly resistanceUsd: Float64Array,
   ) {}
 
+  /** Cells so far, without those outside the ladder. */
+  get count(): number {
+    return this.length;
+  }
+
   /** Adds the cell of a row. */
   push(market: number, bin: number, row: number): void {
     if (this.length === this.keys.length) this.grow();

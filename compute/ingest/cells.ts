@@ -49,7 +49,9 @@ function addCell(into: LadderAccumulator, cell: readonly number[]): void {
     into.supportUsd[index] += support;
     into.resistanceUsd[index] += resistance;
     into.reach(index, index);
+    into.levels++;
   } else if (support > 0 || resistance > 0) {
+    into.levels++;
     into.droppedLevels++;
   }
 }

@@ -78,6 +78,8 @@ class CellPacker {
   private priceUsd = NaN;
   /** First row of the open snapshot. */
   private firstRow = 0;
+  /** Cells of the open snapshot outside the ladder. */
+  private dropped = 0;
   /** The text run of the current row. */
   private textRun = 0;
   /** Whether the row before had a valid head. */
@@ -187,11 +189,15 @@ class CellPacker {
       });
       this.at(this.firstRow);
       chunk.put(run, head, markets, 'bin');
+      const cells = markets.reduce((sum, { start, end }) => sum + end - start, 0);
+      const levels = this.scratch.count + this.dropped;
+      chunk.warnOfLevels(chunk.faults.line, head.t, levels, this.dropped, cells);
     }
     this.head = null;
     this.run = null;
     this.priceUsd = NaN;
     this.market = -1;
+    this.dropped = 0;
     this.scratch.clear();
   }
 
@@ -221,7 +227,10 @@ class CellPacker {
       this.reportAmounts(row);
       return;
     }
-    if (input.support_usd[row] > 0 || input.resistance_usd[row] > 0) this.chunk.droppedLevels++;
+    if (input.support_usd[row] > 0 || input.resistance_usd[row] > 0) {
+      this.chunk.droppedLevels++;
+      this.dropped++;
+    }
     if (!this.isHeadSound || this.market < 0) return;
     if (!this.scratch.pushDropped(this.market, input.bin[row])) {
       this.at(row);

@@ -4,7 +4,7 @@ import { MAX_MARKETS_PER_TOKEN } from '../market.js';
 import type { JoinMode } from '../segment/merge.js';
 import { LadderAccumulator } from './accumulator.js';
 import { type BinnedChunk, ChunkBuilder, type RunBuilder } from './binned-chunk.js';
-import { addBook } from './book.js';
+import { addBook, type BestPrices } from './book.js';
 import type { MarketCells } from './cell-store.js';
 import { addCells } from './cells.js';
 import { addClmm, readClmm } from './clmm.js';
@@ -105,6 +105,7 @@ class SnapshotBinner {
     if (reading.hasCells && head !== null) chunk.checkCellsPrice(given, standing);
     chunk.droppedLevels += reading.droppedLevels;
     if (head === null || run === null || chunk.faults.count !== before) return;
+    chunk.warnOfLevels(line, head.t, reading.levels, reading.droppedLevels, reading.cells);
     chunk.put(run, { ...head, priceUsd }, reading.markets, 'markets');
   }
 }
@@ -114,7 +115,9 @@ class RowReading {
   readonly markets: MarketCells[] = [];
   hasCells = false;
   droppedLevels = 0;
-  private cells = 0;
+  /** Levels with an amount, those outside the ladder included. */
+  levels = 0;
+  cells = 0;
   private readonly keys = new Set<string>();
   /** Index of the market `constant-product`; -1 before its first pool. */
   private poolsIndex = -1;
@@ -165,6 +168,7 @@ class RowReading {
     this.ladder.reset(this.priceUsd);
     if (body !== null) this.addBody(body, fields, path);
     this.droppedLevels += this.ladder.droppedLevels;
+    this.levels += this.ladder.levels;
     const own = keyed === null ? null : markets.withOwnBody(keyed, names);
     if (own === SUMMED_POOLS) this.checkPoolsOnce('ladder', path);
     if (own === null || this.run === null || faults.count !== before) return;
@@ -217,7 +221,7 @@ class RowReading {
     }
     switch (kind) {
       case 'book':
-        addBook(this.ladder, body, bodyPath, faults);
+        this.warnOfBook(addBook(this.ladder, body, bodyPath, faults), market);
         return;
       case 'clmm': {
         const pool = readClmm(body, bodyPath, faults);
@@ -229,6 +233,19 @@ class RowReading {
         if (pool !== null) addDlmm(this.ladder, pool);
         return;
       }
+    }
+  }
+
+  private warnOfBook({ bidUsd, askUsd }: BestPrices, { source, pair }: Fields): void {
+    const { warnings, faults } = this.chunk;
+    const named = (): string => `the book of ${[source, pair].filter(Boolean).join(' ')}`;
+    if (Number.isNaN(bidUsd) !== Number.isNaN(askUsd)) {
+      const side = Number.isNaN(bidUsd) ? 'bids' : 'asks';
+      warnings.add('one_sided_book', faults.line, () => `${named()} has no ${side}`);
+    } else if (bidUsd >= askUsd) {
+      const what = (): string =>
+        `${named()} is crossed: best bid ${bidUsd}, best ask ${askUsd} (USD); are bids and asks swapped?`;
+      warnings.add('crossed_book', faults.line, what);
     }
   }
 

@@ -51,7 +51,9 @@ export function formatOf(file: string, dataset: Dataset, named?: FileFormat): Fi
 /** @throws UsageError where the dataset cannot be merged */
 export function checkMerge(dataset: Dataset, merge: boolean): void {
   if (merge && !DEPTH.includes(dataset)) {
-    throw new UsageError(`--merge goes with ${DEPTH.join(', ')}, not with ${dataset}`);
+    throw new UsageError(
+      `--merge goes with ${DEPTH.slice(0, -1).join(', ')} and ${DEPTH.at(-1)}, not with ${dataset}`,
+    );
   }
 }
 

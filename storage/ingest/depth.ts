@@ -8,6 +8,8 @@ import type { JoinMode } from '../../compute/segment/merge.js';
 import { FaultyFileError, InputError } from '../errors.js';
 import type { Chunk } from './chunks.js';
 import { type BundleRequest, type PreparedFile, refusal, withBundle } from './prepared.js';
+import { WarningTally } from '../../compute/ingest/warnings.js';
+import { warnOfTime } from './future-times.js';
 import { RunCollector } from './run-collector.js';
 
 /** Chunks read ahead, in addition to one for each thread. */
@@ -38,6 +40,7 @@ export function prepareChunks(
     const collector = new RunCollector(mode, pool, bundle);
     const seen = request.together ? new SeenSnapshots() : null;
     const venues = new SeenVenues();
+    const warnings = new WarningTally();
     const faults: Fault[] = [];
     const count = { found: 0, stopped: false };
     try {
@@ -48,11 +51,16 @@ export function prepareChunks(
         count.stopped = count.found >= MAX_FAULTS;
         if (count.stopped) break;
         if (count.found + unreadable.count > 0) continue;
+        warnings.join(chunk.warnings);
+        // Before the runs' memory moves to the pool.
+        for (const { run, lines } of chunk.runs)
+          run.t.forEach((t, i) => warnOfTime(warnings, t, lines[i]));
         await collector.add(chunk);
         report.rows += chunk.rows;
         report.snapshots += chunk.snapshots;
         report.cells += chunk.cells;
         report.droppedLevels += chunk.droppedLevels;
+        report.warnings = warnings.all;
         request.onProgress?.(report);
       }
       faults.push(...unreadable.faults);

@@ -1,7 +1,9 @@
 /** Validates rows of flat datasets into a bundle. */
 import { FaultLog, MAX_FAULTS } from '../../compute/ingest/fields.js';
+import { WarningTally } from '../../compute/ingest/warnings.js';
 import type { BundleWriter } from '../bundle.js';
 import type { FlatDataset } from '../contract.js';
+import { warnOfTime } from './future-times.js';
 import { FLAT_READERS, readTokenRow } from './flat-fields.js';
 import {
   type BundleRequest,
@@ -40,11 +42,15 @@ export function prepareRows(
 ): Promise<PreparedFile> {
   return withBundle(request, async (bundle, report) => {
     const faults = new FaultLog();
+    const warnings = new WarningTally();
     let stopped = false;
     const sink = sinkOf(bundle);
     for await (const { line, row } of rows) {
       faults.line = line;
       report.rows++;
+      if (request.pastTime !== undefined) {
+        warnOfTime(warnings, (row as Record<string, unknown> | null)?.[request.pastTime], line);
+      }
       const added = sink.add(row, faults);
       // A promise for each of millions of rows would take longer than most rows do.
       const mayGoOn = typeof added === 'boolean' ? added : await added;
@@ -52,6 +58,7 @@ export function prepareRows(
       stopped = !mayGoOn || faults.count >= MAX_FAULTS;
       if (stopped) break;
     }
+    report.warnings = warnings.all;
     if (faults.count + unreadable.count === 0) await sink.finish(faults, report);
     const found = faults.count + unreadable.count;
     if (found === 0) return;

@@ -1,6 +1,7 @@
 /** Ingests files of one dataset into a store, each in its own transaction. */
 import { access, constants, stat } from 'node:fs/promises';
 import { FaultLog } from '../../compute/ingest/fields.js';
+import type { Warning } from '../../compute/ingest/warnings.js';
 import type { ComputePool } from '../../compute/pool.js';
 import { checkDirectory } from '../access.js';
 import { sweepStaging } from '../bundle.js';
@@ -15,6 +16,7 @@ import { columnsOf } from './dataset-columns.js';
 import { prepareChunks } from './depth.js';
 import { prepareFlatRows, prepareTokenRows } from './flat.js';
 import { prepareHolderRows } from './holders.js';
+import { PAST_TIMES } from './future-times.js';
 import { sortedLevels } from './levels.js';
 import type { Mapping } from './mapping.js';
 import type { BundleRequest, FileReport, PreparedFile } from './prepared.js';
@@ -42,6 +44,8 @@ interface IngestRequest extends RequestedFiles {
   mapping?: Mapping | null;
   /** Between the fields of CSV files, by default a comma. */
   delimiter?: string;
+  /** Refuses a file with warnings. */
+  strict?: boolean;
   /** Does all but commit; each file meets the store as it is, without the files before it. */
   dryRun?: boolean;
   pool: ComputePool;
@@ -90,8 +94,8 @@ async function ingestFile(
   format: FileFormat,
 ): Promise<FileReport> {
   const { directory, dataset, pool, useStore, onProgress, dryRun } = request;
-  const prepare = (): Promise<PreparedFile> =>
-    prepareFile({
+  const prepare = async (): Promise<PreparedFile> => {
+    const prepared = await prepareFile({
       directory,
       file: from,
       dataset,
@@ -104,9 +108,30 @@ async function ingestFile(
         snapshotPrices: (keys) => useStore((s) => s.snapshotPrices(keys)),
         tokensOfSymbols: (symbols) => useStore((s) => s.tokensOfSymbols(symbols)),
       },
+      pastTime: PAST_TIMES[dataset],
       onProgress: (report) => onProgress?.({ ...report, file }),
     });
+    if (request.strict !== true || prepared.report.warnings.length === 0) return prepared;
+    await prepared.bundle.discard();
+    throw strictRefusal(file, prepared.report.warnings);
+  };
   return { ...(await commitPrepared(useStore, prepare, dryRun)), file };
+}
+
+/** Of each kind of warnings, the first: `file:line: what`. */
+export function exampleOf(file: string, { line, what }: Warning): string {
+  return `${file}:${line}: ${what}`;
+}
+
+function strictRefusal(file: string, warnings: readonly Warning[]): InputError {
+  const examples = warnings.map((warning) => exampleOf(file, warning));
+  const kinds = warnings.map(({ kind, count }) => `${count} ${kind}`).join(', ');
+  return new InputError(
+    [...examples, `${file}: nothing was stored: --strict, and there are warnings: ${kinds}`].join(
+      '\n',
+    ),
+    examples,
+  );
 }
 
 /** Prepares and commits; starts again where a merge's snapshots changed in between. */

@@ -1,4 +1,5 @@
 /** Prepared files: bundles that a store can commit, with their reports. */
+import type { Warning } from '../../compute/ingest/warnings.js';
 import { type Fault, MAX_FAULTS } from '../../compute/ingest/fields.js';
 import type { JoinMode } from '../../compute/segment/merge.js';
 import { BUNDLE_VERSION, BundleWriter } from '../bundle.js';
@@ -13,6 +14,8 @@ export interface FileReport {
   cells: number;
   /** Levels, pool bins and cells with an amount outside the ladder. */
   droppedLevels: number;
+  /** What is seldom meant. */
+  warnings: Warning[];
   /** Known once it is committed. */
   replaced: Replaced;
 }
@@ -23,6 +26,8 @@ export interface BundleRequest {
   /** The file; for other sources, what faults call the source. */
   file: string;
   mode: JoinMode;
+  /** A field of flat rows whose times should not lie ahead. */
+  pastTime?: string | undefined;
   /** Refuses to leave a market's snapshots with less than half of their cells. */
   refusesLoss?: boolean;
   onProgress?: (report: FileReport) => void;
@@ -48,6 +53,7 @@ export async function withBundle(
     snapshots: 0,
     cells: 0,
     droppedLevels: 0,
+    warnings: [],
     replaced: { snapshots: 0, cellsBefore: 0, cellsAfter: 0 },
   };
   const bundle = await BundleWriter.create(request.directory);

@@ -83,8 +83,26 @@ describe('several files', () => {
     expect(documentOf(ended)).toEqual({
       dataset: 'snapshots',
       files: [
-        { file: good, rows: 2, snapshots: 2, cells: 2, dropped_levels: 2, ...fresh, ...timed },
-        { file: better, rows: 1, snapshots: 1, cells: 1, dropped_levels: 1, ...fresh, ...timed },
+        {
+          file: good,
+          rows: 2,
+          snapshots: 2,
+          cells: 2,
+          dropped_levels: 2,
+          warnings: [],
+          ...fresh,
+          ...timed,
+        },
+        {
+          file: better,
+          rows: 1,
+          snapshots: 1,
+          cells: 1,
+          dropped_levels: 1,
+          warnings: [],
+          ...fresh,
+          ...timed,
+        },
       ],
       error: [...faults, `${bad}: nothing was stored: 2 faults`].join('\n'),
       faults,
@@ -195,7 +213,7 @@ describe('wrong usage', () => {
       untouched,
     ]);
     expect(ended.status).toBe(2);
-    const error = '--merge goes with snapshots and cells, not with tokens';
+    const error = '--merge goes with snapshots, cells and levels, not with tokens';
     expect(documentOf(ended)).toEqual({ error });
     expect(ended.stderr).toBe(`fathom: ${error}\nSee fathom help ingest\n`);
     expectWords(ended);

@@ -92,6 +92,7 @@ describe('snapshots that straddle the borders of pieces', () => {
           cells: ROWS,
           droppedLevels: 0,
           replaced: { snapshots: 0, cellsBefore: 0, cellsAfter: 0 },
+          warnings: [],
         },
       ]);
       const mint = await storedSnapshots(data, 'mainchain', MINT);

@@ -324,5 +324,6 @@ export async function openSegmentDatabase(directory: DataDirectory): Promise<Dat
 /** What a chunk holds, without the lines that its runs came from. */
 export function contentOf(chunk: BinnedChunk): object {
   const runs = chunk.runs.map(({ run, markets, arrivals }) => ({ run, markets, arrivals }));
-  return { ...chunk, runs };
+  const warnings = chunk.warnings.map(({ kind, count, what }) => ({ kind, count, what }));
+  return { ...chunk, runs, warnings };
 }

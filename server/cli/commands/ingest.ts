@@ -1,7 +1,8 @@
 /** `fathom ingest DATASET FILE...` */
+import type { Warning, WarningKind } from '../../../compute/ingest/warnings.js';
 import { UsageError } from '../../../storage/errors.js';
 import { type Dataset, DATASETS, FILE_FORMATS } from '../../../storage/ingest/datasets.js';
-import { formatsOf, ingestFiles } from '../../../storage/ingest/ingest.js';
+import { exampleOf, formatsOf, ingestFiles } from '../../../storage/ingest/ingest.js';
 import type { FileReport } from '../../../storage/ingest/prepared.js';
 import { defineCommand } from '../command.js';
 import {
@@ -31,6 +32,7 @@ const FLAGS = {
     meaning: "snapshots, cells and levels: merges the file's markets into stored snapshots",
   },
   ...MAPPING_FLAGS,
+  strict: { kind: 'switch', meaning: 'refuses a file for any warning, as a whole' },
   'dry-run': DRY_RUN,
   json: JSON_OUTPUT,
 } as const satisfies Flags;
@@ -81,6 +83,7 @@ async function ingest(
       const request = {
         ...requested,
         dryRun,
+        strict: flags.strict,
         pool,
         useStore: storeThrough(directory, pool, flags['accept-damaged-log']),
         onProgress: (report: FileReport) => progress.show(progressText(report)),
@@ -93,6 +96,7 @@ async function ingest(
         reports.push(timed);
         progress.end();
         tell(`${dryRun ? 'dry run, nothing stored: ' : ''}${reportText(timed)}`);
+        for (const warning of timed.warnings) tell(warningText(timed.file, warning));
       }
     });
   };
@@ -111,12 +115,31 @@ function withTime(report: FileReport, elapsedMs: number): TimedReport {
   return { ...report, seconds, cells_per_second: Math.round(report.cells / seconds) };
 }
 
-function jsonReport({ droppedLevels, replaced, ...report }: TimedReport): object {
+/** How a warning's kind reads behind its count. */
+const WARNING_TEXTS: Readonly<Record<WarningKind, string>> = {
+  no_cells: 'snapshots without a cell',
+  outside_ladder: 'snapshots with more than half of their levels outside the ladder',
+  crossed_book: 'crossed books',
+  one_sided_book: 'books with one side alone',
+  future_time: 'times more than an hour ahead',
+};
+
+function warningText(file: string, warning: Warning): string {
+  const { kind, count: times } = warning;
+  return `warning: ${WARNING_TEXTS[kind]}: ${count(times)}, such as ${exampleOf(file, warning)}`;
+}
+
+function jsonReport({ droppedLevels, replaced, warnings, ...report }: TimedReport): object {
   const { file, rows, snapshots, cells, ...times } = report;
   return {
     ...{ file, rows, snapshots, cells },
     dropped_levels: droppedLevels,
     replaced: replacedJson(replaced),
+    warnings: warnings.map((warning) => ({
+      kind: warning.kind,
+      count: warning.count,
+      example: exampleOf(file, warning),
+    })),
     ...times,
   };
 }

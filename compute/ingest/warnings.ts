@@ -1,0 +1,48 @@
+/** What is not wrong in a file but seldom meant, counted by kind. */
+
+export const WARNING_KINDS = [
+  /** A snapshot without a cell. */
+  'no_cells',
+  /** A snapshot with more than half of its levels outside the ladder. */
+  'outside_ladder',
+  /** A book whose best bid is not below its best ask. */
+  'crossed_book',
+  /** A book with levels on one side alone. */
+  'one_sided_book',
+  /** A time more than an hour ahead. */
+  'future_time',
+] as const;
+export type WarningKind = (typeof WARNING_KINDS)[number];
+
+/** How often something of a kind was met, and where first. */
+export interface Warning {
+  kind: WarningKind;
+  count: number;
+  line: number;
+  what: string;
+}
+
+export class WarningTally {
+  private readonly byKind = new Map<WarningKind, Warning>();
+
+  /** @param what is asked for the first one alone */
+  add(kind: WarningKind, line: number, what: () => string): void {
+    const known = this.byKind.get(kind);
+    if (known === undefined) this.byKind.set(kind, { kind, count: 1, line, what: what() });
+    else known.count++;
+  }
+
+  /** Adds what another tally counted behind this one. */
+  join(warnings: readonly Warning[]): void {
+    for (const warning of warnings) {
+      const known = this.byKind.get(warning.kind);
+      if (known === undefined) this.byKind.set(warning.kind, { ...warning });
+      else known.count += warning.count;
+    }
+  }
+
+  /** The kinds that were met, in the order of WARNING_KINDS. */
+  get all(): Warning[] {
+    return WARNING_KINDS.flatMap((kind) => this.byKind.get(kind) ?? []);
+  }
+}

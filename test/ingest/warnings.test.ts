@@ -1,0 +1,141 @@
+/** What a file is warned of, and --strict. */
+import { afterAll, describe, expect, it } from 'vitest';
+import { cleanUp, fathom, temporaryDirectory } from '../support/cli.js';
+import { cells, lines, MINT, Scratch, snapshot, storedSnapshots } from '../support/ingest.js';
+import type { Json } from '../support/tables.js';
+
+const scratch = new Scratch(temporaryDirectory());
+afterAll(cleanUp);
+
+/** 2026-11-06T20:00:00Z */
+const T = 1_793_995_200;
+const FUTURE = 4_000_000_000;
+
+const booked = (t: number, bids: number[][], asks: number[][], more: Json = {}) =>
+  snapshot(t, [], {
+    price_usd: 100,
+    markets: [{ source: 'Kraken', exchange_type: 'CEX', pair: 'A/B', book: { bids, asks } }],
+    ...more,
+  });
+const whole: number[][][] = [[[99, 10]], [[101, 10]]];
+const book = (t: number, more: Json = {}) => booked(t, [[99, 10]], [[101, 10]], more);
+
+async function run(dataset: string, rows: readonly object[], ...flags: string[]) {
+  const file = scratch.file('.ndjson', lines(rows));
+  const words = ['ingest', dataset, file, '--data', scratch.data, '--json', ...flags];
+  const { status, stdout, stderr } = await fathom(words);
+  const document = JSON.parse(stdout.replaceAll(`${file}:`, '')) as Json;
+  return { status, stderr: stderr.replaceAll(`${file}:`, ''), document };
+}
+
+const warningsOf = async (dataset: string, rows: readonly object[]): Promise<Json[]> => {
+  const { status, document } = await run(dataset, rows, '--dry-run');
+  expect(status).toBe(0);
+  return (document.files as Json[])[0].warnings as Json[];
+};
+
+describe('a file is warned of', () => {
+  it('nothing that is as it should be', async () => {
+    expect(await warningsOf('snapshots', [book(T), book(T + 60)])).toEqual([]);
+    expect(await warningsOf('cells', cells(T))).toEqual([]);
+  });
+
+  it('prices in the wrong unit, swapped and half-empty books, and times ahead', async () => {
+    const rows = [
+      book(T),
+      book(T + 60, { price_usd: 0.1 }),
+      book(T + 120, { price_usd: 100_000 }),
+      booked(T + 180, [[101, 10]], [[99, 10]]),
+      booked(T + 240, [[99, 10]], [[101, 0]]),
+      book(FUTURE),
+    ];
+    expect(await warningsOf('snapshots', rows)).toEqual([
+      {
+        kind: 'no_cells',
+        count: 2,
+        example: '2: the snapshot of 2026-11-06T20:01:00.000Z has no cell',
+      },
+      {
+        kind: 'outside_ladder',
+        count: 2,
+        example:
+          '2: 2 of 2 levels of the snapshot of 2026-11-06T20:01:00.000Z lie outside the ladder: is price_usd right?',
+      },
+      {
+        kind: 'crossed_book',
+        count: 1,
+        example:
+          '4: the book of Kraken A/B is crossed: best bid 101, best ask 99 (USD); are bids and asks swapped?',
+      },
+      { kind: 'one_sided_book', count: 1, example: '5: the book of Kraken A/B has no asks' },
+      {
+        kind: 'future_time',
+        count: 1,
+        example: '6: 2096-10-02T07:06:40.000Z is more than an hour ahead',
+      },
+    ]);
+  });
+
+  it('more than half of the levels outside, not half of them', async () => {
+    const outside = (count: number) =>
+      booked(
+        T,
+        [...whole[0]],
+        Array.from({ length: count }, (_, i) => [9000 + i, 1]),
+      );
+    expect(await warningsOf('snapshots', [outside(1)])).toEqual([]);
+    expect(await warningsOf('snapshots', [outside(2)])).toMatchObject([
+      { kind: 'outside_ladder', count: 1 },
+    ]);
+    const far = cells(T).map((cell, i) => ({ ...cell, bin: i === 0 ? 0 : 300 + i }));
+    expect(await warningsOf('cells', far)).toMatchObject([{ kind: 'outside_ladder', count: 1 }]);
+    expect(await warningsOf('cells', far.slice(1))).toMatchObject([
+      { kind: 'no_cells', count: 1 },
+      { kind: 'outside_ladder', count: 1 },
+    ]);
+  });
+
+  it('levels alike', async () => {
+    const level = {
+      chain: 'mainchain',
+      address: MINT,
+      t: T,
+      source: 'Kraken',
+      exchange_type: 'CEX',
+    };
+    const rows = [
+      { ...level, side: 'ask', price: 99, size: 10 },
+      { ...level, side: 'bid', price: 101, size: 10 },
+    ];
+    expect(await warningsOf('levels', rows)).toMatchObject([{ kind: 'crossed_book', count: 1 }]);
+  });
+
+  it('times ahead in flat datasets', async () => {
+    const holder = { token_address: MINT, t: FUTURE, owner: 'Ann', balance: 1 };
+    expect(await warningsOf('holders', [holder])).toMatchObject([
+      { kind: 'future_time', count: 1 },
+    ]);
+  });
+});
+
+describe('--strict', () => {
+  it('refuses the file for a warning, as a whole, and takes one without', async () => {
+    const rows = [book(T), booked(T + 60, [[99, 10]], [])];
+    const refused = await run('snapshots', rows, '--strict');
+    expect(refused).toMatchObject({
+      status: 1,
+      document: { files: [], faults: ['2: the book of Kraken A/B has no asks'] },
+    });
+    expect(refused.stderr).toContain(
+      'nothing was stored: --strict, and there are warnings: 1 one_sided_book',
+    );
+    const taken = await run('snapshots', [book(T)], '--strict');
+    expect(taken.status).toBe(0);
+    expect(await storedSnapshots(scratch.data, 'mainchain', MINT)).toHaveLength(1);
+    const warned = await run('snapshots', rows);
+    expect(warned.status).toBe(0);
+    expect(warned.stderr).toContain(
+      'warning: books with one side alone: 1, such as 2: the book of Kraken A/B has no asks',
+    );
+  });
+});
