@@ -87,21 +87,20 @@ export class Changes {
     });
   }
 
-  /**
-   * Applies entries of a log in one transaction.
-   * @throws Error if they revise snapshots: every node remembers at which entry
-   */
+  /** Applies entries of a log in one transaction; what each revises is remembered at its own position. */
   async applyEntries(entries: readonly SharedEntry[], mark: LogMark): Promise<void> {
     const beganMs = performance.now();
-    const apply = async (tools: CommitTools): Promise<Brought[]> => {
+    const first = mark.position - entries.length + 1;
+    const { result } = await this.run(async (tools) => {
       const brought: Brought[] = [];
-      for (const entry of entries) {
+      for (const [i, entry] of entries.entries()) {
+        if (i > 0)
+          await this.parts.revisions.write(tools.stage, { ...mark, position: first + i - 1 });
         if (entry.kind === 'retirement') await retireAll(entry, tools);
         else brought.push((await applyBundle(framesOf(entry.bundle), tools)).brought);
       }
       return brought;
-    };
-    const { result } = await this.run(apply, mark, entries.length > 1);
+    }, mark);
     const tookMs = (performance.now() - beganMs) / entries.length;
     for (const brought of result) this.tellCommit(brought, tookMs);
   }
@@ -160,20 +159,14 @@ export class Changes {
     }
   }
 
-  /**
-   * Runs `body` in one transaction; listeners hear what it changed before this resolves.
-   * @param areSeveral whether it applies several entries of a log
-   */
+  /** Runs `body` in one transaction; listeners hear what it changed before this resolves. */
   private async run<T>(
     body: (tools: CommitTools) => Promise<T>,
     mark?: LogMark,
-    areSeveral = false,
   ): Promise<{ result: T; change: StoreChange }> {
     const withRevisions = async (tools: CommitTools): Promise<T> => {
       const result = await body(tools);
-      const revised = await this.parts.revisions.write(tools.stage, mark);
-      if (areSeveral && revised.length > 0)
-        throw new Error('entries that revise snapshots are applied one by one');
+      await this.parts.revisions.write(tools.stage, mark);
       return result;
     };
     const done = await this.parts.commits.run(withRevisions, mark);

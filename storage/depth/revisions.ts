@@ -93,20 +93,18 @@ export class Revisions {
   }
 
   /**
-   * Writes what a transaction revises. Call it when the transaction has changed all that it changes; what it wrote
-   * shows once the stage is published.
+   * Writes what a transaction has revised since the last call, or its beginning; it shows once the stage is published.
    * @param mark of a transaction that all nodes of a cluster make
-   * @returns the tokens that it revises
    */
-  async write(stage: Stage, mark?: LogMark): Promise<number[]> {
+  async write(stage: Stage, mark?: LogMark): Promise<void> {
     const history = mark?.logId ?? this.storeId;
     const isOther = history !== this.historyId;
     const position = mark?.position ?? (isOther ? 0 : this.last) + 1;
     const nowS = wallS();
     const revised: number[] = [];
     let rows: SqlValue[][] = [];
-    for (const { tokenId, stored, directory } of stage.changedDepth()) {
-      const { times, lastT } = await shownChanges(stored, directory);
+    for (const { tokenId, before, now } of stage.changedDepth()) {
+      const { times, lastT } = await shownChanges(before, now);
       if (times.length === 0 && lastT === null) continue;
       revised.push(tokenId);
       for (let from = 0; from === 0 || from < times.length; from += MAX_TIMES) {
@@ -128,7 +126,6 @@ export class Revisions {
       if (mark !== undefined || revised.length > 0) this.last = position;
       if (floor !== null) this.floor = floor;
     });
-    return revised;
   }
 
   /** Forgets old revisions, at times. @returns the new floor; null: it stays */

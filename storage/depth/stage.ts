@@ -50,6 +50,8 @@ export interface StagedToken {
   stored: Directory;
   /** Null until the transaction touches the token's depth. */
   directory: Record<Tier, SegmentRef[]> | null;
+  /** As changedDepth() gave it last; null: it has not. */
+  told: Directory | null;
 }
 
 export class Stage {
@@ -210,10 +212,15 @@ export class Stage {
     this.shownListeners.push(listener);
   }
 
-  /** Tokens whose depth the transaction has touched, with their directories before and now. */
-  *changedDepth(): Generator<{ tokenId: number; stored: Directory; directory: Directory }> {
-    for (const { tokenId, stored, directory } of this.tokens.values()) {
-      if (directory !== null) yield { tokenId, stored, directory };
+  /** Tokens whose depth the transaction has touched, with their directories now and when this was last asked. */
+  *changedDepth(): Generator<{ tokenId: number; before: Directory; now: Directory }> {
+    for (const token of this.tokens.values()) {
+      if (token.directory === null) continue;
+      const { raw, '15m': quarters, '1h': hours } = token.directory;
+      const before = token.told ?? token.stored;
+      const now = { raw: [...raw], '15m': [...quarters], '1h': [...hours] };
+      token.told = now;
+      yield { tokenId: token.tokenId, before, now };
     }
   }
 
@@ -275,6 +282,7 @@ export class Stage {
         ownMarkets: null,
         stored: EMPTY_DIRECTORY,
         directory: null,
+        told: null,
       };
     }
     if (this.catalog.tokenCount + this.newTokens >= MAX_TOKENS) {
@@ -290,6 +298,7 @@ export class Stage {
       ownMarkets: null,
       stored: EMPTY_DIRECTORY,
       directory: null,
+      told: null,
     };
   }
 

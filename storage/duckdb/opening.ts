@@ -171,13 +171,14 @@ function createInstance(options: DatabaseOptions): Promise<DuckDBInstance> {
   });
 }
 
-/** Attaches a file, as `store`, and replays its log. */
+/** Attaches a file, as `store` unless another name is given, and replays its log. */
 async function attach(
   connection: DuckDBConnection,
   file: string,
   mode: string = FOR_WRITING,
+  alias = 'store',
 ): Promise<void> {
-  await called(() => connection.run(`ATTACH ${quoted(file)} AS store (${mode})`));
+  await called(() => connection.run(`ATTACH ${quoted(file)} AS ${alias} (${mode})`));
 }
 
 /**
@@ -186,11 +187,14 @@ async function attach(
  * @throws DatabaseLockedError if another process has removed the unfinished one
  */
 export async function makeFile(connection: DuckDBConnection, file: string): Promise<void> {
-  const unfinished = `${file}${UNFINISHED}${randomUUID()}`;
+  const id = randomUUID();
+  const unfinished = `${file}${UNFINISHED}${id}`;
+  // Several may be made in one instance at once.
+  const alias = `made_${id.replaceAll('-', '')}`;
   try {
-    await attach(connection, unfinished);
+    await attach(connection, unfinished, FOR_WRITING, alias);
     // DuckDB syncs a file that it makes.
-    await called(() => connection.run('DETACH store'));
+    await called(() => connection.run(`DETACH ${alias}`));
     // A link replaces no file, as a renaming would.
     await link(unfinished, file).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'EEXIST') return;
