@@ -156,7 +156,7 @@ export async function startService(
     });
     hub = new LiveHub({
       ...{ depth, columns, pool, clock, log, keys: store.keys, limiter, handlers, reading },
-      onMessage: (type) => metrics.streamed(type),
+      onMessage: (type, lagMs) => metrics.streamed(type, lagMs),
     });
     metrics.followStream(hub);
     const server = await startServer({

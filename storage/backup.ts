@@ -4,6 +4,7 @@
  * free blocks. So the file as of the checkpoint can be copied for as long as there is no other: its head, which
  * every checkpoint changes, tells whether there was.
  */
+import { randomUUID } from 'node:crypto';
 import {
   type FileHandle,
   open,
@@ -16,6 +17,7 @@ import {
 } from 'node:fs/promises';
 import path from 'node:path';
 import {
+  COPY_FILE,
   DATABASE_FILE,
   makeDirectory,
   makePrivate,
@@ -40,7 +42,7 @@ const SPARE_BYTES = 16 * 1024 * 1024;
 const SMALL_FILES = [PEPPER_FILE, REVOKED_FILE, 'demo.json'];
 /** What a killed backup may leave in its directory. */
 const LEFT_OVERS = [
-  ...SMALL_FILES.flatMap((name) => [name, `${name}.new`]),
+  ...[...SMALL_FILES, COPY_FILE].flatMap((name) => [name, `${name}.new`]),
   // Last: without it the others are not known to be left over.
   PARTIAL_FILE,
 ];
@@ -147,7 +149,9 @@ async function copyInto(target: FileHandle, request: BackupRequest): Promise<Cop
 }
 
 async function copySmallFiles(directory: string, out: string): Promise<number> {
-  let bytes = 0;
+  const copyId = Buffer.from(randomUUID());
+  await writeWhole(path.join(out, COPY_FILE), copyId);
+  let bytes = copyId.length;
   for (const name of SMALL_FILES) {
     const content = await readFile(path.join(directory, name)).catch(
       (error: NodeJS.ErrnoException) => {

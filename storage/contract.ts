@@ -143,7 +143,7 @@ export interface FollowedDepth {
   /** Names what positions count. */
   readonly commitHistory: string;
   readonly position: number;
-  /** Whether every revision after a position is remembered. */
+  /** Whether every revision after a position is remembered, or will be: another node of a cluster may be ahead. */
   remembers(position: number): boolean;
   view(tokenId: number): Promise<DepthView>;
 }

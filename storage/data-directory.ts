@@ -1,5 +1,5 @@
 /** A data directory: what it holds, told without opening it; making it, and leaving no trace of it. */
-import { chmod, mkdir, readdir, rmdir, stat } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { InputError, StoreBusyError } from './errors.js';
 
@@ -13,10 +13,12 @@ export const PARTIAL_FILE = `${DATABASE_FILE}.partial`;
 export const PEPPER_FILE = 'pepper';
 /** The latest revocations of keys. */
 export const REVOKED_FILE = 'fathom.revoked';
+/** In a store that a backup was: what tells it from the store that was copied. */
+export const COPY_FILE = 'fathom.copy';
 /** What is written to see whether anything can be. */
 export const PROBE_FILE = '.probe';
 /** What a store is made of; the database last, because without it there is no store. */
-export const STORE_FILES = [PEPPER_FILE, REVOKED_FILE, LOG_FILE, DATABASE_FILE];
+export const STORE_FILES = [PEPPER_FILE, REVOKED_FILE, COPY_FILE, LOG_FILE, DATABASE_FILE];
 
 /** Whether the directory holds a store. */
 export async function holdsStore(directory: string): Promise<boolean> {
@@ -24,6 +26,14 @@ export async function holdsStore(directory: string): Promise<boolean> {
     (found) => found.isFile(),
     () => false,
   );
+}
+
+/** Tells a store that was restored from a backup from the one that was copied; empty: it never was a backup. */
+export async function copyIdOf(directory: string): Promise<string> {
+  return readFile(path.join(directory, COPY_FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
 }
 
 /**

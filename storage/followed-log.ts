@@ -62,11 +62,14 @@ export class FollowedLog {
   /** Makes the store one that follows no log. @returns the position that it had; null: none */
   async leave(): Promise<number | null> {
     const position = this.latestMark?.position ?? null;
+    let left: () => void = () => undefined;
     await this.write(async (tx) => {
+      left = await this.parts.revisions.leaveLog(tx);
       await removeMark(tx);
       await writeSettings(tx, 'log', null);
       await writeSettings(tx, 'own', null);
     });
+    left();
     this.latestMark = null;
     this.knownSettings = { log: null, own: null };
     return position;
@@ -83,6 +86,7 @@ export class FollowedLog {
   private async marked<T>(mark: LogMark, apply: () => Promise<T>): Promise<T> {
     const result = await apply();
     this.latestMark = mark;
+    this.parts.revisions.passed(mark);
     return result;
   }
 

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { type CommitOptions, Commits } from './commit.js';
 import type { OutlineBlock } from './check/checker.js';
 import {
+  copyIdOf,
   DATABASE_FILE,
   holdsStore,
   leftOfStore,
@@ -175,7 +176,7 @@ async function partsOf(
       onError: failures('writing the queue'),
     }),
     mark: await readMark(database),
-    revisions: await Revisions.load(database),
+    revisions: await Revisions.load(database, await copyIdOf(directory)),
     settings: await readSettings(database),
   };
 }

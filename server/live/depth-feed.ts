@@ -25,8 +25,8 @@ const MAX_KEPT_MESSAGE_BYTES = 32 * 1024 * 1024;
 const MAX_KEPT_SNAPSHOTS = 8;
 /** Listeners are called for as long as this between two looks for requests. */
 const TURN_MS = 1.5;
-/** Stands for a token that the store does not know yet: every commit may bring it. */
-const UNKNOWN = -1;
+/** Stands for any token. */
+const ANY = -1;
 /** A timer of Node reaches no further. */
 const MAX_TIMER_S = 86_400;
 
@@ -53,7 +53,9 @@ export interface View {
 }
 
 export class DepthFeed {
-  private readonly waiting = new Map<number, Set<() => void>>();
+  private readonly waiting = new Map<number, Set<(committedMs: number) => void>>();
+  /** performance.now() of the last commit. */
+  committedMs = 0;
   private readonly steps = new LRUCache<string, Promise<Step>>({ max: MAX_KEPT_STEPS });
   private readonly messages = new LRUCache<string, Promise<Rendered>>({ max: MAX_KEPT_STEPS });
   private readonly sizes = new LRUCache<string, true>({
@@ -70,8 +72,10 @@ export class DepthFeed {
   /** A commit has changed tokens. */
   touch(tokenIds: readonly number[]): void {
     this.commits++;
-    for (const tokenId of [...tokenIds, UNKNOWN]) {
-      for (const listener of this.waiting.get(tokenId) ?? []) this.inTurn(listener);
+    this.committedMs = performance.now();
+    const ms = this.committedMs;
+    for (const tokenId of [...tokenIds, ANY]) {
+      for (const listener of this.waiting.get(tokenId) ?? []) this.inTurn(() => listener(ms));
     }
   }
 
@@ -83,27 +87,28 @@ export class DepthFeed {
 
   /**
    * Resolves when a commit has touched the token, or its next snapshot shows, or `stop` is called.
-   * @param tokenId null: the store does not know the token yet
+   * @param tokenId null: a commit of any token resolves
+   * @returns performance.now() of the commit; null: there was none
    * @param nextT when the next snapshot shows without a commit; null: none does
    */
   changed(
     tokenId: number | null,
     nextT: number | null,
     onStop: (stop: () => void) => void,
-  ): Promise<void> {
+  ): Promise<number | null> {
     return new Promise((resolve) => {
-      const place = tokenId ?? UNKNOWN;
+      const place = tokenId ?? ANY;
       const listeners = this.waiting.get(place) ?? new Set();
       this.waiting.set(place, listeners);
       const waitS = nextT === null ? null : Math.max(1, nextT - this.options.clock.nowS());
-      const stop = (): void => {
+      const stop = (committedMs: number | null = null): void => {
         clearTimeout(timer);
         listeners.delete(stop);
         if (listeners.size === 0) this.waiting.delete(place);
-        resolve();
+        resolve(committedMs);
       };
       const timer =
-        waitS === null ? undefined : setTimeout(stop, Math.min(waitS, MAX_TIMER_S) * 1000);
+        waitS === null ? undefined : setTimeout(() => stop(), Math.min(waitS, MAX_TIMER_S) * 1000);
       listeners.add(stop);
       onStop(stop);
     });

@@ -12,6 +12,8 @@ export type Step =
   /** At most the plan's snapshots: `after(n)` is where it stands after the first n of them. */
   | { type: 'snapshots' | 'revised'; plan: PagePlan; after: (count: number) => Standing }
   | { type: 'deleted'; times: number[]; after: Standing }
+  /** The client has heard of commits, from another node of a cluster, that this store has yet to make. */
+  | { type: 'behind' }
   /** It has been told everything up to now; `nextT`: when another snapshot shows without a commit, or null. */
   | { type: 'none'; after: Standing; nextT: number | null };
 
@@ -20,7 +22,9 @@ export type Step =
  * has, then the snapshots that it does not have.
  */
 export async function nextStep(standing: Standing, view: DepthView, nowS: number): Promise<Step> {
-  const upTo = standing.pending?.upTo ?? view.position;
+  const { position: toldUpTo, pending } = standing;
+  if (view.position < (pending?.upTo ?? toldUpTo)) return { type: 'behind' };
+  const upTo = pending?.upTo ?? view.position;
   const isRevised = view.lastRevision > standing.position;
   const revisions = isRevised ? await view.revisionsAfter(standing.position) : [];
   const own = revisions.filter(({ position }) => position <= upTo);

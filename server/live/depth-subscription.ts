@@ -18,6 +18,9 @@ export const HEARTBEAT_MS = 5_000;
 /** A step that the pool or the store has no room for is tried again after this long. */
 const BUSY_MS = 1_000;
 
+/** Messages that tell of commits. */
+const DATA: ReadonlySet<string> = new Set(['snapshots', 'revised', 'deleted']);
+
 /** Where a subscription begins. */
 export interface Beginning {
   fromS: number | null;
@@ -34,8 +37,8 @@ export interface DepthSubscriptionOptions {
   feed: DepthFeed;
   depth: DepthSource & { readonly commitHistory: string; remembers(position: number): boolean };
   nowS: () => number;
-  /** Told of each message. */
-  onMessage: (type: string) => void;
+  /** Told of each message. @param lagMs since the commit that it tells of; null: it tells of none */
+  onMessage: (type: string, lagMs: number | null) => void;
   /** Told of failures that are not the client's. */
   onError: (error: unknown) => void;
 }
@@ -48,6 +51,8 @@ export class DepthSubscription implements Subscription {
   private standing: Standing = { position: 0, nextFromS: 0, fromS: 0, pending: null };
   /** Whether it has been told everything once: what comes later is new. */
   private isLive = false;
+  /** When the commit came that it is being told of; null: history, or a snapshot that shows without a commit. */
+  private committedMs: number | null = null;
   private sentMs = performance.now();
   private paidUntilMs = performance.now() + HOUR_MS;
   private isEnded = false;
@@ -134,7 +139,7 @@ export class DepthSubscription implements Subscription {
     this.standing = read;
     if (depth.remembers(read.position)) return null;
     this.standing = await this.newest(read.nextFromS);
-    return 'the cursor is older than what the server remembers of revisions and deletions';
+    return 'the server does not remember what was revised and deleted since the cursor';
   }
 
   /** A standing without revisions: from a time on, or from now on. */
@@ -157,7 +162,7 @@ export class DepthSubscription implements Subscription {
       if (this.source === null) {
         this.cursors = this.lookUp();
         if (this.source === null) {
-          await this.nextChange(commits, null);
+          await this.nextChange(commits, null, null);
           continue;
         }
       }
@@ -165,10 +170,11 @@ export class DepthSubscription implements Subscription {
       try {
         const step = await feed.step(tokenId, this.standing);
         if (this.isEnded) return;
-        if (step.type === 'none') {
+        if (step.type === 'behind') await this.nextChange(commits, null, null);
+        else if (step.type === 'none') {
           this.standing = step.after;
           this.isLive = true;
-          await this.nextChange(commits, step.nextT);
+          await this.nextChange(commits, tokenId, step.nextT);
         } else await this.tell(step);
       } catch (error) {
         if (error instanceof SegmentGoneError) {
@@ -182,7 +188,7 @@ export class DepthSubscription implements Subscription {
     }
   }
 
-  private async tell(step: Exclude<Step, { type: 'none' }>): Promise<void> {
+  private async tell(step: Exclude<Step, { type: 'none' | 'behind' }>): Promise<void> {
     const { feed, view, connection, account } = this.options;
     if (step.type === 'deleted') {
       this.standing = step.after;
@@ -218,15 +224,24 @@ export class DepthSubscription implements Subscription {
     await connection.room();
     if (this.isEnded || !this.isLive) return;
     const step = this.source && (await feed.step(this.source.tokenId, this.standing));
-    if (step !== null && step.type !== 'none') this.sendDocument('lagged', {});
+    if (step !== null && step.type !== 'none' && step.type !== 'behind')
+      this.sendDocument('lagged', {});
   }
 
-  /** @param commits as they were before the client was told everything */
-  private async nextChange(commits: number, nextT: number | null): Promise<void> {
+  /**
+   * @param commits as they were before the client was told everything
+   * @param tokenId null: a commit of any token is waited for
+   */
+  private async nextChange(
+    commits: number,
+    tokenId: number | null,
+    nextT: number | null,
+  ): Promise<void> {
     const { feed } = this.options;
-    if (feed.commits !== commits) return;
-    const tokenId = this.source?.tokenId ?? null;
-    await feed.changed(tokenId, nextT, (stop) => (this.stopWaiting = stop));
+    this.committedMs =
+      feed.commits === commits
+        ? await feed.changed(tokenId, nextT, (stop) => (this.stopWaiting = stop))
+        : feed.committedMs;
   }
 
   private pause(ms: number): Promise<void> {
@@ -255,7 +270,8 @@ export class DepthSubscription implements Subscription {
   private send(type: string, message: Uint8Array, cursor: string): void {
     if (this.isEnded) return;
     this.sentMs = performance.now();
-    this.options.onMessage(type);
+    const lagMs = this.committedMs === null ? null : this.sentMs - this.committedMs;
+    this.options.onMessage(type, DATA.has(type) ? lagMs : null);
     this.options.connection.send(message, cursor);
   }
 

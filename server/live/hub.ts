@@ -60,8 +60,8 @@ export interface HubOptions {
   limiter: Pick<Limiter, 'check' | 'maxConnections'>;
   handlers: Pick<Handlers<typeof ENDPOINTS>, 'getScore' | 'getTopScores' | 'getDcaPressure'>;
   reading?: ReadingOptions;
-  /** Told of each message, by its type. */
-  onMessage?: (type: string) => void;
+  /** Told of each message, by its type. @param lagMs since the commit that it tells of; null: it tells of none */
+  onMessage?: (type: string, lagMs: number | null) => void;
 }
 
 /** What a client sent since the last tick. */
@@ -216,7 +216,7 @@ export class LiveHub {
       ...{ id, connection, token, account, beginning, depth, feed: this.depthFeed },
       view: { query: view, name: JSON.stringify(view), format: connection.format },
       nowS: () => clock.nowS(),
-      onMessage: (type) => this.options.onMessage?.(type),
+      onMessage: (type, lagMs) => this.options.onMessage?.(type, lagMs),
       onError: (error) => log.error('a live subscription failed', {}, error),
     });
     await this.begin(connection, subscription);
@@ -288,7 +288,7 @@ export class LiveHub {
     const subscription = new DocumentSubscription({
       ...{ id, connection, account, asked, key: key.record, feed: this.documents },
       nowS: () => this.options.clock.nowS(),
-      onMessage: (type) => this.options.onMessage?.(type),
+      onMessage: (type) => this.options.onMessage?.(type, null),
     });
     await this.begin(connection, subscription);
   }
@@ -346,14 +346,19 @@ export class LiveHub {
         this.end(connection, CLOSE_CODES.key, `expected a key within ${limitS} seconds`);
         continue;
       }
-      const expiresAtS = connection.key?.record.expiresAtS ?? null;
-      if (expiresAtS !== null && nowS >= expiresAtS) this.checkKey(connection);
+      if (mayHaveEnded(connection, nowS)) this.checkKey(connection);
       connection.keepAlive(this.ticks);
       for (const subscription of [...connection.subscriptions.values()]) subscription.tick(nowMs);
     }
     await looking;
     this.isTicking = false;
   }
+}
+
+/** Whether the connection's key has expired, or has been rotated and its earlier text is valid no more. */
+function mayHaveEnded({ key }: Connection, nowS: number): boolean {
+  const { expiresAtS = null, earlierUntilS = null } = key?.record ?? {};
+  return [expiresAtS, earlierUntilS].some((endS) => endS !== null && nowS >= endS);
 }
 
 function codeOf({ status }: ApiError): number {

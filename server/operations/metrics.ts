@@ -167,6 +167,11 @@ export class Metrics {
     'Messages of live connections',
     ['type'],
   );
+  private readonly streamLag = this.histogram(
+    'fathom_stream_lag_seconds',
+    'Time from a commit to a live message that tells of it',
+    WAIT_BUCKETS_S,
+  );
   private readonly pageWaits = this.histogram(
     'fathom_page_queue_wait_seconds',
     'Time that replay pages waited for the pool',
@@ -241,9 +246,10 @@ export class Metrics {
     this.pages.inc({ source });
   }
 
-  /** Counts a message of a live connection. */
-  streamed(type: string): void {
+  /** Counts a message of a live connection. @param lagMs since the commit that it tells of; null: it tells of none */
+  streamed(type: string, lagMs: number | null): void {
     this.streamMessages.inc({ type });
+    if (lagMs !== null) this.streamLag.observe(lagMs / 1000);
   }
 
   /** Adds gauges of live connections. */

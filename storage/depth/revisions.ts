@@ -3,6 +3,7 @@
  * follows a token learns from them what was revised or deleted since it last looked. A commit that only adds snapshots
  * after a token's last one is not among them: it writes nothing here.
  */
+import { randomUUID } from 'node:crypto';
 import { LargeMap } from '../../compute/large-map.js';
 import type { DepthRevision } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
@@ -34,18 +35,21 @@ export class Revisions {
 
   private constructor(
     private readonly database: Pick<Database, 'rows'>,
-    private readonly storeId: string,
+    private storeId: string,
+    private readonly copyId: string,
     private historyId: string,
     private last: number,
     private floor: number,
   ) {}
 
-  static async load(database: Pick<Database, 'rows'>): Promise<Revisions> {
+  /** @param copyId tells the store from the one whose backup it was, which counts its commits from the same position */
+  static async load(database: Pick<Database, 'rows'>, copyId: string): Promise<Revisions> {
     const storeId = (await metaOf(database, STORE_ID_KEY)) ?? '';
     const mark = await readMark(database);
     const history = mark?.logId ?? storeId;
     const floor = await readFloor(database, history);
-    const revisions = new Revisions(database, storeId, history, mark?.position ?? floor, floor);
+    const last = mark?.position ?? floor;
+    const revisions = new Revisions(database, storeId, copyId, history, last, floor);
     const rows = await database.rows(
       'SELECT token_id, max(position) FROM depth_revisions WHERE history = ? GROUP BY token_id',
       [history],
@@ -59,7 +63,7 @@ export class Revisions {
 
   /** Names what positions count: a cluster's log, or the commits of this store alone. */
   get history(): string {
-    return this.historyId;
+    return this.isLog ? this.historyId : this.historyId + this.copyId;
   }
 
   /** Position of the newest commit: of the log's entry, or of the last commit that is remembered. */
@@ -67,14 +71,19 @@ export class Revisions {
     return this.last;
   }
 
-  /** Whether every revision after a position is remembered. */
+  /** Whether every revision after a position is remembered, or will be: another node of a cluster may be ahead. */
   remembers(position: number): boolean {
-    return position >= this.floor && position <= this.last;
+    return position >= this.floor && (position <= this.last || this.isLog);
   }
 
   /** Position of a token's newest revision; 0: none is remembered. */
   lastOf(tokenId: number): number {
     return this.byToken.get(tokenId) ?? 0;
+  }
+
+  /** Whether positions are those of a cluster's log. */
+  private get isLog(): boolean {
+    return this.historyId !== this.storeId;
   }
 
   /** A token's revisions `after < position <= upTo`, ascending. */
@@ -117,15 +126,40 @@ export class Revisions {
     rows = [];
     const floor = await this.forget(stage.tx, history, nowS, revised.length > 0);
     stage.whenShown(() => {
-      if (isOther) {
-        this.historyId = history;
-        this.byToken.clear();
-        this.floor = 0;
-      }
+      this.count(history);
       for (const tokenId of revised) this.byToken.set(tokenId, position);
       if (mark !== undefined || revised.length > 0) this.last = position;
       if (floor !== null) this.floor = floor;
     });
+  }
+
+  /** An entry of a cluster's log has been applied, which may have revised nothing. */
+  passed({ logId, position }: LogMark): void {
+    this.count(logId);
+    this.last = Math.max(this.last, position);
+  }
+
+  /**
+   * Makes the store one that follows no log. Its commits count from 1 again, so it gets a name that no cursor knows.
+   * @returns what to call once `tx` is committed
+   */
+  async leaveLog(tx: Statements): Promise<() => void> {
+    const storeId = randomUUID();
+    await tx.run('DELETE FROM meta WHERE key = ?', [STORE_ID_KEY]);
+    await tx.run('INSERT INTO meta VALUES (?, ?)', [STORE_ID_KEY, storeId]);
+    return () => {
+      this.storeId = storeId;
+      this.count(storeId);
+    };
+  }
+
+  /** Positions are those of this history from here on. */
+  private count(history: string): void {
+    if (history === this.historyId) return;
+    this.historyId = history;
+    this.byToken.clear();
+    this.floor = 0;
+    this.last = 0;
   }
 
   /** Forgets old revisions, at times. @returns the new floor; null: it stays */

@@ -44,7 +44,8 @@ describe('fathom backup', () => {
     const ended = await backup('--out', out, '--json');
     expect(ended.stderr).toMatch(/^copied [\d.]+ MiB to .*copy in [\d.]+ s\n$/);
     expect(JSON.parse(ended.stdout)).toMatchObject({ out });
-    expect(readdirSync(out).sort()).toEqual(['fathom.duckdb', 'fathom.revoked', 'pepper']);
+    const names = ['fathom.copy', 'fathom.duckdb', 'fathom.revoked', 'pepper'];
+    expect(readdirSync(out).sort()).toEqual(names);
     expect(readdirSync(path.join(root, 'new'))).toEqual(['copy']);
     expect(mode(out)).toBe('700');
     for (const name of readdirSync(out)) expect(mode(path.join(out, name))).toBe('600');

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { IssuedKey } from '../../storage/contract.js';
 import { NodeProcess } from '../support/cluster.js';
 import { fathomClient } from '../../client/index.js';
-import { HOUR } from '../crash/operations.js';
+import { HOUR, TOKENS } from '../crash/operations.js';
 import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
 import { findProgram, freePorts } from '../../bench/programs.js';
 import { commitRows, commitTokens, MINT, snapshot } from '../support/stores.js';
@@ -16,9 +16,10 @@ import { sharedPool } from '../support/pool.js';
 import { becomes } from '../support/waiting.js';
 import { expectAcknowledged, expectLadders, expectStored } from './expected.js';
 import { RandomChanges } from './random-changes.js';
-import { Reference } from './reference.js';
+import { LADDER_TOKEN, Reference } from './reference.js';
 import { expectSameReplies } from './same-replies.js';
 import { ServerKills } from './kills.js';
+import { expectHeard, Wanderer } from './wanderer.js';
 
 /** Number of changes in the model test; FATHOM_CLUSTER_STEPS=500 makes a longer run. */
 const STEPS = Number(process.env.FATHOM_CLUSTER_STEPS ?? 40);
@@ -75,6 +76,12 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
     { timeout: 120_000 + STEPS * 2000 },
     async () => {
       const changes = new RandomChanges(SEED, await sharedPool(2));
+      const fromS = (HOUR - 8) * 3600;
+      const addresses = [...TOKENS, LADDER_TOKEN];
+      const wanderers = addresses.map(
+        (address) =>
+          new Wanderer(nodes, key.key, { address, from: fromS }, (n) => changes.below(n)),
+      );
       let isDisturbed = true;
       const goesOn = (): boolean => changes.made < STEPS || isDisturbed;
       const acting = Promise.all(Array.from({ length: ACTORS }, () => changes.act(nodes, goesOn)));
@@ -96,6 +103,7 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
       const tally = changes.tally();
       console.info(`seed ${SEED}: ${JSON.stringify({ ...tally, log: reference.kinds })}`);
       await expectSameReplies(nodes, key.key);
+      for (const wanderer of wanderers) await expectHeard(wanderer, nodes[0], key.key, fromS);
       await expectAcknowledged(changes, reference, nodes);
       await expectLadders(reference, nodes[2], key.key);
       await expectStored(changes, servers.urls, nodes);

@@ -1,17 +1,13 @@
 /** docs/deploy's proxies, where they are installed, in front of a service: what they pass on is what it says. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
-import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Limiter } from '../../server/limits/limiter.js';
 import { parsePlans } from '../../server/limits/plans.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MemoryUsage } from '../support/memory-sources.js';
+import { INSTALLED_PROXIES, type Proxy, PROXY_NAMES, startProxy } from '../support/proxies.js';
 import {
   KEY,
   MINT,
@@ -67,48 +63,11 @@ function ask(url: string, { path, method = 'GET', headers = {}, body }: Ask, age
   });
 }
 
-const isInstalled = (program: string): boolean => {
-  try {
-    execFileSync(program, ['-v'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-};
-
-const folder = mkdtempSync(path.join(tmpdir(), 'fathom-proxy-'));
 let service: TestService;
 let isReady = true;
 
-/** The sample with this machine's ports, certificate and folder. */
-function sample(name: string, port: number): string {
-  return readFileSync(path.join('docs/deploy', name), 'utf8')
-    .replaceAll('127.0.0.1:8080', `127.0.0.1:${service.server.port}`)
-    .replace('inter 2s', 'inter 100ms')
-    .replaceAll('port 8081', `port ${service.server.port}`)
-    .replace(/(listen|bind :)( ?)443/, `$1$2${port}`)
-    .replaceAll('/etc/ssl/fathom', folder);
-}
-
-const PROXIES = {
-  nginx(port: number): string[] {
-    writeFileSync(path.join(folder, 'fathom.conf'), sample('nginx.conf', port));
-    const main = `daemon off; pid ${folder}/pid; error_log stderr; events {}
-      http { access_log off; proxy_temp_path ${folder}; client_body_temp_path ${folder};
-        include ${folder}/fathom.conf; }`;
-    writeFileSync(path.join(folder, 'nginx.conf'), main);
-    return ['-c', path.join(folder, 'nginx.conf')];
-  },
-  haproxy(port: number): string[] {
-    writeFileSync(path.join(folder, 'haproxy.cfg'), sample('haproxy.cfg', port));
-    return ['-db', '-f', path.join(folder, 'haproxy.cfg')];
-  },
-};
-const PROGRAMS = Object.keys(PROXIES) as (keyof typeof PROXIES)[];
-const INSTALLED = PROGRAMS.filter(isInstalled);
-
 beforeAll(async () => {
-  if (INSTALLED.length === 0) return;
+  if (INSTALLED_PROXIES.length === 0) return;
   const depth = new MemoryDepth();
   depth.add('mainchain', MINT, steadyStore(300, 34));
   const plans = parsePlans(
@@ -124,35 +83,20 @@ beforeAll(async () => {
     limits: { maxBytesInFlightPerKey: MAX_BYTES_PER_KEY },
     limiter: new Limiter({ usage: new MemoryUsage(), plans }),
   });
-  const certificate = ['-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=localhost', '-days', '1'];
-  const files = ['-keyout', `${folder}/privkey.pem`, '-out', `${folder}/fullchain.pem`];
-  execFileSync('openssl', ['req', '-x509', ...certificate, ...files], { stdio: 'ignore' });
-  const both = ['fullchain', 'privkey'].map((name) => readFileSync(`${folder}/${name}.pem`));
-  writeFileSync(`${folder}/fathom.pem`, Buffer.concat(both));
 });
 afterAll(async () => {
   await (service as TestService | undefined)?.stop();
-  rmSync(folder, { recursive: true });
 });
 
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
-
-for (const program of PROGRAMS) {
-  describe.runIf(INSTALLED.includes(program))(program, () => {
-    let proxy: ChildProcess;
+for (const program of PROXY_NAMES) {
+  describe.runIf(INSTALLED_PROXIES.includes(program))(program, () => {
+    let proxy: Proxy;
     let url: string;
-    let said = '';
 
     async function until(status: number): Promise<Reply> {
       let reply: Reply | null = null;
       await eventually(`the proxy answers ${status}`, async () => {
-        if (proxy.exitCode !== null) throw new Error(said);
+        proxy.check();
         reply = await ask(url, { path: '/' }).catch(() => null);
         return reply?.status === status;
       });
@@ -162,18 +106,11 @@ for (const program of PROGRAMS) {
     beforeAll(async () => {
       // A plan of its own: one request is all it has.
       service.keys.add(program, 'enterprise');
-      const port = await freePort();
-      url = `https://127.0.0.1:${port}`;
-      proxy = spawn(program, PROXIES[program](port), { stdio: ['ignore', 'ignore', 'pipe'] });
-      proxy.stderr?.on('data', (chunk) => (said += chunk));
+      proxy = await startProxy(program, service.server.port);
+      ({ url } = proxy);
       await until(200);
     });
-    afterAll(async () => {
-      if (proxy.exitCode !== null) return;
-      const ended = new Promise((resolve) => proxy.once('exit', resolve));
-      proxy.kill('SIGTERM');
-      await ended;
-    });
+    afterAll(() => proxy.stop());
 
     it('passes on pages in every encoding, HEAD, 304, POST and refusals as they are', async () => {
       const gzip = { 'accept-encoding': 'gzip' };

@@ -34,6 +34,8 @@ class Client {
     const view = await this.store.depth.view(tokenOf(this.store));
     const step = await nextStep(this.standing, view, this.now);
     switch (step.type) {
+      case 'behind':
+        throw new Error('no client is ahead of its only store');
       case 'none':
         this.standing = step.after;
         return false;
@@ -164,5 +166,44 @@ describe('A client that follows a token', () => {
       ),
       { numRuns: RUNS },
     );
+  });
+
+  it('waits at a node that is behind the one it came from, and then goes on', async () => {
+    const [ahead, behind] = await Promise.all(
+      [0, 1].map(async () => {
+        const directory = new DataDirectory();
+        directories.push(directory);
+        const store = await openStore(directory.path);
+        await commitRows(store, [snapshot(T0), snapshot(T0 + 300), snapshot(T0 + 600)]);
+        return store;
+      }),
+    );
+    const { position } = ahead.depth;
+    const client = new Client(ahead, { position, nextFromS: T0, fromS: T0, pending: null });
+    client.now += 3600;
+    await client.settle();
+    const revise = (store: Store) => {
+      const orca = { source: 'Orca', exchange_type: 'DEX' as const, address: 'pool-1' };
+      const times = [T0, T0 + 300];
+      return commitRows(
+        store,
+        times.map((t) => snapshot(t, [{ ...orca, cells: [[-1, 9, 0]] }])),
+      );
+    };
+    await revise(ahead);
+    // It leaves after the first of the two, or after both.
+    for (const most of [1, Infinity]) {
+      await client.take(most);
+      const view = await behind.depth.view(tokenOf(behind));
+      expect(await nextStep(client.standing, view, client.now)).toEqual({ type: 'behind' });
+    }
+    const { held, standing } = client;
+    const first = new Client(behind, { ...standing, pending: { upTo: position + 1, doneT: T0 } });
+    for (const [t, text] of held) first.held.set(t, text);
+    first.now = client.now;
+    await revise(behind);
+    expect(await first.take(Infinity)).toBe(true);
+    await first.settle();
+    await Promise.all([ahead.close(), behind.close()]);
   });
 });

@@ -6,6 +6,7 @@ import WebSocket from 'ws';
 import { fathomClient, type ReplayPage } from '../../client/index.js';
 import type { EngineName } from '../../server/http/engine.js';
 import { cleanUp, fathom, newKey, serve, type Server, temporaryDirectory } from '../support/cli.js';
+import { HeldSnapshots, type Message } from '../support/live-client.js';
 import { MINT } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
 
@@ -16,37 +17,6 @@ const KILLS = Number(process.env.FATHOM_KILLS ?? 1);
 const SEED = Number(
   process.env.FATHOM_SEED ?? fc.sample(fc.integer({ min: 1, max: 2 ** 30 }), 1)[0],
 );
-
-interface Message {
-  type: string;
-  t?: number[];
-  cursor?: string;
-  snapshots?: ReplayPage['snapshots'];
-}
-
-/** What a client holds; it fails where a new snapshot is one that it has. */
-class Held {
-  readonly snapshots = new Map<number, object>();
-  fault: string | null = null;
-
-  constructor(readonly name: string) {}
-
-  take({ type, t = [], snapshots = [] }: Message): void {
-    if (type === 'reset') this.fault ??= `${this.name}: reset`;
-    if (type === 'deleted') for (const one of t) this.snapshots.delete(one);
-    for (const one of snapshots) {
-      if (type === 'snapshots' && this.snapshots.has(one.t)) {
-        this.fault ??= `${this.name}: ${one.t} twice (seed ${SEED})`;
-      }
-      this.snapshots.set(one.t, one);
-    }
-  }
-
-  get text(): string {
-    const inOrder = [...this.snapshots].sort(([a], [b]) => a - b);
-    return JSON.stringify(inOrder.map(([, one]) => one));
-  }
-}
 
 describe.each<EngineName>(['uws', 'node'])(
   'Clients of a server on engine %s that is killed',
@@ -92,7 +62,7 @@ describe.each<EngineName>(['uws', 'node'])(
         await fathom(['ingest', 'cells', file, '--data', directory]);
       };
 
-      const sse = new Held('events');
+      const sse = new HeldSnapshots(`events (seed ${SEED})`);
       const stop = new AbortController();
       const client = fathomClient({ url: server.url, key });
       const following = (async () => {
@@ -104,7 +74,7 @@ describe.each<EngineName>(['uws', 'node'])(
         if (!stop.signal.aborted) sse.fault ??= String(error);
       });
 
-      const socket = new Held('socket');
+      const socket = new HeldSnapshots(`socket (seed ${SEED})`);
       let cursor: string | undefined;
       let isOver = false;
       const connect = () => {

@@ -1,11 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import { unpack } from 'msgpackr';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import WebSocket from 'ws';
 import type { EngineName } from '../../server/http/engine.js';
 import { cleanUp, fathom, type Service, serveHere, temporaryDirectory } from '../support/cli.js';
+import { checkMessages, LiveClient, type Message, timesOf } from '../support/live-client.js';
 import { MINT, OTHER_MINT } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
 
@@ -13,82 +11,6 @@ const T0 = 1_794_000_000;
 const NOW_S = T0 + 86_400;
 /** A year's minutes would not be enough: no message below may wait for a key's rate. */
 const TERMS = ['--tier', 'enterprise', '--rpm', 'unlimited'];
-
-interface Message {
-  type: string;
-  id?: string;
-  t?: number | number[];
-  next_from?: number;
-  cursor?: string;
-  snapshots?: { t: number; support_usd: number[] }[];
-  [field: string]: unknown;
-}
-
-/** A WebSocket of another library than the server's (unless the engine is Node's). */
-class Client {
-  /** Those that next() has not taken. */
-  readonly messages: Message[] = [];
-  static readonly all: Message[] = [];
-  readonly binary: Buffer[] = [];
-  closed: { code: number; reason: string } | null = null;
-
-  private constructor(readonly socket: WebSocket) {
-    socket.on('message', (data: Buffer, isBinary) => {
-      if (isBinary) this.binary.push(data);
-      const message = (isBinary ? unpack(data) : JSON.parse(data.toString())) as Message;
-      this.messages.push(message);
-      Client.all.push(message);
-    });
-    socket.on('close', (code, reason) => (this.closed = { code, reason: reason.toString() }));
-  }
-
-  static async open(url: string, key: string | null, protocols: string[] = []): Promise<Client> {
-    const headers = key === null ? {} : { 'x-api-key': key };
-    const address = `${url.replace('http', 'ws')}/api/v1/stream`;
-    const client = new Client(new WebSocket(address, protocols, { headers }));
-    await new Promise((resolve, reject) => {
-      client.socket.once('open', resolve);
-      client.socket.once('error', reject);
-    });
-    return client;
-  }
-
-  send(message: object): void {
-    this.socket.send(JSON.stringify(message));
-  }
-
-  /** The first message after the ones that were taken. */
-  async next(isWanted: (message: Message) => boolean = () => true): Promise<Message> {
-    let found: Message | undefined;
-    await eventually(
-      () =>
-        `a message; there were ${JSON.stringify(this.messages)}, ${JSON.stringify(this.closed)}`,
-      () => (found = this.messages.find(isWanted)) !== undefined,
-    );
-    this.messages.splice(0, this.messages.indexOf(found as Message) + 1);
-    return found as Message;
-  }
-
-  async end(): Promise<{ code: number; reason: string }> {
-    await eventually('the end of the connection', () => this.closed !== null);
-    return this.closed as { code: number; reason: string };
-  }
-}
-
-/** Whether each message is as the description of live connections says. */
-async function checkMessages(url: string, messages: readonly Message[]): Promise<void> {
-  const reply = await fetch(`${url}/api/v1/asyncapi.json`);
-  const description = (await reply.json()) as { components: { schemas: object } };
-  const ajv = new Ajv2020({ strict: false, validateFormats: false });
-  ajv.addSchema(description, 'live');
-  for (const message of messages) {
-    const name = `Live${message.type[0].toUpperCase()}${message.type.slice(1)}`;
-    const check = ajv.compile({ $ref: `live#/components/schemas/${name}` });
-    expect([message, check(message), check.errors]).toEqual([message, true, null]);
-  }
-}
-
-const timesOf = ({ snapshots = [] }: Message) => snapshots.map(({ t }) => t);
 
 describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
   let directory: string;
@@ -126,7 +48,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
   afterAll(cleanUp);
 
   it('gives history, then what comes, is revised and is deleted, on one cursor', async () => {
-    const client = await Client.open(service.url, key);
+    const client = await LiveClient.open(service.url, key);
     const asked = { op: 'subscribe', id: 'a', channel: 'depth', address: MINT };
     client.send({ ...asked, from: T0 + 60, group: 'all' });
     const subscribed = await client.next();
@@ -164,7 +86,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
       [T0 + 60, 10],
       [T0 + 240, 5],
     ]);
-    const again = await Client.open(service.url, key, ['fathom.v1.msgpack']);
+    const again = await LiveClient.open(service.url, key, ['fathom.v1.msgpack']);
     again.send({ ...asked, cursor: deleted.cursor, group: 'all' });
     expect((await again.next()).type).toBe('subscribed');
     const missed = await again.next();
@@ -183,7 +105,10 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
   });
 
   it('goes on while segments are joined in the background', async () => {
-    const clients = [await Client.open(service.url, key), await Client.open(service.url, key)];
+    const clients = [
+      await LiveClient.open(service.url, key),
+      await LiveClient.open(service.url, key),
+    ];
     for (const client of clients) {
       client.send({ op: 'subscribe', id: 'j', channel: 'depth', address: MINT });
       await client.next();
@@ -200,7 +125,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
   });
 
   it('begins a token that nobody knew with its first snapshot', async () => {
-    const client = await Client.open(service.url, key);
+    const client = await LiveClient.open(service.url, key);
     client.send({ op: 'subscribe', id: 'n', channel: 'depth', address: OTHER_MINT });
     expect(await client.next()).toMatchObject({ type: 'subscribed', next_from: 0 });
     await ingest([[T0, 1]], OTHER_MINT);
@@ -209,7 +134,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
   });
 
   it('sends the document of a score when it changes', async () => {
-    const client = await Client.open(service.url, key);
+    const client = await LiveClient.open(service.url, key);
     client.send({ op: 'subscribe', id: 's', channel: 'score', address: MINT });
     expect(await client.next()).toEqual({ type: 'subscribed', id: 's', channel: 'score' });
     const first = await client.next();
@@ -227,7 +152,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
   });
 
   it('answers a message that it cannot follow with an error that names the field, and goes on', async () => {
-    const client = await Client.open(service.url, null);
+    const client = await LiveClient.open(service.url, null);
     client.send({ op: 'auth', key });
     const asked = { op: 'subscribe', id: 'x', channel: 'depth', address: MINT };
     const faults: [object, RegExp][] = [
@@ -263,21 +188,21 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
   });
 
   it('closes connections without a valid key, and of a key that ends', async () => {
-    const wrong = await Client.open(service.url, 'wrong');
+    const wrong = await LiveClient.open(service.url, 'wrong');
     expect(await wrong.end()).toMatchObject({ code: 4401 });
-    const silent = await Client.open(service.url, null);
+    const silent = await LiveClient.open(service.url, null);
     silent.send({ op: 'subscribe', id: 'a', channel: 'depth', address: MINT });
     expect((await silent.end()).code).toBe(4401);
 
     const own = await newKey('--tier', 'premium', '--name', `brief-${engine}`);
-    const clients: Client[] = [];
+    const clients: LiveClient[] = [];
     for (let i = 0; i < 10; i++) {
-      const client = await Client.open(service.url, own);
+      const client = await LiveClient.open(service.url, own);
       client.send({ op: 'ping' });
       await client.next();
       clients.push(client);
     }
-    expect((await (await Client.open(service.url, own)).end()).code).toBe(4429);
+    expect((await (await LiveClient.open(service.url, own)).end()).code).toBe(4429);
     await fathom(['keys', 'revoke', `brief-${engine}`, '--data', directory]);
     for (const client of clients) expect((await client.end()).code).toBe(4401);
   });
@@ -318,7 +243,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
   });
 
   it('tells clients where to go on when the server stops, and serves them after a restart', async () => {
-    const client = await Client.open(service.url, key);
+    const client = await LiveClient.open(service.url, key);
     client.send({ op: 'subscribe', id: 'a', channel: 'depth', address: MINT, from: T0 });
     const { cursor } = await client.next(({ type }) => type === 'snapshots');
     await service.stop();
@@ -327,7 +252,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     expect(await client.end()).toMatchObject({ code: 1012 });
     service = await serveHere(directory, ['--as-of', String(NOW_S), '--http-engine', engine]);
     await ingest([[T0 + 60, 12]]);
-    const again = await Client.open(service.url, key);
+    const again = await LiveClient.open(service.url, key);
     again.send({ op: 'subscribe', id: 'a', channel: 'depth', address: MINT, cursor });
     const revised = await again.next(({ type }) => type === 'revised');
     expect(timesOf(revised)).toEqual([T0 + 60]);
@@ -337,8 +262,35 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     again.socket.close();
   });
 
+  it.runIf(engine === 'uws')('takes no cursor of the store whose backup it was', async () => {
+    const client = await LiveClient.open(service.url, key);
+    client.send({ op: 'subscribe', id: 'a', channel: 'depth', address: MINT });
+    const { cursor } = await client.next();
+    client.socket.close();
+    const out = path.join(temporaryDirectory(), 'copy');
+    expect((await fathom(['backup', '--out', out, '--data', directory])).status).toBe(0);
+    // Both count their commits from the same position on.
+    for (const store of [directory, out]) {
+      const ended = await fathom([
+        ...['delete', '--token', `mainchain:${MINT}`, '--yes', '--data', store],
+        ...['--from', String(T0), '--to', String(T0 + 1)],
+      ]);
+      expect(ended.status).toBe(0);
+    }
+    const copy = await serveHere(out, ['--as-of', String(NOW_S)]);
+    const restored = await LiveClient.open(copy.url, key);
+    restored.send({ op: 'subscribe', id: 'a', channel: 'depth', address: MINT, cursor });
+    expect((await restored.next()).type).toBe('subscribed');
+    expect(await restored.next()).toMatchObject({
+      type: 'reset',
+      reason: 'the cursor is of another store',
+    });
+    restored.socket.close();
+    await copy.stop();
+  });
+
   it('says only what its description says', async () => {
-    await checkMessages(service.url, Client.all);
-    expect(new Set(Client.all.map(({ type }) => type)).size).toBeGreaterThan(7);
+    await checkMessages(service.url, LiveClient.all);
+    expect(new Set(LiveClient.all.map(({ type }) => type)).size).toBeGreaterThan(7);
   });
 });

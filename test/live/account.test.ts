@@ -1,0 +1,136 @@
+/** What live connections owe their keys: they pay, and they end with them. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { cleanUp, fathom, type Service, serveHere, temporaryDirectory } from '../support/cli.js';
+import { LiveClient, timesOf } from '../support/live-client.js';
+import { MINT } from '../support/stores.js';
+import { eventually } from '../support/waiting.js';
+
+const T0 = 1_794_000_000;
+const NOW_S = T0 + 86_400;
+/** Replay pages hold as many snapshots, and history costs as pages do. */
+const PAGE_SNAPSHOTS = 288;
+const HOUR_MS = 3_600_000;
+
+/** Moves the wall's clock, which the server in this process reads too. */
+function setForward(seconds: number) {
+  const now = Date.now.bind(Date);
+  return vi.spyOn(Date, 'now').mockImplementation(() => now() + seconds * 1000);
+}
+
+describe('The key of a live connection', () => {
+  let directory: string;
+  let service: Service;
+
+  const keys = async (...words: string[]): Promise<{ key: string; id: string }> => {
+    const ended = await fathom(['keys', ...words, '--data', directory, '--json']);
+    expect([ended.status, ended.stderr]).toEqual([0, expect.any(String)]);
+    return JSON.parse(ended.stdout) as { key: string; id: string };
+  };
+  const newKey = (...words: string[]) =>
+    keys('create', '--tier', 'premium', '--rpm', 'unlimited', ...words);
+  const streamRequests = async (key: string): Promise<number> => {
+    const reply = await service.get('/usage', key);
+    const { endpoints } = (await reply.json()) as {
+      endpoints: { endpoint: string; requests: number }[];
+    };
+    return endpoints.find(({ endpoint }) => endpoint === 'GET /stream')?.requests ?? 0;
+  };
+  const subscribe = (client: LiveClient, fields: object = {}): void =>
+    client.send({ op: 'subscribe', id: 'a', channel: 'depth', address: MINT, ...fields });
+
+  beforeAll(async () => {
+    directory = temporaryDirectory();
+    service = await serveHere(directory, ['--as-of', String(NOW_S)]);
+    const market = { source: 'Orca', exchange_type: 'DEX', type: 'onchain_pool', pair: 'A/B' };
+    const lines = Array.from({ length: 4 * PAGE_SNAPSHOTS }, (_, i) =>
+      JSON.stringify({
+        ...{ chain: 'mainchain', address: MINT, t: T0 + i, tier: 'raw', price_usd: 2, ...market },
+        ...{ market_address: 'pool', bin: -1, support_usd: 1, resistance_usd: 0 },
+      }),
+    );
+    const file = path.join(temporaryDirectory(), 'cells.ndjson');
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    expect((await fathom(['ingest', 'cells', file, '--data', directory])).status).toBe(0);
+  });
+  afterAll(cleanUp);
+
+  it('closes the connection when it expires', async () => {
+    const { key } = await newKey('--expires', String(Math.ceil(Date.now() / 1000) + 3600));
+    const client = await LiveClient.open(service.url, key);
+    subscribe(client);
+    expect((await client.next()).type).toBe('subscribed');
+    const clock = setForward(3601);
+    const { code, reason } = await client.end();
+    clock.mockRestore();
+    expect([code, reason]).toEqual([4401, expect.stringMatching(/^This API key expired at /)]);
+  });
+
+  it('closes connections by an earlier text when that ends, and no others', async () => {
+    const { key: earlier, id } = await newKey();
+    const old = await LiveClient.open(service.url, earlier);
+    subscribe(old);
+    await old.next();
+    const { key: later } = await keys('rotate', id, '--overlap', '1h');
+    const fresh = await LiveClient.open(service.url, later);
+    subscribe(fresh);
+    await fresh.next();
+    expect(old.closed).toBeNull();
+    const clock = setForward(3601);
+    expect((await old.end()).code).toBe(4401);
+    clock.mockRestore();
+    fresh.send({ op: 'ping' });
+    expect(await fresh.next()).toEqual({ type: 'pong' });
+
+    await keys('rotate', id);
+    expect((await fresh.end()).code).toBe(4401);
+  });
+
+  it('pays for a subscription and for each hour of it', async () => {
+    const { key } = await newKey();
+    const client = await LiveClient.open(service.url, key);
+    subscribe(client);
+    expect((await client.next()).type).toBe('subscribed');
+    client.send({ op: 'subscribe', id: 's', channel: 'score', address: MINT });
+    await client.next(({ type }) => type === 'document');
+    expect(await streamRequests(key)).toBe(1);
+    const now = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, 'now');
+    for (const hours of [1, 2]) {
+      clock.mockImplementation(() => now() + hours * HOUR_MS);
+      await eventually('another hour', async () => (await streamRequests(key)) === 1 + hours);
+      // The channel of a document counts as its endpoint.
+      const reply = await service.get('/usage', key);
+      expect(JSON.stringify(await reply.json())).toMatch(
+        new RegExp(`GET /score/:address[^}]*"requests":${1 + hours}`),
+      );
+    }
+    clock.mockRestore();
+    client.socket.close();
+  });
+
+  it('pays for history as for pages until its quota is used up, and goes on by the cursor', async () => {
+    const { key, id } = await newKey('--quota', '3');
+    const client = await LiveClient.open(service.url, key);
+    subscribe(client, { from: T0, group: 'all' });
+    const error = await client.next(({ type }) => type === 'error');
+    expect(error).toMatchObject({
+      id: 'a',
+      error: expect.stringMatching(/^Monthly quota exceeded/),
+    });
+    client.send({ op: 'ping' });
+    expect(await client.next()).toEqual({ type: 'pong' });
+    const heard = LiveClient.all.filter((message) => message.id === 'a').flatMap(timesOf);
+    expect(heard).toEqual(Array.from({ length: 2 * PAGE_SNAPSHOTS }, (_, i) => T0 + i));
+    expect(await streamRequests(key)).toBe(3);
+
+    await keys('update', id, '--quota', '100');
+    const { cursor } = LiveClient.all.filter((message) => message.type === 'snapshots').pop() ?? {};
+    subscribe(client, { cursor, group: 'all' });
+    const more: number[] = [];
+    while (more.length < 2 * PAGE_SNAPSHOTS) more.push(...timesOf(await client.next()));
+    expect(more).toEqual(more.map((_, i) => T0 + 2 * PAGE_SNAPSHOTS + i));
+    client.socket.close();
+  });
+});

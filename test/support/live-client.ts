@@ -1,0 +1,115 @@
+/** A client of `GET /api/v1/stream` for tests, which keeps what it hears. */
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { unpack } from 'msgpackr';
+import { expect } from 'vitest';
+import WebSocket from 'ws';
+import { eventually } from './waiting.js';
+
+/** A message of the server. */
+export interface Message {
+  type: string;
+  id?: string;
+  t?: number | number[];
+  next_from?: number;
+  cursor?: string;
+  snapshots?: { t: number; support_usd: number[] }[];
+  [field: string]: unknown;
+}
+
+/** A WebSocket of another library than the server's (unless the engine is Node's). */
+export class LiveClient {
+  /** Those that next() has not taken. */
+  readonly messages: Message[] = [];
+  static readonly all: Message[] = [];
+  readonly binary: Buffer[] = [];
+  closed: { code: number; reason: string } | null = null;
+
+  private constructor(readonly socket: WebSocket) {
+    socket.on('message', (data: Buffer, isBinary) => {
+      if (isBinary) this.binary.push(data);
+      const message = (isBinary ? unpack(data) : JSON.parse(data.toString())) as Message;
+      this.messages.push(message);
+      LiveClient.all.push(message);
+    });
+    socket.on('close', (code, reason) => (this.closed = { code, reason: reason.toString() }));
+  }
+
+  static async open(
+    url: string,
+    key: string | null,
+    protocols: string[] = [],
+  ): Promise<LiveClient> {
+    const headers = key === null ? {} : { 'x-api-key': key };
+    const address = `${url.replace('http', 'ws')}/api/v1/stream`;
+    // A proxy's certificate is its own.
+    const options = { headers, rejectUnauthorized: false };
+    const client = new LiveClient(new WebSocket(address, protocols, options));
+    await new Promise((resolve, reject) => {
+      client.socket.once('open', resolve);
+      client.socket.once('error', reject);
+    });
+    return client;
+  }
+
+  send(message: object): void {
+    this.socket.send(JSON.stringify(message));
+  }
+
+  /** The first message after the ones that were taken. */
+  async next(isWanted: (message: Message) => boolean = () => true): Promise<Message> {
+    let found: Message | undefined;
+    await eventually(
+      () =>
+        `a message; there were ${JSON.stringify(this.messages)}, ${JSON.stringify(this.closed)}`,
+      () => (found = this.messages.find(isWanted)) !== undefined,
+    );
+    this.messages.splice(0, this.messages.indexOf(found as Message) + 1);
+    return found as Message;
+  }
+
+  async end(): Promise<{ code: number; reason: string }> {
+    await eventually('the end of the connection', () => this.closed !== null);
+    return this.closed as { code: number; reason: string };
+  }
+}
+
+/** Whether each message is as the description of live connections says. */
+export async function checkMessages(url: string, messages: readonly Message[]): Promise<void> {
+  const reply = await fetch(`${url}/api/v1/asyncapi.json`);
+  const description = (await reply.json()) as { components: { schemas: object } };
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema(description, 'live');
+  for (const message of messages) {
+    const name = `Live${message.type[0].toUpperCase()}${message.type.slice(1)}`;
+    const check = ajv.compile({ $ref: `live#/components/schemas/${name}` });
+    expect([message, check(message), check.errors]).toEqual([message, true, null]);
+  }
+}
+
+export const timesOf = ({ snapshots = [] }: Message) => snapshots.map(({ t }) => t);
+
+/** The snapshots that a client holds; it fails where a new one is one that it has. */
+export class HeldSnapshots {
+  private readonly byTime = new Map<number, object>();
+  fault: string | null = null;
+
+  constructor(readonly name: string) {}
+
+  take(message: Message): void {
+    const { type, t, snapshots = [] } = message;
+    if (type === 'reset' || type === 'error')
+      this.fault ??= `${this.name}: ${JSON.stringify(message)}`;
+    if (type === 'deleted') for (const one of t as number[]) this.byTime.delete(one);
+    for (const one of snapshots) {
+      if (type === 'snapshots' && this.byTime.has(one.t))
+        this.fault ??= `${this.name}: ${one.t} twice`;
+      this.byTime.set(one.t, one);
+    }
+  }
+
+  /** As the pages of a replay would list them. */
+  get text(): string {
+    const inOrder = [...this.byTime].sort(([a], [b]) => a - b);
+    return JSON.stringify(inOrder.map(([, one]) => one));
+  }
+}
