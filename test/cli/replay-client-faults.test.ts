@@ -9,7 +9,7 @@ import {
   type Market,
   MINT,
   replayHere,
-  spawnReplay,
+  runReplay,
   startMarket,
 } from './replay-client-support.js';
 
@@ -71,7 +71,7 @@ describe('wrong usage', () => {
   });
 
   it('ends the command with 2 and how it is used', async () => {
-    const ended = await spawnReplay({ key: ' ' }, market.server.url, ['--out', file()]);
+    const ended = await runReplay({ key: ' ' }, market.server.url, ['--out', file()]);
     expect(ended.stderr).toMatch(/FATHOM_KEY: expected .*\nSee fathom help replay\n$/);
     expect(ended).toMatchObject({ status: 2, stdout: '' });
   });
@@ -107,7 +107,7 @@ describe('what the server refuses is told in its words', () => {
   });
 
   it('ends the command with 1 and one line', async () => {
-    const ended = await spawnReplay({ key: 'wrong' }, market.server.url, ['--out', file()]);
+    const ended = await runReplay({ key: 'wrong' }, market.server.url, ['--out', file()]);
     expect(ended.stderr).toMatch(/^fathom: http:\S+ answered 401: [^\n]*\n$/);
     expect(ended).toMatchObject({ status: 1, stdout: '' });
   });
@@ -131,7 +131,7 @@ describe('OUT', () => {
     expect(refused.message).toMatch(/already there; --force/);
     expect(readFileSync(there, 'utf8')).toBe('mine');
     const words = ['--out', there, '--group', 'all', '--force'];
-    expect(await spawnReplay(market, `${market.server.url}/`, words)).toMatchObject({ status: 0 });
+    expect(await runReplay(market, `${market.server.url}/`, words)).toMatchObject({ status: 0 });
     expect(csvRows(there).rows.length).toBeGreaterThan(0);
   });
 });

@@ -7,7 +7,6 @@ import { command } from '../../server/cli/commands/replay.js';
 import {
   cleanUp,
   fathom,
-  fathomProcess,
   newKey,
   serveHere,
   temporaryDirectory,
@@ -264,14 +263,14 @@ export class ProxiedMarket {
   }
 }
 
-/** `fathom replay MINT` to its end, as a process. */
-export function spawnReplay(
+/** `fathom replay MINT` to its end, with its status. */
+export function runReplay(
   { key }: Pick<Market, 'key'>,
   url: string,
   words: readonly string[],
   address = MINT,
 ): Promise<Ended> {
-  return fathomProcess(['replay', address, '--url', url, ...words], { env: { FATHOM_KEY: key } });
+  return fathom(['replay', address, '--url', url, ...words], { FATHOM_KEY: key });
 }
 
 /** `fathom replay MINT`, to be killed. */
