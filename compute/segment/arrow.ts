@@ -1,8 +1,10 @@
 /**
- * Apache Arrow. Required, not imported: its CommonJS files take half the time to load that its modules take, and
- * every process and every thread loads them.
+ * Apache Arrow, from the package's single minified file: it loads in a quarter of the time that the package's
+ * CommonJS files take, and every process and every thread loads it.
  */
 import { createRequire } from 'node:module';
 import type * as Arrow from 'apache-arrow';
 
-export const arrow = createRequire(import.meta.url)('apache-arrow') as typeof Arrow;
+export const arrow = createRequire(import.meta.url)(
+  'apache-arrow/Arrow.esnext.min',
+) as typeof Arrow;
