@@ -3,14 +3,28 @@ import { Header } from './frame/header.js';
 import { KeyEntry } from './frame/key-entry.js';
 import { TroubleBar } from './frame/trouble-bar.js';
 import { key, trouble, view as viewValue } from './state/session.js';
-import { useValue } from './state/value.js';
+import type { BoardName } from './state/url.js';
+import { useValue } from './state/use-value.js';
+import { useEffect } from 'preact/hooks';
+import { setTitle } from './state/title.js';
 import { Board } from './views/board.js';
+import { BOARD_SPECS } from './views/boards/boards.js';
+import { NotFound } from './views/not-found.js';
 import { TokenPage } from './views/token.js';
+
+const TITLES = {
+  ...Object.fromEntries(Object.entries(BOARD_SPECS).map(([name, { title }]) => [name, title])),
+  unknown: 'No such page',
+} as Record<BoardName | 'unknown', string>;
 
 export function App() {
   const view = useValue(viewValue);
   const current = useValue(key);
   const isRefused = useValue(trouble)?.kind === 'key-refused';
+  useEffect(() => {
+    // A token's page names the token itself, once it knows its symbol.
+    if (view.name !== 'token') setTitle(TITLES[view.name]);
+  }, [view.name]);
   return (
     <>
       <a class="skip" href="#main" onClick={skip}>
@@ -23,6 +37,8 @@ export function App() {
           <KeyEntry />
         ) : view.name === 'token' ? (
           <TokenPage view={view} />
+        ) : view.name === 'unknown' ? (
+          <NotFound view={view} />
         ) : (
           <Board key={view.name} view={view} />
         )}

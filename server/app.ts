@@ -29,6 +29,8 @@ export interface ServerOptions {
   /** Default: nothing is limited. */
   checkPlan?: PlanCheck;
   reading?: ReadingOptions;
+  /** Epoch seconds at which the service's clock stands still; default: it runs. */
+  frozenS?: number;
   /** A limit by client address; default: none. */
   addressLimit?: Omit<AddressLimitOptions, 'below'> | null;
   /** Origins of the pages that may read replies; default: none. */
@@ -154,8 +156,8 @@ function withPosition(
 }
 
 function routesOf(options: ServerOptions): Route[] {
-  const { keys, handlers, checkPlan = unlimited, reading = {}, hub } = options;
+  const { keys, handlers, checkPlan = unlimited, reading = {}, hub, frozenS } = options;
   const live = hub === undefined ? [] : streamRoutes({ hub, keys, checkPlan });
   const api = apiRoutes(ENDPOINTS, handlers, { keys, checkPlan, reading });
-  return [...api, ...live, ...docsRoutes(Object.values(ENDPOINTS)), ...explorerRoutes()];
+  return [...api, ...live, ...docsRoutes(Object.values(ENDPOINTS)), ...explorerRoutes({ frozenS })];
 }

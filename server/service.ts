@@ -162,6 +162,7 @@ export async function startService(
     const server = await startServer({
       ...{ keys: store.keys, handlers, hub },
       reading,
+      ...(clock.frozenS === undefined ? {} : { frozenS: clock.frozenS }),
       addressLimit: options.addressLimit,
       corsOrigins: options.corsOrigins,
       checkPlan: limiter.check,

@@ -2,7 +2,7 @@
 import { useDocument } from '../state/load.js';
 import { absoluteTime, count, NONE, percent } from '../state/format.js';
 import { forgetKey, key as keyValue, limits as limitsValue } from '../state/session.js';
-import { useValue } from '../state/value.js';
+import { useValue } from '../state/use-value.js';
 import { Icon } from './icon.js';
 import { Popover } from './popover.js';
 import { Bars } from '../views/sparkline.js';

@@ -1,22 +1,42 @@
 /** Name, search, views, limits and settings. */
-import { boardView, DEFAULT_VIEW, hashOf, type View } from '../state/url.js';
-import { chooseTheme, isLive, theme as themeValue, view as viewValue } from '../state/session.js';
-import { useValue } from '../state/value.js';
+import { absoluteTime } from '../state/format.js';
+import {
+  asOfS,
+  chooseTheme,
+  chooseZone,
+  isLive,
+  key as keyValue,
+  lastToken,
+  theme as themeValue,
+  trouble,
+  view as viewValue,
+} from '../state/session.js';
+import { boardView, DEFAULT_VIEW, hashOf, tokenView, type View } from '../state/url.js';
+import { useValue } from '../state/use-value.js';
+import { zone } from '../state/zone.js';
 import { Account } from './account.js';
 import { Icon } from './icon.js';
 import { Search } from './search.js';
+import { Shortcuts } from './shortcuts.js';
 
-const PLACES: readonly { label: string; target: View }[] = [
+/** `more` is left out where there is little room. */
+const PLACES: readonly { label: string; more?: string; target: View }[] = [
   { label: 'Depth', target: DEFAULT_VIEW },
   { label: 'Scores', target: boardView('scores') },
-  { label: 'DCA pressure', target: boardView('dca-pressure') },
-  { label: 'DLMM pools', target: boardView('dlmm-pools') },
-  { label: 'Fee density', target: boardView('fee-density') },
+  { label: 'DCA', more: ' pressure', target: boardView('dca-pressure') },
+  { label: 'DLMM', more: ' pools', target: boardView('dlmm-pools') },
+  { label: 'Fee', more: ' density', target: boardView('fee-density') },
   { label: 'Whales', target: boardView('whales') },
 ];
 
 export function Header() {
   const view = useValue(viewValue);
+  const key = useValue(keyValue);
+  const isRefused = useValue(trouble)?.kind === 'key-refused';
+  const hasKey = key !== null && !isRefused;
+  const token = useValue(lastToken);
+  const asOf = useValue(asOfS);
+  const shownZone = useValue(zone);
   const theme = useValue(themeValue);
   const live = useValue(isLive);
   const other = theme === 'dark' ? 'light' : 'dark';
@@ -26,30 +46,47 @@ export function Header() {
         <Icon name="mark" />
         Fathom
       </a>
-      <Search />
-      <nav aria-label="Views">
-        {PLACES.map(({ label, target }) => (
-          <a
-            key={label}
-            href={hashOf(target)}
-            aria-current={target.name === view.name ? 'page' : undefined}
-          >
-            {label}
-          </a>
-        ))}
-      </nav>
+      {hasKey && <Search />}
+      {hasKey && (
+        <nav aria-label="Views">
+          {PLACES.map(({ label, more, target }) => (
+            <a
+              key={label}
+              href={hashOf(target.name === 'token' && token !== null ? tokenView(token) : target)}
+              aria-current={target.name === view.name ? 'page' : undefined}
+            >
+              {label}
+              {more !== undefined && <span class="wide-only">{more}</span>}
+            </a>
+          ))}
+        </nav>
+      )}
       <div class="tools">
+        {hasKey && (
+          <button
+            type="button"
+            class="tool live"
+            aria-pressed={live}
+            title={liveTitle(live, asOf)}
+            onClick={() => isLive.set(!live)}
+          >
+            <span class="dot" aria-hidden="true" />
+            {live ? 'Live' : 'Paused'}
+            {asOf !== null && (
+              <span class="wide-only note">as of {absoluteTime(asOf).slice(0, 10)}</span>
+            )}
+          </button>
+        )}
+        <Account />
         <button
           type="button"
-          class="tool live"
-          aria-pressed={live}
-          title={live ? 'Updates by itself; press to pause' : 'Paused; press to resume'}
-          onClick={() => isLive.set(!live)}
+          class="tool wide-only"
+          title={`Times are shown in ${shownZone === 'utc' ? 'UTC; press for the time zone of this browser' : 'the time zone of this browser; press for UTC'}`}
+          onClick={() => chooseZone(shownZone === 'utc' ? 'local' : 'utc')}
         >
-          <span class="dot" aria-hidden="true" />
-          {live ? 'Live' : 'Paused'}
+          {shownZone === 'utc' ? 'UTC' : 'Local time'}
         </button>
-        <Account />
+        <Shortcuts />
         <button
           type="button"
           class="tool icon-only"
@@ -65,4 +102,10 @@ export function Header() {
       </div>
     </header>
   );
+}
+
+function liveTitle(live: boolean, asOf: number | null): string {
+  const what = live ? 'Loads new data by itself; press to pause' : 'Paused; press to resume';
+  if (asOf === null) return what;
+  return `${what}. The server's clock stands at ${absoluteTime(asOf)}: later data are not shown.`;
 }

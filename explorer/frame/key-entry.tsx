@@ -1,17 +1,18 @@
 /** Asks for the key. */
 import { useState } from 'preact/hooks';
 import { trouble as troubleValue, setKey } from '../state/session.js';
-import { useValue } from '../state/value.js';
+import { useValue } from '../state/use-value.js';
 import { Icon } from './icon.js';
 
 export function KeyEntry() {
   const trouble = useValue(troubleValue);
   const [text, setText] = useState('');
+  const [isKept, setKept] = useState(false);
   const refusal = trouble?.kind === 'key-refused' ? trouble.message : null;
   const submit = (event: Event): void => {
     event.preventDefault();
     const given = text.trim();
-    if (given !== '') setKey(given);
+    if (given !== '') setKey(given, isKept);
   };
   return (
     <section class="key-entry" aria-labelledby="key-title">
@@ -46,10 +47,18 @@ export function KeyEntry() {
             {refusal}
           </p>
         )}
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isKept}
+            onChange={(event) => setKept(event.currentTarget.checked)}
+          />
+          Remember it in this browser, for other tabs too
+        </label>
         <p id="key-note" class="note">
-          The key stays in this tab and is sent only to this server. The operator creates keys with{' '}
-          <code>fathom keys create</code>; <code>npm start</code> prints an address with a key in
-          it.
+          Otherwise the key stays in this tab. It is sent only to this server. The operator creates
+          keys with <code>fathom keys create</code>; <code>npm start</code> prints an address with a
+          key in it.
         </p>
       </form>
     </section>

@@ -4,7 +4,7 @@ import { age, price, shortAddress } from '../state/format.js';
 import { useDocument, useNowS } from '../state/load.js';
 import { key as keyValue, show } from '../state/session.js';
 import { tokenView } from '../state/url.js';
-import { useValue } from '../state/value.js';
+import { useValue } from '../state/use-value.js';
 import { Icon } from './icon.js';
 
 /** The search starts after a pause in typing. */

@@ -31,6 +31,11 @@ export function Failure({ error }: { error: FathomError }) {
     <div class="state failed" role="alert">
       <strong>{titleOf(error)}</strong>
       <p>{messageOf(error)}</p>
+      {(error.status === 400 || error.status === 404) && (
+        <p>
+          Press / to find a token, or go to the <a href="#/">one with the best score</a>.
+        </p>
+      )}
       {(isTransient(error) || error.status === 429) && (
         <button type="button" onClick={tryAgain}>
           Try again

@@ -1,7 +1,7 @@
 /** A bar that says why the page waits: a limit, a busy server, no network. The page resumes by itself. */
 import { useEffect, useState } from 'preact/hooks';
 import { trouble as troubleValue, tryAgain, type Trouble } from '../state/session.js';
-import { useValue } from '../state/value.js';
+import { useValue } from '../state/use-value.js';
 
 const WORDS = {
   limited: 'This key has reached its rate limit.',

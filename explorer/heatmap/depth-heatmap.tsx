@@ -3,6 +3,8 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { FathomError, type ReplayParameters } from '../../client/index.js';
 import { pause } from '../state/pause.js';
 import { isTransient } from '../state/session.js';
+import { useValue } from '../state/use-value.js';
+import { zone } from '../state/zone.js';
 import './heatmap.css';
 import { Legend } from './legend.js';
 import { fetchPages, fetchSince, plan, pollMs, type Source } from './loader.js';
@@ -50,7 +52,9 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
       setState('unsupported');
     }
   }, []);
-  useEffect(() => picture?.setTheme(theme), [picture, theme]);
+  // A zone draws other ticks.
+  const shownZone = useValue(zone);
+  useEffect(() => picture?.setTheme(theme), [picture, theme, shownZone]);
 
   const { from, to } = asked;
   const parameters = useMemo(() => parametersOf(filter), [JSON.stringify(filter)]);

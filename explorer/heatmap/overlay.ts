@@ -1,5 +1,6 @@
 /** Draws axes and grid over the cells. */
 import type { Held } from './history.js';
+import { zoneLabel } from '../state/zone.js';
 import { priceText, priceTicks, timeTicks } from './ticks.js';
 import { type View, xOf, yOf } from './view.js';
 
@@ -74,10 +75,11 @@ function drawAxes(
     grid(context, isStrong, x, 0, x, height + 4);
     context.fillStyle = isStrong ? style.text : style.textSoft;
     const half = context.measureText(label).width / 2;
-    if (x - half > 0 && x + half < width + PRICE_AXIS_PX) context.fillText(label, x, height + 15);
+    if (x - half > 0 && x + half < width + 4) context.fillText(label, x, height + 15);
   }
   context.textAlign = 'left';
   context.fillStyle = style.textSoft;
+  context.fillText(zoneLabel(view.to), width + 9, height + 15);
   const last = held.at(-1);
   const lastY = last === undefined ? -Infinity : (1 - yOf(view, last.lnPrice)) * height;
   for (const { at, label } of priceTicks(view, MIN_PRICE_TICK_PX / height)) {

@@ -1,5 +1,6 @@
 /** The ticks of the axes and their labels. */
 import { price as shortPrice } from '../state/format.js';
+import { type Zone, zone } from '../state/zone.js';
 import { roundUp } from './amounts.js';
 import type { View } from './view.js';
 
@@ -19,50 +20,69 @@ const TIME_STEPS_S = [1, 2, 5, 10, 15, 30]
   .concat([1, 2, 3, 6, 12].map((hours) => hours * HOUR_S))
   .concat([1, 2, 7, 14, 28, 91].map((days) => days * DAY_S));
 
-const DAY_LABEL = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const CLOCK = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
-const TIME_LABEL = new Intl.DateTimeFormat(undefined, CLOCK);
-const FULL_LABEL = new Intl.DateTimeFormat(undefined, {
-  ...CLOCK,
-  day: 'numeric',
-  month: 'short',
-  second: '2-digit',
-});
+const DAY = { day: 'numeric', month: 'short' } as const;
 
-/** A time in full, in local time. */
+const labelsIn = (timeZone: 'UTC' | undefined) => ({
+  day: new Intl.DateTimeFormat(undefined, { ...DAY, timeZone }),
+  time: new Intl.DateTimeFormat(undefined, { ...CLOCK, timeZone }),
+  full: new Intl.DateTimeFormat(undefined, { ...CLOCK, ...DAY, second: '2-digit', timeZone }),
+});
+const LABELS: Record<Zone, ReturnType<typeof labelsIn>> = {
+  utc: labelsIn('UTC'),
+  local: labelsIn(undefined),
+};
+
+/** A time in full, in the chosen zone. */
 export function timeText(t: number): string {
-  return FULL_LABEL.format(t * 1000);
+  return LABELS[zone.value].full.format(t * 1000);
 }
 
-/** Ticks at whole hours and days of local time, also where clocks change. */
+/** Ticks at whole hours and days of the chosen zone, also where its clocks change. */
 export function timeTicks({ from, to }: View, maxTicks: number): Tick[] {
   if (!(maxTicks > 0)) return [];
   const stepS =
     TIME_STEPS_S.find((step) => (to - from) / step <= maxTicks) ?? (to - from) / maxTicks;
   const ticks: Tick[] = [];
+  const labels = LABELS[zone.value];
+  const { setSeconds, addDays, offsetMs } = CALENDARS[zone.value];
   const day = new Date(from * 1000);
-  day.setHours(0, 0, 0, 0);
+  setSeconds(day, 0);
   const stepDays = Math.max(1, Math.round(stepS / DAY_S));
   // Days are counted from a fixed one: panning must not change which have ticks.
-  const sinceEpoch = Math.floor((day.getTime() - day.getTimezoneOffset() * 60_000) / DAY_S / 1000);
-  day.setDate(day.getDate() - (sinceEpoch % stepDays));
+  const sinceEpoch = Math.floor((day.getTime() + offsetMs(day)) / DAY_S / 1000);
+  addDays(day, -(sinceEpoch % stepDays));
   while (day.getTime() / 1000 < to) {
     const midnight = day.getTime() / 1000;
-    day.setDate(day.getDate() + stepDays);
+    addDays(day, stepDays);
     const nextMidnight = day.getTime() / 1000;
     if (midnight >= from) {
-      ticks.push({ at: midnight, label: DAY_LABEL.format(midnight * 1000), isStrong: true });
+      ticks.push({ at: midnight, label: labels.day.format(midnight * 1000), isStrong: true });
     }
     if (stepS >= DAY_S) continue;
     for (let hour = stepS; hour < DAY_S; hour += stepS) {
-      const at = new Date(midnight * 1000).setHours(0, 0, hour, 0) / 1000;
+      const at = setSeconds(new Date(midnight * 1000), hour) / 1000;
       const isNew = at > (ticks.at(-1)?.at ?? -Infinity);
       if (at < from || at >= to || at >= nextMidnight || !isNew) continue;
-      ticks.push({ at, label: TIME_LABEL.format(at * 1000) });
+      ticks.push({ at, label: labels.time.format(at * 1000) });
     }
   }
   return ticks;
 }
+
+/** How days begin and follow each other in each zone; `seconds` are those of the day's clock. */
+const CALENDARS = {
+  utc: {
+    setSeconds: (day: Date, seconds: number) => day.setUTCHours(0, 0, seconds, 0),
+    addDays: (day: Date, days: number) => day.setUTCDate(day.getUTCDate() + days),
+    offsetMs: () => 0,
+  },
+  local: {
+    setSeconds: (day: Date, seconds: number) => day.setHours(0, 0, seconds, 0),
+    addDays: (day: Date, days: number) => day.setDate(day.getDate() + days),
+    offsetMs: (day: Date) => -60_000 * day.getTimezoneOffset(),
+  },
+} as const;
 
 /** Prices may grow by this factor across an axis before their steps do. */
 const EVEN_FACTOR = 3;

@@ -4,7 +4,7 @@ import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { price, signedPercent, usd } from '../state/format.js';
 import { theme as themeValue } from '../state/session.js';
-import { useValue } from '../state/value.js';
+import { useValue } from '../state/use-value.js';
 import { depthCurve, type Ladder, nearTotals, NEAR_PCT } from './ladder.js';
 
 const REACHES_PCT = [5, 10, 25, 50] as const;

@@ -1,4 +1,5 @@
 /** Numbers as market data shows them. */
+import { zone, zoneLabel } from './zone.js';
 
 const MINUS = '\u2212';
 /** Shown where there is no value. */
@@ -63,6 +64,24 @@ export function signedPercent(share: Figure, digits = 1): string {
   return isFigure(share) && share > 0 ? `+${percent(share, digits)}` : percent(share, digits);
 }
 
+/** `+2.1`: of scores. */
+export function signedPoints(value: Figure): string {
+  if (!isFigure(value)) return NONE;
+  const size = Math.abs(value).toFixed(1);
+  return size === '0.0' ? '0.0' : `${value < 0 ? MINUS : '+'}${size}`;
+}
+
+/** `+21.0 bp`, `+0.042 bp`: of small moves. @param share 1 is 100% */
+export function signedBasisPoints(share: Figure): string {
+  if (!isFigure(share)) return NONE;
+  const points = share * 10_000;
+  const sign = points < 0 ? MINUS : points > 0 ? '+' : '';
+  const size = Math.abs(points);
+  if (size > 0 && size < 0.001) return `${sign}<0.001 bp`;
+  const digits = size >= 100 || size === 0 ? 0 : size >= 1 ? 1 : 3;
+  return `${sign}${grouped(size, digits)} bp`;
+}
+
 /** `12,345`. */
 export function count(value: Figure): string {
   return isFigure(value) ? grouped(value, 0) : NONE;
@@ -77,9 +96,11 @@ export function age(seconds: number): string {
   return `${Math.round(s / 86_400)} d`;
 }
 
-/** `2026-11-22 13:20:13 UTC`. @param t epoch seconds */
+/** `2026-11-22 13:20:13 UTC`, or the same in the chosen zone. @param t epoch seconds */
 export function absoluteTime(t: number): string {
-  return `${new Date(t * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+  const offsetS = zone.value === 'utc' ? 0 : -60 * new Date(t * 1000).getTimezoneOffset();
+  const text = new Date((t + offsetS) * 1000).toISOString().slice(0, 19).replace('T', ' ');
+  return `${text} ${zoneLabel(t)}`;
 }
 
 /** `So1111…1112`. */

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { FathomError, type FathomClient } from '../../client/index.js';
 import {
+  asOfS,
   attempt,
   currentClient,
   hasSmallRate,
@@ -10,7 +11,7 @@ import {
   noteFailure,
 } from './session.js';
 import { pause } from './pause.js';
-import { useValue } from './value.js';
+import { useValue } from './use-value.js';
 
 export interface Loaded<T> {
   /** The newest document; null before the first. It stays while the next one loads, or fails to. */
@@ -81,14 +82,15 @@ async function reload(load: () => Promise<void>, signal: AbortSignal): Promise<v
   }
 }
 
-/** The time in epoch seconds, updated every second. */
+/** The time by the server's clock in epoch seconds, updated every second unless that clock stands still. */
 export function useNowS(): number {
+  const frozenS = useValue(asOfS);
   const [now, setNow] = useState(Date.now() / 1000);
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now() / 1000), 1000);
     return () => clearInterval(timer);
   }, []);
-  return now;
+  return frozenS ?? now;
 }
 
 /** The value; while it is null, the last one of the same name. */

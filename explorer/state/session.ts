@@ -3,9 +3,11 @@ import { fathomClient, type FathomClient, type FathomError } from '../../client/
 import type { Theme } from '../heatmap/palette.js';
 import { hashOf, keyOf, type View, viewOf } from './url.js';
 import { Value } from './value.js';
+import { type Zone, zone } from './zone.js';
 
 const KEY_ITEM = 'fathom.key';
 const THEME_ITEM = 'fathom.theme';
+const ZONE_ITEM = 'fathom.zone';
 /** Shorter waits end before anybody could read about them. */
 const MIN_SHOWN_WAIT_MS = 1_200;
 /** The API's number for 'unlimited'. */
@@ -37,6 +39,10 @@ export const limits = new Value<Limits | null>(null);
 export const view = new Value<View>(viewOf(''));
 export const isLive = new Value(true);
 export const theme = new Value<Theme>('dark');
+/** The token that was shown last in this tab; null: none yet. */
+export const lastToken = new Value<string | null>(null);
+/** The server's clock in epoch seconds where it stands still (`--as-of`); null: it goes with the time of day. */
+export const asOfS = new Value<number | null>(null);
 /** Counts retries: a new number makes views try again at once. */
 export const attempt = new Value(0);
 
@@ -65,7 +71,10 @@ export function currentClient(): FathomClient | null {
 /** Restores key, theme and view, and follows the address bar and the network. */
 export function startSession(): void {
   takeKeyFromAddress();
-  if (key.value === null) key.set(sessionStorage.getItem(KEY_ITEM));
+  if (key.value === null) {
+    key.set(sessionStorage.getItem(KEY_ITEM) ?? localStorage.getItem(KEY_ITEM));
+  }
+  asOfS.set(asOfByServer());
   if (key.value === null) trouble.set({ kind: 'key-missing' });
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const showTheme = (): void => {
@@ -76,6 +85,10 @@ export function startSession(): void {
   };
   showTheme();
   dark.addEventListener('change', showTheme);
+  zone.set(localStorage.getItem(ZONE_ITEM) === 'local' ? 'local' : 'utc');
+  view.follow((shown) => {
+    if (shown.name === 'token' && shown.address !== null) lastToken.set(shown.address);
+  });
   window.addEventListener('hashchange', () => {
     takeKeyFromAddress();
     view.set(viewOf(location.hash));
@@ -91,8 +104,16 @@ export function chooseTheme(chosen: Theme): void {
   document.documentElement.dataset.theme = chosen;
 }
 
-export function setKey(given: string): void {
+/** Shows times in UTC or in the browser's time zone, in this browser from now on. */
+export function chooseZone(chosen: Zone): void {
+  localStorage.setItem(ZONE_ITEM, chosen);
+  zone.set(chosen);
+}
+
+/** @param isKept whether other and later tabs of this browser have the key too */
+export function setKey(given: string, isKept = false): void {
   sessionStorage.setItem(KEY_ITEM, given);
+  if (isKept) localStorage.setItem(KEY_ITEM, given);
   limits.set(null);
   trouble.set(null);
   shared = null;
@@ -102,6 +123,7 @@ export function setKey(given: string): void {
 
 export function forgetKey(): void {
   sessionStorage.removeItem(KEY_ITEM);
+  localStorage.removeItem(KEY_ITEM);
   limits.set(null);
   shared = null;
   key.set(null);
@@ -149,6 +171,12 @@ export function isTransient({ status }: FathomError): boolean {
 /** The server's message. */
 export function messageOf(error: FathomError): string {
   return typeof error.cause === 'string' ? error.cause : error.message;
+}
+
+/** The reply that brought the page says so. */
+function asOfByServer(): number | null {
+  const [loaded] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
+  return loaded?.serverTiming?.find(({ name }) => name === 'as-of')?.duration ?? null;
 }
 
 function takeKeyFromAddress(): void {

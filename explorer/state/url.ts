@@ -49,7 +49,14 @@ export interface BoardView {
   sort: string | null;
 }
 
-export type View = TokenView | BoardView;
+/** An address that names no view. */
+export interface UnknownView {
+  name: 'unknown';
+  /** Without its `#`. */
+  path: string;
+}
+
+export type View = TokenView | BoardView | UnknownView;
 
 export const DEFAULT_VIEW: TokenView = {
   name: 'token',
@@ -72,7 +79,7 @@ export function boardView(name: BoardName): BoardView {
 
 /** The view that a fragment names; anything invalid in it takes its default. */
 export function viewOf(hash: string): View {
-  const [path, search = ''] = hash.replace(/^#/, '').split('?', 2);
+  const [path = '', search = ''] = hash.replace(/^#/, '').split('?', 2);
   const query = new URLSearchParams(search);
   const [, place = '', address = ''] = path.split('/');
   const board = BOARDS.find((one) => one === place);
@@ -80,6 +87,7 @@ export function viewOf(hash: string): View {
     const { sort = null, ...choices } = Object.fromEntries(query);
     return { name: board, choices, sort };
   }
+  if (place !== '' && place !== 'token') return { name: 'unknown', path };
   return {
     name: 'token',
     address: place === 'token' && address !== '' ? decoded(address) : null,
@@ -93,6 +101,7 @@ export function viewOf(hash: string): View {
 
 /** The fragment of a view, without values at their default. */
 export function hashOf(view: View): string {
+  if (view.name === 'unknown') return `#${view.path}`;
   const query = new URLSearchParams();
   if (view.name !== 'token') {
     for (const [name, value] of Object.entries(view.choices)) query.set(name, value);

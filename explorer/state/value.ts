@@ -1,6 +1,4 @@
 /** A value that views follow. */
-import { useEffect, useState } from 'preact/hooks';
-
 export class Value<T> {
   private readonly listeners = new Set<(value: T) => void>();
 
@@ -21,14 +19,4 @@ export class Value<T> {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
-}
-
-/** The current value; when it changes, the component renders again. */
-export function useValue<T>(value: Value<T>): T {
-  const [seen, setSeen] = useState(value.value);
-  useEffect(() => {
-    setSeen(value.value);
-    return value.follow((next) => setSeen(() => next));
-  }, [value]);
-  return seen;
 }

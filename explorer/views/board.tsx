@@ -36,7 +36,16 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
         {spec.choices.map(({ name, label, options }) => (
           <div key={name} class="choice-group">
             <span class="note">{label}</span>
-            <div class="segments" role="group" aria-label={label}>
+            <div
+              class={isRanking(name) && view.sort !== null ? 'segments overruled' : 'segments'}
+              role="group"
+              aria-label={label}
+              title={
+                isRanking(name) && view.sort !== null
+                  ? 'Chooses the rows; a column heading sorts them now'
+                  : undefined
+              }
+            >
               {options.map((option) => (
                 <button
                   key={option.value}
@@ -80,9 +89,13 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
   );
 }
 
+/** Whether a choice decides the order of rows, which a column's heading overrules. */
+const isRanking = (name: string): boolean => name.startsWith('sort');
+
 /** The view with the choice; its address leaves out defaults. */
 function withChoice(view: BoardView, name: string, value: string, byDefault: string): BoardView {
   const choices: Record<string, string> = { ...view.choices, [name]: value };
   if (value === byDefault) delete choices[name];
-  return { ...view, choices };
+  // The rows are shown in the order that was chosen last.
+  return { ...view, choices, sort: isRanking(name) ? null : view.sort };
 }

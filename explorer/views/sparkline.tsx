@@ -43,6 +43,35 @@ export function Bars({ values, label }: SparklineProps) {
   );
 }
 
+/** A line through the values that are known, from the least to the greatest of them. */
+export function Line({ values, label }: { values: readonly (number | null)[]; label: string }) {
+  const known = values.flatMap((value, at) => (value === null ? [] : [{ value, at }]));
+  if (known.length < 2) return null;
+  const [least, greatest] = [
+    Math.min(...known.map(({ value }) => value)),
+    Math.max(...known.map(({ value }) => value)),
+  ];
+  // Smaller changes than a point are drawn small.
+  const spread = Math.max(1, greatest - least);
+  const points = known.map(({ value, at }) => {
+    const x = (at / (values.length - 1)) * WIDTH;
+    const y = HEIGHT - 2 - ((value - least) / spread) * (HEIGHT - 4);
+    return `${x.toFixed(1)},${y.toFixed(1)}`;
+  });
+  return (
+    <svg
+      class="line"
+      role="img"
+      aria-label={label}
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      width={WIDTH}
+      height={HEIGHT}
+    >
+      <polyline points={points.join(' ')} />
+    </svg>
+  );
+}
+
 /** A bar that fills `share` of the width from the left. */
 export function Meter({ share, tone = 'plain' }: { share: number; tone?: string }) {
   const width = Math.max(0, Math.min(1, share)) * 100;

@@ -18,8 +18,9 @@ import {
   show,
   theme as themeValue,
 } from '../state/session.js';
+import { setTitle } from '../state/title.js';
 import { DEFAULT_VIEW, hashOf, type TokenView, tokenView, viewOf } from '../state/url.js';
-import { useValue } from '../state/value.js';
+import { useValue } from '../state/use-value.js';
 import { CopyButton } from './copy-button.js';
 import { Filters, toggled } from './filters.js';
 import { RequestBar } from './request-bar.js';
@@ -76,6 +77,11 @@ function Token({ view, address }: { view: TokenView; address: string }) {
     (client, signal) => client.getCoverage({ address }, { signal }),
     false,
   ).document;
+  const symbol = score?.symbol ?? null;
+  useEffect(() => {
+    setTitle(`${symbol ?? shortAddress(address)} depth`);
+    return () => setTitle(null);
+  }, [symbol, address]);
   const { types, venues, group, band } = view;
   const filter = filterOf(view);
   const filterName = `${types.join()} ${venues.join()}`;
@@ -135,7 +141,9 @@ function Token({ view, address }: { view: TokenView; address: string }) {
       <div class="token-grid">
         <section class="card heat-card" aria-label="Depth over time">
           {isEmpty ? (
-            <Empty title="No depth yet">This token has no snapshot on this server.</Empty>
+            <Empty title="No depth yet">
+              This token has no snapshot on this server. Press / to find one that has.
+            </Empty>
           ) : failure !== null ? (
             <Failure error={failure} />
           ) : (

@@ -36,9 +36,15 @@ const LOOK_AGAIN_MS = 200;
 /** A file's name has a hash of its content. */
 const ASSET_HEADERS: Headers = [['Cache-Control', 'public, max-age=31536000, immutable']];
 
-/** Routes of the page and of its files, which `folder` holds; they need no key. */
-export function explorerRoutes(folder = FOLDER): Route[] {
-  const build = new Build(folder);
+/**
+ * Routes of the page and of its files, which `folder` holds; they need no key.
+ * @param options.frozenS where the service's clock stands still; undefined: it runs
+ */
+export function explorerRoutes({
+  folder = FOLDER,
+  frozenS,
+}: { folder?: string; frozenS?: number } = {}): Route[] {
+  const build = new Build(folder, frozenS);
   return [
     {
       method: 'GET',
@@ -62,7 +68,18 @@ class Build {
   private files: ReadonlyMap<string, StaticFile> = new Map();
   private lookedMs = -Infinity;
 
-  constructor(private readonly folder: string) {}
+  private readonly pageHeaders: Headers;
+
+  constructor(
+    private readonly folder: string,
+    frozenS: number | undefined,
+  ) {
+    // The page has no other way to learn the clock without a request: scripts can read this header of their own page.
+    this.pageHeaders =
+      frozenS === undefined
+        ? PAGE_HEADERS
+        : [...PAGE_HEADERS, ['Server-Timing', `as-of;dur=${frozenS}`]];
+  }
 
   /** @throws ApiError 404 or 503 */
   reply(exchange: Exchange, name: string): Promise<void> {
@@ -82,7 +99,7 @@ class Build {
     const names = existsSync(path.join(folder, INDEX)) ? readdirSync(folder) : [];
     const fileOf = (name: string): StaticFile =>
       name === INDEX
-        ? new StaticFile(path.join(folder, name), PAGE_HEADERS)
+        ? new StaticFile(path.join(folder, name), this.pageHeaders)
         : (files.get(name) ?? new StaticFile(path.join(folder, name), ASSET_HEADERS));
     this.files = new Map(names.map((name) => [name, fileOf(name)]));
   }

@@ -84,7 +84,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(await page.content()).not.toContain(key);
   });
 
-  it('asks for a key, refuses a wrong one, and keeps the right one in this tab only', async () => {
+  it('asks for a key, refuses a wrong one, and keeps the right one in this tab, or the browser if told to', async () => {
     const tab = await open(browser, url, '/#/scores');
     opened.push(tab);
     const { page } = tab;
@@ -93,6 +93,8 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       await page.keyboard.press('Enter');
     };
     await titled(page, 'Enter an API key').waitFor();
+    // What would not work without a key is not there.
+    expect(await page.getByRole('navigation').count()).toBe(0);
     await enter('fathom_wrong');
     await titled(page, 'This key is not accepted').waitFor();
     expect(await page.getByRole('alert').textContent()).toContain('Invalid API key');
@@ -103,6 +105,47 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     const other = await page.context().newPage();
     await other.goto(url);
     await titled(other, 'Enter an API key').waitFor();
+    await other.getByRole('checkbox').check();
+    await other.getByRole('textbox', { name: 'API key' }).fill(key);
+    await other.keyboard.press('Enter');
+    await titled(other, 'SOL').waitFor();
+    const third = await page.context().newPage();
+    await third.goto(`${url}/#/scores`);
+    await third.getByRole('table').waitFor();
+    await third.getByRole('button', { name: 'Key and limits' }).click();
+    await third.getByRole('button', { name: 'Forget the key' }).click();
+    await third.reload();
+    await titled(third, 'Enter an API key').waitFor();
+  });
+
+  it('shows ages by the server\u2019s clock, times in UTC or local time, and its keys', async () => {
+    const page = await at(HOUR, { timezoneId: 'Asia/Kolkata' });
+    await titled(page, 'SOL').waitFor();
+    await page.getByText('as of ').waitFor();
+    // The market's newest snapshot is minutes old by that clock, and a part of a year by this machine's.
+    expect(await page.locator('.token-head time').textContent()).toMatch(/^\d+ (s|min) old$/);
+    const exact = () => page.locator('.token-head time').getAttribute('title');
+    expect(await exact()).toMatch(/ UTC$/);
+    await page.getByRole('button', { name: 'UTC' }).click();
+    await expect.poll(exact).toMatch(/ GMT\+5:30$/);
+    await page.reload();
+    await titled(page, 'SOL').waitFor();
+    expect(await exact()).toMatch(/ GMT\+5:30$/);
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').getByText('find a token').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  });
+
+  it('says that there is no such page, and leads back', async () => {
+    const page = await at('#/scorez');
+    await page.getByText('There is no page at this address').waitFor();
+    await page.getByRole('alert').getByRole('link', { name: 'Scores' }).click();
+    await page.getByRole('table').waitFor();
+    await goTo(page, '#/token/xyz');
+    await page.getByText('expected a base58 mint').waitFor();
+    await page.getByRole('link', { name: 'one with the best score' }).click();
+    await titled(page, 'SOL').waitFor();
   });
 
   it('finds a token with the keyboard', async () => {
@@ -219,7 +262,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
 
   it('sorts boards by their columns, and links rows to their tokens', async () => {
     const page = await at('#/scores');
-    const prices = () => page.locator('tbody tr td:nth-child(5)').allTextContents();
+    const prices = () => page.locator('tbody tr td:nth-child(6)').allTextContents();
     await page.getByRole('table').waitFor();
     const before = await prices();
     expect(before.length).toBeGreaterThan(1);
@@ -228,8 +271,26 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.locator('th[aria-sort=ascending]').waitFor();
     expect(hashOf(page)).toBe('#/scores?sort=-price');
     expect(new Set(await prices())).toEqual(new Set(before));
-    await page.getByRole('link', { name: 'SOL' }).click();
+    // Anywhere in the row, into a new tab too. The link lies over the cell.
+    const cell = page.getByRole('row', { name: 'SOL' }).getByRole('cell').nth(4);
+    const [tab] = await Promise.all([
+      page.context().waitForEvent('page'),
+      cell.click({ modifiers: ['ControlOrMeta'], force: true }),
+    ]);
+    expect(tab.url()).toContain(`#/token/${SOL}`);
+    await tab.close();
+    await cell.click({ force: true });
     await titled(page, 'SOL').waitFor();
+    await expect.poll(() => page.title()).toBe('SOL depth \u2013 Fathom');
+    // The map keeps its token.
+    await page.getByRole('link', { name: 'Scores' }).click();
+    await page.getByRole('table').waitFor();
+    await expect.poll(() => page.title()).toBe('Scores \u2013 Fathom');
+    await goTo(page, `#/token/${BARN}`);
+    await titled(page, 'BARN').waitFor();
+    await goTo(page, '#/whales');
+    await page.getByRole('link', { name: 'Depth' }).click();
+    await titled(page, 'BARN').waitFor();
   });
 
   it.each(['dark', 'light'] as const)(

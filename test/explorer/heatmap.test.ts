@@ -16,6 +16,7 @@ import {
 } from '../../explorer/heatmap/loader.js';
 import { Splits } from '../../explorer/heatmap/split.js';
 import { priceTicks, timeTicks } from '../../explorer/heatmap/ticks.js';
+import { zone } from '../../explorer/state/zone.js';
 import {
   clamped,
   followed,
@@ -347,23 +348,32 @@ describe('the axes', () => {
     expect(priceTicks(VIEW, room)).toEqual([]);
   });
 
-  it('have round times, those at midnight strong', () => {
-    for (const [spanS, stepS] of [
-      [600, 60],
-      [5400, 600],
-      [86_400, 10_800],
-      [7 * 86_400, 86_400],
-    ]) {
-      const ticks = timeTicks({ ...VIEW, from: NOW_S - spanS, to: NOW_S }, 10);
-      expect(Math.abs(ticks.length - spanS / stepS)).toBeLessThanOrEqual(1);
-      for (const { at, isStrong = false } of ticks) {
-        expect(at).toBeGreaterThanOrEqual(NOW_S - spanS);
-        const local = new Date(at * 1000);
-        const secondOfDay = local.getHours() * 3600 + local.getMinutes() * 60 + local.getSeconds();
-        expect([secondOfDay % stepS, secondOfDay === 0]).toEqual([0, isStrong]);
+  it.each(['utc', 'local'] as const)(
+    'have round times, those at midnight strong (%s)',
+    (chosen) => {
+      const { TZ } = process.env;
+      process.env.TZ = 'Asia/Kolkata';
+      zone.set(chosen);
+      const offsetS = chosen === 'utc' ? 0 : 5.5 * 3600;
+      for (const [spanS, stepS] of [
+        [600, 60],
+        [5400, 600],
+        [86_400, 10_800],
+        [7 * 86_400, 86_400],
+      ]) {
+        const ticks = timeTicks({ ...VIEW, from: NOW_S - spanS, to: NOW_S }, 10);
+        expect(Math.abs(ticks.length - spanS / stepS)).toBeLessThanOrEqual(1);
+        for (const { at, isStrong = false } of ticks) {
+          expect(at).toBeGreaterThanOrEqual(NOW_S - spanS);
+          const secondOfDay = (at + offsetS) % 86_400;
+          expect([secondOfDay % stepS, secondOfDay === 0]).toEqual([0, isStrong]);
+        }
       }
-    }
-  });
+      zone.set('utc');
+      if (TZ === undefined) delete process.env.TZ;
+      else process.env.TZ = TZ;
+    },
+  );
 
   it('have round prices, far enough apart, whatever they span', () => {
     const price = fc.double({ min: 1e-4, max: 1e5, noNaN: true });

@@ -64,7 +64,7 @@ describe('GET /', () => {
 });
 
 it('says what to run if the explorer is not built', () => {
-  const routes = createRouter(explorerRoutes('/nowhere'), NO_LOG);
+  const routes = createRouter(explorerRoutes({ folder: '/nowhere' }), NO_LOG);
   const replies: unknown[] = [];
   const replyError = (error: ApiError) => replies.push([error.status, error.body]);
   routes({ method: 'GET', path: '/', replyError } as unknown as Exchange);
@@ -88,7 +88,7 @@ describe('files that do not exist yet', () => {
     server = await startHttpServer({
       engine: await loadEngine('uws', NO_LOG),
       ...{ host: '127.0.0.1', port: 0, log: NO_LOG },
-      handle: createRouter(explorerRoutes(folder), NO_LOG),
+      handle: createRouter(explorerRoutes({ folder }), NO_LOG),
     });
   });
   afterAll(async () => {

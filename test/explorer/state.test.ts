@@ -10,7 +10,9 @@ import {
   percent,
   price,
   shortAddress,
+  signedBasisPoints,
   signedPercent,
+  signedPoints,
   signedUsd,
   usd,
 } from '../../explorer/state/format.js';
@@ -28,6 +30,7 @@ import {
   type View,
   viewOf,
 } from '../../explorer/state/url.js';
+import { zone } from '../../explorer/state/zone.js';
 import { sortedRows } from '../../explorer/views/sort.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';
@@ -77,7 +80,7 @@ describe('the address of a view', () => {
 
   it.each([
     ['', DEFAULT_VIEW],
-    ['#/nowhere', DEFAULT_VIEW],
+    ['#/nowhere?a=b', { name: 'unknown' as const, path: '/nowhere' }],
     ['#/token/%zz', tokenView('%zz')],
     [
       `#/token/${MINT}?window=2y&group=x&types=a,cex_spot&min_pct=-99&max_pct=x`,
@@ -85,7 +88,7 @@ describe('the address of a view', () => {
     ],
     [`#/token/${MINT}?from=20&to=10`, tokenView(MINT)],
     [`#/token/${MINT}?min_pct=50&max_pct=20`, tokenView(MINT)],
-  ])('takes defaults for the invalid parts of %s', (hash, view) => {
+  ])('takes defaults for the invalid parts of %s, and tells what names no view', (hash, view) => {
     expect(viewOf(hash)).toEqual(view);
   });
 
@@ -134,6 +137,20 @@ describe('numbers', () => {
       '\u2212$5.00K',
       '$0',
     ]);
+    expect([0.00585, 0.0000012, -0.02, 1e-9, 0, null].map(signedBasisPoints)).toEqual([
+      '+58.5 bp',
+      '+0.012 bp',
+      '\u2212200 bp',
+      '+<0.001 bp',
+      '0 bp',
+      '\u2013',
+    ]);
+    expect([1.25, -0.4, 0.01, null].map(signedPoints)).toEqual([
+      '+1.3',
+      '\u22120.4',
+      '0.0',
+      '\u2013',
+    ]);
     expect([percent(0.1234), signedPercent(0.021), signedPercent(-0.021)]).toEqual([
       '12.3%',
       '+2.1%',
@@ -152,6 +169,13 @@ describe('numbers', () => {
       '2 d',
     ]);
     expect(absoluteTime(1_795_353_613)).toBe('2026-11-22 13:20:13 UTC');
+    const { TZ } = process.env;
+    process.env.TZ = 'Asia/Kolkata';
+    zone.set('local');
+    expect(absoluteTime(1_795_353_613)).toBe('2026-11-22 18:50:13 GMT+5:30');
+    zone.set('utc');
+    if (TZ === undefined) delete process.env.TZ;
+    else process.env.TZ = TZ;
     expect(shortAddress(MINT)).toBe('So1111…1112');
   });
 });

@@ -1,6 +1,7 @@
 /** Columns and cells that several boards share. */
-import { shortAddress, signedUsd, usd } from '../../state/format.js';
+import { NONE, percent, shortAddress, signedUsd, usd } from '../../state/format.js';
 import { hashOf, tokenView } from '../../state/url.js';
+import { Meter } from '../sparkline.js';
 import type { Column } from '../table.js';
 
 interface Named {
@@ -43,6 +44,17 @@ export function amount<Row>(
 ): Column<Row> {
   const isMinor = weight === 'minor';
   return { name, label, kind: 'figure', isMinor, by: of, show: (row) => usd(of(row)) };
+}
+
+/** A share as a bar and a number. @param share 1 is 100%; null: unknown */
+export function ShareFigure({ share }: { share: number | null }) {
+  if (share === null) return NONE;
+  return (
+    <span class="share-figure">
+      <Meter share={share} />
+      <span>{percent(share)}</span>
+    </span>
+  );
 }
 
 /** A signed amount, coloured by its sign. */

@@ -1,6 +1,6 @@
 /** The board of DCA pressure. */
 import type { Parameters, TokenPressure } from '../../../client/index.js';
-import { price, signedPercent, signedUsd } from '../../state/format.js';
+import { price, signedBasisPoints, signedUsd } from '../../state/format.js';
 import { Bars } from '../sparkline.js';
 import type { Column } from '../table.js';
 import { amount, Flow, rank, TokenLink } from './cells.js';
@@ -10,11 +10,11 @@ const ROWS = 50;
 
 const SPANS = ['5_min', '30_min', '1_hr', '6_hr', '24_hr'] as const;
 const SPAN_LABELS = {
-  '5_min': '5 min',
-  '30_min': '30 min',
-  '1_hr': '1 h',
-  '6_hr': '6 h',
-  '24_hr': '24 h',
+  '5_min': '5m',
+  '30_min': '30m',
+  '1_hr': '1h',
+  '6_hr': '6h',
+  '24_hr': '24h',
 } as const;
 
 export const dcaPressure: BoardSpec<TokenPressure> = {
@@ -62,7 +62,7 @@ export const dcaPressure: BoardSpec<TokenPressure> = {
     },
     {
       name: 'flow',
-      label: 'Net flow, 5 min to 24 h',
+      label: 'Net flow, 5m to 24h',
       kind: 'chart',
       show: ({ impact }) => (
         <Bars
@@ -86,10 +86,12 @@ export const dcaPressure: BoardSpec<TokenPressure> = {
       {
         name: `pct_${span}`,
         label: `Impact ${SPAN_LABELS[span]}`,
+        about:
+          'How far the net flow would move the price; 100 bp are 1%. At 0 it stays within the first step of the ladder.',
         kind: 'figure',
         isMinor: span === '1_hr',
         by: ({ impact }) => impact[`net_pct_${span}`],
-        show: ({ impact }) => signedPercent((impact[`net_pct_${span}`] ?? NaN) / 100, 2),
+        show: ({ impact }) => signedBasisPoints((impact[`net_pct_${span}`] ?? NaN) / 100),
       },
     ]),
     {

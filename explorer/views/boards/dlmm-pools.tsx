@@ -2,8 +2,7 @@
 import type { DlmmPoolRow } from '../../../client/index.js';
 import { NONE, percent, shortAddress } from '../../state/format.js';
 import { hashOf, tokenView } from '../../state/url.js';
-import { Meter } from '../sparkline.js';
-import { amount, rank } from './cells.js';
+import { amount, rank, ShareFigure } from './cells.js';
 import type { BoardSpec } from './spec.js';
 
 export const dlmmPools: BoardSpec<DlmmPoolRow> = {
@@ -72,7 +71,9 @@ export const dlmmPools: BoardSpec<DlmmPoolRow> = {
       kind: 'chart',
       isMinor: true,
       by: (row) => (row.rangeTvl === null ? null : row.rangeTvl / row.tvl),
-      show: (row) => <Meter share={(row.rangeTvl ?? 0) / (row.tvl || 1)} />,
+      show: ({ rangeTvl, tvl }) => (
+        <ShareFigure share={rangeTvl === null || tvl === 0 ? null : rangeTvl / tvl} />
+      ),
     },
     {
       name: 'capture',

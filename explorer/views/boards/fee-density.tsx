@@ -46,7 +46,8 @@ export const feeDensity: BoardSpec<FeeDensity> = {
     },
     {
       name: 'meter',
-      label: '',
+      label: 'Of 100%, log scale',
+      about: 'The bar is full at 100%, half full at 24%, a quarter full at 9%',
       kind: 'chart',
       isMinor: true,
       show: (row) => <Meter share={Math.log10(1 + 9 * Math.min(1, row.fee_density))} />,

@@ -1,9 +1,14 @@
 /** The board of scores. */
 import type { Parameters, TopScore } from '../../../client/index.js';
-import { price } from '../../state/format.js';
-import { Meter } from '../sparkline.js';
-import { address, rank, TokenLink } from './cells.js';
+import { price, signedPoints } from '../../state/format.js';
+import { Line } from '../sparkline.js';
+import { address, amount, rank, TokenLink } from './cells.js';
 import type { BoardSpec } from './spec.js';
+
+/** How the score has changed in 24 hours; null: unknown. */
+function change({ service_score, score_24h_ago = null }: TopScore): number | null {
+  return score_24h_ago === null ? null : service_score - score_24h_ago;
+}
 
 export const scores: BoardSpec<TopScore> = {
   title: 'Scores',
@@ -37,11 +42,24 @@ export const scores: BoardSpec<TopScore> = {
       show: (row) => <b>{row.service_score.toFixed(1)}</b>,
     },
     {
-      name: 'meter',
-      label: '',
+      name: 'day',
+      label: '24h',
+      about: 'The score at each of the last 24 hours',
       kind: 'chart',
       isMinor: true,
-      show: (row) => <Meter share={row.service_score / 100} />,
+      show: (row) => (
+        <Line
+          values={[...(row.scores_24h ?? []), row.service_score]}
+          label={`Score of ${row.symbol ?? row.address} over 24 hours`}
+        />
+      ),
+    },
+    {
+      name: 'change',
+      label: 'Change 24h',
+      kind: 'figure',
+      by: change,
+      show: (row) => signedPoints(change(row)),
     },
     {
       name: 'price',
@@ -50,14 +68,26 @@ export const scores: BoardSpec<TopScore> = {
       by: (row) => row.service_current_price,
       show: (row) => price(row.service_current_price),
     },
+    amount('support', 'Support within 2%', (row) => row.depth_2pct_usd?.support ?? null, 'minor'),
+    amount(
+      'resistance',
+      'Resistance within 2%',
+      (row) => row.depth_2pct_usd?.resistance ?? null,
+      'minor',
+    ),
     address,
   ],
   keyOf: (row) => row.address,
   async load(client, { chain }, signal) {
-    const found = await client.getTopScores({ chain } as Parameters<'getTopScores'>, { signal });
+    const asked = { chain, details: true } as Parameters<'getTopScores'>;
+    const found = await client.getTopScores(asked, { signal });
     const note = found.stale_count === 0 ? undefined : `${found.stale_count} left out as stale`;
     return { rows: found.tokens, note };
   },
-  request: (query) => ({ method: 'GET', path: '/top-scores', query }),
+  request: (query) => ({
+    method: 'GET',
+    path: '/top-scores',
+    query: { ...query, details: 'true' },
+  }),
   reloads: true,
 };

@@ -9,6 +9,7 @@ import type { BoardSpec } from './spec.js';
 /** A token of the scores with what its holders did; amounts are in tokens. */
 interface WhaleRow extends BatchWhaleActivity {
   symbol: string | null;
+  name: string | null;
   priceUsd: number | null;
 }
 /** The most mints in one request. */
@@ -34,7 +35,7 @@ export const whales: BoardSpec<WhaleRow> = {
       name: 'token',
       label: 'Token',
       by: (row) => row.symbol ?? row.token_address,
-      show: (row) => <TokenLink address={row.token_address} symbol={row.symbol} />,
+      show: (row) => <TokenLink address={row.token_address} symbol={row.symbol} name={row.name} />,
     },
     {
       name: 'days',
@@ -49,7 +50,7 @@ export const whales: BoardSpec<WhaleRow> = {
     },
     ...(['1d', '7d', '30d'] as const).map((window): Column<WhaleRow> => ({
       name: `net_${window}`,
-      label: `Net ${window}`,
+      label: `Net ${window === '1d' ? '24h' : window}`,
       kind: 'figure',
       by: (row) => netUsd(row, window),
       show: (row) => {
@@ -77,7 +78,7 @@ export const whales: BoardSpec<WhaleRow> = {
   ],
   keyOf: (row) => row.token_address,
   async load(client, _, signal) {
-    const { tokens } = await client.getTopScores({}, { signal });
+    const { tokens } = await client.getTopScores({ details: true }, { signal });
     const best = tokens.slice(0, WHALE_TOKENS);
     const found: BatchWhaleActivity[] = [];
     for (let at = 0; at < best.length; at += BATCH) {
@@ -91,6 +92,7 @@ export const whales: BoardSpec<WhaleRow> = {
         return {
           ...one,
           symbol: token?.symbol ?? null,
+          name: token?.name ?? null,
           priceUsd: token?.service_current_price ?? null,
         };
       });

@@ -1,0 +1,53 @@
+/** The keys of the page, which `?` shows. */
+import { useEffect, useRef } from 'preact/hooks';
+
+const KEYS: readonly (readonly [keys: string, what: string])[] = [
+  ['/', 'find a token'],
+  ['?', 'show these keys'],
+  ['Esc', 'close what is open'],
+  ['← → ↑ ↓', 'on the map: move'],
+  ['Shift ← → ↑ ↓', 'on the map: move the cursor by a snapshot or a bin'],
+  ['+ −', 'on the map: zoom the time'],
+  ['Page Up, Page Down', 'on the map: zoom the price'],
+  ['0, Home, End', 'on the map: all of the window, its begin, its end'],
+];
+
+export function Shortcuts() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const { target } = event;
+      const isTyping = target instanceof HTMLElement && target.matches('input, textarea, select');
+      if (event.key === '?' && !isTyping) dialog.current?.showModal();
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, []);
+  return (
+    <>
+      <button
+        type="button"
+        class="tool wide-only"
+        aria-label="Keys of the keyboard"
+        title="Keys of the keyboard (?)"
+        onClick={() => dialog.current?.showModal()}
+      >
+        ?
+      </button>
+      <dialog ref={dialog} class="shortcuts" aria-labelledby="shortcuts-title">
+        <h2 id="shortcuts-title">Keys</h2>
+        <dl class="facts">
+          {KEYS.flatMap(([keys, what]) => [
+            <dt key={keys}>
+              <kbd>{keys}</kbd>
+            </dt>,
+            <dd key={what}>{what}</dd>,
+          ])}
+        </dl>
+        <button type="button" class="tool" onClick={() => dialog.current?.close()}>
+          Close
+        </button>
+      </dialog>
+    </>
+  );
+}

@@ -1,0 +1,24 @@
+/** An address that names no view. */
+import { boardView, BOARDS, DEFAULT_VIEW, hashOf, type UnknownView } from '../state/url.js';
+import { BOARD_SPECS } from './boards/boards.js';
+
+export function NotFound({ view }: { view: UnknownView }) {
+  return (
+    <section class="state failed" role="alert">
+      <strong>There is no page at this address</strong>
+      <p>
+        <code>#{view.path}</code> is none of the explorer's pages. These are:
+      </p>
+      <ul class="places">
+        <li>
+          <a href={hashOf(DEFAULT_VIEW)}>Depth of a token</a>
+        </li>
+        {BOARDS.map((name) => (
+          <li key={name}>
+            <a href={hashOf(boardView(name))}>{BOARD_SPECS[name].title}</a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
