@@ -94,8 +94,21 @@ function onAnyStore<T>(
   return closingAtSignal((stop) => withStore(directory, options, body, LOCK_WAIT_MS, stop));
 }
 
-/** Runs `body` with a pool that ends with it. Most commands have work for one thread: others start when needed. */
-export async function withPool<T>(
+/** Runs a function with a pool of so many threads at most. */
+type WithPool = <T>(body: (pool: ComputePool) => Promise<T>, threads?: number) => Promise<T>;
+
+let pooled: WithPool = withOwnPool;
+
+/** Has the commands of this process share a pool, for a program that runs many of them and closes it by itself. */
+export function sharePool(start: () => Promise<ComputePool>): void {
+  pooled = async (body) => body(await start());
+}
+
+/** Runs `body` with a pool that ends with it, unless commands share one. */
+export const withPool: WithPool = (body, threads) => pooled(body, threads);
+
+/** Most commands have work for one thread: others start when needed. */
+async function withOwnPool<T>(
   body: (pool: ComputePool) => Promise<T>,
   threads?: number,
 ): Promise<T> {

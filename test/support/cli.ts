@@ -6,9 +6,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { vi } from 'vitest';
 import { runCommand } from '../../server/cli/commands.js';
+import { sharePool } from '../../server/cli/runtime.js';
 import { startService } from '../../server/service.js';
 import { settingsOf } from './settings.js';
 import { logInto } from './log.js';
+import { sharedPool } from './pool.js';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { Store } from '../../storage/store.js';
 import { MAIN, type Ended } from './processes.js';
@@ -114,6 +116,8 @@ async function runHere(words: readonly string[], env: Record<string, string>): P
   const printed = (spy: typeof stderr) => spy.mock.calls.map(([chunk]) => String(chunk)).join('');
   const before = process.env;
   process.env = cleanEnvironment(env);
+  // A thread takes longer to start than most commands take.
+  sharePool(() => sharedPool(2));
   try {
     const status = await runCommand(words);
     return { status, stdout: printed(stdout), stderr: printed(stderr) };
