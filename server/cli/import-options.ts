@@ -1,5 +1,5 @@
 /** The flags of `fathom import` that describe the data, and what an import lacks in their words. */
-import { MAX_SOURCE_CHARS, MAX_T_S } from '../../compute/ingest/fields.js';
+import { MAX_DECIMALS, MAX_SOURCE_CHARS, MAX_T_S } from '../../compute/ingest/fields.js';
 import {
   canonicalAddress,
   chainOfAddress,
@@ -20,7 +20,7 @@ import {
   NothingImportedError,
   OptionNeededError,
 } from '../../storage/import/refusals.js';
-import { duration, type Flag, type FlagValues, instant, token } from './flags.js';
+import { duration, type Flag, type FlagValues, instant, token, wholeNumber } from './flags.js';
 
 /** Default of `--every`. */
 const DEFAULT_EVERY_S = 60;
@@ -35,10 +35,11 @@ type DescribingFlag = Flag & { readonly of: readonly ImportKind[] };
 
 export const DESCRIBING = {
   token: {
-    of: ['book', 'pools'],
+    of: ['book', 'pools', 'holders', 'orders'],
     kind: 'text',
     placeholder: 'CHAIN:ADDRESS',
-    meaning: 'books, pools: the token whose snapshots are made; needed',
+    meaning:
+      'books, pools, holders: the token whose snapshots are made; needed. Orders: the token whose orders are taken, by default all',
     read: token,
   },
   symbol: {
@@ -74,12 +75,19 @@ export const DESCRIBING = {
     values: BOOK_TYPES,
   },
   'quote-usd': {
-    of: ['book', 'pools'],
+    of: ['book', 'pools', 'orders'],
     kind: 'texts',
     placeholder: 'N|ADDRESS=N',
     meaning:
-      'books: USD price N of the currency that the book is quoted in; pools: ADDRESS=N is the USD price of the token on the other side, once for each',
+      'books: USD price N of the currency that the book is quoted in; pools, orders: ADDRESS=N is the USD price of the token on the other side (of a DCA order: of the token that it gives), once for each',
     default: '1 for books',
+  },
+  decimals: {
+    of: ['orders'],
+    kind: 'texts',
+    placeholder: 'ADDRESS=N',
+    meaning: 'orders with raw amounts: the decimals of a token, once for each',
+    default: 'those of USDC, USDT and SOL',
   },
   every: {
     of: ['book'],
@@ -104,10 +112,10 @@ export const DESCRIBING = {
     read: positive,
   },
   at: {
-    of: ['pools'],
+    of: ['pools', 'holders'],
     kind: 'text',
     placeholder: 'TIME',
-    meaning: 'pools: time of states that have none',
+    meaning: 'pools: time of states that have none; holders: time of the export; needed',
     read: dataTimeS,
   },
 } as const satisfies Record<string, DescribingFlag>;
@@ -127,8 +135,9 @@ export function importOptions(format: ImportFormat, flags: Given): ImportOptions
   if (flags['contract-usd'] !== undefined && flags['contract-size'] !== undefined) {
     throw new UsageError('--contract-usd and --contract-size: expected one of them');
   }
-  if (kind !== 'tokens' && flags.token === undefined) {
-    throw new UsageError(`--token: ${format} needs it (CHAIN:ADDRESS)`);
+  checkToken(format, kind, flags.token);
+  if (kind === 'holders' && flags.at === undefined) {
+    throw new UsageError(`--at: ${format} needs it: the time of the export (--at TIME)`);
   }
   const quotes = flags['quote-usd'];
   return {
@@ -138,7 +147,8 @@ export function importOptions(format: ImportFormat, flags: Given): ImportOptions
     pair: flags.pair,
     type: flags.type,
     quoteUsd: kind === 'book' ? bookQuoteUsd(format, quotes) : 1,
-    quoteUsdByAddress: poolQuotesUsd(format, kind === 'pools' ? quotes : []),
+    quoteUsdByAddress: byAddress('--quote-usd', kind === 'book' ? [] : quotes, format, positive),
+    decimalsByAddress: byAddress('--decimals', flags.decimals, format, wholeDecimals),
     everyS: flags.every ?? DEFAULT_EVERY_S,
     contractUsd: flags['contract-usd'],
     contractSize: flags['contract-size'],
@@ -153,19 +163,40 @@ function bookQuoteUsd(format: ImportFormat, [text, ...more]: readonly string[]):
   throw new UsageError(`--quote-usd: expected N for ${format} (ADDRESS=N is for pools)`);
 }
 
-function poolQuotesUsd(format: ImportFormat, texts: readonly string[]): Map<string, number> {
-  const quotes = new Map<string, number>();
+function checkToken(format: ImportFormat, kind: ImportKind, given: Given['token']): void {
+  const needed = kind === 'book' || kind === 'pools' || kind === 'holders';
+  if (needed && given === undefined) {
+    throw new UsageError(`--token: ${format} needs it (CHAIN:ADDRESS)`);
+  }
+  const ofMints = kind === 'holders' || kind === 'orders';
+  if (ofMints && given !== undefined && given.chain !== 'mainchain') {
+    throw new UsageError(`--token: expected mainchain:ADDRESS for ${format}`);
+  }
+}
+
+/** Reads texts ADDRESS=N, each address once. */
+function byAddress(
+  from: string,
+  texts: readonly string[],
+  format: ImportFormat,
+  read: (text: string, from: string) => number,
+): Map<string, number> {
+  const values = new Map<string, number>();
   for (const text of texts) {
     const equals = text.indexOf('=');
     const address = text.slice(0, Math.max(equals, 0));
     if (chainOfAddress(address) === null) {
-      throw new UsageError(`--quote-usd: expected ADDRESS=N for ${format}, found '${text}'`);
+      throw new UsageError(`${from}: expected ADDRESS=N for ${format}, found '${text}'`);
     }
     const key = canonicalAddress(address);
-    if (quotes.has(key)) throw new UsageError(`--quote-usd: ${address} has a price twice`);
-    quotes.set(key, positive(text.slice(equals + 1), '--quote-usd'));
+    if (values.has(key)) throw new UsageError(`${from}: ${address} is given twice`);
+    values.set(key, read(text.slice(equals + 1), from));
   }
-  return quotes;
+  return values;
+}
+
+function wholeDecimals(text: string, from: string): number {
+  return wholeNumber(text, from, 0, MAX_DECIMALS);
 }
 
 function nameOf(text: string, from: string): string {
@@ -213,5 +244,8 @@ export function withFlags(error: unknown): unknown {
 /** Why an entry was left out, and the flag that would include it. */
 export function leftOutReason({ reason, missing }: LeftOut): string {
   if (missing === undefined) return reason;
-  return `${reason}: ${missing === 'atS' ? '--at TIME' : `--quote-usd ${missing.quoteUsdOf}=N`}`;
+  if (missing === 'atS') return `${reason}: --at TIME`;
+  return 'quoteUsdOf' in missing
+    ? `${reason}: --quote-usd ${missing.quoteUsdOf}=N`
+    : `${reason}: --decimals ${missing.decimalsOf}=N`;
 }

@@ -1,5 +1,8 @@
 /** Reads and checks fields of JSON documents and decimal numbers. */
+import { MAX_T_S } from '../../compute/ingest/fields.js';
+import { chainOfAddress } from '../../compute/market.js';
 import { InputError } from '../errors.js';
+import { timeIn } from '../ingest/time-units.js';
 import { excerpt } from './refusals.js';
 
 export type JsonObject = Record<string, unknown>;
@@ -54,6 +57,28 @@ export class JsonFields {
     throw this.fault(field, 'expected an integer as a decimal string');
   }
 
+  /** A number of at least 0, or a text of one. */
+  amount(field: string): number {
+    const value = this.object[field];
+    const amount = typeof value === 'string' ? parseDecimal(value) : value;
+    if (typeof amount === 'number' && amount >= 0 && amount < Infinity) return amount;
+    throw this.fault(field, 'expected a number of at least 0, also as a text');
+  }
+
+  /** Whole epoch seconds of an ISO time, or of a number or digits in any unit. */
+  timeS(field: string): number {
+    const time = timeIn('auto', this.object[field]);
+    if (typeof time === 'string') throw this.fault(field, time);
+    if (time.t >= 0 && time.t <= MAX_T_S) return time.t;
+    throw this.fault(field, `expected a time from 0 to ${MAX_T_S}`);
+  }
+
+  mint(field: string): string {
+    const text = this.text(field);
+    if (chainOfAddress(text) === 'mainchain') return text;
+    throw this.fault(field, 'expected a base58 address');
+  }
+
   list(field: string): unknown[] {
     const value = this.object[field];
     if (!Array.isArray(value)) throw this.fault(field, 'expected a list');
@@ -85,7 +110,7 @@ export function parseJsonObject(text: string, where: string): JsonObject {
   );
 }
 
-function isJsonObject(value: unknown): value is JsonObject {
+export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -11,15 +11,18 @@ export const IMPORT_FORMATS = [
   'cp-pairs',
   'solana-token-list',
   'wormhole-csv',
+  'solscan-holders',
+  'jupiter-dca',
+  'jupiter-limit-orders',
 ] as const;
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
 /**
  * book: messages of one order book, sampled at moments. pools: states of pools, one snapshot for
- * each time. tokens: lists of tokens. The first two give rows of the dataset `snapshots`, the last
- * rows of `tokens`.
+ * each time. tokens: lists of tokens. holders: the owners of a token at one time. orders: orders of many
+ * tokens. The first two give rows of the dataset `snapshots`, the others rows of the dataset that their name says.
  */
-export type ImportKind = 'book' | 'pools' | 'tokens';
+export type ImportKind = 'book' | 'pools' | 'tokens' | 'holders' | 'orders';
 
 /** The token of an import's snapshots; `0x` addresses in lower case. */
 export interface ImportToken {
@@ -28,7 +31,7 @@ export interface ImportToken {
 }
 
 export interface ImportOptions {
-  /** Required for books and pools. */
+  /** Required for books, pools and holders; of orders, only those of this token are taken. */
   token?: ImportToken;
   /** Which of several symbols of the files to take, in any case. */
   symbol?: string;
@@ -37,11 +40,13 @@ export interface ImportOptions {
   type?: MarketType;
   /** USD price of the unit that an order book is quoted in. */
   quoteUsd: number;
-  /** USD prices of the tokens on the other side of pools, by canonical address. */
+  /** USD prices of the tokens on the other side of pools, and of tokens of orders, by canonical address. */
   quoteUsdByAddress: Map<string, number>;
+  /** Decimals of tokens of orders with raw amounts, by address. */
+  decimalsByAddress: Map<string, number>;
   /** Whole seconds between two snapshots of an order book. */
   everyS: number;
-  /** Epoch seconds, for pool states that have no time. */
+  /** Epoch seconds, for pool states that have no time; required for holders. */
   atS?: number;
   /** Set where the book's sizes are contracts of so many USD. */
   contractUsd?: number;
@@ -64,6 +69,11 @@ export function kindOfFormat(format: ImportFormat): ImportKind {
     case 'solana-token-list':
     case 'wormhole-csv':
       return 'tokens';
+    case 'solscan-holders':
+      return 'holders';
+    case 'jupiter-dca':
+    case 'jupiter-limit-orders':
+      return 'orders';
   }
 }
 
@@ -95,13 +105,13 @@ export interface LeftOut {
   /** What was left out: a pool, a mint, a contract. */
   what: string;
   reason: string;
-  /** The option that would have let it in: the USD price of this address, or a time. */
-  missing?: { quoteUsdOf: string } | 'atS';
+  /** The option that would have let it in: the USD price or the decimals of this address, or a time. */
+  missing?: { quoteUsdOf: string } | { decimalsOf: string } | 'atS';
 }
 
 /** What an import did; its memory is bounded. */
 export class ImportReport {
-  /** Messages of an order book, pool states, or list entries read. */
+  /** Messages of an order book, pool states, list entries, holders' rows or orders read. */
   messages = 0;
   /** Rows made. */
   rows = 0;

@@ -2,7 +2,8 @@
 import type { ComputePool } from '../../compute/pool.js';
 import type { SnapshotKey } from '../contract.js';
 import { UsageError } from '../errors.js';
-import { prepareTokenRows } from '../ingest/flat.js';
+import { prepareFlatRows, prepareTokenRows } from '../ingest/flat.js';
+import { prepareHolderRows } from '../ingest/holders.js';
 import { commitPrepared, type UseStore } from '../ingest/ingest.js';
 import type { Chunk } from '../ingest/chunks.js';
 import { prepareChunks } from '../ingest/depth.js';
@@ -10,9 +11,18 @@ import type { FileReport, PreparedFile } from '../ingest/prepared.js';
 import { importBinance } from './binance.js';
 import { readBinanceMessages } from './binance-messages.js';
 import { readTDepthMessages } from './binance-t-depth.js';
-import { type ImportFormat, type ImportOptions, ImportReport, kindOfFormat } from './formats.js';
+import {
+  type ImportFormat,
+  type ImportKind,
+  type ImportOptions,
+  ImportReport,
+  kindOfFormat,
+} from './formats.js';
+import { importJupiterDca } from './jupiter-dca.js';
+import { importJupiterLimitOrders } from './jupiter-limit-orders.js';
 import { CLMM_POOLS, CP_PAIRS, DLMM_BINS, importPools } from './pool-states.js';
 import { NothingImportedError } from './refusals.js';
+import { importSolscanHolders } from './solscan-holders.js';
 import { importTardisIncremental, importTardisSnapshot } from './tardis.js';
 import { importSolanaTokenList, importWormholeCsv } from './token-lists.js';
 
@@ -38,17 +48,26 @@ interface ImportedFile {
   read: ImportReport;
 }
 
+/** What an import counts as its messages. Books say by themselves why no row came. */
+const ENTRIES: Readonly<Record<ImportKind, string>> = {
+  book: 'entries',
+  pools: 'pool states',
+  tokens: 'entries',
+  holders: 'holders',
+  orders: 'orders',
+};
+
 /** Prices of the stored snapshots at some times, NaN where there is none. */
 type BasePrices = (times: readonly number[]) => Promise<Float64Array>;
 
 /**
- * Reads the files (plain or gzip) of one import, in order, and yields rows of the dataset `snapshots`
- * or `tokens` (docs/definitions.md#imports), one at a time; `report` is up to date whenever a row
+ * Reads the files (plain or gzip) of one import, in order, and yields rows of the format's dataset
+ * (docs/definitions.md#imports), one at a time; `report` is up to date whenever a row
  * comes.
  * @throws InputError (`file:line: field: what`) at damaged input
  * @throws OptionNeededError where an option is missing that the input makes necessary
  * @throws NothingImportedError after the last file, where no row came of any
- * @throws UsageError without a file, or without the token that a format needs
+ * @throws UsageError without a file, or without the token or time that a format needs
  */
 export async function* importRows(
   format: ImportFormat,
@@ -65,12 +84,13 @@ export async function* importRows(
 }
 
 function reasonOfNoRow(format: ImportFormat, { messages, leftOut }: ImportReport): string {
-  const what = kindOfFormat(format) === 'pools' ? 'pool states' : 'entries';
+  const kind = kindOfFormat(format);
+  const what = ENTRIES[kind];
   if (messages === 0) return `no ${what} in the files`;
-  if (kindOfFormat(format) !== 'pools') return `none of ${messages} entries makes a token`;
+  if (kind === 'tokens') return `none of ${messages} entries makes a token`;
   return leftOut.count === 0
-    ? `none of ${messages} pool states holds the token`
-    : `all ${leftOut.count} pool states that hold the token were left out`;
+    ? `none of ${messages} ${what} holds the token`
+    : `all ${leftOut.count} ${what} that hold the token were left out`;
 }
 
 function rowsOf(
@@ -81,7 +101,9 @@ function rowsOf(
 ): AsyncIterable<object> {
   if (format === 'solana-token-list') return importSolanaTokenList(files, report);
   if (format === 'wormhole-csv') return importWormholeCsv(files, report);
-  const { token } = options;
+  if (format === 'jupiter-dca') return importJupiterDca(files, options, report);
+  if (format === 'jupiter-limit-orders') return importJupiterLimitOrders(files, options, report);
+  const { token, atS } = options;
   if (token === undefined) throw new UsageError(`token: ${format} needs it`);
   switch (format) {
     case 'tardis-incremental-l2':
@@ -98,6 +120,9 @@ function rowsOf(
       return importPools(DLMM_BINS, files, token, options, report);
     case 'cp-pairs':
       return importPools(CP_PAIRS, files, token, options, report);
+    case 'solscan-holders':
+      if (atS === undefined) throw new UsageError(`at: ${format} needs it`);
+      return importSolscanHolders(files, token, atS, report);
   }
 }
 
@@ -120,9 +145,27 @@ async function prepareImport(request: ImportRequest, read: ImportReport): Promis
   const { directory, format, files, options } = request;
   const file = files.join(', ');
   const rows = importRows(format, files, options, read);
-  if (kindOfFormat(format) === 'tokens') {
-    return prepareTokenRows({ directory, file, mode: 'replace' }, numbered(rows));
+  const bundle = { directory, file, mode: 'replace' } as const;
+  switch (kindOfFormat(format)) {
+    case 'tokens':
+      return prepareTokenRows(bundle, numbered(rows));
+    case 'holders':
+      return prepareHolderRows(bundle, numbered(rows));
+    case 'orders': {
+      const dataset = format === 'jupiter-dca' ? 'dca_orders' : 'limit_orders';
+      return prepareFlatRows(bundle, dataset, numbered(rows));
+    }
+    case 'book':
+    case 'pools':
+      return prepareSnapshots(request, file, rows);
   }
+}
+
+async function prepareSnapshots(
+  request: ImportRequest,
+  file: string,
+  rows: AsyncIterable<object>,
+): Promise<PreparedFile> {
   const refusesLoss = request.replace !== true;
   const target = { ...request, file, mode: 'merge', refusesLoss, together: false } as const;
   return prepareChunks(target, lineChunks(rows, await basePrices(request)));

@@ -9,6 +9,7 @@ import { canonicalAddress, marketKey } from '../../compute/market.js';
 import { InputError } from '../errors.js';
 import { readLineBatches } from '../lines.js';
 import { JsonFields, parseDecimal, parseJsonObject } from './fields.js';
+import { quoteUsdOf } from './quote-prices.js';
 import { excerpt } from './refusals.js';
 import type { ImportFormat, ImportOptions, ImportReport, ImportToken, LeftOut } from './formats.js';
 
@@ -28,25 +29,6 @@ const FORMAT_OF_FIELD: readonly (readonly [field: string, format: ImportFormat])
 const Q96 = 2 ** 96;
 const INTEGER = /^[0-9]+$/;
 const SIGNED_INTEGER = /^-?[0-9]+$/;
-
-/**
- * USDC and USDT on the chains that pool files come from, `0x` addresses in lower case. Their price
- * is 1 USD where the options name none.
- */
-const STABLECOIN_ADDRESSES: ReadonlySet<string> = new Set([
-  // USDC and USDT on Solana.
-  'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
-  'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB',
-  // USDC and USDT on Ethereum.
-  '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48',
-  '0xdac17f958d2ee523a2206206994597c13d831ec7',
-  // USDC on Avalanche, native and bridged.
-  '0xb97ef9ef8734c71904d8002f8b6bc66dd9c48a6e',
-  '0xa7d7079b0fead91f3e65f86e8915cb59c1a4c664',
-  // USDC (bridged) and USDT on Polygon.
-  '0x2791bca1f2de4661ed88a30c99a7a9449aa84174',
-  '0xc2132d05d31c914a87c6611c10748aeb04b58e8f',
-]);
 
 /** One side of a pool. */
 interface PoolToken {
@@ -164,7 +146,7 @@ class PoolSnapshots {
   private addState(fields: JsonFields, head: PoolHead, side: 0 | 1): WhyLeftOut | null {
     const other = head.tokens[1 - side];
     if (other.address === this.token.address) return { reason: 'both sides are the token' };
-    const quoteUsd = this.quoteUsd(other.address);
+    const quoteUsd = quoteUsdOf(this.options, other.address);
     if (quoteUsd === null) {
       const reason = `no price for ${other.symbol ?? 'the other side'}`;
       return { reason, missing: { quoteUsdOf: other.address } };
@@ -194,11 +176,6 @@ class PoolSnapshots {
       this.byTime.set(t, snapshot);
     }
     return snapshot;
-  }
-
-  private quoteUsd(address: string): number | null {
-    const named = this.options.quoteUsdByAddress.get(address);
-    return named ?? (STABLECOIN_ADDRESSES.has(address) ? 1 : null);
   }
 
   private countHeld(fields: JsonFields, levels: number): void {

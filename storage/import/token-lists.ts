@@ -3,13 +3,11 @@ import { MAX_DECIMALS } from '../../compute/ingest/fields.js';
 import { canonicalAddress, type Chain, chainOfAddress } from '../../compute/market.js';
 import { type CsvRecord, readCsv } from '../csv.js';
 import { InputError } from '../errors.js';
-import { readBytes } from '../lines.js';
 import { JsonFields, type JsonObject } from './fields.js';
 import type { ImportReport } from './formats.js';
+import { readJsonObject } from './json-documents.js';
 import { excerpt } from './refusals.js';
 
-/** A list is one JSON document; the whole mainnet list has 6 MB. */
-const MAX_LIST_BYTES = 256 * 1024 * 1024;
 const MAINNET_CHAIN_ID = 101;
 const CONTRACT = /0x[0-9a-fA-F]{40}(?![0-9a-zA-Z])/;
 
@@ -52,34 +50,13 @@ export async function* importSolanaTokenList(
 ): AsyncGenerator<object, void, undefined> {
   const legs = new TokenLegs(report);
   for (const path of files) {
-    const list = new JsonFields(path, await readDocument(path));
+    const list = new JsonFields(path, await readJsonObject(path));
     list.list('tokens').forEach((token, i) => {
       report.messages++;
       addEntry(new JsonFields(`${path}:tokens[${i}]`, asObject(token, path, i)), legs, report);
     });
   }
   yield* legs.rows();
-}
-
-async function readDocument(path: string): Promise<JsonObject> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of readBytes(path)) {
-    parts.push(part);
-    bytes += part.length;
-    if (bytes > MAX_LIST_BYTES) {
-      const limit = `${MAX_LIST_BYTES / 1024 / 1024} MiB`;
-      throw new InputError(`${path}: the list is larger than ${limit}`);
-    }
-  }
-  let list: unknown;
-  try {
-    list = JSON.parse(Buffer.concat(parts).toString('utf8'));
-  } catch {
-    throw new InputError(`${path}: expected a JSON document`);
-  }
-  if (typeof list === 'object' && list !== null) return list as JsonObject;
-  throw new InputError(`${path}: expected a JSON object`);
 }
 
 function asObject(token: unknown, path: string, i: number): JsonObject {

@@ -145,6 +145,14 @@ const EXCERPTS: Readonly<Record<ImportFormat, [string, RawImportFlags][]>> = {
     ['wormhole_by_dest_excerpt.csv', {}],
     ['wormhole_by_source_excerpt.csv', {}],
   ],
+  'solscan-holders': [['solscan_holders_excerpt.csv', { ...TOKEN, at: AT }]],
+  'jupiter-dca': [['jupiter_recurring_excerpt.json', {}]],
+  'jupiter-limit-orders': [
+    [
+      'jupiter_trigger_excerpt.json',
+      { 'quote-usd': 'So11111111111111111111111111111111111111112=150' },
+    ],
+  ],
 };
 
 describe.each(IMPORT_FORMATS)('a file of %s', (format) => {

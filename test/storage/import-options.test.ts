@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../storage/errors.js';
-import { IMPORT_FORMATS, type ImportFormat } from '../../storage/import/formats.js';
+import { IMPORT_FORMATS, type ImportFormat, kindOfFormat } from '../../storage/import/formats.js';
 
 import { optionsOf, type RawImportFlags, SOL, TOKEN } from './import-helpers.js';
 
@@ -12,6 +12,7 @@ describe('import options', () => {
       token: { chain: 'mainchain', address: SOL },
       quoteUsd: 1,
       quoteUsdByAddress: new Map(),
+      decimalsByAddress: new Map(),
       everyS: 60,
     });
   });
@@ -31,6 +32,7 @@ describe('import options', () => {
       type: 'cex_perp',
       quoteUsd: 0.5,
       quoteUsdByAddress: new Map(),
+      decimalsByAddress: new Map(),
       everyS: 1,
       contractUsd: 100,
     });
@@ -95,6 +97,15 @@ describe('import options', () => {
     ['--source', 'binance-stream', { ...TOKEN, source: '!!' }],
     ['--pair', 'binance-stream', { ...TOKEN, pair: '' }],
     ['--pair', 'clmm-pools', { ...TOKEN, pair: 'A/B' }],
+    ['--token', 'solscan-holders', { at: '1' }],
+    ['--token', 'solscan-holders', { token: `evmchain:${WETH}`, at: '1' }],
+    ['--token', 'jupiter-dca', { token: `evmchain:${WETH}` }],
+    ['--at', 'solscan-holders', TOKEN],
+    ['--at', 'jupiter-limit-orders', { at: '1' }],
+    ['--quote-usd', 'solscan-holders', { ...TOKEN, at: '1', 'quote-usd': '1' }],
+    ['--decimals', 'jupiter-limit-orders', { decimals: `${SOL}=x` }],
+    ['--decimals', 'jupiter-limit-orders', { decimals: [`${SOL}=9`, `${SOL}=9`] }],
+    ['--decimals', 'clmm-pools', { ...TOKEN, decimals: `${SOL}=9` }],
   ];
   it.each(wrong)('refuse a wrong %s of %s: %o', (flag, format, flags) => {
     const parse = () => optionsOf(format, flags);
@@ -104,7 +115,8 @@ describe('import options', () => {
 
   it('are known for every format', () => {
     for (const format of IMPORT_FORMATS) {
-      const flags = format.endsWith('list') || format.endsWith('csv') ? {} : TOKEN;
+      const kind = kindOfFormat(format);
+      const flags = kind === 'tokens' ? {} : kind === 'holders' ? { ...TOKEN, at: '1' } : TOKEN;
       expect(optionsOf(format, flags).everyS).toBe(60);
     }
   });

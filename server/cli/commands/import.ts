@@ -57,6 +57,8 @@ export const command = defineCommand({
     'fathom import binance-stream perp.stream.gz --token mainchain:9n4nbM75f5Ui33ZbPYXn59EwSgE8CGsHtAeTH5YFeJ9E --type cex_perp --contract-usd 100',
     'fathom import clmm-pools pools.ndjson --token evmchain:0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2 --at 2024-01-01T00:00:00Z --quote-usd 0x2260fac5e5542a773aa44fbcfedf7c193bc2c599=43000',
     'fathom import solana-token-list list.json --out tokens.ndjson',
+    'fathom import solscan-holders export.csv --token mainchain:So11111111111111111111111111111111111111112 --at 2025-08-30T10:31:00Z',
+    'fathom import jupiter-limit-orders trigger.json --quote-usd So11111111111111111111111111111111111111112=150',
   ],
   run: (flags, { format, file }) => importFiles(format, file, flags),
 });
