@@ -4,7 +4,7 @@ import { Packr } from 'msgpackr';
 
 export const DOCUMENT_TYPES = ['application/json', 'application/msgpack'] as const;
 export const DOCUMENT_ENCODINGS = ['br', 'gzip'] as const;
-export type DocumentEncoding = (typeof DOCUMENT_ENCODINGS)[number];
+type DocumentEncoding = (typeof DOCUMENT_ENCODINGS)[number];
 
 export const DOCUMENT_GZIP: ZlibOptions = { level: 1 };
 export const DOCUMENT_BROTLI: BrotliOptions = {

@@ -13,7 +13,7 @@ const COLLECT_EVERY_MS = 5000;
 const DEMO_KEY_NAME = 'demo';
 
 /** The market that is requested. */
-export interface WantedMarket {
+interface WantedMarket {
   /** Null: any. */
   seed: number | null;
   /** The end of the history, in epoch seconds; null: any. */

@@ -23,7 +23,7 @@ import type { Metrics } from './operations/metrics.js';
 import { type Checks, operationsRoutes } from './operations/operations.js';
 import { RequestLog } from './operations/request-log.js';
 
-export interface ServerOptions {
+interface ServerOptions {
   keys: KeySource;
   handlers: Handlers<typeof ENDPOINTS>;
   /** Default: nothing is limited. */
@@ -51,7 +51,7 @@ export interface ServerOptions {
 }
 
 /** What operators ask of the server, and where. */
-export interface Operations {
+interface Operations {
   metrics: Metrics;
   checks: Checks;
   /** A separate port; null: the API's port. */

@@ -64,7 +64,7 @@ async function storeOfCommand(
 }
 
 /** A store to be read: that of a server, or the database itself. */
-export type Reading = { server: StoreOperations } | { database: Database };
+type Reading = { server: StoreOperations } | { database: Database };
 
 /**
  * Runs `body` with the store of a server that has it open, else with the directory's database, opened for

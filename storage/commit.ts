@@ -209,7 +209,7 @@ export async function retireAll(
 }
 
 /** What applying a bundle did to the depth. */
-export type Applied = Omit<CommitReport, 'tokens'>;
+type Applied = Omit<CommitReport, 'tokens'>;
 
 /** Rows and cells that a bundle brought. */
 export interface Brought {

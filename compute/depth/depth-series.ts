@@ -21,7 +21,7 @@ export interface DepthWithin {
 }
 
 /** The ladder that a score rests on. */
-export interface LadderOfScore {
+interface LadderOfScore {
   kind: 'score';
   /** By market: 1 where it counts, else 0. */
   mask: Uint8Array;
@@ -57,8 +57,7 @@ export interface SumsInput {
   cancel?: Int32Array;
 }
 
-export type SumsResult =
-  { status: 'done'; numbers: Float64Array<ArrayBuffer> } | { status: 'cancelled' };
+type SumsResult = { status: 'done'; numbers: Float64Array<ArrayBuffer> } | { status: 'cancelled' };
 
 /**
  * The numbers of some snapshots, one after the other: a task of the pool. It decodes one segment at a time.

@@ -23,7 +23,7 @@ const ARROW_SERIES_FORMAT = 'fathom.depth-series.1';
 const GROUP_TYPE = dictionaryType(0);
 
 export const SERIES_GROUPS = ['venue', 'type'] as const;
-export type SeriesGroup = (typeof SERIES_GROUPS)[number];
+type SeriesGroup = (typeof SERIES_GROUPS)[number];
 
 /** Which markets count, what they are grouped by (null: all are one), and within what percents. */
 export interface SeriesQuery extends ReplayFilter {
@@ -41,7 +41,7 @@ export interface SeriesEnvelope {
 }
 
 /** Plain data and bytes, which cross threads. */
-export interface SeriesInput {
+interface SeriesInput {
   /** Epoch seconds of each point, and of its snapshot. */
   t: readonly number[];
   snapshotT: readonly number[];

@@ -20,7 +20,7 @@ export interface SlippageAsked {
 }
 
 /** A snapshot's answer. */
-export interface SlippageAnswer {
+interface SlippageAnswer {
   t: number;
   priceUsd: number;
   /** By venue. */
@@ -70,7 +70,7 @@ function venuesOf({ venueUsd }: OrderCost, groups: readonly PageGroup[]) {
 }
 
 /** Everything that a reply about a snapshot is made of. */
-export interface SlippageReplyInput {
+interface SlippageReplyInput {
   asked: SlippageAsked;
   input: SlippageInput;
   groups: readonly PageGroup[];

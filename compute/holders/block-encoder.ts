@@ -14,7 +14,7 @@ import {
   writePlanes,
 } from './block-format.js';
 
-/** Encodes snapshots into one block, one at a time. */
+/** Encodes snapshots of one token into one block, one at a time; balances keep every bit. */
 export class HolderBlockEncoder {
   /** Number of changes in all snapshots, the first included. */
   changes = 0;
@@ -105,16 +105,6 @@ export class HolderBlockEncoder {
     }
     return gaps;
   }
-}
-
-/**
- * Encodes snapshots of one token, ascending in t, as one block; balances keep every bit.
- * @throws Error if there is none, or they do not ascend, or one is invalid
- */
-export function encodeHolderBlock(snapshots: readonly HolderSnapshot[]): Uint8Array {
-  const encoder = new HolderBlockEncoder();
-  for (const snapshot of snapshots) encoder.add(snapshot);
-  return encoder.finish();
 }
 
 function checkSnapshot({ t, owner, balance }: HolderSnapshot, before: number): void {

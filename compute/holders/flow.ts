@@ -30,7 +30,7 @@ export interface FlowSums {
 }
 export type TierFlows = Record<HolderTier, FlowSums>;
 
-export interface BalanceChange {
+interface BalanceChange {
   tokens: number;
   /** A fraction of the balance before; null if that is 0 or its snapshot is missing. */
   pct: number | null;
@@ -59,7 +59,7 @@ export interface HolderFlow {
 
 export interface HolderFlowInput {
   plan: FlowPlan;
-  /** From encodeHolderBlock, with the snapshots of the plan and perhaps others. */
+  /** From HolderBlockEncoder, with the snapshots of the plan and perhaps others. */
   blocks: readonly Uint8Array[];
   /** Names of all owners in the blocks. */
   names: OwnerNames;

@@ -113,14 +113,14 @@ function venueLabels(
   return labels;
 }
 
-export interface TypeFacet {
+interface TypeFacet {
   key: MarketType;
   label: string;
   /** Mean support + resistance per snapshot of the page, USD. */
   usd: number;
 }
 
-export interface VenueFacet {
+interface VenueFacet {
   key: string;
   label: string;
   type: MarketType;

@@ -6,7 +6,7 @@ import type { SnapshotRun } from './run.js';
 import { decodeSegment, describeBand, digestsOf, type StoredBlock } from './segment.js';
 
 /** What the store says of a segment. */
-export interface SegmentEntry {
+interface SegmentEntry {
   chain: Chain;
   address: string;
   tier: Tier;

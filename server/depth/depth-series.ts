@@ -143,7 +143,7 @@ export const getDepthSeries = defineEndpoint({
   prepares: [ARROW_STREAM],
 });
 
-export interface DepthSeriesServices {
+interface DepthSeriesServices {
   depth: DepthSource;
   sums: SnapshotSumsReader;
   history: ScoreHistory;

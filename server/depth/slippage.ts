@@ -129,7 +129,7 @@ export const getSlippage = defineEndpoint({
   errors: ['window_out_of_range', 'replay_busy'],
 });
 
-export interface SlippageServices {
+interface SlippageServices {
   depth: DepthSource;
   tokens: LiveTokens;
   pool: Pick<ComputePool, 'schedule'>;

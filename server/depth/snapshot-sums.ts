@@ -14,7 +14,7 @@ import type { Exchange } from '../http/exchange.js';
 import type { SegmentColumns } from '../replay/segment-columns.js';
 
 /** A snapshot of a series. */
-export interface SummedSnapshot {
+interface SummedSnapshot {
   /** Number of the point: its time by the step. */
   point: number;
   /** Where it is stored. What is there never changes. */

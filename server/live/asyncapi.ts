@@ -128,7 +128,7 @@ const RECEIVED: readonly [name: string, summary: string, schema: TSchema][] = [
 
 const capital = (name: string): string => name[0].toUpperCase() + name.slice(1);
 /** The name of the schema of a message that the server sends. */
-export const schemaNameOf = (type: string): string => `Live${capital(type)}`;
+const schemaNameOf = (type: string): string => `Live${capital(type)}`;
 
 /** The description as plain data, the same every time. */
 export function describeLive(): object {

@@ -31,13 +31,13 @@ const ANY = -1;
 const MAX_TIMER_S = 86_400;
 
 /** Encoded snapshots of a view. */
-export interface Rendered {
+interface Rendered {
   body: Uint8Array;
   snapshotCount: number;
   rowCount: number;
 }
 
-export interface DepthFeedOptions {
+interface DepthFeedOptions {
   depth: FollowedDepth;
   columns: SegmentColumns;
   pool: Pick<ComputePool, 'schedule'>;

@@ -27,7 +27,7 @@ export interface Beginning {
   cursor: string | null;
 }
 
-export interface DepthSubscriptionOptions {
+interface DepthSubscriptionOptions {
   id: string;
   connection: Connection;
   token: AskedToken;

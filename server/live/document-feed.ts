@@ -12,7 +12,7 @@ import { encodeMessage } from './protocol.js';
 const LOOK_EVERY_MS = 5_000;
 
 /** A channel's endpoint, and the handler that makes its documents. */
-export interface DocumentChannel {
+interface DocumentChannel {
   endpoint: EndpointSpec;
   handler: (call: Call) => unknown;
 }

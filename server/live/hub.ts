@@ -50,7 +50,7 @@ const MAX_UNREAD_REPLY_BYTES = 1024 * 1024;
 /** A stopped server asks its clients to come back after this long, each at another time. */
 const RETRY_MS = { least: 1_000, most: 5_000 } as const;
 
-export interface HubOptions {
+interface HubOptions {
   depth: DepthSource & FollowedDepth;
   columns: SegmentColumns;
   pool: ComputePool;

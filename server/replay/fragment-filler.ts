@@ -19,7 +19,7 @@ const RETRY_AFTER_MS = 60_000;
 /** A tiny segment is about to be joined, unless it has been there for this long, or since the start. */
 const JOINED_WITHIN_MS = 3_600_000;
 
-export interface FragmentFillerOptions {
+interface FragmentFillerOptions {
   source: SegmentSource;
   fragments: Fragments;
   files: FragmentFiles;

@@ -63,7 +63,7 @@ interface Request {
   identity: PageIdentity;
 }
 
-export interface FragmentsOptions {
+interface FragmentsOptions {
   pool: Pick<ComputePool, 'schedule'>;
   depth: Pick<DepthSource, 'readSegments'>;
   log: Log;

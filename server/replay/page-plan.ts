@@ -161,7 +161,7 @@ export function spansOfPlan({ snapshots }: PagePlan, length: number): PlanSpan[]
 }
 
 /** What is read of a plan for a page. */
-export interface PageRead {
+interface PageRead {
   /** Ids of the segments to read; `selection.run` indexes them. */
   segmentIds: number[];
   selection: Selection;

@@ -34,7 +34,7 @@ const ONCHAIN_TYPES: readonly MarketType[] = ['onchain_pool', 'onchain_limit_ord
 const GROUP_OF_MARKETS = { split: 'market', aggregate: 'all' } as const;
 
 /** A window after clamping, whole epoch seconds: `fromS <= t < toS`. */
-export interface ReplayWindow {
+interface ReplayWindow {
   fromS: number;
   toS: number;
   clamped: boolean;
@@ -248,7 +248,7 @@ export function filterWithoutPerps(parameters: FilterParameters): ReplayFilter {
  * The markets that a request chooses. Venues are not checked: unknown ones have no depth.
  * @throws ApiError 400
  */
-export function filterOf(parameters: FilterParameters): ReplayFilter {
+function filterOf(parameters: FilterParameters): ReplayFilter {
   const { exclude_types: excludeTypes } = parameters;
   const venues = venueKeysOf(parameters.venues);
   const excludeVenues = venueKeysOf(parameters.exclude_venues);

@@ -12,7 +12,7 @@ import {
 } from './directory.js';
 
 /** What a commit changes of a token's shown snapshots, but for those that come after all earlier ones. */
-export interface ShownChanges {
+interface ShownChanges {
   /** Times at which another snapshot is shown, or none any more; ascending. */
   times: number[];
   /** Time of the last stored snapshot, if the commit has moved it back (-1: none is left); else null. */

@@ -74,7 +74,7 @@ const NAMES: MarketFieldNames = { prefix: '', address: 'market_address' };
 const ANY_PRICE_USD = 1;
 
 /** A file's levels, sorted; close it after use. */
-export interface SortedLevels {
+interface SortedLevels {
   rows: number;
   /** The snapshots as chunks; may be called again. Faults of whole books go to `faults`. */
   chunks(faults: FaultLog): AsyncGenerator<Chunk>;

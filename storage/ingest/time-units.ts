@@ -29,7 +29,7 @@ const UTC_WORD = / ?UTC$/;
 const INTEGER = /^\d{1,30}$/;
 
 /** A time in whole epoch seconds, and its fraction of a second. */
-export interface SplitTime {
+interface SplitTime {
   t: number;
   fraction: number;
 }

@@ -42,7 +42,7 @@ const ATTEMPT_MS = 2500;
 /** After this time publish() gives up. */
 const PUBLISH_DEADLINE_MS = 10_000;
 
-export interface LogOptions extends NatsAccess {
+interface LogOptions extends NatsAccess {
   /** The connection's name, for operators of NATS. */
   name: string;
   /** Copies of each entry. */
@@ -64,7 +64,7 @@ export interface LogState {
 }
 
 /** The place of an entry in the log; one that was published before keeps its place. */
-export interface Published {
+interface Published {
   position: number;
   isDuplicate: boolean;
 }

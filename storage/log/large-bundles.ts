@@ -15,7 +15,7 @@ const NAMES = `$O.${BUCKET}.M.`;
 const CONTENTS = `$O.${BUCKET}.C.`;
 
 /** A bundle in the bucket, or a part of one. */
-export interface Content {
+interface Content {
   id: string;
   /** null: it was not stored completely. */
   name: string | null;

@@ -9,7 +9,7 @@ const STATUS_TOPIC = 'status';
 export const MAX_CLOCK_DIFFERENCE_S = 60;
 
 /** How a node follows the log. */
-export interface Standing {
+interface Standing {
   /** The last entry that it has applied. */
   position: number;
   /** null: not known. */

@@ -2,9 +2,9 @@ import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeHolderBlock, ownersOfBlock } from '../../compute/holders/block-decoder.js';
-import { encodeHolderBlock, HolderBlockEncoder } from '../../compute/holders/block-encoder.js';
+import { HolderBlockEncoder } from '../../compute/holders/block-encoder.js';
 import { lz4Compress, lz4Decompress } from '../../compute/segment/lz4.js';
-import { histories, holderSnapshot } from '../support/holders.js';
+import { encodeHolderBlock, histories, holderSnapshot } from '../support/holders.js';
 
 /** Puts words of a block's plain bytes to other values, and a checksum that fits. */
 function forged(block: Uint8Array, words: Readonly<Record<number, number>>): Uint8Array {

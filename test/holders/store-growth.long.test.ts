@@ -1,11 +1,16 @@
 /** Long histories of holders: how much the store keeps of them. */
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { encodeHolderBlock } from '../../compute/holders/block-encoder.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { Database } from '../../storage/duckdb/database.js';
 import { keptReference } from '../reference/holder-retention.js';
-import { commitHolders, type Held, holderSnapshot, storedHolders } from '../support/holders.js';
+import {
+  commitHolders,
+  encodeHolderBlock,
+  holderSnapshot,
+  storedHolders,
+  type Held,
+} from '../support/holders.js';
 import { DataDirectory, MINT, openStore } from '../support/stores.js';
 
 const START = 1_794_600_000;

@@ -1,7 +1,7 @@
 /** Holder snapshots made for tests, committed and read back. */
 import fc from 'fast-check';
 import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
-import { encodeHolderBlock } from '../../compute/holders/block-encoder.js';
+import { HolderBlockEncoder } from '../../compute/holders/block-encoder.js';
 import type { HolderSnapshot } from '../../compute/holders/block-format.js';
 import type { OwnerNames } from '../../compute/holders/owners.js';
 import { BUNDLE_VERSION, type HoldersFrame, type Frame } from '../../storage/bundle.js';
@@ -9,6 +9,13 @@ import type { HolderSource } from '../../storage/contract.js';
 import type { CommitReport } from '../../storage/operations.js';
 import type { Store } from '../../storage/store.js';
 import { commitFrames } from './stores.js';
+
+/** Encodes snapshots as one block. */
+export function encodeHolderBlock(snapshots: readonly HolderSnapshot[]): Uint8Array {
+  const encoder = new HolderBlockEncoder();
+  for (const snapshot of snapshots) encoder.add(snapshot);
+  return encoder.finish();
+}
 
 /** A snapshot from owner numbers and balances in any order. */
 export function holderSnapshot(t: number, held: Iterable<readonly [number, number]>) {

@@ -1,5 +1,4 @@
 /** What a store serves beside depth, kept in memory: orders, holders, pools and hours, counts of calls. */
-import { encodeHolderBlock } from '../../compute/holders/block-encoder.js';
 import type { HolderSnapshot } from '../../compute/holders/block-format.js';
 import type { OwnerNames } from '../../compute/holders/owners.js';
 import type { DlmmPool } from '../../compute/lp/dlmm-pool.js';
@@ -18,7 +17,7 @@ import type {
   UsageSource,
 } from '../../storage/contract.js';
 import type { HolderRow } from '../reference/holders.js';
-import { holderSnapshot } from './holders.js';
+import { encodeHolderBlock, holderSnapshot } from './holders.js';
 
 /** Orders of one batch of all. */
 const BATCH = 1000;
