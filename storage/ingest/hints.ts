@@ -26,7 +26,7 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
   pair: ['market', 'instrument'],
 };
 /** What people call a column of symbols. */
-const SYMBOLS = ['symbol', 'ticker', 'coin', 'token', 'base', 'asset'];
+const SYMBOLS = ['symbol', 'sym', 'ticker', 'coin', 'token', 'base', 'asset'];
 
 /** Names in quotes, the first ones of many. */
 export function listed(names: readonly string[]): string {
@@ -45,7 +45,9 @@ export function missingColumn(
   fields: readonly string[],
 ): string {
   const others = columns.filter((name) => !fields.includes(name));
-  const guess = columnFor(field, others);
+  // The column of symbols gives the chain too, where it stands for the address.
+  const bySymbol = field === 'chain' && !fields.includes('symbol') && !columns.includes('address');
+  const guess = columnFor(field, others) ?? (bySymbol ? symbolColumn(others) : null);
   if (guess !== null) {
     return `no column ${JSON.stringify(field)}; the file has ${JSON.stringify(guess.column)}: add ${guess.flag}`;
   }
@@ -66,15 +68,23 @@ export function columnFor(
   field: string,
   columns: readonly string[],
 ): { column: string; flag: string } | null {
-  const named = (names: readonly string[]): string | undefined =>
-    names.map((name) => columns.find((one) => one.toLowerCase() === name)).find(Boolean);
-  const alias = named([field, ...(ALIASES[field] ?? [])]) ?? near(field, columns);
+  const alias = columnNamed([field, ...(ALIASES[field] ?? [])], columns) ?? near(field, columns);
   if (alias !== null && !(isAddress(field) && SYMBOLS.includes(alias.toLowerCase()))) {
     return { column: alias, flag: `--column ${field}=${quotedForShell(alias)}` };
   }
-  const symbol = isAddress(field) ? named(SYMBOLS) : undefined;
-  if (symbol === undefined) return null;
-  return { column: symbol, flag: `--token-column ${quotedForShell(symbol)}` };
+  return isAddress(field) ? symbolColumn(columns) : null;
+}
+
+function symbolColumn(columns: readonly string[]): { column: string; flag: string } | null {
+  const symbol = columnNamed(SYMBOLS, columns);
+  return symbol === undefined
+    ? null
+    : { column: symbol, flag: `--token-column ${quotedForShell(symbol)}` };
+}
+
+/** The column with the first of some names that one has, in any case. */
+function columnNamed(names: readonly string[], columns: readonly string[]): string | undefined {
+  return names.map((name) => columns.find((one) => one.toLowerCase() === name)).find(Boolean);
 }
 
 const isAddress = (field: string): boolean => field === 'address' || field === 'token_address';

@@ -1,0 +1,67 @@
+/** The files and commands at the beginning of docs/data.md: each command does what the document says. */
+import { renameSync, writeFileSync } from 'node:fs';
+import { afterAll, describe, expect, it } from 'vitest';
+import { cleanUp, fathom, temporaryDirectory } from '../support/cli.js';
+import { Scratch } from '../support/ingest.js';
+import { type Block, documentNamed, fathomWords, shellLines } from './documents.js';
+
+const scratch = new Scratch(temporaryDirectory());
+afterAll(cleanUp);
+
+const [, ...sections] = documentNamed('docs/data.md')
+  .text.split('\n## ')
+  .find((text) => text.startsWith('Your file looks like this'))!
+  .split('\n### ');
+const FENCED = /^```([^\n]*)\n([\s\S]*?)^```$/gm;
+const blocksOf = (text: string): Block[] =>
+  [...text.matchAll(FENCED)].map(([, info, block]) => ({ info, text: block }));
+const names = new Set<string>();
+
+async function writeFile(name: string, kind: string, text: string): Promise<void> {
+  names.add(name);
+  if (kind === 'sql') renameSync(await scratch.parquet(text), scratch.place(name));
+  else writeFileSync(scratch.place(name), text);
+}
+
+/** Runs a command of the document on its files; what it says names them as the document does. */
+async function run(block: Block) {
+  const [line] = shellLines({ name: '', text: '', prose: '', blocks: [{ ...block, info: 'sh' }] });
+  const words = fathomWords(line)!.map((word) =>
+    names.has(word) ? scratch.place(word) : word.replace(/^'(.*)'$/, '$1'),
+  );
+  const ended = await fathom([...words, '--data', scratch.data]);
+  return { ...ended, stderr: ended.stderr.replaceAll(`${scratch.directory}/`, '') };
+}
+
+it('has six typical files', async () => {
+  expect(sections.length).toBe(6);
+  const tokens = documentNamed('docs/data.md').blocks.find(
+    ({ info }) => info === 'ndjson tokens.ndjson',
+  )!;
+  await writeFile('tokens.ndjson', 'ndjson', tokens.text);
+  const command = { info: 'sh', text: 'fathom ingest tokens tokens.ndjson' };
+  expect((await run(command)).status).toBe(0);
+});
+
+describe.each(sections.map((text) => [text.split('\n')[0], blocksOf(text)] as const))(
+  '%s',
+  (_, blocks) => {
+    it('does what the document says', async () => {
+      let commands = 0;
+      for (const [i, block] of blocks.entries()) {
+        const [kind, more] = block.info.split(' ');
+        if (kind === 'sh') {
+          const { status, stderr } = await run(block);
+          expect([status, stderr], block.text).toEqual([more === 'refused' ? 1 : 0, stderr]);
+          expect(stderr.includes('warning: '), stderr).toBe(more === 'warned');
+          const next = blocks[i + 1];
+          const said = next?.info === 'text' ? next.text.trim().split('\n') : [];
+          expect(said.length > 0).toBe(more === 'refused');
+          for (const text of said) expect(stderr.split('\n')).toContain(text);
+          commands++;
+        } else if (more !== undefined) await writeFile(more, kind, block.text);
+      }
+      expect(commands).toBeGreaterThan(0);
+    });
+  },
+);
