@@ -29,6 +29,8 @@ const { compressionRegistry, CompressionType, Precision } = arrow;
 const SLICE_ROWS = 32_768;
 /** Rows whose texts are compared with those of the rows before in one go. */
 const BLOCK_ROWS = 64;
+/** Bits of a word of a decimal. */
+const WORD_BITS = 32;
 /** 2^32 */
 const HIGH_WORD = 4_294_967_296;
 const FILE_MAGIC = Buffer.from('ARROW1');
@@ -131,7 +133,19 @@ export async function* arrowRows(
 }
 
 function valuesOf(vector: Vector): unknown[] {
+  const type = valueTypeOf(vector.type as DataType);
+  if (arrow.DataType.isDecimal(type)) return decimalsOf(vector, type.scale);
   return Array.from({ length: vector.length }, (_, row) => plainValue(vector.get(row) as unknown));
+}
+
+/** The doubles nearest to decimals. */
+function decimalsOf(vector: Vector, scale: number): (number | null)[] {
+  return Array.from({ length: vector.length }, (_, row) => {
+    const words = vector.get(row) as Uint32Array | null;
+    if (words === null) return null;
+    const whole = words.reduceRight((sum, word) => (sum << BigInt(WORD_BITS)) | BigInt(word), 0n);
+    return Number(`${BigInt.asIntN(WORD_BITS * words.length, whole)}e${-scale}`);
+  });
 }
 
 /** Epoch seconds of timestamps, with their fraction: the library gives milliseconds, whatever their unit. */
@@ -166,10 +180,16 @@ function columnsOf(schema: Schema) {
   );
 }
 
-function kindOf(type: DataType): ColumnKind {
-  if (arrow.DataType.isDictionary(type)) return kindOf(type.dictionary as DataType);
+/** The type of a column's values, also where they are in a dictionary. */
+function valueTypeOf(type: DataType): DataType {
+  return arrow.DataType.isDictionary(type) ? (type.dictionary as DataType) : type;
+}
+
+function kindOf(column: DataType): ColumnKind {
+  const type = valueTypeOf(column);
   if (arrow.DataType.isNull(type)) return 'null';
   if (arrow.DataType.isInt(type) || arrow.DataType.isFloat(type)) return 'number';
+  if (arrow.DataType.isDecimal(type)) return 'number';
   if (arrow.DataType.isBool(type)) return 'boolean';
   if (arrow.DataType.isTimestamp(type) || arrow.DataType.isDate(type)) return 'time';
   return arrow.DataType.isUtf8(type) || arrow.DataType.isLargeUtf8(type) ? 'text' : 'other';
@@ -199,6 +219,10 @@ function numbersOf(vector: Vector | null, rows: number): Float64Array {
   const { type, values } = vector.data[0] as { type: DataType; values: unknown };
   if (kindOf(type) === 'time') {
     return Float64Array.from(secondsOf(vector), (seconds) => Math.floor(seconds ?? NaN));
+  }
+  const valueType = valueTypeOf(type);
+  if (arrow.DataType.isDecimal(valueType)) {
+    return Float64Array.from(decimalsOf(vector, valueType.scale), (value) => value ?? NaN);
   }
   const nulls = vector.nullCount > 0;
   let numbers: Float64Array;

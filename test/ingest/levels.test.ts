@@ -1,4 +1,5 @@
 /** Dataset `levels` against a plain reference: rows in any order, one level each, become snapshots. */
+import { Decimal, makeData, Table, tableFromArrays, tableToIPC, Vector } from 'apache-arrow';
 import fc from 'fast-check';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -7,6 +8,7 @@ import { LevelSorter } from '../../storage/ingest/level-sorter.js';
 import type { Store } from '../../storage/store.js';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
 import {
+  cells,
   csv,
   faultsOf,
   ingest,
@@ -18,6 +20,7 @@ import {
 } from '../support/ingest.js';
 import { openStore } from '../support/stores.js';
 import type { Json } from '../support/tables.js';
+import { importAll } from '../storage/import-helpers.js';
 
 const scratch = new Scratch(temporaryDirectory());
 const T = 1_793_995_200;
@@ -283,4 +286,123 @@ describe('sorting', () => {
     expect(await sortedBy(777)).toEqual(expected);
     expect(await readdir(directory)).toEqual([]);
   });
+});
+
+describe('files of Arrow', () => {
+  /** Texts of decimals as a column; null: a null. */
+  const decimals = (texts: readonly (string | null)[], scale: number, bitWidth: 128 | 256) => {
+    const words = bitWidth / 32;
+    const data = new Uint32Array(texts.length * words);
+    texts.forEach((text, row) => {
+      const [whole, fraction = ''] = (text ?? '0').split('.');
+      const value = BigInt(whole + fraction.padEnd(scale, '0'));
+      for (let i = 0; i < words; i++) {
+        data[row * words + i] = Number(BigInt.asUintN(32, value >> BigInt(32 * i)));
+      }
+    });
+    const bits = texts.reduce((sum, text, row) => sum | (text === null ? 0 : 1 << row), 0);
+    const type = new Decimal(scale, 38, bitWidth);
+    const nullBitmap = Uint8Array.of(bits);
+    return new Vector([makeData({ type, data, length: texts.length, nullBitmap })]);
+  };
+  const prices = ['99.9', '99.4567890123456789', '100.1'];
+  const sizes = ['10', '20.25', '12.5'];
+  const rowsOf = (address: string) =>
+    prices.map((price, i) =>
+      level(address, i < 2 ? 'bid' : 'ask', Number(price), Number(sizes[i])),
+    );
+  const fileOf = (
+    rows: readonly Json[],
+    columns: Record<string, Vector>,
+    form: 'file' | 'stream',
+  ) => {
+    const names = Object.keys(rows[0]).filter((name) => !(name in columns));
+    const table = tableFromArrays(
+      Object.fromEntries(names.map((name) => [name, rows.map((row) => row[name] as string)])),
+    );
+    const bytes = tableToIPC(table.assign(new Table(columns as never)), form);
+    return scratch.file('.arrow', bytes);
+  };
+
+  it.each([
+    ['file', 128],
+    ['stream', 256],
+  ] as const)('with decimals in a %s (%i bits) are read like numbers', async (form, bitWidth) => {
+    const [plain, decimal] = [fresh(), fresh()];
+    const expected = await stored(plain, rowsOf(plain));
+    expect(expected).toHaveLength(1);
+    const file = fileOf(
+      rowsOf(decimal),
+      {
+        price: decimals(prices, 16, bitWidth),
+        size: decimals(sizes, 2, bitWidth),
+        price_usd: decimals([null, null, null], 2, bitWidth),
+      },
+      form,
+    );
+    await ingest(scratch.data, 'levels', [file], { store });
+    expect(await snapshotsIn(store, 'mainchain', decimal)).toEqual(expected);
+  });
+
+  it('of cells take decimals too', async () => {
+    const [plain, decimal] = [fresh(), fresh()];
+    const columns = ['chain', 'address', 't', 'price_usd', 'source', 'exchange_type', 'pair'];
+    const rowsOfCells = (address: string) =>
+      cells(T, { address }).map((row): Json => {
+        const names = [...columns, 'bin', 'support_usd', 'resistance_usd'];
+        return Object.fromEntries(names.map((name) => [name, row[name]]));
+      });
+    const file = scratch.file('.ndjson', lines(rowsOfCells(plain)));
+    await ingest(scratch.data, 'cells', [file], { store });
+    const rows = rowsOfCells(decimal);
+    const amounts = (name: string) =>
+      decimals(
+        rows.map((row) => String(row[name])),
+        4,
+        128,
+      );
+    const names = ['support_usd', 'resistance_usd', 'bin'];
+    const arrow = fileOf(rows, Object.fromEntries(names.map((n) => [n, amounts(n)])), 'file');
+    await ingest(scratch.data, 'cells', [arrow], { store });
+    const expected = await snapshotsIn(store, 'mainchain', plain);
+    expect(expected).toHaveLength(1);
+    expect(await snapshotsIn(store, 'mainchain', decimal)).toEqual(expected);
+  });
+
+  it('with a negative decimal are refused by its value', async () => {
+    const file = fileOf(rowsOf(fresh()), { size: decimals(['1', '-20.25', '1'], 2, 128) }, 'file');
+    const faults = await faultsOf(scratch.data, 'levels', file, { store });
+    expect(faults).toEqual([`${file}:2: size: must be a number >= 0`]);
+  });
+});
+
+it('rows of a book give the snapshot that an import of the same book gives', async () => {
+  const [imported, recorded] = [fresh(), fresh()];
+  const sides = ['asks', 'bids'] as const;
+  const depth = Array.from({ length: 25 }, (_, i) => i);
+  const priceOf = (side: (typeof sides)[number], i: number) =>
+    side === 'asks' ? 100.1 + i * 0.7 : 99.9 - i * 0.7;
+  const fields = depth.flatMap((i) =>
+    sides.flatMap((side) => [
+      [`${side}[${i}].price`, priceOf(side, i)],
+      [`${side}[${i}].amount`, 10 + i],
+    ]),
+  );
+  const us = T * 1e6;
+  const file = scratch.file(
+    '.csv',
+    `exchange,symbol,timestamp,local_timestamp,${fields.map(([name]) => name).join(',')}\n` +
+      `Kraken,SOL/USD,${us},${us},${fields.map(([, value]) => value).join(',')}\n`,
+  );
+  const flags = { token: `mainchain:${imported}`, every: '1s' };
+  const { rows } = await importAll('tardis-book-snapshot', [file], flags);
+  const snapshots = scratch.file('.ndjson', lines(rows));
+  await ingest(scratch.data, 'snapshots', [snapshots], { store });
+  const levels = depth.flatMap((i) =>
+    sides.map((side) => level(recorded, side === 'asks' ? 'ask' : 'bid', priceOf(side, i), 10 + i)),
+  );
+  const expected = await snapshotsIn(store, 'mainchain', imported);
+  expect(expected).toHaveLength(1);
+  expect(expected[0].cells.length).toBeGreaterThan(10);
+  expect(await stored(recorded, levels)).toEqual(expected);
 });
