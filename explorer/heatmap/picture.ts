@@ -246,6 +246,7 @@ export class Picture implements Controls {
     this.hasMoved = true;
     this.moving = null;
     this.view = clamped(view, this.extent);
+    if (this.cursor !== null && !isInView(this.view, this.cursor)) this.cursor = null;
     this.redraw();
   }
 
@@ -316,4 +317,9 @@ function resize(canvas: HTMLCanvasElement, pixelRatio: number): void {
   const height = Math.max(1, Math.round(canvas.clientHeight * pixelRatio));
   if (canvas.width !== width) canvas.width = width;
   if (canvas.height !== height) canvas.height = height;
+}
+
+/** Whether a zoom or a move has left the cursor in sight. */
+function isInView(view: View, { t, lnPrice }: { t: number; lnPrice: number }): boolean {
+  return [xOf(view, t), yOf(view, lnPrice)].every((share) => share >= -1e-6 && share <= 1 + 1e-6);
 }

@@ -57,7 +57,12 @@ export function DepthChart({ ladder }: { ladder: Ladder }) {
         {at === null ? (
           <>
             <span class="support">{usd(near.supportUsd)} support</span>
-            <span class="note">within {NEAR_PCT}%</span>
+            <span
+              class="note"
+              title="All markets, perps too; the score weights amounts by their distance"
+            >
+              unweighted, ±{NEAR_PCT}%
+            </span>
             <span class="resistance">{usd(near.resistanceUsd)} resistance</span>
           </>
         ) : (
@@ -93,6 +98,10 @@ function Reading(props: { ladder: Ladder; pct: number; amounts: (number | null)[
   );
 }
 
+/** Digits that tell percents on an axis apart. */
+const digitsOf = ([first, second = Infinity]: readonly number[]): number =>
+  Math.max(0, -Math.floor(Math.log10(Math.min(1, second - (first ?? 0))) + 1e-9));
+
 /** Takes its colours from the current theme. */
 function options(element: HTMLElement, onHover: (at: number | null) => void): UPlot.Options {
   const style = getComputedStyle(element);
@@ -110,13 +119,15 @@ function options(element: HTMLElement, onHover: (at: number | null) => void): UP
     stroke: hue,
     width: 1.5,
     fill: `color-mix(in srgb, ${hue} 22%, transparent)`,
-    paths: UPlot.paths.stepped?.({ align: name === 'support' ? -1 : 1 }),
+    // A bin holds its amount evenly over its prices, as /slippage walks them.
+    paths: UPlot.paths.linear?.(),
     points: { show: false },
   });
   return {
     width: element.clientWidth,
     height: element.clientHeight,
-    padding: [8, 6, 0, 0],
+    // The last label is as wide as half of it stands out.
+    padding: [8, rem * 1.1, 0, 0],
     legend: { show: false },
     scales: { x: { time: false }, y: { range: (_, __, max) => [0, max * 1.05 || 1] } },
     cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
@@ -125,7 +136,7 @@ function options(element: HTMLElement, onHover: (at: number | null) => void): UP
         ...axis,
         size: rem * 1.5,
         gap: 4,
-        values: (_, ticks) => ticks.map((pct) => signedPercent(pct / 100, 0)),
+        values: (_, ticks) => ticks.map((pct) => signedPercent(pct / 100, digitsOf(ticks))),
       },
       { ...axis, size: rem * 3, gap: 4, values: (_, ticks) => ticks.map((amount) => usd(amount)) },
     ],

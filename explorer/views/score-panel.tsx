@@ -43,14 +43,14 @@ export function ScorePanel({ score }: { score: Score }) {
               </tr>
             ))}
             <tr>
-              <th scope="row">Support</th>
+              <th scope="row">Weighted support</th>
               <td class="wide">
                 <Meter share={explain.support / (explain.depth || 1)} tone="support" />
               </td>
               <td>{usd(explain.support)}</td>
             </tr>
             <tr>
-              <th scope="row">Resistance</th>
+              <th scope="row">Weighted resistance</th>
               <td class="wide">
                 <Meter share={explain.resistance / (explain.depth || 1)} tone="resistance" />
               </td>
@@ -60,10 +60,23 @@ export function ScorePanel({ score }: { score: Score }) {
         </table>
       )}
       {explain !== null && (
-        <p class="note">
-          Amounts are weighted by how near they lie to the price, within 25% of it. Balance:{' '}
-          {percent(explain.components.balance.value, 0)}.
-        </p>
+        <details class="how">
+          <summary>How it is calculated</summary>
+          <p>
+            Amounts are weighted by how near they lie to the price: 1 at the price, 0 at 25% from
+            it. Perps are left out. D = {usd(explain.support)} + {usd(explain.resistance)} ={' '}
+            {usd(explain.depth)}.
+          </p>
+          <p>
+            Depth: 80 x log10(D / 1,000) / 5, at most 80 ={' '}
+            {explain.components.depth.points.toFixed(1)}
+          </p>
+          <p>
+            Balance: 20 x (1 - |{usd(explain.support)} - {usd(explain.resistance)}| / D) = 20 x{' '}
+            {percent(explain.components.balance.value, 0)} ={' '}
+            {explain.components.balance.points.toFixed(1)}
+          </p>
+        </details>
       )}
     </section>
   );

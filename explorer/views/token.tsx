@@ -23,6 +23,7 @@ import { DEFAULT_VIEW, hashOf, type TokenView, tokenView, viewOf } from '../stat
 import { useValue } from '../state/use-value.js';
 import { CopyButton } from './copy-button.js';
 import { Filters, toggled } from './filters.js';
+import { OrderPanel } from './order-panel.js';
 import { RequestBar } from './request-bar.js';
 import { ScorePanel } from './score-panel.js';
 import { VenueSplit } from './venue-split.js';
@@ -176,6 +177,7 @@ function Token({ view, address }: { view: TokenView; address: string }) {
               </section>
             )
           )}
+          {ladder !== null && <OrderPanel address={address} t={newestT} filter={filter} />}
           {score !== null && <ScorePanel score={score} />}
           {ladder !== null && ladder.parts.length > 0 && (
             <VenueSplit
@@ -213,7 +215,8 @@ function Head(props: { address: string; score: Score | null; nowS: number }) {
       )}
       {score?.stale === true && <span class="chip warn">stale</span>}
       <span class="address">
-        <code title={address}>{shortAddress(address)}</code>
+        {/* Without a symbol, the address is the title. */}
+        {typeof score?.symbol === 'string' && <code title={address}>{shortAddress(address)}</code>}
         <CopyButton text={() => address} label="Copy the address" iconOnly={true} />
       </span>
       {dataTime !== null && (

@@ -1,6 +1,10 @@
 /** Depth near the price by venue; a click on a row filters by its venue. */
+import { useState } from 'preact/hooks';
 import { usd } from '../state/format.js';
 import { type Ladder, NEAR_PCT } from '../ladder/ladder.js';
+
+/** Venues that are listed at first. */
+const FIRST = 8;
 
 interface VenueSplitProps {
   ladder: Ladder;
@@ -10,15 +14,18 @@ interface VenueSplitProps {
 
 export function VenueSplit({ ladder, chosen, onToggle }: VenueSplitProps) {
   const { parts } = ladder;
+  const [isWhole, setWhole] = useState(false);
+  // A venue that the view is filtered by stays in sight.
+  const shown = isWhole ? parts : parts.filter(({ key }, at) => at < FIRST || chosen.includes(key));
   const largest = Math.max(1, ...parts.map((one) => one.supportUsd + one.resistanceUsd));
   return (
     <section class="card" aria-labelledby="venues-title">
       <header>
         <h2 id="venues-title">Venues</h2>
-        <span class="note">within {NEAR_PCT}% of the price</span>
+        <span class="note">within {NEAR_PCT}% of the price, perps too</span>
       </header>
       <ul class="venues">
-        {parts.map(({ key, label, supportUsd, resistanceUsd }) => (
+        {shown.map(({ key, label, supportUsd, resistanceUsd }) => (
           <li key={key}>
             <button
               type="button"
@@ -36,6 +43,16 @@ export function VenueSplit({ ladder, chosen, onToggle }: VenueSplitProps) {
           </li>
         ))}
       </ul>
+      {parts.length > FIRST && (
+        <button
+          type="button"
+          class="plain"
+          aria-expanded={isWhole}
+          onClick={() => setWhole(!isWhole)}
+        >
+          {isWhole ? `The first ${FIRST} only` : `All ${parts.length} venues`}
+        </button>
+      )}
     </section>
   );
 }

@@ -187,6 +187,33 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.locator('.venues button[aria-pressed=true]').waitFor();
   });
 
+  it('tells what an order costs, for what the view is filtered by', async () => {
+    const page = await at(HOUR);
+    const panel = page.locator('.order-card');
+    await panel.getByRole('textbox').fill('$250k');
+    const asked = async (query: string) => {
+      const reply = await fetch(`${url}/api/v1/slippage/${SOL}?${query}`, {
+        headers: { 'x-api-key': key },
+      });
+      const { quotes } = (await reply.json()) as { quotes: { slippage_pct: number }[] };
+      return quotes[0].slippage_pct.toFixed(2).replace('-', '\u2212');
+    };
+    const slippage = panel.locator('dd').first();
+    await expect.poll(() => slippage.textContent()).toBe(`${await asked('side=sell&usd=250000')}%`);
+    await panel.getByRole('button', { name: 'Buy' }).click();
+    const bought = `+${await asked('side=buy&usd=250000')}%`;
+    await expect.poll(() => slippage.textContent()).toBe(bought);
+    await panel.getByRole('textbox').fill('900b');
+    await panel.getByText('The ladder holds only').waitFor();
+    await panel.getByRole('textbox').fill('much');
+    await panel.getByText('Expected an amount of USD').waitFor();
+    await page.getByRole('button', { name: /^All \d+ venues/ }).click();
+    expect(await page.locator('.venues li').count()).toBeGreaterThan(8);
+    await page.getByText('How it is calculated').click();
+    await page.getByText('Perps are left out').waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+  });
+
   it('says that a window is empty', async () => {
     const page = await at(`#/token/${SOL}?from=${NOW_S - 9_000_000}&to=${NOW_S - 8_990_000}`);
     await page.locator('.heatmap[data-state=empty]').waitFor();

@@ -31,6 +31,7 @@ import {
   viewOf,
 } from '../../explorer/state/url.js';
 import { zone } from '../../explorer/state/zone.js';
+import { amountOf } from '../../explorer/views/amount.js';
 import { sortedRows } from '../../explorer/views/sort.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';
@@ -155,6 +156,27 @@ describe('numbers', () => {
       '12.3%',
       '+2.1%',
       '\u22122.1%',
+    ]);
+  });
+
+  it('are read as people type them', () => {
+    const texts = [
+      '500000',
+      '$500,000',
+      '500k',
+      '1.5 M',
+      '.5b',
+      '2B',
+      '1e6',
+      '-5',
+      '0',
+      'x',
+      '',
+      '1.2.3',
+    ];
+    expect(texts.map(amountOf)).toEqual([
+      ...[500_000, 500_000, 500_000, 1_500_000, 500_000_000, 2_000_000_000],
+      ...[null, null, null, null, null, null],
     ]);
   });
 

@@ -1,0 +1,142 @@
+/** What an order costs: `/slippage` for an amount that the user enters. */
+import { useEffect, useState } from 'preact/hooks';
+import type { MarketType, Slippage } from '../../client/index.js';
+import { percent, price, signedPercent, usd } from '../state/format.js';
+import { useDocument, useLast } from '../state/load.js';
+import { messageOf } from '../state/session.js';
+import { amountOf } from './amount.js';
+import { Meter } from './sparkline.js';
+
+/** The server is asked after a pause in typing. */
+const PAUSE_MS = 250;
+const MAX_VENUES = 6;
+
+interface OrderPanelProps {
+  address: string;
+  /** Time of the ladder; null: there is none. */
+  t: number | null;
+  filter: { types?: MarketType[]; venues?: string[] };
+}
+
+export function OrderPanel({ address, t, filter }: OrderPanelProps) {
+  const [side, setSide] = useState<'sell' | 'buy'>('sell');
+  const [text, setText] = useState('');
+  const [amount, setAmount] = useState<number | null>(null);
+  useEffect(() => {
+    const timer = setTimeout(() => setAmount(amountOf(text)), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const isOdd = text.trim() !== '' && amountOf(text) === null;
+  const question = `order ${address} ${JSON.stringify(filter)} ${side} ${amount}`;
+  const { document: answer, error } = useDocument(
+    t === null || amount === null ? null : `${question} ${t}`,
+    (client, signal) =>
+      client.getSlippage({ address, side, usd: [amount ?? 0], ...filter }, { signal }),
+    false,
+  );
+  // While a newer snapshot is asked for, the last answer stays.
+  const shown = useLast(answer, question);
+  return (
+    <section class="card order-card" aria-labelledby="order-title">
+      <header>
+        <h2 id="order-title">Order</h2>
+        <div class="segments small" role="group" aria-label="Side">
+          {(['sell', 'buy'] as const).map((one) => (
+            <button
+              key={one}
+              type="button"
+              aria-pressed={one === side}
+              onClick={() => setSide(one)}
+            >
+              {one === 'sell' ? 'Sell' : 'Buy'}
+            </button>
+          ))}
+        </div>
+      </header>
+      <label class="amount">
+        <span class="note">USD</span>
+        <input
+          type="text"
+          inputMode="decimal"
+          placeholder="500K"
+          aria-label={`USD to ${side}`}
+          aria-invalid={isOdd}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      <div role="status">
+        {isOdd ? (
+          <p class="note">Expected an amount of USD such as 500000, 500K or 1.5M</p>
+        ) : amount === null ? (
+          <p class="note">
+            What it costs to {side} at once, and at which venues; perps only if they are chosen
+          </p>
+        ) : error !== null ? (
+          <p class="note">{messageOf(error)}</p>
+        ) : (
+          shown !== null && <Quote answer={shown} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Quote({ answer }: { answer: Slippage }) {
+  const [quote] = answer.quotes;
+  if (quote === undefined) return null;
+  const { venues } = quote;
+  const share = (pct: number | null): number | null => (pct === null ? null : pct / 100);
+  return (
+    <>
+      {quote.filled ? (
+        <dl class="facts">
+          <dt>Slippage</dt>
+          <dd>
+            <b>{signedPercent(share(quote.slippage_pct), 2)}</b>
+          </dd>
+          <dt title="What a ladder of 1% steps cannot tell: each step filled at its near or its far end">
+            Range
+          </dt>
+          <dd>
+            {signedPercent(share(quote.best_pct), 2)} to {signedPercent(share(quote.worst_pct), 2)}
+          </dd>
+          <dt>Average price</dt>
+          <dd>{price(quote.average_price_usd)}</dd>
+          <dt>Price afterwards</dt>
+          <dd>{price(quote.end_price_usd)}</dd>
+        </dl>
+      ) : (
+        <p>
+          The ladder holds only <b>{usd(answer.fillable_usd)}</b>.
+        </p>
+      )}
+      <table class="small">
+        <caption class="hidden">By venue</caption>
+        <tbody>
+          {venues.slice(0, MAX_VENUES).map((venue) => (
+            <tr key={venue.key}>
+              <th scope="row">{venue.label}</th>
+              <td class="wide">
+                <Meter
+                  share={venue.usd / (venues[0]?.usd || 1)}
+                  tone={answer.side === 'sell' ? 'support' : 'resistance'}
+                />
+              </td>
+              <td>{usd(venue.usd)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {venues.length > MAX_VENUES && (
+        <p class="note">
+          {venues.length - MAX_VENUES} more venues take{' '}
+          {percent(
+            venues.slice(MAX_VENUES).reduce((sum, venue) => sum + venue.usd, 0) /
+              venues.reduce((sum, venue) => sum + venue.usd, 0),
+          )}
+        </p>
+      )}
+    </>
+  );
+}
