@@ -40,7 +40,11 @@ try {
   for (const picture of PICTURES) await take(browser, url, key, picture);
   await browser.close();
 } finally {
-  server?.kill();
+  if (server !== null) {
+    const ended = new Promise((resolve) => server.once('exit', resolve));
+    server.kill();
+    await ended;
+  }
   rmSync(data, { recursive: true, force: true, maxRetries: 5 });
 }
 
