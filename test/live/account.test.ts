@@ -1,7 +1,7 @@
 /** What live connections owe their keys: they pay, and they end with them. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { cleanUp, fathom, type Service, serveHere, temporaryDirectory } from '../support/cli.js';
 import { LiveClient, timesOf } from '../support/live-client.js';
 import { MINT } from '../support/stores.js';
@@ -54,6 +54,7 @@ describe('The key of a live connection', () => {
     writeFileSync(file, `${lines.join('\n')}\n`);
     expect((await fathom(['ingest', 'cells', file, '--data', directory])).status).toBe(0);
   });
+  afterEach(() => vi.restoreAllMocks());
   afterAll(cleanUp);
 
   it('closes the connection when it expires', async () => {
@@ -121,12 +122,12 @@ describe('The key of a live connection', () => {
     });
     client.send({ op: 'ping' });
     expect(await client.next()).toEqual({ type: 'pong' });
-    const heard = LiveClient.all.filter((message) => message.id === 'a').flatMap(timesOf);
+    const heard = client.heard.flatMap(timesOf);
     expect(heard).toEqual(Array.from({ length: 2 * PAGE_SNAPSHOTS }, (_, i) => T0 + i));
     expect(await streamRequests(key)).toBe(3);
 
     await keys('update', id, '--quota', '100');
-    const { cursor } = LiveClient.all.filter((message) => message.type === 'snapshots').pop() ?? {};
+    const { cursor } = client.heard.filter((message) => message.type === 'snapshots').pop() ?? {};
     subscribe(client, { cursor, group: 'all' });
     const more: number[] = [];
     while (more.length < 2 * PAGE_SNAPSHOTS) more.push(...timesOf(await client.next()));

@@ -20,7 +20,8 @@ export interface Message {
 export class LiveClient {
   /** Those that next() has not taken. */
   readonly messages: Message[] = [];
-  static readonly all: Message[] = [];
+  /** All of them. */
+  readonly heard: Message[] = [];
   readonly binary: Buffer[] = [];
   closed: { code: number; reason: string } | null = null;
 
@@ -29,7 +30,7 @@ export class LiveClient {
       if (isBinary) this.binary.push(data);
       const message = (isBinary ? unpack(data) : JSON.parse(data.toString())) as Message;
       this.messages.push(message);
-      LiveClient.all.push(message);
+      this.heard.push(message);
     });
     socket.on('close', (code, reason) => (this.closed = { code, reason: reason.toString() }));
   }
