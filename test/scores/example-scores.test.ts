@@ -10,6 +10,7 @@ import {
   temporaryDirectory,
   type Service,
 } from '../support/cli.js';
+import { eventually } from '../support/waiting.js';
 
 const DATASETS = ['tokens', 'snapshots', 'cells'];
 
@@ -43,6 +44,14 @@ describe.runIf(HAS_EXAMPLES)('the example market', () => {
       expect(stderr, dataset).not.toContain('refused');
       expect(status).toBe(0);
     }
+    // Scoring follows an ingest by itself, a moment later.
+    const addresses = Object.entries(expected.score)
+      .filter(([, { status }]) => status === 'available')
+      .map(([name]) => expected.names[name]);
+    await eventually('the scores of all tokens that have one', async () => {
+      const bodies = await Promise.all(addresses.map(bodyOf));
+      return bodies.every(({ status }) => status !== 'pending');
+    });
   });
   afterAll(cleanUp);
 
