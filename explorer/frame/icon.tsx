@@ -9,6 +9,8 @@ const PATHS = {
   share: 'M6.5 9.500L13.5 2.500M9 2.500h4.500V7M12 9.500v4H2.500V4h4',
   close: 'M4 4l8 8M12 4l-8 8',
   down: 'M4 6.500l4 4l4-4',
+  save: 'M8 2.500v7.500M4.8 7l3.2 3.200L11.2 7M2.5 13.500h11',
+  star: 'M8 2l1.800 3.800l4.200.6l-3 2.900l.7 4.200L8 11.500l-3.700 2l.7-4.200l-3-2.900l4.200-.6z',
 } as const;
 
 export type IconName = keyof typeof PATHS | 'mark';

@@ -1,6 +1,7 @@
 /** State of the tab: key, client, limits, trouble, view and theme. */
 import { fathomClient, type FathomClient, type FathomError } from '../../client/index.js';
 import type { Theme } from '../heatmap/palette.js';
+import { restoreFavourites } from './favourites.js';
 import { hashOf, keyOf, type View, viewOf } from './url.js';
 import { Value } from './value.js';
 import { type Zone, zone } from './zone.js';
@@ -86,6 +87,7 @@ export function startSession(): void {
   showTheme();
   dark.addEventListener('change', showTheme);
   zone.set(localStorage.getItem(ZONE_ITEM) === 'local' ? 'local' : 'utc');
+  restoreFavourites();
   view.follow((shown) => {
     if (shown.name === 'token' && shown.address !== null) lastToken.set(shown.address);
   });

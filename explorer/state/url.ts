@@ -47,6 +47,10 @@ export interface BoardView {
   choices: Readonly<Record<string, string>>;
   /** The column to sort by, largest first, or smallest first after '-'; null: the board's order. */
   sort: string | null;
+  /** Only rows with this text in their token's symbol, name or address; empty: all. */
+  find: string;
+  /** Only favourites. */
+  favourites: boolean;
 }
 
 /** An address that names no view. */
@@ -74,7 +78,7 @@ export function tokenView(address: string): TokenView {
 }
 
 export function boardView(name: BoardName): BoardView {
-  return { name, choices: {}, sort: null };
+  return { name, choices: {}, sort: null, find: '', favourites: false };
 }
 
 /** The view that a fragment names; anything invalid in it takes its default. */
@@ -84,8 +88,8 @@ export function viewOf(hash: string): View {
   const [, place = '', address = ''] = path.split('/');
   const board = BOARDS.find((one) => one === place);
   if (board !== undefined) {
-    const { sort = null, ...choices } = Object.fromEntries(query);
-    return { name: board, choices, sort };
+    const { order: sort = null, find = '', favourites, ...choices } = Object.fromEntries(query);
+    return { name: board, choices, sort, find, favourites: favourites === 'true' };
   }
   if (place !== '' && place !== 'token') return { name: 'unknown', path };
   return {
@@ -105,7 +109,9 @@ export function hashOf(view: View): string {
   const query = new URLSearchParams();
   if (view.name !== 'token') {
     for (const [name, value] of Object.entries(view.choices)) query.set(name, value);
-    if (view.sort !== null) query.set('sort', view.sort);
+    if (view.sort !== null) query.set('order', view.sort);
+    if (view.find !== '') query.set('find', view.find);
+    if (view.favourites) query.set('favourites', 'true');
     return `#/${view.name}${queryText(query)}`;
   }
   const { address, window, group, types, venues, band } = view;

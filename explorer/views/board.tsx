@@ -1,12 +1,18 @@
 /** A board: its choices, its table, and its API request. */
+import { columnsOfRows } from '../export/columns.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
-import { count } from '../state/format.js';
+import { favourites as favouritesValue } from '../state/favourites.js';
 import { useDocument } from '../state/load.js';
 import { show } from '../state/session.js';
 import type { BoardView } from '../state/url.js';
+import { useValue } from '../state/use-value.js';
+import { count, shortAddress } from '../state/format.js';
 import { BOARD_SPECS } from './boards/boards.js';
-import type { BoardSpec } from './boards/spec.js';
+import type { BoardSpec, BoardToken } from './boards/spec.js';
+import { BoardFilter } from './board-filter.js';
 import { RequestBar } from './request-bar.js';
+import { sortedRows } from './sort.js';
+import { Star } from './star.js';
 import { Table } from './table.js';
 
 export function Board({ view }: { view: BoardView }) {
@@ -26,6 +32,12 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
     (client, signal) => spec.load(client, choices, signal),
     spec.reloads,
   );
+  const favourites = useValue(favouritesValue);
+  const rows = (board?.rows ?? []).filter((row) => {
+    const token = spec.tokenOf(row);
+    return hasText(token, view.find) && (!view.favourites || favourites.includes(token.address));
+  });
+  const shown = sortedRows(rows, spec.columns, view.sort);
   return (
     <article class="board" aria-labelledby="board-title">
       <header class="board-head">
@@ -59,8 +71,10 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
             </div>
           </div>
         ))}
+        <BoardFilter view={view} />
         {board !== null && (
           <span class="note end" role="status">
+            {rows.length < board.rows.length && `${count(rows.length)} of `}
             {count(board.rows.length)} {spec.unit}
             {board.note === undefined ? '' : `, ${board.note}`}
           </span>
@@ -74,18 +88,54 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
         )
       ) : board.rows.length === 0 ? (
         <Empty title="Nothing to list">{spec.empty}</Empty>
+      ) : rows.length === 0 ? (
+        <NoneLeft view={view} />
       ) : (
         <Table
           caption={spec.title}
           columns={spec.columns}
-          rows={board.rows}
+          rows={shown}
           keyOf={spec.keyOf}
+          nameOf={(row) => nameOf(spec.tokenOf(row))}
+          controls={(row) => {
+            const token = spec.tokenOf(row);
+            return <Star address={token.address} name={nameOf(token)} />;
+          }}
+          details={spec.details}
           sort={view.sort}
           onSort={(sort) => show({ ...view, sort }, 'replace')}
         />
       )}
-      <RequestBar request={spec.request(choices, board?.rows ?? [])} />
+      <RequestBar
+        request={spec.request(choices, board?.rows ?? [])}
+        data={{ name: view.name, load: () => Promise.resolve(columnsOfRows(shown)) }}
+      />
     </article>
+  );
+}
+
+const nameOf = ({ symbol, address }: BoardToken): string => symbol ?? shortAddress(address);
+
+function hasText({ address, symbol, name }: BoardToken, text: string): boolean {
+  const wanted = text.trim().toLowerCase();
+  return [address, symbol, name].some((one) => one?.toLowerCase().includes(wanted) === true);
+}
+
+function NoneLeft({ view }: { view: BoardView }) {
+  const isFound = view.find.trim() !== '';
+  return (
+    <div class="state empty" role="status">
+      <strong>
+        {isFound ? `Nothing here matches '${view.find}'` : 'No favourite is on this board'}
+      </strong>
+      {view.favourites && <p>The star at the end of a row adds its token to the favourites.</p>}
+      <button
+        type="button"
+        onClick={() => show({ ...view, find: '', favourites: false }, 'replace')}
+      >
+        Show all rows
+      </button>
+    </div>
   );
 }
 

@@ -5,7 +5,7 @@ import { Icon, type IconName } from '../frame/icon.js';
 const CONFIRMED_MS = 1600;
 
 interface CopyButtonProps {
-  text: () => string;
+  text: () => string | Promise<string>;
   label: string;
   icon?: IconName;
   /** Whether only screen readers get the label. */
@@ -20,7 +20,7 @@ export function CopyButton({ text, label, icon = 'copy', iconOnly = false }: Cop
     return () => clearTimeout(timer);
   }, [isCopied]);
   const copy = (): void => {
-    void copyText(text()).then(setCopied);
+    void Promise.resolve(text()).then(copyText).then(setCopied);
   };
   return (
     <button type="button" class={iconOnly ? 'tool icon-only' : 'tool'} title={label} onClick={copy}>

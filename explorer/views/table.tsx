@@ -1,6 +1,8 @@
-/** A table that its column headings sort. */
+/** A table that its column headings sort, whose rows open to show more. */
 import type { ComponentChildren } from 'preact';
-import { nextSort, type Sortable, sortedRows } from './sort.js';
+import { useState } from 'preact/hooks';
+import { Icon } from '../frame/icon.js';
+import { nextSort, type Sortable } from './sort.js';
 
 export interface Column<Row> extends Sortable<Row> {
   label: string;
@@ -16,16 +18,26 @@ export interface Column<Row> extends Sortable<Row> {
 interface TableProps<Row> {
   caption: string;
   columns: readonly Column<Row>[];
+  /** In the order they are shown. */
   rows: readonly Row[];
   keyOf: (row: Row) => string;
+  nameOf: (row: Row) => string;
+  /** Controls at the end of a row. */
+  controls: (row: Row) => ComponentChildren;
+  details: (row: Row) => ComponentChildren;
   /** As BoardView has it; null: the order of the rows. */
   sort: string | null;
   onSort: (sort: string | null) => void;
 }
 
 export function Table<Row>(props: TableProps<Row>) {
-  const { caption, columns, rows, keyOf, sort, onSort } = props;
-  const sorted = sortedRows(rows, columns, sort);
+  const { caption, columns, rows, keyOf, nameOf, controls, details, sort, onSort } = props;
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const toggle = (key: string): void => {
+    const next = new Set(open);
+    if (!next.delete(key)) next.add(key);
+    setOpen(next);
+  };
   return (
     <div class="table-frame" tabIndex={0} role="region" aria-label={caption}>
       <table class="board-table">
@@ -50,18 +62,45 @@ export function Table<Row>(props: TableProps<Row>) {
                 )}
               </th>
             ))}
+            <th scope="col" class="controls">
+              <span class="hidden">Favourite and details</span>
+            </th>
           </tr>
         </thead>
         <tbody>
-          {sorted.map((row, at) => (
-            <tr key={keyOf(row)}>
-              {columns.map((column) => (
-                <td key={column.name} class={classOf(column)}>
-                  {column.show(row, at + 1)}
+          {rows.flatMap((row, at) => {
+            const key = keyOf(row);
+            const isOpen = open.has(key);
+            return [
+              <tr key={key} class={isOpen ? 'row open' : 'row'}>
+                {columns.map((column) => (
+                  <td key={column.name} class={classOf(column)}>
+                    {column.show(row, at + 1)}
+                  </td>
+                ))}
+                <td class="controls">
+                  {controls(row)}
+                  <button
+                    type="button"
+                    class="tool icon-only disclose"
+                    aria-expanded={isOpen}
+                    aria-label={`Details of ${nameOf(row)}`}
+                    title="Details"
+                    onClick={() => toggle(key)}
+                  >
+                    <Icon name="down" />
+                  </button>
                 </td>
-              ))}
-            </tr>
-          ))}
+              </tr>,
+              isOpen && (
+                <tr key={`${key} details`} class="details">
+                  <td colSpan={columns.length + 1}>
+                    <div class="details-frame">{details(row)}</div>
+                  </td>
+                </tr>
+              ),
+            ];
+          })}
         </tbody>
       </table>
     </div>

@@ -191,6 +191,23 @@ function Token({ view, address }: { view: TokenView; address: string }) {
       <RequestBar
         request={replayRequest(visibleView, historyFromS)}
         href={`${location.origin}${location.pathname}${hashOf(visibleView)}`}
+        data={{
+          name: `${symbol ?? address}-depth`,
+          load: async () => {
+            if (client === null) return [];
+            const { columnsOfHistory } = await import('../export/history.js');
+            const { from, to } = windowTimes(visibleView.window, historyFromS);
+            const asked = {
+              from,
+              to,
+              group,
+              ...filter,
+              min_pct: band.minPct,
+              max_pct: band.maxPct,
+            };
+            return columnsOfHistory(client, address, asked);
+          },
+        }}
       />
     </article>
   );

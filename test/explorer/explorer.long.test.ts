@@ -1,4 +1,5 @@
 /** The explorer in Chromium, over a part of the demo market. */
+import { readFileSync } from 'node:fs';
 import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DEMO_SEED, demoTokens } from '../../demo/tokens.js';
@@ -296,7 +297,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.getByRole('button', { name: 'Price' }).click();
     await page.getByRole('button', { name: 'Price' }).click();
     await page.locator('th[aria-sort=ascending]').waitFor();
-    expect(hashOf(page)).toBe('#/scores?sort=-price');
+    expect(hashOf(page)).toBe('#/scores?order=-price');
     expect(new Set(await prices())).toEqual(new Set(before));
     // Anywhere in the row, into a new tab too. The link lies over the cell.
     const cell = page.getByRole('row', { name: 'SOL' }).getByRole('cell').nth(4);
@@ -316,6 +317,79 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.locator(BOARD).first().waitFor();
     const depth = page.getByRole('link', { name: 'Depth' });
     expect(await depth.getAttribute('href')).toBe(`#/token/${BARN}`);
+  });
+
+  it('finds rows of a board, keeps favourites, and opens rows in place', async () => {
+    const page = await at('#/scores');
+    await page.getByRole('table').waitFor();
+    const tokens = () => page.locator('tr.row .token-link b').allTextContents();
+    const all = await tokens();
+    await page.getByRole('searchbox').fill('wrapped so');
+    await expect.poll(tokens).toEqual(['SOL']);
+    expect(hashOf(page)).toBe('#/scores?find=wrapped+so');
+    await page.getByRole('status').getByText(`1 of ${all.length} tokens`).waitFor();
+    await page.getByRole('button', { name: 'SOL is a favourite' }).click();
+    await page.getByRole('searchbox').fill('no such token');
+    await page.getByText("Nothing here matches 'no such token'").waitFor();
+    await page.getByRole('button', { name: 'Show all rows' }).click();
+    await expect.poll(tokens).toEqual(all);
+    // On other boards and in later tabs too.
+    const other = await page.context().newPage();
+    await other.addInitScript(`sessionStorage.setItem('fathom.key', ${JSON.stringify(key)})`);
+    await other.goto(`${url}/#/dca-pressure`);
+    await other.locator('tr.row').first().waitFor();
+    await other.getByRole('button', { name: 'Favourites', exact: true }).click();
+    await expect.poll(() => other.locator('tr.row').count()).toBe(1);
+    await other.getByRole('button', { name: 'Details of SOL' }).click();
+    await other.getByRole('table', { name: 'DCA orders by flow' }).waitFor();
+    await other.getByRole('button', { name: 'SOL is a favourite' }).click();
+    await other.getByText('No favourite is on this board').waitFor();
+
+    const details: Record<string, string> = {
+      scores: 'How it is calculated',
+      'dlmm-pools': 'Quote token',
+      'fee-density': 'DLMM pools, last hour',
+      whales: 'largest wallets',
+    };
+    for (const [board, text] of Object.entries(details)) {
+      await goTo(page, `#/${board}`);
+      await page.locator(`main[data-view=${board}] tr.row`).first().waitFor();
+      await page.getByRole('button', { name: 'Details of ' }).first().click();
+      await page.getByText(text).waitFor();
+      expect([board, await seriousFindings(page)]).toEqual([board, []]);
+    }
+  });
+
+  it('gives what is in sight as a file, and its request as a program', async () => {
+    const page = await at('#/scores?find=s&order=-price');
+    await page.getByRole('table').waitFor();
+    const save = async (format: string): Promise<string> => {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: format, exact: true }).click(),
+      ]);
+      return download.path();
+    };
+    await page.getByRole('button', { name: 'Export' }).click();
+    const lines = readFileSync(await save('CSV'), 'utf8')
+      .trim()
+      .split('\r\n');
+    const addresses = await page.evaluate<string[]>(
+      `[...document.querySelectorAll('tr.row .token-link')].map(({ title }) => title)`,
+    );
+    const place = lines[0].split(',').indexOf('address');
+    expect(lines.slice(1).map((line) => line.split(',')[place])).toEqual(addresses);
+    await page.getByText(`${addresses.length} rows saved as scores.csv`).waitFor();
+
+    await goTo(page, HOUR);
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    await page.getByRole('button', { name: 'Export' }).click();
+    const parquet = readFileSync(await save('Parquet'));
+    expect(parquet.subarray(0, 4).toString()).toBe('PAR1');
+    expect(parquet.length).toBeGreaterThan(1000);
+    await page.getByText(/^[\d,]+ rows saved as SOL-depth\.parquet$/).waitFor();
+    await page.getByRole('button', { name: 'Copy Python' }).click();
+    await page.getByText('Copied').first().waitFor();
   });
 
   it.each(['dark', 'light'] as const)(

@@ -57,11 +57,13 @@ describe('the address of a view', () => {
   const boards = fc.record({
     name: fc.constantFrom(...BOARDS),
     choices: fc.dictionary(
-      word.filter((name) => name !== 'sort'),
+      word.filter((name) => !['order', 'find', 'favourites'].includes(name)),
       word,
       { noNullPrototype: true },
     ),
     sort: fc.option(fc.constantFrom('price', '-price')),
+    find: fc.constantFrom('', 'so l&', '#?=%'),
+    favourites: fc.boolean(),
   });
 
   it('leads back to the same view', () => {

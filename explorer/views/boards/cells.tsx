@@ -3,15 +3,10 @@ import { NONE, percent, shortAddress, signedUsd, usd } from '../../state/format.
 import { hashOf, tokenView } from '../../state/url.js';
 import { Meter } from '../sparkline.js';
 import type { Column } from '../table.js';
-
-interface Named {
-  address: string;
-  symbol?: string | null;
-  name?: string | null;
-}
+import type { BoardToken } from './spec.js';
 
 /** The token as a link to its depth. */
-export function TokenLink({ address, symbol, name }: Named) {
+export function TokenLink({ address, symbol, name }: BoardToken) {
   return (
     <a class="token-link" href={hashOf(tokenView(address))} title={address}>
       <b>{symbol ?? shortAddress(address)}</b>

@@ -4,6 +4,7 @@ import { price, signedBasisPoints, signedUsd } from '../../state/format.js';
 import { Bars } from '../sparkline.js';
 import type { Column } from '../table.js';
 import { amount, Flow, rank, TokenLink } from './cells.js';
+import { DcaOrders } from './details.js';
 import type { BoardSpec } from './spec.js';
 
 const ROWS = 50;
@@ -106,6 +107,8 @@ export const dcaPressure: BoardSpec<TokenPressure> = {
     amount('liquidity', 'Liquidity', ({ token }) => token.liquidity_usd, 'minor'),
   ],
   keyOf: ({ token }) => token.address,
+  tokenOf: ({ token }) => token,
+  details: ({ token }) => <DcaOrders address={token.address} />,
   async load(client, choices, signal) {
     const asked = { ...choices, limit: ROWS } as Parameters<'getDcaPressure'>;
     return { rows: (await client.getDcaPressure(asked, { signal })).tokens };

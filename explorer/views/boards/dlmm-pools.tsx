@@ -1,8 +1,9 @@
 /** The board of DLMM pools. */
 import type { DlmmPoolRow } from '../../../client/index.js';
-import { NONE, percent, shortAddress } from '../../state/format.js';
+import { count, NONE, percent, shortAddress, usd } from '../../state/format.js';
 import { hashOf, tokenView } from '../../state/url.js';
 import { amount, rank, ShareFigure } from './cells.js';
+import { Address, Facts } from './details.js';
 import type { BoardSpec } from './spec.js';
 
 export const dlmmPools: BoardSpec<DlmmPoolRow> = {
@@ -77,8 +78,8 @@ export const dlmmPools: BoardSpec<DlmmPoolRow> = {
     },
     {
       name: 'capture',
-      label: 'Volume share',
-      about: "The pool's share of the volume of all pools of its base token",
+      label: 'Fee share',
+      about: "The pool's share of the fees of all pools of its base token",
       kind: 'figure',
       isMinor: true,
       by: (row) => row.captureShare,
@@ -95,6 +96,27 @@ export const dlmmPools: BoardSpec<DlmmPoolRow> = {
     },
   ],
   keyOf: (row) => row.address,
+  tokenOf: (row) => ({
+    address: row.baseMint,
+    symbol: row.baseSymbol,
+    name: `${row.baseSymbol}/${row.quoteSymbol} ${row.address}`,
+  }),
+  details: (row) => (
+    <Facts
+      facts={[
+        ['Pool', <Address address={row.address} />],
+        ['Base token', <Address address={row.baseMint} />],
+        ['Quote token', <Address address={row.quoteMint} />],
+        ['Liquidity in range', usd(row.rangeTvl)],
+        ['Range yield, rebalanced every hour', percent(row.rangeCeiling, 2)],
+        [
+          'Share of fees over share of liquidity',
+          row.feeCapture === null ? NONE : `${row.feeCapture.toFixed(2)}x`,
+        ],
+        ['Pools of the base token', count(row.tokenPoolCount)],
+      ]}
+    />
+  ),
   async load(client, choices, signal) {
     return { rows: (await client.getDlmmPools(choices, { signal })).data };
   },

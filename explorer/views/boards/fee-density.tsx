@@ -3,6 +3,7 @@ import type { FeeDensity, Parameters } from '../../../client/index.js';
 import { percent } from '../../state/format.js';
 import { Meter } from '../sparkline.js';
 import { address, amount, rank, TokenLink } from './cells.js';
+import { Pools } from './details.js';
 import type { BoardSpec } from './spec.js';
 
 const ROWS = 100;
@@ -57,6 +58,8 @@ export const feeDensity: BoardSpec<FeeDensity> = {
     address,
   ],
   keyOf: (row) => row.address,
+  tokenOf: (row) => row,
+  details: (row) => <Pools address={row.address} />,
   async load(client, choices, signal) {
     const asked = { ...choices, limit: ROWS } as Parameters<'getLpCheatSheet'>;
     return { rows: (await client.getLpCheatSheet(asked, { signal })).data };

@@ -3,6 +3,7 @@ import type { Parameters, TopScore } from '../../../client/index.js';
 import { price, signedPoints } from '../../state/format.js';
 import { Line } from '../sparkline.js';
 import { address, amount, rank, TokenLink } from './cells.js';
+import { ScoreDetails } from './details.js';
 import type { BoardSpec } from './spec.js';
 
 /** How the score has changed in 24 hours; null: unknown. */
@@ -78,6 +79,8 @@ export const scores: BoardSpec<TopScore> = {
     address,
   ],
   keyOf: (row) => row.address,
+  tokenOf: (row) => row,
+  details: (row) => <ScoreDetails address={row.address} />,
   async load(client, { chain }, signal) {
     const asked = { chain, details: true } as Parameters<'getTopScores'>;
     const found = await client.getTopScores(asked, { signal });

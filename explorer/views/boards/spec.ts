@@ -1,4 +1,5 @@
 /** The parts of a board: texts, choices, columns and requests. */
+import type { ComponentChildren } from 'preact';
 import type { FathomClient } from '../../../client/index.js';
 import type { ApiRequest } from '../../state/requests.js';
 import type { Column } from '../table.js';
@@ -13,6 +14,12 @@ interface Choice {
   options: readonly { value: string; label: string }[];
 }
 
+export interface BoardToken {
+  address: string;
+  symbol?: string | null;
+  name?: string | null;
+}
+
 export interface BoardSpec<Row> {
   title: string;
   about: string;
@@ -23,6 +30,10 @@ export interface BoardSpec<Row> {
   choices: readonly Choice[];
   columns: readonly Column<Row>[];
   keyOf: (row: Row) => string;
+  /** The token of a row, which can be a favourite. */
+  tokenOf: (row: Row) => BoardToken;
+  /** What a row has to tell beyond its columns, shown below it. */
+  details: (row: Row) => ComponentChildren;
   load: (
     client: FathomClient,
     choices: Choices,

@@ -4,6 +4,7 @@ import { NONE } from '../../state/format.js';
 import { Bars } from '../sparkline.js';
 import type { Column } from '../table.js';
 import { Flow, rank, TokenLink } from './cells.js';
+import { Wallets } from './details.js';
 import type { BoardSpec } from './spec.js';
 
 /** A token of the scores with what its holders did; amounts are in tokens. */
@@ -77,6 +78,8 @@ export const whales: BoardSpec<WhaleRow> = {
     },
   ],
   keyOf: (row) => row.token_address,
+  tokenOf: ({ token_address: address, symbol, name }) => ({ address, symbol, name }),
+  details: (row) => <Wallets address={row.token_address} priceUsd={row.priceUsd} />,
   async load(client, _, signal) {
     const { tokens } = await client.getTopScores({ details: true }, { signal });
     const best = tokens.slice(0, WHALE_TOKENS);

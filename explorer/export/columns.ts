@@ -1,0 +1,37 @@
+/** Data as columns, which files are written from. */
+
+export type Field = string | number | boolean | null;
+
+/** Columns of a file have the same length. */
+export interface FileColumn {
+  name: string;
+  values: Field[];
+}
+
+/** The API's rows: a field of a nested object is a column `outer.inner`; lists are JSON text. */
+export function columnsOfRows(rows: readonly unknown[]): FileColumn[] {
+  const columns = new Map<string, Field[]>();
+  for (const [at, row] of rows.entries()) {
+    for (const [name, value] of fieldsOf(row, '')) {
+      let values = columns.get(name);
+      if (values === undefined) columns.set(name, (values = []));
+      while (values.length < at) values.push(null);
+      values.push(value);
+    }
+  }
+  return [...columns].map(([name, values]) => {
+    while (values.length < rows.length) values.push(null);
+    return { name, values };
+  });
+}
+
+function* fieldsOf(value: unknown, name: string): Generator<[string, Field]> {
+  if (value === null || ['string', 'number', 'boolean'].includes(typeof value)) {
+    yield [name, value as Field];
+  } else if (Array.isArray(value)) yield [name, JSON.stringify(value)];
+  else if (typeof value === 'object') {
+    for (const [inner, one] of Object.entries(value)) {
+      yield* fieldsOf(one, name === '' ? inner : `${name}.${inner}`);
+    }
+  }
+}

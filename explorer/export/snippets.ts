@@ -1,0 +1,113 @@
+/** Programs that send a view's request; they take the key from the environment variable KEY. */
+import { OPERATIONS } from '../../client/generated/api.js';
+import type { ApiRequest } from '../state/requests.js';
+
+/** Parameters that are lists. */
+const LISTS = ['types', 'venues', 'include', 'addresses', 'token_addresses'];
+
+/** A program that uses the client of docs/clients.md. */
+export function typescriptText(origin: string, request: ApiRequest): string {
+  const { id, parameters } = callOf(request);
+  const { address, ...rest } = parameters;
+  const lines = [
+    `import { fathomClient } from '@fathom/client';`,
+    '',
+    `const fathom = fathomClient({ url: '${origin}', key: process.env.KEY ?? '' });`,
+  ];
+  if (id === 'getReplay') {
+    lines.push(
+      `for await (const page of fathom.replay(${literal(address)}, ${literal(rest)})) {`,
+      `  console.log(page.window.served_from, page.window.served_to, page.snapshots.length);`,
+      '}',
+    );
+  } else lines.push(`console.log(await fathom.${id}(${literal(parameters)}));`);
+  return `${lines.join('\n')}\n`;
+}
+
+/** A program that needs nothing but Python. */
+export function pythonText(origin: string, request: ApiRequest): string {
+  const { method, path, query, body } = request;
+  const lines = [
+    'import gzip, json, os, urllib.parse, urllib.request',
+    '',
+    'headers = {"x-api-key": os.environ["KEY"], "accept-encoding": "gzip"}',
+    `url = ${JSON.stringify(`${origin}/api/v1${path}`)}`,
+    `params = ${python(query)}`,
+    '',
+    'def fetch(params):',
+  ];
+  if (method === 'POST') {
+    lines.push(
+      `    body = json.dumps(${python(body)}).encode()`,
+      '    request = urllib.request.Request(url, body, {**headers, "content-type": "application/json"})',
+    );
+  } else {
+    lines.push(
+      '    request = urllib.request.Request(url + "?" + urllib.parse.urlencode(params), headers=headers)',
+    );
+  }
+  lines.push(
+    '    with urllib.request.urlopen(request) as reply:',
+    '        data = reply.read()',
+    '        return json.loads(gzip.decompress(data) if reply.headers["content-encoding"] == "gzip" else data)',
+    '',
+  );
+  if (path.startsWith('/replay/')) {
+    lines.push(
+      'while True:',
+      '    page = fetch(params)',
+      '    print(page["window"]["served_from"], page["window"]["served_to"], len(page["snapshots"]))',
+      '    if page["next_from"] is None:',
+      '        break',
+      '    params = {**params, "from": page["next_from"], "to": page["window"]["to"]}',
+    );
+  } else lines.push('print(fetch(params))');
+  return `${lines.join('\n')}\n`;
+}
+
+/** The client's method of a request, and what it is called with. */
+function callOf({ method, path, query, body }: ApiRequest): {
+  id: string;
+  parameters: Record<string, unknown>;
+} {
+  const parts = path.split('/');
+  for (const [id, operation] of Object.entries(OPERATIONS)) {
+    const pattern = operation.path.split('/');
+    const isSame =
+      operation.method === method &&
+      pattern.length === parts.length &&
+      pattern.every((part, at) => part.startsWith('{') || part === parts[at]);
+    if (!isSame) continue;
+    const inPath: [string, string][] = pattern.flatMap((part, at) =>
+      part.startsWith('{') ? [[part.slice(1, -1), decodeURIComponent(parts[at])]] : [],
+    );
+    const asked = Object.entries(query).map(([name, text]) => [name, valueOf(name, text)] as const);
+    const named = Object.fromEntries<unknown>([...inPath, ...asked]);
+    return { id, parameters: { ...named, ...(body ?? {}) } };
+  }
+  throw new Error(`no operation has the path ${path}`);
+}
+
+function valueOf(name: string, text: string): unknown {
+  if (LISTS.includes(name)) return text.split(',');
+  if (/^-?\d+(\.\d+)?$/.test(text)) return Number(text);
+  return text === 'true' ? true : text === 'false' ? false : text;
+}
+
+/** As TypeScript. */
+function literal(value: unknown): string {
+  if (typeof value === 'string') return `'${value.replaceAll(/[\\']/g, '\\$&')}'`;
+  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return String(value);
+  const fields = Object.entries(value).map(([name, one]) => `${name}: ${literal(one)}`);
+  return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`;
+}
+
+/** JSON without true, false and null is Python too. */
+function python(value: unknown): string {
+  return JSON.stringify(value, null, 1)
+    .replaceAll(/\n */g, ' ')
+    .replaceAll(/: true\b/g, ': True')
+    .replaceAll(/: false\b/g, ': False')
+    .replaceAll(/: null\b/g, ': None');
+}

@@ -1,0 +1,33 @@
+/** The tokens that this browser's user marked. */
+import { Value } from './value.js';
+
+const ITEM = 'fathom.favourites';
+/** The most tokens that are kept; the earliest marked go first. */
+const MAX_FAVOURITES = 200;
+
+/** Addresses, in the order they were marked. */
+export const favourites = new Value<readonly string[]>([]);
+
+/** Reads what earlier tabs of this browser marked, and follows the others. */
+export function restoreFavourites(): void {
+  favourites.set(listOf(localStorage.getItem(ITEM)));
+  window.addEventListener('storage', ({ key, newValue }) => {
+    if (key === ITEM) favourites.set(listOf(newValue));
+  });
+}
+
+/** Marks a token, or takes its mark away. */
+export function toggleFavourite(address: string): void {
+  const rest = favourites.value.filter((one) => one !== address);
+  const isNew = rest.length === favourites.value.length;
+  const next = isNew ? [...rest, address].slice(-MAX_FAVOURITES) : rest;
+  localStorage.setItem(ITEM, next.join(' '));
+  favourites.set(next);
+}
+
+function listOf(text: string | null): string[] {
+  return (text ?? '')
+    .split(' ')
+    .filter((one) => one !== '')
+    .slice(-MAX_FAVOURITES);
+}

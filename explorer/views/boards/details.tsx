@@ -1,0 +1,251 @@
+/** What the rows of boards have to tell beyond their columns: loaded when a row is opened. */
+import type { ComponentChildren } from 'preact';
+import type { FathomClient } from '../../../client/index.js';
+import { Failure, Loading } from '../../frame/states.js';
+import {
+  compact,
+  count,
+  NONE,
+  percent,
+  price,
+  shortAddress,
+  signedPercent,
+  usd,
+} from '../../state/format.js';
+import { useDocument } from '../../state/load.js';
+import { CopyButton } from '../copy-button.js';
+import { ScorePanel } from '../score-panel.js';
+import { Bars } from '../sparkline.js';
+
+const ORDERS = 20;
+const WALLETS = 20;
+const BALANCE_WINDOWS = ['1d', '7d', '30d'] as const;
+
+/** Names and values in pairs. */
+export function Facts({ facts }: { facts: readonly (readonly [string, ComponentChildren])[] }) {
+  return (
+    <dl class="facts">
+      {facts.flatMap(([name, value]) => [
+        <dt key={name}>{name}</dt>,
+        <dd key={`${name} value`}>{value}</dd>,
+      ])}
+    </dl>
+  );
+}
+
+/** An address that can be copied. */
+export function Address({ address }: { address: string }) {
+  return (
+    <span class="address">
+      <code title={address}>{shortAddress(address)}</code>
+      <CopyButton text={() => address} label="Copy the address" iconOnly={true} />
+    </span>
+  );
+}
+
+interface FetchedProps<T> {
+  /** What is loaded, in words. */
+  what: string;
+  /** Tells one document from others. */
+  name: string;
+  ask: (client: FathomClient, signal: AbortSignal) => Promise<T>;
+  children: (document: T) => ComponentChildren;
+}
+
+function Fetched<T>({ what, name, ask, children }: FetchedProps<T>) {
+  const { document, error } = useDocument(`${what} ${name}`, ask, false);
+  if (document !== null) return <>{children(document)}</>;
+  return error === null ? <Loading what={what} /> : <Failure error={error} />;
+}
+
+interface Heading {
+  label: string;
+  isText?: boolean;
+}
+
+function SmallTable(props: {
+  caption: string;
+  headings: readonly Heading[];
+  rows: readonly (readonly ComponentChildren[])[];
+}) {
+  const { caption, headings, rows } = props;
+  const classOf = (at: number) => (headings[at].isText === true ? 'text' : 'figure');
+  return (
+    <table class="small detail-table">
+      <caption>{caption}</caption>
+      <thead>
+        <tr>
+          {headings.map(({ label }, at) => (
+            <th key={label} scope="col" class={classOf(at)}>
+              {label}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((cells, at) => (
+          <tr key={at}>
+            {cells.map((cell, i) => (
+              <td key={headings[i].label} class={classOf(i)}>
+                {cell}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** How a token's score is made. */
+export function ScoreDetails({ address }: { address: string }) {
+  return (
+    <Fetched
+      what="the score"
+      name={address}
+      ask={(client, signal) => client.getScore({ address, explain: true }, { signal })}
+    >
+      {(score) => <ScorePanel score={score} />}
+    </Fetched>
+  );
+}
+
+/** A token's largest active DCA orders. */
+export function DcaOrders({ address }: { address: string }) {
+  const asked = { token_address: address, sort_by: 'usd_flow', limit: ORDERS } as const;
+  return (
+    <Fetched
+      what="the orders"
+      name={address}
+      ask={(client, signal) => client.getDcaOrders(asked, { signal })}
+    >
+      {({ orders }) => (
+        <SmallTable
+          caption={`DCA orders by flow${orders.length === ORDERS ? `, the first ${ORDERS}` : ''}`}
+          headings={[
+            { label: 'Order', isText: true },
+            { label: 'Side', isText: true },
+            { label: 'With', isText: true },
+            { label: 'Left' },
+            { label: 'Filled' },
+            { label: 'Next 1h' },
+            { label: 'Next 24h' },
+            { label: 'Price range' },
+          ]}
+          rows={orders.map((order) => [
+            <Address address={order.dca_address} />,
+            <span class={order.direction === 'BUY' ? 'up' : 'down'}>
+              {order.direction === 'BUY' ? 'Buys' : 'Sells'}
+            </span>,
+            order.paired_symbol,
+            usd(order.remaining_usd),
+            percent(order.pct_filled, 0),
+            usd(order.flow_projections.usd_next_1_hr),
+            usd(order.flow_projections.usd_next_24_hr),
+            rangeText(order.price_range.min_usd, order.price_range.max_usd),
+          ])}
+        />
+      )}
+    </Fetched>
+  );
+}
+
+function rangeText(min: number | null, max: number | null): string {
+  if (min === null && max === null) return 'any';
+  if (min === null) return `up to ${price(max)}`;
+  return max === null ? `from ${price(min)}` : `${price(min)} to ${price(max)}`;
+}
+
+/** A token's largest holders. @param props.priceUsd null: unknown */
+export function Wallets({ address, priceUsd }: { address: string; priceUsd: number | null }) {
+  return (
+    <Fetched
+      what="the wallets"
+      name={address}
+      ask={(client, signal) =>
+        client.getWhaleActivity(
+          {
+            token_address: address,
+            include: ['wallets'],
+            wallet_limit: WALLETS,
+            wallet_activity: true,
+          },
+          { signal },
+        )
+      }
+    >
+      {({ wallets = [] }) => (
+        <SmallTable
+          caption={`The ${wallets.length} largest wallets`}
+          headings={[
+            { label: 'Wallet', isText: true },
+            { label: 'Balance' },
+            { label: 'Worth' },
+            ...BALANCE_WINDOWS.map((window) => ({
+              label: `Change ${window === '1d' ? '24h' : window}`,
+            })),
+            { label: 'Changes by day, 30 days' },
+          ]}
+          rows={wallets.map((wallet) => [
+            <Address address={wallet.owner} />,
+            compact(wallet.balance),
+            usd(priceUsd === null ? null : wallet.balance * priceUsd),
+            ...BALANCE_WINDOWS.map((window) => {
+              const { pct } = wallet.balance_change[window];
+              return (
+                <span class={pct === null || pct === 0 ? '' : pct < 0 ? 'down' : 'up'}>
+                  {pct === null ? 'new' : signedPercent(pct)}
+                </span>
+              );
+            }),
+            <Bars
+              values={(wallet.activity ?? []).map(({ change }) => change)}
+              label={`Changes of ${wallet.owner} by day`}
+            />,
+          ])}
+        />
+      )}
+    </Fetched>
+  );
+}
+
+/** The DLMM pools of a token in the last hour. */
+export function Pools({ address }: { address: string }) {
+  return (
+    <Fetched
+      what="the pools"
+      name={address}
+      ask={(client, signal) => client.getDlmm({ address }, { signal })}
+    >
+      {({ pools }) =>
+        pools.length === 0 ? (
+          <p class="note">This token has no DLMM pool here.</p>
+        ) : (
+          <SmallTable
+            caption="DLMM pools, last hour"
+            headings={[
+              { label: 'Pool', isText: true },
+              { label: 'Pair', isText: true },
+              { label: 'Step' },
+              { label: 'Base fee' },
+              { label: 'Liquidity' },
+              { label: 'Volume 1h' },
+              { label: 'Fees 1h' },
+              { label: 'Positions' },
+            ]}
+            rows={pools.map((pool) => [
+              <Address address={pool.pubkey} />,
+              `${pool.token_x_symbol ?? shortAddress(pool.token_x_mint)}/${pool.token_y_symbol ?? shortAddress(pool.token_y_mint)}`,
+              count(pool.bin_step),
+              `${pool.base_fee_pct}%`,
+              usd(pool.total_liquidity_usd),
+              pool.stats_1h === null ? NONE : usd(pool.stats_1h.volume),
+              pool.stats_1h === null ? NONE : usd(pool.stats_1h.fees),
+              count(pool.num_positions),
+            ])}
+          />
+        )
+      }
+    </Fetched>
+  );
+}

@@ -1,0 +1,81 @@
+/** Takes along what is in sight: its rows as a file, and its request as a program. */
+import { useState } from 'preact/hooks';
+import type { FileColumn } from '../export/columns.js';
+import { type FileFormat, saveColumns } from '../export/save.js';
+import { Icon } from '../frame/icon.js';
+import { Popover } from '../frame/popover.js';
+import type { ApiRequest } from '../state/requests.js';
+import { CopyButton } from './copy-button.js';
+
+/** What a view shows, as columns. */
+export interface ViewData {
+  /** Of its file, without extension. */
+  name: string;
+  load: () => Promise<FileColumn[]>;
+}
+
+const FORMATS: readonly { format: FileFormat; label: string }[] = [
+  { format: 'csv', label: 'CSV' },
+  { format: 'parquet', label: 'Parquet' },
+];
+
+export function ExportMenu({ request, data }: { request: ApiRequest; data: ViewData }) {
+  const [message, setMessage] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const save = async (format: FileFormat): Promise<void> => {
+    setBusy(true);
+    setMessage('Loading what is in sight');
+    try {
+      const columns = await data.load();
+      await saveColumns(data.name, format, columns);
+      const rows = columns[0]?.values.length ?? 0;
+      setMessage(`${rows.toLocaleString('en-US')} rows saved as ${data.name}.${format}`);
+    } catch (error) {
+      setMessage(error instanceof Error ? error.message : String(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const snippets = async () => import('../export/snippets.js');
+  return (
+    <Popover
+      class="export"
+      name="Take it along"
+      label={
+        <>
+          <Icon name="save" />
+          Export
+        </>
+      }
+    >
+      <h3>What is in sight</h3>
+      <div class="export-row">
+        {FORMATS.map(({ format, label }) => (
+          <button
+            key={format}
+            type="button"
+            class="tool"
+            disabled={isBusy}
+            onClick={() => void save(format)}
+          >
+            {label}
+          </button>
+        ))}
+      </div>
+      <h3>The request as a program</h3>
+      <div class="export-row">
+        <CopyButton
+          text={async () => (await snippets()).typescriptText(location.origin, request)}
+          label="Copy TypeScript"
+        />
+        <CopyButton
+          text={async () => (await snippets()).pythonText(location.origin, request)}
+          label="Copy Python"
+        />
+      </div>
+      <p class="note" role="status">
+        {message}
+      </p>
+    </Popover>
+  );
+}

@@ -1,0 +1,167 @@
+/** What the explorer lets people take along: files that DuckDB reads, and programs that run. */
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { DuckDBInstance } from '@duckdb/node-api';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fathomClient } from '../../client/index.js';
+import { columnsOfRows } from '../../explorer/export/columns.js';
+import { csvOf } from '../../explorer/export/csv.js';
+import { columnsOfHistory } from '../../explorer/export/history.js';
+import { parquetOf } from '../../explorer/export/parquet.js';
+import { pythonText, typescriptText } from '../../explorer/export/snippets.js';
+import type { ApiRequest } from '../../explorer/state/requests.js';
+import { MemoryDepth } from '../support/memory-depth.js';
+import {
+  KEY,
+  MINT,
+  NOW_S,
+  startTestService,
+  steadyStore,
+  type TestService,
+} from '../support/service.js';
+
+const run = promisify(execFile);
+const hasPython = spawnSync('python3', ['--version']).status === 0;
+
+let directory: string;
+let service: TestService;
+beforeAll(async () => {
+  directory = mkdtempSync(path.join(tmpdir(), 'fathom-export-'));
+  const depth = new MemoryDepth();
+  depth.add('mainchain', MINT, steadyStore(300, 40));
+  service = await startTestService({ depth });
+});
+afterAll(async () => {
+  await service.stop();
+  rmSync(directory, { recursive: true });
+});
+
+/** The rows that DuckDB reads in a file. */
+async function rowsIn(blob: Blob, format: 'csv' | 'parquet'): Promise<Record<string, unknown>[]> {
+  const file = path.join(directory, `read.${format}`);
+  writeFileSync(file, Buffer.from(await blob.arrayBuffer()));
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  // Empty text and no text are the same in CSV.
+  const source =
+    format === 'csv' ? `read_csv('${file}', all_varchar = true)` : `read_parquet('${file}')`;
+  const result = await connection.runAndReadAll(`SELECT * FROM ${source}`);
+  connection.closeSync();
+  instance.closeSync();
+  return result.getRowObjects();
+}
+
+const texts = fc.constantFrom('a', 'b c', '"q"', 'x,y', 'two\nlines', 'ü', '=1');
+const tables = fc.array(
+  fc.record({
+    n: fc.option(fc.double({ noNaN: true, noDefaultInfinity: true })),
+    s: fc.option(texts),
+    b: fc.boolean(),
+    inner: fc.record({ n: fc.integer() }),
+    list: fc.array(fc.integer(), { maxLength: 2 }),
+  }),
+  { minLength: 1, maxLength: 8 },
+);
+
+describe('a file of rows', () => {
+  it('has their numbers, texts and gaps, as Parquet and as CSV', async () => {
+    await fc.assert(
+      fc.asyncProperty(tables, async (rows) => {
+        const flat = rows.map(({ inner, list, ...rest }) => ({
+          ...rest,
+          'inner.n': inner.n,
+          list: JSON.stringify(list),
+        }));
+        const columns = columnsOfRows(rows);
+        const parquet = await rowsIn(parquetOf(columns), 'parquet');
+        expect(parquet).toEqual(flat.map((row) => ({ ...row, n: row.n === -0 ? 0 : row.n })));
+        const csv = await rowsIn(csvOf(columns), 'csv');
+        expect(csv).toEqual(
+          flat.map((row) =>
+            Object.fromEntries(
+              Object.entries(row).map(([name, one]) => [name, one === null ? null : String(one)]),
+            ),
+          ),
+        );
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  it('has a gap where a row lacks a field', () => {
+    expect(columnsOfRows([{ a: 1 }, { b: 'x' }, { a: 2 }])).toEqual([
+      { name: 'a', values: [1, null, 2] },
+      { name: 'b', values: [null, 'x', null] },
+    ]);
+  });
+});
+
+describe('a file of a window', () => {
+  it.each(['market', 'venue', 'all'] as const)('has every cell of it, by %s', async (group) => {
+    const client = fathomClient({ url: service.server.url, key: KEY });
+    const asked = { from: NOW_S - 3600, to: 'now', group };
+    const columns = await columnsOfHistory(client, MINT, asked);
+    const read = await rowsIn(parquetOf(columns), 'parquet');
+    const wanted: object[] = [];
+    for await (const page of client.replay(MINT, asked)) {
+      for (const snapshot of page.snapshots) {
+        for (const [at, bin] of snapshot.bin.entries()) {
+          wanted.push({
+            ...{ t: snapshot.t, bin, support_usd: snapshot.support_usd[at] },
+            resistance_usd: snapshot.resistance_usd[at],
+          });
+        }
+      }
+    }
+    expect(wanted.length).toBeGreaterThan(100);
+    expect(read).toMatchObject(wanted);
+    expect(Object.keys(read[0]).includes('group')).toBe(group !== 'all');
+  });
+});
+
+describe('a program of a request', () => {
+  const requests: ApiRequest[] = [
+    { method: 'GET', path: '/top-scores', query: { chain: 'all', details: 'true' } },
+    {
+      method: 'GET',
+      path: `/replay/${MINT}`,
+      query: { from: String(NOW_S - 7200), to: 'now', group: 'venue', types: 'onchain_pool' },
+    },
+    {
+      ...{ method: 'POST', path: '/whale-activity', query: {} },
+      body: { token_addresses: [MINT] },
+    },
+  ];
+
+  it.each(requests)('sends it: $method $path', async (request) => {
+    const { url } = service.server;
+    const env = { ...process.env, KEY };
+    const file = path.join(directory, 'program.mjs');
+    const client = pathToFileURL(path.resolve('dist/client/index.js')).href;
+    writeFileSync(file, typescriptText(url, request).replace('@fathom/client', client));
+    const ran = await run(process.execPath, [file], { env });
+    expect(ran.stdout.length).toBeGreaterThan(10);
+    if (!hasPython) return;
+    const text = pythonText(url, request);
+    const printed = await run('python3', ['-c', text], { env });
+    // Both print a line for each page of history.
+    if (request.path.startsWith('/replay')) expect(printed.stdout).toBe(ran.stdout);
+    else expect(printed.stdout.length).toBeGreaterThan(10);
+  });
+
+  it('writes values in the way of its language', () => {
+    const query = { query: "it's \\", limit: '5' };
+    const asked: ApiRequest = { method: 'GET', path: '/tokens', query };
+    expect(typescriptText('http://h', asked)).toContain(
+      String.raw`fathom.getTokens({ query: 'it\'s \\', limit: 5 })`,
+    );
+    expect(pythonText('http://h', asked)).toContain(
+      String.raw`{ "query": "it's \\", "limit": "5" }`,
+    );
+  });
+});
