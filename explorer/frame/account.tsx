@@ -57,7 +57,7 @@ function Usage() {
   const { document: usage } = useDocument(
     'usage',
     (client, signal) => client.getUsage({}, { signal }),
-    false,
+    'never',
   );
   if (usage === null) return null;
   const most = usage.endpoints.toSorted((a, b) => b.requests - a.requests).slice(0, 5);

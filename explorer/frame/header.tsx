@@ -1,5 +1,6 @@
 /** Name, search, views, limits and settings. */
 import { absoluteTime } from '../state/format.js';
+import { type Connection, connection } from '../state/live.js';
 import {
   asOfS,
   chooseTheme,
@@ -39,6 +40,7 @@ export function Header() {
   const shownZone = useValue(zone);
   const theme = useValue(themeValue);
   const live = useValue(isLive);
+  const heard = useValue(connection);
   const other = theme === 'dark' ? 'light' : 'dark';
   return (
     <header class="top">
@@ -66,12 +68,13 @@ export function Header() {
           <button
             type="button"
             class="tool live"
+            data-connection={heard}
             aria-pressed={live}
-            title={liveTitle(live, asOf)}
+            title={liveTitle(live, heard, asOf)}
             onClick={() => isLive.set(!live)}
           >
             <span class="dot" aria-hidden="true" />
-            {live ? 'Live' : 'Paused'}
+            {!live ? 'Paused' : heard === 'silent' ? 'Not live' : 'Live'}
             {asOf !== null && (
               <span class="wide-only note">as of {absoluteTime(asOf).slice(0, 10)}</span>
             )}
@@ -104,8 +107,14 @@ export function Header() {
   );
 }
 
-function liveTitle(live: boolean, asOf: number | null): string {
-  const what = live ? 'Loads new data by itself; press to pause' : 'Paused; press to resume';
+const LIVE_TITLES: Readonly<Record<Connection, string>> = {
+  none: 'Loads new data every 15 seconds; press to pause',
+  heard: 'Shows each new snapshot as it comes; press to pause',
+  silent: 'The server is not heard: new data are asked for every 15 seconds. Press to pause',
+};
+
+function liveTitle(live: boolean, heard: Connection, asOf: number | null): string {
+  const what = live ? LIVE_TITLES[heard] : 'Paused; press to resume';
   if (asOf === null) return what;
   return `${what}. The server's clock stands at ${absoluteTime(asOf)}: later data are not shown.`;
 }

@@ -26,7 +26,7 @@ export function Search() {
         { limit: MAX_FOUND, chain: 'all', ...(query === '' ? {} : { query }) },
         { signal },
       ),
-    false,
+    'never',
   );
   useEffect(() => {
     const timer = setTimeout(() => setQuery(text.trim()), PAUSE_MS);

@@ -1,6 +1,8 @@
 /** A token's depth over time. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { FathomError, type ReplayParameters } from '../../client/index.js';
+import { changed } from '../state/live.js';
+import { leastReloadMs } from '../state/load.js';
 import { pause } from '../state/pause.js';
 import { isTransient } from '../state/session.js';
 import { useValue } from '../state/use-value.js';
@@ -155,7 +157,7 @@ async function follow(
   onNew: () => void,
 ): Promise<void> {
   while (!signal.aborted) {
-    await pause(pollMs(picture.history.intervalS, reloadMs()), signal);
+    await changed(leastReloadMs(), pollMs(picture.history.intervalS, reloadMs()), signal);
     const { window } = picture;
     if (document.hidden || !navigator.onLine || window === null) continue;
     const since = picture.history.held.at(-1)?.t ?? window.from;

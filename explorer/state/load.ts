@@ -10,6 +10,7 @@ import {
   key as keyValue,
   noteFailure,
 } from './session.js';
+import { changed } from './live.js';
 import { pause } from './pause.js';
 import { useValue } from './use-value.js';
 
@@ -22,22 +23,33 @@ export interface Loaded<T> {
 
 const RELOAD_MS = 15_000;
 const SMALL_RATE_RELOAD_MS = 60_000;
+const LEAST_RELOAD_MS = 1_000;
 
 /** Time between two loads of what the page shows. */
 export function reloadMs(): number {
   return hasSmallRate() ? SMALL_RATE_RELOAD_MS : RELOAD_MS;
 }
 
+/** The least time between two loads of what changes with each snapshot. */
+export function leastReloadMs(): number {
+  return hasSmallRate() ? SMALL_RATE_RELOAD_MS : LEAST_RELOAD_MS;
+}
+
+/**
+ * When a document is loaded again while the page is visible and live: never, every reloadMs(), or as the token in
+ * sight changes.
+ */
+export type Reloads = 'never' | 'by time' | 'by change';
+
 /**
  * Loads a document, again after every change of its name or of the key.
  *
  * @param name identifies the document; null: load nothing
- * @param reloads whether to load it every reloadMs() while the page is visible and live
  */
 export function useDocument<T>(
   name: string | null,
   ask: (client: FathomClient, signal: AbortSignal) => Promise<T>,
-  reloads = true,
+  reloads: Reloads = 'by time',
 ): Loaded<T> {
   const [state, setState] = useState<Loaded<T> & { name: string | null }>({
     ...{ name: null, document: null, error: null, isLoading: true },
@@ -67,7 +79,7 @@ export function useDocument<T>(
       }
     };
     void load().then(() => {
-      if (reloads) reload(load, ended.signal).catch(() => undefined);
+      if (reloads !== 'never') reload(load, reloads, ended.signal).catch(() => undefined);
     });
     return () => ended.abort();
   }, [name, key, tries, reloads]);
@@ -75,9 +87,14 @@ export function useDocument<T>(
 }
 
 /** Reloads while somebody looks. @throws the signal's reason once it is aborted */
-async function reload(load: () => Promise<void>, signal: AbortSignal): Promise<void> {
+async function reload(
+  load: () => Promise<void>,
+  reloads: Reloads,
+  signal: AbortSignal,
+): Promise<void> {
   for (;;) {
-    await pause(reloadMs(), signal);
+    if (reloads === 'by change') await changed(leastReloadMs(), reloadMs(), signal);
+    else await pause(reloadMs(), signal);
     if (isLive.value && document.visibilityState === 'visible' && navigator.onLine) await load();
   }
 }

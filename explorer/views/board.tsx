@@ -30,7 +30,7 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
   const { document: board, error } = useDocument(
     `${view.name} ${JSON.stringify(choices)}`,
     (client, signal) => spec.load(client, choices, signal),
-    spec.reloads,
+    spec.reloads ? 'by time' : 'never',
   );
   const favourites = useValue(favouritesValue);
   const rows = (board?.rows ?? []).filter((row) => {

@@ -32,7 +32,7 @@ export function OrderPanel({ address, t, filter }: OrderPanelProps) {
     t === null || amount === null ? null : `${question} ${t}`,
     (client, signal) =>
       client.getSlippage({ address, side, usd: [amount ?? 0], ...filter }, { signal }),
-    false,
+    'never',
   );
   // While a newer snapshot is asked for, the last answer stays.
   const shown = useLast(answer, question);

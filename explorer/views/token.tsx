@@ -1,19 +1,22 @@
 /** One token: its depth over time, its newest ladder, its score and its venues. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { FathomError, Score } from '../../client/index.js';
+import type { FathomClient, FathomError, Score } from '../../client/index.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
 import { DepthHeatmap } from '../heatmap/depth-heatmap.js';
 import type { VisibleTime } from '../heatmap/props.js';
 import { DepthChart } from '../ladder/depth-chart.js';
 import { newestLadder } from '../ladder/ladder.js';
 import { absoluteTime, age, price, shortAddress } from '../state/format.js';
-import { reloadMs, useDocument, useLast, useNowS } from '../state/load.js';
+import { followToken, lastChange, whileVisible } from '../state/live.js';
+import { leastReloadMs, reloadMs, useDocument, useLast, useNowS } from '../state/load.js';
+import { pause } from '../state/pause.js';
 import { filterOf, replayRequest, windowTimes } from '../state/requests.js';
 import {
   attempt,
   canSpare,
   currentClient,
   isLive,
+  key as keyValue,
   noteFailure,
   show,
   theme as themeValue,
@@ -32,6 +35,8 @@ import { VenueSplit } from './venue-split.js';
 const CANDIDATES = 20;
 /** Links name the visible part of the window once the heatmap has rested this long. */
 const SETTLED_MS = 250;
+/** Requests for the score of a new snapshot at most. */
+const SCORE_TRIES = 5;
 
 export function TokenPage({ view }: { view: TokenView }) {
   const { address } = view;
@@ -40,10 +45,8 @@ export function TokenPage({ view }: { view: TokenView }) {
 
 /** Shows the best token with depth when the address names no token. */
 function FirstToken() {
-  const { document: found, error } = useDocument(
-    'first token',
-    (client, signal) => client.getTokens({ limit: CANDIDATES }, { signal }),
-    true,
+  const { document: found, error } = useDocument('first token', (client, signal) =>
+    client.getTokens({ limit: CANDIDATES }, { signal }),
   );
   const first = found?.tokens.find((one) => one.last_snapshot_at !== null) ?? found?.tokens[0];
   useEffect(() => {
@@ -66,17 +69,24 @@ function FirstToken() {
 function Token({ view, address }: { view: TokenView; address: string }) {
   const theme = useValue(themeValue);
   const live = useValue(isLive);
+  const key = useValue(keyValue);
   const [failure, setFailure] = useState<FathomError | null>(null);
   const [visible, setVisible] = useState<VisibleTime | null>(null);
   const tries = useValue(attempt);
   const nowS = useNowS();
-  const { document: score, error } = useDocument(`score ${address}`, (client, signal) =>
-    client.getScore({ address, explain: true }, { signal }),
+  useEffect(
+    () => (live ? whileVisible((signal) => followToken(address, signal)) : undefined),
+    [live, address, key],
+  );
+  const { document: score, error } = useDocument(
+    `score ${address}`,
+    (client, signal) => scoreAfter(lastChange.value?.t ?? 0, client, address, signal),
+    'by change',
   );
   const coverage = useDocument(
     `coverage ${address}`,
     (client, signal) => client.getCoverage({ address }, { signal }),
-    false,
+    'never',
   ).document;
   const symbol = score?.symbol ?? null;
   useEffect(() => {
@@ -96,7 +106,7 @@ function Token({ view, address }: { view: TokenView; address: string }) {
         { signal },
       );
     },
-    false,
+    'never',
   );
   const newLadder = useMemo(() => newest && newestLadder(newest), [newest]);
   const ladder = useLast(newLadder, address);
@@ -211,6 +221,20 @@ function Token({ view, address }: { view: TokenView; address: string }) {
       />
     </article>
   );
+}
+
+/** The score, once it rests on the snapshot of a time: it follows that a moment later. */
+async function scoreAfter(
+  t: number,
+  client: FathomClient,
+  address: string,
+  signal: AbortSignal,
+): Promise<Score> {
+  for (let tries = 1; ; tries++) {
+    const score = await client.getScore({ address, explain: true }, { signal });
+    if ((score.data_time ?? 0) >= t || tries === SCORE_TRIES) return score;
+    await pause(leastReloadMs(), signal);
+  }
 }
 
 function wholeSeconds({ fromS, toS }: VisibleTime) {

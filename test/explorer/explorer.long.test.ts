@@ -1,10 +1,11 @@
 /** The explorer in Chromium, over a part of the demo market. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DEMO_SEED, demoTokens } from '../../demo/tokens.js';
 import { EXAMPLE_MINTS } from '../../server/api/schemas.js';
-import { cleanUp, newKey, serveHere } from '../support/cli.js';
+import { cleanUp, fathom, newKey, serveHere, temporaryDirectory } from '../support/cli.js';
 import { demoMarket } from '../support/demo-market.js';
 import { NOW_S } from '../support/service.js';
 import {
@@ -30,6 +31,7 @@ function fail(): never {
 }
 
 let browser: Browser;
+let directory: string;
 let url: string;
 let key: string;
 /** A key with twelve requests a minute. */
@@ -38,7 +40,7 @@ const opened: Opened[] = [];
 
 describe.skipIf(!hasBrowser)('the explorer', () => {
   beforeAll(async () => {
-    const directory = await demoMarket();
+    directory = await demoMarket();
     key = await newKey(directory);
     smallKey = await newKey(directory, 12);
     ({ url } = await serveHere(directory, ['--as-of', String(NOW_S)], { FATHOM_PLANS: PLANS }));
@@ -390,6 +392,39 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.getByText(/^[\d,]+ rows saved as SOL-depth\.parquet$/).waitFor();
     await page.getByRole('button', { name: 'Copy Python' }).click();
     await page.getByText('Copied').first().waitFor();
+  });
+
+  it('shows a new snapshot as it comes, and says when the server is not heard', async () => {
+    const page = await at(HOUR);
+    const live = page.locator('.live');
+    await page.clock.install();
+    await page.reload();
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    await page.locator('.live[data-connection=heard]').waitFor();
+    // The page's time stands still: no poll comes.
+    await page.clock.pauseAt(Date.now() + 1000);
+    const priceText = () => page.locator('.token-head .price').textContent();
+    const before = await priceText();
+    const markets = [
+      { source: 'Orca', exchange_type: 'DEX', pair: 'SOL/USDC', cells: [[0, 9e6, 9e6]] },
+    ];
+    const snapshot = { chain: 'mainchain', address: SOL, t: NOW_S, price_usd: 77.77, markets };
+    const file = path.join(temporaryDirectory(), 'new.ndjson');
+    writeFileSync(file, `${JSON.stringify(snapshot)}\n`);
+    await fathom(['ingest', 'snapshots', file, '--data', directory]);
+    for (let second = 0; (await priceText()) === before; second++) {
+      expect(second).toBeLessThan(9);
+      await page.clock.runFor(1000);
+    }
+    const connection = async (passedMs: number): Promise<string | null> => {
+      await page.clock.fastForward(passedMs);
+      return live.getAttribute('data-connection');
+    };
+    await expect.poll(() => connection(13_000)).toBe('silent');
+    expect(await live.textContent()).toContain('Not live');
+    await expect.poll(() => connection(100)).toBe('heard');
+    await live.click();
+    await expect.poll(() => connection(100)).toBe('none');
   });
 
   it.each(['dark', 'light'] as const)(

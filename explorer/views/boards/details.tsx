@@ -53,7 +53,7 @@ interface FetchedProps<T> {
 }
 
 function Fetched<T>({ what, name, ask, children }: FetchedProps<T>) {
-  const { document, error } = useDocument(`${what} ${name}`, ask, false);
+  const { document, error } = useDocument(`${what} ${name}`, ask, 'never');
   if (document !== null) return <>{children(document)}</>;
   return error === null ? <Loading what={what} /> : <Failure error={error} />;
 }

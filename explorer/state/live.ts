@@ -1,0 +1,87 @@
+/** Follows the token in sight: when its depth changes, and whether the server is heard at all. */
+import { pause } from './pause.js';
+import { currentClient } from './session.js';
+import { Value } from './value.js';
+
+/** The server sends a heartbeat after 5 s: a follower that hears nothing for this long is not live. */
+const SILENCE_MS = 12_000;
+/** Time between two loads while changes are heard of, for what changes without a snapshot. */
+const HEARD_RELOAD_MS = 120_000;
+
+/**
+ * `none`: no token is followed; `silent`: heartbeats are missing, or the server refuses to be followed; `heard`: all
+ * is well.
+ */
+export type Connection = 'none' | 'silent' | 'heard';
+export const connection = new Value<Connection>('none');
+
+/** The newest change: the time of its snapshot, epoch seconds. Each change is another object. */
+export const lastChange = new Value<{ t: number } | null>(null);
+
+/** Follows a token until the signal is aborted. Nothing fails: where no stream is to be had, the page polls. */
+export async function followToken(address: string, signal: AbortSignal): Promise<void> {
+  const client = currentClient();
+  if (client === null) return;
+  let silence: ReturnType<typeof setTimeout> | undefined;
+  const listen = (): void => {
+    clearTimeout(silence);
+    silence = setTimeout(() => connection.set('silent'), SILENCE_MS);
+  };
+  lastChange.set(null);
+  listen();
+  try {
+    const asked = { group: 'all' } as const;
+    for await (const message of client.follow(address, asked, { heartbeats: true, signal })) {
+      connection.set('heard');
+      listen();
+      if (message.type === 'snapshots' || message.type === 'revised') {
+        lastChange.set({ t: Math.max(...message.snapshots.map(({ t }) => t)) });
+      } else if (message.type !== 'heartbeat') lastChange.set({ t: message.next_from - 1 });
+    }
+  } catch {
+    if (!signal.aborted) connection.set('silent');
+  } finally {
+    clearTimeout(silence);
+    if (signal.aborted) connection.set('none');
+  }
+}
+
+/** Does something while the page is visible, again each time it becomes so. @returns a function that ends it */
+export function whileVisible(work: (signal: AbortSignal) => Promise<void>): () => void {
+  let stopped = new AbortController();
+  const begin = (): void => {
+    stopped.abort();
+    stopped = new AbortController();
+    if (document.visibilityState === 'visible') void work(stopped.signal);
+  };
+  begin();
+  document.addEventListener('visibilitychange', begin);
+  return () => {
+    document.removeEventListener('visibilitychange', begin);
+    stopped.abort();
+  };
+}
+
+/**
+ * Waits for the next change of the token in sight, or for the next poll.
+ *
+ * @param leastMs what lies at least between two loads
+ * @param pollMs between two polls where no change is heard of
+ * @throws the signal's reason
+ */
+export async function changed(leastMs: number, pollMs: number, signal: AbortSignal): Promise<void> {
+  const seen = lastChange.value;
+  await pause(leastMs, signal);
+  if (lastChange.value !== seen) return;
+  const waiting = new AbortController();
+  const wake = (): void => waiting.abort();
+  const stops = [lastChange.follow(wake), connection.follow(wake)];
+  const restMs = connection.value === 'heard' ? HEARD_RELOAD_MS : pollMs;
+  try {
+    await pause(Math.max(0, restMs - leastMs), AbortSignal.any([signal, waiting.signal]));
+  } catch {
+    signal.throwIfAborted();
+  } finally {
+    for (const stop of stops) stop();
+  }
+}
