@@ -12,6 +12,8 @@ export const LN_BIN = Math.log(BIN_RATIO);
 export interface Column {
   t: number;
   tier: Tier;
+  /** It is the newest of a step of so many seconds; 0: every snapshot is there. */
+  stepS: number;
   priceUsd: number;
   lnPrice: number;
   /** Bins with an amount; `lastBin` is below `firstBin` where there are none. */
@@ -21,8 +23,8 @@ export interface Column {
   codes: Uint16Array;
 }
 
-/** Adds up the cells of a bin, whatever the page's grouping. */
-export function columnsOf(page: ArrowPage): Column[] {
+/** Adds up the cells of a bin, whatever the page's grouping. @param stepS the page's step in seconds */
+export function columnsOf(page: ArrowPage, stepS = 0): Column[] {
   const values = (name: string) => page.table.getChild(name)?.toArray() as ArrayLike<number>;
   const bins = values('bin');
   const support = values('support_usd');
@@ -41,7 +43,7 @@ export function columnsOf(page: ArrowPage): Column[] {
       lastBin = Math.max(lastBin, bin);
     }
     const codes = Uint16Array.from(usd, codeOf);
-    return { t, tier, priceUsd, lnPrice: Math.log(priceUsd), firstBin, lastBin, codes };
+    return { t, tier, stepS, priceUsd, lnPrice: Math.log(priceUsd), firstBin, lastBin, codes };
   });
 }
 

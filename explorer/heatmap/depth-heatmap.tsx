@@ -1,38 +1,44 @@
 /** A token's depth over time. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { FathomError, type ReplayParameters } from '../../client/index.js';
-import { changed } from '../state/live.js';
-import { leastReloadMs } from '../state/load.js';
+import type { ReplayParameters } from '../../client/index.js';
+import { age } from '../state/format.js';
 import { pause } from '../state/pause.js';
-import { isTransient } from '../state/session.js';
 import { useValue } from '../state/use-value.js';
+import type { Zoom } from '../state/url.js';
 import { zone } from '../state/zone.js';
 import './heatmap.css';
 import { Legend } from './legend.js';
-import { fetchPages, fetchSince, plan, pollMs, type Source } from './loader.js';
-import { type Cursor, type Drawn, Picture } from './picture.js';
+import type { Cursor } from './cursor.js';
+import { stepName } from './detail.js';
+import type { Source } from './loader.js';
+import { type Drawn, Picture } from './picture.js';
 import type { DepthHeatmapProps } from './props.js';
 import { Readout, type Split, spokenText } from './readout.js';
 import { Splits } from './split.js';
 import { priceText, timeText, usdText } from './ticks.js';
+import type { View } from './view.js';
+import { type Progress, ViewLoader } from './view-loader.js';
 
 /** How long the cursor rests before the split is fetched, which costs a request. */
 const REST_MS = 350;
 /** The pause between two checks whether the key can spare a request. */
 const SPARED_MS = 1000;
 
-interface Progress {
-  pages: number;
-  total: number;
-  snapshots: number;
-  /** True where memory has no room for the whole window. */
-  isCut: boolean;
-}
+/** A window with less history than this share of it says so. */
+const SHORT_SHARE = 0.97;
+const STEP_TEXTS = {
+  '1m': 'minute',
+  '5m': '5 minutes',
+  '15m': '15 minutes',
+  '1h': 'hour',
+  '4h': '4 hours',
+  '1d': 'day',
+} as const;
 
 type State = 'loading' | 'ready' | 'empty' | 'failed' | 'unsupported';
 
 export function DepthHeatmap(props: DepthHeatmapProps) {
-  const { client, address, window: asked, filter, theme, isLive } = props;
+  const { client, address, window: asked, filter, theme, isLive, reach } = props;
   const frame = useRef<HTMLDivElement>(null);
   const cells = useRef<HTMLCanvasElement>(null);
   const overlay = useRef<HTMLCanvasElement>(null);
@@ -40,6 +46,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
   const [drawn, setDrawn] = useState<Drawn | null>(null);
   const [state, setState] = useState<State>('loading');
   const [progress, setProgress] = useState<Progress | null>(null);
+  const [loader, setLoader] = useState<ViewLoader | null>(null);
   const latest = useRef(props);
   latest.current = props;
 
@@ -61,39 +68,71 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
   const { from, to } = asked;
   const parameters = useMemo(() => parametersOf(filter), [JSON.stringify(filter)]);
   const source = useMemo((): Source => {
-    return { client, address, parameters: { ...parameters, group: 'all', from, to } };
-  }, [client, address, parameters, String(from), String(to)]);
+    return { client, address, parameters: { ...parameters, group: 'all' } };
+  }, [client, address, parameters]);
+  /** What the page was told is in sight. */
+  const told = useRef(new WeakSet<Zoom>());
 
   useEffect(() => {
     if (picture === null) return;
     const stopped = new AbortController();
-    picture.clear();
+    const { zoom, spanS } = latest.current;
+    picture.clear(zoom);
+    setDrawn(null);
     setState('loading');
-    setProgress(null);
-    load(picture, source, stopped.signal, setProgress).then(
-      () => setState(picture.history.held.length === 0 ? 'empty' : 'ready'),
+    const made = new ViewLoader(source, picture, stopped.signal, setProgress);
+    made.start({ from, to }, spanS).then(
+      () => {
+        setLoader(made);
+        setState(picture.history.held.length === 0 ? 'empty' : 'ready');
+      },
       (error: unknown) => {
         if (stopped.signal.aborted) return;
         setState('failed');
         latest.current.onFailure(error);
       },
     );
-    return () => stopped.abort();
-  }, [picture, source]);
+    return () => {
+      stopped.abort();
+      setLoader(null);
+    };
+  }, [picture, source, String(from), String(to)]);
 
-  const follows = isLive && isNow(to) && (state === 'ready' || state === 'empty');
+  useEffect(() => picture?.setReach(reach), [picture, reach?.from, reach?.to]);
+
+  const follows = isLive && isNow(to) && loader !== null;
   useEffect(() => {
-    if (picture === null || !follows) return;
+    if (!follows) return;
     const stopped = new AbortController();
     const fail = (error: unknown): void => {
       if (!stopped.signal.aborted) latest.current.onFailure(error);
     };
     const { reloadMs } = latest.current;
-    follow(picture, source, stopped.signal, reloadMs, () => setState('ready')).catch(fail);
+    loader.follow(reloadMs, stopped.signal, () => setState('ready')).catch(fail);
     return () => stopped.abort();
-  }, [picture, source, follows]);
+  }, [loader, follows]);
 
-  useViewReports(drawn, latest.current);
+  const view = drawn?.view ?? null;
+  useEffect(() => {
+    if (loader === null || view === null) return;
+    loader.show(view).catch((error: unknown) => latest.current.onFailure(error));
+  }, [loader, view?.from, view?.to, reach?.from, picture?.widthPx()]);
+
+  const zoom = drawn?.zoom ?? null;
+  const zoomName = JSON.stringify(zoom);
+  useEffect(() => {
+    if (drawn === null) return;
+    if (zoom !== null) told.current.add(zoom);
+    latest.current.onZoom(zoom);
+  }, [zoomName]);
+  const chosenName = JSON.stringify(props.zoom);
+  useEffect(() => {
+    const chosen = latest.current.zoom;
+    // What the page has from here is in sight already, or was a moment ago.
+    if (chosen !== null && told.current.has(chosen)) return;
+    if (chosenName !== zoomName) picture?.setZoom(chosen);
+  }, [picture, chosenName]);
+
   const cursor = drawn?.cursor ?? null;
   const split = useSplit(props, parameters, cursor);
   const summary = summaryOf(picture, drawn);
@@ -113,7 +152,12 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
       </div>
       <div class="heatmap-foot">
         {drawn !== null && <Legend scale={drawn.scale} theme={theme} />}
-        <Loading state={state} progress={progress} />
+        {progress !== null && state !== 'failed' ? (
+          <Loading {...progress} />
+        ) : (
+          picture !== null &&
+          view !== null && <Notes picture={picture} view={view} spanS={props.spanS} />
+        )}
       </div>
       <p class="heatmap-live" aria-live="polite">
         {cursor !== null && split !== 'waiting' ? spokenText(cursor, split) : ''}
@@ -128,58 +172,6 @@ function parametersOf({ group, ...rest }: DepthHeatmapProps['filter']): ReplayPa
 
 function isNow(to: DepthHeatmapProps['window']['to']): boolean {
   return to === 'now';
-}
-
-async function load(
-  picture: Picture,
-  source: Source,
-  signal: AbortSignal,
-  onProgress: (progress: Progress) => void,
-): Promise<void> {
-  const planned = await plan(source, picture.maxSnapshots, signal);
-  const progress = { pages: 0, total: planned.pages.length, snapshots: 0, isCut: planned.isCut };
-  onProgress({ ...progress });
-  for await (const part of fetchPages(source, planned, signal)) {
-    picture.add(part, planned.window, false);
-    progress.pages++;
-    progress.snapshots += part.columns.length;
-    onProgress({ ...progress });
-  }
-  picture.loaded();
-}
-
-/** Polls for new snapshots, and for the newest one again, which may have been replaced. */
-async function follow(
-  picture: Picture,
-  source: Source,
-  signal: AbortSignal,
-  reloadMs: () => number,
-  onNew: () => void,
-): Promise<void> {
-  while (!signal.aborted) {
-    await changed(leastReloadMs(), pollMs(picture.history.intervalS, reloadMs()), signal);
-    const { window } = picture;
-    if (document.hidden || !navigator.onLine || window === null) continue;
-    const since = picture.history.held.at(-1)?.t ?? window.from;
-    const part = await fetchSince(source, since, signal).catch(ignoreTransient);
-    if (part === null) continue;
-    const from = window.from + Math.max(0, part.to - window.to);
-    picture.add(part, { from, to: part.to }, true);
-    if (part.columns.length > 0) onNew();
-  }
-}
-
-/** Keeps the picture while the server is away or busy: the next poll may succeed. */
-function ignoreTransient(error: unknown): null {
-  if (error instanceof FathomError && isTransient(error)) return null;
-  throw error;
-}
-
-/** Reports the visible time to the page. */
-function useViewReports(drawn: Drawn | null, { onView }: DepthHeatmapProps): void {
-  const { from: fromS = 0, to: toS = 0 } = drawn?.view ?? {};
-  const isWhole = drawn?.isWhole ?? true;
-  useEffect(() => onView(isWhole ? null : { fromS, toS }), [isWhole, fromS, toS]);
 }
 
 /** The split under the cursor, fetched once the cursor rests. */
@@ -251,20 +243,33 @@ function Notice({ state, hasPicture }: { state: State; hasPicture: boolean }) {
   return state === 'loading' && !hasPicture ? <div class="heatmap-skeleton" /> : null;
 }
 
-function Loading({ state, progress }: { state: State; progress: Progress | null }) {
-  if (state === 'loading') {
-    const { pages = 0, total } = progress ?? {};
-    return (
-      <label class="heatmap-progress">
-        <progress max={total ?? 1} value={total === undefined ? undefined : pages} />
-        <span>{total === undefined ? 'Planning' : `Page ${pages} of ${total}`}</span>
-      </label>
-    );
-  }
-  if (state !== 'ready' || !progress?.isCut) return null;
+function Loading({ pages, total }: Progress) {
+  const isCounted = total !== null && pages > 0;
   return (
-    <span class="heatmap-progress">
-      The newest {progress.snapshots.toLocaleString('en-US')} snapshots
+    <label class="heatmap-progress">
+      <progress max={total ?? 1} value={isCounted ? pages : undefined} />
+      <span>{isCounted ? `Page ${pages} of ${total}` : 'Loading'}</span>
+    </label>
+  );
+}
+
+/** What the picture leaves out, and why. */
+function Notes({ picture, view, spanS }: { picture: Picture; view: View; spanS: number }) {
+  const { history, window } = picture;
+  if (window === null) return null;
+  const held = history.held.slice(history.indexFrom(view.from), history.indexFrom(view.to));
+  const stepS = held.reduce((longest, one) => Math.max(longest, one.stepS), 0);
+  const hasS = window.to - window.from;
+  return (
+    <span class="heatmap-notes">
+      {hasS < SHORT_SHARE * spanS && (
+        <b>
+          {age(hasS)} of {age(spanS)}: history begins {timeText(window.from)}
+        </b>
+      )}
+      {stepS > 0 && (
+        <span>A snapshot every {STEP_TEXTS[stepName(stepS) ?? '1d']}; zoom in for more</span>
+      )}
     </span>
   );
 }

@@ -29,7 +29,7 @@ export interface Extent {
 export class History {
   /** By ascending time. */
   held: readonly Held[] = [];
-  /** The median interval of raw snapshots, else of all. */
+  /** The median interval of the finest snapshots. */
   intervalS = 60;
   private readonly histogram = new Histogram();
   private readonly freeSlots: number[];
@@ -61,12 +61,19 @@ export class History {
     this.setEnds();
   }
 
-  /** Drops snapshots that end before `t`. */
-  dropBefore(t: number): void {
-    const first = this.held.findIndex(({ until }) => until > t);
-    if (first <= 0) return;
-    for (const one of this.held.slice(0, first)) this.free(one);
-    this.held = this.held.slice(first);
+  /** Leaves only the newest snapshot of each step in a window, as `/replay?step=` does. */
+  thin({ from, to }: { from: number; to: number }, stepS: number): void {
+    const stepOf = ({ t }: Held): number => Math.ceil(t / stepS);
+    const inside = this.held.slice(this.indexFrom(from), this.indexFrom(to));
+    const newest = inside.filter((one, i) => {
+      const next = inside[i + 1];
+      return next === undefined || stepOf(next) !== stepOf(one);
+    });
+    this.replace(
+      from,
+      to,
+      newest.map((one) => ({ ...one, stepS: Math.max(stepS, one.stepS) })),
+    );
   }
 
   /** The scale of all that is held: zooming and moving do not change it. */
@@ -112,14 +119,24 @@ export class History {
 
   private setEnds(): void {
     const { held } = this;
-    const raw = held.filter(({ tier }) => tier === 'raw');
-    this.intervalS = medianInterval(raw.length > 1 ? raw : held) ?? this.intervalS;
+    this.intervalS = medianInterval(finest(held)) ?? this.intervalS;
     for (const [i, one] of held.entries()) {
-      const next = held[i + 1]?.t ?? Infinity;
-      const intervalS = one.tier === 'raw' ? this.intervalS : TIER_S[one.tier];
-      one.until = next - one.t <= GAP_INTERVALS * intervalS ? next : one.t + intervalS;
+      const { t: nextT, stepS } = held[i + 1] ?? { t: Infinity, stepS: 0 };
+      const tierS = one.tier === 'raw' ? this.intervalS : TIER_S[one.tier];
+      const intervalS = Math.max(one.stepS, tierS);
+      // The next one may stand for a whole step before it.
+      const isGap = nextT - one.t > GAP_INTERVALS * Math.max(intervalS, stepS);
+      one.until = isGap ? one.t + intervalS : nextT;
     }
   }
+}
+
+/** Raw ones of the shortest step, if they have an interval. */
+function finest(held: readonly Held[]): readonly Held[] {
+  const raw = held.filter(({ tier }) => tier === 'raw');
+  const stepS = raw.reduce((least, one) => Math.min(least, one.stepS), Infinity);
+  const shortest = raw.filter((one) => one.stepS === stepS);
+  return [shortest, raw].find(({ length }) => length > 1) ?? held;
 }
 
 function medianInterval(held: readonly Column[]): number | null {

@@ -1,24 +1,20 @@
 /** Fetches a window of depth by its plan, newest page first, and then new snapshots. */
-import type { FathomClient, ReplayParameters } from '../../client/index.js';
+import type { FathomClient, ReplayParameters, Time } from '../../client/index.js';
 import { type Column, columnsOf } from './columns.js';
+import { coarser, stepName, type TimeWindow } from './detail.js';
 
 /** Pages fetched side by side. */
 const PAGES_AHEAD = 4;
 /** Polls come every half interval of the data, and at least this often. */
 const MAX_POLL_MS = 120_000;
 
-/** Epoch seconds, the end excluded. */
-export interface TimeWindow {
-  from: number;
-  to: number;
-}
-
 export interface Planned {
   window: TimeWindow;
+  stepS: number;
   /** The pages to fetch, the oldest first. */
   pages: TimeWindow[];
-  /** True where older pages are left out because memory has no room for them. */
-  isCut: boolean;
+  /** In all pages. */
+  snapshots: number;
 }
 
 /** A part of the window with all its snapshots: they replace what is held of it. */
@@ -34,54 +30,55 @@ export interface Source {
   parameters: ReplayParameters;
 }
 
-/** Plans a window. @param maxSnapshots how many memory has room for */
+/**
+ * Plans a window.
+ *
+ * @param stepS seconds; a longer one is taken where the window has too many snapshots
+ * @param maxSnapshots how many there may be, unless they are as coarse as the API has them
+ */
 export async function plan(
   source: Source,
+  window: { from: Time; to: Time },
+  stepS: number,
   maxSnapshots: number,
   signal: AbortSignal,
 ): Promise<Planned> {
+  const { address, parameters } = source;
+  const longerS = coarser(stepS);
+  const most = longerS === stepS ? Infinity : maxSnapshots;
   const pages: { from: number; snapshots: number }[] = [];
-  let window: TimeWindow | null = null;
-  let rest: Partial<TimeWindow> = {};
+  let snapshots = 0;
+  let times: TimeWindow | null = null;
+  let rest: { from: Time; to: Time } = window;
   for (;;) {
-    const { address, parameters } = source;
-    const planned = await source.client.getReplayPlan(
-      { address, ...parameters, ...rest },
-      { signal },
-    );
-    window ??= { from: planned.window.from, to: planned.window.to };
-    for (const { from, snapshot_count: snapshots } of planned.pages)
-      pages.push({ from, snapshots });
+    const asked = { address, ...parameters, ...rest, step: stepName(stepS) };
+    const planned = await source.client.getReplayPlan(asked, { signal });
+    times ??= { from: planned.window.from, to: planned.window.to };
+    for (const page of planned.pages)
+      pages.push({ from: page.from, snapshots: page.snapshot_count });
+    snapshots += planned.snapshot_count;
+    if (snapshots > most) return plan(source, window, longerS, maxSnapshots, signal);
     if (planned.next_from === null) break;
-    rest = { from: planned.next_from, to: window.to };
+    rest = { from: planned.next_from, to: times.to };
   }
-  let first = pages.length;
-  for (let held = 0; first > 0; first--) {
-    held += pages[first - 1].snapshots;
-    if (held > maxSnapshots) break;
-  }
-  const { to } = window;
-  const kept = pages
-    .slice(first)
-    .map(({ from }, i): TimeWindow => ({ from, to: pages[first + i + 1]?.from ?? to }));
-  return {
-    window: first === 0 ? window : { from: kept[0].from, to },
-    pages: kept,
-    isCut: first > 0,
-  };
+  const { to } = times;
+  const windows = pages.map(({ from }, i): TimeWindow => ({ from, to: pages[i + 1]?.from ?? to }));
+  // What lies before the first page belongs to it: it is known to be empty.
+  if (windows.length > 0) windows[0].from = Math.min(windows[0].from, times.from);
+  return { window: times, stepS, pages: windows, snapshots };
 }
 
 /** Fetches pages, newest first. */
 export async function* fetchPages(
   source: Source,
-  { pages }: Planned,
+  { pages, stepS, window }: Planned,
   signal: AbortSignal,
 ): AsyncGenerator<Part> {
   const newestFirst = pages.toReversed();
   const begun: Promise<Part>[] = [];
   for (let i = 0; i < newestFirst.length; i++) {
     while (begun.length < Math.min(i + PAGES_AHEAD, newestFirst.length)) {
-      const part = fetchPart(source, newestFirst[begun.length], signal);
+      const part = fetchPart(source, newestFirst[begun.length], window.to, stepS, signal);
       // It may fail before its turn.
       part.catch(() => undefined);
       begun.push(part);
@@ -91,24 +88,34 @@ export async function* fetchPages(
 }
 
 /** Fetches everything from a time until now. */
-export async function fetchSince(source: Source, from: number, signal: AbortSignal): Promise<Part> {
-  return fetchPart(source, { from, to: null }, signal);
+export async function fetchSince(
+  source: Source,
+  from: number,
+  stepS: number,
+  signal: AbortSignal,
+): Promise<Part> {
+  return fetchPart(source, { from, to: null }, 'now', stepS, signal);
 }
 
+/** @param windowTo the end of the window, which decides which snapshots a step keeps */
 async function fetchPart(
   { client, address, parameters }: Source,
   { from, to }: { from: number; to: number | null },
+  windowTo: Time,
+  stepS: number,
   signal: AbortSignal,
 ): Promise<Part> {
-  const asked = { ...parameters, from, to: to ?? 'now' };
+  const asked = { ...parameters, from, to: windowTo, step: stepName(stepS) };
   const columns: Column[] = [];
   let end = to;
   for await (const page of client.replayArrow(address, asked, { signal, ahead: 1 })) {
-    columns.push(...columnsOf(page));
+    columns.push(...columnsOf(page, stepS));
     end ??= page.window.to;
+    if (to !== null && (page.next_from ?? to) >= to) break;
   }
   if (end === null) throw new Error('the server sent no page');
-  return { from, to: end, columns };
+  // Where data have changed since the plan, a page may reach beyond its part.
+  return { from, to: end, columns: columns.filter(({ t }) => to === null || t < to) };
 }
 
 /** How long to wait for the next poll. @param minMs the least time that the key's plan allows */

@@ -1,11 +1,15 @@
 /** The picture: snapshots, view and cursor, drawn when one of them changes. */
-import { type Scale, usdOf } from './amounts.js';
-import { binAt, codesAt, type Column, LN_BIN } from './columns.js';
-import { type Extent, type Held, History } from './history.js';
+import type { Scale } from './amounts.js';
+import type { Time } from '../../client/index.js';
+import { binAt, LN_BIN } from './columns.js';
+import { type Cursor, cursorAt, isInView, type Place } from './cursor.js';
+import { type Extent, History } from './history.js';
 import { type Controls, listen } from './interaction.js';
-import type { TimeWindow } from './loader.js';
+import type { TimeWindow } from './detail.js';
+import type { Part } from './loader.js';
 import { drawOverlay, type Style, styleOf } from './overlay.js';
 import type { Theme } from './palette.js';
+import type { Zoom } from '../state/url.js';
 import { Renderer } from './renderer.js';
 import {
   clamped,
@@ -19,9 +23,8 @@ import {
   yOf,
   zoomed,
 } from './view.js';
+import { pricesOf, timesOf, zoomOf } from './zoom.js';
 
-/** The picture begins with this factor of room above and below the window's prices. */
-const HOME_MARGIN = 1.5;
 /** How long the picture takes to move when a new snapshot comes in. */
 const MOVE_MS = 450;
 /** More device pixels per CSS pixel than this cost time, and nobody sees them. */
@@ -29,23 +32,10 @@ const MAX_PIXEL_RATIO = 2;
 /** The width of the price line in CSS pixels, at the usual text size. */
 const LINE_PX = 1.5;
 
-/** The cursor, and the amounts under it. */
-export interface Cursor {
-  /** Shares of the plot's width and height; y from the bottom. */
-  at: Point;
-  t: number;
-  lnPrice: number;
-  /** Null where there is no data. */
-  snapshot: Held | null;
-  bin: number;
-  supportUsd: number;
-  resistanceUsd: number;
-}
-
 export interface Drawn {
   view: View;
-  /** True where the view covers the whole window. */
-  isWhole: boolean;
+  /** What is in sight of the window; null: all of it. */
+  zoom: Zoom | null;
   scale: Scale;
   cursor: Cursor | null;
 }
@@ -60,14 +50,21 @@ export class Picture implements Controls {
   readonly maxSnapshots: number;
   history: History;
   private renderer: Renderer | null;
-  /** The time that the picture spans; null before the first page. */
+  /** The time that the picture spans at first; null before it is known. */
   window: TimeWindow | null = null;
+  /** The time that the token has history of; null: not known. */
+  private reach: TimeWindow | null = null;
+  private endsNow = false;
+  private isSliding = false;
+  /** The view to begin with; null: the whole window. */
+  private asked: Zoom | null = null;
   private extent: Extent | null = null;
   private view: View | null = null;
   private scale: Scale;
   /** In time and price: it stays on the same data as the view moves. */
-  private cursor: { t: number; lnPrice: number } | null = null;
+  private cursor: Place | null = null;
   private hasMoved = false;
+  private haveMovedPrices = false;
   private moving: { from: View; sinceMs: number } | null = null;
   private nextFrame = 0;
   private style: Style;
@@ -118,48 +115,118 @@ export class Picture implements Controls {
     this.redraw();
   }
 
-  /** Forgets all snapshots and the view. */
-  clear(): void {
+  /** Forgets all snapshots and the view. @param asked the view to begin with; null: all */
+  clear(asked: Zoom | null): void {
     this.history = new History(this.maxSnapshots);
     this.window = null;
     this.extent = null;
     this.view = null;
     this.cursor = null;
     this.hasMoved = false;
+    this.haveMovedPrices = false;
+    this.asked = asked;
     this.moving = null;
     this.renderer?.upload(this.history);
     this.redraw();
   }
 
-  /**
-   * Replaces what is held of a part of the window.
-   *
-   * @param window the time that the picture spans now; snapshots before it go
-   * @param isNew whether the part is newer than the picture, which then moves along
-   */
-  add(part: TimeWindow & { columns: readonly Column[] }, window: TimeWindow, isNew: boolean): void {
+  /** Called once the window's times are known. @param asked as it was asked for */
+  begin(window: TimeWindow, asked: { from: Time; to: Time }): void {
+    this.window = { ...window };
+    this.startAt(this.reach?.from ?? -Infinity);
+    this.endsNow = asked.to === 'now';
+    this.isSliding = this.endsNow && typeof asked.from === 'string' && asked.from.startsWith('-');
+  }
+
+  /** Lets the view move wherever the token has history. */
+  setReach(reach: TimeWindow | null): void {
+    this.reach = reach;
+    this.startAt(reach?.from ?? -Infinity);
+  }
+
+  /** The window begins with the first snapshot. */
+  private startAt(t: number): void {
+    if (this.window !== null) this.window.from = Math.max(this.window.from, t);
+    this.fit(false);
+  }
+
+  /** The part of a window that has history, in whole seconds. */
+  reachOf({ from, to }: TimeWindow): TimeWindow {
+    const all = this.wholeReach();
+    return {
+      from: Math.max(Math.floor(from), Math.floor(all.from)),
+      to: Math.min(Math.ceil(to), Math.ceil(all.to)),
+    };
+  }
+
+  private wholeReach(): TimeWindow {
+    const { from, to } = this.window ?? { from: 0, to: 0 };
+    return {
+      from: Math.min(from, this.reach?.from ?? Infinity),
+      to: this.endsNow ? to : Math.max(to, this.reach?.to ?? -Infinity),
+    };
+  }
+
+  /** The width of the plot in CSS pixels. */
+  widthPx(): number {
+    return this.elements.cells.clientWidth;
+  }
+
+  /** The times of the view to begin with; null: all. */
+  zoomTimes(): TimeWindow | null {
+    const { asked, window } = this;
+    return asked === null || window === null ? null : timesOf(asked, window);
+  }
+
+  /** Shows a part of the window; null: all. */
+  setZoom(zoom: Zoom | null): void {
+    this.home();
+    this.asked = zoom;
+    this.view = this.homeView();
+    this.redraw();
+  }
+
+  private zoomInSight(): Zoom | null {
+    const { view, endsNow: isLive, haveMovedPrices: hasPrices } = this;
+    const window = this.drawnWindow();
+    if (!this.hasMoved || view === null || window === null) return this.asked;
+    return zoomOf(view, window, { isLive, hasPrices });
+  }
+
+  /** The window, as long as its last snapshot is drawn. */
+  private drawnWindow(): TimeWindow | null {
+    const { window, history } = this;
+    if (window === null) return null;
+    return { ...window, to: Math.max(window.to, history.at(window.to - 1e-3)?.until ?? 0) };
+  }
+
+  /** Replaces what is held of a part of the window. @param isNew whether it is newer than the window */
+  add(part: Part, isNew: boolean): void {
     this.history.replace(part.from, part.to, part.columns);
-    this.history.dropBefore(window.from);
-    this.window = window;
+    const { window } = this;
+    if (isNew && window !== null) {
+      const by = Math.max(0, part.to - window.to);
+      this.window = { from: window.from + (this.isSliding ? by : 0), to: window.to + by };
+    }
     this.scale = this.history.scale();
     this.renderer?.upload(this.history);
     this.fit(isNew);
   }
 
-  /** Called when all pages are there: the picture now begins with the first snapshot. */
-  loaded(): void {
+  /** Called when the whole window is there. */
+  trim(): void {
     const first = this.history.held.at(0);
-    if (this.window === null || first === undefined) return;
-    this.window = { ...this.window, from: Math.max(this.window.from, first.t) };
-    this.fit(false);
+    // Of a step, it is the newest.
+    if (first !== undefined) this.startAt(first.t - first.stepS);
   }
 
   private fit(isNew: boolean): void {
     const held = this.history.extent();
     if (this.window === null || held === null) return this.redraw();
     const before = this.extent;
-    const from = Math.min(this.window.from, held.from);
-    this.extent = { ...held, from, to: Math.max(this.window.to, held.to) };
+    const reach = this.wholeReach();
+    const [from, to] = [Math.min(reach.from, held.from), Math.max(reach.to, held.to)];
+    this.extent = { ...held, from, to };
     if (this.view === null || before === null || !this.hasMoved) this.view = this.homeView();
     else this.view = clamped(followed(this.view, before, this.extent), this.extent);
     if (isNew && before !== null && this.view !== null) this.moveFrom(before);
@@ -176,24 +243,28 @@ export class Picture implements Controls {
     this.moving = { from, sinceMs: performance.now() };
   }
 
+  /** The view to begin with. */
   private homeView(): View | null {
-    if (this.extent === null) return null;
-    const prices = this.history.held.map(({ lnPrice }) => lnPrice);
-    const margin = Math.log(HOME_MARGIN);
-    const lnLow = prices.reduce((a, b) => Math.min(a, b), Infinity) - margin;
-    const lnHigh = prices.reduce((a, b) => Math.max(a, b), -Infinity) + margin;
-    return clamped({ ...this.extent, lnLow, lnHigh }, this.extent);
+    const { extent, history, asked } = this;
+    const window = this.drawnWindow();
+    if (extent === null || window === null) return null;
+    const times = asked === null ? window : timesOf(asked, window);
+    const shown = history.held.slice(history.indexFrom(times.from), history.indexFrom(times.to));
+    const { lnLow, lnHigh } = pricesOf(asked, shown) ?? extent;
+    return clamped({ ...times, lnLow, lnHigh }, extent);
   }
 
   home(): void {
     this.hasMoved = false;
+    this.haveMovedPrices = false;
+    this.asked = null;
     this.moving = null;
     this.view = this.homeView();
     this.redraw();
   }
 
   all(): void {
-    if (this.extent !== null) this.setView(this.extent);
+    if (this.extent !== null) this.setView({ ...this.extent, ...this.drawnWindow() });
   }
 
   zoom(at: Point, factor: { time?: number; price?: number }): void {
@@ -243,9 +314,12 @@ export class Picture implements Controls {
 
   private setView(view: View): void {
     if (this.extent === null) return;
+    const before = this.view;
     this.hasMoved = true;
     this.moving = null;
     this.view = clamped(view, this.extent);
+    this.haveMovedPrices ||=
+      before !== null && (before.lnLow !== this.view.lnLow || before.lnHigh !== this.view.lnHigh);
     if (this.cursor !== null && !isInView(this.view, this.cursor)) this.cursor = null;
     this.redraw();
   }
@@ -287,27 +361,14 @@ export class Picture implements Controls {
   }
 
   private report(): void {
-    const { view, extent, scale } = this;
-    if (view === null || extent === null) return;
-    const isWhole = view.from <= extent.from && view.to >= extent.to;
-    this.onDrawn({ view, isWhole, scale, cursor: this.cursorIn(view) });
-  }
-
-  private cursorIn(view: View): Cursor | null {
-    if (this.cursor === null) return null;
-    const { t, lnPrice } = this.cursor;
-    const snapshot = this.history.at(t);
-    const bin = snapshot === null ? 0 : binAt(snapshot, lnPrice);
-    const [support, resistance] = snapshot === null ? [0, 0] : codesAt(snapshot, bin);
-    return {
-      at: { x: xOf(view, t), y: yOf(view, lnPrice) },
-      t,
-      lnPrice,
-      snapshot,
-      bin,
-      supportUsd: usdOf(support),
-      resistanceUsd: usdOf(resistance),
-    };
+    const { view, scale, history } = this;
+    if (view === null) return;
+    this.onDrawn({
+      view,
+      zoom: this.zoomInSight(),
+      scale,
+      cursor: this.cursor && cursorAt(this.cursor, history, view),
+    });
   }
 }
 
@@ -317,9 +378,4 @@ function resize(canvas: HTMLCanvasElement, pixelRatio: number): void {
   const height = Math.max(1, Math.round(canvas.clientHeight * pixelRatio));
   if (canvas.width !== width) canvas.width = width;
   if (canvas.height !== height) canvas.height = height;
-}
-
-/** Whether a zoom or a move has left the cursor in sight. */
-function isInView(view: View, { t, lnPrice }: { t: number; lnPrice: number }): boolean {
-  return [xOf(view, t), yOf(view, lnPrice)].every((share) => share >= -1e-6 && share <= 1 + 1e-6);
 }

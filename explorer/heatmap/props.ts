@@ -1,5 +1,7 @@
 /** The heatmap's props. */
 import type { FathomClient, ReplayParameters, Time } from '../../client/index.js';
+import type { Zoom } from '../state/url.js';
+import type { TimeWindow } from './detail.js';
 import type { Theme } from './palette.js';
 
 /** Another address, window or filter is another picture. */
@@ -9,6 +11,12 @@ export interface DepthHeatmapProps {
   address: string;
   /** As in the page's URL: `{ from: '-24h', to: 'now' }`, or fixed times. One that ends now is kept up to date. */
   window: { from: Time; to: Time };
+  /** The length of the window in seconds, about. */
+  spanS: number;
+  /** The time that the token has history of; null: not known yet. */
+  reach: TimeWindow | null;
+  /** What is in sight of the window; null: all of it. */
+  zoom: Zoom | null;
   filter: Pick<ReplayParameters, 'group' | 'types' | 'venues' | 'min_pct' | 'max_pct'>;
   theme: Theme;
   /** False while the user has paused the page: no polling then. */
@@ -17,14 +25,8 @@ export interface DepthHeatmapProps {
   reloadMs: () => number;
   /** Whether the key has a request to spare for the cursor. */
   canSpare: () => boolean;
-  /** Called after zoom and pan; null: the whole window is visible. */
-  onView: (time: VisibleTime | null) => void;
+  /** Called after zoom and pan. */
+  onZoom: (zoom: Zoom | null) => void;
   /** Called with failures that end the loading. */
   onFailure: (error: unknown) => void;
-}
-
-/** The visible part of the window, in epoch seconds. */
-export interface VisibleTime {
-  fromS: number;
-  toS: number;
 }

@@ -1,6 +1,6 @@
 /** The cursor's lines, and the amounts under it. */
 import { BIN_RATIO } from '../ladder/ladder.js';
-import type { Cursor } from './picture.js';
+import type { Cursor } from './cursor.js';
 import type { Share } from './split.js';
 import { priceText, timeText, usdText } from './ticks.js';
 

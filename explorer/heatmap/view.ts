@@ -9,7 +9,7 @@ export type View = Extent;
 const MIN_SPAN_S = 120;
 const MIN_SPAN_LN = 6 * LN_BIN;
 /** A view whose right end is this near to that of the data, as a share of its span, follows it. */
-const FOLLOWS_WITHIN = 0.005;
+export const FOLLOWS_WITHIN = 0.005;
 
 /** Zooms about a point, given as shares of width (from the left) and height (from the bottom). */
 export function zoomed(view: View, at: Point, factor: { time?: number; price?: number }): View {
@@ -49,14 +49,8 @@ function kept(low: number, high: number, min: number, max: number): [number, num
 /** The view after the data grew: it stays, unless it showed the data's right end, which it follows. */
 export function followed(view: View, before: Extent, after: Extent): View {
   const span = view.to - view.from;
-  if (covers(view, before)) return { ...view, from: after.from, to: after.to };
   if (before.to - view.to > FOLLOWS_WITHIN * span) return view;
   return { ...view, from: after.to - span, to: after.to };
-}
-
-function covers(view: View, extent: Extent): boolean {
-  const slack = FOLLOWS_WITHIN * (view.to - view.from);
-  return view.from <= extent.from + slack && view.to >= extent.to - slack;
 }
 
 /** Shares of width and height, or of pixels. */

@@ -39,6 +39,16 @@ export function windowTimes(window: Window, firstS: number | null): { from: stri
   return { from: `-${window}`, to: 'now' };
 }
 
+/** The part of the window that is in sight, as `from` and `to`. */
+export function timesInSight(
+  { window, zoom }: Pick<TokenView, 'window' | 'zoom'>,
+  firstS: number | null,
+): { from: string; to: string } {
+  if (zoom === null) return windowTimes(window, firstS);
+  const { fromS, toS } = zoom;
+  return toS === null ? { from: `${fromS}s`, to: 'now' } : { from: String(fromS), to: String(toS) };
+}
+
 /** The view's filter as parameters of `/replay/:address`. */
 export function filterOf({ types, venues }: TokenView): {
   types?: MarketType[];
@@ -50,15 +60,15 @@ export function filterOf({ types, venues }: TokenView): {
   };
 }
 
-/** The request for the history that the heatmap shows. */
+/** The request for the history that is in sight. */
 export function replayRequest(view: TokenView, firstS: number | null): ApiRequest {
-  const { address, window, group, band } = view;
+  const { address, group, band } = view;
   const filter = Object.entries(filterOf(view)).map(([name, list]) => [name, list.join(',')]);
   return {
     method: 'GET',
     path: `/replay/${address}`,
     query: {
-      ...windowTimes(window, firstS),
+      ...timesInSight(view, firstS),
       group,
       ...(Object.fromEntries(filter) as Record<string, string>),
       min_pct: String(band.minPct),

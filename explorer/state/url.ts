@@ -14,9 +14,27 @@ export const TYPES: readonly MarketType[] = [
 /** Windows that end now. */
 export const PRESETS = ['1h', '6h', '24h', '7d', '30d'] as const;
 export type Preset = (typeof PRESETS)[number];
+/** Their lengths in seconds. */
+export const PRESET_S: Readonly<Record<Preset, number>> = {
+  '1h': 3600,
+  '6h': 21_600,
+  '24h': 86_400,
+  '7d': 604_800,
+  '30d': 2_592_000,
+};
 
 /** A window that ends now, or one between two times in epoch seconds. */
 export type Window = Preset | 'all' | { fromS: number; toS: number };
+
+/** What is in sight of a window. */
+export interface Zoom {
+  /** Epoch seconds, or seconds before now, negative, where `toS` is null. */
+  fromS: number;
+  /** Null: now. */
+  toS: number | null;
+  /** Null: as the window has them. */
+  prices: { lowUsd: number; highUsd: number } | null;
+}
 
 /** A price band around each snapshot's price, in percent. */
 export interface Band {
@@ -36,6 +54,8 @@ export interface TokenView {
   /** Empty: all venues. */
   venues: readonly string[];
   band: Band;
+  /** Null: the whole window is in sight. */
+  zoom: Zoom | null;
 }
 
 export const BOARDS = ['scores', 'dca-pressure', 'dlmm-pools', 'fee-density', 'whales'] as const;
@@ -70,6 +90,7 @@ export const DEFAULT_VIEW: TokenView = {
   types: [],
   venues: [],
   band: FULL_BAND,
+  zoom: null,
 };
 
 /** A token with nothing chosen yet. */
@@ -100,6 +121,7 @@ export function viewOf(hash: string): View {
     types: TYPES.filter((one) => listOf(query.get('types')).includes(one)),
     venues: listOf(query.get('venues')),
     band: bandOf(query),
+    zoom: zoomOf(query),
   };
 }
 
@@ -114,7 +136,7 @@ export function hashOf(view: View): string {
     if (view.favourites) query.set('favourites', 'true');
     return `#/${view.name}${queryText(query)}`;
   }
-  const { address, window, group, types, venues, band } = view;
+  const { address, window, group, types, venues, band, zoom } = view;
   if (typeof window === 'object') {
     query.set('from', String(window.fromS));
     query.set('to', String(window.toS));
@@ -124,6 +146,13 @@ export function hashOf(view: View): string {
   if (venues.length > 0) query.set('venues', venues.join(','));
   if (band.minPct !== FULL_BAND.minPct) query.set('min_pct', String(band.minPct));
   if (band.maxPct !== FULL_BAND.maxPct) query.set('max_pct', String(band.maxPct));
+  if (zoom !== null) {
+    query.set('zoom', `${zoom.fromS},${zoom.toS ?? 'now'}`);
+    if (zoom.prices !== null) {
+      const { lowUsd, highUsd } = zoom.prices;
+      query.set('prices', [lowUsd, highUsd].map((usd) => usd.toPrecision(6)).join());
+    }
+  }
   return `#/${address === null ? '' : `token/${encodeURIComponent(address)}`}${queryText(query)}`;
 }
 
@@ -147,6 +176,22 @@ function windowOf(query: URLSearchParams): Window {
   const named = query.get('window');
   if (named === 'all') return 'all';
   return PRESETS.find((one) => one === named) ?? DEFAULT_VIEW.window;
+}
+
+function zoomOf(query: URLSearchParams): Zoom | null {
+  const [from = '', to = ''] = (query.get('zoom') ?? '').split(',');
+  const prices = pricesOf(query.get('prices') ?? '');
+  if (to === 'now' && from.startsWith('-')) {
+    const beforeS = wholeNumberOf(from.slice(1)) ?? 0;
+    return beforeS > 0 ? { fromS: -beforeS, toS: null, prices } : null;
+  }
+  const [fromS, toS] = [wholeNumberOf(from), wholeNumberOf(to)];
+  return fromS !== null && toS !== null && fromS < toS ? { fromS, toS, prices } : null;
+}
+
+function pricesOf(text: string): Zoom['prices'] {
+  const [lowUsd = 0, highUsd = 0] = text.split(',').map(Number);
+  return lowUsd > 0 && highUsd > lowUsd && highUsd < Infinity ? { lowUsd, highUsd } : null;
 }
 
 function wholeNumberOf(text: string | null): number | null {

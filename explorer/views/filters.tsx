@@ -7,8 +7,8 @@ import {
   type Band,
   FULL_BAND,
   GROUPS,
+  PRESET_S,
   PRESETS,
-  type Preset,
   TYPES,
   type TokenView,
 } from '../state/url.js';
@@ -20,13 +20,6 @@ const BANDS: readonly { label: string; band: Band }[] = [
   { label: '±25%', band: { minPct: -25, maxPct: 25 } },
   { label: 'Full', band: FULL_BAND },
 ];
-const PRESET_S: Readonly<Record<Preset, number>> = {
-  '1h': 3600,
-  '6h': 21_600,
-  '24h': 86_400,
-  '7d': 604_800,
-  '30d': 2_592_000,
-};
 const GROUP_LABELS = { venue: 'Venue', type: 'Type', market: 'Market', all: 'Nothing' } as const;
 
 interface FiltersProps {
@@ -50,7 +43,7 @@ export function Filters({ view, facets, historyS, onChange }: FiltersProps) {
             type="button"
             aria-pressed={view.window === preset}
             disabled={at > 0 && historyS !== null && PRESET_S[PRESETS[at - 1]] >= historyS}
-            onClick={() => change({ window: preset })}
+            onClick={() => change({ window: preset, zoom: null })}
           >
             {preset}
           </button>
@@ -59,7 +52,7 @@ export function Filters({ view, facets, historyS, onChange }: FiltersProps) {
           type="button"
           aria-pressed={view.window === 'all'}
           title="The whole history"
-          onClick={() => change({ window: 'all' })}
+          onClick={() => change({ window: 'all', zoom: null })}
         >
           All
         </button>

@@ -1,16 +1,15 @@
 /** One token: its depth over time, its newest ladder, its score and its venues. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { FathomClient, FathomError, Score } from '../../client/index.js';
+import type { FathomClient, FathomError, Result, Score } from '../../client/index.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
 import { DepthHeatmap } from '../heatmap/depth-heatmap.js';
-import type { VisibleTime } from '../heatmap/props.js';
 import { DepthChart } from '../ladder/depth-chart.js';
 import { newestLadder } from '../ladder/ladder.js';
 import { absoluteTime, age, price, shortAddress } from '../state/format.js';
 import { followToken, lastChange, whileVisible } from '../state/live.js';
 import { leastReloadMs, reloadMs, useDocument, useLast, useNowS } from '../state/load.js';
 import { pause } from '../state/pause.js';
-import { filterOf, replayRequest, windowTimes } from '../state/requests.js';
+import { filterOf, replayRequest, timesInSight, windowTimes } from '../state/requests.js';
 import {
   attempt,
   canSpare,
@@ -20,9 +19,18 @@ import {
   noteFailure,
   show,
   theme as themeValue,
+  view as viewValue,
 } from '../state/session.js';
 import { setTitle } from '../state/title.js';
-import { DEFAULT_VIEW, hashOf, type TokenView, tokenView, viewOf } from '../state/url.js';
+import {
+  DEFAULT_VIEW,
+  hashOf,
+  PRESET_S,
+  type TokenView,
+  tokenView,
+  viewOf,
+  type Zoom,
+} from '../state/url.js';
 import { useValue } from '../state/use-value.js';
 import { CopyButton } from './copy-button.js';
 import { Filters, toggled } from './filters.js';
@@ -33,10 +41,12 @@ import { VenueSplit } from './venue-split.js';
 
 /** How many of the best tokens the page searches for one with depth. */
 const CANDIDATES = 20;
-/** Links name the visible part of the window once the heatmap has rested this long. */
+/** The address names what is in sight once the heatmap has rested this long. */
 const SETTLED_MS = 250;
 /** Requests for the score of a new snapshot at most. */
 const SCORE_TRIES = 5;
+/** The API answers about the last 365 days. */
+const MAX_HISTORY_S = 365 * 86_400;
 
 export function TokenPage({ view }: { view: TokenView }) {
   const { address } = view;
@@ -71,7 +81,6 @@ function Token({ view, address }: { view: TokenView; address: string }) {
   const live = useValue(isLive);
   const key = useValue(keyValue);
   const [failure, setFailure] = useState<FathomError | null>(null);
-  const [visible, setVisible] = useState<VisibleTime | null>(null);
   const tries = useValue(attempt);
   const nowS = useNowS();
   useEffect(
@@ -83,11 +92,11 @@ function Token({ view, address }: { view: TokenView; address: string }) {
     (client, signal) => scoreAfter(lastChange.value?.t ?? 0, client, address, signal),
     'by change',
   );
-  const coverage = useDocument(
+  const { document: coverage, error: noCoverage } = useDocument(
     `coverage ${address}`,
     (client, signal) => client.getCoverage({ address }, { signal }),
     'never',
-  ).document;
+  );
   const symbol = score?.symbol ?? null;
   useEffect(() => {
     setTitle(`${symbol ?? shortAddress(address)} depth`);
@@ -112,11 +121,8 @@ function Token({ view, address }: { view: TokenView; address: string }) {
   const ladder = useLast(newLadder, address);
   const facets = useLast(newest?.facets ?? null, address);
 
-  const firstS = coverage?.tiers.reduce<number | null>(
-    (least, tier) => Math.min(least ?? Infinity, tier.first_t),
-    null,
-  );
-  const historyFromS = firstS ?? null;
+  const reach = useMemo(() => reachOf(coverage), [coverage]);
+  const historyFromS = reach?.from ?? null;
   const times = windowTimes(view.window, historyFromS);
   const { from, to } = times;
   const heatmapName = [address, from, to, group, filterName, band.minPct, band.maxPct].join(' ');
@@ -128,18 +134,19 @@ function Token({ view, address }: { view: TokenView; address: string }) {
     [heatmapName],
   );
   useEffect(() => setFailure(null), [heatmapName, tries]);
-  useEffect(() => setVisible(null), [heatmapName]);
   const settling = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const settle = (time: VisibleTime | null): void => {
+  useEffect(() => () => clearTimeout(settling.current), [heatmapName]);
+  const settle = (zoom: Zoom | null): void => {
     clearTimeout(settling.current);
-    settling.current = setTimeout(() => setVisible(time), SETTLED_MS);
+    settling.current = setTimeout(() => {
+      const { value: shown } = viewValue;
+      if (shown.name === 'token') show({ ...shown, zoom }, 'replace');
+    }, SETTLED_MS);
   };
   const client = currentClient();
   if (error !== null && score === null) return <Failure error={error} />;
   const isEmpty = coverage !== null && coverage.tiers.length === 0;
   const change = (next: TokenView): void => show(next);
-  // Links and curl commands name the visible part of the window.
-  const visibleView = visible === null ? view : { ...view, window: wholeSeconds(visible) };
   return (
     <article class="token" aria-label={score?.symbol ?? address}>
       <Head address={address} score={score} nowS={nowS} />
@@ -158,17 +165,22 @@ function Token({ view, address }: { view: TokenView; address: string }) {
           ) : failure !== null ? (
             <Failure error={failure} />
           ) : (
-            client !== null && (
+            client !== null &&
+            // Where all of the history begins is not known before.
+            (view.window !== 'all' || coverage !== null || noCoverage !== null) && (
               <DepthHeatmap
                 client={client}
                 address={address}
                 window={heatmap.window}
+                spanS={spanOf(view.window, historyFromS === null ? null : nowS - historyFromS)}
+                reach={reach}
+                zoom={view.zoom}
                 filter={heatmap.filter}
                 theme={theme}
                 isLive={live}
                 reloadMs={reloadMs}
                 canSpare={canSpare}
-                onView={settle}
+                onZoom={settle}
                 onFailure={(reason) => {
                   noteFailure(reason as FathomError);
                   setFailure(reason as FathomError);
@@ -199,14 +211,14 @@ function Token({ view, address }: { view: TokenView; address: string }) {
         </aside>
       </div>
       <RequestBar
-        request={replayRequest(visibleView, historyFromS)}
-        href={`${location.origin}${location.pathname}${hashOf(visibleView)}`}
+        request={replayRequest(view, historyFromS)}
+        href={`${location.origin}${location.pathname}${hashOf(view)}`}
         data={{
           name: `${symbol ?? address}-depth`,
           load: async () => {
             if (client === null) return [];
             const { columnsOfHistory } = await import('../export/history.js');
-            const { from, to } = windowTimes(visibleView.window, historyFromS);
+            const { from, to } = timesInSight(view, historyFromS);
             const asked = {
               from,
               to,
@@ -237,8 +249,19 @@ async function scoreAfter(
   }
 }
 
-function wholeSeconds({ fromS, toS }: VisibleTime) {
-  return { fromS: Math.floor(fromS), toS: Math.ceil(toS) };
+/** The time that a token has history of; null: none, or not known. */
+function reachOf(coverage: Result<'getCoverage'> | null): { from: number; to: number } | null {
+  if (coverage === null || coverage.tiers.length === 0) return null;
+  const { tiers } = coverage;
+  const to = Math.max(...tiers.map((tier) => tier.last_t)) + 1;
+  const first = Math.min(...tiers.map((tier) => tier.first_t));
+  return { from: Math.max(first, to - MAX_HISTORY_S), to };
+}
+
+/** The length of a window in seconds. @param historyS how far the history reaches back; null: unknown */
+function spanOf(window: TokenView['window'], historyS: number | null): number {
+  if (typeof window === 'object') return window.toS - window.fromS;
+  return window === 'all' ? (historyS ?? MAX_HISTORY_S) : PRESET_S[window];
 }
 
 function Head(props: { address: string; score: Score | null; nowS: number }) {

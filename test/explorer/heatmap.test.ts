@@ -6,6 +6,13 @@ import * as ladder from '../../compute/ladder.js';
 import { codeOf, Histogram, shadeOf, usdOf } from '../../explorer/heatmap/amounts.js';
 import * as columns from '../../explorer/heatmap/columns.js';
 import type { Column } from '../../explorer/heatmap/columns.js';
+import {
+  coarser,
+  enoughFor,
+  HeldRanges,
+  stepFor,
+  stepName,
+} from '../../explorer/heatmap/detail.js';
 import { History } from '../../explorer/heatmap/history.js';
 import {
   fetchPages,
@@ -30,6 +37,7 @@ import {
   type View,
   zoomed,
 } from '../../explorer/heatmap/view.js';
+import { timesOf, zoomOf } from '../../explorer/heatmap/zoom.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import {
   KEY,
@@ -51,15 +59,16 @@ beforeAll(async () => {
   depth.add('mainchain', WIDE_MINT, steadyStore(SNAPSHOTS, 60), { perSegment: 24 });
   service = await startTestService({ depth });
   const client = fathomClient({ url: service.server.url, key: KEY });
-  source = { client, address: WIDE_MINT, parameters: { group: 'all', from: FROM, to: NOW_S + 1 } };
+  source = { client, address: WIDE_MINT, parameters: { group: 'all' } };
 });
 afterAll(() => service.stop());
 
-async function load(maxSnapshots = 10_000): Promise<{ parts: Part[]; isCut: boolean }> {
-  const planned = await plan(source, maxSnapshots, signal);
+async function load(maxSnapshots = 10_000): Promise<{ parts: Part[]; stepS: number }> {
+  const window = { from: FROM, to: NOW_S + 1 };
+  const planned = await plan(source, window, 0, maxSnapshots, signal);
   const parts: Part[] = [];
   for await (const part of fetchPages(source, planned, signal)) parts.push(part);
-  return { parts, isCut: planned.isCut };
+  return { parts, stepS: planned.stepS };
 }
 
 /** A column of one cell at bin 0, identified by its amount. */
@@ -67,7 +76,7 @@ function column(t: number, usd = 1000, more: Partial<Column> = {}): Column {
   const codes = new Uint16Array(2 * columns.BIN_COUNT);
   codes[-2 * columns.MIN_BIN] = codeOf(usd);
   const place = { firstBin: 0, lastBin: 0, priceUsd: 100, lnPrice: Math.log(100) };
-  return { t, tier: 'raw', ...place, codes, ...more };
+  return { t, tier: 'raw', stepS: 0, ...place, codes, ...more };
 }
 
 describe('amounts', () => {
@@ -109,7 +118,8 @@ describe('columns', () => {
     'from Arrow pages hold the same as JSON pages (%s)',
     async (group) => {
       const { client, parameters } = source;
-      const asked = { ...parameters, group, to: NOW_S - 41_000, min_pct: -20, max_pct: 30 };
+      const window = { from: FROM, to: NOW_S - 41_000 };
+      const asked = { ...parameters, ...window, group, min_pct: -20, max_pct: 30 };
       const made: Column[] = [];
       for await (const page of client.replayArrow(WIDE_MINT, asked)) {
         made.push(...columns.columnsOf(page));
@@ -190,8 +200,6 @@ describe('the history', () => {
       [2060, 5],
       [2120, 6],
     ]);
-    history.dropBefore(2060);
-    expect(history.held.map(({ t }) => t)).toEqual([2060, 2120]);
   });
 
   it('ends a snapshot at the next one, or after an interval where a gap begins', () => {
@@ -220,6 +228,95 @@ describe('the history', () => {
     expect([from, to]).toEqual([0, 10]);
     expect(Math.exp(lnLow)).toBeCloseTo(100 * 1.01 ** -3.5, 9);
     expect(Math.exp(lnHigh)).toBeCloseTo(100 * 1.01 ** 5.5, 9);
+  });
+});
+
+describe('detail', () => {
+  it('is the finest step that gives few enough snapshots', () => {
+    const day = 86_400;
+    const steps = [3600, day, 7 * day, 30 * day, 347 * day].map((spanS) =>
+      stepFor(spanS, 2500, 60),
+    );
+    expect(steps).toEqual([0, 0, 300, 3600, 14_400]);
+    expect(stepFor(day, 2500, 10)).toBe(60);
+    expect([0, 60, 14_400, 86_400].map(coarser)).toEqual([60, 300, 86_400, 86_400]);
+    expect([0, 900].map(stepName)).toEqual([undefined, '15m']);
+    expect([10, 600, 9000].map(enoughFor)).toEqual([300, 1500, 2600]);
+  });
+
+  it('finds what is missing of a window', () => {
+    const range = fc.record({
+      from: fc.nat(40),
+      length: fc.integer({ min: 1, max: 20 }),
+      stepS: fc.constantFrom(0, 60, 300),
+      isHeld: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(range, { maxLength: 12 }), (changes) => {
+        const ranges = new HeldRanges();
+        const expected = Array.from({ length: 60 }, () => Infinity);
+        for (const { from, length, stepS, isHeld } of changes) {
+          if (isHeld) ranges.add({ from, to: from + length, stepS });
+          else ranges.remove({ from, to: from + length });
+          expected.fill(isHeld ? stepS : Infinity, from, from + length);
+        }
+        for (const stepS of [0, 60, 300]) {
+          const missing = expected.map(() => false);
+          for (const { from, to } of ranges.missing({ from: 0, to: 60 }, stepS))
+            missing.fill(true, from, to);
+          expect(missing).toEqual(expected.map((one) => one > stepS));
+        }
+        const { list } = ranges;
+        expect(list.slice(1).every(({ from }, i) => from >= list[i].to)).toBe(true);
+      }),
+    );
+  });
+
+  it('goes away where a coarser picture is enough', () => {
+    const history = new History();
+    const times = Array.from({ length: 50 }, (_, i) => 1000 + i * 60);
+    history.replace(
+      0,
+      9000,
+      times.map((t) => column(t)),
+    );
+    history.thin({ from: 1600, to: 2800 }, 600);
+    const inside = times.filter((t) => t >= 1600 && t < 2800);
+    const kept = inside.filter((t, i) => Math.ceil(t / 600) !== Math.ceil(inside[i + 1] / 600));
+    expect(history.held.map(({ t }) => t)).toEqual(
+      times.filter((t) => !inside.includes(t) || kept.includes(t)),
+    );
+    expect(history.intervalS).toBe(60);
+    // A snapshot of a step lasts until the next one.
+    expect(history.held.slice(1).every(({ t }, i) => history.held[i].until === t)).toBe(true);
+  });
+});
+
+describe('a zoom', () => {
+  const window = { from: NOW_S - 86_400, to: NOW_S };
+
+  it('is times, or a time before now if it ends there', () => {
+    const view = { ...window, lnLow: Math.log(90), lnHigh: Math.log(110) };
+    const of = (part: Partial<View>, isLive = true, hasPrices = false) =>
+      zoomOf({ ...view, ...part }, window, { isLive, hasPrices });
+    expect(of({})).toBe(null);
+    expect(of({ from: NOW_S - 3600 })).toEqual({ fromS: -3600, toS: null, prices: null });
+    expect(of({ from: NOW_S - 3600 }, false)).toEqual({
+      fromS: NOW_S - 3600,
+      toS: NOW_S,
+      prices: null,
+    });
+    expect(of({ from: NOW_S - 9000, to: NOW_S - 3600.5 })).toEqual({
+      ...{ fromS: NOW_S - 9000, toS: NOW_S - 3600 },
+      prices: null,
+    });
+    expect(of({}, true, true)?.prices?.highUsd).toBeCloseTo(110, 9);
+    for (const zoom of [of({ from: NOW_S - 3600 }), of({ to: NOW_S - 9 * 60 })]) {
+      const times = zoom && timesOf(zoom, window);
+      expect(
+        times && zoomOf({ ...view, ...times }, window, { isLive: true, hasPrices: false }),
+      ).toEqual(zoom);
+    }
   });
 });
 
@@ -412,8 +509,8 @@ describe('the axes', () => {
 
 describe('loading', () => {
   it('fetches each page of a window once, newest first', async () => {
-    const { parts, isCut } = await load();
-    expect([parts.length, isCut]).toEqual([3, false]);
+    const { parts, stepS } = await load();
+    expect([parts.length, stepS]).toEqual([3, 0]);
     const seen: number[] = [];
     for (const [i, { from, to, columns: held }] of parts.entries()) {
       expect(to).toBe(i === 0 ? NOW_S + 1 : parts[i - 1].from);
@@ -424,15 +521,18 @@ describe('loading', () => {
     expect(seen).toEqual(all);
   });
 
-  it('leaves out the oldest pages where memory has no room for them', async () => {
-    const { parts, isCut } = await load(500);
-    expect([parts.length, isCut]).toEqual([2, true]);
-    expect(parts.reduce((sum, part) => sum + part.columns.length, 0)).toBeLessThanOrEqual(500);
-    expect(parts[0].columns.at(-1)?.t).toBe(NOW_S);
+  it('takes the newest snapshot of each step where there are too many', async () => {
+    const { parts, stepS } = await load(500);
+    expect(stepS).toBe(300);
+    const held = parts.toReversed().flatMap(({ columns: list }) => list);
+    const all = Array.from({ length: SNAPSHOTS }, (_, i) => NOW_S - (SNAPSHOTS - 1 - i) * 60);
+    const newest = all.filter((t, i) => Math.ceil(t / 300) !== Math.ceil(all[i + 1] / 300));
+    expect(held.map(({ t }) => t)).toEqual(newest);
+    expect(held.every((one) => one.stepS === 300)).toBe(true);
   });
 
   it('asks for new snapshots from the newest one on', async () => {
-    const part = await fetchSince(source, NOW_S - 120, signal);
+    const part = await fetchSince(source, NOW_S - 120, 0, signal);
     expect(part.columns.map(({ t }) => t)).toEqual([NOW_S - 120, NOW_S - 60]);
     expect(part.to).toBe(NOW_S);
   });
@@ -444,7 +544,7 @@ describe('loading', () => {
     const sizes = shares.map(({ supportUsd, resistanceUsd }) => supportUsd + resistanceUsd);
     expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
     expect(shares.length).toBeGreaterThan(2);
-    const { columns: held } = await fetchSince(source, t, signal);
+    const { columns: held } = await fetchSince(source, t, 0, signal);
     const sum = sizes.reduce((a, b) => a + b, 0);
     expect(codeOf(sum)).toBe(columns.codesAt(held[0], -3)[0]);
     expect([splits.has(t), splits.has(t + 60)]).toEqual([true, false]);

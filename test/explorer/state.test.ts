@@ -53,6 +53,12 @@ describe('the address of a view', () => {
       minPct: fc.integer({ min: -90, max: 0 }),
       maxPct: fc.integer({ min: 1, max: 1000 }),
     }),
+    zoom: fc.option(
+      fc.record({
+        ...{ fromS: fc.nat(1e9), toS: fc.integer({ min: 1_000_000_001, max: 2e9 }) },
+        prices: fc.option(fc.constant({ lowUsd: 0.00012345, highUsd: 1234.5 })),
+      }),
+    ),
   });
   const boards = fc.record({
     name: fc.constantFrom(...BOARDS),
@@ -72,6 +78,16 @@ describe('the address of a view', () => {
         expect(viewOf(hashOf(view))).toEqual(view);
       }),
     );
+  });
+
+  it('names a zoom by its times, or by a time before now', () => {
+    const view = { ...tokenView(MINT), zoom: { fromS: -3600, toS: null, prices: null } };
+    expect(hashOf(view)).toBe(`#/token/${MINT}?zoom=-3600,now`);
+    expect(viewOf(hashOf(view))).toEqual(view);
+    expect(replayRequest(view, null).query).toMatchObject({ from: '-3600s', to: 'now' });
+    for (const wrong of ['5,1', '-0,now', 'now', '-5,9', 'x,y']) {
+      expect(viewOf(`#/token/${MINT}?zoom=${wrong}&prices=2,1`)).toEqual(tokenView(MINT));
+    }
   });
 
   it('leaves out defaults, and reads well', () => {
