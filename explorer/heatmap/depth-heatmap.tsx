@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ReplayParameters } from '../../client/index.js';
 import { age } from '../state/format.js';
 import { pause } from '../state/pause.js';
+import { useModule } from '../state/use-module.js';
 import { useValue } from '../state/use-value.js';
 import type { Zoom } from '../state/url.js';
 import { zone } from '../state/zone.js';
@@ -67,9 +68,14 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
 
   const { from, to } = asked;
   const parameters = useMemo(() => parametersOf(filter), [JSON.stringify(filter)]);
+  const grouped = useMemo(
+    () => ({ ...parameters, group: filter.group }),
+    [parameters, filter.group],
+  );
+  const summed: ReplayParameters = { ...parameters, group: 'all' };
   const source = useMemo((): Source => {
-    return { client, address, parameters: { ...parameters, group: 'all' } };
-  }, [client, address, parameters]);
+    return { client, address, parameters: summed };
+  }, [client, address, JSON.stringify(summed)]);
   /** What the page was told is in sight. */
   const told = useRef(new WeakSet<Zoom>());
 
@@ -135,6 +141,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
 
   const cursor = drawn?.cursor ?? null;
   const split = useSplit(props, parameters, cursor);
+  const Strips = useModule(() => import('../strips/strips.js'))?.Strips ?? null;
   const summary = summaryOf(picture, drawn);
   return (
     <section class="heatmap" data-state={state} aria-label="Depth over time">
@@ -159,6 +166,16 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
           view !== null && <Notes picture={picture} view={view} spanS={props.spanS} />
         )}
       </div>
+      {Strips !== null && picture !== null && view !== null && state === 'ready' && (
+        <Strips
+          {...{ client, address, view, theme }}
+          parameters={grouped}
+          group={filter.group ?? 'venue'}
+          reachOf={(window) => picture.reachOf(window)}
+          atT={cursor?.t ?? null}
+          canSpare={props.canSpare}
+        />
+      )}
       <p class="heatmap-live" aria-live="polite">
         {cursor !== null && split !== 'waiting' ? spokenText(cursor, split) : ''}
       </p>

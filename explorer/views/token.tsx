@@ -201,10 +201,11 @@ function Token({ view, address }: { view: TokenView; address: string }) {
           )}
           {ladder !== null && <OrderPanel address={address} t={newestT} filter={filter} />}
           {score !== null && <ScorePanel score={score} />}
-          {ladder !== null && ladder.parts.length > 0 && (
+          {ladder !== null && (ladder.parts.length > 0 || venues.length > 0) && (
             <VenueSplit
               ladder={ladder}
               chosen={venues}
+              facets={facets?.venues ?? []}
               onToggle={(venue) => change({ ...view, venues: toggled(venues, venue) })}
             />
           )}

@@ -1,5 +1,6 @@
 /** Depth near the price by venue; a click on a row filters by its venue. */
 import { useState } from 'preact/hooks';
+import type { VenueFacet } from '../../client/index.js';
 import { usd } from '../state/format.js';
 import { type Ladder, NEAR_PCT } from '../ladder/ladder.js';
 
@@ -9,14 +10,20 @@ const FIRST = 8;
 interface VenueSplitProps {
   ladder: Ladder;
   chosen: readonly string[];
+  /** All venues of the snapshot, whatever is chosen. */
+  facets: readonly VenueFacet[];
   onToggle: (venue: string) => void;
 }
 
-export function VenueSplit({ ladder, chosen, onToggle }: VenueSplitProps) {
+export function VenueSplit({ ladder, chosen, facets, onToggle }: VenueSplitProps) {
   const { parts } = ladder;
   const [isWhole, setWhole] = useState(false);
   // A venue that the view is filtered by stays in sight.
   const shown = isWhole ? parts : parts.filter(({ key }, at) => at < FIRST || chosen.includes(key));
+  // Those that the choice leaves out can be added to it.
+  const others = facets
+    .filter(({ key }) => chosen.length > 0 && !parts.some((part) => part.key === key))
+    .toSorted((a, b) => b.usd - a.usd);
   const largest = Math.max(1, ...parts.map((one) => one.supportUsd + one.resistanceUsd));
   return (
     <section class="card" aria-labelledby="venues-title">
@@ -39,6 +46,22 @@ export function VenueSplit({ ladder, chosen, onToggle }: VenueSplitProps) {
                 <i class="resistance" style={{ width: `${(resistanceUsd / largest) * 100}%` }} />
               </span>
               <span class="figure">{usd(supportUsd + resistanceUsd)}</span>
+            </button>
+          </li>
+        ))}
+        {others.map(({ key, label, usd: amount }) => (
+          <li key={key} class="other">
+            <button
+              type="button"
+              aria-pressed={chosen.includes(key)}
+              aria-label={`${chosen.includes(key) ? 'Leave out' : 'Add'} ${label}`}
+              onClick={() => onToggle(key)}
+            >
+              <span class="label">+ {label}</span>
+              <span />
+              <span class="figure" title="In the whole price band">
+                {usd(amount)}
+              </span>
             </button>
           </li>
         ))}

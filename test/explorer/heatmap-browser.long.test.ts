@@ -3,6 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { fathomClient, type Snapshot } from '../../client/index.js';
 import { colourOf, groundOf, hatchOf, type Rgb } from '../../explorer/heatmap/palette.js';
+import { usd } from '../../explorer/state/format.js';
 import type { PlainSnapshot } from '../reference/replay.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import {
@@ -15,7 +16,13 @@ import {
   type TestService,
   WIDE_MINT,
 } from '../support/service.js';
-import { hasBrowser, open, type Opened, startBrowser } from '../support/browser.js';
+import {
+  hasBrowser,
+  open,
+  type Opened,
+  seriousFindings,
+  startBrowser,
+} from '../support/browser.js';
 
 const INTERVAL_S = 60;
 const SNAPSHOTS = 700;
@@ -275,6 +282,63 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await page.locator('.heatmap-readout-head').waitFor();
   });
 
+  it('shows a skeleton at first, and below the map what its depth is made of', async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const page = await at((tab) =>
+      tab.route(`**/api/v1/replay/${MINT}/plan?*`, async (route) => {
+        await held;
+        await route.continue().catch(() => undefined);
+      }),
+    );
+    await page.locator('.heatmap-skeleton').waitFor();
+    expect(await page.locator('.heatmap-foot').textContent()).toBe('Loading');
+    release();
+    const strips = page.locator('.strips[data-state=ready]');
+    const labels = () => page.locator('.strip:first-child .strip-legend span').allTextContents();
+    const choose = async (group: string, expected: string[]) => {
+      await page.getByLabel('Split by').selectOption(group);
+      await expect.poll(async () => (await labels()).toSorted()).toEqual(expected);
+    };
+    await strips.waitFor();
+    await expect.poll(async () => (await labels()).toSorted()).toEqual(['Orca', 'Phoenix v1']);
+    await choose('type', ['On-chain limit orders', 'On-chain pools']);
+    await choose('market', ['Orca A/USDC', 'Phoenix v1 A/USDC']);
+    await choose('all', ['All']);
+    await choose('venue', ['Orca', 'Phoenix v1']);
+    // Both are drawn, on both sides, where the map has its newest snapshots.
+    const seen = await page.evaluate<string[]>(`(() => {
+      const canvas = document.querySelector('.strip canvas');
+      const { width, height } = canvas;
+      const x = Math.round((width / canvas.clientWidth) * (canvas.clientWidth - 80));
+      const { data } = canvas.getContext('2d').getImageData(x, 0, 1, height);
+      return Array.from({ length: height }, (_, y) => data.slice(4 * y, 4 * y + 3).join());
+    })()`);
+    const sides = [seen.slice(0, seen.length / 2), seen.slice(seen.length / 2)];
+    for (const side of sides) {
+      // The first two hues, which borders may mix.
+      const colours = side.map((one) => one.split(',').map(Number));
+      expect(colours.some(([red, , blue]) => red < 120 && blue > 180)).toBe(true);
+      expect(colours.some(([red, , blue]) => red > 180 && blue < 120)).toBe(true);
+    }
+    const amounts = async () => page.locator('.strip:last-child .strip-legend b').allTextContents();
+    const query = `from=${NOW_S - 900}&to=${NOW_S}&step=1m&pct=2&score=true&types=onchain_pool,onchain_limit_order`;
+    const reply = await service.get(`/depth-series/${MINT}?${query}`);
+    const { score, support_usd: support } = (await reply.json()) as {
+      score: number[];
+      support_usd: number[][];
+    };
+    const [shownScore, shownSupport] = await amounts();
+    expect(shownScore).toBe(score[score.length - 1].toFixed(1));
+    expect(shownSupport).toBe(usd(support[0][support[0].length - 1]));
+    // A venue is added to a choice.
+    await page.locator('.venues button', { hasText: 'Orca' }).click();
+    await page.getByRole('button', { name: 'Add Phoenix v1' }).click();
+    await expect.poll(() => page.url()).toMatch(/venues=orca,phoenix-v1$/);
+    await expect.poll(() => page.locator('.venues [aria-pressed=true]').count()).toBe(2);
+    expect(await seriousFindings(page)).toEqual([]);
+  });
+
   it('reads out the amounts under the cursor, for the pointer and the keys', async () => {
     const page = await ready();
     const all = await snapshots('venue');
@@ -309,7 +373,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     // A zoom that leaves the cursor out of sight hides it: the newest snapshot is not in the middle.
     for (let i = 0; i < 6; i++) await page.keyboard.press('+');
     await readout.waitFor({ state: 'detached' });
-    // On a phone it is visible for a cursor in any quarter.
+    // On a phone it is visible for a cursor in any quarter, and leaves most of the map free.
     await page.setViewportSize({ width: 360, height: 740 });
     for (const [right, down] of [
       [0.2, 0.2],
@@ -320,6 +384,8 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
       const plot = await plotOf(page);
       await page.mouse.move(plot.x + plot.width * right, plot.y + plot.height * down);
       await expect.poll(async () => (await readout.boundingBox())?.x ?? -1).toBeGreaterThan(0);
+      const { height: covered } = (await readout.boundingBox()) ?? fail();
+      expect(covered).toBeLessThan(plot.height / 3);
     }
   });
 

@@ -23,6 +23,7 @@ import {
 } from '../../explorer/heatmap/loader.js';
 import { Splits } from '../../explorer/heatmap/split.js';
 import { priceTicks, timeTicks } from '../../explorer/heatmap/ticks.js';
+import { largest, pointAt } from '../../explorer/strips/course.js';
 import { zone } from '../../explorer/state/zone.js';
 import {
   clamped,
@@ -317,6 +318,30 @@ describe('a zoom', () => {
         times && zoomOf({ ...view, ...times }, window, { isLive: true, hasPrices: false }),
       ).toEqual(zoom);
     }
+  });
+});
+
+describe('the layers of a strip', () => {
+  it('are the largest ones, and the others as one', () => {
+    const layer = (key: string, usd: number) => ({
+      ...{ key, label: key, supportUsd: [usd, 0], resistanceUsd: [1, usd] },
+    });
+    const layers = largest(Array.from({ length: 9 }, (_, i) => layer(`v${i}`, i)));
+    expect(layers.map(({ key }) => key)).toEqual(['v8', 'v7', 'v6', 'v5', 'v4', 'v3', 'others']);
+    expect(layers[6]).toMatchObject({
+      label: '3 others',
+      supportUsd: [3, 0],
+      resistanceUsd: [3, 3],
+    });
+    expect(largest([layer('a', 1)])).toEqual([layer('a', 1)]);
+  });
+
+  it('have a point for each time of its step', () => {
+    const course = { from: 0, to: 1000, stepS: 100, t: [100, 200, 500], layers: [] };
+    expect([0, 1, 100, 101, 200, 201, 400, 401, 500, 501].map((t) => pointAt(course, t))).toEqual([
+      ...[-1, 0, 0, 1, 1],
+      ...[-1, -1, 2, 2, -1],
+    ]);
   });
 });
 

@@ -1,0 +1,136 @@
+/** Draws the strips: their time axis is that of the map above them. */
+import { PRICE_AXIS_PX, type Style } from '../heatmap/overlay.js';
+import { type View, xOf } from '../heatmap/view.js';
+import { usd } from '../state/format.js';
+import type { Course, Lines } from './course.js';
+
+type Times = Pick<View, 'from' | 'to'>;
+
+/** What both strips are drawn with. */
+interface Plot {
+  context: CanvasRenderingContext2D;
+  style: Style;
+  view: Times;
+  width: number;
+  height: number;
+  x: (t: number) => number;
+}
+
+const MARGIN_PX = 7;
+
+/** Support above the middle, resistance below it. @param hues one for each layer */
+export function drawLayers(
+  canvas: HTMLCanvasElement,
+  { course, view, style, hues }: { course: Course; view: Times; style: Style; hues: string[] },
+): void {
+  const plot = plotOn(canvas, view, style);
+  if (plot === null) return;
+  const { context, width, height, x } = plot;
+  const { layers, t, stepS } = course;
+  const inSight = inSightOf(course, view);
+  const sums = (side: 'supportUsd' | 'resistanceUsd'): number[] =>
+    inSight.map((at) => layers.reduce((sum, layer) => sum + layer[side][at], 0));
+  const most = Math.max(...sums('supportUsd'), ...sums('resistanceUsd'), 1);
+  const middle = height / 2;
+  const perUsd = (middle - 2) / most;
+  for (const at of inSight) {
+    const [left, right] = [x(t[at] - stepS), x(t[at])];
+    let [up, down] = [middle - 0.5, middle + 0.5];
+    for (const [i, layer] of layers.entries()) {
+      context.fillStyle = hues[i];
+      const [above, below] = [layer.supportUsd[at] * perUsd, layer.resistanceUsd[at] * perUsd];
+      context.fillRect(left, up - above, right - left + 0.3, above);
+      context.fillRect(left, down, right - left + 0.3, below);
+      [up, down] = [up - above, down + below];
+    }
+  }
+  context.clearRect(width, 0, canvas.width, height);
+  context.fillStyle = style.textSoft;
+  context.fillText(usd(most), width + 9, MARGIN_PX);
+  context.fillText('$0', width + 9, middle);
+  context.fillText(usd(most), width + 9, height - MARGIN_PX);
+  frame(plot);
+}
+
+/** The score on the left scale; support and resistance near the price on the right one. */
+export function drawLines(
+  canvas: HTMLCanvasElement,
+  { lines, view, style, hues }: { lines: Lines; view: Times; style: Style; hues: string[] },
+): void {
+  const plot = plotOn(canvas, view, style);
+  if (plot === null) return;
+  const { context, width, height } = plot;
+  const inSight = inSightOf(lines, view);
+  const amounts = inSight.flatMap((at) => [lines.supportUsd[at], lines.resistanceUsd[at]]);
+  const most = Math.max(...amounts, 1);
+  const scores = inSight.flatMap((at) => lines.score[at] ?? []);
+  // A score that hardly changes is a flat line, not noise.
+  const top = Math.min(100, Math.ceil(Math.max(...scores, 0) + 1));
+  const bottom = Math.max(0, Math.min(Math.floor(Math.min(...scores, 100) - 1), top - 10));
+  const room = height - 2 * MARGIN_PX;
+  const line = (values: (number | null)[], share: (value: number) => number, hue: string) =>
+    drawLine(plot, lines, values, (value) => height - MARGIN_PX - share(value) * room, hue);
+  line(lines.supportUsd, (value) => value / most, hues[0]);
+  line(lines.resistanceUsd, (value) => value / most, hues[1]);
+  line(lines.score, (value) => (value - bottom) / (top - bottom), style.text);
+  context.clearRect(width, 0, canvas.width, height);
+  context.fillStyle = style.textSoft;
+  context.fillText(usd(most), width + 9, MARGIN_PX);
+  context.fillText('$0', width + 9, height - MARGIN_PX);
+  context.fillStyle = style.text;
+  if (scores.length > 0) {
+    context.fillText(String(top), 6, MARGIN_PX);
+    context.fillText(String(bottom), 6, height - MARGIN_PX);
+  }
+  frame(plot);
+}
+
+function drawLine(
+  { context, x, view }: Plot,
+  { t, stepS }: Course,
+  values: readonly (number | null)[],
+  y: (value: number) => number,
+  hue: string,
+): void {
+  context.strokeStyle = hue;
+  context.lineWidth = 1.5;
+  context.beginPath();
+  let before = -Infinity;
+  for (const [at, value] of values.entries()) {
+    if (value === null || t[at] < view.from - stepS || t[at] > view.to + stepS) continue;
+    const isJoined = t[at] - before <= 3 * stepS;
+    if (isJoined) context.lineTo(x(t[at]), y(value));
+    else context.moveTo(x(t[at]), y(value));
+    before = t[at];
+  }
+  context.stroke();
+}
+
+/** Sizes the canvas by its place on the page. */
+function plotOn(canvas: HTMLCanvasElement, view: Times, style: Style): Plot | null {
+  const context = canvas.getContext('2d');
+  const pixelRatio = Math.min(2, devicePixelRatio);
+  canvas.width = Math.round(canvas.clientWidth * pixelRatio);
+  canvas.height = Math.round(canvas.clientHeight * pixelRatio);
+  const scale = pixelRatio * style.size;
+  const [width, height] = [canvas.width / scale - PRICE_AXIS_PX, canvas.height / scale];
+  if (context === null || width <= 0 || height <= 0) return null;
+  context.setTransform(scale, 0, 0, scale, 0, 0);
+  context.font = style.font;
+  context.textBaseline = 'middle';
+  const x = (t: number): number => xOf({ ...view, lnLow: 0, lnHigh: 1 }, t) * width;
+  return { context, style, view, width, height, x };
+}
+
+function frame({ context, style, width, height }: Plot): void {
+  context.strokeStyle = style.line;
+  context.lineWidth = 1;
+  context.beginPath();
+  context.moveTo(width + 0.5, 0);
+  context.lineTo(width + 0.5, height);
+  context.stroke();
+}
+
+function inSightOf({ t, stepS }: Course, { from, to }: Times): number[] {
+  return [...t.keys()].filter((at) => t[at] > from && t[at] - stepS < to);
+}

@@ -1,0 +1,159 @@
+/** The strips below the map: depth by venue, type or market, and the score, over the time in sight. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { TimeWindow } from '../heatmap/detail.js';
+import { styleOf } from '../heatmap/overlay.js';
+import type { Theme } from '../heatmap/palette.js';
+import type { View } from '../heatmap/view.js';
+import { NEAR_PCT } from '../ladder/ladder.js';
+import { usd } from '../state/format.js';
+import { pause } from '../state/pause.js';
+import {
+  type Asked,
+  type Course,
+  LINE_PCT,
+  type Lines,
+  linesOf,
+  marketsOf,
+  pointAt,
+} from './course.js';
+import { drawLayers, drawLines } from './draw.js';
+import './strips.css';
+
+/** The view rests this long before the strips fetch what they lack. */
+const REST_MS = 300;
+/** What is fetched reaches beyond the view by this share of it. */
+const AHEAD = 0.25;
+/** The pause between two checks whether the key can spare a request. */
+const SPARED_MS = 1000;
+
+const HUES: Record<Theme, string[]> = {
+  dark: ['#4c9be8', '#f0883e', '#56c596', '#c678dd', '#e5c07b', '#ef6f6c', '#8b98a9'],
+  light: ['#1f6fbf', '#c25e10', '#1f8a5b', '#8e44ad', '#9a7400', '#c0392b', '#5b6776'],
+};
+const GROUP_TEXTS = { venue: 'by venue', type: 'by type', market: 'by market', all: 'in all' };
+
+export interface StripsProps extends Asked {
+  group: keyof typeof GROUP_TEXTS;
+  view: View;
+  /** The part of a window that has history. */
+  reachOf: (window: TimeWindow) => TimeWindow;
+  /** The time that amounts are told of; null: the end of the view. */
+  atT: number | null;
+  theme: Theme;
+  canSpare: () => boolean;
+}
+
+export function Strips(props: StripsProps) {
+  const { group, view, theme, atT } = props;
+  const lines = useCourse(props, linesOf);
+  const markets = useCourse(group === 'market' ? props : null, marketsOf);
+  const course: Course | null = group === 'market' ? markets : lines;
+  const hues = HUES[theme];
+  const t = atT ?? view.to - 1;
+  const stack = useCanvas(
+    (canvas, style) => course !== null && drawLayers(canvas, { course, view, style, hues }),
+  );
+  const chart = useCanvas((canvas, style) => {
+    const css = getComputedStyle(canvas);
+    const sides = ['--support', '--resistance'].map((name) => css.getPropertyValue(name).trim());
+    if (lines !== null) drawLines(canvas, { lines, view, style, hues: sides });
+  });
+  const at = course === null ? -1 : pointOrLast(course, t);
+  const lineAt = lines === null ? -1 : pointOrLast(lines, t);
+  return (
+    <div class="strips" data-state={course === null || lines === null ? 'loading' : 'ready'}>
+      <section class="strip" aria-label={`Depth within ${NEAR_PCT}% ${GROUP_TEXTS[group]}`}>
+        <header>
+          <b>
+            Within {NEAR_PCT}% {GROUP_TEXTS[group]}
+          </b>
+          <ul class="strip-legend">
+            {course?.layers.map(({ key, label, supportUsd, resistanceUsd }, i) => (
+              <li key={key} title={label}>
+                <i style={{ background: hues[i] }} />
+                <span>{label}</span>
+                {at >= 0 && <b>{usd(supportUsd[at] + resistanceUsd[at])}</b>}
+              </li>
+            ))}
+          </ul>
+        </header>
+        <canvas ref={stack} role="img" aria-label="Support above, resistance below" />
+      </section>
+      <section class="strip" aria-label={`Score, and depth within ${LINE_PCT}%`}>
+        <header>
+          <ul class="strip-legend">
+            <li>
+              <i class="strip-score" />
+              Score <b>{lines?.score[lineAt]?.toFixed(1) ?? '\u2013'}</b>
+            </li>
+            <li>
+              <i class="strip-support" />
+              Support within {LINE_PCT}% <b>{usd(lines?.supportUsd[lineAt])}</b>
+            </li>
+            <li>
+              <i class="strip-resistance" />
+              Resistance <b>{usd(lines?.resistanceUsd[lineAt])}</b>
+            </li>
+          </ul>
+        </header>
+        <canvas ref={chart} role="img" aria-label="The score and depth near the price over time" />
+      </section>
+    </div>
+  );
+}
+
+function pointOrLast(course: Course, t: number): number {
+  const at = pointAt(course, t);
+  return at >= 0 || t < course.to - course.stepS ? at : course.t.length - 1;
+}
+
+/** Draws after each change of what is drawn, and of its size. */
+function useCanvas(draw: (canvas: HTMLCanvasElement, style: ReturnType<typeof styleOf>) => void) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const latest = useRef(draw);
+  latest.current = draw;
+  const paint = (): void => {
+    if (canvas.current !== null) latest.current(canvas.current, styleOf(canvas.current));
+  };
+  useEffect(paint);
+  useEffect(() => {
+    if (canvas.current === null) return;
+    const watch = new ResizeObserver(paint);
+    watch.observe(canvas.current);
+    return () => watch.disconnect();
+  }, []);
+  return canvas;
+}
+
+/** The course of the view, fetched again once the view has left it or looks closer. @param props null: none */
+function useCourse<T extends Course | Lines>(
+  props: StripsProps | null,
+  fetchCourse: (asked: Asked, window: TimeWindow, signal: AbortSignal) => Promise<T>,
+): T | null {
+  const [course, setCourse] = useState<{ of: Asked['parameters']; course: T } | null>(null);
+  const held = course !== null && course.of === props?.parameters ? course.course : null;
+  const window = props === null ? null : props.reachOf(props.view);
+  const lacks = window !== null && (held === null || !isEnough(held, window));
+  useEffect(() => {
+    if (props === null || window === null || !lacks) return;
+    const left = new AbortController();
+    const load = async (): Promise<void> => {
+      await pause(held === null ? 0 : REST_MS, left.signal);
+      while (!props.canSpare()) await pause(SPARED_MS, left.signal);
+      const ahead = AHEAD * (window.to - window.from);
+      const wide = props.reachOf({ from: window.from - ahead, to: window.to + ahead });
+      const fetched = await fetchCourse(props, wide, left.signal);
+      setCourse({ of: props.parameters, course: fetched });
+    };
+    // Without an answer the strips stay as they are; the map tells of the failure.
+    load().catch(() => undefined);
+    return () => left.abort();
+  }, [props?.parameters, props?.address, lacks, lacks && window.from, lacks && window.to]);
+  return held;
+}
+
+/** Whether the window lies in the course, up to a step, and would not have far more points if fetched again. */
+function isEnough({ from, to, stepS }: Course, window: TimeWindow): boolean {
+  const isInside = from <= window.from && window.to <= to + stepS;
+  return isInside && (to - from) / (window.to - window.from) < 4;
+}
