@@ -1,12 +1,14 @@
 /** The page: the header, notices, and the view that the address names or the form for a key. */
+import { CommandOpener } from './frame/command-opener.js';
 import { Header } from './frame/header.js';
 import { KeyEntry } from './frame/key-entry.js';
 import { TroubleBar } from './frame/trouble-bar.js';
 import { key, trouble, view as viewValue } from './state/session.js';
-import type { BoardName } from './state/url.js';
+import type { View } from './state/url.js';
 import { useValue } from './state/use-value.js';
 import { useEffect } from 'preact/hooks';
 import { setTitle } from './state/title.js';
+import { Deferred } from './frame/deferred.js';
 import { Board } from './views/board.js';
 import { BOARD_SPECS } from './views/boards/boards.js';
 import { NotFound } from './views/not-found.js';
@@ -14,8 +16,10 @@ import { TokenPage } from './views/token.js';
 
 const TITLES = {
   ...Object.fromEntries(Object.entries(BOARD_SPECS).map(([name, { title }]) => [name, title])),
+  compare: 'Compare',
   unknown: 'No such page',
-} as Record<BoardName | 'unknown', string>;
+} as Record<Exclude<View['name'], 'token'>, string>;
+const loadCompare = async () => (await import('./compare/compare-page.js')).default;
 
 export function App() {
   const view = useValue(viewValue);
@@ -31,6 +35,7 @@ export function App() {
         Skip to the content
       </a>
       <Header />
+      {current !== null && !isRefused && <CommandOpener />}
       <TroubleBar />
       <main id="main" tabIndex={-1} data-view={view.name}>
         {current === null || isRefused ? (
@@ -39,6 +44,8 @@ export function App() {
           <TokenPage view={view} />
         ) : view.name === 'unknown' ? (
           <NotFound view={view} />
+        ) : view.name === 'compare' ? (
+          <Deferred load={loadCompare} props={{ view }} />
         ) : (
           <Board key={view.name} view={view} />
         )}

@@ -35,3 +35,14 @@ function* fieldsOf(value: unknown, name: string): Generator<[string, Field]> {
     }
   }
 }
+
+/** The lines of a chart, a row for each time. */
+export function columnsOfLines(
+  t: readonly number[],
+  lines: readonly { label: string; values: readonly (number | null)[] }[],
+): FileColumn[] {
+  return [
+    { name: 't', values: [...t] },
+    ...lines.map(({ label, values }) => ({ name: label, values: [...values] })),
+  ];
+}

@@ -12,7 +12,14 @@ import {
   trouble,
   view as viewValue,
 } from '../state/session.js';
-import { boardView, DEFAULT_VIEW, hashOf, tokenView, type View } from '../state/url.js';
+import {
+  boardView,
+  compareView,
+  DEFAULT_VIEW,
+  hashOf,
+  tokenView,
+  type View,
+} from '../state/url.js';
 import { useValue } from '../state/use-value.js';
 import { zone } from '../state/zone.js';
 import { Account } from './account.js';
@@ -28,6 +35,7 @@ const PLACES: readonly { label: string; more?: string; target: View }[] = [
   { label: 'DLMM', more: ' pools', target: boardView('dlmm-pools') },
   { label: 'Fee', more: ' density', target: boardView('fee-density') },
   { label: 'Whales', target: boardView('whales') },
+  { label: 'Compare', target: compareView([]) },
 ];
 
 export function Header() {
@@ -54,7 +62,7 @@ export function Header() {
           {PLACES.map(({ label, more, target }) => (
             <a
               key={label}
-              href={hashOf(target.name === 'token' && token !== null ? tokenView(token) : target)}
+              href={hashOf(placeOf(target, token))}
               aria-current={target.name === view.name ? 'page' : undefined}
             >
               {label}
@@ -112,6 +120,13 @@ const LIVE_TITLES: Readonly<Record<Connection, string>> = {
   heard: 'Shows each new snapshot as it comes; press to pause',
   silent: 'The server is not heard: new data are asked for every 15 seconds. Press to pause',
 };
+
+/** A view, for the token that was seen last. */
+function placeOf(target: View, token: string | null): View {
+  if (token === null) return target;
+  if (target.name === 'token') return tokenView(token);
+  return target.name === 'compare' ? compareView([token]) : target;
+}
 
 function liveTitle(live: boolean, heard: Connection, asOf: number | null): string {
   const what = live ? LIVE_TITLES[heard] : 'Paused; press to resume';

@@ -11,7 +11,17 @@ import { Icon } from './icon.js';
 const PAUSE_MS = 150;
 const MAX_FOUND = 12;
 
-export function Search() {
+interface SearchProps {
+  /** Of its list, among those of the page. */
+  id?: string;
+  placeholder?: string;
+  /** Default: shows the token. */
+  onChoose?: (address: string) => void;
+}
+
+export function Search({ id = 'found', placeholder = 'Find a token', onChoose }: SearchProps) {
+  /** The header's, which the key `/` leads to. */
+  const isMain = onChoose === undefined;
   const hasKey = useValue(keyValue) !== null;
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState('');
@@ -37,7 +47,7 @@ export function Search() {
     const onKey = (event: KeyboardEvent): void => {
       const { target } = event;
       const isTyping = target instanceof HTMLElement && target.matches('input, textarea, select');
-      if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey) return;
+      if (!isMain || event.key !== '/' || isTyping || event.ctrlKey || event.metaKey) return;
       event.preventDefault();
       input.current?.focus();
     };
@@ -55,8 +65,9 @@ export function Search() {
     setOpen(false);
     setText('');
     setQuery('');
-    input.current?.blur();
-    show(tokenView(token.address));
+    if (isMain) input.current?.blur();
+    if (onChoose === undefined) show(tokenView(token.address));
+    else onChoose(token.address);
   };
   useEffect(() => {
     if (!isEntered || !isFound) return;
@@ -93,10 +104,10 @@ export function Search() {
         role="combobox"
         aria-label="Find a token by symbol, name or address"
         aria-expanded={isOpen}
-        aria-controls="found"
+        aria-controls={id}
         aria-autocomplete="list"
-        aria-activedescendant={isOpen && tokens.length > 0 ? `found-${chosen}` : undefined}
-        placeholder="Find a token"
+        aria-activedescendant={isOpen && tokens.length > 0 ? `${id}-${chosen}` : undefined}
+        placeholder={placeholder}
         autocomplete="off"
         spellcheck={false}
         disabled={!hasKey}
@@ -109,12 +120,12 @@ export function Search() {
         onFocus={() => setOpen(true)}
         onKeyDown={onKeyDown}
       />
-      <kbd aria-hidden="true">/</kbd>
-      <ul id="found" role="listbox" aria-label="Tokens" hidden={!isOpen}>
+      {isMain && <kbd aria-hidden="true">/</kbd>}
+      <ul id={id} role="listbox" aria-label="Tokens" hidden={!isOpen}>
         {tokens.map((token, at) => (
           <li
             key={token.address}
-            id={`found-${at}`}
+            id={`${id}-${at}`}
             role="option"
             aria-selected={at === chosen}
             onPointerMove={() => setChosen(at)}

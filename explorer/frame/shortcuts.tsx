@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ['/', 'find a token'],
+  ['Ctrl K', 'go to a token, a view or a time, or do something'],
   ['?', 'show these keys'],
   ['Esc', 'close what is open'],
   ['← → ↑ ↓', 'on the map: move'],

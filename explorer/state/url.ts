@@ -73,6 +73,28 @@ export interface BoardView {
   favourites: boolean;
 }
 
+/** What tokens are compared by. */
+export const METRICS = ['depth', 'score', 'price'] as const;
+export type Metric = (typeof METRICS)[number];
+/** Percents of the price within which depth is compared. */
+export const COMPARE_PCTS = [1, 2, 5, 10] as const;
+/** The most tokens side by side. */
+export const MAX_COMPARED = 6;
+
+export interface CompareView {
+  name: 'compare';
+  tokens: readonly string[];
+  metric: Metric;
+  pct: number;
+  window: Preset;
+  /** The venues of a single token instead of tokens. */
+  byVenue: boolean;
+}
+
+export function compareView(tokens: readonly string[]): CompareView {
+  return { name: 'compare', tokens, metric: 'depth', pct: 2, window: '7d', byVenue: false };
+}
+
 /** An address that names no view. */
 export interface UnknownView {
   name: 'unknown';
@@ -80,7 +102,7 @@ export interface UnknownView {
   path: string;
 }
 
-export type View = TokenView | BoardView | UnknownView;
+export type View = TokenView | BoardView | CompareView | UnknownView;
 
 export const DEFAULT_VIEW: TokenView = {
   name: 'token',
@@ -112,6 +134,7 @@ export function viewOf(hash: string): View {
     const { order: sort = null, find = '', favourites, ...choices } = Object.fromEntries(query);
     return { name: board, choices, sort, find, favourites: favourites === 'true' };
   }
+  if (place === 'compare') return compareOf(query);
   if (place !== '' && place !== 'token') return { name: 'unknown', path };
   return {
     name: 'token',
@@ -128,6 +151,7 @@ export function viewOf(hash: string): View {
 /** The fragment of a view, without values at their default. */
 export function hashOf(view: View): string {
   if (view.name === 'unknown') return `#${view.path}`;
+  if (view.name === 'compare') return compareHash(view);
   const query = new URLSearchParams();
   if (view.name !== 'token') {
     for (const [name, value] of Object.entries(view.choices)) query.set(name, value);
@@ -154,6 +178,28 @@ export function hashOf(view: View): string {
     }
   }
   return `#/${address === null ? '' : `token/${encodeURIComponent(address)}`}${queryText(query)}`;
+}
+
+function compareOf(query: URLSearchParams): CompareView {
+  const byDefault = compareView([...new Set(listOf(query.get('tokens')))].slice(0, MAX_COMPARED));
+  return {
+    ...byDefault,
+    metric: METRICS.find((one) => one === query.get('metric')) ?? byDefault.metric,
+    pct: COMPARE_PCTS.find((one) => String(one) === query.get('pct')) ?? byDefault.pct,
+    window: PRESETS.find((one) => one === query.get('window')) ?? byDefault.window,
+    byVenue: query.get('group') === 'venue',
+  };
+}
+
+function compareHash({ tokens, metric, pct, window, byVenue }: CompareView): string {
+  const byDefault = compareView([]);
+  const query = new URLSearchParams();
+  if (tokens.length > 0) query.set('tokens', tokens.join(','));
+  if (metric !== byDefault.metric) query.set('metric', metric);
+  if (pct !== byDefault.pct) query.set('pct', String(pct));
+  if (window !== byDefault.window) query.set('window', window);
+  if (byVenue) query.set('group', 'venue');
+  return `#/compare${queryText(query)}`;
 }
 
 /** The key in a fragment `#key=...`; null: none. */

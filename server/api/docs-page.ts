@@ -1,4 +1,4 @@
-/** The page at `/docs`: Swagger UI, with the key of the tab, in the colours of the system. */
+/** The page at `/docs`: Swagger UI, with the key of the tab, in the colours of the explorer or the system. */
 import { createHash } from 'node:crypto';
 import type { Headers } from '../http/errors.js';
 import { BASE_PATH } from './endpoint.js';
@@ -48,9 +48,23 @@ noscript { display: block; margin: 2rem; }
 const SCRIPT = `
 const KEY = 'fathom.key';
 const isDark = matchMedia('(prefers-color-scheme: dark)');
-const followSystem = () => document.documentElement.classList.toggle('dark-mode', isDark.matches);
-isDark.addEventListener('change', followSystem);
-followSystem();
+/** What was chosen in the explorer goes before what the system says. */
+const showTheme = () => {
+  const chosen = localStorage.getItem('fathom.theme');
+  document.documentElement.classList.toggle('dark-mode', chosen === null ? isDark.matches : chosen === 'dark');
+};
+isDark.addEventListener('change', showTheme);
+window.addEventListener('storage', showTheme);
+showTheme();
+
+/** The key of this tab, or the one that the explorer remembers in this browser. */
+const enteredKey = () => sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY);
+const tellKey = () => {
+  document.querySelector('#key').textContent = enteredKey() === null
+    ? 'Enter your key once with “Authorize”: every request from this page sends it. It stays in this tab.'
+    : 'Your key is entered: every request from this page sends it.';
+};
+tellKey();
 
 const keepKey = {
   statePlugins: {
@@ -58,10 +72,13 @@ const keepKey = {
       wrapActions: {
         authorize: (act) => (sent) => {
           sessionStorage.setItem(KEY, sent.apiKey.value);
+          tellKey();
           return act(sent);
         },
         logout: (act) => (names) => {
           sessionStorage.removeItem(KEY);
+          localStorage.removeItem(KEY);
+          tellKey();
           return act(names);
         },
       },
@@ -137,7 +154,7 @@ const ui = SwaggerUIBundle({
   syntaxHighlight: { activated: false },
   validatorUrl: null,
   onComplete() {
-    const key = sessionStorage.getItem(KEY);
+    const key = enteredKey();
     if (key !== null) ui.preauthorizeApiKey('apiKey', key);
   },
 });
@@ -151,7 +168,7 @@ export const PAGE = `<!doctype html>
 <link rel="stylesheet" href="${DOCS_PATH}/swagger-ui.css"><style>${STYLE}</style></head>
 <body>
 <header class="bar"><strong>Fathom API</strong>
-<p>Enter your key once with “Authorize”: every request from this page sends it. It stays in this tab.</p>
+<p id="key" role="status"></p>
 <a href="/">Explorer</a></header>
 <div id="docs"></div>
 <noscript>This page needs JavaScript. The description is at <a href="${DESCRIPTION_PATH}">${DESCRIPTION_PATH}</a></noscript>

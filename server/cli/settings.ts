@@ -419,12 +419,21 @@ function givenShares(fragments: number | null, columns: number | null): Partial<
   };
 }
 
+/** What a command takes where no setting says otherwise. */
+interface Defaults {
+  /** The most worker threads. */
+  maxThreads?: number;
+  logLevel?: LogLevel;
+}
+
 /**
  * The settings of `serve`.
- * @param maxDefaultThreads the most worker threads where no setting says how many
  * @throws UsageError with a line for each fault
  */
-export function serveOptions(flags: ServeFlags, maxDefaultThreads = Infinity): ServeOptions {
+export function serveOptions(
+  flags: ServeFlags,
+  { maxThreads = Infinity, logLevel = 'info' }: Defaults = {},
+): ServeOptions {
   const { settings } = effective(flags);
   const valueOf = <N extends SettingName>(name: N) =>
     settings[name].value as SettingValue<(typeof SETTINGS)[N]>;
@@ -434,8 +443,7 @@ export function serveOptions(flags: ServeFlags, maxDefaultThreads = Infinity): S
   const proxyHops = valueOf('trust-proxy');
   const memoryMib = valueOf('memory-mib');
   const given = givenShares(valueOf('fragments-memory-mib'), valueOf('columns-memory-mib'));
-  const threads =
-    valueOf('threads') ?? Math.min(maxDefaultThreads, defaultThreads(memoryMib, given));
+  const threads = valueOf('threads') ?? Math.min(maxThreads, defaultThreads(memoryMib, given));
   return {
     directory: path.resolve(valueOf('data')),
     host: valueOf('host'),
@@ -451,7 +459,7 @@ export function serveOptions(flags: ServeFlags, maxDefaultThreads = Infinity): S
     fragmentsDiskBytes: valueOf('fragments-disk-gib'),
     admin: adminPort === null ? null : { host: valueOf('admin-host'), port: adminPort },
     log: {
-      level: valueOf('log-level'),
+      level: settings['log-level'].given === null ? logLevel : valueOf('log-level'),
       format: valueOf('log-format') ?? (process.stderr.isTTY ? 'pretty' : 'json'),
     },
     engine: valueOf('http-engine'),

@@ -38,6 +38,7 @@ describe.skipIf(!hasBrowser)('the page at /docs', () => {
     await page.locator('.auth-container input').fill(KEY);
     await page.locator('.auth-container input').press('Enter');
     await page.locator('.btn-done').click();
+    await page.getByText('Your key is entered').waitFor();
     await openIt();
     const reply = await send();
     expect(reply).toContain(`"token": "${MINT}"`);
@@ -51,11 +52,12 @@ describe.skipIf(!hasBrowser)('the page at /docs', () => {
     await page.locator('.btn.authorize').click();
     await page.locator('.auth-container .btn.modal-btn', { hasText: 'Logout' }).click();
     expect(await kept()).toEqual([null, 0]);
+    await page.getByText('Enter your key once').waitFor();
     expect(faults).toEqual([]);
     await page.close();
   });
 
-  it("takes the explorer's key, on a phone, in the colours of the system", async () => {
+  it("takes the explorer's key and theme, on a phone", async () => {
     const viewport = { width: 390, height: 844 };
     const { page, faults, openIt, operation, send } = await openDocs({
       viewport,
@@ -68,6 +70,15 @@ describe.skipIf(!hasBrowser)('the page at /docs', () => {
     expect(await page.locator('html.dark-mode').count()).toBe(1);
     expect(await seriousFindings(page)).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(viewport.width);
+    // What the explorer keeps, in a tab of its own.
+    const other = await page.context().newPage();
+    await other.addInitScript(
+      `localStorage['fathom.theme'] = 'light'; localStorage['fathom.key'] = ${JSON.stringify(KEY)}; sessionStorage.clear()`,
+    );
+    await other.goto(`${service.server.url}/docs`);
+    await other.getByText('Your key is entered').waitFor();
+    expect(await other.locator('html.dark-mode').count()).toBe(0);
+    await other.close();
     expect(faults).toEqual([]);
     await page.close();
   });

@@ -5,6 +5,7 @@ import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DEMO_SEED, demoTokens } from '../../demo/tokens.js';
 import { EXAMPLE_MINTS } from '../../server/api/schemas.js';
+import { usd } from '../../explorer/state/format.js';
 import { cleanUp, fathom, newKey, serveHere, temporaryDirectory } from '../support/cli.js';
 import { demoMarket } from '../support/demo-market.js';
 import { NOW_S } from '../support/service.js';
@@ -362,6 +363,75 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     }
   });
 
+  it('goes to tokens, views and times by ctrl+K, and does what is asked', async () => {
+    const page = await at('#/scores');
+    await page.getByRole('table').waitFor();
+    const command = async (text: string, label: string): Promise<void> => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: 'A token, a view' }).fill(text);
+      await page
+        .getByRole('option', { selected: true })
+        .getByText(label, { exact: true })
+        .waitFor();
+    };
+    await command('whal', 'Whales');
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.keyboard.press('Enter');
+    await page.locator('main[data-view=whales]').waitFor();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await command('barn', 'BARN');
+    await page.keyboard.press('Enter');
+    await titled(page, 'BARN').waitFor();
+    const noon = new Date((NOW_S - 86_400) * 1000).toISOString().slice(0, 10);
+    await command('yesterday 12:00', `${noon} 12:00:00 UTC`);
+    await page.getByRole('option', { selected: true }).click();
+    const t = Date.parse(`${noon}T12:00:00Z`) / 1000;
+    await page.waitForURL(`**/#/token/${BARN}?from=${t - 10_800}&to=${t + 10_800}*`);
+    await command('theme', 'Switch to the light theme');
+    await page.keyboard.press('Enter');
+    await page.locator('html[data-theme=light]').waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'A token, a view' }).fill('xyzzy');
+    await page.getByText("Nothing is called 'xyzzy'").waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
+  it('compares tokens, and the venues of one', async () => {
+    const page = await at('#/compare');
+    await page.getByText('Add a token or two.').waitFor();
+    const add = async (query: string, symbol: string): Promise<void> => {
+      await page.locator('.compared input').fill(query);
+      await page
+        .locator('.compared [role=option]')
+        .getByText(symbol, { exact: true })
+        .first()
+        .waitFor();
+      await page.locator('.compared input').press('Enter');
+      await page.locator('.compared-token').getByText(symbol).waitFor();
+    };
+    await add('barn', 'BARN');
+    await add('wrapped', 'SOL');
+    const legend = () => page.locator('.line-chart li').allTextContents();
+    await expect.poll(async () => (await legend()).length).toBe(2);
+    expect(hashOf(page)).toMatch(new RegExp(`^#/compare\\?tokens=${BARN},\\w+$`));
+    // The newest point is the API's.
+    const asked = `/depth-series/${BARN}?from=-7d&to=now&pct=2`;
+    const reply = await fetch(`${url}/api/v1${asked}`, { headers: { 'x-api-key': key } });
+    const { support_usd, resistance_usd } = (await reply.json()) as Record<string, number[][]>;
+    const depth = (support_usd[0].at(-1) ?? NaN) + (resistance_usd[0].at(-1) ?? NaN);
+    expect(await legend()).toContain(` BARN ${usd(depth)}`.trim());
+    await page.getByRole('button', { name: 'Score', exact: true }).click();
+    await expect.poll(async () => (await legend()).join()).toMatch(/\d\d?\.\d/);
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Remove BARN' }).click();
+    await page.getByRole('button', { name: 'By venue' }).click();
+    await expect.poll(async () => (await legend()).length).toBeGreaterThan(2);
+    await page.reload();
+    await expect.poll(async () => (await legend()).length).toBeGreaterThan(2);
+    expect(hashOf(page)).toContain('group=venue');
+  });
+
   it('gives what is in sight as a file, and its request as a program', async () => {
     const page = await at('#/scores?find=s&order=-price');
     await page.getByRole('table').waitFor();
@@ -414,7 +484,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await fathom(['ingest', 'snapshots', file, '--data', directory]);
     for (let second = 0; (await priceText()) === before; second++) {
       expect(second).toBeLessThan(9);
-      await page.clock.runFor(1000);
+      await page.clock.fastForward(1000);
     }
     const connection = async (passedMs: number): Promise<string | null> => {
       await page.clock.fastForward(passedMs);

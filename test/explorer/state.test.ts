@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ReplayPage } from '../../client/index.js';
+import { type Compared, linesOf } from '../../explorer/compare/compared.js';
 import { depthCurve, nearTotals, newestLadder } from '../../explorer/ladder/ladder.js';
 import {
   absoluteTime,
@@ -19,22 +20,120 @@ import {
 import { curlText, replayRequest, windowTimes } from '../../explorer/state/requests.js';
 import {
   BOARDS,
+  COMPARE_PCTS,
   DEFAULT_VIEW,
   FULL_BAND,
   GROUPS,
   hashOf,
   keyOf,
+  METRICS,
   PRESETS,
   tokenView,
   TYPES,
   type View,
   viewOf,
 } from '../../explorer/state/url.js';
+import { spokenTime } from '../../explorer/state/spoken-time.js';
 import { zone } from '../../explorer/state/zone.js';
 import { amountOf } from '../../explorer/views/amount.js';
 import { sortedRows } from '../../explorer/views/sort.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';
+
+describe('what is compared', () => {
+  const seriesOf = (t: number[], support: number[], price: number[]): Compared['series'] => ({
+    ...{ token: MINT, chain: 'mainchain', step: '1h', pct: [2], next_from: null },
+    window: { from: 0, to: 9, clamped: false },
+    ...{ t, snapshot_t: t, price_usd: price, score: t.map((time) => (time === 2 ? null : time)) },
+    ...{ support_usd: [support], resistance_usd: [support.map((usd) => 2 * usd)] },
+  });
+  const compared: Compared[] = [
+    { address: 'a', label: 'A', series: seriesOf([1, 2, 4], [10, 20, 30], [2, 1, 4]) },
+    { address: 'b', label: 'B', series: seriesOf([2, 3], [5, 6], [8, 10]) },
+  ];
+
+  it.each([
+    ['depth', [30, 60, null, 90], [null, 15, 18, null]],
+    ['score', [1, null, null, 4], [null, null, 3, null]],
+    ['price', [0, -0.5, null, 1], [null, 0, 0.25, null]],
+  ] as const)('has its %s on one time axis', (metric, a, b) => {
+    expect(linesOf(compared, metric)).toEqual({
+      t: [1, 2, 3, 4],
+      lines: [
+        { key: 'a', label: 'A', values: a },
+        { key: 'b', label: 'B', values: b },
+      ],
+    });
+  });
+
+  it('is the venues with the most depth of a single token', () => {
+    const count = 10;
+    const places = Array.from({ length: count }, (_, at) => at);
+    const groups = places.map((at) => ({
+      ...{ key: `v${at}`, label: `V${at}` },
+      type: 'cex_spot',
+    }));
+    const amounts = places.map((at) => [[100 - at, at]]);
+    const series = {
+      ...{ ...seriesOf([1, 2], [], [1, 1]), groups },
+      ...{ support_usd: amounts, resistance_usd: amounts },
+    } as Compared['series'];
+    const { lines } = linesOf([{ address: 'a', label: 'A', series }], 'depth');
+    expect(lines.map(({ key }) => key)).toEqual(
+      places
+        .toReversed()
+        .slice(0, 8)
+        .map((at) => `v${at}`),
+    );
+    expect(lines[0].values).toEqual([182, 18]);
+  });
+
+  it('is nothing where there is no point', () => {
+    const series = seriesOf([], [], []);
+    expect(linesOf([{ address: 'a', label: 'A', series }], 'price')).toEqual({
+      t: [],
+      lines: [{ key: 'a', label: 'A', values: [] }],
+    });
+  });
+});
+
+describe('a time that is typed', () => {
+  // A Monday.
+  const NOW = Date.parse('2026-11-23T10:30:00Z') / 1000;
+  it.each([
+    ['yesterday 12:00', '2026-11-22T12:00:00Z'],
+    ['Yesterday', '2026-11-22T00:00:00Z'],
+    ['today 9:05', '2026-11-23T09:05:00Z'],
+    ['10:30', '2026-11-23T10:30:00Z'],
+    ['10:31', '2026-11-22T10:31:00Z'],
+    ['2026-11-20', '2026-11-20T00:00:00Z'],
+    ['2026-11-20 23:59', '2026-11-20T23:59:00Z'],
+    ['2026-11-20T23:59', '2026-11-20T23:59:00Z'],
+    ['sat 8:00', '2026-11-21T08:00:00Z'],
+    ['monday', '2026-11-16T00:00:00Z'],
+    ['-2h', '2026-11-23T08:30:00Z'],
+    ['3 days ago', '2026-11-20T10:30:00Z'],
+    ['1 min ago', '2026-11-23T10:29:00Z'],
+  ])('%s is %s', (text, expected) => {
+    expect(spokenTime(text, NOW, 0)).toBe(Date.parse(expected) / 1000);
+  });
+
+  it.each([
+    ...['', 'sol', 't', '24:00', '12:60', 'today 11:00', '2026-11-31', '2026-02-29', 'su', '3 ago'],
+    ...['2027-01-01', 'yesterday noon', '-2y', '12:00 yesterday', '99999h ago'],
+  ])('"%s" is none', (text) => {
+    expect(spokenTime(text, NOW, 0)).toBeNull();
+  });
+
+  it('is one of the zone', () => {
+    const [offset, at] = [19_800, Date.parse('2026-11-21T18:30:00Z') / 1000];
+    expect(spokenTime('2026-11-22', NOW, offset)).toBe(at);
+    // It is Tuesday there by then.
+    expect(spokenTime('today', Date.parse('2026-11-23T19:00:00Z') / 1000, offset)).toBe(
+      Date.parse('2026-11-23T18:30:00Z') / 1000,
+    );
+  });
+});
 
 describe('the address of a view', () => {
   const windows = fc.oneof(
@@ -72,9 +171,18 @@ describe('the address of a view', () => {
     favourites: fc.boolean(),
   });
 
+  const comparisons = fc.record({
+    name: fc.constant('compare' as const),
+    tokens: fc.uniqueArray(word, { maxLength: 6 }),
+    metric: fc.constantFrom(...METRICS),
+    pct: fc.constantFrom(...COMPARE_PCTS),
+    window: fc.constantFrom(...PRESETS),
+    byVenue: fc.boolean(),
+  });
+
   it('leads back to the same view', () => {
     fc.assert(
-      fc.property(fc.oneof(tokens, boards), (view: View) => {
+      fc.property(fc.oneof(tokens, boards, comparisons), (view: View) => {
         expect(viewOf(hashOf(view))).toEqual(view);
       }),
     );

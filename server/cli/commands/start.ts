@@ -20,13 +20,16 @@ const FLAGS = { ...SERVE_FLAGS, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
 
 export const command = defineCommand({
   about:
-    'What npm start runs: serve, and a second process that fills an empty directory with the demo market and keeps it up to date. Prints the address of the explorer with a new key, which replaces the key of the previous start, the address of the documentation, the URL, the key and a command to try.',
+    'What npm start runs: serve, and a second process that fills an empty directory with the demo market and keeps it up to date. Prints the address of the documentation, the URL, a new key, which replaces that of the previous start, a command to try, and last the address of the explorer with that key. Logs warnings alone unless a setting says otherwise, so that what it printed stays in sight.',
   words: {},
   flags: FLAGS,
   environment: SERVE_ENVIRONMENT,
   examples: ['fathom start', 'fathom start --port 8081 --data demo'],
   run: (flags) =>
-    start({ ...serveOptions(flags, DEMO_THREADS), acceptDamagedLog: flags['accept-damaged-log'] }),
+    start({
+      ...serveOptions(flags, { maxThreads: DEMO_THREADS, logLevel: 'warn' }),
+      acceptDamagedLog: flags['accept-damaged-log'],
+    }),
 });
 
 /**
@@ -62,13 +65,13 @@ export function greeting(url: string, key: string, filling: boolean): string[] {
   const [{ address }] = demoTokens(DEMO_SEED);
   const page = `${url}${BASE_PATH}/replay/${address}?group=all`;
   return [
-    // A fragment is not sent to the server; the page takes the key out of the address bar.
-    `Open ${url}/#key=${key}`,
     `Docs ${url}${DOCS_PATH}`,
     `URL  ${url}`,
     `Key  ${key}`,
     `Try  curl --compressed -H 'x-api-key: ${key}' '${page}'`,
     ...(filling ? [FILLING] : []),
+    // A fragment is not sent to the server; the page takes the key out of the address bar.
+    `Open ${url}/#key=${key}`,
   ];
 }
 

@@ -1,0 +1,64 @@
+/** What tokens, or venues of one token, are compared by: the lines of a chart. */
+import type { DepthSeries } from '../../client/index.js';
+import type { Metric } from '../state/url.js';
+
+export interface ChartLine {
+  key: string;
+  label: string;
+  /** One for each time; null: none. */
+  values: readonly (number | null)[];
+}
+
+/** A token's series with one percent, without groups or by venue. */
+export interface Compared {
+  address: string;
+  label: string;
+  series: DepthSeries;
+}
+
+/** The most venues of a token that are compared: those with the most depth at the last point. */
+export const MAX_VENUES = 8;
+
+/** The times at which any has a point, and the lines on them. */
+export function linesOf(
+  compared: readonly Compared[],
+  metric: Metric,
+): { t: number[]; lines: ChartLine[] } {
+  const t = [...new Set(compared.flatMap(({ series }) => series.t))].sort((a, b) => a - b);
+  const place = new Map(t.map((time, at) => [time, at]));
+  const lines = compared.flatMap((one) =>
+    partsOf(one, metric).map(({ values, ...named }): ChartLine => {
+      const spread = t.map((): number | null => null);
+      for (const [i, time] of one.series.t.entries()) spread[place.get(time) ?? 0] = values[i];
+      return { ...named, values: spread };
+    }),
+  );
+  return { t, lines };
+}
+
+function partsOf({ address, label, series }: Compared, metric: Metric) {
+  const { groups } = series;
+  if (groups !== undefined) {
+    const support = series.support_usd as number[][][];
+    const resistance = series.resistance_usd as number[][][];
+    return groups
+      .map(({ key, label: venue }, at) => ({
+        ...{ key, label: venue },
+        values: sums(support[at][0], resistance[at][0]),
+      }))
+      .toSorted((a, b) => (b.values.at(-1) ?? 0) - (a.values.at(-1) ?? 0))
+      .slice(0, MAX_VENUES);
+  }
+  const [first] = series.price_usd;
+  const values = {
+    depth: () =>
+      sums((series.support_usd as number[][])[0], (series.resistance_usd as number[][])[0]),
+    score: () => series.score ?? [],
+    // Prices of different tokens are comparable by their change.
+    price: () => series.price_usd.map((price) => price / first - 1),
+  }[metric]();
+  return [{ key: address, label, values: values }];
+}
+
+const sums = (support: readonly number[], resistance: readonly number[]): (number | null)[] =>
+  support.map((usd, at) => usd + resistance[at]);

@@ -1,0 +1,135 @@
+/** Lines over a time axis that they share, with their values at the cursor. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import UPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { absoluteTime, NONE } from '../state/format.js';
+import { theme as themeValue } from '../state/session.js';
+import { useValue } from '../state/use-value.js';
+import { zone as zoneValue } from '../state/zone.js';
+import type { ChartLine } from './compared.js';
+
+const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
+
+/** Lines that have a colour of their own: `--series-1` and on of the theme. */
+export const MAX_LINES = 8;
+
+interface LineChartProps {
+  /** What the lines show, for screen readers. */
+  label: string;
+  /** Epoch seconds, ascending. */
+  t: readonly number[];
+  /** At most MAX_LINES. */
+  lines: readonly ChartLine[];
+  format: (value: number) => string;
+  /** Whether the axis of values begins at zero. */
+  isFromZero: boolean;
+}
+
+export function LineChart({ label, t, lines, format, isFromZero }: LineChartProps) {
+  const root = useRef<HTMLDivElement>(null);
+  const plot = useRef<UPlot | null>(null);
+  const [at, setAt] = useState<number | null>(null);
+  const theme = useValue(themeValue);
+  const zone = useValue(zoneValue);
+  const data = [t, ...lines.map(({ values }) => values)] as unknown as UPlot.AlignedData;
+  const names = lines.map(({ key }) => key).join();
+  useEffect(() => {
+    const element = root.current;
+    if (element === null) return;
+    const made = new UPlot(optionsOf(element, lines, format, isFromZero, setAt), data, element);
+    plot.current = made;
+    const watch = new ResizeObserver(() =>
+      made.setSize({ width: element.clientWidth, height: element.clientHeight }),
+    );
+    watch.observe(element);
+    return () => {
+      watch.disconnect();
+      made.destroy();
+      plot.current = null;
+    };
+  }, [theme, zone, names, format, isFromZero]);
+  useEffect(() => plot.current?.setData(data), [t, lines]);
+  // Without a cursor, the newest values.
+  const shown = at ?? t.length - 1;
+  return (
+    <figure class="line-chart">
+      <figcaption>
+        <span class="note">{t.length === 0 ? '' : absoluteTime(t[shown])}</span>
+        <ul>
+          {lines.map(({ key, label: name, values }, i) => (
+            <li key={key}>
+              <i style={{ background: `var(--series-${i + 1})` }} aria-hidden="true" />
+              {name} <b>{valueText(values[shown] ?? null, format)}</b>
+            </li>
+          ))}
+        </ul>
+      </figcaption>
+      <div class="line-chart-frame" ref={root} role="img" aria-label={label} />
+    </figure>
+  );
+}
+
+const valueText = (value: number | null, format: (value: number) => string): string =>
+  value === null ? NONE : format(value);
+
+/** Takes its colours from the current theme. */
+function optionsOf(
+  element: HTMLElement,
+  lines: readonly ChartLine[],
+  format: (value: number) => string,
+  isFromZero: boolean,
+  onHover: (at: number | null) => void,
+): UPlot.Options {
+  const style = getComputedStyle(element);
+  const colour = (name: string): string => style.getPropertyValue(name).trim();
+  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const axis: UPlot.Axis = {
+    stroke: colour('--text-faint'),
+    font: `${rem * 0.6875}px 'Plex', system-ui, sans-serif`,
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { show: false },
+  };
+  return {
+    width: element.clientWidth,
+    height: element.clientHeight,
+    padding: [8, rem, 0, 0],
+    legend: { show: false },
+    tzDate: (s) => {
+      const date = new Date(s * 1000);
+      return zoneValue.value === 'utc' ? UPlot.tzDate(date, 'Etc/UTC') : date;
+    },
+    scales: { y: { range: (_, low, high) => rangeOf(low, high, isFromZero) } },
+    cursor: { drag: { x: false, y: false }, y: false },
+    axes: [
+      {
+        ...axis,
+        size: rem * 2.5,
+        values: (_, ticks, __, ___, stepS) => ticks.map((s) => tickText(s, stepS)),
+      },
+      { ...axis, size: rem * 4, values: (_, ticks) => ticks.map(format) },
+    ],
+    series: [
+      {},
+      ...lines.map(({ label }, i): UPlot.Series => ({
+        label,
+        stroke: colour(`--series-${i + 1}`),
+        width: 1.75,
+        points: { show: false },
+      })),
+    ],
+    hooks: { setCursor: [({ cursor }) => onHover(cursor.idx ?? null)] },
+  };
+}
+
+/** `Nov 20`, or the time of day where ticks are nearer than days. */
+function tickText(s: number, stepS: number): string {
+  const [, day, time] = /^\d{4}-(\S+) (\d\d:\d\d)/.exec(absoluteTime(s)) ?? [];
+  if (stepS < 86_400 && time !== '00:00') return time;
+  const [month, date] = day.split('-').map(Number);
+  return `${MONTHS[month - 1]} ${date}`;
+}
+
+function rangeOf(low: number, high: number, isFromZero: boolean): [number, number] {
+  const margin = 0.05 * (high - (isFromZero ? 0 : low)) || 1;
+  return [isFromZero ? 0 : low - margin, high + margin];
+}

@@ -1,0 +1,193 @@
+/** The command palette: tokens, views, times and actions by what is typed. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { favourites } from '../state/favourites.js';
+import { absoluteTime, price, shortAddress } from '../state/format.js';
+import { useDocument, useNowS } from '../state/load.js';
+import {
+  chooseTheme,
+  chooseZone,
+  forgetKey,
+  isLive,
+  lastToken,
+  show,
+  theme,
+  view as viewValue,
+} from '../state/session.js';
+import { spokenTime } from '../state/spoken-time.js';
+import { boardView, compareView, tokenView, type View } from '../state/url.js';
+import { zone } from '../state/zone.js';
+
+/** The search starts after a pause in typing. */
+const PAUSE_MS = 150;
+const MAX_TOKENS = 8;
+/** What is shown around a time, seconds to each side. */
+const AROUND_S = 3 * 3600;
+
+interface Command {
+  label: string;
+  /** What kind it is, or more about it. */
+  note: string;
+  act: () => void;
+}
+
+const VIEWS: readonly (readonly [label: string, view: View])[] = [
+  ['Scores', boardView('scores')],
+  ['DCA pressure', boardView('dca-pressure')],
+  ['DLMM pools', boardView('dlmm-pools')],
+  ['Fee density', boardView('fee-density')],
+  ['Whales', boardView('whales')],
+  ['Compare', compareView([])],
+];
+
+/** @param props.onClose called once it is to be closed */
+export default function Commands({ onClose }: { onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const list = useRef<HTMLUListElement>(null);
+  const [text, setText] = useState('');
+  const [query, setQuery] = useState('');
+  const [chosen, setChosen] = useState(0);
+  const nowS = useNowS();
+  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    const timer = setTimeout(() => setQuery(text.trim()), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  useEffect(() => setChosen(0), [text]);
+  useEffect(() => {
+    list.current?.children[chosen]?.scrollIntoView({ block: 'nearest' });
+  }, [chosen]);
+  const { document: found } = useDocument(
+    `commands ${query}`,
+    (client, signal) =>
+      client.getTokens(
+        { limit: MAX_TOKENS, chain: 'all', ...(query === '' ? {} : { query }) },
+        { signal },
+      ),
+    'never',
+  );
+  const wanted = text.trim().toLowerCase();
+  const commands = [
+    ...timeCommands(text, nowS),
+    ...(found?.tokens ?? [])
+      .toSorted(
+        (a, b) =>
+          Number(favourites.value.includes(b.address)) -
+          Number(favourites.value.includes(a.address)),
+      )
+      .map(({ address, chain, symbol, name, price_usd }): Command => ({
+        label: symbol ?? shortAddress(address),
+        note: [
+          favourites.value.includes(address) ? '★' : '',
+          name ?? '',
+          chain === 'evmchain' ? 'EVM' : '',
+          price_usd === null ? '' : price(price_usd),
+        ]
+          .filter((one) => one !== '')
+          .join('  '),
+        act: () => show(tokenView(address)),
+      })),
+    ...[...viewCommands(), ...actions()].filter(({ label }) =>
+      label.toLowerCase().includes(wanted),
+    ),
+  ];
+  const run = (at: number): void => {
+    const command = commands[at] as Command | undefined;
+    if (command === undefined) return;
+    onClose();
+    command.act();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    if (step !== 0) setChosen((chosen + step + commands.length) % Math.max(1, commands.length));
+    else if (event.key === 'Enter') run(chosen);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <dialog
+      ref={dialog}
+      class="commands"
+      aria-label="Commands"
+      onClose={onClose}
+      onPointerDown={(event) => {
+        if (event.target === event.currentTarget) onClose();
+      }}
+    >
+      <input
+        type="text"
+        role="combobox"
+        aria-label="A token, a view, a time or an action"
+        aria-expanded={true}
+        aria-controls="commands-list"
+        aria-autocomplete="list"
+        aria-activedescendant={commands.length > 0 ? `command-${chosen}` : undefined}
+        placeholder="A token, a view, 'yesterday 12:00', an action"
+        autocomplete="off"
+        spellcheck={false}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+      />
+      <ul ref={list} id="commands-list" role="listbox" aria-label="Commands" tabIndex={-1}>
+        {commands.map(({ label, note }, at) => (
+          <li
+            key={`${label} ${note}`}
+            id={`command-${at}`}
+            role="option"
+            aria-selected={at === chosen}
+            onPointerMove={() => setChosen(at)}
+            onClick={() => run(at)}
+          >
+            <b>{label}</b>
+            <span class="note">{note}</span>
+          </li>
+        ))}
+        {commands.length === 0 && (
+          <li role="option" aria-selected={false} aria-disabled={true} class="note">
+            Nothing is called '{text}'
+          </li>
+        )}
+      </ul>
+    </dialog>
+  );
+}
+
+/** The token in sight, or the last one, around the time that was typed. */
+function timeCommands(text: string, nowS: number): Command[] {
+  const address = lastToken.value;
+  const offsetS = zone.value === 'utc' ? 0 : -60 * new Date(nowS * 1000).getTimezoneOffset();
+  const t = spokenTime(text, nowS, offsetS);
+  if (t === null || address === null) return [];
+  const shown = viewValue.value.name === 'token' ? viewValue.value : tokenView(address);
+  const window = { fromS: Math.floor(t - AROUND_S), toS: Math.ceil(Math.min(nowS, t + AROUND_S)) };
+  return [
+    { label: absoluteTime(t), note: 'depth around then', act: () => show({ ...shown, window }) },
+  ];
+}
+
+function viewCommands(): Command[] {
+  return VIEWS.map(([label, view]) => ({ label, note: 'view', act: () => show(view) }));
+}
+
+function actions(): Command[] {
+  const otherTheme = theme.value === 'dark' ? 'light' : 'dark';
+  const otherZone = zone.value === 'utc' ? 'local' : 'utc';
+  return [
+    { label: `Switch to the ${otherTheme} theme`, act: () => chooseTheme(otherTheme) },
+    {
+      label:
+        otherZone === 'utc' ? 'Show times in UTC' : 'Show times in the time zone of this browser',
+      act: () => chooseZone(otherZone),
+    },
+    {
+      label: isLive.value ? 'Pause: load no new data' : 'Go on loading new data',
+      act: () => isLive.set(!isLive.value),
+    },
+    {
+      label: 'Copy the address of this view',
+      act: () => void navigator.clipboard.writeText(location.href),
+    },
+    { label: 'Open the documentation of the API', act: () => location.assign('/docs') },
+    { label: 'Forget the key', act: forgetKey },
+  ].map((one) => ({ ...one, note: 'action' }));
+}

@@ -1,0 +1,54 @@
+/** Times as people type them: `yesterday 12:00`, `2026-11-20 9:30`, `3 h ago`, `monday`, `12:00`. */
+const DAY_S = 86_400;
+const UNIT_S: Readonly<Record<string, number>> = { m: 60, h: 3600, d: DAY_S, w: 7 * DAY_S };
+const CLOCK = /^\d{1,2}:\d{2}$/;
+const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
+
+/**
+ * The time that a text means, epoch seconds; null where it means none, or one after now.
+ *
+ * @param offsetS how far the shown zone is ahead of UTC
+ */
+export function spokenTime(text: string, nowS: number, offsetS: number): number | null {
+  const words = text.trim().toLowerCase();
+  const ago =
+    /^-(\d{1,4}) ?(m|h|d|w)$/.exec(words) ??
+    /^(\d{1,4}) ?(m|h|d|w)(?:in|inutes?|ours?|ays?|eeks?)? ago$/.exec(words);
+  if (ago !== null) return nowS - Number(ago[1]) * UNIT_S[ago[2]];
+  if (CLOCK.test(words)) {
+    const t = timeOn('today', words, nowS, offsetS);
+    // A time of day without a day may be yesterday's.
+    return t !== null && t > nowS ? t - DAY_S : t;
+  }
+  const [day, clock = '0:00'] = words.split(/[ t](?=\d{1,2}:\d{2}$)/);
+  const t = timeOn(day, clock, nowS, offsetS);
+  return t === null || t > nowS ? null : t;
+}
+
+function timeOn(dayText: string, clockText: string, nowS: number, offsetS: number): number | null {
+  const day = dayOf(dayText, nowS + offsetS);
+  const clock = clockOf(clockText);
+  return day === null || clock === null ? null : day + clock - offsetS;
+}
+
+/** The first second of a day, in the zone's own seconds. */
+function dayOf(text: string, nowS: number): number | null {
+  const today = nowS - (nowS % DAY_S);
+  if (text === 'today') return today;
+  if (text === 'yesterday') return today - DAY_S;
+  const weekday = WEEKDAYS.findIndex((name) => text.length >= 3 && name.startsWith(text));
+  if (weekday >= 0) {
+    const behind = (new Date(today * 1000).getUTCDay() - weekday + 7) % 7;
+    return today - (behind === 0 ? 7 : behind) * DAY_S;
+  }
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null;
+  const ms = Date.parse(`${text}T00:00:00Z`);
+  // The 31st of a shorter month is no day.
+  return Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(text) ? null : ms / 1000;
+}
+
+function clockOf(text: string): number | null {
+  if (!CLOCK.test(text)) return null;
+  const [hours, minutes] = text.split(':').map(Number);
+  return hours < 24 && minutes < 60 ? hours * 3600 + minutes * 60 : null;
+}
