@@ -370,7 +370,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       await page.keyboard.press('Control+k');
       await page.getByRole('combobox', { name: 'A token, a view' }).fill(text);
       await page
-        .getByRole('option', { selected: true })
+        .locator('.commands [aria-selected=true]')
         .getByText(label, { exact: true })
         .waitFor();
     };
@@ -384,12 +384,12 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await titled(page, 'BARN').waitFor();
     const noon = new Date((NOW_S - 86_400) * 1000).toISOString().slice(0, 10);
     await command('yesterday 12:00', `${noon} 12:00:00 UTC`);
-    await page.getByRole('option', { selected: true }).click();
+    await page.locator('.commands [aria-selected=true]').click();
     const t = Date.parse(`${noon}T12:00:00Z`) / 1000;
     await page.waitForURL(`**/#/token/${BARN}?from=${t - 10_800}&to=${t + 10_800}*`);
-    await command('theme', 'Switch to the light theme');
+    await command('theme', 'Switch to the dark theme');
     await page.keyboard.press('Enter');
-    await page.locator('html[data-theme=light]').waitFor();
+    await page.locator('html[data-theme=dark]').waitFor();
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'A token, a view' }).fill('xyzzy');
     await page.getByText("Nothing is called 'xyzzy'").waitFor();
