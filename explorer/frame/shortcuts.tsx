@@ -5,11 +5,12 @@ const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ['/', 'find a token'],
   ['Ctrl K', 'go to a token, a view or a time, or do something'],
   ['?', 'show these keys'],
-  ['Esc', 'close what is open'],
+  ['Esc', 'close what is open; back to now'],
   ['← → ↑ ↓', 'on the map: move'],
   ['Shift ← → ↑ ↓', 'on the map: move the cursor by a snapshot or a bin'],
   ['+ −', 'on the map: zoom the time'],
   ['Page Up, Page Down', 'on the map: zoom the price'],
+  ['Enter', 'on the map: tell of the time at the cursor'],
   ['0, Home, End', 'on the map: all of the window, its begin, its end'],
 ];
 

@@ -6,7 +6,7 @@ import { pause } from '../state/pause.js';
 import { useModule } from '../state/use-module.js';
 import { useValue } from '../state/use-value.js';
 import type { Zoom } from '../state/url.js';
-import { zone } from '../state/zone.js';
+import { fieldTime, timeInField, zone } from '../state/zone.js';
 import './heatmap.css';
 import { Legend } from './legend.js';
 import type { Cursor } from './cursor.js';
@@ -17,7 +17,7 @@ import type { DepthHeatmapProps } from './props.js';
 import { Readout, type Split, spokenText } from './readout.js';
 import { Splits } from './split.js';
 import { priceText, timeText, usdText } from './ticks.js';
-import type { View } from './view.js';
+import { type View, xOf } from './view.js';
 import { type Progress, ViewLoader } from './view-loader.js';
 
 /** How long the cursor rests before the split is fetched, which costs a request. */
@@ -39,7 +39,7 @@ const STEP_TEXTS = {
 type State = 'loading' | 'ready' | 'empty' | 'failed' | 'unsupported';
 
 export function DepthHeatmap(props: DepthHeatmapProps) {
-  const { client, address, window: asked, filter, theme, isLive, reach } = props;
+  const { client, address, window: asked, filter, theme, isLive, reach, pinnedT } = props;
   const frame = useRef<HTMLDivElement>(null);
   const cells = useRef<HTMLCanvasElement>(null);
   const overlay = useRef<HTMLCanvasElement>(null);
@@ -55,7 +55,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
     if (frame.current === null || cells.current === null || overlay.current === null) return;
     const elements = { frame: frame.current, cells: cells.current, overlay: overlay.current };
     try {
-      const made = new Picture(elements, theme, setDrawn);
+      const made = new Picture(elements, theme, setDrawn, (t) => latest.current.onPin(t));
       setPicture(made);
       return () => made.end();
     } catch {
@@ -124,6 +124,11 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
     loader.show(view).catch((error: unknown) => latest.current.onFailure(error));
   }, [loader, view?.from, view?.to, reach?.from, picture?.widthPx()]);
 
+  const isDrawn = view !== null;
+  useEffect(() => {
+    if (isDrawn && pinnedT !== null) picture?.showTime(pinnedT);
+  }, [picture, isDrawn, pinnedT]);
+
   const zoom = drawn?.zoom ?? null;
   const zoomName = JSON.stringify(zoom);
   useEffect(() => {
@@ -150,15 +155,17 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
         ref={frame}
         tabIndex={0}
         role="group"
-        aria-label="Depth heatmap. Arrows move it, plus and minus zoom time, page up and down zoom prices, 0 shows all, shift and arrows move the cursor."
+        aria-label="Depth heatmap. Arrows move it, plus and minus zoom time, page up and down zoom prices, 0 shows all, shift and arrows move the cursor, enter pins its time, escape goes back to now."
       >
         <canvas class="heatmap-cells" ref={cells} role="img" aria-label={summary} />
         <canvas class="heatmap-overlay" ref={overlay} aria-hidden="true" />
         {cursor !== null && <Readout cursor={cursor} split={split} />}
+        {view !== null && <Pin t={pinnedT} view={view} />}
         {state !== 'ready' && <Notice state={state} hasPicture={drawn !== null} />}
       </div>
       <div class="heatmap-foot">
         {drawn !== null && <Legend scale={drawn.scale} theme={theme} />}
+        <TimeField t={pinnedT} onPin={props.onPin} />
         {progress !== null && state !== 'failed' ? (
           <Loading {...progress} />
         ) : (
@@ -172,7 +179,8 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
           parameters={grouped}
           group={filter.group ?? 'venue'}
           reachOf={(window) => picture.reachOf(window)}
-          atT={cursor?.t ?? null}
+          atT={cursor?.t ?? pinnedT}
+          pin={<Pin t={pinnedT} view={view} />}
           canSpare={props.canSpare}
         />
       )}
@@ -258,6 +266,40 @@ function Notice({ state, hasPicture }: { state: State; hasPicture: boolean }) {
     );
   }
   return state === 'loading' && !hasPicture ? <div class="heatmap-skeleton" /> : null;
+}
+
+/** The pinned time, to read and to type. */
+function TimeField({ t, onPin }: { t: number | null; onPin: (t: number | null) => void }) {
+  useValue(zone);
+  return (
+    <span class="heatmap-time">
+      <label>
+        <span>Time</span>
+        <input
+          type="datetime-local"
+          step="1"
+          value={t === null ? '' : fieldTime(t)}
+          onChange={(event) => onPin(timeInField(event.currentTarget.value))}
+        />
+      </label>
+      {t !== null && (
+        <button type="button" onClick={() => onPin(null)}>
+          Now
+        </button>
+      )}
+    </span>
+  );
+}
+
+/** The line at a pinned time, where it is in sight. */
+function Pin({ t, view }: { t: number | null; view: View }) {
+  const share = t === null ? -1 : xOf(view, t);
+  if (share < 0 || share > 1) return null;
+  return (
+    <div class="heatmap-pin" aria-hidden="true">
+      <i style={{ left: `${100 * share}%` }} />
+    </div>
+  );
 }
 
 function Loading({ pages, total }: Progress) {

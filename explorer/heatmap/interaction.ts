@@ -7,6 +7,8 @@ export interface Controls {
   pan(by: Point): void;
   /** Moves the cursor there; null hides it. */
   point(at: Point | null): void;
+  /** Tells of the moment there; 'cursor': at the cursor; null: of now. */
+  pin(at: Point | 'cursor' | null): void;
   /** Moves the cursor by snapshots and bins. */
   step(snapshots: number, bins: number): void;
   /** Returns to the view that the picture began with. */
@@ -40,7 +42,12 @@ export function listen(frame: HTMLElement, plot: HTMLElement, controls: Controls
     passive: false,
   });
   frame.addEventListener('keydown', (event) => key(event, controls), { signal });
-  frame.addEventListener('dblclick', () => controls.home(), { signal });
+  const home = (): void => {
+    // Its first click has pinned a time.
+    controls.pin(null);
+    controls.home();
+  };
+  frame.addEventListener('dblclick', home, { signal });
   frame.addEventListener(
     'pointerdown',
     (event) => {
@@ -105,7 +112,11 @@ function key(event: KeyboardEvent, controls: Controls): void {
     0: () => controls.all(),
     Home: () => controls.goTo('from'),
     End: () => controls.goTo('to'),
-    Escape: () => controls.point(null),
+    Enter: () => controls.pin('cursor'),
+    Escape: () => {
+      controls.point(null);
+      controls.pin(null);
+    },
   };
   const move = moves[event.key];
   if (move === undefined) return;
@@ -157,7 +168,9 @@ class Pointers {
     const at = this.held.get(event.pointerId);
     this.held.delete(event.pointerId);
     const isTap = event.type === 'pointerup' && this.movedPx < TAP_PX;
-    if (event.pointerType === 'touch' && isTap && at !== undefined) this.controls.point(at);
+    if (!isTap || at === undefined) return;
+    if (event.pointerType === 'touch') this.controls.point(at);
+    if (isInside(at)) this.controls.pin(at);
   }
 
   private pinch(before: Point, at: Point, other: Point): void {

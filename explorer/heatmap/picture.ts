@@ -75,6 +75,7 @@ export class Picture implements Controls {
     private readonly elements: PictureElements,
     private theme: Theme,
     private readonly onDrawn: (drawn: Drawn) => void,
+    private readonly onPin: (t: number | null) => void,
   ) {
     const { frame, cells } = elements;
     this.renderer = Renderer.on(cells);
@@ -288,6 +289,20 @@ export class Picture implements Controls {
         ? null
         : { t: timeAt(view, at.x), lnPrice: lnPriceAt(view, at.y) };
     this.report();
+  }
+
+  pin(at: Point | 'cursor' | null): void {
+    const { view } = this;
+    if (at === null || view === null) return this.onPin(null);
+    const t = at === 'cursor' ? this.cursor?.t : timeAt(view, at.x);
+    if (t !== undefined) this.onPin(this.history.at(t)?.t ?? Math.floor(t));
+  }
+
+  /** Moves the view until a time is in it. */
+  showTime(t: number): void {
+    const { view } = this;
+    if (view === null || (t >= view.from && t <= view.to)) return;
+    this.setView(panned(view, { x: xOf(view, t) - 0.5, y: 0 }));
   }
 
   step(snapshots: number, bins: number): void {

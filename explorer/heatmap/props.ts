@@ -17,6 +17,10 @@ export interface DepthHeatmapProps {
   reach: TimeWindow | null;
   /** What is in sight of the window; null: all of it. */
   zoom: Zoom | null;
+  /** The moment that the page tells of; null: now. */
+  pinnedT: number | null;
+  /** Called with the moment that the page shall tell of. */
+  onPin: (t: number | null) => void;
   filter: Pick<ReplayParameters, 'group' | 'types' | 'venues' | 'min_pct' | 'max_pct'>;
   theme: Theme;
   /** False while the user has paused the page: no polling then. */

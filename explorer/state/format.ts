@@ -1,5 +1,5 @@
 /** Numbers as market data shows them. */
-import { zone, zoneLabel } from './zone.js';
+import { fieldTime, zoneLabel } from './zone.js';
 
 const MINUS = '\u2212';
 /** Shown where there is no value. */
@@ -98,9 +98,7 @@ export function age(seconds: number): string {
 
 /** `2026-11-22 13:20:13 UTC`, or the same in the chosen zone. @param t epoch seconds */
 export function absoluteTime(t: number): string {
-  const offsetS = zone.value === 'utc' ? 0 : -60 * new Date(t * 1000).getTimezoneOffset();
-  const text = new Date((t + offsetS) * 1000).toISOString().slice(0, 19).replace('T', ' ');
-  return `${text} ${zoneLabel(t)}`;
+  return `${fieldTime(t).replace('T', ' ')} ${zoneLabel(t)}`;
 }
 
 /** `So1111…1112`. */

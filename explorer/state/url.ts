@@ -56,6 +56,8 @@ export interface TokenView {
   band: Band;
   /** Null: the whole window is in sight. */
   zoom: Zoom | null;
+  /** The moment that the page tells of, epoch seconds; null: now. */
+  atS: number | null;
 }
 
 export const BOARDS = ['scores', 'dca-pressure', 'dlmm-pools', 'fee-density', 'whales'] as const;
@@ -113,6 +115,7 @@ export const DEFAULT_VIEW: TokenView = {
   venues: [],
   band: FULL_BAND,
   zoom: null,
+  atS: null,
 };
 
 /** A token with nothing chosen yet. */
@@ -145,6 +148,7 @@ export function viewOf(hash: string): View {
     venues: listOf(query.get('venues')),
     band: bandOf(query),
     zoom: zoomOf(query),
+    atS: wholeNumberOf(query.get('at')),
   };
 }
 
@@ -160,7 +164,7 @@ export function hashOf(view: View): string {
     if (view.favourites) query.set('favourites', 'true');
     return `#/${view.name}${queryText(query)}`;
   }
-  const { address, window, group, types, venues, band, zoom } = view;
+  const { address, window, group, types, venues, band, zoom, atS } = view;
   if (typeof window === 'object') {
     query.set('from', String(window.fromS));
     query.set('to', String(window.toS));
@@ -177,6 +181,7 @@ export function hashOf(view: View): string {
       query.set('prices', [lowUsd, highUsd].map((usd) => usd.toPrecision(6)).join());
     }
   }
+  if (atS !== null) query.set('at', String(atS));
   return `#/${address === null ? '' : `token/${encodeURIComponent(address)}`}${queryText(query)}`;
 }
 

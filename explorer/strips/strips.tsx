@@ -1,4 +1,5 @@
 /** The strips below the map: depth by venue, type or market, and the score, over the time in sight. */
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TimeWindow } from '../heatmap/detail.js';
 import { styleOf } from '../heatmap/overlay.js';
@@ -39,6 +40,8 @@ export interface StripsProps extends Asked {
   reachOf: (window: TimeWindow) => TimeWindow;
   /** The time that amounts are told of; null: the end of the view. */
   atT: number | null;
+  /** The line at a pinned time. */
+  pin: ComponentChildren;
   theme: Theme;
   canSpare: () => boolean;
 }
@@ -77,7 +80,10 @@ export function Strips(props: StripsProps) {
             ))}
           </ul>
         </header>
-        <canvas ref={stack} role="img" aria-label="Support above, resistance below" />
+        <div class="strip-plot">
+          <canvas ref={stack} role="img" aria-label="Support above, resistance below" />
+          {props.pin}
+        </div>
       </section>
       <section class="strip" aria-label={`Score, and depth within ${LINE_PCT}%`}>
         <header>
@@ -96,7 +102,14 @@ export function Strips(props: StripsProps) {
             </li>
           </ul>
         </header>
-        <canvas ref={chart} role="img" aria-label="The score and depth near the price over time" />
+        <div class="strip-plot">
+          <canvas
+            ref={chart}
+            role="img"
+            aria-label="The score and depth near the price over time"
+          />
+          {props.pin}
+        </div>
       </section>
     </div>
   );

@@ -15,10 +15,12 @@ interface OrderPanelProps {
   address: string;
   /** Time of the ladder; null: there is none. */
   t: number | null;
+  /** The moment that is told of; null: now. */
+  atS: number | null;
   filter: { types?: MarketType[]; venues?: string[] };
 }
 
-export function OrderPanel({ address, t, filter }: OrderPanelProps) {
+export function OrderPanel({ address, t, atS, filter }: OrderPanelProps) {
   const [side, setSide] = useState<'sell' | 'buy'>('sell');
   const [text, setText] = useState('');
   const [amount, setAmount] = useState<number | null>(null);
@@ -31,7 +33,10 @@ export function OrderPanel({ address, t, filter }: OrderPanelProps) {
   const { document: answer, error } = useDocument(
     t === null || amount === null ? null : `${question} ${t}`,
     (client, signal) =>
-      client.getSlippage({ address, side, usd: [amount ?? 0], ...filter }, { signal }),
+      client.getSlippage(
+        { address, side, usd: [amount ?? 0], ...filter, ...(atS === null ? {} : { at: atS }) },
+        { signal },
+      ),
     'never',
   );
   // While a newer snapshot is asked for, the last answer stays.

@@ -16,6 +16,7 @@ import {
   currentClient,
   isLive,
   key as keyValue,
+  messageOf,
   noteFailure,
   show,
   theme as themeValue,
@@ -87,11 +88,22 @@ function Token({ view, address }: { view: TokenView; address: string }) {
     () => (live ? whileVisible((signal) => followToken(address, signal)) : undefined),
     [live, address, key],
   );
-  const { document: score, error } = useDocument(
-    `score ${address}`,
-    (client, signal) => scoreAfter(lastChange.value?.t ?? 0, client, address, signal),
-    'by change',
+  const { atS } = view;
+  const pin = (t: number | null): void => {
+    const { value: shown } = viewValue;
+    if (shown.name === 'token') show({ ...shown, atS: t }, 'replace');
+  };
+  useEffect(() => (atS === null ? undefined : onEscape(() => pin(null))), [atS]);
+  const { document: scored, error } = useDocument(
+    `score ${address} ${atS}`,
+    (client, signal) =>
+      atS === null
+        ? scoreAfter(lastChange.value?.t ?? 0, client, address, signal)
+        : client.getScore({ address, explain: true, at: atS }, { signal }),
+    atS === null ? 'by change' : 'never',
   );
+  // While another moment is asked for, the last answer stays.
+  const score = useLast(scored, address);
   const { document: coverage, error: noCoverage } = useDocument(
     `coverage ${address}`,
     (client, signal) => client.getCoverage({ address }, { signal }),
@@ -118,7 +130,8 @@ function Token({ view, address }: { view: TokenView; address: string }) {
     'never',
   );
   const newLadder = useMemo(() => newest && newestLadder(newest), [newest]);
-  const ladder = useLast(newLadder, address);
+  const lastLadder = useLast(newLadder, address);
+  const ladder = newestT === null ? null : lastLadder;
   const facets = useLast(newest?.facets ?? null, address);
 
   const reach = useMemo(() => reachOf(coverage), [coverage]);
@@ -144,12 +157,12 @@ function Token({ view, address }: { view: TokenView; address: string }) {
     }, SETTLED_MS);
   };
   const client = currentClient();
-  if (error !== null && score === null) return <Failure error={error} />;
+  if (error !== null && score === null && atS === null) return <Failure error={error} />;
   const isEmpty = coverage !== null && coverage.tiers.length === 0;
   const change = (next: TokenView): void => show(next);
   return (
     <article class="token" aria-label={score?.symbol ?? address}>
-      <Head address={address} score={score} nowS={nowS} />
+      <Head address={address} score={score} nowS={nowS} isNow={atS === null} />
       <Filters
         view={view}
         facets={facets}
@@ -175,6 +188,8 @@ function Token({ view, address }: { view: TokenView; address: string }) {
                 spanS={spanOf(view.window, historyFromS === null ? null : nowS - historyFromS)}
                 reach={reach}
                 zoom={view.zoom}
+                pinnedT={atS}
+                onPin={pin}
                 filter={heatmap.filter}
                 theme={theme}
                 isLive={live}
@@ -189,17 +204,42 @@ function Token({ view, address }: { view: TokenView; address: string }) {
             )
           )}
         </section>
-        <aside class="side" aria-label="Now">
+        <aside
+          class="side"
+          aria-label={atS === null ? 'Now' : `At ${absoluteTime(atS)}`}
+          aria-busy={scored === null}
+        >
+          {atS !== null && (
+            <p class="card pinned" role="status">
+              {error !== null ? (
+                messageOf(error)
+              ) : scored !== null && newestT === null ? (
+                <>
+                  No snapshot until <b>{absoluteTime(atS)}</b>
+                </>
+              ) : (
+                <>
+                  At <b>{absoluteTime(newestT ?? atS)}</b>
+                </>
+              )}
+              <button type="button" class="tool" onClick={() => pin(null)}>
+                Back to now
+              </button>
+            </p>
+          )}
           {ladder !== null ? (
             <DepthChart ladder={ladder} />
           ) : (
-            !isEmpty && (
+            !isEmpty &&
+            (score === null || newestT !== null) && (
               <section class="card">
                 <Loading what="the ladder" />
               </section>
             )
           )}
-          {ladder !== null && <OrderPanel address={address} t={newestT} filter={filter} />}
+          {ladder !== null && (
+            <OrderPanel address={address} t={newestT} atS={atS} filter={filter} />
+          )}
           {score !== null && <ScorePanel score={score} />}
           {ladder !== null && (ladder.parts.length > 0 || venues.length > 0) && (
             <VenueSplit
@@ -236,6 +276,16 @@ function Token({ view, address }: { view: TokenView; address: string }) {
   );
 }
 
+/** Calls back on Escape, unless something that is open takes it. @returns a function that stops this */
+function onEscape(work: () => void): () => void {
+  const key = (event: KeyboardEvent): void => {
+    const isTaken = event.defaultPrevented || document.querySelector('dialog[open]') !== null;
+    if (event.key === 'Escape' && !isTaken && !(event.target instanceof HTMLInputElement)) work();
+  };
+  window.addEventListener('keydown', key);
+  return () => window.removeEventListener('keydown', key);
+}
+
 /** The score, once it rests on the snapshot of a time: it follows that a moment later. */
 async function scoreAfter(
   t: number,
@@ -265,8 +315,8 @@ function spanOf(window: TokenView['window'], historyS: number | null): number {
   return window === 'all' ? (historyS ?? MAX_HISTORY_S) : PRESET_S[window];
 }
 
-function Head(props: { address: string; score: Score | null; nowS: number }) {
-  const { address, score, nowS } = props;
+function Head(props: { address: string; score: Score | null; nowS: number; isNow: boolean }) {
+  const { address, score, nowS, isNow } = props;
   const dataTime = score?.data_time ?? null;
   return (
     <header class="token-head">
@@ -290,7 +340,7 @@ function Head(props: { address: string; score: Score | null; nowS: number }) {
           dateTime={new Date(dataTime * 1000).toISOString()}
           title={absoluteTime(dataTime)}
         >
-          {age(nowS - dataTime)} old
+          {isNow ? `${age(nowS - dataTime)} old` : absoluteTime(dataTime)}
         </time>
       )}
     </header>

@@ -4,6 +4,8 @@ import path from 'node:path';
 import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DEMO_SEED, demoTokens } from '../../demo/tokens.js';
+import { absoluteTime } from '../../explorer/state/format.js';
+import { fieldTime } from '../../explorer/state/zone.js';
 import { EXAMPLE_MINTS } from '../../server/api/schemas.js';
 import { usd } from '../../explorer/state/format.js';
 import { cleanUp, fathom, newKey, serveHere, temporaryDirectory } from '../support/cli.js';
@@ -216,6 +218,56 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.getByText('How it is calculated').click();
     await page.getByText('Perps are left out').waitFor();
     expect(await seriousFindings(page)).toEqual([]);
+  });
+
+  it('tells of a pinned time, clicked or typed, until Escape', async () => {
+    const page = await at(HOUR);
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    const scoreAt = async (query: string) => {
+      const reply = await fetch(`${url}/api/v1/score/${SOL}${query}`, {
+        headers: { 'x-api-key': key },
+      });
+      const { service_score: score, data_time: t } = (await reply.json()) as {
+        service_score: number;
+        data_time: number;
+      };
+      return { score: score.toFixed(1), t };
+    };
+    const shown = () => page.locator('.score-value b').textContent();
+    const pinnedS = () => Number(/[?&]at=(\d+)/.exec(hashOf(page))?.[1] ?? NaN);
+    const { x, y, width, height } = (await page.locator('.heatmap-cells').boundingBox()) ?? fail();
+    await page.mouse.click(x + 0.3 * width, y + 0.4 * height);
+    await page.waitForURL('**at=*');
+    const clickedS = pinnedS();
+    expect(Math.abs(clickedS - (NOW_S - 0.7 * 3600))).toBeLessThan(120);
+    const clicked = await scoreAt(`?at=${clickedS}`);
+    const pinned = page.locator('.pinned', { hasText: absoluteTime(clicked.t) });
+    await pinned.waitFor();
+    await expect.poll(shown).toBe(clicked.score);
+    await page.locator('.heatmap-pin').first().waitFor();
+    const slippages: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('/slippage/')) slippages.push(request.url());
+    });
+    await page.locator('.order-card input').fill('10k');
+    await page.locator('.order-card dd').first().waitFor();
+    expect(new URL(slippages[0]).searchParams.get('at')).toBe(String(clickedS));
+    // Typed, in the page's zone; it outlives a reload.
+    const typedS = clickedS + 600;
+    const field = page.getByLabel('Time', { exact: true });
+    await field.fill(fieldTime(typedS));
+    await field.dispatchEvent('change');
+    await expect.poll(pinnedS).toBe(typedS);
+    await page.reload();
+    const typed = await scoreAt(`?at=${typedS}`);
+    await page.locator('.pinned', { hasText: absoluteTime(typed.t) }).waitFor();
+    await expect.poll(shown).toBe(typed.score);
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.locator('.pinned').waitFor({ state: 'detached' });
+    expect(hashOf(page)).toBe(HOUR);
+    const now = await scoreAt('');
+    await expect.poll(shown).toBe(now.score);
   });
 
   it('says that a window is empty', async () => {

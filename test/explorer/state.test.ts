@@ -34,7 +34,7 @@ import {
   viewOf,
 } from '../../explorer/state/url.js';
 import { spokenTime } from '../../explorer/state/spoken-time.js';
-import { zone } from '../../explorer/state/zone.js';
+import { fieldTime, timeInField, zone } from '../../explorer/state/zone.js';
 import { amountOf } from '../../explorer/views/amount.js';
 import { sortedRows } from '../../explorer/views/sort.js';
 
@@ -152,6 +152,7 @@ describe('the address of a view', () => {
       minPct: fc.integer({ min: -90, max: 0 }),
       maxPct: fc.integer({ min: 1, max: 1000 }),
     }),
+    atS: fc.option(fc.nat(2e9)),
     zoom: fc.option(
       fc.record({
         ...{ fromS: fc.nat(1e9), toS: fc.integer({ min: 1_000_000_001, max: 2e9 }) },
@@ -196,6 +197,22 @@ describe('the address of a view', () => {
     for (const wrong of ['5,1', '-0,now', 'now', '-5,9', 'x,y']) {
       expect(viewOf(`#/token/${MINT}?zoom=${wrong}&prices=2,1`)).toEqual(tokenView(MINT));
     }
+  });
+
+  it('reads times from fields in the zone that is shown', () => {
+    const { TZ } = process.env;
+    process.env.TZ = 'Asia/Kolkata';
+    for (const chosen of ['utc', 'local'] as const) {
+      zone.set(chosen);
+      expect(fieldTime(1_794_659_696)).toBe(
+        chosen === 'utc' ? '2026-11-14T12:34:56' : '2026-11-14T18:04:56',
+      );
+      expect(timeInField(fieldTime(1_794_659_696))).toBe(1_794_659_696);
+    }
+    expect(timeInField('')).toBe(null);
+    zone.set('utc');
+    if (TZ === undefined) delete process.env.TZ;
+    else process.env.TZ = TZ;
   });
 
   it('leaves out defaults, and reads well', () => {
