@@ -15,7 +15,7 @@ import {
 } from '../state/session.js';
 import { spokenTime } from '../state/spoken-time.js';
 import { boardView, compareView, tokenView, type View } from '../state/url.js';
-import { zone } from '../state/zone.js';
+import { offsetS, zone } from '../state/zone.js';
 
 /** The search starts after a pause in typing. */
 const PAUSE_MS = 150;
@@ -155,14 +155,12 @@ export default function Commands({ onClose }: { onClose: () => void }) {
 /** The token in sight, or the last one, around the time that was typed. */
 function timeCommands(text: string, nowS: number): Command[] {
   const address = lastToken.value;
-  const offsetS = zone.value === 'utc' ? 0 : -60 * new Date(nowS * 1000).getTimezoneOffset();
-  const t = spokenTime(text, nowS, offsetS);
+  const t = spokenTime(text, nowS, offsetS(nowS));
   if (t === null || address === null) return [];
   const shown = viewValue.value.name === 'token' ? viewValue.value : tokenView(address);
   const window = { fromS: Math.floor(t - AROUND_S), toS: Math.ceil(Math.min(nowS, t + AROUND_S)) };
-  return [
-    { label: absoluteTime(t), note: 'depth around then', act: () => show({ ...shown, window }) },
-  ];
+  const pinned = { ...shown, window, zoom: null, atS: Math.floor(t) };
+  return [{ label: absoluteTime(t), note: 'depth at that time', act: () => show(pinned) }];
 }
 
 function viewCommands(): Command[] {

@@ -1,6 +1,6 @@
 /** A part of the page whose code is loaded when it is first shown. */
 import type { ComponentType } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useModule } from '../state/use-module.js';
 import { Loading } from './states.js';
 
 interface DeferredProps<Props> {
@@ -10,9 +10,6 @@ interface DeferredProps<Props> {
 }
 
 export function Deferred<Props extends object>({ load, props }: DeferredProps<Props>) {
-  const [Part, setPart] = useState<ComponentType<Props> | null>(null);
-  useEffect(() => {
-    void load().then((part) => setPart(() => part));
-  }, [load]);
+  const Part = useModule(load);
   return Part === null ? <Loading what="the page" /> : <Part {...props} />;
 }

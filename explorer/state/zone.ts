@@ -9,7 +9,7 @@ export const zone = new Value<Zone>('utc');
 export const timeZone = (): 'UTC' | undefined => (zone.value === 'utc' ? 'UTC' : undefined);
 
 /** The difference of the chosen zone's clocks from UTC. @param t epoch seconds */
-function offsetS(t: number): number {
+export function offsetS(t: number): number {
   return zone.value === 'utc' ? 0 : -60 * new Date(t * 1000).getTimezoneOffset();
 }
 
