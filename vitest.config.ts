@@ -9,8 +9,10 @@ const ALONE = [
   'test/storage/database.test.ts',
   'test/storage/store-lock.test.ts',
 ];
-/** Walks, soaks, crashes, clusters, browsers, foreign programs, packages and benchmarks: `npm run test:long`. */
+/** Walks, soaks, crashes, clusters, browsers, foreign programs and packages: `npm run test:long`. */
 const LONG = ['test/**/*.long.test.ts'];
+/** Runs of the benchmarks' programs: `npm run test:bench`. */
+const BENCH = ['test/**/*.bench.test.ts'];
 
 /** Many files share a process. */
 const shared = {
@@ -37,11 +39,12 @@ export default defineConfig({
         test: {
           name: 'shared',
           include: ['test/**/*.test.ts'],
-          exclude: [...ALONE, ...LONG],
+          exclude: [...ALONE, ...LONG, ...BENCH],
           ...shared,
         },
       },
       { extends: true, test: { name: 'long', include: LONG, ...shared } },
+      { extends: true, test: { name: 'bench', include: BENCH, ...shared } },
     ],
   },
 });

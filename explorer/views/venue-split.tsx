@@ -54,7 +54,7 @@ export function VenueSplit({ ladder, chosen, facets, onToggle }: VenueSplitProps
             <button
               type="button"
               aria-pressed={chosen.includes(key)}
-              aria-label={`${chosen.includes(key) ? 'Leave out' : 'Add'} ${label}`}
+              title={`${chosen.includes(key) ? 'Leave out' : 'Add'} ${label}`}
               onClick={() => onToggle(key)}
             >
               <span class="label">+ {label}</span>

@@ -167,6 +167,14 @@ describe('npm run bench -- --smoke', () => {
     expect(JSON.stringify(document)).not.toContain(os.hostname());
   });
 
+  it('gives the same hashes in another run', () => {
+    const again = smoke('again', '--only', 'segments A,page B').document.cases;
+    expect(Object.keys(again).length).toBeGreaterThan(12);
+    for (const [name, { hash }] of Object.entries(again)) {
+      expect([name, hash]).toEqual([name, document.cases[name].hash]);
+    }
+  });
+
   it('refuses wrong flags with status 2', () => {
     for (const flags of [['--only', 'nothing'], ['page A']]) {
       expect(() => readOptions(flags)).toThrow(BenchUsageError);

@@ -185,6 +185,63 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await compare(page, await snapshots());
   });
 
+  it('shows a skeleton at first, and below the map what its depth is made of', async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const page = await at((tab) =>
+      tab.route(`**/api/v1/replay/${MINT}/plan?*`, async (route) => {
+        await held;
+        await route.continue().catch(() => undefined);
+      }),
+    );
+    await page.locator('.heatmap-skeleton').waitFor();
+    expect(await page.locator('.heatmap-foot').textContent()).toContain('Loading');
+    release();
+    const strips = page.locator('.strips[data-state=ready]');
+    const labels = () => page.locator('.strip:first-child .strip-legend span').allTextContents();
+    const choose = async (group: string, expected: string[]) => {
+      await page.getByLabel('Split by').selectOption(group);
+      await expect.poll(async () => (await labels()).toSorted()).toEqual(expected);
+    };
+    await strips.waitFor();
+    await expect.poll(async () => (await labels()).toSorted()).toEqual(['Orca', 'Phoenix v1']);
+    await choose('type', ['On-chain limit orders', 'On-chain pools']);
+    await choose('market', ['Orca A/USDC', 'Phoenix v1 A/USDC']);
+    await choose('all', ['All']);
+    await choose('venue', ['Orca', 'Phoenix v1']);
+    // Both are drawn, on both sides, where the map has its newest snapshots.
+    const seen = await page.evaluate<string[]>(`(() => {
+      const canvas = document.querySelector('.strip canvas');
+      const { width, height } = canvas;
+      const x = Math.round((width / canvas.clientWidth) * (canvas.clientWidth - 80));
+      const { data } = canvas.getContext('2d').getImageData(x, 0, 1, height);
+      return Array.from({ length: height }, (_, y) => data.slice(4 * y, 4 * y + 3).join());
+    })()`);
+    const sides = [seen.slice(0, seen.length / 2), seen.slice(seen.length / 2)];
+    for (const side of sides) {
+      // The first two hues, which borders may mix.
+      const colours = side.map((one) => one.split(',').map(Number));
+      expect(colours.some(([red, , blue]) => red < 120 && blue > 180)).toBe(true);
+      expect(colours.some(([red, , blue]) => red > 180 && blue < 120)).toBe(true);
+    }
+    const amounts = async () => page.locator('.strip:last-child .strip-legend b').allTextContents();
+    const query = `from=${NOW_S - 900}&to=${NOW_S}&step=1m&pct=2&score=true&types=onchain_pool,onchain_limit_order`;
+    const reply = await service.get(`/depth-series/${MINT}?${query}`);
+    const { score, support_usd: support } = (await reply.json()) as {
+      score: number[];
+      support_usd: number[][];
+    };
+    const [shownScore, shownSupport] = await amounts();
+    expect(shownScore).toBe(score[score.length - 1].toFixed(1));
+    expect(shownSupport).toBe(usd(support[0][support[0].length - 1]));
+    // A venue is added to a choice.
+    await page.locator('.venues button', { hasText: 'Orca' }).click();
+    await page.getByRole('button', { name: '+ Phoenix v1' }).click();
+    await expect.poll(() => page.url()).toMatch(/venues=orca,phoenix-v1$/);
+    await expect.poll(() => page.locator('.venues [aria-pressed=true]').count()).toBe(2);
+    expect(await seriousFindings(page)).toEqual([]);
+  });
+
   it('adds new snapshots without loading the rest again, and keeps the view', async () => {
     const page = await ready((tab) => tab.clock.install());
     await page.setViewportSize(NARROW);
@@ -233,8 +290,9 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await expect.poll(async () => (await viewOf(page))[0]).toBe(begin);
     // A preset that names more than there is says so.
     await page.getByText('9 d of 30 d: history begins').waitFor();
-    await page.getByText('A snapshot every hour').waitFor();
-    expect(new Set(asked.map((one) => one.get('step')))).toEqual(new Set(['1h']));
+    // In the step of the window, or a finer one of the history that it has.
+    await page.getByText(/^A snapshot every (hour|15 minutes);/).waitFor();
+    expect(asked.map((one) => one.get('step'))).not.toContain(null);
     asked.length = 0;
     const { x, y, width, height } = await plotOf(page);
     await page.mouse.move(x + width * 0.5, y + height / 2);
@@ -280,63 +338,6 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await page.mouse.move(x + width * 0.1, y + height / 2);
     await expect.poll(async () => (await viewOf(page))[0]).toBeLessThan(NOW_S - 3600);
     await page.locator('.heatmap-readout-head').waitFor();
-  });
-
-  it('shows a skeleton at first, and below the map what its depth is made of', async () => {
-    let release = (): void => undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
-    const page = await at((tab) =>
-      tab.route(`**/api/v1/replay/${MINT}/plan?*`, async (route) => {
-        await held;
-        await route.continue().catch(() => undefined);
-      }),
-    );
-    await page.locator('.heatmap-skeleton').waitFor();
-    expect(await page.locator('.heatmap-foot').textContent()).toBe('Loading');
-    release();
-    const strips = page.locator('.strips[data-state=ready]');
-    const labels = () => page.locator('.strip:first-child .strip-legend span').allTextContents();
-    const choose = async (group: string, expected: string[]) => {
-      await page.getByLabel('Split by').selectOption(group);
-      await expect.poll(async () => (await labels()).toSorted()).toEqual(expected);
-    };
-    await strips.waitFor();
-    await expect.poll(async () => (await labels()).toSorted()).toEqual(['Orca', 'Phoenix v1']);
-    await choose('type', ['On-chain limit orders', 'On-chain pools']);
-    await choose('market', ['Orca A/USDC', 'Phoenix v1 A/USDC']);
-    await choose('all', ['All']);
-    await choose('venue', ['Orca', 'Phoenix v1']);
-    // Both are drawn, on both sides, where the map has its newest snapshots.
-    const seen = await page.evaluate<string[]>(`(() => {
-      const canvas = document.querySelector('.strip canvas');
-      const { width, height } = canvas;
-      const x = Math.round((width / canvas.clientWidth) * (canvas.clientWidth - 80));
-      const { data } = canvas.getContext('2d').getImageData(x, 0, 1, height);
-      return Array.from({ length: height }, (_, y) => data.slice(4 * y, 4 * y + 3).join());
-    })()`);
-    const sides = [seen.slice(0, seen.length / 2), seen.slice(seen.length / 2)];
-    for (const side of sides) {
-      // The first two hues, which borders may mix.
-      const colours = side.map((one) => one.split(',').map(Number));
-      expect(colours.some(([red, , blue]) => red < 120 && blue > 180)).toBe(true);
-      expect(colours.some(([red, , blue]) => red > 180 && blue < 120)).toBe(true);
-    }
-    const amounts = async () => page.locator('.strip:last-child .strip-legend b').allTextContents();
-    const query = `from=${NOW_S - 900}&to=${NOW_S}&step=1m&pct=2&score=true&types=onchain_pool,onchain_limit_order`;
-    const reply = await service.get(`/depth-series/${MINT}?${query}`);
-    const { score, support_usd: support } = (await reply.json()) as {
-      score: number[];
-      support_usd: number[][];
-    };
-    const [shownScore, shownSupport] = await amounts();
-    expect(shownScore).toBe(score[score.length - 1].toFixed(1));
-    expect(shownSupport).toBe(usd(support[0][support[0].length - 1]));
-    // A venue is added to a choice.
-    await page.locator('.venues button', { hasText: 'Orca' }).click();
-    await page.getByRole('button', { name: 'Add Phoenix v1' }).click();
-    await expect.poll(() => page.url()).toMatch(/venues=orca,phoenix-v1$/);
-    await expect.poll(() => page.locator('.venues [aria-pressed=true]').count()).toBe(2);
-    expect(await seriousFindings(page)).toEqual([]);
   });
 
   it('reads out the amounts under the cursor, for the pointer and the keys', async () => {
