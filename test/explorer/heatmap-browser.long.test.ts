@@ -12,9 +12,7 @@ import {
   MINT,
   NOW_S,
   startTestService,
-  steadyStore,
   type TestService,
-  WIDE_MINT,
 } from '../support/service.js';
 import {
   hasBrowser,
@@ -33,8 +31,6 @@ const LATER = 5;
 /** So narrow that more than two snapshots lie in a pixel. */
 const NARROW = { width: 390, height: 1100 };
 const VIEW = `#/token/${MINT}?window=24h`;
-/** A long history of snapshots three minutes apart. */
-const LONG = { mint: WIDE_MINT, days: 9, everyS: 180 };
 
 function history(): PlainSnapshot[] {
   const list: PlainSnapshot[] = [];
@@ -66,10 +62,6 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
   beforeAll(async () => {
     const depth = new MemoryDepth();
     depth.add('mainchain', MINT, { markets: MARKETS, snapshots: history() }, { perSegment: 100 });
-    const { days, everyS } = LONG;
-    const long = steadyStore((days * 86_400) / everyS, 2, { everyS, markets: MARKETS.slice(0, 1) });
-    for (const [i, one] of long.snapshots.entries()) one.price = 100 + (i % 20);
-    depth.add('mainchain', LONG.mint, long, { perSegment: 400 });
     service = await startTestService({ depth, clock: { nowS: () => nowS } });
     browser = await startBrowser();
   });
@@ -273,71 +265,6 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
       .toBe(by);
     expect(new URL(asked[1]).searchParams.get('from')).toBe(String(NOW_S - 1));
     await compare(page, await snapshots());
-  });
-
-  it('shows a long window at once, finer where one looks closer, and what lies before it', async () => {
-    const asked: URLSearchParams[] = [];
-    const page = await at((tab) => {
-      tab.on('request', (request) => {
-        const { pathname, searchParams } = new URL(request.url());
-        const isOfMap = searchParams.get('group') === 'all';
-        if (pathname.includes(`/replay/${LONG.mint}`) && isOfMap) asked.push(searchParams);
-      });
-      return Promise.resolve();
-    }, `#/token/${LONG.mint}?window=30d`);
-    await page.locator('.heatmap[data-state=ready]').waitFor();
-    const begin = NOW_S - LONG.days * 86_400 + LONG.everyS;
-    await expect.poll(async () => (await viewOf(page))[0]).toBe(begin);
-    // A preset that names more than there is says so.
-    await page.getByText('9 d of 30 d: history begins').waitFor();
-    // In the step of the window, or a finer one of the history that it has.
-    await page.getByText(/^A snapshot every (hour|15 minutes);/).waitFor();
-    expect(asked.map((one) => one.get('step'))).not.toContain(null);
-    asked.length = 0;
-    const { x, y, width, height } = await plotOf(page);
-    await page.mouse.move(x + width * 0.5, y + height / 2);
-    await page.mouse.wheel(0, -2000);
-    // The wheel may pause on its way, which loads what is in sight there.
-    const ofAll = () => asked.filter((one) => one.get('step') === null);
-    await expect.poll(() => ofAll().length).toBeGreaterThan(1);
-    const rests = page.locator('.heatmap-foot:not(:has(.heatmap-progress, .heatmap-notes span))');
-    await rests.waitFor();
-    const [from, to] = await viewOf(page);
-    const near = ofAll();
-    for (const one of near) {
-      expect(Number(one.get('from'))).toBeGreaterThan(from - (to - from));
-      expect(Number(one.get('to'))).toBeLessThan(to + (to - from));
-    }
-    // What is there is not fetched again.
-    asked.length = 0;
-    await page.waitForURL('**zoom=*');
-    const closer = await viewOf(page);
-    await page.mouse.wheel(0, -200);
-    await changed(page, closer);
-    await page.mouse.wheel(0, 200);
-    await expect.poll(async () => Math.round((await viewOf(page))[0] - closer[0])).toBe(0);
-    expect(asked).toEqual([]);
-    // The zoom outlives a reload, and back home is the whole window.
-    await expect.poll(() => new URL(page.url()).hash).toMatch(/zoom=(\d+),(\d+)$/);
-    await page.reload();
-    await page.locator('.heatmap[data-state=ready]').waitFor();
-    await expect
-      .poll(async () => (await viewOf(page)).slice(0, 2).map((t, i) => Math.abs(t - closer[i]) < 2))
-      .toEqual([true, true]);
-    await page.mouse.dblclick(x + width / 2, y + height / 2);
-    await expect.poll(async () => (await viewOf(page))[0]).toBe(begin);
-    await expect.poll(() => page.url()).not.toContain('zoom=');
-    // A drag beyond the window shows what is there.
-    await page.getByRole('button', { name: '1h', exact: true }).click();
-    await expect.poll(async () => (await viewOf(page))[0]).toBe(NOW_S - 3600);
-    await page.locator('.heatmap[data-state=ready]').waitFor();
-    await page.mouse.move(x + width * 0.2, y + height / 2);
-    await page.mouse.down();
-    await page.mouse.move(x + width * 0.9, y + height / 2, { steps: 3 });
-    await page.mouse.up();
-    await page.mouse.move(x + width * 0.1, y + height / 2);
-    await expect.poll(async () => (await viewOf(page))[0]).toBeLessThan(NOW_S - 3600);
-    await page.locator('.heatmap-readout-head').waitFor();
   });
 
   it('reads out the amounts under the cursor, for the pointer and the keys', async () => {
