@@ -6,10 +6,10 @@ import type { Http, Reply, RequestOptions } from './http.js';
 import { type Parameters, pathWith } from './methods.js';
 
 // Programs that take no Arrow pages compile without the package.
-/* eslint-disable @typescript-eslint/ban-ts-comment, @typescript-eslint/consistent-type-imports */
+/* oxlint-disable typescript/ban-ts-comment, typescript/consistent-type-imports */
 /** @ts-ignore */
 export type ArrowTable = import('apache-arrow').Table;
-/* eslint-enable */
+/* oxlint-enable */
 
 /** A page as an Arrow table, one row per cell. */
 export interface ArrowPage extends Omit<ReplayPage, 'snapshots'> {

@@ -203,7 +203,7 @@ async function commitUnits(
 }
 
 // prepareChunks takes an AsyncIterable; these chunks need no waiting.
-// eslint-disable-next-line @typescript-eslint/require-await
+// oxlint-disable-next-line typescript/require-await
 async function* unitChunks(
   pool: ComputePool,
   seed: number,

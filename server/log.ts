@@ -79,7 +79,7 @@ export function createLog(options: LogOptions = {}): Log {
       logger.fatal({ err: error }, message);
       lines.flush();
     },
-    error(message, fields = {}, error = undefined) {
+    error(message, fields = {}, error) {
       const err = error === undefined ? {} : { err: error };
       logger.error({ ...bounded(fields), ...err }, message);
       lines.flush();

@@ -35,7 +35,8 @@ interface Request {
 }
 
 type Response =
-  { ok: true; result: unknown } | { ok: false; kind: FailureKind; message: string; t: number };
+  | { ok: true; result: unknown }
+  | { ok: false; kind: FailureKind; message: string; t: number };
 type Failure = Extract<Response, { ok: false }>;
 
 /** The errors that a command gets as they are; the first class that fits counts. */

@@ -1,5 +1,5 @@
 /**
- * The time of day. Nothing else reads it (ESLint holds that): intervals, deadlines and ages of what is in
+ * The time of day. Nothing else reads it (a test checks that): intervals, deadlines and ages of what is in
  * memory take performance.now(), which no change of the system's clock moves.
  */
 

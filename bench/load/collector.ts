@@ -96,10 +96,7 @@ async function ingest(
 async function withCollectorPool<T>(body: (pool: ComputePool) => Promise<T>): Promise<T> {
   const faults: Error[] = [];
   const pool = await startPool({ threads: 1, onError: (error) => faults.push(error) });
-  try {
-    return await body(pool);
-  } finally {
-    await pool.close();
-    if (faults.length > 0) throw faults[0];
-  }
+  const result = await body(pool).finally(() => pool.close());
+  if (faults.length > 0) throw faults[0];
+  return result;
 }

@@ -1,6 +1,6 @@
 /** Pages from DuckDB's npm package, in the ways that its client offers. */
 // This server does without Fathom's wrapper of DuckDB.
-// eslint-disable-next-line no-restricted-imports
+// oxlint-disable-next-line no-restricted-imports
 import { DuckDBInstance, type DuckDBConnection, type DuckDBValue } from '@duckdb/node-api';
 import path from 'node:path';
 import { Lanes } from '../../storage/duckdb/lanes.js';

@@ -33,9 +33,9 @@ function lengthCodes(first: number, extraBits: readonly number[]): LengthCodes {
   return codes;
 }
 
-// prettier-ignore
+// oxfmt-ignore
 export const INSERTS = lengthCodes(0, [0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8, 9, 10, 12, 14, 24]);
-// prettier-ignore
+// oxfmt-ignore
 export const COPIES = lengthCodes(2, [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8, 9, 10, 24]);
 
 /** Lengths below this have their codes in a table. */

@@ -1,11 +1,19 @@
 /** `npm run client-types`: writes client/generated/api.ts, the types of the API, from its OpenAPI description. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { format } from 'oxfmt';
 import openapiTS, { astToString } from 'openapi-typescript';
-import prettier from 'prettier';
 import { root } from './prepare.mjs';
 
 const FILE = path.join(root, 'client/generated/api.ts');
+
+/** The text of a TypeScript file as `npm run format` would have it. */
+export async function formatted(file, text) {
+  const options = JSON.parse(readFileSync(path.join(root, '.oxfmtrc.json'), 'utf8'));
+  const { code, errors } = await format(file, text, { ...options, ignorePatterns: [] });
+  if (errors.length > 0) throw new Error(errors[0].message);
+  return code;
+}
 
 /** The file's text. @param description as `/openapi.json` has it */
 export async function clientTypes(description) {
@@ -20,7 +28,7 @@ export async function clientTypes(description) {
     '/** Method and path of each operation. */',
     `export const OPERATIONS = ${JSON.stringify(routesOf(description))} as const;`,
   ].join('\n\n');
-  return prettier.format(text, { ...(await prettier.resolveConfig(FILE)), filepath: FILE });
+  return formatted(FILE, text);
 }
 
 /** Failures get no names: the client throws FathomError. */

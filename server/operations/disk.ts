@@ -39,7 +39,11 @@ export function fragmentTroubleLines(log: Log): (error: unknown) => void {
 }
 
 type DiskGauge =
-  'diskFreeBytes' | 'diskBytes' | 'storeLogBytes' | 'checkpointsPutOff' | 'commitsRefused';
+  | 'diskFreeBytes'
+  | 'diskBytes'
+  | 'storeLogBytes'
+  | 'checkpointsPutOff'
+  | 'commitsRefused';
 
 export function diskGauges(disk: () => Promise<DiskFigures>): Pick<Gauges, DiskGauge> {
   const figure = (name: keyof DiskFigures) => async () => (await disk())[name];

@@ -111,7 +111,7 @@ export class Revisions {
     const position = mark?.position ?? (isOther ? 0 : this.last) + 1;
     const nowS = wallS();
     const revised: number[] = [];
-    let rows: SqlValue[][] = [];
+    const rows: SqlValue[][] = [];
     for (const { tokenId, before, now } of stage.changedDepth()) {
       const { times, lastT } = await shownChanges(before, now);
       if (times.length === 0 && lastT === null) continue;
@@ -122,8 +122,7 @@ export class Revisions {
         if (rows.length >= ROWS_AT_ONCE) await stage.tx.append('depth_revisions', rows.splice(0));
       }
     }
-    if (rows.length > 0) await stage.tx.append('depth_revisions', rows);
-    rows = [];
+    if (rows.length > 0) await stage.tx.append('depth_revisions', rows.splice(0));
     const floor = await this.forget(stage.tx, history, nowS, revised.length > 0);
     stage.whenShown(() => {
       this.count(history);

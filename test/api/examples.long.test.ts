@@ -3,7 +3,6 @@
  * write server/api/generated/examples.ts anew.
  */
 import { writeFileSync } from 'node:fs';
-import prettier from 'prettier';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EXAMPLES, EXAMPLES_OF } from '../../server/api/generated/examples.js';
 import { EXAMPLE_MINTS } from '../../server/api/schemas.js';
@@ -260,8 +259,11 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
 export const EXAMPLES_OF: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>> =
   ${JSON.stringify(examplesOf)};
 `;
-  const config = await prettier.resolveConfig(FILE);
-  writeFileSync(FILE, await prettier.format(text, { ...config, filepath: FILE }));
+  const script = '../../server/bootstrap/client-types.mjs';
+  const { formatted } = (await import(script)) as {
+    formatted: (file: string, text: string) => Promise<string>;
+  };
+  writeFileSync(FILE, await formatted(FILE, text));
 }
 
 describe('examples', () => {

@@ -77,7 +77,7 @@ function fromArrow(bytes: Uint8Array) {
 /** Dictionary entry i is market i, and no two entries are the same. */
 function indexes(column: Vector | null, rows: { market: string }[]): number[] {
   if (rows.length === 0) return [];
-  const values = [...(column?.data[0].dictionary as Vector)] as string[];
+  const values = [...(column!.data[0].dictionary as Vector)] as string[];
   expect(new Set(values).size).toBe(values.length);
   return rows.map((row) => values.indexOf(row.market));
 }

@@ -79,7 +79,7 @@ describe('a file of rows', () => {
         }));
         const columns = columnsOfRows(rows);
         const parquet = await rowsIn(parquetOf(columns), 'parquet');
-        expect(parquet).toEqual(flat.map((row) => ({ ...row, n: row.n === -0 ? 0 : row.n })));
+        expect(parquet).toEqual(flat.map((row) => ({ ...row, n: row.n === 0 ? 0 : row.n })));
         const csv = await rowsIn(csvOf(columns), 'csv');
         expect(csv).toEqual(
           flat.map((row) =>

@@ -145,7 +145,7 @@ describe.each<EngineName>(['uws', 'node'])('A hostile client of live on engine %
     ['null', text(null), 'expected a JSON object'],
     ['no MessagePack', frame(BINARY, Buffer.from([0xdc])), 'expected a MessagePack map'],
     ['a key in the prototype', text({ ['__proto__']: 1, op: 'x' }), 'op: expected any of'],
-    ['a number as an id', text({ op: 'subscribe', channel: 'depth', id: 1e400 }), 'id: expected'],
+    ['a number as an id', text({ op: 'subscribe', channel: 'depth', id: 1 }), 'id: expected'],
     ['a long id', text({ op: 'unsubscribe', id: 'a'.repeat(101) }), 'id: expected 1 to 100'],
     [
       'lists in lists',

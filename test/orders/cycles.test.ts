@@ -35,10 +35,9 @@ describe('cycles', () => {
         (nextCycleAtS, cycleFrequencyS, horizonS) => {
           // Sums of the times themselves have to be exact, too.
           fc.pre(Math.abs(NOW_S - nextCycleAtS) + horizonS < 2 ** 53);
-          let count = 0n;
           const [next, every] = [BigInt(nextCycleAtS), BigInt(cycleFrequencyS)];
           const by = (atS: bigint): bigint => (atS < next ? 0n : (atS - next) / every + 1n);
-          count = by(BigInt(NOW_S + horizonS)) - by(BigInt(NOW_S));
+          const count = by(BigInt(NOW_S + horizonS)) - by(BigInt(NOW_S));
           expect(cyclesWithin({ nextCycleAtS, cycleFrequencyS }, NOW_S, horizonS)).toBe(
             Number(count),
           );

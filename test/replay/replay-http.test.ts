@@ -287,7 +287,7 @@ describe('representations', () => {
     expect(tables.map(({ schema }) => schema.fields.map(String))).toEqual(
       tables.map(() => tables[0].schema.fields.map(String)),
     );
-    const times = tables.flatMap((table) => [...(table.getChild('t')?.toArray() as Uint32Array)]);
+    const times = tables.flatMap((table) => [...(table.getChild('t')!.toArray() as Uint32Array)]);
     expect([...new Set(times)]).toEqual(wide.snapshots.map(({ t }) => t));
   });
 

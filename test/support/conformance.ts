@@ -7,7 +7,7 @@ import { BASE_PATH } from '../../server/api/endpoint.js';
 import { ENDPOINTS } from '../../server/endpoints.js';
 
 /** A document whose fields tests read as they come. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
+// oxlint-disable-next-line typescript/no-explicit-any
 export type Json = Record<string, any>;
 
 /** The description as clients get it. */

@@ -22,7 +22,7 @@ import {
 import { compressFrameSync } from 'lz4-napi';
 
 // What JSON holds, read without ceremony.
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
+// oxlint-disable-next-line typescript/no-explicit-any
 export type Json = Record<string, any>;
 
 export interface SnapshotRow extends Json {

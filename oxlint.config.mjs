@@ -1,0 +1,141 @@
+import { defineConfig } from 'oxlint';
+
+/** Packages that exactly one module, or the modules of one folder, may import: where they are. */
+const wrapped = {
+  ws: '{server/http/node-http,bench/live/main}.ts',
+  'uWebSockets.js': 'server/http/uws.ts',
+  '@duckdb/node-api': 'storage/duckdb/*.ts',
+  'lz4-napi': 'compute/segment/lz4.ts',
+  '@nats-io/transport-node': 'storage/log/{connection,consumer,jetstream,reports}.ts',
+  '@nats-io/jetstream':
+    'storage/log/{consumer,jetstream,jetstream-errors,large-bundles,reports}.ts',
+  '@nats-io/obj': 'storage/log/large-bundles.ts',
+  piscina: 'compute/{pool,outcome}.ts',
+  pino: 'server/log.ts',
+  'pino-pretty': 'server/log.ts',
+};
+
+/** What each room may import besides itself; `bench` and `test` may import all. */
+const rooms = {
+  client: [],
+  compute: [],
+  storage: ['compute'],
+  demo: ['compute', 'storage'],
+  explorer: ['client'],
+  server: ['client', 'compute', 'storage', 'demo'],
+};
+/** Rooms that run in browsers as well. */
+const BROWSER_ROOMS = ['client', 'explorer'];
+
+const importRules = (patterns = []) => ({
+  'no-restricted-imports': [
+    'error',
+    {
+      paths: Object.entries(wrapped).map(([name, home]) => ({
+        name,
+        message: `Only ${home} may import ${name}.`,
+      })),
+      patterns,
+    },
+  ],
+});
+
+/** The borders of a room. */
+function bordersOf([room, allowed]) {
+  const others = [...Object.keys(rooms), 'bench', 'test'].filter(
+    (other) => other !== room && !allowed.includes(other),
+  );
+  const patterns = [
+    {
+      regex: `^(\\.\\./)+(${others.join('|')})/`,
+      message: `Of the other rooms, ${room} may import ${allowed.join(', ') || 'none'}.`,
+    },
+  ];
+  if (BROWSER_ROOMS.includes(room)) {
+    patterns.push({ regex: '^node:', message: `${room} runs in browsers.` });
+  }
+  if (room === 'compute') {
+    patterns.push({ regex: '^node:(fs|net|http)', message: 'compute is pure: no I/O.' });
+  }
+  return { files: [`${room}/**/*.{ts,tsx}`], rules: importRules(patterns) };
+}
+
+/** Values of any type may be used. */
+const untyped = {
+  'typescript/no-unsafe-argument': 'off',
+  'typescript/no-unsafe-assignment': 'off',
+  'typescript/no-unsafe-call': 'off',
+  'typescript/no-unsafe-member-access': 'off',
+  'typescript/no-unsafe-return': 'off',
+};
+
+export default defineConfig({
+  // What scripts write stands in folders named generated.
+  ignorePatterns: ['**/dist/', 'data/', 'coverage/', '**/generated/'],
+  plugins: ['eslint', 'typescript', 'import'],
+  options: { typeAware: true },
+  categories: { correctness: 'error' },
+  rules: {
+    // `promise.finally(() => another)` waits for the other; only its type says that it does not.
+    'typescript/no-misused-promises': ['error', { checksVoidReturn: { arguments: false } }],
+    'typescript/no-misused-spread': 'off',
+    'typescript/no-useless-default-assignment': 'off',
+    'typescript/no-unsafe-argument': 'error',
+    'typescript/no-unsafe-assignment': 'error',
+    'typescript/no-unsafe-call': 'error',
+    'typescript/no-unsafe-enum-comparison': 'error',
+    'typescript/no-unsafe-function-type': 'error',
+    'typescript/no-unsafe-member-access': 'error',
+    'typescript/no-unsafe-return': 'error',
+    'typescript/no-unnecessary-type-assertion': 'error',
+    'typescript/only-throw-error': 'error',
+    'typescript/prefer-promise-reject-errors': 'error',
+    'typescript/require-await': 'error',
+    'typescript/require-array-sort-compare': 'off',
+    'typescript/restrict-plus-operands': 'error',
+    'typescript/restrict-template-expressions': 'off',
+    'typescript/switch-exhaustiveness-check': [
+      'error',
+      { considerDefaultExhaustiveForUnions: true },
+    ],
+    'typescript/ban-ts-comment': 'error',
+    'typescript/consistent-type-imports': 'error',
+    'typescript/no-explicit-any': 'error',
+    'typescript/no-namespace': 'error',
+    'typescript/no-require-imports': 'error',
+    'import/namespace': 'off',
+    'import/no-cycle': ['error', { ignoreTypes: false }],
+    'no-case-declarations': 'error',
+    'no-console': 'error',
+    'no-control-regex': 'off',
+    'no-empty': 'error',
+    'no-fallthrough': 'error',
+    'no-prototype-builtins': 'error',
+    'no-regex-spaces': 'error',
+    'no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+    'no-useless-assignment': 'error',
+    'no-var': 'error',
+    'prefer-const': 'error',
+    'prefer-rest-params': 'error',
+    'prefer-spread': 'error',
+    eqeqeq: 'error',
+    ...importRules(),
+  },
+  overrides: [
+    ...Object.entries(rooms).map(bordersOf),
+    {
+      files: Object.values(wrapped),
+      rules: { 'no-restricted-imports': 'off' },
+    },
+    { files: ['**/*.mjs'], rules: untyped },
+    { files: ['bench/**', 'server/bootstrap/**', 'test/**'], rules: { 'no-console': 'off' } },
+    {
+      // Tests read foreign decoders' untyped values on purpose.
+      files: ['test/**/*.ts'],
+      rules: {
+        'no-restricted-imports': 'off',
+        ...untyped,
+      },
+    },
+  ],
+});
