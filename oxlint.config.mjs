@@ -113,7 +113,6 @@ export default defineConfig({
     'no-prototype-builtins': 'error',
     'no-regex-spaces': 'error',
     'no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
-    'no-useless-assignment': 'error',
     'no-var': 'error',
     'prefer-const': 'error',
     'prefer-rest-params': 'error',
