@@ -63,7 +63,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     const depth = new MemoryDepth();
     depth.add('mainchain', MINT, { markets: MARKETS, snapshots: history() }, { perSegment: 100 });
     service = await startTestService({ depth, clock: { nowS: () => nowS } });
-    browser = await startBrowser();
+    browser = await startBrowser({ hasExactColours: true });
   });
   afterEach(async () => {
     nowS = NOW_S;
