@@ -74,9 +74,13 @@ export class DepthFeed {
     this.commits++;
     this.committedMs = performance.now();
     const ms = this.committedMs;
-    for (const tokenId of [...tokenIds, ANY]) {
-      for (const listener of this.waiting.get(tokenId) ?? []) this.inTurn(() => listener(ms));
-    }
+    const call = (listener: (committedMs: number) => void): void => {
+      this.inTurn(() => listener(ms));
+    };
+    const waiting = [...tokenIds, ANY].map((tokenId) => [...(this.waiting.get(tokenId) ?? [])]);
+    // The first listeners of all tokens go first: the pool then makes their messages while the others are called.
+    for (const first of waiting) first.splice(0, 1).forEach(call);
+    for (const others of waiting) others.forEach(call);
   }
 
   /** Calls `listener` in one of the next turns of the event loop. */

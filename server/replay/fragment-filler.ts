@@ -13,6 +13,8 @@ const CODING: FragmentCoding = 'gzip';
 const LISTED_AT_ONCE = 64;
 /** Segments whose fragments one task makes: a page that comes meanwhile waits for no more. */
 const MADE_AT_ONCE = 2;
+/** Between two looks at new segments: commits come many times a second, and each look has DuckDB scan a table. */
+const REST_MS = 1_000;
 /** After files could not be written. */
 const RETRY_AFTER_MS = 60_000;
 
@@ -24,6 +26,7 @@ interface FragmentFillerOptions {
   fragments: Fragments;
   files: FragmentFiles;
   log: Log;
+  restMs?: number;
   retryAfterMs?: number;
   joinedWithinMs?: number;
 }
@@ -37,6 +40,9 @@ export class FragmentFiller {
   private newestTiny = 0;
   private readonly tinyTimer: NodeJS.Timeout;
   private working: Promise<void> | null = null;
+  private workedAtMs = -Infinity;
+  /** Ends the rest before the next work; null: there is none. */
+  private endRest: (() => void) | null = null;
   private retry: NodeJS.Timeout | null = null;
   private closing = false;
 
@@ -54,7 +60,12 @@ export class FragmentFiller {
     const { lastSegmentId } = this.options.source;
     if (lastSegmentId > this.newest) {
       const isFirst = this.newest === 0;
-      this.ranges.push({ above: this.newest, below: lastSegmentId + 1, tiny: false });
+      const last = this.endRest === null ? undefined : this.ranges.at(-1);
+      if (last !== undefined && last.below === this.newest + 1 && !last.tiny) {
+        last.below = lastSegmentId + 1;
+      } else {
+        this.ranges.push({ above: this.newest, below: lastSegmentId + 1, tiny: false });
+      }
       this.newest = lastSegmentId;
       if (isFirst) this.lookAtTiny(lastSegmentId);
     }
@@ -79,18 +90,35 @@ export class FragmentFiller {
     this.closing = true;
     clearInterval(this.tinyTimer);
     if (this.retry !== null) clearTimeout(this.retry);
+    this.endRest?.();
     await this.idle();
   }
 
   private run(): void {
     if (this.closing || this.working !== null || this.retry !== null) return;
     if (this.ranges.length === 0) return;
-    this.working = this.work()
+    this.working = this.rest()
+      .then(() => this.work())
       .catch((error: unknown) => this.failed(error))
       .finally(() => {
         this.working = null;
+        this.workedAtMs = performance.now();
         this.run();
       });
+  }
+
+  private async rest(): Promise<void> {
+    const { restMs = REST_MS } = this.options;
+    const waitMs = this.workedAtMs + restMs - performance.now();
+    if (waitMs <= 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, waitMs).unref();
+      this.endRest = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.endRest = null;
   }
 
   private failed(error: unknown): void {
@@ -102,7 +130,6 @@ export class FragmentFiller {
     const turns = new Turns();
     for (let range; (range = this.ranges.at(-1)) !== undefined && !this.closing;) {
       const segments = await this.options.source.segmentsBetween(range, LISTED_AT_ONCE);
-      if (segments.length === 0) this.ranges.splice(this.ranges.indexOf(range), 1);
       let orders: FragmentsOrder[] = [];
       for (const [i, { segmentId, marketCount }] of segments.entries()) {
         orders.push(...this.missing(segmentId, marketCount));
@@ -118,6 +145,7 @@ export class FragmentFiller {
         await turns.take();
         if (this.closing) return;
       }
+      if (segments.length < LISTED_AT_ONCE) this.ranges.splice(this.ranges.indexOf(range), 1);
     }
   }
 

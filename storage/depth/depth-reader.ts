@@ -1,7 +1,7 @@
 /** Reads tokens, their segments and their newest snapshots from the catalogue and DuckDB. */
 import { isDamage } from '../../compute/damage.js';
 import { type Chain, type Market, TIERS } from '../../compute/market.js';
-import { decodeSegment, type StoredBlock } from '../../compute/segment/segment.js';
+import { checkedBlock, decodeSegment, type StoredBlock } from '../../compute/segment/segment.js';
 import {
   SegmentGoneError,
   type DepthSource,
@@ -35,7 +35,7 @@ import {
 import { storedHistory } from './history.js';
 import type { Revisions } from './revisions.js';
 import { IS_TINY } from './compaction.js';
-import { readBlocks, readStoredBlocks, storedSegments, unmergeable } from './segments.js';
+import { readStoredBlocks, storedSegments, unmergeable } from './segments.js';
 
 /** Tokens of one query in allNewestSnapshots(). */
 const TOKENS_AT_ONCE = 5000;
@@ -127,11 +127,14 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
   }
 
   async readSegments(ids: readonly number[]): Promise<Uint8Array[]> {
-    return inOrder(ids, await readBlocks(this.database, ids));
+    return (await this.readStoredBlocks(ids)).map(checkedBlock);
   }
 
   async readStoredBlocks(ids: readonly number[]): Promise<StoredBlock[]> {
-    return inOrder(ids, await readStoredBlocks(this.database, ids));
+    const recent = this.directories.recentBlocks.get(ids);
+    const others = ids.filter((id) => !recent.has(id));
+    const stored = await readStoredBlocks(this.database, others);
+    return inOrder(ids, new Map([...recent, ...stored]));
   }
 
   get lastSegmentId(): number {

@@ -2,6 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import { isDamage } from '../../compute/damage.js';
 import { type Tier, TIERS } from '../../compute/market.js';
+import { RecentBlocks } from './recent-blocks.js';
 import { UnlistedSegments } from './unlisted-segments.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlRow, Statements } from '../duckdb/statements.js';
@@ -44,6 +45,7 @@ export class Directories {
   readonly damaged = new Set<number>();
   /** Those of them that are stored as lost ones, in every copy of the store. */
   readonly lost = new Set<number>();
+  readonly recentBlocks = new RecentBlocks();
   /** What a commit shows at once; it moves to `cached` in turns. */
   private fresh: Published | null = null;
   private committing: { touches: (tokenId: number) => boolean; ended: Promise<void> } | null = null;

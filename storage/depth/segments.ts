@@ -20,6 +20,7 @@ import {
   type Statements,
 } from '../duckdb/statements.js';
 import { RefusalError } from '../errors.js';
+import { RecentBlocks } from './recent-blocks.js';
 
 /**
  * Bytes of a block that is kept in its entry's row. Most are of fresh runs: compaction soon removes
@@ -126,6 +127,8 @@ export class SegmentWriter {
   private entries: SqlValue[][] = [];
   private parts: PartRow[] = [];
   private waitingBytes = 0;
+  /** The last blocks, for those who read what the transaction has committed. */
+  readonly recent = new RecentBlocks();
   /** Rows of parts that the transaction has written so far. */
   private writtenParts = 0;
 
@@ -138,9 +141,11 @@ export class SegmentWriter {
     isLost = false,
   ): Promise<void> {
     const isInline = block.length <= MAX_INLINE_BYTES;
+    const checksum = isLost ? LOST_CRC32 : crc32(block);
+    this.recent.add({ segmentId, block, crc32: checksum });
     this.entries.push([
       ...[segmentId, tokenId, TIERS.indexOf(tier), cells],
-      ...[bytesOf(times), bytesOf(bandCells), isLost ? LOST_CRC32 : crc32(block)],
+      ...[bytesOf(times), bytesOf(bandCells), checksum],
       isInline ? block : block.subarray(0, 0),
       bytesOf(marketRows),
       bytesOf(digests),

@@ -203,6 +203,8 @@ export class Stage {
       if (token.isRowChanged || token.ownMarkets !== null) this.catalog.put(entryOf(token));
       await this.turns.take();
     }
+    this.directories.recentBlocks.addAll(this.segments.recent);
+    this.directories.recentBlocks.delete(this.removedSegments);
     for (const listener of this.shownListeners) listener();
     await this.directories.publish(this.prepared);
   }

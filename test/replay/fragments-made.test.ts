@@ -6,6 +6,7 @@ import { FragmentFiller } from '../../server/replay/fragment-filler.js';
 import { FragmentsAdmission } from '../../server/replay/fragments-admission.js';
 import { checkStore } from '../../storage/check/check.js';
 import { fragmentFileOf } from '../../storage/fragment-files.js';
+import type { SegmentSource } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';
 import { depthOf, FragmentsFixture, pageOf } from '../support/fragments.js';
 import { MINT, NOW_S, steadyStore } from '../support/service.js';
@@ -70,7 +71,10 @@ describe('fragments made ahead', () => {
     const stored = (ids: readonly number[]) => store.depth.storedSegments(ids);
     const files = await here.openFiles({ stored, maxBytes });
     const fragments = here.open(store.depth, files);
-    const filler = new FragmentFiller({ source: store.depth, fragments, files, log: here.log });
+    const filler = new FragmentFiller({
+      ...{ source: store.depth, fragments, files, log: here.log },
+      restMs: 0,
+    });
     store.onSegments((removed) => {
       files.remove(removed);
       filler.look();
@@ -151,6 +155,48 @@ describe('fragments made ahead', () => {
       later.look();
       await eventually('fragments of a tiny segment', () => files.count === 6);
       await later.close();
+    } finally {
+      await here.closeAll();
+      await store.close();
+    }
+  });
+
+  it('are looked for once in a while, however often a commit comes', async () => {
+    const store = await openStore(here.data.path);
+    try {
+      await commitRows(store, rows(0, 288));
+      const files = await here.openFiles({
+        stored: (ids) => store.depth.storedSegments(ids),
+        maxBytes: 2 ** 30,
+      });
+      let listed = 0;
+      const source: SegmentSource = {
+        get lastSegmentId() {
+          return store.depth.lastSegmentId;
+        },
+        segmentsBetween: (range, limit) => {
+          listed++;
+          return store.depth.segmentsBetween(range, limit);
+        },
+        storedSegments: (ids) => store.depth.storedSegments(ids),
+      };
+      const parts = { source, files, log: here.log, fragments: here.open(store.depth, files) };
+      const resting = new FragmentFiller({ ...parts, restMs: 3_600_000 });
+      resting.look();
+      await resting.idle();
+      const atFirst = listed;
+      for (const from of [300, 600, 900]) {
+        await commitRows(store, rows(from, 288));
+        resting.look();
+      }
+      // Its rest ends with it.
+      await resting.close();
+      expect(listed).toBe(atFirst);
+      const brisk = new FragmentFiller({ ...parts, restMs: 0 });
+      brisk.look();
+      await brisk.idle();
+      await brisk.close();
+      expect(listed).toBeGreaterThan(atFirst);
     } finally {
       await here.closeAll();
       await store.close();

@@ -318,8 +318,10 @@ describe('tokens in memory', () => {
     }
     await service.settled();
     const before = (await service.get(`/score/${mintOf(1)}`)).body;
-    const { database } = store['parts'];
+    const { database, directories } = store['parts'];
     await database.run('UPDATE segments SET crc32 = crc32 - 1 WHERE token_id = 0');
+    const ids = await database.rows('SELECT segment_id FROM segments');
+    directories.recentBlocks.delete(ids.map(([id]) => id as number));
     // The clock alone makes the older snapshots the delayed ones: one of them is damaged.
     await service.turnTo(NOW_S + 891);
     expect(service.logged.filter((line) => line.includes('depth is damaged'))).toHaveLength(1);

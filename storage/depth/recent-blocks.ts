@@ -1,0 +1,50 @@
+/** Blocks that the last commits wrote: whatever follows a commit reads them from memory, not from DuckDB. */
+import { LRUCache } from 'lru-cache';
+import type { StoredBlock } from '../../compute/segment/segment.js';
+
+/** Bytes of all blocks that are kept. */
+const MAX_RECENT_BYTES = 16 * 1024 * 1024;
+/** Bytes of a block that is kept: blocks of single new snapshots are small. */
+const MAX_RECENT_BLOCK_BYTES = 64 * 1024;
+/** Bytes that a block costs beside its own. */
+const ENTRY_BYTES = 256;
+
+/** By segment id. No two segments ever have the same id while the store is open. */
+export class RecentBlocks {
+  private readonly blocks = new LRUCache<number, StoredBlock>({
+    maxSize: MAX_RECENT_BYTES,
+    sizeCalculation: ({ block }) => block.byteLength + ENTRY_BYTES,
+  });
+
+  add(stored: StoredBlock): void {
+    if (stored.block.byteLength <= MAX_RECENT_BLOCK_BYTES)
+      this.blocks.set(stored.segmentId, stored);
+  }
+
+  /** Adds copies of what a commit has written, which may be parts of larger buffers. */
+  addAll(written: RecentBlocks): void {
+    // The oldest first: the newest stay longest.
+    for (const stored of written.blocks.rvalues())
+      if (stored !== undefined) this.add(copied(stored));
+  }
+
+  delete(segmentIds: readonly number[]): void {
+    for (const segmentId of segmentIds) this.blocks.delete(segmentId);
+  }
+
+  /** Those of the ids that are kept, each in a separate ArrayBuffer. */
+  get(segmentIds: readonly number[]): Map<number, StoredBlock> {
+    const found = new Map<number, StoredBlock>();
+    for (const segmentId of segmentIds) {
+      const stored = this.blocks.get(segmentId);
+      if (stored !== undefined) found.set(segmentId, copied(stored));
+    }
+    return found;
+  }
+}
+
+const copied = ({ segmentId, block, crc32 }: StoredBlock): StoredBlock => ({
+  segmentId,
+  block: new Uint8Array(block),
+  crc32,
+});

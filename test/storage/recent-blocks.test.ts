@@ -1,0 +1,92 @@
+/** Blocks of the last commits are read from memory, byte for byte as DuckDB has them. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { SegmentGoneError } from '../../storage/contract.js';
+import { RecentBlocks } from '../../storage/depth/recent-blocks.js';
+import { readStoredBlocks } from '../../storage/depth/segments.js';
+import type { Store } from '../../storage/store.js';
+import { NOW_S } from '../support/service.js';
+import {
+  commitDelete,
+  commitRows,
+  DataDirectory,
+  MINT,
+  openStore,
+  orca,
+  snapshot,
+} from '../support/stores.js';
+
+const blockOf = (segmentId: number, bytes: number) => ({
+  segmentId,
+  block: new Uint8Array(bytes).fill(segmentId & 255),
+  crc32: segmentId,
+});
+
+describe('recent blocks', () => {
+  it('are the last ones, within 16 MiB', () => {
+    const written = new RecentBlocks();
+    for (let id = 1; id <= 1000; id++) written.add(blockOf(id, 64 * 1024));
+    const recent = new RecentBlocks();
+    recent.add(blockOf(1, 10));
+    recent.addAll(written);
+    const ids = [...recent.get(Array.from({ length: 1000 }, (_, i) => i + 1)).keys()];
+    expect(ids.length).toBeGreaterThan(200);
+    expect(ids.length * 64 * 1024).toBeLessThanOrEqual(16 * 1024 * 1024);
+    expect(ids.at(-1)).toBe(1000);
+    expect(ids[0]).toBe(1000 - ids.length + 1);
+  });
+
+  it('are not those that are large', () => {
+    const recent = new RecentBlocks();
+    recent.add(blockOf(1, 64 * 1024 + 1));
+    expect(recent.get([1]).size).toBe(0);
+  });
+
+  it('stay as they are when a reader moves a buffer away', () => {
+    const recent = new RecentBlocks();
+    recent.add(blockOf(7, 100));
+    const { buffer } = recent.get([7]).get(7)!.block;
+    structuredClone(null, { transfer: [buffer as ArrayBuffer] });
+    expect(recent.get([7]).get(7)).toEqual(blockOf(7, 100));
+  });
+});
+
+describe('a store', () => {
+  let directory: DataDirectory;
+  let store: Store;
+  beforeEach(async () => {
+    directory = new DataDirectory();
+    store = await openStore(directory.path);
+  });
+  afterEach(async () => {
+    await store.close();
+    directory.remove();
+  });
+
+  const plan = async () => {
+    const { tokenId } = store.depth.token('mainchain', MINT)!;
+    return store.depth.plan({ tokenId, fromS: 0, toS: NOW_S, nowS: NOW_S, maxSnapshots: 288 });
+  };
+
+  it('reads what it has just committed without a statement, then again once it was opened anew', async () => {
+    await commitRows(store, [snapshot(NOW_S - 100), snapshot(NOW_S - 50)]);
+    await commitRows(store, [snapshot(NOW_S - 10, [orca([[3, 70, 0]])])]);
+    const { database } = store['parts'];
+    const { segmentIds } = await plan();
+    expect(segmentIds.length).toBe(2);
+    const inDatabase = await readStoredBlocks(database, segmentIds);
+    const asked = vi.spyOn(database, 'values');
+    const read = await store.depth.readStoredBlocks(segmentIds);
+    expect(asked).not.toHaveBeenCalled();
+    expect(read).toEqual(segmentIds.map((id) => inDatabase.get(id)));
+    await store.close();
+    store = await openStore(directory.path);
+    expect(await store.depth.readStoredBlocks(segmentIds)).toEqual(read);
+  });
+
+  it('does not read what a commit has removed', async () => {
+    await commitRows(store, [snapshot(NOW_S - 100), snapshot(NOW_S - 50)]);
+    const { segmentIds } = await plan();
+    await commitDelete(store, { address: MINT, toS: NOW_S });
+    await expect(store.depth.readStoredBlocks(segmentIds)).rejects.toBeInstanceOf(SegmentGoneError);
+  });
+});
