@@ -49,7 +49,8 @@ export async function treeOf(rev: string, ownBenchmarks = false): Promise<BuiltT
     }
   }
   await provideModules(directory);
-  const compiler = path.join(directory, 'node_modules/typescript/bin/tsc');
+  const compilers = COMPILERS.map((name) => path.join(directory, 'node_modules', name, 'bin/tsc'));
+  const compiler = compilers.find((file) => existsSync(file)) ?? compilers[0];
   // Benchmarks may import what an older product lacks: they are built all the same, and those that
   // cannot be loaded are reported when they are requested.
   const { output } = await run(
@@ -62,6 +63,9 @@ export async function treeOf(rev: string, ownBenchmarks = false): Promise<BuiltT
   }
   return { revision: { commit, dirty: false }, side: sideOf(directory) };
 }
+
+/** That of this revision, and that of older ones. */
+const COMPILERS = ['@typescript/native', 'typescript'];
 
 const sideOf = (directory: string): string => path.join(directory, 'dist/bench/compare/side.js');
 

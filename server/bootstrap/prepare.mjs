@@ -56,7 +56,7 @@ export async function prepare() {
   console.error('Building...');
   const steps = [
     // `npm run typecheck` checks types; it takes three times as long as the rest of the build.
-    ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck'],
+    ['node_modules/@typescript/native/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck'],
     ['node_modules/vite/bin/vite.js', 'build', 'explorer'],
   ];
   const built = await Promise.all(steps.map(succeeds));
