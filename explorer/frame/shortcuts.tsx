@@ -11,6 +11,8 @@ const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ['+ −', 'on the map: zoom the time'],
   ['Page Up, Page Down', 'on the map: zoom the price'],
   ['Enter', 'on the map: tell of the time at the cursor'],
+  ['P', 'play what is in sight of the map, or pause'],
+  [', .', 'step back or forward by a snapshot'],
   ['0, Home, End', 'on the map: all of the window, its begin, its end'],
 ];
 

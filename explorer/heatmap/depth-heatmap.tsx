@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ReplayParameters } from '../../client/index.js';
 import { age } from '../state/format.js';
+import type { Played } from '../playback/playback.js';
 import { pause } from '../state/pause.js';
 import { useModule } from '../state/use-module.js';
 import { useValue } from '../state/use-value.js';
@@ -73,6 +74,10 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
     [parameters, filter.group],
   );
   const summed: ReplayParameters = { ...parameters, group: 'all' };
+  const playedFilter = useMemo(
+    () => ({ types: filter.types, venues: filter.venues }),
+    [String(filter.types), String(filter.venues)],
+  );
   const source = useMemo((): Source => {
     return { client, address, parameters: summed };
   }, [client, address, JSON.stringify(summed)]);
@@ -146,6 +151,13 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
 
   const cursor = drawn?.cursor ?? null;
   const split = useSplit(props, parameters, cursor);
+  const [played, setPlayed] = useState<Played | null>(null);
+  const isMoving = played?.isMoving === true;
+  const shownT = isMoving ? played.ladder.t : pinnedT;
+  useEffect(() => {
+    if (isMoving && shownT !== null) picture?.showTime(shownT);
+  }, [picture, isMoving, shownT]);
+  const Playback = useModule(() => import('../playback/playback.js'))?.Playback ?? null;
   const Strips = useModule(() => import('../strips/strips.js'))?.Strips ?? null;
   const summary = summaryOf(picture, drawn);
   return (
@@ -160,12 +172,26 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
         <canvas class="heatmap-cells" ref={cells} role="img" aria-label={summary} />
         <canvas class="heatmap-overlay" ref={overlay} aria-hidden="true" />
         {cursor !== null && <Readout cursor={cursor} split={split} />}
-        {view !== null && <Pin t={pinnedT} view={view} />}
+        {view !== null && <Pin t={shownT} view={view} />}
         {state !== 'ready' && <Notice state={state} hasPicture={drawn !== null} />}
       </div>
       <div class="heatmap-foot">
         {drawn !== null && <Legend scale={drawn.scale} theme={theme} />}
         <TimeField t={pinnedT} onPin={props.onPin} />
+        {Playback !== null && picture !== null && view !== null && state === 'ready' && (
+          <Playback
+            {...{ client, address, view, pinnedT }}
+            filter={playedFilter}
+            shotsInSight={() => picture.shotsIn(view)}
+            endsLive={follows && zoom === null}
+            onPlay={(moment) => {
+              setPlayed(moment);
+              props.onPlay(moment);
+            }}
+            onPin={props.onPin}
+            onFailure={props.onFailure}
+          />
+        )}
         {progress !== null && state !== 'failed' ? (
           <Loading {...progress} />
         ) : (
@@ -179,8 +205,8 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
           parameters={grouped}
           group={filter.group ?? 'venue'}
           reachOf={(window) => picture.reachOf(window)}
-          atT={cursor?.t ?? pinnedT}
-          pin={<Pin t={pinnedT} view={view} />}
+          atT={cursor?.t ?? shownT}
+          pin={<Pin t={shownT} view={view} />}
           canSpare={props.canSpare}
         />
       )}
@@ -314,9 +340,9 @@ function Loading({ pages, total }: Progress) {
 
 /** What the picture leaves out, and why. */
 function Notes({ picture, view, spanS }: { picture: Picture; view: View; spanS: number }) {
-  const { history, window } = picture;
+  const { window } = picture;
   if (window === null) return null;
-  const held = history.held.slice(history.indexFrom(view.from), history.indexFrom(view.to));
+  const held = picture.shotsIn(view);
   const stepS = held.reduce((longest, one) => Math.max(longest, one.stepS), 0);
   const hasS = window.to - window.from;
   return (

@@ -3,7 +3,7 @@ import type { Scale } from './amounts.js';
 import type { Time } from '../../client/index.js';
 import { binAt, LN_BIN } from './columns.js';
 import { type Cursor, cursorAt, isInView, type Place } from './cursor.js';
-import { type Extent, History } from './history.js';
+import { type Extent, type Held, History } from './history.js';
 import { type Controls, listen } from './interaction.js';
 import type { TimeWindow } from './detail.js';
 import type { Part } from './loader.js';
@@ -296,6 +296,12 @@ export class Picture implements Controls {
     if (at === null || view === null) return this.onPin(null);
     const t = at === 'cursor' ? this.cursor?.t : timeAt(view, at.x);
     if (t !== undefined) this.onPin(this.history.at(t)?.t ?? Math.floor(t));
+  }
+
+  /** The snapshots in memory of a window. */
+  shotsIn({ from, to }: TimeWindow): readonly Held[] {
+    const { history } = this;
+    return history.held.slice(history.indexFrom(from), history.indexFrom(to));
   }
 
   /** Moves the view until a time is in it. */

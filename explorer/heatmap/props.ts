@@ -1,5 +1,6 @@
 /** The heatmap's props. */
 import type { FathomClient, ReplayParameters, Time } from '../../client/index.js';
+import type { Played } from '../playback/playback.js';
 import type { Zoom } from '../state/url.js';
 import type { TimeWindow } from './detail.js';
 import type { Theme } from './palette.js';
@@ -21,6 +22,8 @@ export interface DepthHeatmapProps {
   pinnedT: number | null;
   /** Called with the moment that the page shall tell of. */
   onPin: (t: number | null) => void;
+  /** Called with each moment that playback shows; null: it shows none. */
+  onPlay: (played: Played | null) => void;
   filter: Pick<ReplayParameters, 'group' | 'types' | 'venues' | 'min_pct' | 'max_pct'>;
   theme: Theme;
   /** False while the user has paused the page: no polling then. */

@@ -28,7 +28,11 @@ export const NEAR_PCT = 25;
 /** The ladder of the last snapshot of a page grouped by venue; null: the page is empty. */
 export function newestLadder(page: ReplayPage): Ladder | null {
   const snapshot = page.snapshots.at(-1);
-  if (snapshot === undefined) return null;
+  return snapshot === undefined ? null : ladderOf(page, snapshot);
+}
+
+/** The ladder of a snapshot of a page grouped by venue. */
+export function ladderOf(page: ReplayPage, snapshot: ReplayPage['snapshots'][number]): Ladder {
   const first = snapshot.bin.reduce((least, bin) => Math.min(least, bin), 0);
   const last = snapshot.bin.reduce((greatest, bin) => Math.max(greatest, bin), 0);
   const length = last - first + 1;

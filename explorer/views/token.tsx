@@ -4,10 +4,11 @@ import type { FathomClient, FathomError, Result, Score } from '../../client/inde
 import { Empty, Failure, Loading } from '../frame/states.js';
 import { DepthHeatmap } from '../heatmap/depth-heatmap.js';
 import { DepthChart } from '../ladder/depth-chart.js';
-import { newestLadder } from '../ladder/ladder.js';
+import { type Ladder, newestLadder } from '../ladder/ladder.js';
 import { absoluteTime, age, price, shortAddress } from '../state/format.js';
 import { followToken, lastChange, whileVisible } from '../state/live.js';
 import { leastReloadMs, reloadMs, useDocument, useLast, useNowS } from '../state/load.js';
+import type { Played } from '../playback/playback.js';
 import { pause } from '../state/pause.js';
 import { filterOf, replayRequest, timesInSight, windowTimes } from '../state/requests.js';
 import {
@@ -156,13 +157,29 @@ function Token({ view, address }: { view: TokenView; address: string }) {
       if (shown.name === 'token') show({ ...shown, zoom }, 'replace');
     }, SETTLED_MS);
   };
+  const [played, setPlayed] = useState<Played | null>(null);
+  const isMoving = played?.isMoving === true;
+  // The last moment that was played stays until now is known.
+  const isLast = played !== null && !isMoving && atS === null;
+  const isKnown = scored !== null && newLadder !== null;
+  useEffect(() => {
+    if (isLast && isKnown) setPlayed(null);
+  }, [isLast, isKnown]);
+  const isPlayed = played !== null && (isMoving || isLast || played.ladder.t === atS);
+  const shown = isPlayed ? played.ladder : ladder;
+  const shownT = isMoving ? played.ladder.t : atS;
   const client = currentClient();
   if (error !== null && score === null && atS === null) return <Failure error={error} />;
   const isEmpty = coverage !== null && coverage.tiers.length === 0;
   const change = (next: TokenView): void => show(next);
   return (
     <article class="token" aria-label={score?.symbol ?? address}>
-      <Head address={address} score={score} nowS={nowS} isNow={atS === null} />
+      <Head
+        address={address}
+        score={score}
+        nowS={nowS}
+        shown={isPlayed || atS !== null ? shown : null}
+      />
       <Filters
         view={view}
         facets={facets}
@@ -190,6 +207,7 @@ function Token({ view, address }: { view: TokenView; address: string }) {
                 zoom={view.zoom}
                 pinnedT={atS}
                 onPin={pin}
+                onPlay={setPlayed}
                 filter={heatmap.filter}
                 theme={theme}
                 isLive={live}
@@ -205,21 +223,26 @@ function Token({ view, address }: { view: TokenView; address: string }) {
           )}
         </section>
         <aside
-          class="side"
-          aria-label={atS === null ? 'Now' : `At ${absoluteTime(atS)}`}
-          aria-busy={scored === null}
+          class={isMoving ? 'side is-moving' : 'side'}
+          aria-label={shownT === null ? 'Now' : `At ${absoluteTime(shownT)}`}
+          aria-busy={isMoving || scored === null}
         >
-          {atS !== null && (
-            <p class="card pinned" role="status">
-              {error !== null ? (
+          {shownT !== null && (
+            // Whoever listens hears where it rests.
+            <p class="card pinned" role={isMoving ? undefined : 'status'}>
+              {isMoving ? (
+                <>
+                  At <b>{absoluteTime(shownT)}</b>
+                </>
+              ) : error !== null ? (
                 messageOf(error)
               ) : scored !== null && newestT === null ? (
                 <>
-                  No snapshot until <b>{absoluteTime(atS)}</b>
+                  No snapshot until <b>{absoluteTime(shownT)}</b>
                 </>
               ) : (
                 <>
-                  At <b>{absoluteTime(newestT ?? atS)}</b>
+                  At <b>{absoluteTime(newestT ?? shownT)}</b>
                 </>
               )}
               <button type="button" class="tool" onClick={() => pin(null)}>
@@ -227,8 +250,8 @@ function Token({ view, address }: { view: TokenView; address: string }) {
               </button>
             </p>
           )}
-          {ladder !== null ? (
-            <DepthChart ladder={ladder} />
+          {shown !== null ? (
+            <DepthChart ladder={shown} />
           ) : (
             !isEmpty &&
             (score === null || newestT !== null) && (
@@ -241,9 +264,9 @@ function Token({ view, address }: { view: TokenView; address: string }) {
             <OrderPanel address={address} t={newestT} atS={atS} filter={filter} />
           )}
           {score !== null && <ScorePanel score={score} />}
-          {ladder !== null && (ladder.parts.length > 0 || venues.length > 0) && (
+          {shown !== null && (shown.parts.length > 0 || venues.length > 0) && (
             <VenueSplit
-              ladder={ladder}
+              ladder={shown}
               chosen={venues}
               facets={facets?.venues ?? []}
               onToggle={(venue) => change({ ...view, venues: toggled(venues, venue) })}
@@ -315,16 +338,22 @@ function spanOf(window: TokenView['window'], historyS: number | null): number {
   return window === 'all' ? (historyS ?? MAX_HISTORY_S) : PRESET_S[window];
 }
 
-function Head(props: { address: string; score: Score | null; nowS: number; isNow: boolean }) {
-  const { address, score, nowS, isNow } = props;
-  const dataTime = score?.data_time ?? null;
+function Head(props: {
+  address: string;
+  score: Score | null;
+  nowS: number;
+  /** The snapshot of another moment; null: the newest one is shown. */
+  shown: Ladder | null;
+}) {
+  const { address, score, nowS, shown } = props;
+  const dataTime = shown?.t ?? score?.data_time ?? null;
   return (
     <header class="token-head">
       <h1>
         {score?.symbol ?? shortAddress(address)}
         <span class="name">{score?.name ?? ''}</span>
       </h1>
-      <b class="price">{price(score?.service_current_price)}</b>
+      <b class="price">{price(shown?.priceUsd ?? score?.service_current_price)}</b>
       {score !== null && score.status !== 'available' && (
         <span class="chip">{score.status.replaceAll('_', ' ')}</span>
       )}
@@ -340,7 +369,7 @@ function Head(props: { address: string; score: Score | null; nowS: number; isNow
           dateTime={new Date(dataTime * 1000).toISOString()}
           title={absoluteTime(dataTime)}
         >
-          {isNow ? `${age(nowS - dataTime)} old` : absoluteTime(dataTime)}
+          {shown === null ? `${age(nowS - dataTime)} old` : absoluteTime(dataTime)}
         </time>
       )}
     </header>

@@ -4,10 +4,9 @@ import path from 'node:path';
 import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DEMO_SEED, demoTokens } from '../../demo/tokens.js';
-import { absoluteTime } from '../../explorer/state/format.js';
+import { absoluteTime, price, usd } from '../../explorer/state/format.js';
 import { fieldTime } from '../../explorer/state/zone.js';
 import { EXAMPLE_MINTS } from '../../server/api/schemas.js';
-import { usd } from '../../explorer/state/format.js';
 import { cleanUp, fathom, newKey, serveHere, temporaryDirectory } from '../support/cli.js';
 import { demoMarket } from '../support/demo-market.js';
 import { NOW_S } from '../support/service.js';
@@ -268,6 +267,55 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(hashOf(page)).toBe(HOUR);
     const now = await scoreAt('');
     await expect.poll(shown).toBe(now.score);
+  });
+
+  it('plays what is in sight, steps and scrubs, and is live again at the end', async () => {
+    const page = await at(HOUR);
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    const reply = await fetch(`${url}/api/v1/replay/${SOL}?from=-1h&to=now&group=venue`, {
+      headers: { 'x-api-key': key },
+    });
+    const { snapshots } = (await reply.json()) as { snapshots: { t: number; price_usd: number }[] };
+    const times = snapshots.map(({ t }) => t);
+    const pinnedS = () => Number(/[?&]at=(\d+)/.exec(hashOf(page))?.[1] ?? NaN);
+    const playback = page.getByRole('group', { name: 'Playback' });
+    await playback.waitFor();
+    // The first step back is to the newest snapshot.
+    for (const [keys, back] of [
+      [',', -1],
+      [',,', -3],
+      ['.', -2],
+    ] as const) {
+      for (const one of keys) await page.keyboard.press(one);
+      await expect.poll(pinnedS).toBe(times.at(back));
+      const { price_usd: priceUsd } = snapshots.at(back)!;
+      await page.locator('.token-head .price', { hasText: price(priceUsd) }).waitFor();
+      await page.locator('.side:not([aria-busy=true])').waitFor();
+    }
+    await playback.getByLabel('Moment').fill('0');
+    await expect.poll(pinnedS).toBe(times[0]);
+    const shown: string[] = [];
+    await page.exposeFunction('tell', (time: string) => shown.push(time));
+    await page.evaluate(`new MutationObserver(() =>
+      tell(document.querySelector('.token-head time').dateTime)
+    ).observe(document.querySelector('.token-head'), { subtree: true, attributes: true, attributeFilter: ['datetime'] })`);
+    let pages = 0;
+    page.on('request', (request) => {
+      if (request.url().includes('group=venue')) pages++;
+    });
+    await playback.getByLabel('Snapshots a second').selectOption('20');
+    await playback.getByLabel('Moment').press('p');
+    await playback.getByRole('button', { name: 'Pause playback' }).waitFor();
+    await page.locator('.pinned').waitFor({ state: 'detached' });
+    await playback.getByRole('button', { name: 'Play', exact: true }).waitFor();
+    expect(hashOf(page)).toBe(HOUR);
+    const played = shown.map((time) => Date.parse(time) / 1000);
+    expect(played).toEqual(played.toSorted((a, b) => a - b));
+    expect(times).toEqual(expect.arrayContaining(played));
+    expect(played.at(-1)).toBe(times.at(-1));
+    // Some 48 ladders come with a page; the newest one is asked for anew.
+    expect(pages).toBeLessThanOrEqual(Math.ceil(times.length / 24) + 1);
+    expect(await seriousFindings(page)).toEqual([]);
   });
 
   it('says that a window is empty', async () => {

@@ -68,6 +68,8 @@ const tables = fc.array(
   { minLength: 1, maxLength: 8 },
 );
 
+const withoutMinus = (row: object & { n?: unknown }) => ({ ...row, n: row.n === 0 ? 0 : row.n });
+
 describe('a file of rows', () => {
   it('has their numbers, texts and gaps, as Parquet and as CSV', async () => {
     await fc.assert(
@@ -79,7 +81,8 @@ describe('a file of rows', () => {
         }));
         const columns = columnsOfRows(rows);
         const parquet = await rowsIn(parquetOf(columns), 'parquet');
-        expect(parquet).toEqual(flat.map((row) => ({ ...row, n: row.n === 0 ? 0 : row.n })));
+        // A column of whole numbers has no -0, one of other numbers has.
+        expect(parquet.map(withoutMinus)).toEqual(flat.map(withoutMinus));
         const csv = await rowsIn(csvOf(columns), 'csv');
         expect(csv).toEqual(
           flat.map((row) =>

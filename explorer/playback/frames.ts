@@ -1,0 +1,90 @@
+/** The ladders that playback shows, fetched ahead some at a time. */
+import type { FathomClient, ReplayParameters } from '../../client/index.js';
+import { stepName } from '../heatmap/detail.js';
+import { type Ladder, ladderOf } from '../ladder/ladder.js';
+
+/** Ladders of one request. */
+const FRAMES_OF_REQUEST = 48;
+/** The next request begins when fewer ladders than this are ready. */
+const READY_AHEAD = 24;
+/** Ladders in memory, the last ones fetched. */
+const MAX_FRAMES = 480;
+
+/** A snapshot of the map. */
+export interface Shot {
+  t: number;
+  /** The step by which it was fetched, in seconds; 0: every snapshot. */
+  stepS: number;
+}
+
+export interface FramesSource {
+  client: FathomClient;
+  address: string;
+  filter: Pick<ReplayParameters, 'types' | 'venues'>;
+}
+
+export class Frames {
+  /** By time, in the order in which they came. */
+  private readonly ladders = new Map<number, Ladder>();
+  /** Requests on their way, by each time that they bring. */
+  private readonly coming = new Map<number, Promise<void>>();
+
+  constructor(
+    private readonly source: FramesSource,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /**
+   * The ladder of a snapshot; fetches those that follow, too.
+   *
+   * @param shots of the map, by ascending time
+   * @returns null if there is no such snapshot any more
+   * @throws what the client throws
+   */
+  async at(shots: readonly Shot[], index: number): Promise<Ladder | null> {
+    const { t } = shots[index];
+    if (!this.ladders.has(t)) await this.fetch(shots, index);
+    const ahead = shots
+      .slice(index, index + READY_AHEAD)
+      .findIndex((one) => !this.ladders.has(one.t) && !this.coming.has(one.t));
+    // A failure shows when its ladders are needed.
+    if (ahead > 0) this.fetch(shots, index + ahead).catch(() => undefined);
+    return this.ladders.get(t) ?? null;
+  }
+
+  private fetch(shots: readonly Shot[], index: number): Promise<void> {
+    const { t, stepS } = shots[index];
+    const known = this.coming.get(t);
+    if (known !== undefined) return known;
+    const next = shots.slice(index, index + FRAMES_OF_REQUEST);
+    const other = next.findIndex((one) => one.stepS !== stepS);
+    const asked = other < 0 ? next : next.slice(0, other);
+    const request = this.load(asked).finally(() => {
+      for (const one of asked) this.coming.delete(one.t);
+    });
+    for (const one of asked) this.coming.set(one.t, request);
+    return request;
+  }
+
+  private async load(asked: readonly Shot[]): Promise<void> {
+    const { client, address, filter } = this.source;
+    const step = stepName(asked[0].stepS);
+    const to = asked[asked.length - 1].t + 1;
+    for (let from: number | null = asked[0].t; from !== null && from < to;) {
+      const page = await client.getReplay(
+        { address, from, to, group: 'venue', ...filter, step },
+        { signal: this.signal },
+      );
+      for (const snapshot of page.snapshots) this.keep(ladderOf(page, snapshot));
+      from = page.next_from;
+    }
+  }
+
+  private keep(ladder: Ladder): void {
+    this.ladders.set(ladder.t, ladder);
+    for (const t of this.ladders.keys()) {
+      if (this.ladders.size <= MAX_FRAMES) break;
+      this.ladders.delete(t);
+    }
+  }
+}
