@@ -1,6 +1,7 @@
 /** A token's score, and what it is made of. */
 import type { Score } from '../../client/index.js';
-import { percent, usd } from '../state/format.js';
+import { usd } from '../state/format.js';
+import { scoreSteps } from './score-steps.js';
 import { Meter } from './sparkline.js';
 
 /** The most points for depth and for balance: docs/definitions.md#score. */
@@ -59,23 +60,16 @@ export function ScorePanel({ score }: { score: Score }) {
           </tbody>
         </table>
       )}
-      {explain !== null && (
+      {explain !== null && value !== null && (
         <details class="how">
           <summary>How it is calculated</summary>
           <p>
             Amounts are weighted by how near they lie to the price: 1 at the price, 0 at 25% from
-            it. Perps are left out. D = {usd(explain.support)} + {usd(explain.resistance)} ={' '}
-            {usd(explain.depth)}.
+            it. Perps are left out.
           </p>
-          <p>
-            Depth: 80 x log10(D / 1,000) / 5, at most 80 ={' '}
-            {explain.components.depth.points.toFixed(1)}
-          </p>
-          <p>
-            Balance: 20 x (1 - |{usd(explain.support)} - {usd(explain.resistance)}| / D) = 20 x{' '}
-            {percent(explain.components.balance.value, 0)} ={' '}
-            {explain.components.balance.points.toFixed(1)}
-          </p>
+          {scoreSteps(explain, value).map((step) => (
+            <p key={step}>{step}</p>
+          ))}
         </details>
       )}
     </section>

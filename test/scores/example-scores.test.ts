@@ -10,6 +10,7 @@ import {
   temporaryDirectory,
   type Service,
 } from '../support/cli.js';
+import { scoreSteps } from '../../explorer/views/score-steps.js';
 import { eventually } from '../support/waiting.js';
 
 const DATASETS = ['tokens', 'snapshots', 'cells'];
@@ -76,6 +77,20 @@ describe.runIf(HAS_EXAMPLES)('the example market', () => {
       expectClose(body.explain.unrounded, want.unrounded, name);
       expectClose(body.explain.support, want.support, name);
       expectClose(body.explain.resistance, want.resistance, name);
+    }
+  });
+
+  it('has parts that add up as the explorer shows them', async () => {
+    for (const [name, { service_score: score }] of Object.entries(expected.score)) {
+      const { explain } = await bodyOf(expected.names[name]);
+      if (explain === null || score === undefined) continue;
+      const shown = scoreSteps(explain, score).map((step) =>
+        (step.replaceAll(',', '').match(/\d+(?:\.\d+)?/g) ?? []).map(Number),
+      );
+      const [[support, resistance, depth], , , [points, more, sum, rounded]] = shown;
+      expect(support + resistance, name).toBeCloseTo(depth, 2);
+      expect(Math.abs(points + more - sum), name).toBeLessThan(0.00011);
+      expect(rounded, name).toBe(score);
     }
   });
 
