@@ -48,6 +48,25 @@ describe('GET /', () => {
     for (const file of files) expect([file, (await load(file)).status]).toEqual([file, 200]);
   });
 
+  it('has at most 120 KB of script before a map can be drawn, as browsers get it', async () => {
+    const html = await (await load('/')).text();
+    const first = [...html.matchAll(/(?:src|href)="([^"]+\.js)"/g)].map(([, file]) => file);
+    expect(first.length).toBeGreaterThan(1);
+    // The decoder of pages; the strips and the player come with the map.
+    const later = readdirSync('dist/explorer')
+      .filter((name) => /^Arrow\.dom-.*\.js$/.test(name))
+      .map((name) => `/explorer/${name}`);
+    expect(later.length).toBe(1);
+    let bytes = 0;
+    for (const file of [...first, ...later]) {
+      const { headers } = await load(file, { headers: { 'accept-encoding': 'br' } });
+      expect(headers.get('content-encoding')).toBe('br');
+      bytes += Number(headers.get('content-length'));
+    }
+    expect(bytes).toBeGreaterThan(50_000);
+    expect(bytes).toBeLessThanOrEqual(120_000);
+  });
+
   it('answers HEAD, and 304 to a known ETag', async () => {
     const head = await load('/', { method: 'HEAD' });
     expect([head.status, await head.text()]).toEqual([200, '']);
