@@ -1,8 +1,7 @@
-/** `npm run bench:live`: how soon subscribers hear of a snapshot, and what connections cost. */
+/** `npm run bench:live`: how soon subscribers hear of a snapshot, beside clients that poll, and what connections cost. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import WebSocket from 'ws';
 import { type ComputePool, startPool } from '../../compute/pool.js';
 import type { RewriteInput } from '../../compute/segment/rewrite.js';
 import { withStore } from '../../storage/access.js';
@@ -11,16 +10,21 @@ import { percentile } from '../case.js';
 import { botAddress, botSnapshotLine, botTokenLine } from '../data/bots.js';
 import { readBenchFlags, wholeFlag } from '../flags.js';
 import { temporaryFolder } from '../folder.js';
-import { type BenchServer, startBenchServer } from '../http/server.js';
+import { startBenchServer } from '../http/server.js';
 import { machineFacts, revision } from '../machine.js';
 import { headingOf, reportProgress, runProgram, SMOKE_NOTE, writeResults } from '../program.js';
 import { aligned, figure } from '../report.js';
 import { openStore, unlimitedKey } from '../store.js';
+import { Poller } from './poller.js';
+import { type HeardMs, Subscriber } from './subscriber.js';
 
-const USAGE = `npm run bench:live -- [--subscribers N] [--stalled N] [--seconds N] [--smoke] [--json FILE]
+const USAGE = `npm run bench:live -- [--subscribers N] [--stalled N] [--seconds N]
+  [--poll-ms N] [--smoke] [--json FILE]
   --subscribers connections with one subscription each; default 1000
   --stalled     how many of them do not read; default 0
   --seconds     how long snapshots come; default 10
+  --poll-ms     how often as many clients ask that poll instead, after the subscribers; default 1000,
+                0: none
   --smoke       small and short: shows that it works, not how fast
   --json FILE   where the results go; default bench/results/live.json`;
 
@@ -33,60 +37,9 @@ const CONNECTIONS_PER_KEY = 100;
 /** Connections that are opened at a time. */
 const OPENING = 200;
 const CONNECT_LIMIT_MS = 60_000;
-
-interface Message {
-  type: string;
-  cursor?: string;
-  snapshots?: { t: number }[];
-}
-
-/** One connection that follows one token. */
-class Subscriber {
-  /** When each snapshot came, by its time. */
-  readonly heardMs = new Map<number, number>();
-  cursor: string | null = null;
-  private socket: WebSocket | null = null;
-
-  constructor(
-    private readonly url: string,
-    private readonly key: string,
-    private readonly address: string,
-  ) {}
-
-  async connect(): Promise<void> {
-    const socket = new WebSocket(`${this.url.replace('http', 'ws')}/api/v1/stream`, {
-      headers: { 'x-api-key': this.key },
-      perMessageDeflate: false,
-    });
-    this.socket = socket;
-    const begin = this.cursor === null ? {} : { cursor: this.cursor };
-    await new Promise<void>((resolve, reject) => {
-      socket.on('error', reject);
-      socket.on('close', (code) => reject(new Error(`closed with ${code}`)));
-      socket.on('open', () => {
-        const { address } = this;
-        const asked = { op: 'subscribe', id: 'a', channel: 'depth', address, group: 'all' };
-        socket.send(JSON.stringify({ ...asked, min_pct: -5, max_pct: 5, ...begin }));
-      });
-      socket.on('message', (data: Buffer) => {
-        const atMs = performance.now();
-        const message = JSON.parse(data.toString()) as Message;
-        if (message.cursor !== undefined) this.cursor = message.cursor;
-        if (message.type === 'subscribed') resolve();
-        for (const { t } of message.snapshots ?? []) this.heardMs.set(t, atMs);
-      });
-    });
-  }
-
-  stall(): void {
-    this.socket?.pause();
-  }
-
-  close(): void {
-    this.socket?.removeAllListeners('close');
-    this.socket?.terminate();
-  }
-}
+const RETRY_MS = 100;
+/** Time for what the last commit says to arrive, beyond which it counts as not heard. */
+const LAST_HEARD_MS = 2000;
 
 async function main(words: readonly string[]): Promise<void> {
   const { values } = readBenchFlags(words, {
@@ -94,6 +47,7 @@ async function main(words: readonly string[]): Promise<void> {
       subscribers: { type: 'string', default: '1000' },
       stalled: { type: 'string', default: '0' },
       seconds: { type: 'string', default: '10' },
+      'poll-ms': { type: 'string', default: '1000' },
       smoke: { type: 'boolean', default: false },
       json: { type: 'string', default: path.join('bench', 'results', 'live.json') },
     },
@@ -102,13 +56,14 @@ async function main(words: readonly string[]): Promise<void> {
   const count = smoke ? 20 : wholeFlag('--subscribers', values.subscribers, 1, 50_000);
   const stalled = smoke ? 1 : wholeFlag('--stalled', values.stalled, 0, count - 1);
   const seconds = smoke ? 1 : wholeFlag('--seconds', values.seconds, 1, 600);
+  const pollMs = wholeFlag('--poll-ms', values['poll-ms'], 0, 60_000);
   const machine = machineFacts();
   const folder = temporaryFolder();
   const pool = await startPool({ threads: 1, onError: (error) => reportProgress(error.message) });
   try {
-    const rows = await measure(folder.path, pool, { count, stalled, seconds, smoke });
+    const rows = await measure(folder.path, pool, { count, stalled, seconds, pollMs, smoke });
     await writeResults(path.resolve(values.json), {
-      ...{ machine, revision: revision(), smoke, count, stalled, seconds, rows },
+      ...{ machine, revision: revision(), smoke, count, stalled, seconds, pollMs, rows },
     });
     const lines = [headingOf(machine), '', ...aligned(rows, [rows[0][0]])];
     process.stdout.write(`${[...lines, ...(smoke ? ['', SMOKE_NOTE] : [])].join('\n')}\n`);
@@ -118,15 +73,18 @@ async function main(words: readonly string[]): Promise<void> {
   }
 }
 
+interface Sizes {
+  count: number;
+  stalled: number;
+  seconds: number;
+  pollMs: number;
+  smoke: boolean;
+}
+
 async function measure(
   directory: string,
   pool: ComputePool,
-  {
-    count,
-    stalled,
-    seconds,
-    smoke,
-  }: Record<'count' | 'stalled' | 'seconds', number> & { smoke: boolean },
+  { count, stalled, seconds, pollMs, smoke }: Sizes,
 ): Promise<string[][]> {
   const store = await openStore(directory);
   const keys: string[] = [];
@@ -135,17 +93,30 @@ async function measure(
   await store.close();
   const tokens = Array.from({ length: TOKENS }, (_, i) => i);
   await ingest(directory, pool, 'tokens', tokens.map(botTokenLine));
-  await ingest(
-    directory,
-    pool,
-    'snapshots',
-    tokens.map((i) => botSnapshotLine(i, START_S)),
-  );
+  await ingestSnapshots(directory, pool, START_S);
   const server = await startBenchServer(directory, START_S + 86_400, { smoke });
-  const subscribers = Array.from({ length: count }, (_, i) => {
-    const key = keys[Math.floor(i / CONNECTIONS_PER_KEY)];
-    return new Subscriber(server.url, key, botAddress(i % TOKENS));
-  });
+  const port = Number(new URL(server.url).port);
+  const keyOf = (i: number): string => keys[Math.floor(i / CONNECTIONS_PER_KEY)];
+  const subscribers = Array.from(
+    { length: count },
+    (_, i) => new Subscriber(port, keyOf(i), botAddress(i % TOKENS)),
+  );
+  let nextS = START_S + 1;
+  const deliverTo = async (readers: readonly { heardMs: HeardMs }[]): Promise<string[][]> => {
+    const cpuMs = server.cpuMs();
+    const delivered = await deliver(directory, pool, { seconds, fromS: nextS }, readers);
+    nextS += delivered.commits;
+    const rows = [
+      ['snapshots a second', figure((delivered.commits * TOKENS) / seconds), ''],
+      ['heard a second', figure(delivered.latencies.length / seconds), ''],
+      ['acknowledged to heard, p50', figure(percentile(delivered.latencies, 0.5)), 'ms'],
+      ['acknowledged to heard, p99', figure(percentile(delivered.latencies, 0.99)), 'ms'],
+      ['heard, of all', figure((100 * delivered.latencies.length) / delivered.expected), '%'],
+    ];
+    if (cpuMs === null) return rows;
+    const us = (1000 * ((server.cpuMs() ?? cpuMs) - cpuMs)) / delivered.latencies.length;
+    return [...rows, ['CPU of the server for each heard', figure(us), 'us']];
+  };
   try {
     const rows: string[][] = [['', 'value', 'unit']];
     const emptyMb = server.residentMegabytes();
@@ -158,42 +129,74 @@ async function measure(
     }
     for (const one of subscribers.slice(0, stalled)) one.stall();
     reportProgress('snapshots come');
-    const cpuMs = server.cpuMs();
-    const told = await deliver(directory, pool, seconds, subscribers.slice(stalled));
-    rows.push(
-      ['snapshots a second', figure(told.snapshots / seconds), ''],
-      ['messages a second', figure(told.latencies.length / seconds), ''],
-      ['acknowledged to heard, p50', figure(percentile(told.latencies, 0.5)), 'ms'],
-      ['acknowledged to heard, p99', figure(percentile(told.latencies, 0.99)), 'ms'],
-      ['heard, of all', figure((100 * told.latencies.length) / told.expected), '%'],
-    );
-    if (cpuMs !== null) {
-      const usedMs = (server.cpuMs() ?? cpuMs) - cpuMs;
-      rows.push([
-        'CPU of the server a message',
-        figure((1000 * usedMs) / told.latencies.length),
-        'us',
-      ]);
-    }
+    rows.push(...(await deliverTo(subscribers.slice(stalled))));
     reportProgress('all reconnect');
-    rows.push([
-      'all reconnected and caught up',
-      figure(await comeBack(directory, pool, subscribers)),
-      'ms',
-    ]);
+    const returnedMs = await comeBack(directory, pool, nextS++, subscribers);
+    rows.push(['all reconnected and caught up', figure(returnedMs), 'ms']);
+    for (const one of subscribers) one.close();
+    if (pollMs === 0) return rows;
+    reportProgress(`${count} clients ask every ${pollMs} ms`);
+    const pollers = Array.from(
+      { length: count },
+      (_, i) => new Poller(port, keyOf(i), botAddress(i % TOKENS), nextS),
+    );
+    const polled = await whilePolling(pollers, pollMs, () => deliverTo(pollers));
+    const sum = (count: (poller: Poller) => number): string =>
+      figure(pollers.reduce((total, poller) => total + count(poller), 0));
+    rows.push(
+      ['polling', '', ''],
+      ['requests', sum(({ requests }) => requests), ''],
+      ['requests answered with 503', sum(({ refused }) => refused), ''],
+      ...polled,
+    );
     return rows;
   } finally {
     for (const one of subscribers) one.close();
-    await stopped(server);
+    await server.stop();
   }
 }
 
-/** Connects all at once, some at a time. @returns milliseconds */
+/** Runs `body` while `pollers` ask, each at its own moment of the interval. @throws Error of a failed request */
+async function whilePolling<T>(
+  pollers: readonly Poller[],
+  pollMs: number,
+  body: () => Promise<T>,
+): Promise<T> {
+  let fail: (error: Error) => void = () => undefined;
+  const failed = new Promise<never>((_, reject) => (fail = reject));
+  try {
+    const beganMs = performance.now();
+    for (const [i, poller] of pollers.entries()) {
+      const waitMs = beganMs + (pollMs * i) / pollers.length - performance.now();
+      if (waitMs > 0) await sleep(waitMs);
+      await poller.start(pollMs, fail);
+    }
+    return await Promise.race([body(), failed]);
+  } finally {
+    for (const poller of pollers) poller.stop();
+  }
+}
+
+/**
+ * Connects all at once, some at a time. Whoever is refused tries again, as clients do: a server that has not
+ * seen the ends of a key's connections yet counts them.
+ * @returns milliseconds
+ * @throws Error where one is refused for CONNECT_LIMIT_MS
+ */
 async function connectAll(subscribers: readonly Subscriber[]): Promise<number> {
   const beganMs = performance.now();
   let next = 0;
+  const connect = async (subscriber: Subscriber): Promise<void> => {
+    try {
+      await subscriber.connect();
+    } catch (error) {
+      if (performance.now() - beganMs > CONNECT_LIMIT_MS) throw error;
+      await sleep(RETRY_MS);
+      await connect(subscriber);
+    }
+  };
   const connectNext = async (): Promise<void> => {
-    while (next < subscribers.length) await subscribers[next++].connect();
+    while (next < subscribers.length) await connect(subscribers[next++]);
   };
   await Promise.all(Array.from({ length: OPENING }, connectNext));
   return performance.now() - beganMs;
@@ -203,20 +206,18 @@ async function connectAll(subscribers: readonly Subscriber[]): Promise<number> {
 async function deliver(
   directory: string,
   pool: ComputePool,
-  seconds: number,
-  readers: readonly Subscriber[],
-): Promise<{ snapshots: number; expected: number; latencies: Float64Array }> {
+  { seconds, fromS }: { seconds: number; fromS: number },
+  readers: readonly { heardMs: HeardMs }[],
+): Promise<{ commits: number; expected: number; latencies: Float64Array }> {
   const acknowledgedMs = new Map<number, number>();
   const beganMs = performance.now();
   const commits = seconds * COMMITS_PER_SECOND;
   for (let i = 0; i < commits; i++) {
     await sleep(Math.max(0, beganMs + (1000 * i) / COMMITS_PER_SECOND - performance.now()));
-    const t = START_S + 1 + i;
-    const lines = Array.from({ length: TOKENS }, (_, token) => botSnapshotLine(token, t));
-    await ingest(directory, pool, 'snapshots', lines);
-    acknowledgedMs.set(t, performance.now());
+    await ingestSnapshots(directory, pool, fromS + i);
+    acknowledgedMs.set(fromS + i, performance.now());
   }
-  await sleep(1000);
+  await sleep(LAST_HEARD_MS);
   const latencies: number[] = [];
   for (const { heardMs } of readers) {
     for (const [t, atMs] of acknowledgedMs) {
@@ -226,19 +227,18 @@ async function deliver(
     }
   }
   const sorted = Float64Array.from(latencies).sort();
-  return { snapshots: commits * TOKENS, expected: commits * readers.length, latencies: sorted };
+  return { commits, expected: commits * readers.length, latencies: sorted };
 }
 
 /** Cuts all, commits, and lets all come back by their cursors. @returns milliseconds until all have heard */
 async function comeBack(
   directory: string,
   pool: ComputePool,
+  t: number,
   subscribers: readonly Subscriber[],
 ): Promise<number> {
   for (const one of subscribers) one.close();
-  const t = START_S + 40_000;
-  const lines = Array.from({ length: TOKENS }, (_, token) => botSnapshotLine(token, t));
-  await ingest(directory, pool, 'snapshots', lines);
+  await ingestSnapshots(directory, pool, t);
   const beganMs = performance.now();
   await connectAll(subscribers);
   while (subscribers.some(({ heardMs }) => !heardMs.has(t))) {
@@ -246,6 +246,12 @@ async function comeBack(
     await sleep(5);
   }
   return performance.now() - beganMs;
+}
+
+/** Ingests a snapshot of every token. */
+function ingestSnapshots(directory: string, pool: ComputePool, t: number): Promise<void> {
+  const lines = Array.from({ length: TOKENS }, (_, token) => botSnapshotLine(token, t));
+  return ingest(directory, pool, 'snapshots', lines);
 }
 
 async function ingest(
@@ -263,7 +269,5 @@ async function ingest(
   });
   while ((await reports.next()).done !== true);
 }
-
-const stopped = (server: BenchServer): Promise<void> => server.stop();
 
 await runProgram('bench:live', USAGE, main);

@@ -1,5 +1,5 @@
 /**
- * A connection that sends requests and reads only the status and the length of their replies: the
+ * A connection that sends requests and reads only the status and the length of their replies' heads: the
  * generators share the cores with the server that they measure, and an HTTP client would cost more.
  */
 import net from 'node:net';
@@ -11,7 +11,7 @@ const STATUS_START = 9;
 const STATUS_END = 12;
 
 /** Called for each reply, in the order of the requests. */
-type OnReply = (status: number) => void;
+type OnReply = (status: number, body: Buffer) => void;
 /** Called when the connection ends or fails, or a reply has no known length. */
 type OnFailure = (error: Error) => void;
 
@@ -72,8 +72,9 @@ export class Connection {
       if (length === undefined) throw new Error('a reply of unknown length');
       const end = headEnd + HEAD_END.length + Number(length);
       if (end > this.received.length) return;
+      const body = this.received.subarray(headEnd + HEAD_END.length, end);
       this.received = this.received.subarray(end);
-      this.onReply(Number(head.slice(STATUS_START, STATUS_END)));
+      this.onReply(Number(head.slice(STATUS_START, STATUS_END)), body);
     }
   }
 }

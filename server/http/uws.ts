@@ -67,6 +67,11 @@ async function listen(options: ListenOptions): Promise<Listener> {
   if (socketPath !== undefined) {
     app.ws<SocketData>(socketPath, {
       ...SOCKET_BEHAVIOR,
+      close(ws) {
+        SOCKET_BEHAVIOR.close(ws);
+        // The filter hears when a WebSocket's connection opens, but not when it ends.
+        connections?.closed();
+      },
       upgrade: (res, req, context) => onIncoming(new UwsRequest(res, req, context)),
     });
   }
@@ -101,36 +106,38 @@ interface SocketData {
   socket: UwsSocket | null;
 }
 
-const SOCKET_BEHAVIOR: Uws.WebSocketBehavior<SocketData> = {
+type LibrarySocket = Uws.WebSocket<SocketData>;
+
+const SOCKET_BEHAVIOR = {
   compression: uws.DISABLED,
   maxPayloadLength: SOCKET_LIMITS.maxMessageBytes,
   idleTimeout: SOCKET_LIMITS.silenceS,
   // The server sends nothing while this much waits: what the library drops beyond it are replies to pings.
   maxBackpressure: SOCKET_LIMITS.maxWaitingBytes,
   sendPingsAutomatically: false,
-  open(ws) {
+  open(ws: LibrarySocket) {
     const data = ws.getUserData();
     data.socket = new UwsSocket(ws);
     data.listener = data.open(data.socket);
   },
-  message(ws, message, isBinary) {
+  message(ws: LibrarySocket, message: ArrayBuffer, isBinary: boolean) {
     ws.getUserData().listener?.onMessage(new Uint8Array(message), !isBinary);
   },
-  drain(ws) {
+  drain(ws: LibrarySocket) {
     if (ws.getBufferedAmount() === 0) ws.getUserData().listener?.onRoom();
   },
-  close(ws) {
+  close(ws: LibrarySocket) {
     const data = ws.getUserData();
     if (data.socket !== null) data.socket.isOpen = false;
     data.listener?.onClose();
   },
-};
+} satisfies Uws.WebSocketBehavior<SocketData>;
 
 /** Does not touch the library's socket once that is closed. */
 class UwsSocket implements LiveSocket {
   isOpen = true;
 
-  constructor(private readonly ws: Uws.WebSocket<SocketData>) {}
+  constructor(private readonly ws: LibrarySocket) {}
 
   get waitingBytes(): number {
     return this.isOpen ? this.ws.getBufferedAmount() : 0;

@@ -1,0 +1,54 @@
+/** A client without live connections: it asks for the pages of one token at a steady pace. */
+import { Connection } from '../load/connection.js';
+import { type HeardMs, noteTimes } from './subscriber.js';
+import { VIEW } from './view.js';
+
+const OK = 200;
+/** The server has as much to do as it takes on: the next request asks again. */
+const BUSY = 503;
+
+export class Poller {
+  readonly heardMs: HeardMs = new Map();
+  requests = 0;
+  /** Of those, how many the server was too busy for. */
+  refused = 0;
+  private connection: Connection | null = null;
+  private timer: NodeJS.Timeout | null = null;
+  private isWaiting = false;
+
+  /** @param fromS the time of the first snapshot that it has not */
+  constructor(
+    private readonly port: number,
+    private readonly key: string,
+    private readonly address: string,
+    private fromS: number,
+  ) {}
+
+  /** Asks every `everyMs`, but never before the last reply is there. `onFailure` is told of a failed one. */
+  async start(everyMs: number, onFailure: (error: Error) => void): Promise<void> {
+    this.connection = await Connection.open(this.port, onFailure);
+    this.timer = setInterval(() => this.ask(onFailure), everyMs);
+  }
+
+  stop(): void {
+    if (this.timer !== null) clearInterval(this.timer);
+    this.connection?.close();
+  }
+
+  private ask(onFailure: (error: Error) => void): void {
+    if (this.isWaiting) return;
+    this.isWaiting = true;
+    this.requests++;
+    const query = Object.entries({ from: this.fromS, ...VIEW }).map(([k, v]) => `${k}=${v}`);
+    const path = `/api/v1/replay/${this.address}?${query.join('&')}`;
+    const head = `GET ${path} HTTP/1.1\r\nhost: bench\r\nx-api-key: ${this.key}\r\n\r\n`;
+    this.connection?.ask(head, (status, body) => {
+      this.isWaiting = false;
+      if (status === BUSY) this.refused++;
+      else if (status !== OK) onFailure(new Error(`expected ${OK}, got ${status}`));
+      if (status !== OK) return;
+      noteTimes(body, performance.now(), this.heardMs);
+      for (const t of this.heardMs.keys()) this.fromS = Math.max(this.fromS, t + 1);
+    });
+  }
+}
