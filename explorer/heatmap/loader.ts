@@ -5,6 +5,8 @@ import { coarser, stepName, type TimeWindow } from './detail.js';
 
 /** Pages fetched side by side. */
 const PAGES_AHEAD = 4;
+/** Snapshots of a page of sums at most. */
+const PAGE_SNAPSHOTS = 288;
 /** Polls come every half interval of the data, and at least this often. */
 const MAX_POLL_MS = 120_000;
 
@@ -31,7 +33,8 @@ export interface Source {
 }
 
 /**
- * Plans a window.
+ * Plans a window by the pages of the default view, which the server knows without reading them. A page of sums holds
+ * the snapshots of several, where they are many cells.
  *
  * @param stepS seconds; a longer one is taken where the window has too many snapshots
  * @param maxSnapshots how many there may be, unless they are as coarse as the API has them
@@ -43,7 +46,6 @@ export async function plan(
   maxSnapshots: number,
   signal: AbortSignal,
 ): Promise<Planned> {
-  const { address, parameters } = source;
   const longerS = coarser(stepS);
   const most = longerS === stepS ? Infinity : maxSnapshots;
   const pages: { from: number; snapshots: number }[] = [];
@@ -51,11 +53,14 @@ export async function plan(
   let times: TimeWindow | null = null;
   let rest: { from: Time; to: Time } = window;
   for (;;) {
-    const asked = { address, ...parameters, ...rest, step: stepName(stepS) };
+    const asked = { address: source.address, ...rest, step: stepName(stepS) };
     const planned = await source.client.getReplayPlan(asked, { signal });
     times ??= { from: planned.window.from, to: planned.window.to };
-    for (const page of planned.pages)
-      pages.push({ from: page.from, snapshots: page.snapshot_count });
+    for (const { from, snapshot_count: count } of planned.pages) {
+      const last = pages.at(-1);
+      if (last !== undefined && last.snapshots + count <= PAGE_SNAPSHOTS) last.snapshots += count;
+      else pages.push({ from, snapshots: count });
+    }
     snapshots += planned.snapshot_count;
     if (snapshots > most) return plan(source, window, longerS, maxSnapshots, signal);
     if (planned.next_from === null) break;

@@ -55,11 +55,16 @@ const SNAPSHOTS = 700;
 
 let service: TestService;
 let source: Source;
+let asked: URL[] = [];
 beforeAll(async () => {
   const depth = new MemoryDepth();
   depth.add('mainchain', WIDE_MINT, steadyStore(SNAPSHOTS, 60), { perSegment: 24 });
   service = await startTestService({ depth });
-  const client = fathomClient({ url: service.server.url, key: KEY });
+  const noting: typeof fetch = (url, init) => {
+    asked.push(new URL(url));
+    return fetch(url, init);
+  };
+  const client = fathomClient({ url: service.server.url, key: KEY, fetch: noting });
   source = { client, address: WIDE_MINT, parameters: { group: 'all' } };
 });
 afterAll(() => service.stop());
@@ -535,7 +540,8 @@ describe('the axes', () => {
 describe('loading', () => {
   it('fetches each page of a window once, newest first', async () => {
     const { parts, stepS } = await load();
-    expect([parts.length, stepS]).toEqual([3, 0]);
+    // Five pages of the default view: the two newest fit into one of sums.
+    expect([parts.map((part) => part.columns.length), stepS]).toEqual([[205, 165, 165, 165], 0]);
     const seen: number[] = [];
     for (const [i, { from, to, columns: held }] of parts.entries()) {
       expect(to).toBe(i === 0 ? NOW_S + 1 : parts[i - 1].from);
@@ -544,6 +550,20 @@ describe('loading', () => {
     }
     const all = Array.from({ length: SNAPSHOTS }, (_, i) => NOW_S - (SNAPSHOTS - 1 - i) * 60);
     expect(seen).toEqual(all);
+  });
+
+  it('plans by the default view, for which the server reads nothing, and fetches sums', async () => {
+    asked = [];
+    await load();
+    const groups = asked.map(({ pathname, searchParams }) => [
+      pathname.endsWith('/plan'),
+      searchParams.get('group'),
+    ]);
+    expect(groups.slice(0, 2)).toEqual([
+      [true, null],
+      [false, 'all'],
+    ]);
+    expect(groups.filter(([isPlan]) => isPlan)).toHaveLength(1);
   });
 
   it('takes the newest snapshot of each step where there are too many', async () => {
