@@ -95,6 +95,8 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
     made.start({ from, to }, spanS).then(
       () => {
         setLoader(made);
+        // What is called ready is in sight.
+        picture.draw();
         setState(picture.history.held.length === 0 ? 'empty' : 'ready');
       },
       (error: unknown) => {

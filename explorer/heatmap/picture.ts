@@ -345,6 +345,7 @@ export class Picture implements Controls {
     this.redraw();
   }
 
+  /** Draws with the browser's next frame. */
   redraw(): void {
     if (this.nextFrame !== 0 || this.ended.signal.aborted) return;
     this.nextFrame = requestAnimationFrame(() => {
@@ -353,7 +354,8 @@ export class Picture implements Controls {
     });
   }
 
-  private draw(): void {
+  /** Draws now. */
+  draw(): void {
     const { frame, cells, overlay } = this.elements;
     const pixelRatio = Math.min(MAX_PIXEL_RATIO, window.devicePixelRatio);
     resize(cells, pixelRatio);

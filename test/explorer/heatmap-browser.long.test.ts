@@ -201,21 +201,27 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await choose('market', ['Orca A/USDC', 'Phoenix v1 A/USDC']);
     await choose('all', ['All']);
     await choose('venue', ['Orca', 'Phoenix v1']);
-    // Both are drawn, on both sides, where the map has its newest snapshots.
-    const seen = await page.evaluate<string[]>(`(() => {
-      const canvas = document.querySelector('.strip canvas');
-      const { width, height } = canvas;
-      const x = Math.round((width / canvas.clientWidth) * (canvas.clientWidth - 80));
-      const { data } = canvas.getContext('2d').getImageData(x, 0, 1, height);
-      return Array.from({ length: height }, (_, y) => data.slice(4 * y, 4 * y + 3).join());
-    })()`);
-    const sides = [seen.slice(0, seen.length / 2), seen.slice(seen.length / 2)];
-    for (const side of sides) {
-      // The first two hues, which borders may mix.
-      const colours = side.map((one) => one.split(',').map(Number));
-      expect(colours.some(([red, , blue]) => red < 120 && blue > 180)).toBe(true);
-      expect(colours.some(([red, , blue]) => red > 180 && blue < 120)).toBe(true);
-    }
+    // Both are drawn, on both sides, where the map has its newest snapshots: the first two hues, which borders may mix.
+    const hues = async (): Promise<boolean[]> => {
+      const seen = await page.evaluate<string[]>(`(() => {
+        const canvas = document.querySelector('.strip canvas');
+        const { width, height } = canvas;
+        const x = Math.round((width / canvas.clientWidth) * (canvas.clientWidth - 80));
+        // The browser warns of a canvas that is read several times.
+        const column = new OffscreenCanvas(1, height).getContext('2d');
+        column.drawImage(canvas, -x, 0);
+        const { data } = column.getImageData(0, 0, 1, height);
+        return Array.from({ length: height }, (_, y) => data.slice(4 * y, 4 * y + 3).join());
+      })()`);
+      return [seen.slice(0, seen.length / 2), seen.slice(seen.length / 2)].flatMap((side) => {
+        const colours = side.map((one) => one.split(',').map(Number));
+        return [
+          colours.some(([red, , blue]) => red < 120 && blue > 180),
+          colours.some(([red, , blue]) => red > 180 && blue < 120),
+        ];
+      });
+    };
+    await expect.poll(hues).toEqual([true, true, true, true]);
     const amounts = async () => page.locator('.strip:last-child .strip-legend b').allTextContents();
     const query = `from=${NOW_S - 900}&to=${NOW_S}&step=1m&pct=2&score=true&types=onchain_pool,onchain_limit_order`;
     const reply = await service.get(`/depth-series/${MINT}?${query}`);
