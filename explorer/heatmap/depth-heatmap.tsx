@@ -58,7 +58,11 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
     try {
       const made = new Picture(elements, theme, setDrawn, (t) => latest.current.onPin(t));
       setPicture(made);
-      return () => made.end();
+      props.pictureRef.current = made;
+      return () => {
+        props.pictureRef.current = null;
+        made.end();
+      };
     } catch {
       setState('unsupported');
     }

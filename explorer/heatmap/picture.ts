@@ -29,6 +29,10 @@ import { pricesOf, timesOf, zoomOf } from './zoom.js';
 const MOVE_MS = 450;
 /** More device pixels per CSS pixel than this cost time, and nobody sees them. */
 const MAX_PIXEL_RATIO = 2;
+/** The widest photograph. */
+const MAX_PHOTOGRAPH_PX = 8192;
+/** Frames that a photograph takes at most, for cells that need several. */
+const MAX_FRAMES = 200;
 /** The width of the price line in CSS pixels, at the usual text size. */
 const LINE_PX = 1.5;
 
@@ -38,6 +42,17 @@ export interface Drawn {
   zoom: Zoom | null;
   scale: Scale;
   cursor: Cursor | null;
+}
+
+/** What was in sight. */
+export interface Photograph {
+  canvas: HTMLCanvasElement;
+  /** Its pixels per pixel of the page's usual text size. */
+  pixelRatio: number;
+  view: View;
+  scale: Scale;
+  theme: Theme;
+  style: Style;
 }
 
 export interface PictureElements {
@@ -354,10 +369,9 @@ export class Picture implements Controls {
     });
   }
 
-  /** Draws now. */
-  draw(): void {
+  /** Draws now. @returns false if some cells need another frame */
+  draw(pixelRatio = screenPixelRatio()): boolean {
     const { frame, cells, overlay } = this.elements;
-    const pixelRatio = Math.min(MAX_PIXEL_RATIO, window.devicePixelRatio);
     resize(cells, pixelRatio);
     resize(overlay, pixelRatio);
     const { theme, style, scale, history } = this;
@@ -371,6 +385,23 @@ export class Picture implements Controls {
     frame.dataset['view'] = [from, to, Math.exp(lnLow), Math.exp(lnHigh)].join(' ');
     if (this.moving !== null || !isWhole) this.redraw();
     this.report();
+    return isWhole;
+  }
+
+  /** Copies what is in sight, cells and axes, at twice the screen's resolution. */
+  photograph(): Photograph | null {
+    const { view, scale, theme, style } = this;
+    if (view === null || this.renderer === null) return null;
+    const { cells, overlay } = this.elements;
+    const pixelRatio = Math.min(2 * screenPixelRatio(), MAX_PHOTOGRAPH_PX / overlay.clientWidth);
+    for (let frames = 1; !this.draw(pixelRatio) && frames < MAX_FRAMES; frames++);
+    const canvas = document.createElement('canvas');
+    [canvas.width, canvas.height] = [overlay.width, overlay.height];
+    const context = canvas.getContext('2d');
+    context?.drawImage(cells, 0, 0);
+    context?.drawImage(overlay, 0, 0);
+    this.draw();
+    return { canvas, pixelRatio: pixelRatio * style.size, view, scale, theme, style };
   }
 
   /** The view, or where it is on its way there. */
@@ -393,6 +424,10 @@ export class Picture implements Controls {
       cursor: this.cursor && cursorAt(this.cursor, history, view),
     });
   }
+}
+
+function screenPixelRatio(): number {
+  return Math.min(MAX_PIXEL_RATIO, window.devicePixelRatio);
 }
 
 /** Gives a canvas as many pixels as it covers. */

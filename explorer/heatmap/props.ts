@@ -4,6 +4,7 @@ import type { Played } from '../playback/playback.js';
 import type { Zoom } from '../state/url.js';
 import type { TimeWindow } from './detail.js';
 import type { Theme } from './palette.js';
+import type { Picture } from './picture.js';
 
 /** Another address, window or filter is another picture. */
 export interface DepthHeatmapProps {
@@ -32,6 +33,8 @@ export interface DepthHeatmapProps {
   reloadMs: () => number;
   /** Whether the key has a request to spare for the cursor. */
   canSpare: () => boolean;
+  /** Is given the picture while there is one. */
+  pictureRef: { current: Picture | null };
   /** Called after zoom and pan. */
   onZoom: (zoom: Zoom | null) => void;
   /** Called with failures that end the loading. */

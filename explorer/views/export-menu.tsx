@@ -1,7 +1,7 @@
 /** Takes along what is in sight: its rows as a file, and its request as a program. */
 import { useState } from 'preact/hooks';
 import type { FileColumn } from '../export/columns.js';
-import { type FileFormat, saveColumns } from '../export/save.js';
+import { type FileFormat, saveBlob, saveColumns } from '../export/save.js';
 import { Icon } from '../frame/icon.js';
 import { Popover } from '../frame/popover.js';
 import type { ApiRequest } from '../state/requests.js';
@@ -12,6 +12,8 @@ export interface ViewData {
   /** Of its file, without extension. */
   name: string;
   load: () => Promise<FileColumn[]>;
+  /** A picture of it as PNG; absent: it has none. */
+  picture?: () => Promise<Blob>;
 }
 
 const FORMATS: readonly { format: FileFormat; label: string }[] = [
@@ -22,19 +24,28 @@ const FORMATS: readonly { format: FileFormat; label: string }[] = [
 export function ExportMenu({ request, data }: { request: ApiRequest; data: ViewData }) {
   const [message, setMessage] = useState('');
   const [isBusy, setBusy] = useState(false);
-  const save = async (format: FileFormat): Promise<void> => {
+  /** @param work returns what it has saved */
+  const save = async (work: () => Promise<string>): Promise<void> => {
     setBusy(true);
     setMessage('Loading what is in sight');
     try {
-      const columns = await data.load();
-      await saveColumns(data.name, format, columns);
-      const rows = columns[0]?.values.length ?? 0;
-      setMessage(`${rows.toLocaleString('en-US')} rows saved as ${data.name}.${format}`);
+      setMessage(await work());
     } catch (error) {
       setMessage(error instanceof Error ? error.message : String(error));
     } finally {
       setBusy(false);
     }
+  };
+  const saveRows = async (format: FileFormat): Promise<string> => {
+    const columns = await data.load();
+    await saveColumns(data.name, format, columns);
+    const rows = columns[0]?.values.length ?? 0;
+    return `${rows.toLocaleString('en-US')} rows saved as ${data.name}.${format}`;
+  };
+  const { picture } = data;
+  const savePicture = async (take: () => Promise<Blob>): Promise<string> => {
+    saveBlob(`${data.name}.png`, await take());
+    return `Picture saved as ${data.name}.png`;
   };
   const snippets = async () => import('../export/snippets.js');
   return (
@@ -56,11 +67,21 @@ export function ExportMenu({ request, data }: { request: ApiRequest; data: ViewD
             type="button"
             class="tool"
             disabled={isBusy}
-            onClick={() => void save(format)}
+            onClick={() => void save(() => saveRows(format))}
           >
             {label}
           </button>
         ))}
+        {picture !== undefined && (
+          <button
+            type="button"
+            class="tool"
+            disabled={isBusy}
+            onClick={() => void save(() => savePicture(picture))}
+          >
+            PNG
+          </button>
+        )}
       </div>
       <h3>The request as a program</h3>
       <div class="export-row">

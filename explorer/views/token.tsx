@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { FathomClient, FathomError, Result, Score } from '../../client/index.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
 import { DepthHeatmap } from '../heatmap/depth-heatmap.js';
+import type { Picture } from '../heatmap/picture.js';
 import { DepthChart } from '../ladder/depth-chart.js';
 import { type Ladder, newestLadder } from '../ladder/ladder.js';
 import { absoluteTime, age, price, shortAddress } from '../state/format.js';
@@ -148,6 +149,7 @@ function Token({ view, address }: { view: TokenView; address: string }) {
     [heatmapName],
   );
   useEffect(() => setFailure(null), [heatmapName, tries]);
+  const picture = useRef<Picture | null>(null);
   const settling = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => () => clearTimeout(settling.current), [heatmapName]);
   const settle = (zoom: Zoom | null): void => {
@@ -213,6 +215,7 @@ function Token({ view, address }: { view: TokenView; address: string }) {
                 isLive={live}
                 reloadMs={reloadMs}
                 canSpare={canSpare}
+                pictureRef={picture}
                 onZoom={settle}
                 onFailure={(reason) => {
                   noteFailure(reason as FathomError);
@@ -292,6 +295,13 @@ function Token({ view, address }: { view: TokenView; address: string }) {
               max_pct: band.maxPct,
             };
             return columnsOfHistory(client, address, asked);
+          },
+          picture: async () => {
+            const { pngOf } = await import('../export/png.js');
+            return pngOf(
+              picture.current?.photograph() ?? null,
+              `${symbol ?? shortAddress(address)} depth`,
+            );
           },
         }}
       />

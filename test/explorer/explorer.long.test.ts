@@ -560,6 +560,20 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(parquet.subarray(0, 4).toString()).toBe('PAR1');
     expect(parquet.length).toBeGreaterThan(1000);
     await page.getByText(/^[\d,]+ rows saved as SOL-depth\.parquet$/).waitFor();
+    const png = readFileSync(await save('PNG')).toString('base64');
+    await page.getByText('Picture saved as SOL-depth.png').waitFor();
+    const map = await page.locator('.heatmap-overlay').boundingBox();
+    const [width, colours] = await page.evaluate<number[]>(`(async () => {
+      const bytes = Uint8Array.from(atob('${png}'), (one) => one.charCodeAt(0));
+      const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
+      const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+      canvas.getContext('2d').drawImage(bitmap, 0, 0);
+      const { data } = canvas.getContext('2d').getImageData(0, 0, bitmap.width, bitmap.height);
+      return [bitmap.width, new Set(new Uint32Array(data.buffer)).size];
+    })()`);
+    // Twice the map's, and a margin; its colours, and those of letters.
+    expect(width).toBe(2 * ((map?.width ?? 0) + 32));
+    expect(colours).toBeGreaterThan(100);
     await page.getByRole('button', { name: 'Copy Python' }).click();
     await page.getByText('Copied').first().waitFor();
   });
