@@ -5,6 +5,7 @@ import 'uplot/dist/uPlot.min.css';
 import { price, signedPercent, usd } from '../state/format.js';
 import { theme as themeValue } from '../state/session.js';
 import { useValue } from '../state/use-value.js';
+import { How } from '../views/how.js';
 import { depthCurve, type Ladder, nearTotals, NEAR_PCT } from './ladder.js';
 
 const REACHES_PCT = [5, 10, 25, 50] as const;
@@ -79,6 +80,7 @@ export function DepthChart({ ladder }: { ladder: Ladder }) {
         role="img"
         aria-label={`Within ${NEAR_PCT}% of ${price(ladder.priceUsd)}: ${usd(near.supportUsd)} of support, ${usd(near.resistanceUsd)} of resistance`}
       />
+      <How>{({ ladderSteps }) => ladderSteps(ladder)}</How>
     </section>
   );
 }

@@ -5,6 +5,7 @@ import { percent, price, signedPercent, usd } from '../state/format.js';
 import { useDocument, useLast } from '../state/load.js';
 import { messageOf } from '../state/session.js';
 import { amountOf } from './amount.js';
+import { How } from './how.js';
 import { Meter } from './sparkline.js';
 
 /** The server is asked after a pause in typing. */
@@ -142,6 +143,7 @@ function Quote({ answer }: { answer: Slippage }) {
           )}
         </p>
       )}
+      <How>{({ orderSteps }) => orderSteps(answer)}</How>
     </>
   );
 }

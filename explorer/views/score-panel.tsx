@@ -1,7 +1,7 @@
 /** A token's score, and what it is made of. */
 import type { Score } from '../../client/index.js';
 import { usd } from '../state/format.js';
-import { scoreSteps } from './score-steps.js';
+import { How } from './how.js';
 import { Meter } from './sparkline.js';
 
 /** The most points for depth and for balance: docs/definitions.md#score. */
@@ -61,16 +61,7 @@ export function ScorePanel({ score }: { score: Score }) {
         </table>
       )}
       {explain !== null && value !== null && (
-        <details class="how">
-          <summary>How it is calculated</summary>
-          <p>
-            Amounts are weighted by how near they lie to the price: 1 at the price, 0 at 25% from
-            it. Perps are left out.
-          </p>
-          {scoreSteps(explain, value).map((step) => (
-            <p key={step}>{step}</p>
-          ))}
-        </details>
+        <How>{({ scoreSteps }) => scoreSteps(explain, value)}</How>
       )}
     </section>
   );

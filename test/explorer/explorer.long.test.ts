@@ -214,7 +214,16 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await panel.getByText('Expected an amount of USD').waitFor();
     await page.getByRole('button', { name: /^All \d+ venues/ }).click();
     expect(await page.locator('.venues li').count()).toBeGreaterThan(8);
-    await page.getByText('How it is calculated').click();
+    await panel.getByRole('textbox').fill('250k');
+    await expect.poll(() => slippage.textContent()).toBe(bought);
+    for (const [card, text] of [
+      [panel, /^Slippage = average \/ price - 1 = /],
+      [page.locator('.card', { has: page.locator('.depth-chart') }), /^Support = .* = \$[\d,.]+$/],
+    ] as const) {
+      await card.getByText('How it is calculated').click();
+      await card.getByText(text).waitFor();
+    }
+    await page.locator('.score-card').getByText('How it is calculated').click();
     await page.getByText('Perps are left out').waitFor();
     expect(await seriousFindings(page)).toEqual([]);
   });
@@ -453,12 +462,22 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       'dlmm-pools': 'Quote token',
       'fee-density': 'DLMM pools, last hour',
       whales: 'largest wallets',
+      'dca-pressure': 'DCA orders by flow',
+    };
+    const formulas: Record<string, RegExp> = {
+      'fee-density': /^Fee density = .* = [\d,.]+%$/,
+      whales: /^Net 24h = .* tokens x \$.* = -?\$[\d,.]+$/,
+      'dca-pressure': /^All orders: \$.* = -?\$[\d,.]+$/,
     };
     for (const [board, text] of Object.entries(details)) {
       await goTo(page, `#/${board}`);
       await page.locator(`main[data-view=${board}] tr.row`).first().waitFor();
       await page.getByRole('button', { name: 'Details of ' }).first().click();
       await page.getByText(text).waitFor();
+      if (formulas[board] !== undefined) {
+        await page.getByText('How it is calculated').click();
+        await page.getByText(formulas[board]).waitFor();
+      }
       expect([board, await seriousFindings(page)]).toEqual([board, []]);
     }
   });

@@ -10,7 +10,7 @@ import {
   temporaryDirectory,
   type Service,
 } from '../support/cli.js';
-import { scoreSteps } from '../../explorer/views/score-steps.js';
+import { scoreSteps } from '../../explorer/views/formulas.js';
 import { eventually } from '../support/waiting.js';
 
 const DATASETS = ['tokens', 'snapshots', 'cells'];
@@ -88,7 +88,7 @@ describe.runIf(HAS_EXAMPLES)('the example market', () => {
       const shown = scoreSteps(explain, score).map((step) =>
         (step.replaceAll(',', '').match(/\d+(?:\.\d+)?/g) ?? []).map(Number),
       );
-      const [[support, resistance, depth], , , [points, more, sum, rounded]] = shown;
+      const [, [support, resistance, depth], , , [points, more, sum, rounded]] = shown;
       expect(support + resistance, name).toBeCloseTo(depth, 2);
       expect(Math.abs(points + more - sum), name).toBeLessThan(0.00011);
       expect(rounded, name).toBe(score);

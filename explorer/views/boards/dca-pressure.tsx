@@ -1,6 +1,7 @@
 /** The board of DCA pressure. */
 import type { Parameters, TokenPressure } from '../../../client/index.js';
 import { price, signedBasisPoints, signedUsd } from '../../state/format.js';
+import { How } from '../how.js';
 import { Bars } from '../sparkline.js';
 import type { Column } from '../table.js';
 import { amount, Flow, rank, TokenLink } from './cells.js';
@@ -108,7 +109,12 @@ export const dcaPressure: BoardSpec<TokenPressure> = {
   ],
   keyOf: ({ token }) => token.address,
   tokenOf: ({ token }) => token,
-  details: ({ token }) => <DcaOrders address={token.address} />,
+  details: (row) => (
+    <>
+      <How>{({ pressureSteps }) => pressureSteps(row)}</How>
+      <DcaOrders address={row.token.address} />
+    </>
+  ),
   async load(client, choices, signal) {
     const asked = { ...choices, limit: ROWS } as Parameters<'getDcaPressure'>;
     return { rows: (await client.getDcaPressure(asked, { signal })).tokens };

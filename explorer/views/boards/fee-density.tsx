@@ -1,6 +1,7 @@
 /** The board of fee density. */
 import type { FeeDensity, Parameters } from '../../../client/index.js';
 import { percent } from '../../state/format.js';
+import { How } from '../how.js';
 import { Meter } from '../sparkline.js';
 import { address, amount, rank, TokenLink } from './cells.js';
 import { Pools } from './details.js';
@@ -59,7 +60,12 @@ export const feeDensity: BoardSpec<FeeDensity> = {
   ],
   keyOf: (row) => row.address,
   tokenOf: (row) => row,
-  details: (row) => <Pools address={row.address} />,
+  details: (row) => (
+    <>
+      <How>{({ densitySteps }) => densitySteps(row)}</How>
+      <Pools address={row.address} />
+    </>
+  ),
   async load(client, choices, signal) {
     const asked = { ...choices, limit: ROWS } as Parameters<'getLpCheatSheet'>;
     return { rows: (await client.getLpCheatSheet(asked, { signal })).data };

@@ -1,6 +1,7 @@
 /** The board of what large holders buy and sell. */
 import type { BatchWhaleActivity } from '../../../client/index.js';
 import { NONE } from '../../state/format.js';
+import { How } from '../how.js';
 import { Bars } from '../sparkline.js';
 import type { Column } from '../table.js';
 import { Flow, rank, TokenLink } from './cells.js';
@@ -79,7 +80,18 @@ export const whales: BoardSpec<WhaleRow> = {
   ],
   keyOf: (row) => row.token_address,
   tokenOf: ({ token_address: address, symbol, name }) => ({ address, symbol, name }),
-  details: (row) => <Wallets address={row.token_address} priceUsd={row.priceUsd} />,
+  details: (row) => {
+    const net = row.summary?.net_flow?.top50?.['1d']?.net ?? null;
+    const { priceUsd } = row;
+    return (
+      <>
+        {net !== null && priceUsd !== null && (
+          <How>{({ flowSteps }) => flowSteps(net, priceUsd)}</How>
+        )}
+        <Wallets address={row.token_address} priceUsd={priceUsd} />
+      </>
+    );
+  },
   async load(client, _, signal) {
     const { tokens } = await client.getTopScores({ details: true }, { signal });
     const best = tokens.slice(0, WHALE_TOKENS);

@@ -1,0 +1,119 @@
+/** How numbers come about, with their own amounts put in, so that what is shown adds up: docs/definitions.md. */
+import type { FeeDensity, Score, Slippage, TokenPressure } from '../../client/index.js';
+import { type Ladder, NEAR_PCT } from '../ladder/ladder.js';
+import { signedBasisPoints, signedPercent } from '../state/format.js';
+
+type Explanation = NonNullable<Score['explain']>;
+
+/** docs/definitions.md#score. Amounts to the cent and points to 4 decimals, so that what is shown adds up. */
+export function scoreSteps(
+  { support, resistance, components, unrounded }: Explanation,
+  score: number,
+): string[] {
+  const supportCents = Math.round(support * 100);
+  const resistanceCents = Math.round(resistance * 100);
+  const depth = cents(supportCents + resistanceCents);
+  const points = [components.depth.points, components.balance.points].map((one) => one.toFixed(4));
+  return [
+    'Amounts are weighted by how near they lie to the price: 1 at the price, 0 at 25% from it. Perps are left out.',
+    `D = ${cents(supportCents)} + ${cents(resistanceCents)} = ${depth}`,
+    `Depth = 80 x log10(D / 1,000) / 5, between 0 and 80 = 80 x ${components.depth.value.toFixed(6)} = ${points[0]}`,
+    `Balance = 20 x (1 - |${cents(supportCents)} - ${cents(resistanceCents)}| / D) = 20 x ${components.balance.value.toFixed(6)} = ${points[1]}`,
+    `Score = ${points[0]} + ${points[1]} = ${unrounded.toFixed(4)}, rounded to ${score.toFixed(1)}`,
+  ];
+}
+
+/** Parts that are named in a sum; the others are one. */
+const NAMED_PARTS = 6;
+
+/** docs/definitions.md#ladder: what lies near the price, by venue. */
+export function ladderSteps(ladder: Ladder): string[] {
+  const { parts } = ladder;
+  const sum = (name: string, of: 'supportUsd' | 'resistanceUsd'): string => {
+    const own = parts.map((part): Part => ({ label: part.label, usd: part[of] }));
+    return `${name} = ${sumOf(own)}`;
+  };
+  return [
+    `Each bin is a step of 1% of the price. Bins whose price is within ${NEAR_PCT}% of it are added up, perps too, without weights.`,
+    sum('Support', 'supportUsd'),
+    sum('Resistance', 'resistanceUsd'),
+  ];
+}
+
+/** docs/definitions.md#slippage: of the first amount that was asked for. */
+export function orderSteps({ side, price_usd: price, quotes: [quote] }: Slippage): string[] {
+  const [taken, way] = takenBy(side);
+  const walk = `The order takes ${taken} from the price ${way}, bin by bin, of each venue in proportion to what it has there: ${sumOf(quote.venues)}.`;
+  const { average_price_usd: average, slippage_pct: slippage, usd } = quote;
+  if (average === null || price === null) return [walk];
+  const tokens = usd / average;
+  return [
+    walk,
+    `Average price = USD / tokens = ${dollars(usd)} / ${plain(tokens)} = $${plain(average)}`,
+    `Slippage = average / price - 1 = ${plain(average)} / ${plain(price)} - 1 = ${signedPercent((slippage ?? 0) / 100, 4)}`,
+    'Best and worst: the same with all of each bin at its near end, and at its far end.',
+  ];
+}
+
+/** docs/definitions.md#dca-pressure. */
+export function pressureSteps({ impact, ...row }: TokenPressure): string[] {
+  const { net_usd_24_hr: flow, net_pct_24_hr: movedPct } = impact;
+  const [taken, way] = takenBy(flow < 0 ? 'sell' : 'buy');
+  return [
+    `All orders: ${dollars(row.total_buy_usd)} to buy - ${dollars(row.total_sell_usd)} to sell = ${dollars(row.net_usd)}`,
+    'Net of a span = what buyers trade in it - what sellers do. An order in its price range trades its cycles of the span, at most what is left of it.',
+    movedPct === null
+      ? `Impact 24h: none, since no ${taken} is known`
+      : `Impact 24h = how far a net flow of ${dollars(flow)} reaches when it takes ${taken} from the price ${way}, without perps = ${signedBasisPoints(movedPct / 100)}`,
+  ];
+}
+
+/** docs/definitions.md#fee-density. */
+export function densitySteps(row: FeeDensity): string[] {
+  const { organic_volume: volume, denom_liquidity_usd: liquidity } = row;
+  return [
+    `Fee density = organic volume of the window / liquidity of on-chain pools near the price = ${dollars(volume)} / ${dollars(liquidity)} = ${plain(100 * row.fee_density)}%`,
+  ];
+}
+
+/** docs/definitions.md#holder-flow. @param netTokens of the 50 largest holders in 24 hours */
+export function flowSteps(netTokens: number, priceUsd: number): string[] {
+  return [
+    'Net flow = what the 50 largest holders hold now - what they held then, added up, in tokens.',
+    `Net 24h = ${plain(netTokens)} tokens x $${plain(priceUsd)} = ${dollars(netTokens * priceUsd)}`,
+  ];
+}
+
+/** What an order takes, and which way it goes from the price. */
+const takenBy = (side: 'sell' | 'buy'): [taken: string, way: string] =>
+  side === 'sell' ? ['support', 'down'] : ['resistance', 'up'];
+
+interface Part {
+  label: string;
+  usd: number;
+}
+
+/** `A $2.00 + B $1.00 = $3.00`, in cents. */
+function sumOf(parts: readonly Part[]): string {
+  const ofCents = parts.map(({ label, usd }) => ({ label, amount: Math.round(usd * 100) }));
+  const some = ofCents.filter(({ amount }) => amount > 0).toSorted((a, b) => b.amount - a.amount);
+  const total = some.reduce((sum, { amount }) => sum + amount, 0);
+  if (some.length === 0) return cents(0);
+  const named = some.slice(0, NAMED_PARTS);
+  const rest = total - named.reduce((sum, { amount }) => sum + amount, 0);
+  const others = some.length - named.length;
+  const terms = named.map(({ label, amount }) => `${label} ${cents(amount)}`);
+  if (others > 0) terms.push(`${others} more ${cents(rest)}`);
+  return `${terms.join(' + ')} = ${cents(total)}`;
+}
+
+const dollars = (usd: number): string => cents(Math.round(usd * 100));
+
+/** Seven digits that count. */
+const plain = (value: number): string =>
+  value.toLocaleString('en-US', { maximumSignificantDigits: 7 });
+
+function cents(amount: number): string {
+  const options = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
+  return `${amount < 0 ? '-' : ''}$${Math.abs(amount / 100).toLocaleString('en-US', options)}`;
+}

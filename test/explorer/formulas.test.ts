@@ -1,0 +1,91 @@
+/** The formulas that the explorer shows: what they say adds up, and ends with the number that they explain. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { FeeDensity, Slippage, TokenPressure } from '../../client/index.js';
+import type { Ladder } from '../../explorer/ladder/ladder.js';
+import * as formulas from '../../explorer/views/formulas.js';
+
+const cents = fc.integer({ min: 0, max: 1e12 }).map((amount) => amount / 100);
+
+/** The amounts of a step in cents. */
+function centsIn(step: string): number[] {
+  const found = step.replaceAll(',', '').match(/-?\$\d+\.\d\d(?!\d)/g) ?? [];
+  return found.map((text) => Math.round(100 * Number(text.replace('$', ''))));
+}
+
+/** Expects the terms of a step to add up to its last amount. */
+function expectSum(step: string, total: number): void {
+  const amounts = centsIn(step);
+  const [last, ...terms] = amounts.toReversed();
+  expect(last).toBe(Math.round(total * 100));
+  if (total > 0) expect(terms.reduce((sum, one) => sum + one, 0)).toBe(last);
+}
+
+describe('formulas', () => {
+  it('of the ladder add up its venues, however many', () => {
+    const parts = fc.array(fc.record({ supportUsd: cents, resistanceUsd: cents }), {
+      maxLength: 12,
+    });
+    fc.assert(
+      fc.property(parts, (list) => {
+        const ladder = {
+          parts: list.map((part, i) => ({ key: `v${i}`, label: `Venue ${i}`, ...part })),
+        } as Ladder;
+        const [, support, resistance] = formulas.ladderSteps(ladder);
+        // A venue's number is no amount.
+        const total = (of: 'supportUsd' | 'resistanceUsd') =>
+          list.reduce((sum, part) => sum + Math.round(100 * part[of]), 0) / 100;
+        expectSum(support, total('supportUsd'));
+        expectSum(resistance, total('resistanceUsd'));
+      }),
+    );
+  });
+
+  it('of an order have its venues, its average price and its slippage', () => {
+    const venues = [
+      { key: 'orca', label: 'Orca', type: 'onchain_pool' as const, usd: 300.25 },
+      { key: 'binance', label: 'Binance', type: 'cex_spot' as const, usd: 249.75 },
+    ];
+    // The example of docs/definitions.md#slippage.
+    const average = (2 * 550) / 556.6367;
+    const quote = { usd: 550, filled: true, average_price_usd: average, slippage_pct: -1.1923 };
+    const answer = { side: 'sell', price_usd: 2, quotes: [{ ...quote, venues }] };
+    const [walk, averaged, slippage] = formulas.orderSteps(answer as unknown as Slippage);
+    expect(walk).toContain('takes support from the price down');
+    expectSum(walk, 550);
+    expect(averaged).toContain('$550.00 / 278.3184 = $1.976154');
+    expect(slippage).toContain('1.976154 / 2 - 1 = \u22121.1923%');
+    const unfilled = { ...quote, filled: false, average_price_usd: null, slippage_pct: null };
+    const none = { side: 'buy', price_usd: 2, quotes: [{ ...unfilled, venues }] };
+    const steps = formulas.orderSteps(none as unknown as Slippage);
+    expect(steps).toHaveLength(1);
+    expect(steps[0]).toContain('takes resistance from the price up');
+  });
+
+  it('of boards end with the number of the row', () => {
+    fc.assert(
+      fc.property(cents, cents, (buy, sell) => {
+        const net = (Math.round(100 * buy) - Math.round(100 * sell)) / 100;
+        const impact = { net_usd_24_hr: net, net_pct_24_hr: null };
+        const row = { total_buy_usd: buy, total_sell_usd: sell, net_usd: net, impact };
+        const [all, , moved] = formulas.pressureSteps(row as unknown as TokenPressure);
+        const [bought, sold, left] = centsIn(all);
+        expect(bought - sold).toBe(left);
+        expect(moved).toBe(
+          `Impact 24h: none, since no ${net < 0 ? 'support' : 'resistance'} is known`,
+        );
+      }),
+    );
+    const impact = { net_usd_24_hr: -150, net_pct_24_hr: -0.7491 };
+    const row = { total_buy_usd: 50, total_sell_usd: 200, net_usd: -150, impact };
+    const [, , moved] = formulas.pressureSteps(row as unknown as TokenPressure);
+    expect(moved).toContain('-$150.00 reaches when it takes support from the price down');
+    expect(moved).toMatch(/= \u221274\.9 bp$/);
+    // The example of docs/definitions.md#fee-density.
+    const density = { organic_volume: 58_000, denom_liquidity_usd: 14_500, fee_density: 4 };
+    expect(formulas.densitySteps(density as FeeDensity)[0]).toMatch(
+      /\$58,000\.00 \/ \$14,500\.00 = 400%$/,
+    );
+    expect(formulas.flowSteps(-1234.5, 2)[1]).toBe('Net 24h = -1,234.5 tokens x $2 = -$2,469.00');
+  });
+});
