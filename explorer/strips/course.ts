@@ -138,7 +138,20 @@ export function largest(layers: readonly Layer[]): Layer[] {
 }
 
 /** The index of the point that stands for a time; -1: none. */
-export function pointAt({ t, stepS }: Course, time: number): number {
-  const at = t.findIndex((one) => one >= time);
-  return at >= 0 && t[at] - stepS < time ? at : -1;
+export function pointAt(course: Course, time: number): number {
+  const at = course.t.findIndex((one) => one >= time);
+  return at >= 0 && startsOf(course)[at] < time ? at : -1;
+}
+
+/**
+ * Where the time that each point stands for begins: a step before the point, or at the point before where snapshots
+ * come less often than steps. After a gap of more than two usual distances it is a step.
+ */
+export function startsOf({ t, stepS }: Course): number[] {
+  const distances = t.slice(1).map((one, i) => one - t[i]);
+  const usualS = distances.toSorted((a, b) => a - b)[(distances.length - 1) >> 1] ?? stepS;
+  return t.map((one, i) => {
+    const distanceS = i === 0 ? usualS : one - t[i - 1];
+    return one - Math.max(stepS, distanceS > 2 * usualS ? stepS : distanceS);
+  });
 }

@@ -2,7 +2,7 @@
 import { PRICE_AXIS_PX, type Style } from '../heatmap/overlay.js';
 import { type View, xOf } from '../heatmap/view.js';
 import { usd } from '../state/format.js';
-import type { Course, Lines } from './course.js';
+import { type Course, type Lines, startsOf } from './course.js';
 
 type Times = Pick<View, 'from' | 'to'>;
 
@@ -26,15 +26,16 @@ export function drawLayers(
   const plot = plotOn(canvas, view, style);
   if (plot === null) return;
   const { context, width, height, x } = plot;
-  const { layers, t, stepS } = course;
+  const { layers, t } = course;
   const inSight = inSightOf(course, view);
   const sums = (side: 'supportUsd' | 'resistanceUsd'): number[] =>
     inSight.map((at) => layers.reduce((sum, layer) => sum + layer[side][at], 0));
   const most = Math.max(...sums('supportUsd'), ...sums('resistanceUsd'), 1);
   const middle = height / 2;
   const perUsd = (middle - 2) / most;
+  const starts = startsOf(course);
   for (const at of inSight) {
-    const [left, right] = [x(t[at] - stepS), x(t[at])];
+    const [left, right] = [x(starts[at]), x(t[at])];
     let [up, down] = [middle - 0.5, middle + 0.5];
     for (const [i, layer] of layers.entries()) {
       context.fillStyle = hues[i];

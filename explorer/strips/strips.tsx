@@ -4,8 +4,10 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TimeWindow } from '../heatmap/detail.js';
 import { styleOf } from '../heatmap/overlay.js';
 import type { Theme } from '../heatmap/palette.js';
+import { timeText } from '../heatmap/ticks.js';
 import type { View } from '../heatmap/view.js';
 import { NEAR_PCT } from '../ladder/ladder.js';
+import { Icon } from '../frame/icon.js';
 import { usd } from '../state/format.js';
 import { pause } from '../state/pause.js';
 import {
@@ -65,28 +67,34 @@ export function Strips(props: StripsProps) {
   const lineAt = lines === null ? -1 : pointOrLast(lines, t);
   return (
     <div class="strips" data-state={course === null || lines === null ? 'loading' : 'ready'}>
-      <section class="strip" aria-label={`Depth within ${NEAR_PCT}% ${GROUP_TEXTS[group]}`}>
-        <header>
-          <b>
-            Within {NEAR_PCT}% {GROUP_TEXTS[group]}
-          </b>
-          <ul class="strip-legend">
-            {course?.layers.map(({ key, label, supportUsd, resistanceUsd }, i) => (
-              <li key={key} title={label}>
-                <i style={{ background: hues[i] }} />
-                <span>{label}</span>
-                {at >= 0 && <b>{usd(supportUsd[at] + resistanceUsd[at])}</b>}
-              </li>
-            ))}
-          </ul>
-        </header>
-        <div class="strip-plot">
-          <canvas ref={stack} role="img" aria-label="Support above, resistance below" />
-          {props.pin}
-        </div>
-      </section>
-      <section class="strip" aria-label={`Score, and depth within ${LINE_PCT}%`}>
-        <header>
+      <Strip
+        name="layers"
+        label={`Depth within ${NEAR_PCT}% ${GROUP_TEXTS[group]}`}
+        head={
+          <>
+            <b>
+              Within {NEAR_PCT}% {GROUP_TEXTS[group]}
+            </b>
+            <PointTime course={course} at={at} />
+            <ul class="strip-legend">
+              {course?.layers.map(({ key, label, supportUsd, resistanceUsd }, i) => (
+                <li key={key} title={label}>
+                  <i style={{ background: hues[i] }} />
+                  <span>{label}</span>
+                  {at >= 0 && <b>{usd(supportUsd[at] + resistanceUsd[at])}</b>}
+                </li>
+              ))}
+            </ul>
+          </>
+        }
+      >
+        <canvas ref={stack} role="img" aria-label="Support above, resistance below" />
+        {props.pin}
+      </Strip>
+      <Strip
+        name="lines"
+        label={`Score, and depth within ${LINE_PCT}%`}
+        head={
           <ul class="strip-legend">
             <li>
               <i class="strip-score" />
@@ -100,18 +108,60 @@ export function Strips(props: StripsProps) {
               <i class="strip-resistance" />
               Resistance <b>{usd(lines?.resistanceUsd[lineAt])}</b>
             </li>
+            <li>
+              <PointTime course={lines} at={lineAt} />
+            </li>
           </ul>
-        </header>
-        <div class="strip-plot">
-          <canvas
-            ref={chart}
-            role="img"
-            aria-label="The score and depth near the price over time"
-          />
-          {props.pin}
-        </div>
-      </section>
+        }
+      >
+        <canvas ref={chart} role="img" aria-label="The score and depth near the price over time" />
+        {props.pin}
+      </Strip>
     </div>
+  );
+}
+
+/** The time that amounts are of, which may be some steps before now. */
+function PointTime({ course, at }: { course: Course | null; at: number }) {
+  return course === null || at < 0 ? null : <span class="note">at {timeText(course.t[at])}</span>;
+}
+
+interface StripProps {
+  /** Under which this browser remembers whether it is folded. */
+  name: string;
+  label: string;
+  head: ComponentChildren;
+  children: ComponentChildren;
+}
+
+/** A strip that can be folded to its heading, which leaves its room to the map. */
+function Strip({ name, label, head, children }: StripProps) {
+  const item = `fathom.folded.${name}`;
+  const [isFolded, setFolded] = useState(() => localStorage.getItem(item) !== null);
+  const fold = (): void => {
+    if (isFolded) localStorage.removeItem(item);
+    else localStorage.setItem(item, 'yes');
+    setFolded(!isFolded);
+  };
+  return (
+    <section class="strip" aria-label={label}>
+      <header>
+        {head}
+        <button
+          type="button"
+          class="disclose plain"
+          aria-expanded={!isFolded}
+          aria-label={`Chart of ${label}`}
+          title={isFolded ? 'Show the chart' : 'Fold the chart'}
+          onClick={fold}
+        >
+          <Icon name="down" />
+        </button>
+      </header>
+      <div class="strip-plot" hidden={isFolded}>
+        {children}
+      </div>
+    </section>
   );
 }
 

@@ -232,6 +232,16 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     const [shownScore, shownSupport] = await amounts();
     expect(shownScore).toBe(score[score.length - 1].toFixed(1));
     expect(shownSupport).toBe(usd(support[0][support[0].length - 1]));
+    // A strip that is folded leaves its room to the map, also after the page is opened again.
+    const mapHeight = async () => (await plotOf(page)).height;
+    const before = await mapHeight();
+    await page.getByRole('button', { name: 'Chart of Score' }).click();
+    await expect.poll(mapHeight).toBeGreaterThan(before + 40);
+    await page.reload();
+    await strips.waitFor();
+    expect(await page.locator('.strip:last-child canvas').isVisible()).toBe(false);
+    await page.getByRole('button', { name: 'Chart of Score' }).click();
+    await expect.poll(mapHeight).toBe(before);
     // A venue is added to a choice.
     await page.locator('.venues button', { hasText: 'Orca' }).click();
     await page.getByRole('button', { name: '+ Phoenix v1' }).click();

@@ -23,7 +23,7 @@ import {
 } from '../../explorer/heatmap/loader.js';
 import { Splits } from '../../explorer/heatmap/split.js';
 import { priceTicks, timeTicks } from '../../explorer/heatmap/ticks.js';
-import { largest, pointAt } from '../../explorer/strips/course.js';
+import { largest, pointAt, startsOf } from '../../explorer/strips/course.js';
 import { zone } from '../../explorer/state/zone.js';
 import {
   clamped,
@@ -347,6 +347,13 @@ describe('the layers of a strip', () => {
       ...[-1, 0, 0, 1, 1],
       ...[-1, -1, 2, 2, -1],
     ]);
+  });
+
+  it('reach back to the point before where snapshots come less often than steps', () => {
+    const course = { from: 0, to: 1000, stepS: 60, t: [100, 200, 310, 900], layers: [] };
+    expect(startsOf(course)).toEqual([-10, 100, 200, 840]);
+    expect(startsOf({ ...course, t: [100] })).toEqual([40]);
+    expect(startsOf({ ...course, t: [] })).toEqual([]);
   });
 });
 
