@@ -179,7 +179,9 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
         <canvas class="heatmap-overlay" ref={overlay} aria-hidden="true" />
         {cursor !== null && <Readout cursor={cursor} split={split} />}
         {view !== null && <Pin t={shownT} view={view} />}
-        {state !== 'ready' && <Notice state={state} hasPicture={drawn !== null} />}
+        {state !== 'ready' && (
+          <Notice state={state} hasPicture={drawn !== null} lastT={lastBefore(picture, reach)} />
+        )}
       </div>
       <div class="heatmap-foot">
         {drawn !== null && <Legend scale={drawn.scale} theme={theme} />}
@@ -280,7 +282,19 @@ function summaryOf(picture: Picture | null, drawn: Drawn | null): string {
   ].join(' ');
 }
 
-function Notice({ state, hasPicture }: { state: State; hasPicture: boolean }) {
+/** The time of the token's last snapshot, if it comes before the window; null: it does not. */
+function lastBefore(picture: Picture | null, reach: DepthHeatmapProps['reach']): number | null {
+  const window = picture?.window ?? null;
+  return window !== null && reach !== null && reach.to <= window.from ? reach.to - 1 : null;
+}
+
+interface NoticeProps {
+  state: State;
+  hasPicture: boolean;
+  lastT: number | null;
+}
+
+function Notice({ state, hasPicture, lastT }: NoticeProps) {
   if (state === 'unsupported') {
     return (
       <div class="heatmap-notice">
@@ -293,7 +307,11 @@ function Notice({ state, hasPicture }: { state: State; hasPicture: boolean }) {
     return (
       <div class="heatmap-notice">
         <b>No depth in this window</b>
-        <p>Choose a longer one, or fewer filters.</p>
+        <p>
+          {lastT === null
+            ? 'Choose a longer one, or fewer filters.'
+            : `The newest snapshot is of ${timeText(lastT)}: choose a longer one.`}
+        </p>
       </div>
     );
   }

@@ -14,6 +14,8 @@ interface Plot {
   width: number;
   height: number;
   x: (t: number) => number;
+  /** The edge of a pixel of the screen that is nearest. */
+  edge: (x: number) => number;
 }
 
 const MARGIN_PX = 7;
@@ -25,9 +27,10 @@ export function drawLayers(
 ): void {
   const plot = plotOn(canvas, view, style);
   if (plot === null) return;
-  const { context, width, height, x } = plot;
+  const { context, width, height, x, edge } = plot;
   const { layers, t } = course;
   const inSight = inSightOf(course, view);
+  if (inSight.length === 0) return frame(plot);
   const sums = (side: 'supportUsd' | 'resistanceUsd'): number[] =>
     inSight.map((at) => layers.reduce((sum, layer) => sum + layer[side][at], 0));
   const most = Math.max(...sums('supportUsd'), ...sums('resistanceUsd'), 1);
@@ -35,13 +38,13 @@ export function drawLayers(
   const perUsd = (middle - 2) / most;
   const starts = startsOf(course);
   for (const at of inSight) {
-    const [left, right] = [x(starts[at]), x(t[at])];
+    const [left, right] = [edge(x(starts[at])), edge(x(t[at]))];
     let [up, down] = [middle - 0.5, middle + 0.5];
     for (const [i, layer] of layers.entries()) {
       context.fillStyle = hues[i];
       const [above, below] = [layer.supportUsd[at] * perUsd, layer.resistanceUsd[at] * perUsd];
-      context.fillRect(left, up - above, right - left + 0.3, above);
-      context.fillRect(left, down, right - left + 0.3, below);
+      context.fillRect(left, up - above, right - left, above);
+      context.fillRect(left, down, right - left, below);
       [up, down] = [up - above, down + below];
     }
   }
@@ -120,7 +123,8 @@ function plotOn(canvas: HTMLCanvasElement, view: Times, style: Style): Plot | nu
   context.font = style.font;
   context.textBaseline = 'middle';
   const x = (t: number): number => xOf({ ...view, lnLow: 0, lnHigh: 1 }, t) * width;
-  return { context, style, view, width, height, x };
+  const edge = (at: number): number => Math.round(at * scale) / scale;
+  return { context, style, view, width, height, x, edge };
 }
 
 function frame({ context, style, width, height }: Plot): void {

@@ -3,6 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { fathomClient, type Snapshot } from '../../client/index.js';
 import { colourOf, groundOf, hatchOf, type Rgb } from '../../explorer/heatmap/palette.js';
+import { timeText } from '../../explorer/heatmap/ticks.js';
 import { usd } from '../../explorer/state/format.js';
 import type { PlainSnapshot } from '../reference/replay.js';
 import { MemoryDepth } from '../support/memory-depth.js';
@@ -12,7 +13,9 @@ import {
   MINT,
   NOW_S,
   startTestService,
+  steadyStore,
   type TestService,
+  WIDE_MINT,
 } from '../support/service.js';
 import {
   hasBrowser,
@@ -62,6 +65,8 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
   beforeAll(async () => {
     const depth = new MemoryDepth();
     depth.add('mainchain', MINT, { markets: MARKETS, snapshots: history() }, { perSegment: 100 });
+    const lastT = NOW_S - 2 * 86_400;
+    depth.add('mainchain', WIDE_MINT, steadyStore(3, 20, { lastT }));
     service = await startTestService({ depth, clock: { nowS: () => nowS } });
     browser = await startBrowser({ hasExactColours: true });
   });
@@ -124,6 +129,17 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
       `!document.querySelector('.heatmap-cells').getContext('webgl2').isContextLost()`,
     );
     await compare(page, all);
+  });
+
+  it('says when the newest snapshot was, where a window has none', async () => {
+    const page = await at(undefined, `#/token/${WIDE_MINT}`);
+    await page.getByText('The newest snapshot is of ').waitFor();
+    expect(await page.locator('.heatmap-notice').textContent()).toContain(
+      `${timeText(NOW_S - 2 * 86_400)}: choose a longer one`,
+    );
+    await page.getByRole('button', { name: '7d', exact: true }).click();
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
   });
 
   it('zooms about the pointer, and moves by drag and keys', async () => {
