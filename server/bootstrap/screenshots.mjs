@@ -17,7 +17,7 @@ const MAIN = path.join(root, 'dist/server/cli/main.js');
 const UNTIL = '2026-11-20T12:00:00Z';
 const SOL = 'So11111111111111111111111111111111111111112';
 /** Small enough for a README, in pixels and in bytes. */
-const DESKTOP = { width: 1200, height: 740 };
+const DESKTOP = { width: 1280, height: 860 };
 const PICTURES = [
   {
     name: 'explorer-dark',
@@ -73,7 +73,7 @@ async function take(browser, url, key, { name, hash, ...options }) {
   if (given === undefined) await page.clock.setFixedTime(UNTIL);
   await page.goto(`${url}/#key=${key}`);
   await page.evaluate((to) => (location.hash = to), hash);
-  const shown = '.board table, .token:has(.heatmap[data-state=ready]):has(.depth-chart canvas)';
+  const shown = '.board table, .token:has(.strips[data-state=ready]):has(.depth-chart canvas)';
   await page.locator(shown).first().waitFor();
   const file = path.join(OUT, `${name}.png`);
   await page.screenshot({ path: file, animations: 'disabled' });
