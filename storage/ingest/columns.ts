@@ -107,7 +107,7 @@ function problemOf(
   if (found === undefined) {
     const names = [...columns.keys()];
     const fields = all.map(({ name }) => name);
-    if (wanted.flag === undefined) return missingColumn(wanted.name, names, fields);
+    if (wanted.flag === undefined) return missingColumn(wanted, names, fields);
     return `${wanted.flag}: the file has no such column; it has ${listed(names)}`;
   }
   if (found.kind === 'time' && wanted.time !== undefined) return null;

@@ -37,10 +37,11 @@ export function listed(names: readonly string[]): string {
 
 /**
  * What to say of a file that lacks the column of a field.
+ * @param wanted the field, and the values that it may have if they are few
  * @param fields those of the dataset: a column of such a name is no other field
  */
 export function missingColumn(
-  field: string,
+  { name: field, values = [] }: { name: string; values?: readonly string[] },
   columns: readonly string[],
   fields: readonly string[],
 ): string {
@@ -51,7 +52,8 @@ export function missingColumn(
   if (guess !== null) {
     return `no column ${JSON.stringify(field)}; the file has ${JSON.stringify(guess.column)}: add ${guess.flag}`;
   }
-  return `the file has no column of this name: add --column ${field}=NAME or --set ${field}=VALUE`;
+  const which = values.length === 0 ? '' : `, where VALUE is ${values.join(' or ')}`;
+  return `the file has no column of this name: add --column ${field}=NAME or --set ${field}=VALUE${which}`;
 }
 
 /** What to say of a header that is one column, where another delimiter makes several of it. */

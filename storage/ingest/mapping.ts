@@ -56,7 +56,7 @@ export function mappedColumns(
   const { columns, constants, tokenColumn, timeUnit, coerce } = mapping;
   const byName = new Map<string, WantedColumn>();
   const token = tokenColumn === null ? null : addressField(wanted);
-  for (const { name: field, kind, required, time } of wanted) {
+  for (const { name: field, kind, required, time, values } of wanted) {
     if (constants.has(field) || field === token) continue;
     const name = columns.get(field) ?? field;
     const flag = columns.has(field) ? { flag: `--column ${field}=${name}` } : {};
@@ -69,6 +69,7 @@ export function mappedColumns(
       kind: isFree || known !== undefined ? 'any' : kind,
       required: isNeeded || known?.required === true,
       ...(time === undefined ? {} : { time: 'instant' }),
+      ...(values === undefined ? {} : { values }),
       ...flag,
     });
   }

@@ -7,7 +7,7 @@ import { FLAT_DATASETS, type FlatDataset } from '../../storage/contract.js';
 import { PlainFlatStore } from '../reference/flat-store.js';
 import { cleanUp, temporaryDirectory, withStoreOf } from '../support/cli.js';
 import { dcaRow, FLAT_ROWS, flatContents, HOUR } from '../support/flat.js';
-import { ingest, lines, MINT, readJson, Scratch } from '../support/ingest.js';
+import { ingest, lines, MINT, missingColumnFault, readJson, Scratch } from '../support/ingest.js';
 import { type Json, writeRowsArrow } from '../support/tables.js';
 
 const EVM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
@@ -210,12 +210,7 @@ describe('What is wrong with a row', () => {
     );
     const header = file('.csv', 'min_usd,max_usd,closed\n1,2,true\n');
     expect(await scratch.said(dataset, header)).toEqual(
-      required
-        .map(
-          (name) =>
-            `1: ${name}: the file has no column of this name: add --column ${name}=NAME or --set ${name}=VALUE`,
-        )
-        .slice(0, 10),
+      required.map(missingColumnFault).slice(0, 10),
     );
   });
 

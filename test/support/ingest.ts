@@ -213,3 +213,16 @@ export class Scratch {
     return faults.map((fault) => fault.slice(name.length + 1));
   }
 }
+
+const FEW_VALUES: Readonly<Record<string, string>> = {
+  chain: 'mainchain or evmchain',
+  direction: 'BUY or SELL',
+  exchange_type: 'DEX or CEX',
+  side: 'bid or ask',
+};
+
+/** What is said of a file without the column of a field. */
+export function missingColumnFault(name: string): string {
+  const which = name in FEW_VALUES ? `, where VALUE is ${FEW_VALUES[name]}` : '';
+  return `1: ${name}: the file has no column of this name: add --column ${name}=NAME or --set ${name}=VALUE${which}`;
+}
