@@ -67,9 +67,11 @@ export class LiveParts {
     this.holderFlows.touch(change.holderTokens);
   }
 
-  /** Resolves when tokens and orders can answer. Requests for the first boards of `lp` wait for them. */
+  /** Resolves when tokens, their boards and orders can answer. Requests for the first boards of `lp` wait for them. */
   async start(): Promise<void> {
     await this.tokens.start();
+    // Ranked earlier, the boards would lack tokens, and rest before they are ranked again.
+    await this.topScores.start();
     await this.orders.start();
     this.lp.start();
   }

@@ -115,13 +115,22 @@ export function topScoresHandler(
 export class TopScores {
   private readonly boards: Board<Boards>;
 
-  constructor(tokens: Pick<LiveTokens, 'table' | 'onLoad'>, log: Log) {
+  constructor(
+    private readonly tokens: Pick<LiveTokens, 'table' | 'onLoad'>,
+    log: Log,
+  ) {
     this.boards = new Board({
       build: async () => ({ value: await rankBoards(tokens.table) }),
       failure: 'the boards of scores could not be ranked',
       log,
     });
-    tokens.onLoad(() => this.boards.request());
+  }
+
+  /** Ranks all loaded tokens, and follows them from now on. Resolves when the boards can answer. */
+  start(): Promise<void> {
+    this.tokens.onLoad(() => this.boards.request());
+    this.boards.request();
+    return this.boards.settled();
   }
 
   /** Calls `use` with the boards, as soon as they are ready. */
