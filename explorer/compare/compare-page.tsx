@@ -1,4 +1,4 @@
-/** Two or more tokens, or the venues of one, on one time axis. */
+/** Two or more tokens, or the parts of one, on one time axis. */
 import { useMemo } from 'preact/hooks';
 import { columnsOfLines } from '../export/columns.js';
 import { Icon } from '../frame/icon.js';
@@ -7,28 +7,34 @@ import { Empty, Failure, Loading } from '../frame/states.js';
 import { percent, shortAddress, signedPercent, usd } from '../state/format.js';
 import { useDocument } from '../state/load.js';
 import type { ApiRequest } from '../state/requests.js';
-import { show } from '../state/session.js';
+import { currentClient, show } from '../state/session.js';
 import {
   COMPARE_PCTS,
   type CompareView,
   hashOf,
   MAX_COMPARED,
   METRICS,
+  PARTS,
   PRESETS,
   tokenView,
+  TYPES,
 } from '../state/url.js';
 import { RequestBar } from '../views/request-bar.js';
 import { type Compared, linesOf } from './compared.js';
 import { LineChart } from './line-chart.js';
+import { MapGrid, type MapPart } from './map-grid.js';
 import './compare.css';
 
-const METRIC_LABELS = { depth: 'Depth', score: 'Score', price: 'Price change' } as const;
+const METRIC_LABELS = {
+  ...{ depth: 'Depth', score: 'Score', price: 'Price change', maps: 'Maps' },
+} as const;
+const PART_LABELS = { venue: 'By venue', type: 'By type' } as const;
 const points = (value: number): string => value.toFixed(1);
 const priceChange = (value: number): string => signedPercent(value, 2);
 
 export default function ComparePage({ view }: { view: CompareView }) {
-  const { tokens, metric, pct, window, byVenue } = view;
-  const isByVenue = byVenue && tokens.length === 1;
+  const { tokens, metric, pct, window } = view;
+  const parts = partsOf(view);
   const { document: compared, error } = useDocument(
     tokens.length === 0 ? null : `compare ${JSON.stringify(view)}`,
     async (client, signal): Promise<Compared[]> => {
@@ -44,7 +50,20 @@ export default function ComparePage({ view }: { view: CompareView }) {
       );
     },
   );
-  const { t, lines } = useMemo(() => linesOf(compared ?? [], metric), [compared, metric]);
+  const { t, lines } = useMemo(
+    () => linesOf(compared ?? [], metric === 'maps' ? 'depth' : metric),
+    [compared, metric],
+  );
+  const maps = useMemo(
+    (): MapPart[] =>
+      lines.map(({ key, label }) => ({
+        ...{ key, label },
+        address: parts === null ? key : tokens[0],
+        parameters: parts === null ? {} : { [`${parts}s`]: [key] },
+      })),
+    [lines],
+  );
+  const client = currentClient();
   const change = (part: Partial<CompareView>): void => show({ ...view, ...part });
   const labelOf = (address: string): string =>
     compared?.find((one) => one.address === address)?.label ?? shortAddress(address);
@@ -52,18 +71,18 @@ export default function ComparePage({ view }: { view: CompareView }) {
     <article class="board compare" aria-labelledby="compare-title">
       <header class="board-head">
         <h1 id="compare-title">Compare</h1>
-        <p class="note">Tokens, or the venues of one, on one time axis.</p>
+        <p class="note">Tokens, or the venues or types of one, on one time axis.</p>
       </header>
       <div class="filters" role="toolbar" aria-label="Choices">
         <Choices
           label="Show"
           options={METRICS.map((value) => ({ value, label: METRIC_LABELS[value] }))}
-          chosen={isByVenue ? 'depth' : metric}
+          chosen={metric}
           onChoose={(value) =>
-            change({ metric: value, ...(value === 'depth' ? {} : { byVenue: false }) })
+            change({ metric: value, ...(hasParts(value) ? {} : { parts: null }) })
           }
         />
-        {(metric === 'depth' || isByVenue) && (
+        {metric === 'depth' && (
           <Choices
             label="Within"
             options={COMPARE_PCTS.map((value) => ({ value, label: percent(value / 100, 0) }))}
@@ -77,16 +96,23 @@ export default function ComparePage({ view }: { view: CompareView }) {
           chosen={window}
           onChoose={(value) => change({ window: value })}
         />
-        {tokens.length === 1 && (
-          <button
-            type="button"
-            class="tool"
-            aria-pressed={isByVenue}
-            onClick={() => change({ byVenue: !byVenue, metric: 'depth' })}
-          >
-            By venue
-          </button>
-        )}
+        {tokens.length === 1 &&
+          PARTS.map((value) => (
+            <button
+              key={value}
+              type="button"
+              class="tool"
+              aria-pressed={parts === value}
+              onClick={() =>
+                change({
+                  parts: parts === value ? null : value,
+                  metric: hasParts(metric) ? metric : 'depth',
+                })
+              }
+            >
+              {PART_LABELS[value]}
+            </button>
+          ))}
       </div>
       <div class="compared">
         {tokens.map((address) => (
@@ -107,7 +133,7 @@ export default function ComparePage({ view }: { view: CompareView }) {
             id="compare-found"
             placeholder="Add a token"
             onChoose={(address) =>
-              change({ tokens: [...new Set([...tokens, address])], byVenue: false })
+              change({ tokens: [...new Set([...tokens, address])], parts: null })
             }
           />
         )}
@@ -123,6 +149,8 @@ export default function ComparePage({ view }: { view: CompareView }) {
           )
         ) : t.length === 0 ? (
           <Empty title="No depth in this window">Choose a longer one.</Empty>
+        ) : metric === 'maps' ? (
+          client !== null && <MapGrid {...{ client, window }} parts={maps} />
         ) : (
           <LineChart
             label={`${METRIC_LABELS[metric]} of ${lines.map(({ label }) => label).join(', ')}`}
@@ -169,20 +197,38 @@ function Choices<T extends string | number>(props: {
   );
 }
 
-function queryOf({ window, pct, metric, byVenue, tokens }: CompareView) {
+/** Whether a token's parts can be told apart by a metric. */
+const hasParts = (metric: CompareView['metric']): boolean =>
+  metric === 'depth' || metric === 'maps';
+
+/** What a single token is divided into; null: nothing. */
+function partsOf({ parts, metric, tokens }: CompareView): CompareView['parts'] {
+  return tokens.length === 1 && hasParts(metric) ? parts : null;
+}
+
+function queryOf(view: CompareView) {
+  const { window, pct, metric } = view;
+  const group = partsOf(view);
   return {
     ...{ from: `-${window}`, to: 'now', pct: [pct] },
     ...(metric === 'score' ? { score: true } : {}),
-    ...(byVenue && tokens.length === 1 ? { group: 'venue' as const } : {}),
+    ...(group === null ? {} : { group }),
+    // Maps have every type of market.
+    ...(metric === 'maps' ? { types: [...TYPES] } : {}),
   };
 }
 
 /** The request of the first token: those of the others differ by their address. */
 function requestOf(view: CompareView): ApiRequest {
+  const { tokens, metric, window } = view;
+  if (metric === 'maps') {
+    const query = { from: `-${window}`, to: 'now', group: partsOf(view) ?? 'all' };
+    return { method: 'GET', path: `/replay/${tokens[0]}`, query };
+  }
   const query = Object.entries(queryOf(view)).map(([name, value]) => [name, String(value)]);
   return {
     method: 'GET',
-    path: `/depth-series/${view.tokens[0]}`,
+    path: `/depth-series/${tokens[0]}`,
     query: Object.fromEntries(query) as Record<string, string>,
   };
 }

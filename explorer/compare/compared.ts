@@ -9,6 +9,9 @@ export interface ChartLine {
   values: readonly (number | null)[];
 }
 
+/** What lines show. */
+type LineMetric = Exclude<Metric, 'maps'>;
+
 /** A token's series with one percent, without groups or by venue. */
 export interface Compared {
   address: string;
@@ -22,7 +25,7 @@ export const MAX_VENUES = 8;
 /** The times at which any has a point, and the lines on them. */
 export function linesOf(
   compared: readonly Compared[],
-  metric: Metric,
+  metric: LineMetric,
 ): { t: number[]; lines: ChartLine[] } {
   const t = [...new Set(compared.flatMap(({ series }) => series.t))].sort((a, b) => a - b);
   const place = new Map(t.map((time, at) => [time, at]));
@@ -36,7 +39,7 @@ export function linesOf(
   return { t, lines };
 }
 
-function partsOf({ address, label, series }: Compared, metric: Metric) {
+function partsOf({ address, label, series }: Compared, metric: LineMetric) {
   const { groups } = series;
   if (groups !== undefined) {
     const support = series.support_usd as number[][][];

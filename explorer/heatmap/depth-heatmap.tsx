@@ -1,25 +1,26 @@
 /** A token's depth over time. */
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ReplayParameters } from '../../client/index.js';
 import { age } from '../state/format.js';
 import type { Played } from '../playback/playback.js';
 import { pause } from '../state/pause.js';
 import { useModule } from '../state/use-module.js';
 import { useValue } from '../state/use-value.js';
-import type { Zoom } from '../state/url.js';
+import { compareView, hashOf, PARTS, PRESETS } from '../state/url.js';
 import { fieldTime, timeInField, zone } from '../state/zone.js';
 import './heatmap.css';
 import { Legend } from './legend.js';
 import type { Cursor } from './cursor.js';
 import { stepName } from './detail.js';
 import type { Source } from './loader.js';
-import { type Drawn, Picture } from './picture.js';
+import type { Drawn, Picture } from './picture.js';
 import type { DepthHeatmapProps } from './props.js';
 import { Readout, type Split, spokenText } from './readout.js';
 import { Splits } from './split.js';
 import { priceText, timeText, usdText } from './ticks.js';
 import { type View, xOf } from './view.js';
-import { type Progress, ViewLoader } from './view-loader.js';
+import { type MapState, useMap } from './use-map.js';
+import type { Progress } from './view-loader.js';
 
 /** How long the cursor rests before the split is fetched, which costs a request. */
 const REST_MS = 350;
@@ -37,41 +38,8 @@ const STEP_TEXTS = {
   '1d': 'day',
 } as const;
 
-type State = 'loading' | 'ready' | 'empty' | 'failed' | 'unsupported';
-
 export function DepthHeatmap(props: DepthHeatmapProps) {
-  const { client, address, window: asked, filter, theme, isLive, reach, pinnedT } = props;
-  const frame = useRef<HTMLDivElement>(null);
-  const cells = useRef<HTMLCanvasElement>(null);
-  const overlay = useRef<HTMLCanvasElement>(null);
-  const [picture, setPicture] = useState<Picture | null>(null);
-  const [drawn, setDrawn] = useState<Drawn | null>(null);
-  const [state, setState] = useState<State>('loading');
-  const [progress, setProgress] = useState<Progress | null>(null);
-  const [loader, setLoader] = useState<ViewLoader | null>(null);
-  const latest = useRef(props);
-  latest.current = props;
-
-  useEffect(() => {
-    if (frame.current === null || cells.current === null || overlay.current === null) return;
-    const elements = { frame: frame.current, cells: cells.current, overlay: overlay.current };
-    try {
-      const made = new Picture(elements, theme, setDrawn, (t) => latest.current.onPin(t));
-      setPicture(made);
-      props.pictureRef.current = made;
-      return () => {
-        props.pictureRef.current = null;
-        made.end();
-      };
-    } catch {
-      setState('unsupported');
-    }
-  }, []);
-  // A zone draws other ticks.
-  const shownZone = useValue(zone);
-  useEffect(() => picture?.setTheme(theme), [picture, theme, shownZone]);
-
-  const { from, to } = asked;
+  const { client, address, filter, theme, pinnedT } = props;
   const parameters = useMemo(() => parametersOf(filter), [JSON.stringify(filter)]);
   const grouped = useMemo(
     () => ({ ...parameters, group: filter.group }),
@@ -85,75 +53,15 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
   const source = useMemo((): Source => {
     return { client, address, parameters: summed };
   }, [client, address, JSON.stringify(summed)]);
-  /** What the page was told is in sight. */
-  const told = useRef(new WeakSet<Zoom>());
-
-  useEffect(() => {
-    if (picture === null) return;
-    const stopped = new AbortController();
-    const { zoom, spanS } = latest.current;
-    picture.clear(zoom);
-    setDrawn(null);
-    setState('loading');
-    const made = new ViewLoader(source, picture, stopped.signal, setProgress);
-    made.start({ from, to }, spanS).then(
-      () => {
-        setLoader(made);
-        // What is called ready is in sight.
-        picture.draw();
-        setState(picture.history.held.length === 0 ? 'empty' : 'ready');
-      },
-      (error: unknown) => {
-        if (stopped.signal.aborted) return;
-        setState('failed');
-        latest.current.onFailure(error);
-      },
-    );
-    return () => {
-      stopped.abort();
-      setLoader(null);
-    };
-  }, [picture, source, String(from), String(to)]);
-
-  useEffect(() => picture?.setReach(reach), [picture, reach?.from, reach?.to]);
-
-  const follows = isLive && isNow(to) && loader !== null;
-  useEffect(() => {
-    if (!follows) return;
-    const stopped = new AbortController();
-    const fail = (error: unknown): void => {
-      if (!stopped.signal.aborted) latest.current.onFailure(error);
-    };
-    const { reloadMs } = latest.current;
-    loader.follow(reloadMs, stopped.signal, () => setState('ready')).catch(fail);
-    return () => stopped.abort();
-  }, [loader, follows]);
+  const { canvases, picture, drawn, state, progress, follows } = useMap({ ...props, source });
+  props.pictureRef.current = picture;
+  useEffect(() => () => void (props.pictureRef.current = null), []);
 
   const view = drawn?.view ?? null;
-  useEffect(() => {
-    if (loader === null || view === null) return;
-    loader.show(view).catch((error: unknown) => latest.current.onFailure(error));
-  }, [loader, view?.from, view?.to, reach?.from, picture?.widthPx()]);
-
   const isDrawn = view !== null;
   useEffect(() => {
     if (isDrawn && pinnedT !== null) picture?.showTime(pinnedT);
   }, [picture, isDrawn, pinnedT]);
-
-  const zoom = drawn?.zoom ?? null;
-  const zoomName = JSON.stringify(zoom);
-  useEffect(() => {
-    if (drawn === null) return;
-    if (zoom !== null) told.current.add(zoom);
-    latest.current.onZoom(zoom);
-  }, [zoomName]);
-  const chosenName = JSON.stringify(props.zoom);
-  useEffect(() => {
-    const chosen = latest.current.zoom;
-    // What the page has from here is in sight already, or was a moment ago.
-    if (chosen !== null && told.current.has(chosen)) return;
-    if (chosenName !== zoomName) picture?.setZoom(chosen);
-  }, [picture, chosenName]);
 
   const cursor = drawn?.cursor ?? null;
   const split = useSplit(props, parameters, cursor);
@@ -170,17 +78,21 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
     <section class="heatmap" data-state={state} aria-label="Depth over time">
       <div
         class="heatmap-frame"
-        ref={frame}
+        ref={canvases.frame}
         tabIndex={0}
         role="group"
         aria-label="Depth heatmap. Arrows move it, plus and minus zoom time, page up and down zoom prices, 0 shows all, shift and arrows move the cursor, enter pins its time, escape goes back to now."
       >
-        <canvas class="heatmap-cells" ref={cells} role="img" aria-label={summary} />
-        <canvas class="heatmap-overlay" ref={overlay} aria-hidden="true" />
+        <canvas class="heatmap-cells" ref={canvases.cells} role="img" aria-label={summary} />
+        <canvas class="heatmap-overlay" ref={canvases.overlay} aria-hidden="true" />
         {cursor !== null && <Readout cursor={cursor} split={split} />}
         {view !== null && <Pin t={shownT} view={view} />}
         {state !== 'ready' && (
-          <Notice state={state} hasPicture={drawn !== null} lastT={lastBefore(picture, reach)} />
+          <Notice
+            state={state}
+            hasPicture={drawn !== null}
+            lastT={lastBefore(picture, props.reach)}
+          />
         )}
       </div>
       <div class="heatmap-foot">
@@ -191,7 +103,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
             {...{ client, address, view, pinnedT }}
             filter={playedFilter}
             shotsInSight={() => picture.shotsIn(view)}
-            endsLive={follows && zoom === null}
+            endsLive={follows && drawn?.zoom === null}
             onPlay={(moment) => {
               setPlayed(moment);
               props.onPlay(moment);
@@ -216,6 +128,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
           atT={cursor?.t ?? shownT}
           pin={<Pin t={shownT} view={view} />}
           canSpare={props.canSpare}
+          mapsHref={mapsHref(props)}
         />
       )}
       <p class="heatmap-live" aria-live="polite">
@@ -229,8 +142,13 @@ function parametersOf({ group, ...rest }: DepthHeatmapProps['filter']): ReplayPa
   return { ...rest, group: group === 'all' ? 'venue' : group };
 }
 
-function isNow(to: DepthHeatmapProps['window']['to']): boolean {
-  return to === 'now';
+/** The address of the maps of a token's venues or types beside each other; null: the split is another one. */
+function mapsHref({ address, filter: { group }, window }: DepthHeatmapProps): string | null {
+  const parts = PARTS.find((one) => one === group);
+  if (parts === undefined) return null;
+  const view = compareView([address]);
+  const preset = PRESETS.find((one) => window.from === `-${one}`) ?? view.window;
+  return hashOf({ ...view, metric: 'maps', parts, window: preset });
 }
 
 /** The split under the cursor, fetched once the cursor rests. */
@@ -289,12 +207,12 @@ function lastBefore(picture: Picture | null, reach: DepthHeatmapProps['reach']):
 }
 
 interface NoticeProps {
-  state: State;
+  state: MapState;
   hasPicture: boolean;
   lastT: number | null;
 }
 
-function Notice({ state, hasPicture, lastT }: NoticeProps) {
+export function Notice({ state, hasPicture, lastT }: NoticeProps) {
   if (state === 'unsupported') {
     return (
       <div class="heatmap-notice">
@@ -342,7 +260,7 @@ function TimeField({ t, onPin }: { t: number | null; onPin: (t: number | null) =
 }
 
 /** The line at a pinned time, where it is in sight. */
-function Pin({ t, view }: { t: number | null; view: View }) {
+export function Pin({ t, view }: { t: number | null; view: View }) {
   const share = t === null ? -1 : xOf(view, t);
   if (share < 0 || share > 1) return null;
   return (

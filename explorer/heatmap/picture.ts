@@ -71,11 +71,14 @@ export class Picture implements Controls {
   private reach: TimeWindow | null = null;
   private endsNow = false;
   private isSliding = false;
+  private showsWholeWindow = false;
   /** The view to begin with; null: the whole window. */
   private asked: Zoom | null = null;
   private extent: Extent | null = null;
   private view: View | null = null;
   private scale: Scale;
+  /** A scale that several pictures have in common; null: none. */
+  private sharedScale: Scale | null = null;
   /** In time and price: it stays on the same data as the view moves. */
   private cursor: Place | null = null;
   private hasMoved = false;
@@ -131,8 +134,14 @@ export class Picture implements Controls {
     this.redraw();
   }
 
-  /** Forgets all snapshots and the view. @param asked the view to begin with; null: all */
-  clear(asked: Zoom | null): void {
+  /**
+   * Forgets all snapshots and the view.
+   *
+   * @param asked the view to begin with; null: all
+   * @param showsWholeWindow whether the window stays as it was asked for, though history may begin later
+   */
+  clear(asked: Zoom | null, showsWholeWindow: boolean): void {
+    this.showsWholeWindow = showsWholeWindow;
     this.history = new History(this.maxSnapshots);
     this.window = null;
     this.extent = null;
@@ -154,6 +163,13 @@ export class Picture implements Controls {
     this.isSliding = this.endsNow && typeof asked.from === 'string' && asked.from.startsWith('-');
   }
 
+  /** Draws with a scale that other pictures have too; null: with its own. */
+  setScale(scale: Scale | null): void {
+    this.sharedScale = scale;
+    this.scale = scale ?? this.history.scale();
+    this.redraw();
+  }
+
   /** Lets the view move wherever the token has history. */
   setReach(reach: TimeWindow | null): void {
     this.reach = reach;
@@ -162,7 +178,8 @@ export class Picture implements Controls {
 
   /** The window begins with the first snapshot. */
   private startAt(t: number): void {
-    if (this.window !== null) this.window.from = Math.max(this.window.from, t);
+    if (this.window !== null && !this.showsWholeWindow)
+      this.window.from = Math.max(this.window.from, t);
     this.fit(false);
   }
 
@@ -224,7 +241,7 @@ export class Picture implements Controls {
       const by = Math.max(0, part.to - window.to);
       this.window = { from: window.from + (this.isSliding ? by : 0), to: window.to + by };
     }
-    this.scale = this.history.scale();
+    this.scale = this.sharedScale ?? this.history.scale();
     this.renderer?.upload(this.history);
     this.fit(isNew);
   }
@@ -243,6 +260,8 @@ export class Picture implements Controls {
     const reach = this.wholeReach();
     const [from, to] = [Math.min(reach.from, held.from), Math.max(reach.to, held.to)];
     this.extent = { ...held, from, to };
+    if (this.showsWholeWindow)
+      this.extent = widened(this.extent, pricesOf(null, this.history.held));
     if (this.view === null || before === null || !this.hasMoved) this.view = this.homeView();
     else this.view = clamped(followed(this.view, before, this.extent), this.extent);
     if (isNew && before !== null && this.view !== null) this.moveFrom(before);
@@ -303,6 +322,15 @@ export class Picture implements Controls {
       at === null || view === null
         ? null
         : { t: timeAt(view, at.x), lnPrice: lnPriceAt(view, at.y) };
+    this.report();
+  }
+
+  /** Points at a bin of the snapshot that is drawn at a time, as another picture's cursor does; null: at nothing. */
+  pointLike(other: { t: number; bin: number } | null): void {
+    const snapshot = other === null ? null : this.history.at(other.t);
+    const place = snapshot &&
+      other && { t: other.t, lnPrice: snapshot.lnPrice + other.bin * LN_BIN };
+    this.cursor = place !== null && this.view !== null && isInView(this.view, place) ? place : null;
     this.report();
   }
 
@@ -424,6 +452,15 @@ export class Picture implements Controls {
       cursor: this.cursor && cursorAt(this.cursor, history, view),
     });
   }
+}
+
+/** The extent, with the prices that a picture begins with in it. */
+function widened(extent: Extent, prices: Pick<View, 'lnLow' | 'lnHigh'> | null): Extent {
+  return {
+    ...extent,
+    lnLow: Math.min(extent.lnLow, prices?.lnLow ?? Infinity),
+    lnHigh: Math.max(extent.lnHigh, prices?.lnHigh ?? -Infinity),
+  };
 }
 
 function screenPixelRatio(): number {

@@ -1,4 +1,5 @@
 /** The cursor's lines, and the amounts under it. */
+import type { ComponentChildren } from 'preact';
 import { BIN_RATIO } from '../ladder/ladder.js';
 import type { Cursor } from './cursor.js';
 import type { Share } from './split.js';
@@ -14,9 +15,24 @@ interface ReadoutProps {
 
 export function Readout({ cursor, split }: ReadoutProps) {
   const { at, snapshot } = cursor;
-  const left = `${100 * at.x}%`;
-  const top = `${100 * (1 - at.y)}%`;
+  const { left, top } = placeOf(cursor);
   const sides = [at.x > 0.5 ? 'is-left' : 'is-right', at.y < 0.5 ? 'is-above' : 'is-below'];
+  return (
+    <Crosshair cursor={cursor}>
+      <div class={`heatmap-readout ${sides.join(' ')}`} style={{ '--left': left, '--top': top }}>
+        {snapshot === null ? (
+          <p>No data at this time</p>
+        ) : (
+          <Amounts cursor={cursor} split={split} />
+        )}
+      </div>
+    </Crosshair>
+  );
+}
+
+/** The cursor's lines, with its time and price on the axes. */
+export function Crosshair({ cursor, children }: { cursor: Cursor; children?: ComponentChildren }) {
+  const { left, top } = placeOf(cursor);
   return (
     <div class="heatmap-cursor" aria-hidden="true">
       <div class="heatmap-line-time" style={{ left }} />
@@ -27,15 +43,13 @@ export function Readout({ cursor, split }: ReadoutProps) {
       <span class="heatmap-tag heatmap-tag-price" style={{ top }}>
         {priceText(Math.exp(cursor.lnPrice))}
       </span>
-      <div class={`heatmap-readout ${sides.join(' ')}`} style={{ '--left': left, '--top': top }}>
-        {snapshot === null ? (
-          <p>No data at this time</p>
-        ) : (
-          <Amounts cursor={cursor} split={split} />
-        )}
-      </div>
+      {children}
     </div>
   );
+}
+
+function placeOf({ at }: Cursor): { left: string; top: string } {
+  return { left: `${100 * at.x}%`, top: `${100 * (1 - at.y)}%` };
 }
 
 function Amounts({ cursor, split }: ReadoutProps) {
@@ -85,7 +99,7 @@ function sideOf({ supportUsd, resistanceUsd }: Cursor): string {
   return resistanceUsd > 0 ? 'Resistance' : 'No depth';
 }
 
-function distanceText(bin: number): string {
+export function distanceText(bin: number): string {
   const percent = 100 * (BIN_RATIO ** bin - 1);
   const text = Math.abs(percent).toFixed(Math.abs(percent) < 100 ? 1 : 0);
   return bin === 0 ? 'at the price' : `${percent < 0 ? '\u2212' : '+'}${text}%`;

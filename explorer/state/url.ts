@@ -76,12 +76,15 @@ export interface BoardView {
 }
 
 /** What tokens are compared by. */
-export const METRICS = ['depth', 'score', 'price'] as const;
+export const METRICS = ['depth', 'score', 'price', 'maps'] as const;
 export type Metric = (typeof METRICS)[number];
 /** Percents of the price within which depth is compared. */
 export const COMPARE_PCTS = [1, 2, 5, 10] as const;
 /** The most tokens side by side. */
 export const MAX_COMPARED = 6;
+
+/** Parts of a single token, which are compared instead of tokens. */
+export const PARTS = ['venue', 'type'] as const;
 
 export interface CompareView {
   name: 'compare';
@@ -89,12 +92,12 @@ export interface CompareView {
   metric: Metric;
   pct: number;
   window: Preset;
-  /** The venues of a single token instead of tokens. */
-  byVenue: boolean;
+  /** Null: tokens. */
+  parts: (typeof PARTS)[number] | null;
 }
 
 export function compareView(tokens: readonly string[]): CompareView {
-  return { name: 'compare', tokens, metric: 'depth', pct: 2, window: '7d', byVenue: false };
+  return { name: 'compare', tokens, metric: 'depth', pct: 2, window: '7d', parts: null };
 }
 
 /** An address that names no view. */
@@ -192,18 +195,18 @@ function compareOf(query: URLSearchParams): CompareView {
     metric: METRICS.find((one) => one === query.get('metric')) ?? byDefault.metric,
     pct: COMPARE_PCTS.find((one) => String(one) === query.get('pct')) ?? byDefault.pct,
     window: PRESETS.find((one) => one === query.get('window')) ?? byDefault.window,
-    byVenue: query.get('group') === 'venue',
+    parts: PARTS.find((one) => one === query.get('group')) ?? byDefault.parts,
   };
 }
 
-function compareHash({ tokens, metric, pct, window, byVenue }: CompareView): string {
+function compareHash({ tokens, metric, pct, window, parts }: CompareView): string {
   const byDefault = compareView([]);
   const query = new URLSearchParams();
   if (tokens.length > 0) query.set('tokens', tokens.join(','));
   if (metric !== byDefault.metric) query.set('metric', metric);
   if (pct !== byDefault.pct) query.set('pct', String(pct));
   if (window !== byDefault.window) query.set('window', window);
-  if (byVenue) query.set('group', 'venue');
+  if (parts !== null) query.set('group', parts);
   return `#/compare${queryText(query)}`;
 }
 

@@ -46,6 +46,8 @@ export interface StripsProps extends Asked {
   pin: ComponentChildren;
   theme: Theme;
   canSpare: () => boolean;
+  /** The maps of the layers beside each other; null: there are none. */
+  mapsHref: string | null;
 }
 
 export function Strips(props: StripsProps) {
@@ -76,6 +78,7 @@ export function Strips(props: StripsProps) {
               Within {NEAR_PCT}% {GROUP_TEXTS[group]}
             </b>
             <PointTime course={course} at={at} />
+            {props.mapsHref !== null && <a href={props.mapsHref}>Maps side by side</a>}
             <ul class="strip-legend">
               {course?.layers.map(({ key, label, supportUsd, resistanceUsd }, i) => (
                 <li key={key} title={label}>

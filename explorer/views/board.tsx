@@ -1,4 +1,5 @@
 /** A board: its choices, its table, and its API request. */
+import type { TopScore } from '../../client/index.js';
 import { columnsOfRows } from '../export/columns.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
 import { favourites as favouritesValue } from '../state/favourites.js';
@@ -9,6 +10,7 @@ import { useValue } from '../state/use-value.js';
 import { count, shortAddress } from '../state/format.js';
 import { BOARD_SPECS } from './boards/boards.js';
 import type { BoardSpec, BoardToken } from './boards/spec.js';
+import { scoreColumns } from './boards/standing.js';
 import { BoardFilter } from './board-filter.js';
 import { RequestBar } from './request-bar.js';
 import { sortedRows } from './sort.js';
@@ -32,12 +34,24 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
     (client, signal) => spec.load(client, choices, signal),
     spec.reloads ? 'by time' : 'never',
   );
+  const { document: scores } = useDocument(
+    view.name === 'scores' ? null : 'scores of all tokens',
+    async (client, signal) => {
+      const { tokens } = await client.getTopScores({ chain: 'all', details: true }, { signal });
+      return new Map(tokens.map((one) => [one.address, one]));
+    },
+    spec.reloads ? 'by time' : 'never',
+  );
+  const columns =
+    view.name === 'scores'
+      ? spec.columns
+      : [...spec.columns, ...scoreColumns(scores ?? new Map<string, TopScore>(), spec.tokenOf)];
   const favourites = useValue(favouritesValue);
   const rows = (board?.rows ?? []).filter((row) => {
     const token = spec.tokenOf(row);
     return hasText(token, view.find) && (!view.favourites || favourites.includes(token.address));
   });
-  const shown = sortedRows(rows, spec.columns, view.sort);
+  const shown = sortedRows(rows, columns, view.sort);
   return (
     <article class="board" aria-labelledby="board-title">
       <header class="board-head">
@@ -93,7 +107,7 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
       ) : (
         <Table
           caption={spec.title}
-          columns={spec.columns}
+          columns={columns}
           rows={shown}
           keyOf={spec.keyOf}
           nameOf={(row) => nameOf(spec.tokenOf(row))}

@@ -29,6 +29,12 @@ const PICTURES = [
     ...{ name: 'explorer-phone', hash: `#/token/${SOL}`, colorScheme: 'dark' },
     viewport: { width: 390, height: 844 },
   },
+  {
+    name: 'explorer-maps',
+    hash: `#/compare?tokens=${SOL}&metric=maps&group=venue&window=24h`,
+    viewport: { width: 1280, height: 900 },
+    colorScheme: 'light',
+  },
 ];
 
 const given = process.argv[2];
@@ -73,8 +79,11 @@ async function take(browser, url, key, { name, hash, ...options }) {
   if (given === undefined) await page.clock.setFixedTime(UNTIL);
   await page.goto(`${url}/#key=${key}`);
   await page.evaluate((to) => (location.hash = to), hash);
-  const shown = '.board table, .token:has(.strips[data-state=ready]):has(.depth-chart canvas)';
-  await page.locator(shown).first().waitFor();
+  const shown = [
+    '.token:has(.strips[data-state=ready]):has(.depth-chart canvas)',
+    '.map-grid:not(:has([data-state=loading]))',
+  ];
+  await page.locator(shown.join()).first().waitFor();
   const file = path.join(OUT, `${name}.png`);
   await page.screenshot({ path: file, animations: 'disabled' });
   await context.close();

@@ -25,6 +25,13 @@ const HOUR = `#/token/${SOL}?window=1h`;
 const BOARDS = ['scores', 'dca-pressure', 'dlmm-pools', 'fee-density', 'whales'];
 /** A board with rows, or with the note that it has none. */
 const BOARD = '.board :is(table, .empty)';
+const MAP = '.part-map[data-state=ready]';
+const WIDTHS = [
+  { width: 360, height: 740 },
+  { width: 820, height: 1180 },
+  { width: 1440, height: 900 },
+  { width: 2560, height: 1300 },
+];
 /** Lifts the limits of holder flow, which allow a request a second. */
 const PLANS = '{"enterprise": {"rates": {"whale-get": "general", "whale-post": "general"}}}';
 
@@ -431,6 +438,30 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(await depth.getAttribute('href')).toBe(`#/token/${BARN}`);
   });
 
+  it('shows on every board how the scores of its tokens went', async () => {
+    const page = await at('#/dca-pressure?order=-token_score');
+    await page.locator('.board-table .line-figure').first().waitFor();
+    const asked = await fetch(`${url}/api/v1/top-scores?chain=all&details=true`, {
+      headers: { 'x-api-key': key },
+    });
+    const { tokens } = (await asked.json()) as {
+      tokens: { symbol: string; service_score: number }[];
+    };
+    const scoreOf = new Map(tokens.map((one) => [one.symbol, one.service_score.toFixed(1)]));
+    const rows = await page
+      .locator('.board-table tr.row', { has: page.locator('.line-figure') })
+      .evaluateAll((found) =>
+        found.map((row) => [
+          row.querySelector('.token-link b')?.textContent ?? '',
+          row.querySelector('.line-figure > span')?.textContent ?? '',
+        ]),
+      );
+    expect(rows.length).toBeGreaterThan(1);
+    expect(rows).toEqual(rows.map(([symbol]) => [symbol, scoreOf.get(symbol)]));
+    const scores = rows.map(([, score]) => Number(score));
+    expect(scores).toEqual(scores.toSorted((a, b) => a - b));
+  });
+
   it('finds rows of a board, keeps favourites, and opens rows in place', async () => {
     const page = await at('#/scores');
     await page.getByRole('table').waitFor();
@@ -514,6 +545,55 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.getByText("Nothing is called 'xyzzy'").waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
+  it('shows maps side by side, of tokens or of the parts of one, which move as one', async () => {
+    const page = await at(`#/compare?tokens=${SOL},${BARN}&metric=maps&window=6h`);
+    const maps = page.locator('.part-map[data-state=ready]');
+    const views = (): Promise<number[][]> =>
+      maps
+        .locator('.heatmap-frame')
+        .evaluateAll((frames) =>
+          (frames as { dataset: { view?: string } }[]).map(({ dataset }) =>
+            (dataset.view ?? '').split(' ').map(Number),
+          ),
+        );
+    await expect.poll(() => maps.count()).toBe(2);
+    const [sol, barn] = await views();
+    // The last snapshots of the two come at other seconds of a minute.
+    expect(Math.abs(sol[0] - barn[0])).toBeLessThanOrEqual(60);
+    const scale = page.locator('.heatmap-legend');
+    expect(await scale.count()).toBe(1);
+    const frame = await maps.locator('.heatmap-frame').first().boundingBox();
+    await page.mouse.move((frame?.x ?? 0) + 100, (frame?.y ?? 0) + 60);
+    // The other one tells of the same time and distance from the price.
+    const told = async (): Promise<string[]> => {
+      const texts = await maps.locator('header > span:last-child').allTextContents();
+      return texts.map((text) => /^[+\u2212]\d+(\.\d)?%/.exec(text)?.[0] ?? text);
+    };
+    await expect.poll(async () => new Set(await told()).size).toBe(1);
+    expect((await told())[0]).toMatch(/%$/);
+    const tags = page.locator('.part-map .heatmap-tag-time');
+    expect(new Set(await tags.allTextContents()).size).toBe(1);
+    await page.mouse.wheel(0, -500);
+    await expect
+      .poll(async () => (await views()).every(([from], i) => from > [sol, barn][i][0]))
+      .toBe(true);
+    await expect
+      .poll(async () => {
+        const [a, b] = await views();
+        return [Math.abs(a[0] - b[0]), Math.abs(a[1] - b[1])].every((apartS) => apartS <= 2);
+      })
+      .toBe(true);
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Remove BARN' }).click();
+    await page.getByRole('button', { name: 'By type' }).click();
+    await expect.poll(() => maps.count()).toBeGreaterThan(2);
+    const names = await maps.locator('h2').allTextContents();
+    expect(names).toContain('On-chain pools');
+    await page.locator('.part-map h2 a', { hasText: 'On-chain pools' }).click();
+    await page.getByRole('link', { name: 'Maps side by side' }).waitFor();
+    expect(hashOf(page)).toContain('types=onchain_pool');
   });
 
   it('compares tokens, and the venues of one', async () => {
@@ -631,11 +711,9 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
   });
 
   it.each(['dark', 'light'] as const)(
-    'has no serious findings of axe in any view, %s, and fits a narrow phone',
+    'has no serious findings of axe in any view and at any width, %s, and fits it',
     async (colorScheme) => {
-      const viewport =
-        colorScheme === 'dark' ? { width: 1280, height: 860 } : { width: 360, height: 740 };
-      const page = await at(HOUR, { colorScheme, viewport, reducedMotion: 'reduce' });
+      const page = await at(HOUR, { colorScheme, viewport: WIDTHS[0], reducedMotion: 'reduce' });
       await page.locator('.heatmap[data-state=ready]').waitFor();
       await page.locator('.depth-chart canvas').waitFor();
       await page.getByRole('button', { name: 'Venues' }).first().click();
@@ -643,16 +721,22 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       const [x, y] = [(choice?.x ?? 0) + 5, (choice?.y ?? 0) + 5];
       expect(await page.evaluate(`document.elementFromPoint(${x}, ${y})?.type`)).toBe('checkbox');
       await page.keyboard.press('Escape');
-      const views = ['', ...BOARDS];
+      const views = ['', ...BOARDS, `compare?tokens=${SOL}&metric=maps&window=1h`];
       for (const view of views) {
         if (view !== '') {
           await goTo(page, `#/${view}`);
-          await page.locator(`main[data-view=${view}] ${BOARD}`).first().waitFor();
+          const [name] = view.split('?');
+          await page.locator(`main[data-view=${name}] :is(${BOARD}, ${MAP})`).first().waitFor();
         }
-        expect([view, await seriousFindings(page)]).toEqual([view, []]);
-        const wide = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-        expect([view, wide]).toEqual([view, 0]);
+        for (const viewport of WIDTHS) {
+          await page.setViewportSize(viewport);
+          const at = `${view} ${viewport.width}`;
+          expect([at, await seriousFindings(page)]).toEqual([at, []]);
+          const wide = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+          expect([at, wide]).toEqual([at, 0]);
+        }
       }
+      const [viewport] = WIDTHS;
       const entry = await open(browser, url, '/', { colorScheme, viewport });
       opened.push(entry);
       await titled(entry.page, 'Enter an API key').waitFor();

@@ -27,6 +27,7 @@ import {
   hashOf,
   keyOf,
   METRICS,
+  PARTS,
   PRESETS,
   tokenView,
   TYPES,
@@ -178,7 +179,7 @@ describe('the address of a view', () => {
     metric: fc.constantFrom(...METRICS),
     pct: fc.constantFrom(...COMPARE_PCTS),
     window: fc.constantFrom(...PRESETS),
-    byVenue: fc.boolean(),
+    parts: fc.constantFrom(null, ...PARTS),
   });
 
   it('leads back to the same view', () => {

@@ -1,15 +1,10 @@
 /** The board of scores. */
 import type { Parameters, TopScore } from '../../../client/index.js';
 import { price, signedPoints } from '../../state/format.js';
-import { Line } from '../sparkline.js';
 import { address, amount, rank, TokenLink } from './cells.js';
 import { ScoreDetails } from './details.js';
 import type { BoardSpec } from './spec.js';
-
-/** How the score has changed in 24 hours; null: unknown. */
-function change({ service_score, score_24h_ago = null }: TopScore): number | null {
-  return score_24h_ago === null ? null : service_score - score_24h_ago;
-}
+import { scoreChange, ScoreLine } from './standing.js';
 
 export const scores: BoardSpec<TopScore> = {
   title: 'Scores',
@@ -48,19 +43,14 @@ export const scores: BoardSpec<TopScore> = {
       about: 'The score at each of the last 24 hours',
       kind: 'chart',
       isMinor: true,
-      show: (row) => (
-        <Line
-          values={[...(row.scores_24h ?? []), row.service_score]}
-          label={`Score of ${row.symbol ?? row.address} over 24 hours`}
-        />
-      ),
+      show: (row) => <ScoreLine row={row} />,
     },
     {
       name: 'change',
       label: 'Change 24h',
       kind: 'figure',
-      by: change,
-      show: (row) => signedPoints(change(row)),
+      by: scoreChange,
+      show: (row) => signedPoints(scoreChange(row)),
     },
     {
       name: 'price',

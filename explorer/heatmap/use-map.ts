@@ -1,0 +1,156 @@
+/** A map on the page: a picture on its canvases, what it shows, and what loads it. */
+import { type RefObject } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Time } from '../../client/index.js';
+import type { Zoom } from '../state/url.js';
+import { useValue } from '../state/use-value.js';
+import { zone } from '../state/zone.js';
+import type { TimeWindow } from './detail.js';
+import type { Source } from './loader.js';
+import type { Theme } from './palette.js';
+import { type Drawn, Picture } from './picture.js';
+import { type Progress, ViewLoader } from './view-loader.js';
+
+export type MapState = 'loading' | 'ready' | 'empty' | 'failed' | 'unsupported';
+
+/** Another source or window is another picture. */
+export interface MapProps {
+  source: Source;
+  /** As in the page's URL: `{ from: '-24h', to: 'now' }`, or fixed times. One that ends now is kept up to date. */
+  window: { from: Time; to: Time };
+  /** The length of the window in seconds, about. */
+  spanS: number;
+  /** Whether all of the window is in sight, though history may begin later: maps beside each other have one time axis. */
+  showsWholeWindow?: boolean;
+  /** The time that the token has history of; null: not known yet. */
+  reach: TimeWindow | null;
+  /** What is in sight of the window; null: all of it. */
+  zoom: Zoom | null;
+  theme: Theme;
+  /** False while the user has paused the page: no polling then. */
+  isLive: boolean;
+  /** The least time between two polls. */
+  reloadMs: () => number;
+  /** Called with the moment that the page shall tell of. */
+  onPin: (t: number | null) => void;
+  /** Called after zoom and pan. */
+  onZoom: (zoom: Zoom | null) => void;
+  /** Called with failures that end the loading. */
+  onFailure: (error: unknown) => void;
+}
+
+export interface Canvases {
+  frame: RefObject<HTMLDivElement | null>;
+  cells: RefObject<HTMLCanvasElement | null>;
+  overlay: RefObject<HTMLCanvasElement | null>;
+}
+
+export interface DepthMap {
+  canvases: Canvases;
+  /** Null before the canvases are there, and without WebGL 2. */
+  picture: Picture | null;
+  /** Null before the first snapshots. */
+  drawn: Drawn | null;
+  state: MapState;
+  /** Null while nothing loads. */
+  progress: Progress | null;
+  /** Whether new snapshots come in. */
+  follows: boolean;
+}
+
+export function useMap(props: MapProps): DepthMap {
+  const { source, window: asked, theme, isLive, reach } = props;
+  const frame = useRef<HTMLDivElement>(null);
+  const cells = useRef<HTMLCanvasElement>(null);
+  const overlay = useRef<HTMLCanvasElement>(null);
+  const [picture, setPicture] = useState<Picture | null>(null);
+  const [drawn, setDrawn] = useState<Drawn | null>(null);
+  const [state, setState] = useState<MapState>('loading');
+  const [progress, setProgress] = useState<Progress | null>(null);
+  const [loader, setLoader] = useState<ViewLoader | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+
+  useEffect(() => {
+    if (frame.current === null || cells.current === null || overlay.current === null) return;
+    const elements = { frame: frame.current, cells: cells.current, overlay: overlay.current };
+    try {
+      const made = new Picture(elements, theme, setDrawn, (t) => latest.current.onPin(t));
+      setPicture(made);
+      return () => made.end();
+    } catch {
+      setState('unsupported');
+    }
+  }, []);
+  // A zone draws other ticks.
+  const shownZone = useValue(zone);
+  useEffect(() => picture?.setTheme(theme), [picture, theme, shownZone]);
+
+  const { from, to } = asked;
+  /** What the page was told is in sight. */
+  const told = useRef(new WeakSet<Zoom>());
+
+  useEffect(() => {
+    if (picture === null) return;
+    const stopped = new AbortController();
+    const { zoom, spanS, showsWholeWindow = false } = latest.current;
+    picture.clear(zoom, showsWholeWindow);
+    setDrawn(null);
+    setState('loading');
+    const made = new ViewLoader(source, picture, stopped.signal, setProgress);
+    made.start({ from, to }, spanS).then(
+      () => {
+        setLoader(made);
+        // What is called ready is in sight.
+        picture.draw();
+        setState(picture.history.held.length === 0 ? 'empty' : 'ready');
+      },
+      (error: unknown) => {
+        if (stopped.signal.aborted) return;
+        setState('failed');
+        latest.current.onFailure(error);
+      },
+    );
+    return () => {
+      stopped.abort();
+      setLoader(null);
+    };
+  }, [picture, source, String(from), String(to)]);
+
+  useEffect(() => picture?.setReach(reach), [picture, reach?.from, reach?.to]);
+
+  const follows = isLive && to === 'now' && loader !== null;
+  useEffect(() => {
+    if (!follows) return;
+    const stopped = new AbortController();
+    const fail = (error: unknown): void => {
+      if (!stopped.signal.aborted) latest.current.onFailure(error);
+    };
+    const { reloadMs } = latest.current;
+    loader.follow(reloadMs, stopped.signal, () => setState('ready')).catch(fail);
+    return () => stopped.abort();
+  }, [loader, follows]);
+
+  const view = drawn?.view ?? null;
+  useEffect(() => {
+    if (loader === null || view === null) return;
+    loader.show(view).catch((error: unknown) => latest.current.onFailure(error));
+  }, [loader, view?.from, view?.to, reach?.from, picture?.widthPx()]);
+
+  const zoom = drawn?.zoom ?? null;
+  const zoomName = JSON.stringify(zoom);
+  useEffect(() => {
+    if (drawn === null) return;
+    if (zoom !== null) told.current.add(zoom);
+    latest.current.onZoom(zoom);
+  }, [zoomName]);
+  const chosenName = JSON.stringify(props.zoom);
+  useEffect(() => {
+    const chosen = latest.current.zoom;
+    // What the page has from here is in sight already, or was a moment ago.
+    if (chosen !== null && told.current.has(chosen)) return;
+    if (chosenName !== zoomName) picture?.setZoom(chosen);
+  }, [picture, chosenName]);
+
+  return { canvases: { frame, cells, overlay }, picture, drawn, state, progress, follows };
+}
