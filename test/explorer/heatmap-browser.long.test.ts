@@ -33,6 +33,8 @@ const GAP = { from: 420, to: 450 };
 const LATER = 5;
 /** So narrow that more than two snapshots lie in a pixel. */
 const NARROW = { width: 390, height: 1100 };
+/** Nine days of a token. */
+const LONG = { mint: 'JUPyiwrYJFskUPiHa7hkeR8VUtAeFoSYbKedZNsDvCN', everyS: 900, snapshots: 864 };
 const VIEW = `#/token/${MINT}?window=24h`;
 
 function history(): PlainSnapshot[] {
@@ -67,6 +69,9 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     depth.add('mainchain', MINT, { markets: MARKETS, snapshots: history() }, { perSegment: 100 });
     const lastT = NOW_S - 2 * 86_400;
     depth.add('mainchain', WIDE_MINT, steadyStore(3, 20, { lastT }));
+    const { everyS, snapshots: count } = LONG;
+    const long = steadyStore(count, 20, { lastT: NOW_S - 1, everyS });
+    depth.add('mainchain', LONG.mint, long, { perSegment: 400 });
     service = await startTestService({ depth, clock: { nowS: () => nowS } });
     browser = await startBrowser({ hasExactColours: true });
   });
@@ -140,6 +145,55 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await page.getByRole('button', { name: '7d', exact: true }).click();
     await page.locator('.heatmap[data-state=ready]').waitFor();
     expect(await seriousFindings(page)).toEqual([]);
+  });
+
+  it('shows a long window at once, finer where one looks closer, and what lies before it', async () => {
+    const steps: (string | null)[] = [];
+    const watch = (tab: Page): Promise<unknown> => {
+      tab.on('request', (request) => {
+        const { pathname, searchParams } = new URL(request.url());
+        const isOfMap = searchParams.get('group') === 'all';
+        if (pathname.endsWith(`/replay/${LONG.mint}`) && isOfMap) {
+          steps.push(searchParams.get('step'));
+        }
+      });
+      return Promise.resolve();
+    };
+    const page = await at(watch, `#/token/${LONG.mint}?window=30d`);
+    // A preset that names more than there is says so, and is as fine as what there is allows.
+    await page.getByText('9 d of 30 d: history begins').waitFor();
+    await page.getByText('A snapshot every 15 minutes;').waitFor();
+    expect(steps[0]).toBe('1h');
+    const [begin] = await viewOf(page);
+    expect(Math.abs(begin - (NOW_S - 9 * 86_400))).toBeLessThanOrEqual(3600);
+    const { x, y, width, height } = await plotOf(page);
+    await page.mouse.move(x + width * 0.5, y + height / 2);
+    await page.mouse.wheel(0, -2000);
+    await page.locator('.heatmap-foot:not(:has(.heatmap-progress, .heatmap-notes span))').waitFor();
+    expect(steps.at(-1)).toBe(null);
+    // The zoom outlives a reload, and home is the whole window.
+    await page.waitForURL(/zoom=\d+,\d+$/);
+    const closer = await viewOf(page);
+    await page.reload();
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    const isAsBefore = async (): Promise<boolean> =>
+      (await viewOf(page)).slice(0, 2).every((t, i) => Math.abs(t - closer[i]) < 2);
+    await expect.poll(isAsBefore).toBe(true);
+    await page.mouse.dblclick(x + width / 2, y + height / 2);
+    await expect.poll(async () => (await viewOf(page))[0]).toBe(begin);
+    await page.waitForURL((to) => !to.hash.includes('zoom='));
+    // A drag beyond the window shows what is there.
+    await page.getByRole('button', { name: '6h', exact: true }).click();
+    await expect.poll(async () => (await viewOf(page))[0]).toBeGreaterThan(begin);
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    const [before] = await viewOf(page);
+    await page.mouse.move(x + width * 0.2, y + height / 2);
+    await page.mouse.down();
+    await page.mouse.move(x + width * 0.9, y + height / 2, { steps: 3 });
+    await page.mouse.up();
+    await page.mouse.move(x + width * 0.1, y + height / 2);
+    await expect.poll(async () => (await viewOf(page))[0]).toBeLessThan(before);
+    await page.locator('.heatmap-readout-head').waitFor();
   });
 
   it('zooms about the pointer, and moves by drag and keys', async () => {
