@@ -346,8 +346,8 @@ export interface ServeOptions {
 type ServeFlags = Partial<FlagValues<typeof SERVE_FLAGS>>;
 
 /** The plans that keys can be given: the tiers, and those of the setting `plans`. @throws UsageError */
-export function planNames(): string[] {
-  return Object.keys(effectiveSetting(SETTINGS, 'plans').value as Plans);
+export function plansInEffect(): Plans {
+  return effectiveSetting(SETTINGS, 'plans').value as Plans;
 }
 
 /** Every setting, and where it comes from. @throws UsageError with a line for each fault */

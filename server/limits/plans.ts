@@ -66,6 +66,35 @@ export const DEFAULT_PLANS: Plans = {
   },
 };
 
+/** A key's limits; null in place of a number: unlimited. */
+export interface LimitsDocument {
+  /** Requests a minute by bucket, where they differ from `general`. */
+  readonly minute: Readonly<
+    Partial<Record<RateBucket, number | null>> & { general: number | null }
+  >;
+  /** Requests a month. */
+  readonly month: number | null;
+  /** Live connections at once. */
+  readonly connections: number;
+}
+
+/** The limits of a plan in short: those of /whale-activity, which are the same for all keys of a plan, are left out. */
+export function limitsDocument(plan: Plan): LimitsDocument {
+  const orNull = (value: number): number | null => (value === Infinity ? null : value);
+  const aMinute = ({ requests, periodS }: RateRule) => orNull((60 * requests) / periodS);
+  const { general, ...others } = plan.rates;
+  const own = (['market-depth', 'dca-pressure'] as const).flatMap((bucket) => {
+    const rule = others[bucket];
+    const isGeneral = rule === SHARED_BUCKET || aMinute(rule) === aMinute(general);
+    return isGeneral ? [] : [[bucket, aMinute(rule)] as const];
+  });
+  return {
+    minute: { general: aMinute(general), ...Object.fromEntries(own) },
+    month: orNull(plan.monthlyQuota),
+    connections: connectionsOf(plan),
+  };
+}
+
 /** A key's plan, with the key's own limits; null: the plan is not configured. */
 export function planOfKey(plans: Plans, key: KeyRecord): Plan | null {
   const plan = Object.hasOwn(plans, key.tier) ? plans[key.tier] : undefined;

@@ -67,10 +67,11 @@ function hintFor(
   { format, mapping }: RowSource,
 ): string | null {
   const [root] = field.split(/[.[]/);
-  const column = wanted.find(({ name }) => name === root);
-  if (column === undefined || !isFields(row)) return null;
   const { columns, timeUnit, coerce } = mapping ?? NO_MAPPING;
-  const value = row[columns.get(root) ?? root];
+  // A file with a schema is refused by the names of its own columns.
+  const column = wanted.find(({ name }) => name === root || columns.get(name) === root);
+  if (column === undefined || !isFields(row)) return null;
+  const value = row[columns.get(column.name) ?? root];
   const isText = !coerce && format !== 'csv';
   if (value === undefined) return columns.has(root) ? null : renamed(root, row, wanted);
   if (column.time !== undefined) {

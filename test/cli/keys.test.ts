@@ -101,7 +101,18 @@ describe('with the server stopped', () => {
   it('list shows every key without its text, which is stored nowhere', async () => {
     const listed = (await json('list')) as Json[];
     const { key: text, ...shown } = first;
-    expect(listed.find(({ id }) => id === first.id)).toEqual({ ...shown, last_used_at: null });
+    const limits = { minute: { general: 7 }, month: 100_000, connections: 10 };
+    expect(listed.find(({ id }) => id === first.id)).toEqual({
+      ...shown,
+      ...{ limits, last_used_at: null },
+    });
+    expect(listed.find(({ id }) => id === second.id)).toMatchObject({
+      limits: { minute: { general: null }, month: 5000, connections: 100 },
+    });
+    expect(listed.map((one) => one.limits)).toContainEqual({
+      minute: { general: 12, 'market-depth': 60, 'dca-pressure': 6 },
+      ...{ month: 100_000, connections: 10 },
+    });
     expect(JSON.stringify(listed)).not.toContain(text);
     for (const name of readdirSync(data)) {
       expect([name, readFileSync(path.join(data, name)).includes(text as string)]).toEqual([
@@ -122,7 +133,8 @@ describe('with the server stopped', () => {
     expect(row.split(/ {2,}/).slice(3)).toEqual([
       ...['valid', 'unlimited', '5000', expect.stringMatching(/Z$/), 'never', '-', '-'],
     ]);
-    expect(rows.find((line) => line.endsWith('Ann “A”'))).toMatch(/ 7 +plan's /);
+    expect(rows.find((line) => line.endsWith('Ann “A”'))).toMatch(/ 7 +100000 /);
+    expect(stdout).toContain(' 12, market-depth 60, dca-pressure 6  100000 ');
   });
 
   it('a name is as good as an id where no other live key has it', async () => {

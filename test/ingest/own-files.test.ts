@@ -237,6 +237,13 @@ describe('a refusal says what to add', () => {
     expect(await said('snapshots', scratch.file('.ndjson', lines([row])))).toEqual([
       '1: markets[0].book.bids[0]: price_usd must be a number > 0: numbers as text: add --coerce',
     ]);
+    const given = scratch.file('.ndjson', lines(cells(T)));
+    const parquet = await scratch.parquet(
+      `SELECT * EXCLUDE (bin), bin::VARCHAR AS step FROM ${readJson(given)}`,
+    );
+    expect(await said('cells', parquet, '--column', 'bin=step')).toEqual([
+      '1: step: must be a column of numbers, this one is VARCHAR: numbers as text: add --coerce',
+    ]);
   });
 
   it('of delimiters, columns and order', async () => {

@@ -9,11 +9,12 @@ import {
 } from '../../../storage/contract.js';
 import { UsageError } from '../../../storage/errors.js';
 import { systemClock } from '../../clock.js';
+import { type LimitsDocument, limitsDocument, planOfKey } from '../../limits/plans.js';
 import { defineCommand } from '../command.js';
 import { duration, type Flag, instant, JSON_OUTPUT, STORE_FLAGS, wholeNumber } from '../flags.js';
 import { printJson, printLine, printTable, tell } from '../output.js';
 import { onNewStore, onStore } from '../runtime.js';
-import { planNames, SERVE_ENVIRONMENT } from '../settings.js';
+import { plansInEffect, SERVE_ENVIRONMENT } from '../settings.js';
 
 /** Maximum of `--rpm` and `--quota`. */
 const MAX_LIMIT = 1_000_000_000;
@@ -80,7 +81,7 @@ export const create = defineCommand({
       ...{ tier, name: name ?? null, requestsPerMinute: rpm ?? null },
       ...{ monthlyQuota: quota ?? null, expiresAtS: expires ?? null },
     };
-    const options = { acceptDamagedLog: accept, plans: planNames() };
+    const options = { acceptDamagedLog: accept, plans: Object.keys(plansInEffect()) };
     printIssued(await onNewStore(data, (store) => store.createKey(request), options), json);
   },
 });
@@ -89,9 +90,15 @@ export const list = defineCommand({
   about: 'Lists the keys with their limits, expiry and last use, without their texts.',
   words: {},
   flags: COMMON,
+  environment: ENVIRONMENT,
   examples: ['fathom keys list --data data', 'fathom keys list --json'],
   run: async ({ data, json, 'accept-damaged-log': acceptDamagedLog }) => {
-    const keys = await onStore(data, (store) => store.listKeys(), { acceptDamagedLog });
+    const plans = plansInEffect();
+    const listed = await onStore(data, (store) => store.listKeys(), { acceptDamagedLog });
+    const keys = listed.map((key): KeyWithLimits => {
+      const plan = planOfKey(plans, key);
+      return { ...key, limits: plan && limitsDocument(plan) };
+    });
     if (json) printJson(keys.map(jsonListed));
     else if (keys.length === 0) tell('no keys');
     else printTable([HEADINGS, ...keys.map(rowOf)]);
@@ -123,7 +130,7 @@ export const update = defineCommand({
     if (Object.keys(changes).length === 0) {
       throw new UsageError('expected at least one of --name, --tier, --rpm, --quota, --expires');
     }
-    const options = { acceptDamagedLog, plans: planNames() };
+    const options = { acceptDamagedLog, plans: Object.keys(plansInEffect()) };
     printRecord(await onStore(data, (store) => store.updateKey(key, changes), options), json);
   },
 });
@@ -197,8 +204,8 @@ function jsonRecord(record: KeyRecord) {
   };
 }
 
-function jsonListed(key: ListedKey): object {
-  return { ...jsonRecord(key), last_used_at: key.lastUsedS };
+function jsonListed(key: KeyWithLimits): object {
+  return { ...jsonRecord(key), limits: key.limits, last_used_at: key.lastUsedS };
 }
 
 /** null: the plan's limit applies. */
@@ -206,19 +213,25 @@ function jsonLimit(value: number | null): number | 'unlimited' | null {
   return value === Infinity ? 'unlimited' : value;
 }
 
+/** Limits of a key whose plan the settings here do not have. */
+const UNKNOWN_PLAN = 'unknown plan';
+
+/** Null: the settings here do not have its plan. */
+type KeyWithLimits = ListedKey & { limits: LimitsDocument | null };
+
 const HEADINGS = [
   ...['ID', 'PLAN', 'KEY', 'STATE', 'A MINUTE', 'A MONTH', 'CREATED', 'EXPIRES', 'LAST USED'],
   'NAME',
 ];
 
-function rowOf(key: ListedKey): string[] {
+function rowOf(key: KeyWithLimits): string[] {
   return [
     key.id,
     key.tier,
     key.hint,
     stateOf(key),
-    limitText(key.requestsPerMinute),
-    limitText(key.monthlyQuota),
+    key.limits === null ? UNKNOWN_PLAN : minuteText(key.limits.minute),
+    key.limits === null ? UNKNOWN_PLAN : limitText(key.limits.month),
     isoOf(key.createdAtS),
     timeText(key.expiresAtS, 'never'),
     timeText(key.lastUsedS, '-'),
@@ -231,10 +244,13 @@ function stateOf({ revokedAtS, expiresAtS }: KeyRecord): string {
   return expiresAtS !== null && systemClock.nowS() >= expiresAtS ? 'expired' : 'valid';
 }
 
-function limitText(value: number | null): string {
-  if (value === null) return "plan's";
-  return value === Infinity ? 'unlimited' : String(value);
+/** `12, market-depth 60, dca-pressure 6` */
+function minuteText({ general, ...others }: LimitsDocument['minute']): string {
+  const named = Object.entries(others).map(([bucket, limit]) => `${bucket} ${limitText(limit)}`);
+  return [limitText(general), ...named].join(', ');
 }
+
+const limitText = (limit: number | null): string => (limit === null ? 'unlimited' : String(limit));
 
 function timeText(atS: number | null, none: string): string {
   return atS === null ? none : isoOf(atS);
