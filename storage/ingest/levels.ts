@@ -25,7 +25,7 @@ import {
   venueKey,
 } from '../../compute/market.js';
 import type { RunKey } from '../../compute/segment/run.js';
-import { InputError } from '../errors.js';
+import { DiskFullError, InputError, isDiskFull } from '../errors.js';
 import type { Chunk } from './chunks.js';
 import type { WantedColumn } from './columns.js';
 import { type Level, LevelSorter } from './level-sorter.js';
@@ -84,7 +84,7 @@ interface SortedLevels {
 /**
  * Reads and sorts a file of levels.
  * @param faults gets the faults of rows; with any, nothing is sorted
- * @throws InputError where the file lacks a column or has too many rows
+ * @throws InputError where the file lacks a column or has too many rows; DiskFullError
  */
 export async function sortedLevels(
   directory: string,
@@ -108,6 +108,7 @@ export async function sortedLevels(
     }
   } catch (error) {
     await sorter.close();
+    if (isDiskFull(error)) throw new DiskFullError(directory);
     if (error instanceof InputError && !error.message.startsWith(source.file)) {
       throw new InputError(`${source.file}: ${error.message}`);
     }

@@ -5,6 +5,7 @@ import { Database } from '../../storage/duckdb/database.js';
 import { MAIN, run } from '../support/processes.js';
 import {
   DataDirectory,
+  MINT,
   bundleOf,
   commitRows,
   noiseRows,
@@ -21,6 +22,7 @@ beforeEach(() => {
 afterEach(() => directory.remove());
 
 const rows = noiseRows(1000);
+const MORE_LEVELS_THAN_MEMORY_HOLDS = 530_000;
 
 async function stored(): Promise<unknown> {
   const store = await openStore(directory.path);
@@ -63,6 +65,20 @@ describe('On a full disk', () => {
     expect(full.stderr).toMatch(/^.*cannot grow: its disk is full.*\n$/);
     expect(readdirSync(path.join(directory.path, 'staging'))).toEqual([]);
     expect(await stored()).toEqual(before);
+  });
+
+  it('levels that memory does not hold are refused in one line', async () => {
+    const row = `1,mainchain,${MINT},A,CEX,bid,100,2\n`;
+    const file = path.join(path.dirname(directory.path), 'levels.csv');
+    const head = 't,chain,address,source,exchange_type,side,price,size\n';
+    writeFileSync(file, head + row.repeat(MORE_LEVELS_THAN_MEMORY_HOLDS));
+    const words = ['ingest', 'levels', file, '--data', directory.path];
+    const full = await run(process.execPath, [MAIN, ...words], 20_000);
+    expect([full.status, full.stdout, full.stderr]).toEqual([
+      ...[1, ''],
+      expect.stringMatching(/^.*cannot grow: its disk is full.*\n$/),
+    ]);
+    expect(existsSync(directory.path)).toBe(false);
   });
 
   it('a command that would make a store leaves none', async () => {
