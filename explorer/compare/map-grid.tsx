@@ -1,6 +1,7 @@
 /** Maps of depth beside each other: one time axis, one scale of colours, and one cursor. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { FathomClient, ReplayParameters } from '../../client/index.js';
+import type { FathomClient, FathomError, ReplayParameters } from '../../client/index.js';
+import { Failure } from '../frame/states.js';
 import type { Scale } from '../heatmap/amounts.js';
 import { Notice, Pin } from '../heatmap/depth-heatmap.js';
 import { Legend } from '../heatmap/legend.js';
@@ -9,10 +10,14 @@ import { timeText, usdText } from '../heatmap/ticks.js';
 import { useMap } from '../heatmap/use-map.js';
 import { price } from '../state/format.js';
 import { reloadMs } from '../state/load.js';
-import { isLive as isLiveValue, noteFailure, theme as themeValue } from '../state/session.js';
+import {
+  attempt,
+  isLive as isLiveValue,
+  noteFailure,
+  theme as themeValue,
+} from '../state/session.js';
 import { hashOf, type Preset, PRESET_S, tokenView, type Zoom } from '../state/url.js';
 import { useValue } from '../state/use-value.js';
-import type { FathomError } from '../../client/index.js';
 
 /** What a map shows: a token, or a part of one. */
 export interface MapPart {
@@ -48,6 +53,10 @@ export function MapGrid({ client, parts, window }: MapGridProps) {
   const [shared, setShared] = useState<Shared>({ by: '', zoom: null });
   const [pointed, setPointed] = useState<Pointed | null>(null);
   const [scales, setScales] = useState<Readonly<Record<string, Scale>>>({});
+  const [failures, setFailures] = useState<Readonly<Record<string, FathomError>>>({});
+  const tries = useValue(attempt);
+  // A small plan allows a few maps a minute: those that are there stay.
+  useEffect(() => setFailures({}), [tries]);
   const scale = useMemo(
     () => commonScale(parts.flatMap(({ key }) => scales[key] ?? [])),
     [scales, parts],
@@ -68,16 +77,30 @@ export function MapGrid({ client, parts, window }: MapGridProps) {
         </div>
       )}
       <div class="map-grid" style={{ '--columns': columns }}>
-        {parts.map((part) => (
-          <PartMap
-            key={part.key}
-            {...{ client, part, window, scale, pointed }}
-            zoom={shared.by === part.key ? shared.zoom : others}
-            onZoom={(zoom) => setShared({ by: part.key, zoom })}
-            onPoint={setPointed}
-            onScale={(own) => setScales((was) => ({ ...was, [part.key]: own }))}
-          />
-        ))}
+        {parts.map((part) => {
+          const failure = failures[part.key];
+          return failure === undefined ? (
+            <PartMap
+              key={part.key}
+              {...{ client, part, window, scale, pointed }}
+              zoom={shared.by === part.key ? shared.zoom : others}
+              onZoom={(zoom) => setShared({ by: part.key, zoom })}
+              onPoint={setPointed}
+              onScale={(own) => setScales((was) => ({ ...was, [part.key]: own }))}
+              onFailure={(reason) => {
+                noteFailure(reason);
+                setFailures((was) => ({ ...was, [part.key]: reason }));
+              }}
+            />
+          ) : (
+            <section key={part.key} class="part-map" aria-label={part.label}>
+              <header>
+                <h2>{part.label}</h2>
+              </header>
+              <Failure error={failure} />
+            </section>
+          );
+        })}
       </div>
     </div>
   );
@@ -93,6 +116,7 @@ interface PartMapProps {
   onZoom: (zoom: Zoom | null) => void;
   onPoint: (pointed: Pointed | null) => void;
   onScale: (scale: Scale) => void;
+  onFailure: (reason: FathomError) => void;
 }
 
 function PartMap(props: PartMapProps) {
@@ -101,7 +125,6 @@ function PartMap(props: PartMapProps) {
   const theme = useValue(themeValue);
   const isLive = useValue(isLiveValue);
   const [isUsed, setUsed] = useState(false);
-  const [failure, setFailure] = useState<FathomError | null>(null);
   const source = useMemo(
     () => ({ client, address, parameters: { ...parameters, group: 'all' as const } }),
     [client, address, JSON.stringify(parameters)],
@@ -116,10 +139,7 @@ function PartMap(props: PartMapProps) {
     onZoom: (chosen) => {
       if (isUsed) props.onZoom(chosen);
     },
-    onFailure: (reason) => {
-      noteFailure(reason as FathomError);
-      setFailure(reason as FathomError);
-    },
+    onFailure: (reason) => props.onFailure(reason as FathomError),
   });
   const held = picture?.history.held;
   useEffect(() => {
@@ -190,11 +210,7 @@ function PartMap(props: PartMapProps) {
         ) : (
           drawn !== null && other !== null && <Pin t={other.t} view={drawn.view} />
         )}
-        {failure !== null ? (
-          <div class="heatmap-notice">{failure.message}</div>
-        ) : (
-          state !== 'ready' && <Notice state={state} hasPicture={drawn !== null} lastT={null} />
-        )}
+        {state !== 'ready' && <Notice state={state} hasPicture={drawn !== null} lastT={null} />}
       </div>
       <p class="heatmap-live" aria-live="polite">
         {isUsed && cursor !== null ? spokenText(cursor, []) : ''}
