@@ -91,11 +91,13 @@ export function drawLines(
 
 function drawLine(
   { context, x, view }: Plot,
-  { t, stepS }: Course,
+  course: Course,
   values: readonly (number | null)[],
   y: (value: number) => number,
   hue: string,
 ): void {
+  const { t, stepS } = course;
+  const starts = startsOf(course);
   context.strokeStyle = hue;
   context.lineWidth = 1.5;
   context.beginPath();
@@ -103,8 +105,9 @@ function drawLine(
   for (const [at, value] of values.entries()) {
     if (value === null || t[at] < view.from - stepS || t[at] > view.to + stepS) continue;
     const isJoined = t[at] - before <= 3 * stepS;
-    if (isJoined) context.lineTo(x(t[at]), y(value));
-    else context.moveTo(x(t[at]), y(value));
+    // A point beside a gap is as long as the time that it stands for.
+    if (!isJoined) context.moveTo(x(starts[at]), y(value));
+    context.lineTo(x(t[at]), y(value));
     before = t[at];
   }
   context.stroke();
