@@ -83,8 +83,19 @@ export function drawLines(
   context.fillText('$0', width + 9, height - MARGIN_PX);
   context.fillStyle = style.text;
   if (scores.length > 0) {
-    context.fillText(String(top), 6, MARGIN_PX);
-    context.fillText(String(bottom), 6, height - MARGIN_PX);
+    for (const [value, y] of [
+      [top, MARGIN_PX],
+      [bottom, height - MARGIN_PX],
+    ]) {
+      // Lines do not run through it.
+      context.clearRect(
+        2,
+        y - MARGIN_PX,
+        context.measureText(String(value)).width + 8,
+        2 * MARGIN_PX,
+      );
+      context.fillText(String(value), 6, y);
+    }
   }
   frame(plot);
 }
