@@ -1,5 +1,11 @@
 /** How numbers come about, with their own amounts put in, so that what is shown adds up: docs/definitions.md. */
-import type { FeeDensity, Score, Slippage, TokenPressure } from '../../client/index.js';
+import type {
+  DlmmPoolRow,
+  FeeDensity,
+  Score,
+  Slippage,
+  TokenPressure,
+} from '../../client/index.js';
 import { type Ladder, NEAR_PCT } from '../ladder/ladder.js';
 import { signedBasisPoints, signedPercent } from '../state/format.js';
 
@@ -73,6 +79,24 @@ export function densitySteps(row: FeeDensity): string[] {
   const { organic_volume: volume, denom_liquidity_usd: liquidity } = row;
   return [
     `Fee density = organic volume of the window / liquidity of on-chain pools near the price = ${dollars(volume)} / ${dollars(liquidity)} = ${plain(100 * row.fee_density)}%`,
+  ];
+}
+
+/** docs/definitions.md#dlmm-pools. */
+export function poolSteps(row: DlmmPoolRow): string[] {
+  const { fees, tvl, volume, rangeTvl, rangeYield, feesPerAvgTvl, effectiveFeeBps } = row;
+  return [
+    rangeTvl === null || rangeYield === null
+      ? 'Range yield: none, since the pool has no known depth where the price has been'
+      : `Range yield = fees of the period / mean liquidity where the price has been = ${dollars(fees)} / ${dollars(rangeTvl)} = ${plain(100 * rangeYield)}%`,
+    ...(feesPerAvgTvl === null
+      ? []
+      : [`Fees / TVL = ${dollars(fees)} / ${dollars(tvl)} = ${plain(100 * feesPerAvgTvl)}%`]),
+    ...(effectiveFeeBps === null
+      ? []
+      : [
+          `Fee = fees / volume = ${dollars(fees)} / ${dollars(volume)} = ${plain(effectiveFeeBps)} bp`,
+        ]),
   ];
 }
 

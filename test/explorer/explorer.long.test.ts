@@ -497,6 +497,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     };
     const formulas: Record<string, RegExp> = {
       'fee-density': /^Fee density = .* = [\d,.]+%$/,
+      'dlmm-pools': /^Fees \/ TVL = .* = [\d,.]+%$/,
       whales: /^Net 24h = .* tokens x \$.* = -?\$[\d,.]+$/,
       'dca-pressure': /^All orders: \$.* = -?\$[\d,.]+$/,
     };

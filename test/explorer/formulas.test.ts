@@ -1,7 +1,7 @@
 /** The formulas that the explorer shows: what they say adds up, and ends with the number that they explain. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { FeeDensity, Slippage, TokenPressure } from '../../client/index.js';
+import type { DlmmPoolRow, FeeDensity, Slippage, TokenPressure } from '../../client/index.js';
 import type { Ladder } from '../../explorer/ladder/ladder.js';
 import * as formulas from '../../explorer/views/formulas.js';
 
@@ -86,6 +86,15 @@ describe('formulas', () => {
     expect(formulas.densitySteps(density as FeeDensity)[0]).toMatch(
       /\$58,000\.00 \/ \$14,500\.00 = 400%$/,
     );
+    const pool = { fees: 30, tvl: 60_000, volume: 12_000, rangeTvl: 15_000, rangeYield: 0.002 };
+    const ratios = { feesPerAvgTvl: 0.0005, effectiveFeeBps: 25 };
+    expect(formulas.poolSteps({ ...pool, ...ratios } as DlmmPoolRow)).toEqual([
+      expect.stringMatching(/\$30\.00 \/ \$15,000\.00 = 0\.2%$/),
+      'Fees / TVL = $30.00 / $60,000.00 = 0.05%',
+      'Fee = fees / volume = $30.00 / $12,000.00 = 25 bp',
+    ]);
+    const none = { ...pool, rangeTvl: null, rangeYield: null, feesPerAvgTvl: null };
+    expect(formulas.poolSteps({ ...none, effectiveFeeBps: null } as DlmmPoolRow)).toHaveLength(1);
     expect(formulas.flowSteps(-1234.5, 2)[1]).toBe('Net 24h = -1,234.5 tokens x $2 = -$2,469.00');
   });
 });

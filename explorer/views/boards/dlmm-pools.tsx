@@ -2,6 +2,7 @@
 import type { DlmmPoolRow } from '../../../client/index.js';
 import { count, NONE, percent, shortAddress, usd } from '../../state/format.js';
 import { hashOf, tokenView } from '../../state/url.js';
+import { How } from '../how.js';
 import { amount, rank, ShareFigure } from './cells.js';
 import { Address, Facts } from './details.js';
 import type { BoardSpec } from './spec.js';
@@ -102,20 +103,23 @@ export const dlmmPools: BoardSpec<DlmmPoolRow> = {
     name: `${row.baseSymbol}/${row.quoteSymbol} ${row.address}`,
   }),
   details: (row) => (
-    <Facts
-      facts={[
-        ['Pool', <Address address={row.address} />],
-        ['Base token', <Address address={row.baseMint} />],
-        ['Quote token', <Address address={row.quoteMint} />],
-        ['Liquidity in range', usd(row.rangeTvl)],
-        ['Range yield, rebalanced every hour', percent(row.rangeCeiling, 2)],
-        [
-          'Share of fees over share of liquidity',
-          row.feeCapture === null ? NONE : `${row.feeCapture.toFixed(2)}x`,
-        ],
-        ['Pools of the base token', count(row.tokenPoolCount)],
-      ]}
-    />
+    <>
+      <How>{({ poolSteps }) => poolSteps(row)}</How>
+      <Facts
+        facts={[
+          ['Pool', <Address address={row.address} />],
+          ['Base token', <Address address={row.baseMint} />],
+          ['Quote token', <Address address={row.quoteMint} />],
+          ['Liquidity in range', usd(row.rangeTvl)],
+          ['Range yield, rebalanced every hour', percent(row.rangeCeiling, 2)],
+          [
+            'Share of fees over share of liquidity',
+            row.feeCapture === null ? NONE : `${row.feeCapture.toFixed(2)}x`,
+          ],
+          ['Pools of the base token', count(row.tokenPoolCount)],
+        ]}
+      />
+    </>
   ),
   async load(client, choices, signal) {
     return { rows: (await client.getDlmmPools(choices, { signal })).data };
