@@ -4,6 +4,7 @@ import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { onEnd } from './clean-up.js';
 import { endProcess } from './processes.js';
 
 /** Time for a program to be ready. */
@@ -67,10 +68,13 @@ export async function startProgram(
   const keep = (text: string): void => void (log = (log + text).slice(-MAX_LOG_CHARS));
   child.stdout?.setEncoding('utf8').on('data', keep);
   child.stderr?.setEncoding('utf8').on('data', keep);
-  child.on('error', (error) => keep(error.message));
-  const name = path.basename(file);
   // It must not outlive an interrupted bench, nor write to a folder that is being removed.
-  process.prependOnceListener('exit', () => child.kill(endSignal));
+  const forget = onEnd(() => void child.kill(endSignal));
+  child.once('exit', forget).on('error', (error) => {
+    keep(error.message);
+    forget();
+  });
+  const name = path.basename(file);
   const deadline = performance.now() + START_DEADLINE_MS;
   while (!(await isReady())) {
     const hasEnded = child.pid === undefined || child.exitCode !== null;

@@ -5,7 +5,7 @@ import { encodeRuns, rewriteSegments } from '../compute/segment/rewrite.js';
 import { BUNDLE_VERSION, BundleWriter, type Frame } from '../storage/bundle.js';
 import { DATABASE_FILE } from '../storage/data-directory.js';
 import { Store } from '../storage/store.js';
-import { HISTORY_PAGES, type PageShape, tokenHistory } from './data/pages.js';
+import { HISTORY_PAGES, type PageShape, tokenHistory, type TokenHistory } from './data/pages.js';
 
 export interface StoreContents {
   directory: string;
@@ -22,20 +22,30 @@ export function openStore(directory: string): Promise<Store> {
   return Store.open(directory, { rewrite: (input) => Promise.resolve(rewriteSegments(input)) });
 }
 
-/**
- * Makes a store with HISTORY_PAGES pages of each of `tokens` tokens, and closes it: later reads come from
- * its file.
- */
+/** Makes a store with HISTORY_PAGES pages of each of `tokens` tokens, as storeHistories() does. */
 export async function makeStore(
   directory: string,
   shape: PageShape,
   tokens: number,
 ): Promise<StoreContents> {
+  const histories = function* (): Generator<TokenHistory> {
+    for (let token = 0; token < tokens; token++) {
+      yield tokenHistory(shape, HISTORY_PAGES * shape.snapshots, token);
+    }
+  };
+  return { directory, shape, tokens, ...(await storeHistories(directory, histories())) };
+}
+
+/** Makes a store of these histories, and closes it: later reads come from its file. */
+export async function storeHistories(
+  directory: string,
+  histories: Iterable<TokenHistory>,
+): Promise<Pick<StoreContents, 'key' | 'cells' | 'blockBytes'>> {
   const store = await openStore(directory);
   try {
-    const contents = { directory, shape, tokens, key: '', cells: 0, blockBytes: 0 };
-    for (let token = 0; token < tokens; token++) {
-      const { cells, blockBytes } = await commitToken(store, shape, token);
+    const contents = { key: '', cells: 0, blockBytes: 0 };
+    for (const history of histories) {
+      const { cells, blockBytes } = await commitToken(store, history);
       contents.cells += cells;
       contents.blockBytes += blockBytes;
     }
@@ -53,8 +63,7 @@ export async function unlimitedKey(store: Store): Promise<string> {
   return key;
 }
 
-async function commitToken(store: Store, shape: PageShape, token: number) {
-  const history = tokenHistory(shape, HISTORY_PAGES * shape.snapshots, token);
+async function commitToken(store: Store, history: TokenHistory) {
   const { chain, address, tier } = history.run;
   const { segments, markets } = encodeRuns({ parts: [history], mode: 'replace' });
   await commitFrames(

@@ -12,6 +12,8 @@ export interface Target {
   url: string;
   pathOf: (n: number) => string;
   headers: Record<string, string>;
+  /** More headers, of request number `n`. */
+  headersOf?: (n: number) => Record<string, string>;
   /** The status that every reply must have. */
   status: number;
   /** Whether to retry a 503 a second later, as clients do. */
@@ -92,7 +94,8 @@ class BusyError extends Error {}
 
 function get(agent: http.Agent, target: Target, n: number): Promise<Reply> {
   return new Promise((resolve, reject) => {
-    const { headers, status } = target;
+    const { status } = target;
+    const headers = { ...target.headers, ...target.headersOf?.(n) };
     const options = { agent, headers, timeout: REQUEST_DEADLINE_MS };
     const request = http.get(target.url + target.pathOf(n), options, (response) => {
       const chunks: Buffer[] = [];

@@ -1,17 +1,8 @@
 /** Makes the reply's JSON of a database's rows, columns or JSON texts. */
-import type { PlainSnapshot } from './content.js';
+import { snapshotsOfColumns, type CellColumns, type PlainSnapshot } from './content.js';
 
 /** Prices by `t`. */
 export type Prices = ReadonlyMap<number, number>;
-
-/** Cells by t, then market, then bin. */
-export interface CellArrays {
-  t: ArrayLike<number>;
-  market: readonly number[];
-  bin: readonly number[];
-  supportUsd: readonly number[];
-  resistanceUsd: readonly number[];
-}
 
 /** @param rows t, market, bin, support and resistance of a cell, in order */
 export function textOfRows(token: string, rows: readonly number[][], prices: Prices): string {
@@ -27,21 +18,9 @@ export function textOfRows(token: string, rows: readonly number[][], prices: Pri
   return textOf(token, snapshots);
 }
 
-export function textOfColumns(token: string, cells: CellArrays, prices: Prices): string {
-  const { t, market, bin, supportUsd, resistanceUsd } = cells;
-  const snapshots: PlainSnapshot[] = [];
-  for (let from = 0, to = 0; from < t.length; from = to) {
-    while (to < t.length && t[to] === t[from]) to++;
-    snapshots.push({
-      t: t[from],
-      price_usd: priceAt(prices, t[from]),
-      market_idx: market.slice(from, to),
-      bin: bin.slice(from, to),
-      support_usd: supportUsd.slice(from, to),
-      resistance_usd: resistanceUsd.slice(from, to),
-    });
-  }
-  return textOf(token, snapshots);
+export function textOfColumns(token: string, cells: CellColumns, prices: Prices): string {
+  const priceOf = (row: number): number => priceAt(prices, cells.t[row]);
+  return textOf(token, snapshotsOfColumns(cells, priceOf));
 }
 
 /** @param cellTexts `t` and the text of a JSON object with the snapshot's arrays, in order */
@@ -65,7 +44,8 @@ function emptySnapshot(t: number, prices: Prices): PlainSnapshot {
   return { t, price_usd: priceAt(prices, t), ...arrays };
 }
 
-function priceAt(prices: Prices, t: number): number {
+/** @throws Error where there is none */
+export function priceAt(prices: Prices, t: number): number {
   const price = prices.get(t);
   if (price === undefined) throw new Error(`no price at ${t}`);
   return price;

@@ -1,12 +1,15 @@
 /** Pages by ClickHouse's SQL, as rows or as arrays per snapshot; it writes and compresses the JSON. */
-import type { PlainSnapshot } from './content.js';
+import { parsedJson, type PlainSnapshot } from './content.js';
+import type { PageWindow } from './page-set.js';
 import type { PeerWay } from './peer.js';
-import type { PageWindow } from '../cases/request.js';
 
 /** Its HTTP compression's levels, each way with both. */
 const ZLIB_LEVELS = [1, 3];
 /** One thread per query keeps a sorted subquery's rows in order; clients keep both cores busy. */
-const SETTINGS = '&max_threads=1&enable_http_compression=1&http_zlib_compression_level=';
+const SETTINGS =
+  '&max_threads=1&use_uncompressed_cache=1&enable_http_compression=1&http_zlib_compression_level=';
+/** Holds the tables; the bench makes it and drops it. */
+export const CLICKHOUSE_DATABASE = 'fathom_bench_peers';
 
 export const CLICKHOUSE_WAYS: readonly PeerWay[] = ZLIB_LEVELS.flatMap((level) => [
   rowsWay(level),
@@ -18,12 +21,12 @@ function where({ token, from, to }: PageWindow): string {
 }
 
 function pathOf(sql: string, level: number): string {
-  return `/?query=${encodeURIComponent(sql)}${SETTINGS}${level}`;
+  return `/?database=${CLICKHOUSE_DATABASE}&query=${encodeURIComponent(sql)}${SETTINGS}${level}`;
 }
 
 /** The parts that both ways share. */
 function wayOf(name: string, level: number): Omit<PeerWay, 'snapshotsOf' | 'pathOf'> {
-  return { name, state: 'cold', coding: `gzip ${level}`, acceptEncoding: 'gzip' };
+  return { name, state: 'cold', format: 'JSON', coding: `gzip ${level}`, contentCoding: 'gzip' };
 }
 
 function ordered(window: PageWindow): string {
@@ -42,9 +45,9 @@ function rowsWay(level: number): PeerWay {
         `SELECT t, price_usd, market, bin, support_usd, resistance_usd FROM cells ${pricesOf(window)} ${where(window)} ORDER BY t, market, bin FORMAT JSONCompact`,
         level,
       ),
-    snapshotsOf(document) {
+    snapshotsOf(body) {
       const snapshots: PlainSnapshot[] = [];
-      for (const [t, price, market, bin, support, resistance] of rowsOf<number[]>(document)) {
+      for (const [t, price, market, bin, support, resistance] of rowsOf<number[]>(body)) {
         if (snapshots.at(-1)?.t !== t) {
           const none = { market_idx: [], bin: [], support_usd: [], resistance_usd: [] };
           snapshots.push({ t, price_usd: price, ...none });
@@ -72,8 +75,8 @@ function arraysWay(level: number): PeerWay {
         `SELECT t, price_usd, m, b, s, r FROM (SELECT t, ${arrays} FROM (${ordered(window)}) AS o GROUP BY t) AS c ${pricesOf(window)} ORDER BY t FORMAT JSONCompact`,
         level,
       ),
-    snapshotsOf: (document) =>
-      rowsOf<ArraysRow>(document).map(
+    snapshotsOf: (body) =>
+      rowsOf<ArraysRow>(body).map(
         ([t, price_usd, market_idx, bin, support_usd, resistance_usd]) => {
           return { t, price_usd, market_idx, bin, support_usd, resistance_usd };
         },
@@ -81,6 +84,6 @@ function arraysWay(level: number): PeerWay {
   };
 }
 
-function rowsOf<Row>(document: unknown): Row[] {
-  return (document as { data: Row[] }).data;
+function rowsOf<Row>(body: Uint8Array): Row[] {
+  return (parsedJson(body) as { data: Row[] }).data;
 }

@@ -1,5 +1,6 @@
 /** The content that a page must have. A server with other content is not measured. */
-import { PAGE_A, type TokenHistory } from '../data/pages.js';
+import { type Table, tableFromIPC } from 'apache-arrow';
+import type { TokenHistory } from '../data/pages.js';
 
 /** A snapshot as the replay reply has it; cell i is index i of each array. */
 export interface PlainSnapshot {
@@ -13,9 +14,12 @@ export interface PlainSnapshot {
 
 const CELL_KEYS = ['market_idx', 'bin', 'support_usd', 'resistance_usd'] as const;
 
-/** Page A of a history from its snapshot number `first` on, made from what was generated. */
-export function expectedPage({ run }: TokenHistory, first: number): PlainSnapshot[] {
-  return Array.from({ length: PAGE_A.snapshots }, (_, i) => {
+/** The snapshots of a history from number `first` on. */
+export function expectedPage(
+  { run }: TokenHistory,
+  { first, snapshots }: { first: number; snapshots: number },
+): PlainSnapshot[] {
+  return Array.from({ length: snapshots }, (_, i) => {
     const s = first + i;
     const from = run.cellOffsets[s];
     const to = run.cellOffsets[s + 1];
@@ -68,16 +72,102 @@ function firstDifference(
   return null;
 }
 
-interface FathomDocument {
-  next_from: number | null;
-  markets: { source: string; exchange_type: string; address: string | null; pair: string }[];
-  snapshots: PlainSnapshot[];
+/** Cells by t, then market, then bin. */
+export interface CellColumns {
+  t: ArrayLike<number>;
+  market: ArrayLike<number>;
+  bin: ArrayLike<number>;
+  supportUsd: ArrayLike<number>;
+  resistanceUsd: ArrayLike<number>;
 }
 
-/** Fathom's reply, with the history's numbers of its markets. */
-export function fathomSnapshots(document: unknown, { markets }: TokenHistory): PlainSnapshot[] {
-  const { markets: listed, snapshots } = document as FathomDocument;
-  const numbers = listed.map((one) =>
+/** @param priceOf the price of a cell's snapshot */
+export function snapshotsOfColumns(
+  cells: CellColumns,
+  priceOf: (row: number) => number,
+): PlainSnapshot[] {
+  const { t } = cells;
+  const snapshots: PlainSnapshot[] = [];
+  for (let from = 0, to = 0; from < t.length; from = to) {
+    while (to < t.length && t[to] === t[from]) to++;
+    const part = (column: ArrayLike<number>) =>
+      Array.prototype.slice.call(column, from, to) as number[];
+    snapshots.push({
+      t: t[from],
+      price_usd: priceOf(from),
+      market_idx: part(cells.market),
+      bin: part(cells.bin),
+      support_usd: part(cells.supportUsd),
+      resistance_usd: part(cells.resistanceUsd),
+    });
+  }
+  return snapshots;
+}
+
+/** A market as Fathom's replies name it. */
+interface ListedMarket {
+  source: string;
+  exchange_type: string;
+  address: string | null;
+  pair: string;
+}
+
+/** Fathom's JSON reply, with the history's numbers of its markets. */
+export function fathomSnapshots(body: Uint8Array, history: TokenHistory): PlainSnapshot[] {
+  const { markets, snapshots } = parsedJson(body) as {
+    markets: ListedMarket[];
+    snapshots: PlainSnapshot[];
+  };
+  const numbers = numbersOf(markets, history);
+  return snapshots.map((snapshot) => {
+    return { ...snapshot, market_idx: snapshot.market_idx.map((index) => numbers[index]) };
+  });
+}
+
+/** Fathom's Arrow reply, likewise; every snapshot must have a cell. */
+export function fathomArrowSnapshots(body: Uint8Array, history: TokenHistory): PlainSnapshot[] {
+  const table = tableFromIPC(body);
+  const { markets } = JSON.parse(table.schema.metadata.get('page') ?? '') as {
+    markets: ListedMarket[];
+  };
+  const numbers = numbersOf(markets, history);
+  // A dictionary column's own values are the indexes.
+  const indexes = table
+    .getChild('market')
+    ?.data.flatMap(({ values }) => Array.from(values as Int32Array));
+  return snapshotsOfTable(
+    table,
+    (indexes ?? []).map((index) => numbers[index]),
+  );
+}
+
+/** The Arrow reply of a server that sends the tables' columns. */
+export function arrowSnapshots(body: Uint8Array): PlainSnapshot[] {
+  const table = tableFromIPC(body);
+  return snapshotsOfTable(table, columnOf(table, 'market'));
+}
+
+export function parsedJson(body: Uint8Array): unknown {
+  return JSON.parse(Buffer.from(body).toString());
+}
+
+function snapshotsOfTable(table: Table, market: ArrayLike<number>): PlainSnapshot[] {
+  const [t, bin] = [columnOf(table, 't'), columnOf(table, 'bin')];
+  const supportUsd = columnOf(table, 'support_usd');
+  const resistanceUsd = columnOf(table, 'resistance_usd');
+  const priceUsd = columnOf(table, 'price_usd');
+  return snapshotsOfColumns({ t, market, bin, supportUsd, resistanceUsd }, (row) => priceUsd[row]);
+}
+
+function columnOf(table: Table, name: string): ArrayLike<number> {
+  const column = table.getChild(name);
+  if (column === null) throw new Error(`no column ${name}`);
+  return column.toArray() as ArrayLike<number>;
+}
+
+/** The history's number of each listed market. */
+function numbersOf(listed: readonly ListedMarket[], { markets }: TokenHistory): number[] {
+  return listed.map((one) =>
     markets.findIndex(
       ({ source, exchangeType, address, pair }) =>
         source === one.source &&
@@ -86,7 +176,4 @@ export function fathomSnapshots(document: unknown, { markets }: TokenHistory): P
         pair === one.pair,
     ),
   );
-  return snapshots.map((snapshot) => {
-    return { ...snapshot, market_idx: snapshot.market_idx.map((index) => numbers[index]) };
-  });
 }

@@ -1,15 +1,18 @@
 /** Pages from DuckDB's npm package, in the ways that its client offers. */
-// This server does without Fathom's wrapper of DuckDB.
 // oxlint-disable-next-line no-restricted-imports
-import { DuckDBInstance, type DuckDBConnection, type DuckDBValue } from '@duckdb/node-api';
-import path from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { Lanes } from '../../storage/duckdb/lanes.js';
 import { textOfColumns, textOfObjects, textOfRows, type Prices } from './assembly.js';
+import { arrowOfChunks } from './duckdb-arrow.js';
+import { loadDuckdb, rowsOf } from './duckdb-tables.js';
 import type { MakePage, PageMakers, PageRequest } from './fastify-server.js';
 import type { TableFiles } from './tables.js';
 
+/** Ways to JSON. */
 export const DUCKDB_WAYS = ['getRowsJson', 'getColumns', 'vectors', 'JSON by SQL'] as const;
-type Way = (typeof DUCKDB_WAYS)[number];
+/** The vectors as record batches. */
+export const DUCKDB_ARROW_WAY = 'vectors, Arrow stream';
+type Way = (typeof DUCKDB_WAYS)[number] | typeof DUCKDB_ARROW_WAY;
 
 /** Queries at a time, each on its own connection; libuv has at least as many threads. */
 const CONNECTIONS = 4;
@@ -19,27 +22,11 @@ type OnConnection = (
   connection: DuckDBConnection,
   request: PageRequest,
   prices: Prices,
-) => Promise<string>;
+) => ReturnType<MakePage>;
 
-/**
- * Loads the tables, ordered by token and time, into a file in `folder`.
- *
- * One thread per query: the clients keep both cores busy, and scans return rows in the order in
- * which they were loaded, which saves the sorting (some 50 ms a page).
- */
 export async function duckdbPages(folder: string, files: TableFiles): Promise<PageMakers> {
-  const file = path.join(folder, 'peer.duckdb');
-  const instance = await DuckDBInstance.create(file, { threads: '1' });
-  const first = await instance.connect();
-  await first.run(
-    'CREATE TABLE cells (token USMALLINT, t UINTEGER, market USMALLINT, bin SMALLINT, support_usd DOUBLE, resistance_usd DOUBLE)',
-  );
-  await first.run('CREATE TABLE snapshots (token USMALLINT, t UINTEGER, price_usd DOUBLE)');
-  await first.run(`COPY cells FROM '${files.cells}' (FORMAT csv, HEADER false)`);
-  await first.run(`COPY snapshots FROM '${files.snapshots}' (FORMAT csv, HEADER false)`);
-  await first.run('CHECKPOINT');
-  const [[version]] = await rowsOf(first, 'SELECT version()');
-  const more = Array.from({ length: CONNECTIONS - 1 }, () => instance.connect());
+  const { version, connection: first, connect } = await loadDuckdb(folder, files);
+  const more = Array.from({ length: CONNECTIONS - 1 }, connect);
   const lanes = new Lanes([first, ...(await Promise.all(more))]);
   const wayOn =
     (make: OnConnection): MakePage =>
@@ -52,8 +39,9 @@ export async function duckdbPages(folder: string, files: TableFiles): Promise<Pa
     getColumns: wayOn(byColumns),
     vectors: wayOn(byVectors),
     'JSON by SQL': wayOn(bySql),
+    [DUCKDB_ARROW_WAY]: wayOn(byArrow),
   };
-  return { version: String(version), ways };
+  return { version, ways };
 }
 
 const CELLS = 't, market, bin, support_usd, resistance_usd';
@@ -65,10 +53,6 @@ function where({ token, from, to }: PageRequest): string {
 
 function cellsSql(request: PageRequest): string {
   return `SELECT ${CELLS} FROM cells ${where(request)}`;
-}
-
-async function rowsOf(connection: DuckDBConnection, sql: string): Promise<DuckDBValue[][]> {
-  return (await connection.run(sql)).getRows();
 }
 
 async function pricesOf(connection: DuckDBConnection, request: PageRequest): Promise<Prices> {
@@ -108,4 +92,10 @@ const bySql: OnConnection = async (connection, request, prices) => {
   const sql = `SELECT t, to_json({${arrays}})::VARCHAR FROM cells ${where(request)} GROUP BY t ORDER BY t`;
   const rows = await rowsOf(connection, sql);
   return textOfObjects(request.address, rows as [number, string][], prices);
+};
+
+/** Of the vectors' memory, without a value per number. */
+const byArrow: OnConnection = async (connection, request, prices) => {
+  const chunks = await (await connection.run(cellsSql(request))).fetchAllChunks();
+  return arrowOfChunks(chunks, prices);
 };

@@ -7,7 +7,7 @@ import { servePages, type PageMakers } from './fastify-server.js';
 import { postgresPages, type PostgresPlace } from './postgres-pages.js';
 import type { TableFiles } from './tables.js';
 
-export type FastifyOrder = { tokens: number } & (
+export type FastifyOrder = { addresses: readonly string[] } & (
   | { database: 'duckdb'; folder: string; files: TableFiles }
   | { database: 'postgres'; place: PostgresPlace }
 );
@@ -70,7 +70,7 @@ function makersOf(order: FastifyOrder): Promise<PageMakers> {
 
 async function serve(order: FastifyOrder): Promise<void> {
   const makers = await makersOf(order);
-  const url = await servePages(makers, order.tokens);
+  const url = await servePages(makers, order.addresses);
   process.send?.({ url, version: makers.version } satisfies Listening);
 }
 

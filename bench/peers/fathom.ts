@@ -1,14 +1,11 @@
 /** Fathom itself: the server that the others are compared with. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asOfS } from '../cases/http.js';
-import { HISTORY_PAGES, PAGE_A } from '../data/pages.js';
 import { pagesFromFragments } from '../http/client.js';
 import { startBenchServer } from '../http/server.js';
-import { makeStore } from '../store.js';
-import { fathomSnapshots } from './content.js';
-import type { PeersOptions } from './options.js';
+import { storeHistories } from '../store.js';
+import { fathomArrowSnapshots, fathomSnapshots } from './content.js';
+import { COLD_MIN_PCT, pageAt, type PageSet, type PageWindow, wholeHistories } from './page-set.js';
 import type { Peer, PeerWay } from './peer.js';
-import { pageWindow, type PageWindow, pathOf } from '../cases/request.js';
 
 /** Time to make the fragments of everything stored. */
 const FRAGMENTS_DEADLINE_MS = 60_000;
@@ -16,33 +13,66 @@ const POLL_MS = 20;
 /** Cold pages are read from the database, each time. */
 const COLD_COLUMNS = ['--columns-memory-mib', '0'];
 
+/** The server's clock: so long after everything stored. */
+const CLOCK_LEAD_S = 86_400;
+
 /**
  * Both bands hold every cell: the pages are the same, but only the default band's come from
  * fragments. (-49.9 would select the same bins as the default -50.)
  */
-const QUERIES = { fragments: 'group=market', cold: 'min_pct=-49' } as const;
+const QUERIES = { fragments: 'group=market', cold: `min_pct=${COLD_MIN_PCT}` } as const;
+
+const ARROW = { accept: 'application/vnd.apache.arrow.stream' };
 
 /** The pages of `fathom serve`, with its own settings and its own levels of gzip and brotli. */
-const WAYS = (['fragments', 'cold'] as const).flatMap((state) =>
-  (['gzip', 'br'] as const).map((acceptEncoding): PeerWay => {
-    return {
-      name: 'group=market',
-      state,
-      coding: acceptEncoding,
-      acceptEncoding,
-      pathOf: (window) => pathOf(window, QUERIES[state]),
-      snapshotsOf: fathomSnapshots,
-    };
-  }),
-);
+const WAYS: readonly PeerWay[] = [
+  jsonWay('fragments', 'gzip'),
+  jsonWay('fragments', 'br'),
+  jsonWay('cold', 'gzip'),
+  jsonWay('cold', 'br'),
+  arrowWay('identity'),
+  arrowWay('gzip'),
+];
+
+type Coding = PeerWay['contentCoding'];
+
+function jsonWay(state: keyof typeof QUERIES, coding: Coding): PeerWay {
+  return {
+    ...wayOf(state, coding),
+    format: 'JSON',
+    snapshotsOf: (body, { history }) => fathomSnapshots(body, history),
+  };
+}
+
+function arrowWay(coding: Coding): PeerWay {
+  return {
+    ...wayOf('cold', coding),
+    format: 'Arrow',
+    headersOf: () => ARROW,
+    snapshotsOf: (body, { history }) => fathomArrowSnapshots(body, history),
+  };
+}
+
+function wayOf(
+  state: keyof typeof QUERIES,
+  coding: Coding,
+): Omit<PeerWay, 'format' | 'snapshotsOf'> {
+  return {
+    name: 'group=market',
+    state,
+    coding,
+    contentCoding: coding,
+    pathOf: ({ address, from, to }) =>
+      `/api/v1/replay/${address}?${QUERIES[state]}&from=${from}&to=${to}`,
+  };
+}
 
 /** Fills a store in `directory`, serves it, and waits for its fragments. */
-export async function startFathom(
-  directory: string,
-  { tokens, smoke }: Pick<PeersOptions, 'tokens' | 'smoke'>,
-): Promise<Peer> {
-  const { key } = await makeStore(directory, PAGE_A, tokens);
-  const server = await startBenchServer(directory, asOfS(PAGE_A), { smoke, flags: COLD_COLUMNS });
+export async function startFathom(directory: string, set: PageSet, smoke: boolean): Promise<Peer> {
+  const { key } = await storeHistories(directory, set.histories);
+  const lastT = Math.max(...set.histories.map(({ run }) => run.t[run.t.length - 1]));
+  const flags = COLD_COLUMNS;
+  const server = await startBenchServer(directory, lastT + CLOCK_LEAD_S, { smoke, flags });
   const peer: Peer = {
     name: 'Fathom',
     version: `Node ${process.version}`,
@@ -53,7 +83,7 @@ export async function startFathom(
     stop: () => server.stop(),
   };
   try {
-    await fragmentsMade(peer, tokens);
+    await fragmentsMade(peer, set);
     return peer;
   } catch (error) {
     await server.stop();
@@ -65,10 +95,10 @@ export async function startFathom(
  * Requests every token's whole history until all of it comes from fragments.
  * @throws Error if that takes too long, or if pages that should be cold come from fragments
  */
-async function fragmentsMade(fathom: Peer, tokens: number): Promise<void> {
+async function fragmentsMade(fathom: Peer, set: PageSet): Promise<void> {
   const deadline = performance.now() + FRAGMENTS_DEADLINE_MS;
   for (const way of WAYS.filter(({ state }) => state === 'fragments')) {
-    for (const window of wholeHistories(tokens)) {
+    for (const window of wholeHistories(set)) {
       while (!(await comesFromFragments(fathom, way, window))) {
         if (performance.now() > deadline) throw new Error('Fathom: no fragments were made in time');
         await sleep(POLL_MS);
@@ -76,26 +106,18 @@ async function fragmentsMade(fathom: Peer, tokens: number): Promise<void> {
     }
   }
   for (const way of WAYS.filter(({ state }) => state === 'cold')) {
-    if (await comesFromFragments(fathom, way, pageWindow(0, tokens, PAGE_A.snapshots))) {
+    if (await comesFromFragments(fathom, way, pageAt(set, 0))) {
       throw new Error('Fathom: pages that should be cold came from fragments');
     }
   }
 }
 
-/** Adjacent pages, which cover the histories. */
-function wholeHistories(tokens: number): PageWindow[] {
-  const pageS =
-    pageWindow(0, tokens, PAGE_A.snapshots).to - pageWindow(0, tokens, PAGE_A.snapshots).from;
-  return Array.from({ length: tokens * HISTORY_PAGES }, (_, i) => {
-    const { token, first, from, to } = pageWindow(i % tokens, tokens, PAGE_A.snapshots);
-    const page = Math.floor(i / tokens);
-    const moved = { from: from + page * pageS, to: to + page * pageS };
-    return { token, first: first + page * PAGE_A.snapshots, ...moved };
-  });
-}
-
 async function comesFromFragments(fathom: Peer, way: PeerWay, window: PageWindow) {
-  const headers = { ...fathom.headers, 'accept-encoding': way.acceptEncoding };
+  const headers = {
+    ...fathom.headers,
+    ...way.headersOf?.(window),
+    'accept-encoding': way.contentCoding,
+  };
   const before = await pagesFromFragments(fathom.url);
   const reply = await fetch(fathom.url + way.pathOf(window), { headers });
   await reply.arrayBuffer();

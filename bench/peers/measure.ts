@@ -1,29 +1,31 @@
 /** Measures every way of every server in turns, after checking that its answers are right. */
 import { percentile } from '../case.js';
 import { unpacked } from '../cases/encodings.js';
-import { PAGE_A, type TokenHistory } from '../data/pages.js';
 import { getOnce, load, type LoadResult, type Target } from '../http/client.js';
-import { differenceOf, expectedPage, type PlainSnapshot } from './content.js';
-import type { PageState, Peer, PeerWay } from './peer.js';
-import { pageWindow } from '../cases/request.js';
-import { historyOf } from './tables.js';
+import { differenceOf, expectedPage } from './content.js';
+import { pageAt, type PageSet } from './page-set.js';
+import type { ComparedPage, PageFormat, PageState, Peer, PeerWay } from './peer.js';
 
-/** Turns of the tokens whose pages are compared: windows at a history's beginning and within it. */
+/** Turns of the tokens whose pages are compared: windows at a history's beginning and, where it is long, within it. */
 const COMPARED_TURNS = [0, 3];
 /** More requests than a turn has: no two turns ask for the same windows in the same order. */
 const REQUESTS_A_TURN = 100_000;
+const OK = 200;
+const PARTIAL_CONTENT = 206;
 
 export interface PeerRow {
   peer: string;
   way: string;
   state: PageState;
+  format: PageFormat;
   coding: string;
+  contentCoding: PeerWay['contentCoding'];
   clients: number;
   pages: number;
   pagesPerSecond: number;
   p50Ms: number;
   p99Ms: number;
-  /** CPU time of all of the server's processes; null without /proc. */
+  /** CPU time of all of the server's processes; null where nobody counts it. */
   cpuMsPerPage: number | null;
   /** Of the first page's compressed body. */
   bytes: number;
@@ -48,92 +50,84 @@ interface Measured {
 }
 
 /**
- * Measures every way with each number of clients, in turns: whatever slows the machine slows all of
+ * Measures every way of servers of one set with each number of clients, in turns: whatever slows the machine slows all of
  * them.
  * @throws Error where a page's content is not what was generated
  */
 export async function measurePeers(
   peers: readonly Peer[],
-  tokens: number,
+  set: PageSet,
   { clients: counts, rounds, warmUpMs, turnMs }: Turns,
   onRound: (text: string) => void,
 ): Promise<PeerRow[]> {
   const all: Measured[] = [];
-  const compared = comparedPages(tokens);
+  const compared = comparedPages(set);
   for (const peer of peers) {
     for (const way of peer.ways) {
-      const bytes = await compareContent(peer, way, tokens, compared);
+      const bytes = await compareContent(peer, way, set, compared);
       all.push(...counts.map((clients) => ({ peer, way, clients, bytes, turns: [] })));
     }
   }
-  if (warmUpMs > 0) for (const one of all) await turn(one, tokens, 0, warmUpMs);
+  if (warmUpMs > 0) for (const one of all) await turn(one, set, 0, warmUpMs);
   for (let round = 1; round <= rounds; round++) {
     onRound(`round ${round} of ${rounds}`);
-    for (const one of all) one.turns.push(await turn(one, tokens, round, turnMs));
+    for (const one of all) one.turns.push(await turn(one, set, round, turnMs));
   }
   return all.map(rowOf);
 }
 
-/** A page's expected content. */
-export interface ComparedPage {
-  /** Its number among the requests. */
-  n: number;
-  history: TokenHistory;
-  snapshots: PlainSnapshot[];
-}
-
-/** Pages of different tokens, if there are several, at different places of their histories. */
-export function comparedPages(tokens: number): ComparedPage[] {
-  return COMPARED_TURNS.map((turns, i) => {
-    const n = turns * tokens + (i % tokens);
-    const { token, first } = pageWindow(n, tokens, PAGE_A.snapshots);
-    const history = historyOf(token);
-    return { n, history, snapshots: expectedPage(history, first) };
-  });
+/** Pages of different tokens, if there are several, at different places of their histories; by number. */
+export function comparedPages(set: PageSet): Map<number, ComparedPage> {
+  const { length } = set.histories;
+  return new Map(
+    COMPARED_TURNS.map((turns, i) => {
+      const n = turns * length + (i % length);
+      const window = pageAt(set, n);
+      const history = set.histories[window.token];
+      return [n, { window, history, snapshots: expectedPage(history, window) }];
+    }),
+  );
 }
 
 /**
  * @returns bytes of the first page's body
- * @throws Error with the first difference from what was generated
+ * @throws Error with the first difference from what every server was given
  */
 export async function compareContent(
   peer: Peer,
   way: PeerWay,
-  tokens: number,
-  pages: readonly ComparedPage[],
+  set: PageSet,
+  pages: ReadonlyMap<number, ComparedPage>,
 ): Promise<number> {
-  const target = targetOf(peer, way, tokens, 0);
+  const target = targetOf(peer, way, set, 0);
   const name = `${peer.name}, ${way.name}, ${way.coding}`;
   const bytes: number[] = [];
-  for (const { n, history, snapshots } of pages) {
+  for (const [n, page] of pages) {
     const { encoding, body } = await getOnce(target, n);
-    if (encoding !== way.acceptEncoding) throw new Error(`${name}: came as ${encoding}`);
-    const document: unknown = JSON.parse(Buffer.from(unpacked(body, encoding)).toString());
-    const difference = differenceOf(way.snapshotsOf(document, history), snapshots);
+    if (encoding !== way.contentCoding) throw new Error(`${name}: came as ${encoding}`);
+    const snapshots = await way.snapshotsOf(unpacked(body, encoding), page);
+    const difference = differenceOf(snapshots, page.snapshots);
     if (difference !== null) throw new Error(`${name}: page ${n}: ${difference}`);
     bytes.push(body.length);
   }
   return bytes[0];
 }
 
-async function turn(
-  { peer, way, clients }: Measured,
-  tokens: number,
-  round: number,
-  forMs: number,
-) {
-  const before = peer.cpuMs();
-  const result = await load(targetOf(peer, way, tokens, round * REQUESTS_A_TURN), clients, forMs);
-  const after = peer.cpuMs();
+async function turn({ peer, way, clients }: Measured, set: PageSet, round: number, forMs: number) {
+  const before = await peer.cpuMs();
+  const result = await load(targetOf(peer, way, set, round * REQUESTS_A_TURN), clients, forMs);
+  const after = await peer.cpuMs();
   return { result, cpuMs: before === null || after === null ? null : after - before };
 }
 
-function targetOf({ url, headers }: Peer, way: PeerWay, tokens: number, offset: number): Target {
+function targetOf({ url, headers }: Peer, way: PeerWay, set: PageSet, offset: number): Target {
+  const windowOf = (n: number) => pageAt(set, offset + n);
   return {
     url,
-    pathOf: (n) => way.pathOf(pageWindow(offset + n, tokens, PAGE_A.snapshots)),
-    headers: { ...headers, 'accept-encoding': way.acceptEncoding },
-    status: 200,
+    pathOf: (n) => way.pathOf(windowOf(n)),
+    headers: { ...headers, 'accept-encoding': way.contentCoding },
+    headersOf: (n) => way.headersOf?.(windowOf(n)) ?? {},
+    status: way.isRange === true ? PARTIAL_CONTENT : OK,
   };
 }
 
@@ -149,7 +143,9 @@ function rowOf({ peer, way, clients, bytes, turns }: Measured): PeerRow {
     peer: peer.name,
     way: way.name,
     state: way.state,
+    format: way.format,
     coding: way.coding,
+    contentCoding: way.contentCoding,
     clients,
     pages: sorted.length,
     pagesPerSecond: (1000 * sorted.length) / elapsedMs,

@@ -1,21 +1,38 @@
 /** The flags of `npm run bench:peers`. */
+import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { BenchUsageError } from '../errors.js';
 import { namesFlag, readBenchFlags, wholeFlag } from '../flags.js';
 import type { Turns } from './measure.js';
 
 /** The peers that Fathom is compared with. */
-export const PEER_NAMES = ['duckdb', 'postgres', 'clickhouse'] as const;
+export const PEER_NAMES = ['duckdb', 'postgres', 'clickhouse', 'parquet'] as const;
 export type PeerName = (typeof PEER_NAMES)[number];
 
-export const USAGE = `npm run bench:peers -- [--only NAME,NAME] [--tokens N] [--seconds N] [--smoke] [--json FILE]
-  --only      peers to compare with: ${PEER_NAMES.join(', ')}; those that are not installed are left out
-  --tokens    tokens in the store, two pages each; default 16
-  --seconds   seconds of each row, in three turns; default 3
-  --smoke     small and short: shows that it works, not how fast
-  --json FILE where the results go; default bench/results/peers.json`;
+/** What the pages are of. */
+export const PAGES_NAMES = ['generated', 'books', 'pools'] as const;
+export type PagesName = (typeof PAGES_NAMES)[number];
+
+/** Where real market data are looked for. */
+const REAL_FOLDER = path.join('..', 'shared', 'data');
+
+export const USAGE = `npm run bench:peers -- [FLAG...]
+  --only NAME,NAME   peers to compare with: ${PEER_NAMES.join(', ')}; those that are not installed are left out
+  --clickhouse URL   a running ClickHouse of any version as one more peer, such as http://127.0.0.1:8123 or
+                     http://user:password@127.0.0.1:8123; makes and drops a database there
+  --pages NAME,NAME  what the pages are of: ${PAGES_NAMES.join(', ')}; one table each
+  --real FOLDER      real order books and pools; default ${REAL_FOLDER}, left out where it is absent
+  --tokens N         generated tokens in the store, two pages each; default 16
+  --seconds N        seconds of each row, in three turns; default 3
+  --smoke            small and short: shows that it works, not how fast
+  --json FILE        where the results go; default bench/results/peers.json`;
 
 export interface PeersOptions {
   peers: readonly PeerName[];
+  clickhouse: URL | null;
+  pages: readonly PagesName[];
+  /** Exists, unless it is the default. */
+  realFolder: string;
   tokens: number;
   turns: Turns;
   smoke: boolean;
@@ -29,9 +46,12 @@ const ROUNDS = 3;
 
 /** @throws BenchUsageError */
 export function readPeersOptions(words: readonly string[]): PeersOptions {
-  const { only, tokens, seconds, smoke, json } = readBenchFlags(words, {
+  const { only, clickhouse, pages, real, tokens, seconds, smoke, json } = readBenchFlags(words, {
     options: {
       only: { type: 'string' },
+      clickhouse: { type: 'string' },
+      pages: { type: 'string' },
+      real: { type: 'string' },
       tokens: { type: 'string', default: '16' },
       seconds: { type: 'string', default: '3' },
       smoke: { type: 'boolean', default: false },
@@ -42,6 +62,9 @@ export function readPeersOptions(words: readonly string[]): PeersOptions {
   const turnMs = (1000 * wholeFlag('--seconds', seconds, 1, MAX_SECONDS)) / ROUNDS;
   return {
     peers: namesFlag('--only', only, PEER_NAMES),
+    clickhouse: clickhouse === undefined ? null : addressFlag('--clickhouse', clickhouse),
+    pages: namesFlag('--pages', pages, PAGES_NAMES),
+    realFolder: realFolder(real),
     tokens: smoke ? 2 : stored,
     turns: smoke
       ? { clients: [1, 2], rounds: 1, warmUpMs: 0, turnMs: 1 }
@@ -49,4 +72,21 @@ export function readPeersOptions(words: readonly string[]): PeersOptions {
     smoke,
     jsonFile: path.resolve(json),
   };
+}
+
+/** @throws BenchUsageError where it is more or less than a server's address */
+function addressFlag(flag: string, text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isAddress = url?.protocol === 'http:' && url.pathname === '/';
+  if (isAddress && url.search === '' && url.hash === '') return url;
+  throw new BenchUsageError(
+    `${flag}: expected the address of its HTTP interface, such as http://127.0.0.1:8123, not '${text}'`,
+  );
+}
+
+/** @throws BenchUsageError where a given folder is absent */
+function realFolder(given: string | undefined): string {
+  if (given === undefined) return REAL_FOLDER;
+  if (existsSync(given)) return given;
+  throw new BenchUsageError(`--real: there is no folder '${given}'`);
 }

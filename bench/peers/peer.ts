@@ -1,22 +1,37 @@
 /** A server of the same pages, whatever it is built of. */
 import type { TokenHistory } from '../data/pages.js';
 import type { PlainSnapshot } from './content.js';
-import type { PageWindow } from '../cases/request.js';
+import type { PageSet, PageWindow } from './page-set.js';
 import type { TableFiles } from './tables.js';
 
-/** What existed of a page before it was requested: nothing, or its compressed pieces. */
-export type PageState = 'cold' | 'fragments';
+/** What existed of a page before it was requested: nothing, its compressed pieces, or its bytes in a file. */
+export type PageState = 'cold' | 'fragments' | 'file';
+
+export type PageFormat = 'JSON' | 'Arrow' | 'Parquet';
+
+/** What a reply is compared with. */
+export interface ComparedPage {
+  window: PageWindow;
+  history: TokenHistory;
+  snapshots: PlainSnapshot[];
+}
 
 /** One way to answer. */
 export interface PeerWay {
   name: string;
   state: PageState;
+  format: PageFormat;
   /** For people, such as `gzip 1`. */
   coding: string;
-  acceptEncoding: 'gzip' | 'br';
+  /** The content coding that is asked for, and that every reply must have. */
+  contentCoding: 'gzip' | 'br' | 'identity';
+  /** Whether a reply is a range of a file. */
+  isRange?: boolean;
   pathOf: (window: PageWindow) => string;
-  /** The decoded JSON as the replay reply has it. */
-  snapshotsOf: (document: unknown, history: TokenHistory) => PlainSnapshot[];
+  /** Beside those of the server and the content coding. */
+  headersOf?: (window: PageWindow) => Record<string, string>;
+  /** Decodes a reply without its content coding. */
+  snapshotsOf: (body: Uint8Array, page: ComparedPage) => PlainSnapshot[] | Promise<PlainSnapshot[]>;
 }
 
 /** What a peer is started with. */
@@ -24,7 +39,7 @@ export interface PeerPlace {
   /** A folder for its files, which is removed afterwards. */
   folder: string;
   files: TableFiles;
-  tokens: number;
+  set: PageSet;
 }
 
 export interface Peer {
@@ -34,8 +49,8 @@ export interface Peer {
   url: string;
   headers: Record<string, string>;
   ways: readonly PeerWay[];
-  /** CPU time of all of its processes; null without /proc. */
-  cpuMs(): number | null;
+  /** CPU time of all of its processes so far; null where nobody counts it. */
+  cpuMs(): number | null | Promise<number | null>;
   stop(): Promise<void>;
 }
 

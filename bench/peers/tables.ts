@@ -1,9 +1,10 @@
-/** Writes the bench's histories as files that every database loads: flat rows, ordered by token and time. */
+/** Writes a set's histories as files that every database loads: flat rows, ordered by token and time. */
 import { createWriteStream } from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { HISTORY_PAGES, PAGE_A, tokenHistory, type TokenHistory } from '../data/pages.js';
+import type { TokenHistory } from '../data/pages.js';
+import type { PageSet } from './page-set.js';
 
 /** CSV without a heading; a token is its number, a market its number within the token. */
 export interface TableFiles {
@@ -13,20 +14,18 @@ export interface TableFiles {
   snapshots: string;
 }
 
-/** Writes the cells that `makeStore` stores of as many tokens. */
-export async function writeTables(folder: string, tokens: number): Promise<TableFiles> {
+export async function writeTables(folder: string, { histories }: PageSet): Promise<TableFiles> {
   const files = { cells: path.join(folder, 'cells.csv'), snapshots: path.join(folder, 'snap.csv') };
   const write = (file: string, lines: Iterable<string>) =>
     pipeline(Readable.from(lines), createWriteStream(file));
-  await write(files.cells, cellLines(tokens));
-  await write(files.snapshots, snapshotLines(tokens));
+  await write(files.cells, cellLines(histories));
+  await write(files.snapshots, snapshotLines(histories));
   return files;
 }
 
 /** Yields the lines of a snapshot at a time. */
-function* cellLines(tokens: number): Generator<string> {
-  for (let token = 0; token < tokens; token++) {
-    const { run } = historyOf(token);
+function* cellLines(histories: readonly TokenHistory[]): Generator<string> {
+  for (const [token, { run }] of histories.entries()) {
     for (let s = 0; s < run.t.length; s++) {
       let lines = '';
       for (let i = run.cellOffsets[s]; i < run.cellOffsets[s + 1]; i++) {
@@ -39,14 +38,8 @@ function* cellLines(tokens: number): Generator<string> {
   }
 }
 
-function* snapshotLines(tokens: number): Generator<string> {
-  for (let token = 0; token < tokens; token++) {
-    const { run } = historyOf(token);
+function* snapshotLines(histories: readonly TokenHistory[]): Generator<string> {
+  for (const [token, { run }] of histories.entries()) {
     for (let s = 0; s < run.t.length; s++) yield `${token},${run.t[s]},${run.priceUsd[s]}\n`;
   }
-}
-
-/** A token's whole history, as the store has it. */
-export function historyOf(token: number): TokenHistory {
-  return tokenHistory(PAGE_A, HISTORY_PAGES * PAGE_A.snapshots, token);
 }
