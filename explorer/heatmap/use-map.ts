@@ -87,8 +87,8 @@ export function useMap(props: MapProps): DepthMap {
   useEffect(() => picture?.setTheme(theme), [picture, theme, shownZone]);
 
   const { from, to } = asked;
-  /** What the page was told is in sight. */
-  const told = useRef(new WeakSet<Zoom>());
+  /** Zooms that this map has reported to the page. */
+  const reported = useRef(new WeakSet<Zoom>());
 
   useEffect(() => {
     if (picture === null) return;
@@ -141,14 +141,14 @@ export function useMap(props: MapProps): DepthMap {
   const zoomName = JSON.stringify(zoom);
   useEffect(() => {
     if (drawn === null) return;
-    if (zoom !== null) told.current.add(zoom);
+    if (zoom !== null) reported.current.add(zoom);
     latest.current.onZoom(zoom);
   }, [zoomName]);
   const chosenName = JSON.stringify(props.zoom);
   useEffect(() => {
     const chosen = latest.current.zoom;
     // What the page has from here is in sight already, or was a moment ago.
-    if (chosen !== null && told.current.has(chosen)) return;
+    if (chosen !== null && reported.current.has(chosen)) return;
     if (chosenName !== zoomName) picture?.setZoom(chosen);
   }, [picture, chosenName]);
 

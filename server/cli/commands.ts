@@ -176,8 +176,8 @@ function commandName(given: readonly string[]): string {
   if (group.length > 0) {
     const last = group.at(-1);
     const list = `${group.slice(0, -1).join(', ')} or ${last}`;
-    const told = second === undefined ? '' : `, not ${second}${didYouMean(second, group)}`;
-    throw new UsageError(`${first}: expected ${list}${told}`);
+    const instead = second === undefined ? '' : `, not ${second}${didYouMean(second, group)}`;
+    throw new UsageError(`${first}: expected ${list}${instead}`);
   }
   if (first.startsWith('-')) {
     throw new UsageError(`unknown flag ${first}${didYouMean(first, ['--help', '--version'])}`);

@@ -280,8 +280,8 @@ export class DepthSubscription implements Subscription {
     if (this.isEnded) return;
     const { connection, view, onError } = this.options;
     if (!(error instanceof ApiError)) onError(error);
-    const told = error instanceof ApiError ? error : isDamage(error) ? damaged() : replayBusy();
-    const message = encodeMessage(view.format, { type: 'error', id: this.id, ...told.body });
+    const answer = error instanceof ApiError ? error : isDamage(error) ? damaged() : replayBusy();
+    const message = encodeMessage(view.format, { type: 'error', id: this.id, ...answer.body });
     connection.send(message);
     connection.end(this.id);
   }

@@ -50,8 +50,8 @@ export interface StagedToken {
   stored: Directory;
   /** Null until the transaction touches the token's depth. */
   directory: Record<Tier, SegmentRef[]> | null;
-  /** As changedDepth() gave it last; null: it has not. */
-  told: Directory | null;
+  /** As changedDepth() last returned it; null: it has not yet. */
+  lastReturned: Directory | null;
 }
 
 export class Stage {
@@ -219,9 +219,9 @@ export class Stage {
     for (const token of this.tokens.values()) {
       if (token.directory === null) continue;
       const { raw, '15m': quarters, '1h': hours } = token.directory;
-      const before = token.told ?? token.stored;
+      const before = token.lastReturned ?? token.stored;
       const now = { raw: [...raw], '15m': [...quarters], '1h': [...hours] };
-      token.told = now;
+      token.lastReturned = now;
       yield { tokenId: token.tokenId, before, now };
     }
   }
@@ -284,7 +284,7 @@ export class Stage {
         ownMarkets: null,
         stored: EMPTY_DIRECTORY,
         directory: null,
-        told: null,
+        lastReturned: null,
       };
     }
     if (this.catalog.tokenCount + this.newTokens >= MAX_TOKENS) {
@@ -300,7 +300,7 @@ export class Stage {
       ownMarkets: null,
       stored: EMPTY_DIRECTORY,
       directory: null,
-      told: null,
+      lastReturned: null,
     };
   }
 

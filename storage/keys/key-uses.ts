@@ -6,8 +6,8 @@ export type KeyUse = [keyId: string, usedAtS: number];
 export class KeyUses {
   private readonly lastByKey = new Map<string, number>();
   private readonly writtenByKey = new Map<string, number>();
-  /** Ids of keys with a use that other nodes were not told of. */
-  private untold = new Set<string>();
+  /** Keys whose last use has yet to be reported to other nodes, by id. */
+  private unreported = new Set<string>();
 
   constructor(written: readonly KeyUse[]) {
     for (const [keyId, usedAtS] of written) this.lastByKey.set(keyId, usedAtS);
@@ -18,7 +18,7 @@ export class KeyUses {
   take(keyId: string, usedAtS: number): boolean {
     if (usedAtS <= (this.lastByKey.get(keyId) ?? -Infinity)) return false;
     this.lastByKey.set(keyId, usedAtS);
-    this.untold.add(keyId);
+    this.unreported.add(keyId);
     return true;
   }
 
@@ -36,11 +36,11 @@ export class KeyUses {
     for (const [keyId, usedAtS] of uses) this.writtenByKey.set(keyId, usedAtS);
   }
 
-  /** Uses to tell other nodes. @param isAll whether those told before are among them */
-  toTell(isAll: boolean): KeyUse[] {
-    const told = isAll ? [...this.lastByKey.keys()] : [...this.untold];
-    this.untold = new Set();
-    return this.of(told);
+  /** Uses to report to other nodes. @param isAll whether to report all again */
+  toReport(isAll: boolean): KeyUse[] {
+    const keyIds = isAll ? [...this.lastByKey.keys()] : [...this.unreported];
+    this.unreported = new Set();
+    return this.of(keyIds);
   }
 
   private of(keyIds: readonly string[]): KeyUse[] {

@@ -175,24 +175,24 @@ export class UsageBook implements UsageSource {
   }
 
   /**
-   * Takes back what this node had told the others and its store lacks, as one that is copied from a backup. What is
-   * counted before the first report comes on top of it.
+   * Adds calls that this node once reported to the others and that its store lacks, such as after a restore from a
+   * backup. Calls counted before the first report are added to them.
    */
   regain(usage: readonly KeyUsage[]): Promise<void> {
     return this.rows.between(async () => {
-      const lost = usage.flatMap((told) => {
-        const counter = this.counterOf(told.keyId, told.month);
-        const lacking = told.calls - (this.isReported ? counter.own : counter.before);
-        return lacking > 0 ? [{ told, counter, lacking, calls: counter.own + lacking }] : [];
+      const lost = usage.flatMap((reported) => {
+        const counter = this.counterOf(reported.keyId, reported.month);
+        const lacking = reported.calls - (this.isReported ? counter.own : counter.before);
+        return lacking > 0 ? [{ reported, counter, lacking, calls: counter.own + lacking }] : [];
       });
       if (lost.length === 0) return;
       await this.database.transactionAside(async (tx) => {
-        const months = lost.map(({ told, calls }) => ({ ...told, calls }));
+        const months = lost.map(({ reported, calls }) => ({ ...reported, calls }));
         await insertMonths(tx, months, null);
         await this.days.merge(tx, null, months);
       });
-      for (const { told, counter, lacking, calls } of lost) {
-        counter.before = Math.max(counter.before, told.calls);
+      for (const { reported, counter, lacking, calls } of lost) {
+        counter.before = Math.max(counter.before, reported.calls);
         counter.written = Math.max(counter.written, calls);
         counter.add(lacking);
       }
@@ -246,9 +246,9 @@ export class UsageBook implements UsageSource {
     return this.uses.lastS(keyId);
   }
 
-  /** Last uses to tell other nodes. @param isAll whether those told before are among them */
+  /** Last uses to report to other nodes. @param isAll whether to report all again */
   usesToTell(isAll: boolean): KeyUse[] {
-    return this.uses.toTell(isAll);
+    return this.uses.toReport(isAll);
   }
 
   counter(keyId: string, month: number): UsageCounter {

@@ -221,7 +221,7 @@ export class LogNode {
     return `this node follows its log no longer: ${error.message}`;
   }
 
-  /** Changes the state, and tells of a stop or a failure that was not told yet. */
+  /** Changes the state, and reports a stop or a failure that was not reported yet. */
   private become(next: NodeState): void {
     const before = this.state;
     this.state = next;
@@ -230,8 +230,8 @@ export class LogNode {
       this.options.onStopped(next.error.message);
       this.publisher.fail(this.refusal(next.error));
     } else if (next.failure !== null) {
-      const told = before.does === 'stop' ? null : before.failure;
-      if (told?.message !== next.failure.message) this.options.onError(next.failure);
+      const reported = before.does === 'stop' ? null : before.failure;
+      if (reported?.message !== next.failure.message) this.options.onError(next.failure);
     }
   }
 
