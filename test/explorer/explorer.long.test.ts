@@ -487,6 +487,9 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await other.getByRole('table', { name: 'DCA orders by flow' }).waitFor();
     await other.getByRole('button', { name: 'SOL is a favourite' }).click();
     await other.getByText('No favourite is on this board').waitFor();
+    // A tab in the background draws once a second.
+    await other.close();
+    await page.bringToFront();
 
     const details: Record<string, string> = {
       scores: 'How it is calculated',
