@@ -47,7 +47,7 @@ export interface EndpointSpec {
   readonly description: string;
   /** The lowest tier that can call it. */
   readonly tier: KeyTier;
-  /** Calls of the monthly quota that a 2xx costs; 0: it is free; `tokens`: one per token requested. */
+  /** What a 2xx costs of the monthly quota; `tokens`: one call per token requested. */
   readonly quotaCost: 0 | 1 | 'tokens';
   /** A call draws on each of them. */
   readonly rateBuckets: readonly RateBucket[];
@@ -71,9 +71,20 @@ export interface EndpointSpec {
   readonly prepares?: readonly string[];
 }
 
-/** Keeps the literal types of a specification. */
-export function defineEndpoint<const E extends EndpointSpec>(spec: E): E {
-  return spec;
+/** Most endpoints have these; a specification states only where it differs. */
+export const USUAL = {
+  tier: 'premium',
+  quotaCost: 1,
+  rateBuckets: ['general'],
+  body: null,
+  errors: [],
+} as const satisfies Partial<EndpointSpec>;
+type Usual = typeof USUAL;
+type StatedSpec = Omit<EndpointSpec, keyof Usual> & Partial<Pick<EndpointSpec, keyof Usual>>;
+
+/** Completes a specification and keeps its literal types. */
+export function defineEndpoint<const E extends StatedSpec>(spec: E): Omit<Usual, keyof E> & E {
+  return { ...USUAL, ...spec };
 }
 
 /** An admitted request: its key and plan are known, its parameters checked. */

@@ -15,6 +15,7 @@ import {
   type PlanCheck,
   type PlanGrant,
   type PreparedReply,
+  USUAL,
 } from './endpoint.js';
 import { negotiateForm, replyDocument, smallForms, type SmallForms } from './replies.js';
 
@@ -118,13 +119,7 @@ export function admit(
 }
 
 /** Limits of requests with an unknown path or method. */
-const NO_ENDPOINT: LimitedEndpoint = {
-  method: 'GET',
-  path: '',
-  tier: 'premium',
-  quotaCost: 1,
-  rateBuckets: ['general'],
-};
+const NO_ENDPOINT: LimitedEndpoint = { ...USUAL, method: 'GET', path: '' };
 
 /** Requires a key for requests below the API's path that no endpoint takes. */
 export function admitUnanswered(

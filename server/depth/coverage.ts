@@ -44,12 +44,8 @@ export const getCoverage = defineEndpoint({
   description:
     "The token's stored depth by tier, its gaps and its markets. A token without history has none of " +
     'them; it is never a 404.',
-  tier: 'premium',
-  quotaCost: 1,
-  rateBuckets: ['general'],
   chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
   query: Type.Object({}),
-  body: null,
   response: document('Coverage', {
     token: tokenAddress,
     resolved_token: resolvedToken,
@@ -90,7 +86,6 @@ export const getCoverage = defineEndpoint({
       { description: 'Markets with any depth, in the order in which they came.' },
     ),
   }),
-  errors: [],
 });
 
 interface CoverageServices {

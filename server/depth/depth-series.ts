@@ -86,9 +86,6 @@ export const getDepthSeries = defineEndpoint({
     'window: of the newest snapshot of that step. A step without a snapshot is left out. Without a filter, ' +
     `perps are left out. A reply holds up to ${SERIES_LIMITS.maxPoints.toLocaleString('en-US')} points; to go ` +
     'on, send `next_from` as `from` with the same `to` and `step`, until `next_from` is null.',
-  tier: 'premium',
-  quotaCost: 1,
-  rateBuckets: ['general'],
   chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
   query: Type.Object({
     ...windowParameters,
@@ -109,7 +106,6 @@ export const getDepthSeries = defineEndpoint({
     score: flag('Adds `score`: what `/score` gives at the time of each point.'),
     ...filterParameters,
   }),
-  body: null,
   response: document('DepthSeries', {
     token: tokenAddress,
     chain: chainKey,

@@ -61,8 +61,6 @@ export const getMarketDepth = defineEndpoint({
     'and is not queued. The score is always the current one, even with delayed depth. `X-Data-Time` is ' +
     'of the snapshot that is served.',
   dataTime: true,
-  tier: 'premium',
-  quotaCost: 1,
   rateBuckets: ['market-depth'],
   chain: { kind: 'address', at: { in: 'query', name: 'token_address' }, supported: CHAINS },
   query: Type.Object({
@@ -81,7 +79,6 @@ export const getMarketDepth = defineEndpoint({
     delayed: flag('Uses the newest snapshot that is at least 15 minutes old.'),
     include_summary: flag('Adds `summary`.'),
   }),
-  body: null,
   response: document('MarketDepth', {
     query_parameters: document('MarketDepthParameters', {
       token_address: tokenAddress,

@@ -62,9 +62,6 @@ export const getSlippage = defineEndpoint({
     '`move_pct` or both. A token without a snapshot has nulls and empty lists; it is never a 404. `X-Data-Time` is ' +
     'of the snapshot that is served.',
   dataTime: true,
-  tier: 'premium',
-  quotaCost: 1,
-  rateBuckets: ['general'],
   chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
   query: Type.Object({
     side,
@@ -77,7 +74,6 @@ export const getSlippage = defineEndpoint({
     at: atParameter,
     ...filterParameters,
   }),
-  body: null,
   response: document('Slippage', {
     token: tokenAddress,
     chain: chainKey,

@@ -73,8 +73,6 @@ export const getWhaleActivity = defineEndpoint({
     "Limited to one request per second, on top of the plan's limits. Snapshots arrive about once a " +
     'minute; `Cache-Control` lets clients cache a reply for as long.',
   maxAgeS: 60,
-  tier: 'premium',
-  quotaCost: 1,
   rateBuckets: ['general', 'whale-get'],
   chain: { kind: 'address', at: { in: 'query', name: 'token_address' }, supported: ['mainchain'] },
   query: Type.Object({
@@ -91,7 +89,6 @@ export const getWhaleActivity = defineEndpoint({
     }),
     wallet_activity: flag(`Adds each wallet's balance on each of the last ${FLOW_DAYS} days.`),
   }),
-  body: null,
   response: document('WhaleActivity', {
     token_address: tokenAddress,
     chain: chainKey,
@@ -103,7 +100,6 @@ export const getWhaleActivity = defineEndpoint({
     sparkline: Type.Optional(Type.Union([flowSparkline, none])),
     wallets: Type.Optional(flowWallets),
   }),
-  errors: [],
 });
 
 export const postWhaleActivity = defineEndpoint({
@@ -116,7 +112,6 @@ export const postWhaleActivity = defineEndpoint({
     'Counts and flows in the order of the request, duplicates included.\n\n' +
     `${HOLDER_FLOW_NOTES} Its \`summary\` and \`sparkline\` are left out.\n\n` +
     "Limited to six requests per minute, on top of the plan's limits.",
-  tier: 'premium',
   quotaCost: 'tokens',
   rateBuckets: ['general', 'whale-post'],
   chain: { kind: 'batch', name: 'token_addresses', supported: ['mainchain'], invalid: 'refused' },
@@ -148,7 +143,6 @@ export const postWhaleActivity = defineEndpoint({
       { maxItems: MAX_BATCH_TOKENS },
     ),
   }),
-  errors: [],
 });
 
 /** Bytes of a wallet's day in a kept reply, encoded forms included. */

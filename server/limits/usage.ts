@@ -17,12 +17,9 @@ export const getUsage = defineEndpoint({
   description:
     'Calls charged in the current UTC month, in all, by day and by endpoint. Asking is free, also when the ' +
     'quota is used up. Calls in progress are not counted yet.',
-  tier: 'premium',
   quotaCost: 0,
-  rateBuckets: ['general'],
   chain: { kind: 'absent', supported: [] },
   query: Type.Object({}),
-  body: null,
   response: document('Usage', {
     tier: word(KEY_TIERS, { description: "The key's tier." }),
     month: Type.String({ pattern: '^\\d{4}-\\d{2}$', description: 'UTC month.' }),
@@ -41,7 +38,6 @@ export const getUsage = defineEndpoint({
       { description: 'Endpoints with calls, the most used first, then by name.' },
     ),
   }),
-  errors: [],
 });
 
 export function usageHandler(

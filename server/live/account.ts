@@ -1,7 +1,7 @@
 /** What live connections cost a key: its requests and its quota (docs/live.md#limits). */
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import type { KeyRecord } from '../../storage/contract.js';
-import type { LimitedEndpoint, PlanCheck } from '../api/endpoint.js';
+import { type LimitedEndpoint, type PlanCheck, USUAL } from '../api/endpoint.js';
 import { ApiError } from '../http/errors.js';
 
 /** A key that exceeds its rate waits for its next page up to as long; a longer wait means that its quota is used up. */
@@ -44,13 +44,7 @@ export class Account {
 }
 
 /** The endpoint that subscriptions and their history count as. */
-export const STREAM: LimitedEndpoint = {
-  method: 'GET',
-  path: '/stream',
-  tier: 'premium',
-  quotaCost: 1,
-  rateBuckets: ['general'],
-};
+export const STREAM: LimitedEndpoint = { ...USUAL, method: 'GET', path: '/stream' };
 
 /** Counts history as replay pages. */
 export class PageMeter {

@@ -19,9 +19,6 @@ export const getStream = defineEndpoint({
   tag: 'Depth',
   summary: 'Depth of one token as it changes',
   description: 'Server-Sent Events of history, revisions and new snapshots; see docs/live.md.',
-  tier: 'premium',
-  quotaCost: 1,
-  rateBuckets: ['general'],
   chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
   query: Type.Object({
     from: instant('Start of the history that comes first. Default: none does.', '-1h'),
@@ -33,7 +30,6 @@ export const getStream = defineEndpoint({
     ),
     ...viewParameters,
   }),
-  body: null,
   response: Type.Object({}),
   errors: ['window_out_of_range'],
 });

@@ -46,9 +46,6 @@ export const getDlmmPools = defineEndpoint({
     'one until any known pool has data for the current one. Up to 500 pools, in descending order of ' +
     '`sort`, nulls last, ties by address. Shares are of all pools of the base token, including those ' +
     `below \`minTvl\`. ${POOL_FRESHNESS}`,
-  tier: 'premium',
-  quotaCost: 1,
-  rateBuckets: ['general'],
   chain: { kind: 'list', supported: ['mainchain'], scope: 'mint' },
   query: Type.Object({
     period: word(DLMM_PERIODS, {
@@ -73,7 +70,6 @@ export const getDlmmPools = defineEndpoint({
       }),
     ),
   }),
-  body: null,
   response: document('DlmmPoolBoard', {
     chain: chainKey,
     period: word(DLMM_PERIODS),
@@ -107,7 +103,6 @@ export const getDlmmPools = defineEndpoint({
       { maxItems: MAX_BOARD_ROWS },
     ),
   }),
-  errors: [],
 });
 
 /** Bytes of a row in a kept reply, and of the reply without its rows, encoded forms included. */

@@ -46,12 +46,8 @@ export const getDlmm = defineEndpoint({
     'without a record. `stats_1h` covers this hour: the current hour, or the previous one until any ' +
     `known pool has data for the current one. ${POOL_FRESHNESS} Prices are at most half a second old.`,
   dataTime: true,
-  tier: 'premium',
-  quotaCost: 1,
-  rateBuckets: ['general'],
   chain: { kind: 'address', at: { in: 'path', name: 'address' }, supported: ['mainchain'] },
   query: Type.Object({}),
-  body: null,
   response: document('DlmmPools', {
     address: tokenAddress,
     chain: chainKey,
@@ -116,7 +112,6 @@ export const getDlmm = defineEndpoint({
       ),
     }),
   }),
-  errors: [],
 });
 
 /** The label of each key's leader. */

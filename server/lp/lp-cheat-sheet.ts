@@ -36,9 +36,6 @@ export const getLpCheatSheet = defineEndpoint({
     'in the window), or with less than 1,000 USD in the denominator. Coverage does not matter. Hours and ' +
     'depth show up within a second of their ingest. Under continuous ingest the list is updated at ' +
     "least every 15 seconds, and a token's price range within 15 seconds of new depth, load permitting.",
-  tier: 'premium',
-  quotaCost: 1,
-  rateBuckets: ['general'],
   chain: { kind: 'list', supported: ['mainchain'] },
   query: Type.Object({
     window: word(LP_WINDOWS, { default: '1h', description: 'Period of the volume.' }),
@@ -51,7 +48,6 @@ export const getLpCheatSheet = defineEndpoint({
     }),
     limit: most('rows', { maximum: MAX_DENSITY_ROWS, fallback: DEFAULT_DENSITY_ROWS }),
   }),
-  body: null,
   response: document('LpCheatSheet', {
     chain: chainKey,
     window: word(LP_WINDOWS),
@@ -73,7 +69,6 @@ export const getLpCheatSheet = defineEndpoint({
       { maxItems: MAX_DENSITY_ROWS },
     ),
   }),
-  errors: [],
 });
 
 /** Bytes of a row in a kept reply, and of the reply without its rows, encoded forms included. */

@@ -42,9 +42,6 @@ export const getDcaOrders = defineEndpoint({
     'order is active if it is not closed and has something left to trade. The list is empty for a token ' +
     'outside a requested range. A token without a record is a 404 and is not queued.',
   dataTime: true,
-  tier: 'premium',
-  quotaCost: 1,
-  rateBuckets: ['general'],
   chain: { kind: 'address', at: { in: 'query', name: 'token_address' }, supported: ['mainchain'] },
   query: Type.Object({
     token_address: askedAddress,
@@ -58,7 +55,6 @@ export const getDcaOrders = defineEndpoint({
     ...sizeRangeParameters,
     limit: most('orders', { maximum: MAX_ORDERS, fallback: DEFAULT_ORDERS }),
   }),
-  body: null,
   response: document('DcaOrders', {
     query_parameters: document('DcaOrdersParameters', {
       token_address: tokenAddress,

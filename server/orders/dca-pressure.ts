@@ -60,8 +60,6 @@ export const getDcaPressure = defineEndpoint({
     'is null come last in either direction. Ties are by ascending address. The list is updated within a ' +
     'second of a change in its data, and is at most 15 seconds old; it is exact when the clock is ' +
     'frozen. All of a reply describes the same moment.',
-  tier: 'premium',
-  quotaCost: 1,
   rateBuckets: ['dca-pressure'],
   chain: { kind: 'list', supported: ['mainchain'] },
   query: Type.Object({
@@ -87,7 +85,6 @@ export const getDcaPressure = defineEndpoint({
     limit: most('tokens', { maximum: MAX_TOKENS, fallback: DEFAULT_TOKENS }),
     ...sizeRangeParameters,
   }),
-  body: null,
   response: document('DcaPressure', {
     query_parameters: document('DcaPressureParameters', {
       sort_by: word(PRESSURE_SORTS),
@@ -114,7 +111,6 @@ export const getDcaPressure = defineEndpoint({
       { maxItems: MAX_TOKENS },
     ),
   }),
-  errors: [],
 });
 
 /** Documents up to this size are encoded once for all requests, larger ones off the event loop. */

@@ -70,9 +70,6 @@ export const getLimitOrders = defineEndpoint({
     'without a current price, has no orders. A token without a record is a 404 and is not queued. ' +
     "`X-Data-Time` is of the requested token's own snapshot.",
   dataTime: true,
-  tier: 'premium',
-  quotaCost: 1,
-  rateBuckets: ['general'],
   chain: { kind: 'filter', at: { in: 'query', name: 'token_address' }, supported: CHAINS },
   query: Type.Object({
     token_address: askedAddress,
@@ -87,7 +84,6 @@ export const getLimitOrders = defineEndpoint({
     }),
     limit: most('orders', { maximum: MAX_ORDERS, fallback: DEFAULT_ORDERS }),
   }),
-  body: null,
   response: document('LimitOrders', {
     query_parameters: document('LimitOrdersParameters', {
       token_address: tokenAddress,

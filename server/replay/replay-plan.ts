@@ -38,12 +38,8 @@ export const getReplayPlan = defineEndpoint({
     '`from` with `to` of `window` and the same other parameters to get exactly that page. A plan has up ' +
     `to ${MAX_PAGES} pages; send its \`next_from\` as \`from\` for the next ones. Data that come or go ` +
     'meanwhile change the pages that hold them and those after.',
-  tier: 'premium',
-  quotaCost: 1,
-  rateBuckets: ['general'],
   chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
   query: replayParameters,
-  body: null,
   response: document('ReplayPlan', {
     token: tokenAddress,
     resolved_token: resolvedToken,

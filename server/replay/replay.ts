@@ -118,12 +118,8 @@ export const getReplay = defineEndpoint({
     'snapshot is item i of each of its arrays. A page holds up to ' +
     `${PAGE_LIMITS.maxCells.toLocaleString('en-US')} cells and ${PAGE_LIMITS.maxSnapshots} snapshots; ` +
     'to get the next one, send `next_from` as `from` with the same `to`, until `next_from` is null.',
-  tier: 'premium',
-  quotaCost: 1,
-  rateBuckets: ['general'],
   chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
   query: replayParameters,
-  body: null,
   response: document('ReplayPage', {
     token: tokenAddress,
     resolved_token: resolvedToken,

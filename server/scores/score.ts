@@ -125,9 +125,6 @@ export const getScore = defineEndpoint({
     'queued for analysis. The `0x` address of a bridged asset is answered with its mainchain mint. With `at`, the ' +
     "reply is what it was at that time: each leg's newest snapshot is its newest one at or before it.",
   dataTime: true,
-  tier: 'premium',
-  quotaCost: 1,
-  rateBuckets: ['general'],
   chain: {
     kind: 'address',
     at: { in: 'path', name: 'address' },
@@ -138,7 +135,6 @@ export const getScore = defineEndpoint({
     explain: flag('Adds `explain`: everything needed to recompute the score.'),
     at: atParameter,
   }),
-  body: null,
   response: document('Score', {
     address: tokenAddress,
     chain: chainKey,
@@ -176,8 +172,6 @@ export const postScore = defineEndpoint({
     '`data_time` of the reply.',
   dataTime: true,
   tier: 'enterprise',
-  quotaCost: 1,
-  rateBuckets: ['general'],
   chain: {
     kind: 'batch',
     name: 'addresses',
@@ -211,7 +205,6 @@ export const postScore = defineEndpoint({
         'Items of the request that are not addresses, as sent; they are not in `tokens`.',
     }),
   }),
-  errors: [],
 });
 
 interface QueueServices {

@@ -34,16 +34,12 @@ export const getTopScores = defineEndpoint({
   description:
     'Scored tokens, highest score first, ties by address. With `chain=all`, an asset is listed once, by ' +
     'its mainchain leg if that leg is scored. Stale scores are left out and counted.',
-  tier: 'premium',
-  quotaCost: 1,
-  rateBuckets: ['general'],
   chain: { kind: 'list', supported: CHAINS },
   query: Type.Object({
     details: flag(
       "Adds each token's name, its depth, and its scores of the last 24 hours. Such a board is at most a minute old.",
     ),
   }),
-  body: null,
   response: document('TopScores', {
     chain: chainFilter,
     count: count('Items of `tokens`'),

@@ -47,9 +47,6 @@ export const getTokens = defineEndpoint({
     'Tokens whose symbol, name or address begins with `query`, whatever its case (base58 as it is); all ' +
     'tokens without it. A token whose symbol is the query comes first, then by score, then by address. ' +
     'To get the next page, send `next_cursor` as `cursor` with the same parameters, until it is null.',
-  tier: 'premium',
-  quotaCost: 1,
-  rateBuckets: ['general'],
   chain: { kind: 'list', supported: CHAINS },
   query: Type.Object({
     query: Type.Optional(
@@ -68,7 +65,6 @@ export const getTokens = defineEndpoint({
       }),
     ),
   }),
-  body: null,
   response: document('Tokens', {
     query_parameters: document('TokensParameters', {
       query: nullable(query),
@@ -102,7 +98,6 @@ export const getTokens = defineEndpoint({
       { maxItems: LIMIT.maximum },
     ),
   }),
-  errors: [],
 });
 
 interface SearchServices {
