@@ -10,7 +10,7 @@ import type { TableFiles } from './tables.js';
 
 /** Ways to JSON. */
 export const DUCKDB_WAYS = ['getRowsJson', 'getColumns', 'vectors', 'JSON by SQL'] as const;
-/** The vectors as record batches. */
+/** The vectors as one record batch. */
 export const DUCKDB_ARROW_WAY = 'vectors, Arrow stream';
 type Way = (typeof DUCKDB_WAYS)[number] | typeof DUCKDB_ARROW_WAY;
 

@@ -9,6 +9,7 @@ export interface LoadedDuckdb {
   version: string;
   connection: DuckDBConnection;
   connect: () => Promise<DuckDBConnection>;
+  close: () => void;
 }
 
 /**
@@ -29,7 +30,12 @@ export async function loadDuckdb(folder: string, files: TableFiles): Promise<Loa
   await connection.run(`COPY snapshots FROM '${files.snapshots}' (FORMAT csv, HEADER false)`);
   await connection.run('CHECKPOINT');
   const [[version]] = await rowsOf(connection, 'SELECT version()');
-  return { version: String(version), connection, connect: () => instance.connect() };
+  return {
+    version: String(version),
+    connection,
+    connect: () => instance.connect(),
+    close: () => instance.closeSync(),
+  };
 }
 
 export async function rowsOf(connection: DuckDBConnection, sql: string): Promise<DuckDBValue[][]> {

@@ -6,7 +6,7 @@ import { differenceOf, expectedPage } from './content.js';
 import { pageAt, type PageSet } from './page-set.js';
 import type { ComparedPage, PageFormat, PageState, Peer, PeerWay } from './peer.js';
 
-/** Turns of the tokens whose pages are compared: windows at a history's beginning and, where it is long, within it. */
+/** Turns of the tokens whose pages are compared: windows at a long history's beginning and within it. */
 const COMPARED_TURNS = [0, 3];
 /** More requests than a turn has: no two turns ask for the same windows in the same order. */
 const REQUESTS_A_TURN = 100_000;
@@ -50,9 +50,9 @@ interface Measured {
 }
 
 /**
- * Measures every way of servers of one set with each number of clients, in turns: whatever slows the machine slows all of
- * them.
- * @throws Error where a page's content is not what was generated
+ * Measures every way of servers of one set with each number of clients, in turns: whatever slows the
+ * machine slows all of them.
+ * @throws Error where a page's content is not what the servers were given
  */
 export async function measurePeers(
   peers: readonly Peer[],

@@ -43,7 +43,7 @@ export async function startParquet({ folder, files, set }: PeerPlace): Promise<P
   await mkdir(root, { recursive: true });
   const nginx = await startNginx(path.join(home, 'nginx'), root);
   try {
-    const { connection, version } = await loadDuckdb(home, files);
+    const { connection, version, close } = await loadDuckdb(home, files);
     const ways: PeerWay[] = [];
     for (const compression of COMPRESSIONS) {
       const ofTokens = await writeFiles(connection, root, compression, set.histories.length);
@@ -56,7 +56,10 @@ export async function startParquet({ folder, files, set }: PeerPlace): Promise<P
       headers: {},
       ways,
       cpuMs: () => treeCpuMs(nginx.pid),
-      stop: () => nginx.stop(),
+      stop() {
+        close();
+        return nginx.stop();
+      },
     };
   } catch (error) {
     await nginx.stop();

@@ -74,7 +74,8 @@ function setLines({ title, size, notRun, peers, rows, summary }: SetReport): str
   const made = peers.map((one) =>
     one.notRun === null ? `${one.name}: ${one.version}` : `${one.name}: not run, ${one.notRun}`,
   );
-  const heading = `${title}: ${tokens} tokens, ${snapshots} snapshots, ${cells} cells`;
+  const of = tokens === 1 ? 'one token' : `${tokens} tokens`;
+  const heading = `${title}: ${cells} cells in ${snapshots} snapshots of ${of}`;
   return [heading, ...made, '', ...rowsTable(rows), '', ...summaryTable(summary)];
 }
 
