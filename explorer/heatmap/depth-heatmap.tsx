@@ -1,5 +1,5 @@
 /** A token's depth over time. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ReplayParameters } from '../../client/index.js';
 import { age } from '../state/format.js';
 import type { Played } from '../playback/playback.js';
@@ -59,8 +59,13 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
 
   const view = drawn?.view ?? null;
   const isDrawn = view !== null;
+  const soughtT = useRef(pinnedT);
   useEffect(() => {
-    if (isDrawn && pinnedT !== null) picture?.showTime(pinnedT);
+    if (!isDrawn) return;
+    // A zoom in the address shows what it did when it was shared, even where its pinned time is out of sight.
+    const isZoomed = props.zoom !== null && pinnedT === soughtT.current;
+    if (pinnedT !== null && !isZoomed) picture?.showTime(pinnedT);
+    soughtT.current = pinnedT;
   }, [picture, isDrawn, pinnedT]);
 
   const cursor = drawn?.cursor ?? null;

@@ -26,6 +26,11 @@ export interface Extent {
   lnHigh: number;
 }
 
+/** The snapshot with which the line of the price leaves a view: what is held reaches beyond it. */
+export function lastInSight(held: readonly Held[], view: { to: number }): Held | undefined {
+  return held.findLast(({ t }) => t <= view.to);
+}
+
 export class History {
   /** By ascending time. */
   held: readonly Held[] = [];

@@ -1,5 +1,5 @@
 /** Draws axes and grid over the cells. */
-import type { Held } from './history.js';
+import { type Held, lastInSight } from './history.js';
 import { zoneLabel } from '../state/zone.js';
 import { priceText, priceTicks, timeTicks } from './ticks.js';
 import { type View, xOf, yOf } from './view.js';
@@ -9,7 +9,7 @@ export const PRICE_AXIS_PX = 68;
 export const TIME_AXIS_PX = 26;
 const MIN_TIME_TICK_PX = 84;
 const MIN_PRICE_TICK_PX = 34;
-/** Height of the newest price's tag. */
+/** Height of the price's tag. */
 const LAST_PRICE_PX = 18;
 const USUAL_REM_PX = 16;
 
@@ -80,7 +80,7 @@ function drawAxes(
   context.textAlign = 'left';
   context.fillStyle = style.textSoft;
   context.fillText(zoneLabel(view.to), width + 9, height + 15);
-  const last = held.at(-1);
+  const last = lastInSight(held, view);
   const lastY = last === undefined ? -Infinity : (1 - yOf(view, last.lnPrice)) * height;
   for (const { at, label } of priceTicks(view, MIN_PRICE_TICK_PX / height)) {
     const y = Math.round((1 - yOf(view, at)) * height) + 0.5;
@@ -104,14 +104,14 @@ function grid(
   context.stroke();
 }
 
-/** The newest price, on the axis. */
+/** The last price in sight, on the axis. */
 function drawLastPrice(
   context: CanvasRenderingContext2D,
   { view, held, style }: OverlayFrame,
   width: number,
   height: number,
 ): void {
-  const last = held.at(-1);
+  const last = lastInSight(held, view);
   if (last === undefined) return;
   const y = (1 - yOf(view, last.lnPrice)) * height;
   if (y < 0 || y > height) return;

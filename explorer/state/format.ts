@@ -12,6 +12,9 @@ const STEPS = [
   { from: 1e3, unit: 'K' },
 ] as const;
 
+/** Of small percents. */
+const MAX_PERCENT_DIGITS = 8;
+
 type Figure = number | null | undefined;
 
 /** `1.24M`, `45.2K`, `950`, `0.42`: three digits, and a unit. */
@@ -62,6 +65,13 @@ export function percent(share: Figure, digits = 1): string {
 /** `+2.1%`. */
 export function signedPercent(share: Figure, digits = 1): string {
   return isFigure(share) && share > 0 ? `+${percent(share, digits)}` : percent(share, digits);
+}
+
+/** `−1.24%`, `−0.036%`, `−0.00072%`: at least two digits, so that small moves are not 0. @param share 1 is 100% */
+export function signedFinePercent(share: Figure): string {
+  if (!isFigure(share) || share === 0) return signedPercent(share, 2);
+  const zeros = Math.max(0, -Math.floor(Math.log10(Math.abs(share * 100))) - 1);
+  return signedPercent(share, Math.min(MAX_PERCENT_DIGITS, zeros + 2));
 }
 
 /** `+2.1`: of scores. */

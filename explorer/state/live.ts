@@ -1,4 +1,5 @@
 /** Follows the token in sight: when its depth changes, and whether the server is heard at all. */
+import { FathomError } from '../../client/index.js';
 import { pause } from './pause.js';
 import { currentClient } from './session.js';
 import { Value } from './value.js';
@@ -38,8 +39,10 @@ export async function followToken(address: string, signal: AbortSignal): Promise
         lastChange.set({ t: Math.max(...message.snapshots.map(({ t }) => t)) });
       } else if (message.type !== 'heartbeat') lastChange.set({ t: message.next_from - 1 });
     }
-  } catch {
-    if (!signal.aborted) connection.set('silent');
+  } catch (error) {
+    // A wrong address says nothing about the server.
+    const isWrong = error instanceof FathomError && error.status === 400;
+    if (!signal.aborted) connection.set(isWrong ? 'none' : 'silent');
   } finally {
     clearTimeout(silence);
     if (signal.aborted) connection.set('none');

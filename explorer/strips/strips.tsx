@@ -126,7 +126,9 @@ export function Strips(props: StripsProps) {
 
 /** The time that amounts are of, which may be some steps before now. */
 function PointTime({ course, at }: { course: Course | null; at: number }) {
-  return course === null || at < 0 ? null : <span class="note">at {timeText(course.t[at])}</span>;
+  if (course === null || at < 0) return null;
+  // The last step may end after now.
+  return <span class="note">at {timeText(Math.min(course.t[at], course.to))}</span>;
 }
 
 interface StripProps {

@@ -1,5 +1,12 @@
 /** An address that names no view. */
-import { boardView, BOARDS, DEFAULT_VIEW, hashOf, type UnknownView } from '../state/url.js';
+import {
+  boardView,
+  BOARDS,
+  compareView,
+  DEFAULT_VIEW,
+  hashOf,
+  type UnknownView,
+} from '../state/url.js';
 import { BOARD_SPECS } from './boards/boards.js';
 
 export function NotFound({ view }: { view: UnknownView }) {
@@ -18,6 +25,9 @@ export function NotFound({ view }: { view: UnknownView }) {
             <a href={hashOf(boardView(name))}>{BOARD_SPECS[name].title}</a>
           </li>
         ))}
+        <li>
+          <a href={hashOf(compareView([]))}>Compare</a>
+        </li>
       </ul>
     </section>
   );

@@ -1,7 +1,7 @@
 /** What an order costs: `/slippage` for an amount that the user enters. */
 import { useEffect, useState } from 'preact/hooks';
 import type { MarketType, Slippage } from '../../client/index.js';
-import { percent, price, signedPercent, usd } from '../state/format.js';
+import { percent, price, signedFinePercent, signedPercent, usd } from '../state/format.js';
 import { useDocument, useLast } from '../state/load.js';
 import { messageOf } from '../state/session.js';
 import { amountOf } from './amount.js';
@@ -99,7 +99,7 @@ function Quote({ answer }: { answer: Slippage }) {
         <dl class="facts">
           <dt>Slippage</dt>
           <dd>
-            <b>{signedPercent(share(quote.slippage_pct), 2)}</b>
+            <b>{signedFinePercent(share(quote.slippage_pct))}</b>
           </dd>
           <dt title="What a ladder of 1% steps cannot tell: each step filled at its near or its far end">
             Range

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DEMO_SEED, demoTokens } from '../../demo/tokens.js';
-import { absoluteTime, price, usd } from '../../explorer/state/format.js';
+import { absoluteTime, price, signedFinePercent, usd } from '../../explorer/state/format.js';
 import { fieldTime } from '../../explorer/state/zone.js';
 import { EXAMPLE_MINTS } from '../../server/api/schemas.js';
 import { cleanUp, fathom, newKey, serveHere, temporaryDirectory } from '../support/cli.js';
@@ -152,12 +152,19 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
   it('says that there is no such page, and leads back', async () => {
     const page = await at('#/scorez');
     await page.getByText('There is no page at this address').waitFor();
+    const places = page.getByRole('alert').getByRole('link');
+    const views = page.getByRole('navigation').getByRole('link');
+    expect(await places.count()).toBe(await views.count());
     await page.getByRole('alert').getByRole('link', { name: 'Scores' }).click();
     await page.getByRole('table').waitFor();
+    const refused = page.waitForResponse((reply) => reply.url().includes('/stream/xyz'));
     await goTo(page, '#/token/xyz');
+    expect((await refused).status()).toBe(400);
     await page.getByText('expected a base58 mint').waitFor();
     const back = page.getByRole('link', { name: 'one with the best score' });
     expect(await back.getAttribute('href')).toBe('#/');
+    // The server is there, though it does not know the address.
+    expect(await page.getByRole('button', { name: 'Not live' }).count()).toBe(0);
   });
 
   it('finds a token with the keyboard', async () => {
@@ -208,12 +215,12 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
         headers: { 'x-api-key': key },
       });
       const { quotes } = (await reply.json()) as { quotes: { slippage_pct: number }[] };
-      return quotes[0].slippage_pct.toFixed(2).replace('-', '\u2212');
+      return signedFinePercent(quotes[0].slippage_pct / 100);
     };
     const slippage = panel.locator('dd').first();
-    await expect.poll(() => slippage.textContent()).toBe(`${await asked('side=sell&usd=250000')}%`);
+    await expect.poll(() => slippage.textContent()).toBe(await asked('side=sell&usd=250000'));
     await panel.getByRole('button', { name: 'Buy' }).click();
-    const bought = `+${await asked('side=buy&usd=250000')}%`;
+    const bought = await asked('side=buy&usd=250000');
     await expect.poll(() => slippage.textContent()).toBe(bought);
     await panel.getByRole('textbox').fill('900b');
     await panel.getByText('The ladder holds only').waitFor();
@@ -283,6 +290,21 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(hashOf(page)).toBe(HOUR);
     const now = await scoreAt('');
     await expect.poll(shown).toBe(now.score);
+  });
+
+  it('shows the zoom of an address, with its pinned time in sight or not', async () => {
+    const hash = `${HOUR}&zoom=${NOW_S - 1200},${NOW_S - 600}&at=${NOW_S - 3000}`;
+    const page = await at(hash);
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    await page.getByRole('group', { name: 'Playback' }).waitFor();
+    const view = await page.locator('.heatmap-frame').getAttribute('data-view');
+    expect(view?.split(' ').slice(0, 2).map(Number)).toEqual([NOW_S - 1200, NOW_S - 600]);
+    expect(hashOf(page)).toBe(hash);
+    // A time that is typed then is brought into sight.
+    const field = page.getByLabel('Time', { exact: true });
+    await field.fill(fieldTime(NOW_S - 2400));
+    await field.dispatchEvent('change');
+    await page.locator('.heatmap-pin').first().waitFor();
   });
 
   it('plays what is in sight, steps and scrubs, and is live again at the end', async () => {

@@ -13,7 +13,7 @@ import {
   stepFor,
   stepName,
 } from '../../explorer/heatmap/detail.js';
-import { History } from '../../explorer/heatmap/history.js';
+import { History, lastInSight } from '../../explorer/heatmap/history.js';
 import {
   fetchPages,
   fetchSince,
@@ -206,6 +206,13 @@ describe('the history', () => {
       [2060, 5],
       [2120, 6],
     ]);
+  });
+
+  it('knows the last snapshot in sight, beyond which there are others', () => {
+    const history = new History();
+    history.replace(0, 1000, [column(60), column(120), column(180)]);
+    const last = (to: number) => lastInSight(history.held, { to })?.t ?? null;
+    expect([59, 60, 179, 180, 999].map(last)).toEqual([null, 60, 120, 180, 180]);
   });
 
   it('ends a snapshot at the next one, or after an interval where a gap begins', () => {

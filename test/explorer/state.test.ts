@@ -12,6 +12,7 @@ import {
   price,
   shortAddress,
   signedBasisPoints,
+  signedFinePercent,
   signedPercent,
   signedPoints,
   signedUsd,
@@ -300,6 +301,12 @@ describe('numbers', () => {
       '12.3%',
       '+2.1%',
       '\u22122.1%',
+    ]);
+    // A small slippage is not 0.
+    const slippages = [-0.0124, 0.1, -0.00036, -0.0000072, 0.00001, 0, null];
+    expect(slippages.map(signedFinePercent)).toEqual([
+      ...['\u22121.24%', '+10.00%', '\u22120.036%', '\u22120.00072%'],
+      ...['+0.0010%', '0.00%', '\u2013'],
     ]);
   });
 
