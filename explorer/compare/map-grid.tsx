@@ -6,9 +6,9 @@ import type { Scale } from '../heatmap/amounts.js';
 import { Notice, Pin } from '../heatmap/depth-heatmap.js';
 import { Legend } from '../heatmap/legend.js';
 import { Crosshair, distanceText, spokenText } from '../heatmap/readout.js';
-import { timeText, usdText } from '../heatmap/ticks.js';
+import { timeText } from '../heatmap/ticks.js';
 import { useMap } from '../heatmap/use-map.js';
-import { price } from '../state/format.js';
+import { price, usd } from '../state/format.js';
 import { reloadMs } from '../state/load.js';
 import {
   attempt,
@@ -179,9 +179,9 @@ function PartMap(props: PartMapProps) {
         {cursor?.snapshot && (
           <span>
             {distanceText(cursor.bin)}{' '}
-            <b class="heatmap-support">{cursor.supportUsd > 0 && usdText(cursor.supportUsd)}</b>{' '}
+            <b class="heatmap-support">{cursor.supportUsd > 0 && usd(cursor.supportUsd)}</b>{' '}
             <b class="heatmap-resistance">
-              {cursor.resistanceUsd > 0 && usdText(cursor.resistanceUsd)}
+              {cursor.resistanceUsd > 0 && usd(cursor.resistanceUsd)}
             </b>
             {cursor.supportUsd + cursor.resistanceUsd === 0 && 'no depth'}
           </span>

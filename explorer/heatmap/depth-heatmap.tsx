@@ -90,8 +90,8 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
       >
         <canvas class="heatmap-cells" ref={canvases.cells} role="img" aria-label={summary} />
         <canvas class="heatmap-overlay" ref={canvases.overlay} aria-hidden="true" />
-        {cursor !== null && <Readout cursor={cursor} split={split} />}
         {view !== null && <Pin t={shownT} view={view} />}
+        {cursor !== null && <Readout cursor={cursor} split={split} />}
         {state !== 'ready' && (
           <Notice
             state={state}

@@ -1,9 +1,10 @@
 /** The cursor's lines, and the amounts under it. */
 import type { ComponentChildren } from 'preact';
 import { BIN_RATIO } from '../ladder/ladder.js';
+import { usd } from '../state/format.js';
 import type { Cursor } from './cursor.js';
 import type { Share } from './split.js';
-import { priceText, timeText, usdText } from './ticks.js';
+import { priceText, timeText } from './ticks.js';
 
 /** The shares, or why they are missing; `spared`: the key has few requests left. */
 export type Split = Share[] | 'waiting' | 'spared' | 'failed';
@@ -68,15 +69,15 @@ function Amounts({ cursor, split }: ReadoutProps) {
         <tbody>
           <tr class="heatmap-readout-total">
             <th scope="row">{sideOf(cursor)}</th>
-            <td class="heatmap-support">{supportUsd > 0 ? usdText(supportUsd) : ''}</td>
-            <td class="heatmap-resistance">{resistanceUsd > 0 ? usdText(resistanceUsd) : ''}</td>
+            <td class="heatmap-support">{supportUsd > 0 ? usd(supportUsd) : ''}</td>
+            <td class="heatmap-resistance">{resistanceUsd > 0 ? usd(resistanceUsd) : ''}</td>
           </tr>
           {Array.isArray(split) &&
             split.map((share) => (
               <tr key={share.label}>
                 <th scope="row">{share.label}</th>
-                <td>{share.supportUsd > 0 ? usdText(share.supportUsd) : ''}</td>
-                <td>{share.resistanceUsd > 0 ? usdText(share.resistanceUsd) : ''}</td>
+                <td>{share.supportUsd > 0 ? usd(share.supportUsd) : ''}</td>
+                <td>{share.resistanceUsd > 0 ? usd(share.resistanceUsd) : ''}</td>
               </tr>
             ))}
         </tbody>
@@ -112,11 +113,11 @@ export function spokenText(
 ): string {
   if (snapshot === null) return `${timeText(t)}: no data`;
   const amounts = [
-    supportUsd > 0 && `support ${usdText(supportUsd)}`,
-    resistanceUsd > 0 && `resistance ${usdText(resistanceUsd)}`,
+    supportUsd > 0 && `support ${usd(supportUsd)}`,
+    resistanceUsd > 0 && `resistance ${usd(resistanceUsd)}`,
   ].filter(Boolean);
   const shares = Array.isArray(split)
-    ? split.map((share) => `${share.label} ${usdText(share.supportUsd + share.resistanceUsd)}`)
+    ? split.map((share) => `${share.label} ${usd(share.supportUsd + share.resistanceUsd)}`)
     : [];
   const price = priceText(snapshot.priceUsd * BIN_RATIO ** bin);
   const what = amounts.length === 0 ? 'no depth' : amounts.join(', ');

@@ -257,6 +257,7 @@ function Token({ view, address }: { view: TokenView; address: string }) {
             <DepthChart ladder={shown} />
           ) : (
             !isEmpty &&
+            error === null &&
             (score === null || newestT !== null) && (
               <section class="card">
                 <Loading what="the ladder" />

@@ -266,7 +266,8 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     const pinned = page.locator('.pinned', { hasText: absoluteTime(clicked.t) });
     await pinned.waitFor();
     await expect.poll(shown).toBe(clicked.score);
-    await page.locator('.heatmap-pin').first().waitFor();
+    // Its line does not run through the readout.
+    await page.locator('.heatmap-frame > .heatmap-pin ~ .heatmap-cursor').waitFor();
     const slippages: string[] = [];
     page.on('request', (request) => {
       if (request.url().includes('/slippage/')) slippages.push(request.url());
@@ -300,6 +301,10 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     const view = await page.locator('.heatmap-frame').getAttribute('data-view');
     expect(view?.split(' ').slice(0, 2).map(Number)).toEqual([NOW_S - 1200, NOW_S - 600]);
     expect(hashOf(page)).toBe(hash);
+    // A time that no key may ask for has no ladder to wait for.
+    await goTo(page, `${HOUR}&at=1`);
+    await page.locator('.pinned', { hasText: 'within the last 365 days' }).waitFor();
+    expect(await page.getByText('Loading the ladder').count()).toBe(0);
     // A time that is typed then is brought into sight.
     const field = page.getByLabel('Time', { exact: true });
     await field.fill(fieldTime(NOW_S - 2400));
@@ -625,6 +630,14 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
   it('compares tokens, and the venues of one', async () => {
     const page = await at('#/compare');
     await page.getByText('Add a token or two.').waitFor();
+    const middleOf = async (selector: string) => {
+      const { x, width } = (await page.locator(selector).boundingBox()) ?? fail();
+      return x + width / 2;
+    };
+    expect(await middleOf('.compare-card > .state')).toBeCloseTo(
+      await middleOf('.compare-card'),
+      0,
+    );
     const add = async (query: string, symbol: string): Promise<void> => {
       await page.locator('.compared input').fill(query);
       await page

@@ -360,6 +360,9 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await page.mouse.move(x + width * 0.9, y + height * 0.62);
     const readout = page.locator('.heatmap-readout');
     await readout.getByText('Phoenix v1').or(readout.getByText('Binance')).first().waitFor();
+    // As amounts are shown everywhere: with three digits.
+    for (const amount of (await readout.locator('td').allTextContents()).filter(Boolean))
+      expect(amount).toMatch(/^\$(\d{3}|\d\d\.\d|\d\.\d\d)[KMB]?$/);
     await page.mouse.move(x + width / 2, y - 30);
     await readout.waitFor({ state: 'detached' });
     await page.locator('.heatmap-frame').focus();
