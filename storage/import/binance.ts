@@ -9,7 +9,7 @@ import {
 } from './binance-messages.js';
 import { type BookMarket, BookSampler } from './book-sampler.js';
 import { UnnamedSnapshots, UpdateBuffer } from './binance-waiting.js';
-import type { ImportOptions, ImportReport, ImportToken } from './formats.js';
+import type { ImportReport, TokenImport } from './formats.js';
 import { BookMessage } from './order-book.js';
 import { excerpt } from './refusals.js';
 import { SymbolChoice } from './symbols.js';
@@ -30,12 +30,10 @@ type ReadMessages = (files: readonly string[]) => AsyncIterable<Iterable<Binance
  */
 export async function* importBinance(
   readMessages: ReadMessages,
-  files: readonly string[],
-  token: ImportToken,
-  options: ImportOptions,
-  report: ImportReport,
+  request: TokenImport,
 ): AsyncGenerator<object, void, undefined> {
-  const sampler = new BookSampler(token, options, report);
+  const { files, options, report } = request;
+  const sampler = new BookSampler(request);
   const choice = new SymbolChoice(options.symbol);
   const feed = new BinanceFeed(sampler, choice, report);
   for await (const messages of readMessages(files)) {

@@ -1,7 +1,7 @@
 /** Makes snapshots of an order book at the moments of an import. */
 import type { Market } from '../../compute/market.js';
 import { checkContracts } from './contracts.js';
-import type { ImportOptions, ImportReport, ImportToken } from './formats.js';
+import type { ImportOptions, ImportToken, TokenImport } from './formats.js';
 import { type BookMessage, OrderBook } from './order-book.js';
 import { NothingImportedError } from './refusals.js';
 
@@ -70,12 +70,8 @@ export class BookSampler {
   private readonly everyUs: number;
   private market: BookMarket | null = null;
 
-  constructor(
-    private readonly token: ImportToken,
-    private readonly options: ImportOptions,
-    private readonly report: ImportReport,
-  ) {
-    this.everyUs = options.everyS * US_PER_S;
+  constructor(private readonly request: TokenImport) {
+    this.everyUs = request.options.everyS * US_PER_S;
   }
 
   /**
@@ -84,8 +80,8 @@ export class BookSampler {
    * @throws OptionNeededError where its sizes are contracts and no option says of what
    */
   nameMarket(fromFeed: BookMarket, where: string): void {
-    checkContracts(where, fromFeed, this.options);
-    const { source, pair, type } = this.options;
+    checkContracts(where, fromFeed, this.request.options);
+    const { source, pair, type } = this.request.options;
     this.market = {
       source: source ?? fromFeed.source,
       pair: pair ?? fromFeed.pair,
@@ -124,33 +120,34 @@ export class BookSampler {
     for (; this.nextUs < us; this.nextUs += this.everyUs) {
       const t = this.nextUs / US_PER_S;
       if (this.book.isCrossed) {
-        this.report.crossed.add({ t, reason: 'the best bid is not below the best ask' });
+        this.request.report.crossed.add({ t, reason: 'the best bid is not below the best ask' });
       }
       this.written++;
-      yield snapshotOfBook(this.book, t, this.token, this.market, this.options);
+      yield snapshotOfBook(this.book, t, this.request.token, this.market, this.request.options);
     }
   }
 
   /** Applies a message at `us`; a message that starts over makes the book whole. */
   apply(message: BookMessage, us: number): void {
-    if (us < this.feedUs) this.report.outOfOrder.add(this.note('a time before the last', us));
+    if (us < this.feedUs)
+      this.request.report.outOfOrder.add(this.note('a time before the last', us));
     this.advance(us);
     if (message.reset) [this.whole, this.wasWhole] = [true, true];
     if (!this.whole) {
-      this.report.oldMessages++;
+      this.request.report.oldMessages++;
       return;
     }
     const hadBothSides = this.book.hasBothSides;
     this.book.apply(message);
     if (this.book.hasBothSides) this.firstWholeUs ??= this.feedUs;
     if (hadBothSides && !this.book.hasBothSides) {
-      this.report.gaps.add(this.note('a side of the book is empty'));
+      this.request.report.gaps.add(this.note('a side of the book is empty'));
     }
   }
 
   /** Discards the book after a break in the feed, from the last message until it is whole again. */
   breakOff(reason: string): void {
-    this.report.gaps.add(this.note(reason));
+    this.request.report.gaps.add(this.note(reason));
     this.whole = false;
     this.book.clear();
   }
@@ -168,8 +165,9 @@ export class BookSampler {
   }
 
   private nothing(noBook: string, endUs: number): NothingImportedError {
-    const { report, firstWholeUs } = this;
-    const { everyS } = this.options;
+    const { firstWholeUs, request } = this;
+    const { report } = request;
+    const { everyS } = request.options;
     if (!this.wasWhole) {
       const of = report.messages > 1 ? ` (of ${report.messages} messages)` : '';
       return new NothingImportedError(noBook + of, report);

@@ -109,6 +109,14 @@ export interface LeftOut {
   missing?: { quoteUsdOf: string } | { decimalsOf: string } | 'atS';
 }
 
+/** An import of one token: what it reads, what for, and where it reports. */
+export interface TokenImport {
+  files: readonly string[];
+  token: ImportToken;
+  options: ImportOptions;
+  report: ImportReport;
+}
+
 /** What an import did; its memory is bounded. */
 export class ImportReport {
   /** Messages of an order book, pool states, list entries, holders' rows or orders read. */

@@ -18,8 +18,9 @@ import {
   ImportReport,
   kindOfFormat,
 } from './formats.js';
-import { importJupiterDca } from './jupiter-dca.js';
-import { importJupiterLimitOrders } from './jupiter-limit-orders.js';
+import { readDcaOrder } from './jupiter-dca.js';
+import { readLimitOrder } from './jupiter-limit-orders.js';
+import { importOrders } from './jupiter-orders.js';
 import { CLMM_POOLS, CP_PAIRS, DLMM_BINS, importPools } from './pool-states.js';
 import { NothingImportedError } from './refusals.js';
 import { importSolscanHolders } from './solscan-holders.js';
@@ -101,25 +102,27 @@ function rowsOf(
 ): AsyncIterable<object> {
   if (format === 'solana-token-list') return importSolanaTokenList(files, report);
   if (format === 'wormhole-csv') return importWormholeCsv(files, report);
-  if (format === 'jupiter-dca') return importJupiterDca(files, options, report);
-  if (format === 'jupiter-limit-orders') return importJupiterLimitOrders(files, options, report);
+  if (format === 'jupiter-dca') return importOrders(files, options, report, readDcaOrder);
+  if (format === 'jupiter-limit-orders')
+    return importOrders(files, options, report, readLimitOrder);
   const { token, atS } = options;
   if (token === undefined) throw new UsageError(`token: ${format} needs it`);
+  const request = { files, token, options, report };
   switch (format) {
     case 'tardis-incremental-l2':
-      return importTardisIncremental(files, token, options, report);
+      return importTardisIncremental(request);
     case 'tardis-book-snapshot':
-      return importTardisSnapshot(files, token, options, report);
+      return importTardisSnapshot(request);
     case 'binance-stream':
-      return importBinance(readBinanceMessages, files, token, options, report);
+      return importBinance(readBinanceMessages, request);
     case 'binance-t-depth':
-      return importBinance(readTDepthMessages, files, token, options, report);
+      return importBinance(readTDepthMessages, request);
     case 'clmm-pools':
-      return importPools(CLMM_POOLS, files, token, options, report);
+      return importPools(CLMM_POOLS, request);
     case 'dlmm-bins':
-      return importPools(DLMM_BINS, files, token, options, report);
+      return importPools(DLMM_BINS, request);
     case 'cp-pairs':
-      return importPools(CP_PAIRS, files, token, options, report);
+      return importPools(CP_PAIRS, request);
     case 'solscan-holders':
       if (atS === undefined) throw new UsageError(`at: ${format} needs it`);
       return importSolscanHolders(files, token, atS, report);

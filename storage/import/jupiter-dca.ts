@@ -1,18 +1,9 @@
 /** Jupiter's recurring orders (DCA), as its API returns them, as rows of `dca_orders`. */
 import type { JsonFields } from './fields.js';
-import type { ImportOptions, ImportReport } from './formats.js';
-import { hasCloseTx, importOrders, noPrice, type OrderPrices } from './jupiter-orders.js';
+import { hasCloseTx, noPrice, type OrderPrices } from './jupiter-orders.js';
 
 /** @throws InputError */
-export function importJupiterDca(
-  files: readonly string[],
-  options: ImportOptions,
-  report: ImportReport,
-): AsyncIterable<object> {
-  return importOrders(files, options, report, readOrder);
-}
-
-function readOrder(order: JsonFields, prices: OrderPrices) {
+export function readDcaOrder(order: JsonFields, prices: OrderPrices) {
   const [input, output] = [order.mint('inputMint'), order.mint('outputMint')];
   const sides = prices.sidesOf(input, output);
   if (sides === null) return null;

@@ -3,8 +3,7 @@
  * that `openOrders` of its earlier API returned, with amounts in raw units.
  */
 import type { JsonFields } from './fields.js';
-import type { ImportOptions, ImportReport } from './formats.js';
-import { hasCloseTx, importOrders, noPrice, type OrderPrices } from './jupiter-orders.js';
+import { hasCloseTx, noPrice, type OrderPrices } from './jupiter-orders.js';
 
 /** An order in its own layout. Amounts of the input side are `making`, of the output side `taking`. */
 interface LimitOrder {
@@ -20,15 +19,7 @@ interface LimitOrder {
 }
 
 /** @throws InputError */
-export function importJupiterLimitOrders(
-  files: readonly string[],
-  options: ImportOptions,
-  report: ImportReport,
-): AsyncIterable<object> {
-  return importOrders(files, options, report, readOrder);
-}
-
-function readOrder(order: JsonFields, prices: OrderPrices) {
+export function readLimitOrder(order: JsonFields, prices: OrderPrices) {
   const found = order.has('account') ? accountOf(order) : triggerOf(order);
   const { key, maker, fields, making, taking, remainingMaking } = found;
   const [input, output] = [fields.mint('inputMint'), fields.mint('outputMint')];

@@ -11,7 +11,7 @@ import { readLineBatches } from '../lines.js';
 import { JsonFields, parseDecimal, parseJsonObject } from './fields.js';
 import { quoteUsdOf } from './quote-prices.js';
 import { excerpt } from './refusals.js';
-import type { ImportFormat, ImportOptions, ImportReport, ImportToken, LeftOut } from './formats.js';
+import type { ImportFormat, LeftOut, TokenImport } from './formats.js';
 
 /** Ticks and bins of the token's states, all held in memory: states of one time may lie apart. */
 const MAX_HELD_LEVELS = 4_000_000;
@@ -82,13 +82,10 @@ interface PoolSnapshot {
  */
 export async function* importPools(
   layout: PoolLayout,
-  files: readonly string[],
-  token: ImportToken,
-  options: ImportOptions,
-  report: ImportReport,
+  request: TokenImport,
 ): AsyncGenerator<object, void, undefined> {
-  const snapshots = new PoolSnapshots(layout, token, options, report);
-  for (const path of files) {
+  const snapshots = new PoolSnapshots(layout, request);
+  for (const path of request.files) {
     for await (const lines of readLineBatches(path)) {
       for (const { line, text } of lines) if (text !== '') snapshots.add(`${path}:${line}`, text);
     }
@@ -116,24 +113,23 @@ class PoolSnapshots {
 
   constructor(
     private readonly layout: PoolLayout,
-    private readonly token: ImportToken,
-    private readonly options: ImportOptions,
-    private readonly report: ImportReport,
+    private readonly request: TokenImport,
   ) {}
 
   add(where: string, text: string): void {
     const fields = new JsonFields(where, parseJsonObject(text, where));
-    if (this.report.messages === 0) checkLayout(fields, this.layout);
+    if (this.request.report.messages === 0) checkLayout(fields, this.layout);
     const head = readPoolHead(fields, this.layout.names);
-    this.report.messages++;
-    const side = head.tokens.findIndex((token) => token.address === this.token.address);
+    this.request.report.messages++;
+    const side = head.tokens.findIndex((token) => token.address === this.request.token.address);
     if (side < 0) return;
     const why = this.addState(fields, head, side as 0 | 1);
-    if (why !== null) this.report.leftOut.add({ where, what: head.pool ?? pairOf(head), ...why });
+    if (why !== null)
+      this.request.report.leftOut.add({ where, what: head.pool ?? pairOf(head), ...why });
   }
 
   *rows(): Generator<object, void, undefined> {
-    const { chain, address } = this.token;
+    const { chain, address } = this.request.token;
     const times = [...this.byTime.keys()].sort((a, b) => a - b);
     for (const t of times) {
       const { priceUsd, markets } = this.byTime.get(t)!;
@@ -145,18 +141,18 @@ class PoolSnapshots {
   /** Adds a state to its time's snapshot; returns why not where it cannot. */
   private addState(fields: JsonFields, head: PoolHead, side: 0 | 1): WhyLeftOut | null {
     const other = head.tokens[1 - side];
-    if (other.address === this.token.address) return { reason: 'both sides are the token' };
-    const quoteUsd = quoteUsdOf(this.options, other.address);
+    if (other.address === this.request.token.address) return { reason: 'both sides are the token' };
+    const quoteUsd = quoteUsdOf(this.request.options, other.address);
     if (quoteUsd === null) {
       const reason = `no price for ${other.symbol ?? 'the other side'}`;
       return { reason, missing: { quoteUsdOf: other.address } };
     }
-    const t = head.t ?? this.options.atS;
+    const t = head.t ?? this.request.options.atS;
     if (t === undefined) return { reason: 'the state has no time', missing: 'atS' };
     const { price, body, levels } = this.layout.readBody(fields, head, side, quoteUsd);
     const priceUsd = price * quoteUsd;
     if (!(priceUsd > 0 && priceUsd < Infinity)) return { reason: 'the pool has no price' };
-    const source = this.options.source ?? head.source;
+    const source = this.request.options.source ?? head.source;
     const market = { source, address: head.pool, pair: pairOf(head) };
     const snapshot = this.snapshotAt(t, priceUsd);
     const key = marketKey(market);

@@ -1,6 +1,6 @@
 /** Tardis `incremental_book_L2` and `book_snapshot_N` files as snapshots. */
 import { BookSampler } from './book-sampler.js';
-import type { ImportOptions, ImportReport, ImportToken } from './formats.js';
+import type { ImportReport, TokenImport } from './formats.js';
 import { BookMessage, type LevelList } from './order-book.js';
 import { SymbolChoice } from './symbols.js';
 import { readTardisRows, tardisMarket, type TardisRow } from './tardis-rows.js';
@@ -27,12 +27,10 @@ interface Columns {
  * whose time is the greatest `timestamp` of them; snapshot rows after others start the book over.
  */
 export async function* importTardisIncremental(
-  files: readonly string[],
-  token: ImportToken,
-  options: ImportOptions,
-  report: ImportReport,
+  request: TokenImport,
 ): AsyncGenerator<object, void, undefined> {
-  const sampler = new BookSampler(token, options, report);
+  const { files, options, report } = request;
+  const sampler = new BookSampler(request);
   const message = new MessageOfRows(sampler, report);
   const choice = new SymbolChoice(options.symbol);
   for await (const nextRow of readTardisRows(files, choice, (row) => message.startFile(row))) {
@@ -134,12 +132,10 @@ function readEither(row: TardisRow, column: number, first: string, second: strin
 
 /** Tardis `book_snapshot_N` files as snapshots: every row is a whole top-N book. */
 export async function* importTardisSnapshot(
-  files: readonly string[],
-  token: ImportToken,
-  options: ImportOptions,
-  report: ImportReport,
+  request: TokenImport,
 ): AsyncGenerator<object, void, undefined> {
-  const sampler = new BookSampler(token, options, report);
+  const { files, options, report } = request;
+  const sampler = new BookSampler(request);
   const message = new BookMessage();
   let columns: Columns = { timestamp: 0, bids: [], asks: [] };
   const startFile = (row: TardisRow) => {
