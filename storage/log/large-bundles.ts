@@ -14,6 +14,13 @@ const STREAM = `OBJ_${BUCKET}`;
 const NAMES = `$O.${BUCKET}.M.`;
 const CONTENTS = `$O.${BUCKET}.C.`;
 
+/** Opens the connection for a stream beside the log, which has as many copies as the log. */
+export type OpenBeside = () => Promise<{
+  manager: JetStreamManager;
+  client: JetStreamClient;
+  copies: () => Promise<number>;
+}>;
+
 /** A bundle in the bucket, or a part of one. */
 interface Content {
   id: string;
@@ -24,14 +31,7 @@ interface Content {
 export class LargeBundles {
   private objects: ObjectStore | null = null;
 
-  /** @param open gives the connection, and the number of copies that the log has */
-  constructor(
-    private readonly open: () => Promise<{
-      manager: JetStreamManager;
-      client: JetStreamClient;
-      copies: () => Promise<number>;
-    }>,
-  ) {}
+  constructor(private readonly open: OpenBeside) {}
 
   async put(name: string, content: ReadableStream<Uint8Array>, timeoutMs: number): Promise<void> {
     const objects = await this.bucket();

@@ -1,13 +1,13 @@
 /** The last report of each node: JetStream keeps it, so that a silent node is known, too. */
 import {
   DiscardPolicy,
-  type JetStreamClient,
   type JetStreamManager,
   RetentionPolicy,
   StorageType,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import { isNoResponders, NO_MESSAGE, NO_STREAM, nullWith } from './jetstream-errors.js';
+import type { OpenBeside } from './large-bundles.js';
 import { packMessage, unpackMessage } from './messages.js';
 
 const STREAM = 'FATHOM_NODES';
@@ -31,14 +31,7 @@ interface StoredReport {
 }
 
 export class NodeReports {
-  /** @param open the connection, and how many copies the log has */
-  constructor(
-    private readonly open: () => Promise<{
-      manager: JetStreamManager;
-      client: JetStreamClient;
-      copies: () => Promise<number>;
-    }>,
-  ) {}
+  constructor(private readonly open: OpenBeside) {}
 
   /**
    * Replaces a node's last report.
