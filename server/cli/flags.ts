@@ -83,6 +83,7 @@ export const ACCEPT_DAMAGED_LOG = {
 
 /** The flags of a command that opens the store where no server has it open. */
 export const STORE_FLAGS = { data: DATA, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
+export type StoreFlags = Partial<FlagValues<typeof STORE_FLAGS>>;
 
 /** `--json` of a command with a report or a list. */
 export const JSON_OUTPUT = {

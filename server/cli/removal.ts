@@ -1,9 +1,10 @@
-/** What commands that delete depth say and ask. */
+/** What the commands that delete depth ask and report. */
 import { createInterface } from 'node:readline/promises';
 import type { Removed } from '../../compute/segment/remove.js';
 import { InputError, UsageError } from '../../storage/errors.js';
 import type { Flag } from './flags.js';
 import { count, counted } from './output.js';
+import { type OfStore, rehearsed } from './runtime.js';
 
 export const YES = {
   kind: 'switch',
@@ -11,22 +12,25 @@ export const YES = {
 } as const satisfies Flag;
 
 /**
- * Removes, after a rehearsal and a question that is answered with yes, unless `yes` or `dry-run` is given.
+ * Removes once a rehearsal has counted and the user has said yes; with `yes` or `dry-run` it does not ask.
  * @param remove removes, or in a dry run counts what it would remove
  * @param question asks about what the text names
  * @throws UsageError without a terminal on which to ask | InputError if the answer is no
  */
-export async function confirmed<T>(
+export async function confirmed(
   flags: { yes: boolean; 'dry-run': boolean },
-  remove: (dryRun: boolean) => Promise<T>,
-  question: (found: T) => string,
-): Promise<T> {
+  store: OfStore,
+  remove: (from: OfStore & { dryRun: boolean }) => Promise<Removed>,
+  question: (found: Removed) => string,
+): Promise<Removed> {
+  const attempt = (dryRun: boolean) =>
+    rehearsed(dryRun, store.directory, () => remove({ ...store, dryRun }));
   const isDryRun = flags['dry-run'];
-  if (isDryRun || flags.yes) return remove(isDryRun);
+  if (isDryRun || flags.yes) return attempt(isDryRun);
   if (!process.stdin.isTTY) {
     throw new UsageError('--yes: needed where there is no terminal on which to ask');
   }
-  if (await isYes(question(await remove(true)))) return remove(false);
+  if (await isYes(question(await attempt(true)))) return attempt(false);
   throw new InputError('nothing was deleted');
 }
 
@@ -34,7 +38,7 @@ async function isYes(question: string): Promise<boolean> {
   const asked = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const answer = await new Promise<string>((resolve, reject) => {
-      // Nobody answers: the input has ended.
+      // The input ended without an answer.
       asked.once('close', () => setImmediate(resolve, ''));
       asked.question(`${question} There is no undo. [y/N] `).then(resolve, reject);
     });

@@ -8,16 +8,12 @@ import type { UseStore } from '../../storage/ingest/ingest.js';
 import type { StoreOperations } from '../../storage/operations.js';
 import type { StoreOptions } from '../../storage/opening.js';
 import { tell } from './output.js';
-import { dataDirectory } from './flags.js';
+import { dataDirectory, type StoreFlags } from './flags.js';
 import { closingAtSignal } from './signals.js';
 
 /** Opens the store for each call, for as long as the call needs it. */
-export function storeThrough(
-  directory: string,
-  pool: ComputePool,
-  acceptDamagedLog = false,
-): UseStore {
-  const options = { ...storeOptions(pool), acceptDamagedLog };
+export function storeThrough(directory: string, pool: ComputePool, flags: StoreFlags): UseStore {
+  const options = { ...storeOptions(pool), acceptDamagedLog: flags['accept-damaged-log'] };
   return (body) =>
     closingAtSignal((stop) => withStore(directory, options, body, LOCK_WAIT_MS, stop));
 }
@@ -44,19 +40,29 @@ export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
   };
 }
 
-/** What a command may say about how its store is opened; it does not concern the store of a running server. */
-type CommandStoreOptions = Pick<StoreOptions, 'acceptDamagedLog' | 'plans'>;
-
 /**
- * Runs `body` on the store of a directory without a pool: it rewrites segments in this thread.
+ * Runs `body` on a store without a pool: this thread rewrites segments.
+ * @param plans names of the plans that keys may have; default: those built in
  * @throws InputError if the directory holds no store: a mistyped name makes none
  */
 export async function onStore<T>(
-  data: string | undefined,
+  flags: StoreFlags,
   body: (store: StoreOperations) => Promise<T>,
-  options: CommandStoreOptions = {},
+  plans?: readonly string[],
 ): Promise<T> {
-  return onAnyStore(await storeDirectory(data), body, options);
+  return onAnyStore(await storeDirectory(flags.data), flags, body, plans);
+}
+
+/** A directory that holds a store, and what uses the store as onStore() does. */
+export interface OfStore {
+  directory: string;
+  useStore: UseStore;
+}
+
+/** @throws InputError if the directory holds no store */
+export async function storeOf(flags: StoreFlags): Promise<OfStore> {
+  const directory = await storeDirectory(flags.data);
+  return { directory, useStore: (body) => onStore({ ...flags, data: directory }, body) };
 }
 
 /** The data directory. @throws InputError if it holds no store */
@@ -70,27 +76,28 @@ export async function storeDirectory(data: string | undefined): Promise<string> 
 
 /** Like onStore(), but makes the store if there is none. */
 export async function onNewStore<T>(
-  data: string | undefined,
+  flags: StoreFlags,
   body: (store: StoreOperations) => Promise<T>,
-  options: CommandStoreOptions = {},
+  plans?: readonly string[],
 ): Promise<T> {
-  const directory = dataDirectory(data);
+  const directory = dataDirectory(flags.data);
   const isNew = !(await holdsStore(directory));
-  const result = await onAnyStore(directory, body, options);
+  const result = await onAnyStore(directory, flags, body, plans);
   if (isNew) tell(`${directory} held no store; it holds a new, empty one now`);
   return result;
 }
 
 function onAnyStore<T>(
   directory: string,
+  { 'accept-damaged-log': acceptDamagedLog }: StoreFlags,
   body: (store: StoreOperations) => Promise<T>,
-  given: CommandStoreOptions,
+  plans?: readonly string[],
 ): Promise<T> {
   const rewrite = async (input: RewriteInput) => {
     const { rewriteSegments } = await import('../../compute/segment/rewrite.js');
     return rewriteSegments(input);
   };
-  const options = { ...given, rewrite, onLogNotice: tell, onMigration: tell };
+  const options = { acceptDamagedLog, plans, rewrite, onLogNotice: tell, onMigration: tell };
   return closingAtSignal((stop) => withStore(directory, options, body, LOCK_WAIT_MS, stop));
 }
 

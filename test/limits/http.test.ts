@@ -42,7 +42,7 @@ async function restart(options: Parameters<typeof start>[0] = {}) {
 
 /** As `fathom keys create` does, through the running server. */
 const createKey = (fields: Partial<KeyRequest> = {}): Promise<IssuedKey> =>
-  onStore(directory, (store) =>
+  onStore({ data: directory }, (store) =>
     store.createKey({
       tier: 'premium',
       name: null,
@@ -174,7 +174,7 @@ describe('the monthly quota', () => {
     const after = await get(key);
     expect([after.status, numbers(after)['x-quota-used']]).toEqual([429, 100]);
     // A rotated key is the same key: what it has used stays.
-    const { key: rotated } = await onStore(directory, (store) => store.rotateKey(id));
+    const { key: rotated } = await onStore({ data: directory }, (store) => store.rotateKey(id));
     expect((await get(key)).status).toBe(401);
     expect(numbers(await get(rotated))).toMatchObject({ 'x-quota-used': 100 });
   });
@@ -220,7 +220,7 @@ describe('a running service', () => {
   it('takes keys that are made, and lets go of keys that are revoked', async () => {
     const { key, id } = await createKey({ requestsPerMinute: 1 });
     for (const status of [200, 429]) expect((await get(key)).status).toBe(status);
-    await onStore(directory, (store) => store.revokeKey(id));
+    await onStore({ data: directory }, (store) => store.revokeKey(id));
     expect((await get(key)).status).toBe(401);
     const { key: next } = await createKey({ requestsPerMinute: 3 });
     expect((await get(next)).status).toBe(200);

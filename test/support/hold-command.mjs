@@ -7,4 +7,4 @@ const hold = async (store) => {
   console.log('held');
   await new Promise(() => setInterval(() => undefined, 1000));
 };
-await onNewStore(process.argv[2], hold, false);
+await onNewStore({ data: process.argv[2] }, hold);

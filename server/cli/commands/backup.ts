@@ -4,7 +4,7 @@ import { backupStore } from '../../../storage/backup.js';
 import { defineCommand } from '../command.js';
 import { type Flags, type FlagValues, JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
 import { mebibytes, printJson, Progress, tell } from '../output.js';
-import { onStore, storeDirectory } from '../runtime.js';
+import { storeOf } from '../runtime.js';
 
 const FLAGS = {
   ...STORE_FLAGS,
@@ -33,13 +33,11 @@ export const command = defineCommand({
 
 /** @throws InputError */
 async function backup(flags: FlagValues<typeof FLAGS>): Promise<void> {
-  const directory = await storeDirectory(flags.data);
   const startedMs = performance.now();
   const progress = new Progress();
   const { bytes, position } = await backupStore({
-    directory,
+    ...(await storeOf(flags)),
     out: flags.out,
-    useStore: (body) => onStore(directory, body, { acceptDamagedLog: flags['accept-damaged-log'] }),
     onProgress: (share) => progress.bar(share, 'copied'),
   }).finally(() => progress.end());
   const seconds = Math.round(performance.now() - startedMs) / 1000;

@@ -107,7 +107,7 @@ export const leave = defineCommand({
   flags: { data: DATA, json: JSON_OUTPUT },
   examples: ['fathom cluster leave --data data', 'fathom cluster leave --data data --json'],
   run: async ({ data, json }) => {
-    const position = await onStore(data, (store) => store.leaveLog());
+    const position = await onStore({ data }, (store) => store.leaveLog());
     if (json) printJson({ position });
     else if (position === null) printLine('it belonged to no cluster');
     else printLine(`it stood at position ${position}, and follows no log any more`);

@@ -2,7 +2,6 @@
 import { MAX_T_S } from '../../../compute/ingest/fields.js';
 import { deleteDepth } from '../../../storage/delete.js';
 import { UsageError } from '../../../storage/errors.js';
-import type { UseStore } from '../../../storage/ingest/ingest.js';
 import { defineCommand } from '../command.js';
 import {
   DRY_RUN,
@@ -15,7 +14,7 @@ import {
 } from '../flags.js';
 import { printJson, tell } from '../output.js';
 import { confirmed, removedText, YES } from '../removal.js';
-import { onStore, rehearsed, storeDirectory } from '../runtime.js';
+import { storeOf } from '../runtime.js';
 
 const FLAGS = {
   ...STORE_FLAGS,
@@ -72,16 +71,13 @@ async function deleteSnapshots(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const toS = Math.ceil(flags.to ?? MAX_T_S + 1);
   if (fromS >= toS) throw new UsageError('--from: expected a time before --to');
   const isDryRun = flags['dry-run'];
-  const directory = await storeDirectory(flags.data);
-  const useStore: UseStore = (body) =>
-    onStore(directory, body, { acceptDamagedLog: flags['accept-damaged-log'] });
   const markets = flags.market.length === 0 ? null : flags.market;
   const name = `${chain}:${address}`;
   const what = { chain, address, markets, fromS, toS, tier: null, needsAny: true };
   const removed = await confirmed(
     flags,
-    (dryRun) =>
-      rehearsed(dryRun, directory, () => deleteDepth({ directory, useStore, ...what, dryRun })),
+    await storeOf(flags),
+    (from) => deleteDepth({ ...from, ...what }),
     (found) => `Delete ${removedText(found)} of ${name}?`,
   );
   tell(`${isDryRun ? 'dry run: would delete' : 'deleted'} ${removedText(removed)}`);

@@ -18,6 +18,7 @@ import {
   JSON_OUTPUT,
   wholeNumber,
   STORE_FLAGS,
+  type StoreFlags,
 } from '../flags.js';
 import { count, printJson, printLine, Progress, tell } from '../output.js';
 import { storeThrough, withPool } from '../runtime.js';
@@ -70,7 +71,7 @@ async function demo(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const wanted = { seed: flags.seed ?? null, untilS: flags.until ?? null, live };
   const begun = await withPool(
     async (pool) => {
-      const request = requestOf(directory, pool, flags['accept-damaged-log']);
+      const request = requestOf(directory, pool, flags);
       const marker = await chosenMarket(request, wanted);
       if (live) return fillWithin(request, marker);
       const { rows, snapshots, cells } = await fillWithProgress(request, marker);
@@ -89,8 +90,8 @@ async function demo(flags: FlagValues<typeof FLAGS>): Promise<void> {
   await withPool((pool) => keepAlive({ ...requestOf(directory, pool), signal }, marker), 1);
 }
 
-function requestOf(directory: string, pool: ComputePool, acceptDamagedLog = false): DemoRequest {
-  return { directory, pool, useStore: storeThrough(directory, pool, acceptDamagedLog) };
+function requestOf(directory: string, pool: ComputePool, flags: StoreFlags = {}): DemoRequest {
+  return { directory, pool, useStore: storeThrough(directory, pool, flags) };
 }
 
 /** A market that is filled, and the signal that ends it. */

@@ -120,7 +120,7 @@ async function intoStore({ acceptDamagedLog, ...request }: StoreImport): Promise
       const { stored, read } = await importIntoStore({
         ...request,
         pool,
-        useStore: storeThrough(request.directory, pool, acceptDamagedLog),
+        useStore: storeThrough(request.directory, pool, { 'accept-damaged-log': acceptDamagedLog }),
         onProgress: ({ rows, cells }) =>
           progress.show(`${count(rows)} rows, ${count(cells)} cells`),
       });

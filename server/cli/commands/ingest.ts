@@ -85,7 +85,7 @@ async function ingest(
         dryRun,
         strict: flags.strict,
         pool,
-        useStore: storeThrough(directory, pool, flags['accept-damaged-log']),
+        useStore: storeThrough(directory, pool, flags),
         onProgress: (report: FileReport) => progress.show(progressText(report)),
         mapping,
         ...(delimiter === undefined ? {} : { delimiter }),

@@ -76,13 +76,13 @@ export const create = defineCommand({
     'fathom keys create --tier premium --name alice --data data',
     'fathom keys create --tier enterprise --rpm unlimited --quota 5000000 --expires 2030-01-01 --json',
   ],
-  run: async ({ tier, name, rpm, quota, expires, data, json, 'accept-damaged-log': accept }) => {
+  run: async ({ tier, name, rpm, quota, expires, json, ...flags }) => {
     const request = {
       ...{ tier, name: name ?? null, requestsPerMinute: rpm ?? null },
       ...{ monthlyQuota: quota ?? null, expiresAtS: expires ?? null },
     };
-    const options = { acceptDamagedLog: accept, plans: Object.keys(plansInEffect()) };
-    printIssued(await onNewStore(data, (store) => store.createKey(request), options), json);
+    const plans = Object.keys(plansInEffect());
+    printIssued(await onNewStore(flags, (store) => store.createKey(request), plans), json);
   },
 });
 
@@ -92,9 +92,9 @@ export const list = defineCommand({
   flags: COMMON,
   environment: ENVIRONMENT,
   examples: ['fathom keys list --data data', 'fathom keys list --json'],
-  run: async ({ data, json, 'accept-damaged-log': acceptDamagedLog }) => {
+  run: async ({ json, ...flags }) => {
     const plans = plansInEffect();
-    const listed = await onStore(data, (store) => store.listKeys(), { acceptDamagedLog });
+    const listed = await onStore(flags, (store) => store.listKeys());
     const keys = listed.map((key): KeyWithLimits => {
       const plan = planOfKey(plans, key);
       return { ...key, limits: plan && limitsDocument(plan) };
@@ -121,8 +121,7 @@ export const update = defineCommand({
     'fathom keys update alice --tier enterprise --rpm 300 --data data',
     'fathom keys update key_0ddfeb50b54c5711 --quota default --expires never',
   ],
-  run: async ({ data, json, 'accept-damaged-log': acceptDamagedLog, ...flags }, { key }) => {
-    const { tier, name, rpm, quota, expires } = flags;
+  run: async ({ tier, name, rpm, quota, expires, json, ...flags }, { key }) => {
     const given = { tier, name, requestsPerMinute: rpm, monthlyQuota: quota, expiresAtS: expires };
     const changes = Object.fromEntries(
       Object.entries(given).filter(([, value]) => value !== undefined),
@@ -130,8 +129,8 @@ export const update = defineCommand({
     if (Object.keys(changes).length === 0) {
       throw new UsageError('expected at least one of --name, --tier, --rpm, --quota, --expires');
     }
-    const options = { acceptDamagedLog, plans: Object.keys(plansInEffect()) };
-    printRecord(await onStore(data, (store) => store.updateKey(key, changes), options), json);
+    const plans = Object.keys(plansInEffect());
+    printRecord(await onStore(flags, (store) => store.updateKey(key, changes), plans), json);
   },
 });
 
@@ -153,11 +152,8 @@ export const rotate = defineCommand({
     'fathom keys rotate key_0ddfeb50b54c5711',
     'fathom keys rotate alice --overlap 24h --data data --json',
   ],
-  run: async ({ overlap = 0, data, json, 'accept-damaged-log': acceptDamagedLog }, { key }) =>
-    printIssued(
-      await onStore(data, (store) => store.rotateKey(key, overlap), { acceptDamagedLog }),
-      json,
-    ),
+  run: async ({ overlap = 0, json, ...flags }, { key }) =>
+    printIssued(await onStore(flags, (store) => store.rotateKey(key, overlap)), json),
 });
 
 export const revoke = defineCommand({
@@ -168,8 +164,8 @@ export const revoke = defineCommand({
     'fathom keys revoke key_0ddfeb50b54c5711',
     'fathom keys revoke alice --data data --json',
   ],
-  run: async ({ data, json, 'accept-damaged-log': acceptDamagedLog }, { key }) =>
-    printRecord(await onStore(data, (store) => store.revokeKey(key), { acceptDamagedLog }), json),
+  run: async ({ json, ...flags }, { key }) =>
+    printRecord(await onStore(flags, (store) => store.revokeKey(key)), json),
 });
 
 function printIssued(issued: IssuedKey, json: boolean): void {

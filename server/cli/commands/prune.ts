@@ -2,7 +2,6 @@
 import { MAX_T_S } from '../../../compute/ingest/fields.js';
 import { TIERS } from '../../../compute/market.js';
 import { pruneDepth, shrinkStore } from '../../../storage/delete.js';
-import type { UseStore } from '../../../storage/ingest/ingest.js';
 import { defineCommand } from '../command.js';
 import {
   DRY_RUN,
@@ -15,7 +14,7 @@ import {
 } from '../flags.js';
 import { mebibytes, printJson, Progress, tell } from '../output.js';
 import { confirmed, removedText, YES } from '../removal.js';
-import { onStore, rehearsed, storeDirectory } from '../runtime.js';
+import { storeOf } from '../runtime.js';
 
 const FLAGS = {
   ...STORE_FLAGS,
@@ -60,24 +59,20 @@ export const command = defineCommand({
 
 /** @throws UsageError | InputError */
 async function prune(flags: FlagValues<typeof FLAGS>): Promise<void> {
-  const directory = await storeDirectory(flags.data);
-  const useStore: UseStore = (body) =>
-    onStore(directory, body, { acceptDamagedLog: flags['accept-damaged-log'] });
+  const store = await storeOf(flags);
   const beforeS = Math.min(Math.ceil(flags.before), MAX_T_S + 1);
-  const what = { directory, useStore, beforeS };
   const narrowed = { tier: flags.tier ?? null, token: flags.token ?? null };
   const progress = new Progress();
   const onProgress = (share: number): void => progress.bar(share, 'tokens');
   const removed = await confirmed(
     flags,
-    (dryRun) =>
-      rehearsed(dryRun, directory, () =>
-        pruneDepth({ ...what, ...narrowed, dryRun, onProgress }).finally(() => progress.end()),
-      ),
+    store,
+    (from) =>
+      pruneDepth({ ...from, beforeS, ...narrowed, onProgress }).finally(() => progress.end()),
     (found) => `Delete ${removedText(found)}?`,
   );
   const isDryRun = flags['dry-run'];
-  const file = isDryRun ? null : await shrinkStore(useStore);
+  const file = isDryRun ? null : await shrinkStore(store.useStore);
   tell(
     file === null
       ? `dry run: would delete ${removedText(removed)}`

@@ -14,13 +14,9 @@ export const command = defineCommand({
   run: queue,
 });
 
-async function queue({
-  data,
-  json,
-  'accept-damaged-log': acceptDamagedLog,
-}: FlagValues<typeof FLAGS>): Promise<void> {
-  const tokens = await onStore(data, (store) => store.listQueue(), { acceptDamagedLog });
-  if (json) {
+async function queue(flags: FlagValues<typeof FLAGS>): Promise<void> {
+  const tokens = await onStore(flags, (store) => store.listQueue());
+  if (flags.json) {
     printJson(
       tokens.map(({ chain, address, requestedAtS, requests }) => ({
         chain,

@@ -33,9 +33,7 @@ export const command = defineCommand({
 /** @throws UsageError | InputError */
 async function allow(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const toS = Math.min(Math.floor(flags.allow), MAX_T_S);
-  await onStore(flags.data, (store) => store.allowRetention(toS), {
-    acceptDamagedLog: flags['accept-damaged-log'],
-  });
+  await onStore(flags, (store) => store.allowRetention(toS));
   tell(`retention may take all that is due at ${isoOf(toS)}`);
   if (flags.json) printJson({ allowed_to: toS });
 }

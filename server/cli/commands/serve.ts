@@ -27,7 +27,7 @@ export const command = defineCommand({
 
 async function serve(options: ServeOptions): Promise<void> {
   await serveUntilSignal(options, async (_, log, stopped) => {
-    const { tokens } = await onStore(options.directory, (store) => store.summary());
+    const { tokens } = await onStore({ data: options.directory }, (store) => store.summary());
     // A new store may be a mistyped directory.
     if (tokens === 0) log.warn('the store is empty', { data: options.directory });
     await stopped;

@@ -50,7 +50,7 @@ async function start(options: ServeOptions): Promise<void> {
   await serveUntilSignal(options, async (service, _, stopped) => {
     const filled = (await readMarker(options.directory))?.filled ?? false;
     const collector = await startCollector(options.directory);
-    const { key } = await onStore(options.directory, renewDemoKey);
+    const { key } = await onStore({ data: options.directory }, renewDemoKey);
     // The printed command should have data to show.
     await firstData(options.directory);
     const filling = collector !== null && !filled;
@@ -77,7 +77,7 @@ export function greeting(url: string, key: string, filling: boolean): string[] {
 
 /** Starts the collector as a separate process, which reaches the store like any other collector. */
 async function startCollector(directory: string): Promise<ChildProcess | null> {
-  const summary = await onStore(directory, (store) => store.summary());
+  const summary = await onStore({ data: directory }, (store) => store.summary());
   if (summary.tokens > 0 && (await readMarker(directory)) === null) {
     tell('The data directory has other data, so the demo market is not added.');
     return null;
@@ -94,7 +94,7 @@ async function startCollector(directory: string): Promise<ChildProcess | null> {
 async function firstData(directory: string): Promise<void> {
   const deadlineMs = performance.now() + FIRST_DATA_MS;
   while (performance.now() < deadlineMs) {
-    const { cells } = await onStore(directory, (store) => store.summary());
+    const { cells } = await onStore({ data: directory }, (store) => store.summary());
     if (cells > 0) return;
     await sleep(FIRST_DATA_POLL_MS);
   }

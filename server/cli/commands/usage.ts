@@ -27,11 +27,9 @@ export const command = defineCommand({
     ...STORE_FLAGS,
   },
   examples: ['fathom usage --data data', 'fathom usage --month 2026-10 --csv > usage.csv'],
-  run: async ({ month = currentMonth(), csv, json, data, 'accept-damaged-log': accept }) => {
+  run: async ({ month = currentMonth(), csv, json, ...flags }) => {
     if (csv && json) throw new UsageError('--csv: goes without --json');
-    const { keys, usage } = await onStore(data, (store) => usageOf(store, month), {
-      acceptDamagedLog: accept,
-    });
+    const { keys, usage } = await onStore(flags, (store) => usageOf(store, month));
     if (json) printJson(documentOf(month, keys, usage));
     else if (csv) printCsv(keys, usage);
     else printRows(month, keys, usage);
