@@ -21,7 +21,7 @@ export interface WorkLimits {
   maxExpectedWaitMs: number;
 }
 
-export const PAGE_QUEUE_LIMITS = {
+const PAGE_QUEUE_LIMITS = {
   maxWaiting: 512,
   maxWaitingPerKey: 128,
   maxExpectedWaitMs: 5_000,
@@ -29,7 +29,7 @@ export const PAGE_QUEUE_LIMITS = {
 /** Boards and other answers in work at one time: each may read some 20 MB of holder snapshots. */
 export const BOARDS_IN_WORK = 4;
 /** Waiting jobs of each class other than pages. */
-export const MAX_WAITING_JOBS = 10_000;
+const MAX_WAITING_JOBS = 10_000;
 /** Fragments wait this long for a free thread, then begin anyway: they make later pages cheaper. */
 const FRAGMENTS_WAIT_MS = 20;
 

@@ -45,9 +45,8 @@ export async function* readCsvBatches(
 /** As readCsvBatches, a record at a time. */
 export async function* readCsv(
   path: string,
-  onFault?: CsvFaultHandler,
 ): AsyncGenerator<CsvRecord & { header: readonly string[] }, void, undefined> {
-  for await (const { header, records } of readCsvBatches(path, onFault)) {
+  for await (const { header, records } of readCsvBatches(path)) {
     for (const record of records) yield { ...record, header };
   }
 }

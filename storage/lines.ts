@@ -127,14 +127,12 @@ export function countNewlines(bytes: Uint8Array): number {
   return count;
 }
 
-/** A file's lines as text, blank ones too, a chunk's at a time. Throws as readLines does. */
+/**
+ * A file's lines as text, blank ones too, a chunk's at a time. Throws as readLineChunks does, and where a line is not
+ * UTF-8.
+ */
 export async function* readLineBatches(path: string): AsyncGenerator<Line[], void, undefined> {
   for await (const chunk of readLineChunks(path)) yield linesOfChunk(path, chunk);
-}
-
-/** A file's lines as text. Throws as readLineChunks does, and where a line is not UTF-8. */
-export async function* readLines(path: string): AsyncGenerator<Line, void, undefined> {
-  for await (const batch of readLineBatches(path)) yield* batch;
 }
 
 /**

@@ -20,9 +20,9 @@ const REST_SHARE = 9;
 export const MAX_CLOCK_LEAD_S = 2 * DAY_S;
 /** What has been due for longer is more than usual, where more than this share of the tokens have nothing newer that is due. */
 export const USUAL_OVERDUE_S = 2 * DAY_S;
-export const USUAL_OVERDUE_SHARE = 0.25;
+const USUAL_OVERDUE_SHARE = 0.25;
 /** Tokens whose times are read for that: of more, every n-th. */
-export const MAX_TOKENS_LOOKED_AT = 1000;
+const MAX_TOKENS_LOOKED_AT = 1000;
 
 /** Why retention takes nothing. */
 export interface RetentionWait {

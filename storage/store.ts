@@ -35,6 +35,7 @@ import { DepthReader } from './depth/depth-reader.js';
 import type { Cutoffs, RetentionStep } from './depth/retention-steps.js';
 import type { DiskFigures, DiskRoom } from './duckdb/disk-room.js';
 import { shrinkStep } from './duckdb/shrink.js';
+import { readRows, readRowsOf } from './flat-columns.js';
 import { FollowedLog } from './followed-log.js';
 import { HolderReader } from './holders/holder-tokens.js';
 import type { KeyRing } from './keys/key-ring.js';
@@ -53,8 +54,8 @@ import {
   type StoreOptions,
   type StoreParts,
 } from './opening.js';
-import { allDcaOrders, dcaOrdersOf } from './orders/dca-orders.js';
-import { allLimitOrders, limitOrdersOf } from './orders/limit-orders.js';
+import { DCA_ORDERS, dcaOrder } from './orders/dca-orders.js';
+import { LIMIT_ORDERS, limitOrder } from './orders/limit-orders.js';
 import type { WaitingTokens } from './queue.js';
 import { isDiskFull } from './errors.js';
 import { readAllowance, writeAllowance } from './retention-allowance.js';
@@ -87,10 +88,10 @@ export class Store implements StoreOperations {
     this.followed = new FollowedLog(parts, this.changes);
     this.depth = new DepthReader(database, catalog, directories, parts.revisions);
     this.orders = {
-      dcaOrders: (tokens) => dcaOrdersOf(database, tokens),
-      allDcaOrders: () => allDcaOrders(database),
-      limitOrders: (tokens) => limitOrdersOf(database, tokens),
-      allLimitOrders: () => allLimitOrders(database),
+      dcaOrders: (tokens) => readRowsOf(database, DCA_ORDERS, dcaOrder, tokens),
+      allDcaOrders: () => readRows(database, DCA_ORDERS, dcaOrder),
+      limitOrders: (tokens) => readRowsOf(database, LIMIT_ORDERS, limitOrder, tokens),
+      allLimitOrders: () => readRows(database, LIMIT_ORDERS, limitOrder),
     };
     this.lp = {
       dlmmPools: () => dlmmPools(database),

@@ -186,7 +186,7 @@ interface Retention {
  * snapshot do not count, so rare snapshots are kept long, and a snapshot with a wrong time displaces
  * at most one hour of others.
  */
-export const RETENTION: readonly Retention[] = [
+const RETENTION: readonly Retention[] = [
   { zoneS: HOUR_S, zones: 2 * 24 + 1, keeps: 'every' },
   { zoneS: HOUR_S, zones: 9 * 24, keeps: 'last' },
   { zoneS: 6 * HOUR_S, zones: 33 * 4, keeps: 'last' },

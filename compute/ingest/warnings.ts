@@ -1,6 +1,6 @@
 /** What is not wrong in a file but seldom meant, counted by kind. */
 
-export const WARNING_KINDS = [
+const WARNING_KINDS = [
   /** A snapshot without a cell. */
   'no_cells',
   /** A snapshot with more than half of its levels outside the ladder. */

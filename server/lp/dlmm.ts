@@ -207,7 +207,7 @@ function poolsDocument(asked: AskedToken, board: PoolBoard, tokens: Tokens): Poo
 function leadersOf(board: PoolBoard, indexes: readonly number[]): Partial<Record<ChipKey, number>> {
   const hour = board.period('1h');
   if (hour === null) return {};
-  const rows = indexes.flatMap((index) => board.rowOf('1h', index)?.row ?? []);
+  const rows = indexes.flatMap((index) => board.hourOf(index)?.row ?? []);
   const leaders: Partial<Record<ChipKey, number>> = {};
   const rowOfKey = chipLeaders(hour, rows);
   for (const key of CHIP_KEYS) {
@@ -224,7 +224,7 @@ function poolDocument(
 ): Omit<PoolDocument, 'chips'> {
   const [x, y] = [tokens.token(pool.tokenXMint), tokens.token(pool.tokenYMint)];
   const [priceX, priceY] = [x && currentPriceUsd(x), y && currentPriceUsd(y)];
-  const row = board.rowOf('1h', index);
+  const row = board.hourOf(index);
   return {
     pubkey: pool.pubkey,
     bin_step: pool.binStep,

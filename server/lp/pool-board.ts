@@ -31,8 +31,8 @@ const NO_ROW = -1;
 
 /** Immutable. */
 export class PoolBoard {
-  /** Row by pool; by period, filled at its first look-up. */
-  private readonly rows = new Map<DlmmPeriod, Int32Array>();
+  /** Rows of the last hour by pool; null until the first look-up. */
+  private rows: Int32Array | null = null;
 
   /**
    * @param revision differs from board to board
@@ -58,17 +58,13 @@ export class PoolBoard {
     return found;
   }
 
-  /** A pool's row of a period; null if it has no hour in it. */
-  rowOf(name: DlmmPeriod, pool: number): BoardRow | null {
-    const period = this.period(name);
+  /** A pool's row of the last hour; null if it has none. */
+  hourOf(pool: number): BoardRow | null {
+    const period = this.period('1h');
     if (period === null) return null;
-    let rows = this.rows.get(name);
-    if (rows === undefined) {
-      rows = new Int32Array(this.book.pools.length).fill(NO_ROW);
-      for (let row = 0; row < period.pool.length; row++) rows[period.pool[row]] = row;
-      this.rows.set(name, rows);
-    }
-    return rows[pool] === NO_ROW ? null : { period, row: rows[pool] };
+    this.rows ??= rowsByPool(period, this.book.pools.length);
+    const row = this.rows[pool];
+    return row === NO_ROW ? null : { period, row };
   }
 
   /** The period's columns; null if no pool is on the board. */
@@ -80,6 +76,12 @@ export class PoolBoard {
   poolsOfBase(pool: number): number {
     return this.board?.poolsOfBase[this.book.columns.base[pool]] ?? 0;
   }
+}
+
+function rowsByPool({ pool }: BoardPeriod, pools: number): Int32Array {
+  const rows = new Int32Array(pools).fill(NO_ROW);
+  for (let row = 0; row < pool.length; row++) rows[pool[row]] = row;
+  return rows;
 }
 
 /** The stored DLMM pools. Immutable. */

@@ -346,13 +346,8 @@ export class Metrics {
     return new Counter({ name, help, labelNames, registers: [this.registry] });
   }
 
-  private histogram<L extends string>(
-    name: string,
-    help: string,
-    buckets: number[],
-    labelNames: L[] = [],
-  ): Histogram<L> {
-    return new Histogram({ name, help, buckets, labelNames, registers: [this.registry] });
+  private histogram(name: string, help: string, buckets: number[]): Histogram {
+    return new Histogram({ name, help, buckets, registers: [this.registry] });
   }
 
   private gauge<L extends string>(

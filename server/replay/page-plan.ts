@@ -21,7 +21,7 @@ import type { PageIdentity } from './representation.js';
 import type { SegmentColumns } from './segment-columns.js';
 
 /** Plans made for one page: compaction may replace its segments before they are read. */
-export const MAX_PLANS = 3;
+const MAX_PLANS = 3;
 
 /** What a page is planned from. */
 export interface PlanRequest {

@@ -35,7 +35,7 @@ const TOKENS_AT_ONCE = 16;
 /** Concurrent loads at the start. */
 const LOADS_AT_START = 4;
 /** Longest wait of a request for a token that is not in memory yet. */
-export const MAX_LOAD_WAIT_MS = 2_000;
+const MAX_LOAD_WAIT_MS = 2_000;
 /** Interval between looks at the clock. */
 const TICK_MS = 1000;
 

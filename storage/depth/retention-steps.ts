@@ -11,7 +11,7 @@ export type Retention = Readonly<Partial<Record<Tier, number>>>;
 export type Cutoffs = Readonly<Record<Tier, number>>;
 
 /** Bounds of a step: segments that it deletes, and segments from which it copies. */
-export const RETENTION_LIMITS = { deleted: 256, copied: 16 } as const;
+const RETENTION_LIMITS = { deleted: 256, copied: 16 } as const;
 type Limits = Readonly<Record<keyof typeof RETENTION_LIMITS, number>>;
 /** All that is left to do in a tier, as one step. */
 export const NO_LIMITS: Limits = { deleted: Infinity, copied: Infinity };

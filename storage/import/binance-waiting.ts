@@ -5,9 +5,9 @@ import { type DepthSnapshot, type DepthUpdate, idBefore } from './binance-messag
 /** Levels of updates that wait for a snapshot; beyond, the oldest updates are dropped. */
 export const MAX_WAITING_LEVELS = 500_000;
 /** Snapshots that wait for the updates that they belong to; beyond, the oldest are dropped. */
-export const MAX_WAITING_SNAPSHOTS = 100;
+const MAX_WAITING_SNAPSHOTS = 100;
 /** Symbols of a capture whose ids are compared. */
-export const MAX_CAPTURE_SYMBOLS = 10_000;
+const MAX_CAPTURE_SYMBOLS = 10_000;
 /** Ids of two symbols this close may belong to one sequence: futures share theirs, 20 s of it. */
 const NEAR_IDS = 10_000_000;
 

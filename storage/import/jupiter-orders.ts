@@ -22,7 +22,7 @@ const MAX_DEPTH = 8;
 type RowOrReason = { row: object } | Omit<LeftOut, 'where' | 'what'>;
 
 /** Which token an order is about. */
-export interface OrderSides {
+interface OrderSides {
   token: string;
   /** The token on the other side. */
   other: string;

@@ -6,7 +6,7 @@ import { leaveStagingFolder, stagingFolder } from '../bundle.js';
 import { InputError } from '../errors.js';
 
 /** A level as numbers, in the order in which levels are compared; the rest of them is carried along. */
-export const LEVEL_PARTS = [
+const LEVEL_PARTS = [
   'token',
   't',
   'market',
@@ -27,7 +27,7 @@ const WIDTH = LEVEL_PARTS.length;
 /** Of the parts, those that are compared; each line is another. */
 const COMPARED = 7;
 /** Rows of a file of levels. */
-export const MAX_LEVELS_PER_FILE = 100_000_000;
+const MAX_LEVELS_PER_FILE = 100_000_000;
 /** Levels that are sorted in memory, at 80 bytes each: 40 MB. */
 const RUN_LEVELS = 524_288;
 /** Levels of a run that are read at a time, while up to 191 runs are merged: 30 MB. */

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { leaveStagingFolder, stagingFolder } from '../bundle.js';
 import { DiskFullError, FaultyFileError, InputError, isDiskFull } from '../errors.js';
@@ -18,11 +17,10 @@ export const STANDARD_INPUT = '-';
 export async function withStandardInput<T>(
   directory: string,
   body: (file: string) => Promise<T>,
-  input: Readable = process.stdin,
 ): Promise<T> {
   const file = path.join(await stagingFolder(directory), `${randomUUID()}.input`);
   try {
-    await pipeline(input, createWriteStream(file, { flags: 'wx', mode: 0o600 }));
+    await pipeline(process.stdin, createWriteStream(file, { flags: 'wx', mode: 0o600 }));
     return await body(file);
   } catch (error) {
     if (isDiskFull(error)) throw new DiskFullError(directory);

@@ -21,8 +21,8 @@ import type { Publisher } from './publisher.js';
 import type { SharedEntry } from './target.js';
 
 /** Bounds of a transaction that entries share. */
-export const MAX_ENTRIES_AT_ONCE = 64;
-export const MAX_ENTRY_BYTES_AT_ONCE = 4 * 1024 * 1024;
+const MAX_ENTRIES_AT_ONCE = 64;
+const MAX_ENTRY_BYTES_AT_ONCE = 4 * 1024 * 1024;
 
 const NO_ORIGIN = 'the log does not begin with its origin: create it again';
 

@@ -16,7 +16,7 @@ import { nanos } from '@nats-io/transport-node';
 import { hasCode, NO_CONSUMER, NO_STREAM } from './jetstream-errors.js';
 
 /** Entries that JetStream sends ahead of their being applied. */
-export const MAX_FETCHED = 100;
+const MAX_FETCHED = 100;
 /** A consumer that misses two heartbeats is given up. */
 const HEARTBEAT_MS = 1000;
 const FETCH_MS = 5000;

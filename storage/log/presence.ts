@@ -6,7 +6,7 @@ import type { NodeReport } from './reports.js';
 
 const STATUS_TOPIC = 'status';
 /** Clocks that differ by more do not agree. */
-export const MAX_CLOCK_DIFFERENCE_S = 60;
+const MAX_CLOCK_DIFFERENCE_S = 60;
 
 /** How a node follows the log. */
 interface Standing {

@@ -1,12 +1,6 @@
 /** The table `dca_orders`: active DCA orders, neither closed nor used up. */
 import type { DcaOrder, Direction } from '../../compute/orders/dca-orders.js';
-import {
-  type ColumnReaders,
-  type FlatSource,
-  type FlatTable,
-  readRows,
-  readRowsOf,
-} from '../flat-columns.js';
+import type { ColumnReaders, FlatTable } from '../flat-columns.js';
 
 /** Active orders of one dataset: the server holds all in memory. */
 export const MAX_ACTIVE_ORDERS = 1_000_000;
@@ -31,15 +25,9 @@ export const DCA_ORDERS = {
   limit: { rows: MAX_ACTIVE_ORDERS, of: 'active orders' },
 } as const satisfies FlatTable;
 
-export function dcaOrdersOf(source: FlatSource, tokens: readonly string[]): Promise<DcaOrder[]> {
-  return readRowsOf(source, DCA_ORDERS, dcaOrder, tokens);
-}
-
-export function allDcaOrders(source: FlatSource): AsyncGenerator<DcaOrder[]> {
-  return readRows(source, DCA_ORDERS, dcaOrder);
-}
-
-function dcaOrder(columns: ColumnReaders<typeof DCA_ORDERS.columns>): (row: number) => DcaOrder {
+export function dcaOrder(
+  columns: ColumnReaders<typeof DCA_ORDERS.columns>,
+): (row: number) => DcaOrder {
   return (row) => ({
     dcaAddress: columns.dca_address(row),
     tokenAddress: columns.token_address(row),

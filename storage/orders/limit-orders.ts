@@ -2,13 +2,7 @@
 import type { Chain } from '../../compute/market.js';
 import type { Direction } from '../../compute/orders/dca-orders.js';
 import type { LimitOrder } from '../../compute/orders/limit-orders.js';
-import {
-  type ColumnReaders,
-  type FlatSource,
-  type FlatTable,
-  readRows,
-  readRowsOf,
-} from '../flat-columns.js';
+import type { ColumnReaders, FlatTable } from '../flat-columns.js';
 import { MAX_ACTIVE_ORDERS } from './dca-orders.js';
 
 export const LIMIT_ORDERS = {
@@ -31,18 +25,7 @@ export const LIMIT_ORDERS = {
   limit: { rows: MAX_ACTIVE_ORDERS, of: 'active orders' },
 } as const satisfies FlatTable;
 
-export function limitOrdersOf(
-  source: FlatSource,
-  tokens: readonly string[],
-): Promise<LimitOrder[]> {
-  return readRowsOf(source, LIMIT_ORDERS, limitOrder, tokens);
-}
-
-export function allLimitOrders(source: FlatSource): AsyncGenerator<LimitOrder[]> {
-  return readRows(source, LIMIT_ORDERS, limitOrder);
-}
-
-function limitOrder(
+export function limitOrder(
   columns: ColumnReaders<typeof LIMIT_ORDERS.columns>,
 ): (row: number) => LimitOrder {
   return (row) => ({

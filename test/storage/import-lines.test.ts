@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readCsv, readCsvBatches } from '../../storage/csv.js';
 import { InputError } from '../../storage/errors.js';
-import { readLineChunks, readLines } from '../../storage/lines.js';
+import { readLineChunks, readLineBatches } from '../../storage/lines.js';
 import { fixture, Scratch } from './import-helpers.js';
 
 const scratch = new Scratch();
@@ -15,7 +15,8 @@ async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {
   return list;
 }
 
-const textsOf = async (file: string) => (await all(readLines(file))).map((line) => line.text);
+const linesOf = async (file: string) => (await all(readLineBatches(file))).flat();
+const textsOf = async (file: string) => (await linesOf(file)).map((line) => line.text);
 
 describe('lines', () => {
   it('come plain or gzip by content, in several members, whatever the name', async () => {
@@ -30,7 +31,7 @@ describe('lines', () => {
   it('keep their numbers over chunks, and chunks end with whole lines', async () => {
     const lines = Array.from({ length: 60_000 }, (_, i) => `${i}-${'é'.repeat(i % 60)}`);
     const file = scratch.file('long', lines.join('\n'));
-    const read = await all(readLines(file));
+    const read = await linesOf(file);
     expect(read.map((line) => line.text)).toEqual(lines);
     expect(read.map((line) => line.line)).toEqual(lines.map((_, i) => i + 1));
     const chunks = await all(readLineChunks(file));
@@ -62,7 +63,7 @@ describe('lines', () => {
   });
 
   it('can be left before the end', async () => {
-    for await (const line of readLines(fixture('binance_spot_excerpt.stream.gz'))) {
+    for await (const [line] of readLineBatches(fixture('binance_spot_excerpt.stream.gz'))) {
       expect(line.line).toBe(1);
       break;
     }
@@ -115,8 +116,9 @@ describe('csv', () => {
   it('hands faults over instead where it is asked to, and goes on', async () => {
     const faults: string[] = [];
     const file = scratch.file('some.csv', 'a,b\n1\n2,3\n"4"x,5\n6,7\n');
-    const read = await all(readCsv(file, (line, what) => faults.push(`${line}: ${what}`)));
-    expect(read.map((record) => record.fields)).toEqual([
+    const onFault = (line: number, what: string) => faults.push(`${line}: ${what}`);
+    const [{ records }] = await all(readCsvBatches(file, onFault));
+    expect(records.map((record) => record.fields)).toEqual([
       ['2', '3'],
       ['6', '7'],
     ]);
