@@ -26,7 +26,7 @@ import {
   removeMadeDirectories,
   REVOKED_FILE,
 } from './data-directory.js';
-import { DiskFullError, InputError, isDiskFull } from './errors.js';
+import { absent, DiskFullError, InputError, isDiskFull } from './errors.js';
 import type { UseStore } from './ingest/ingest.js';
 import { writeWhole } from './whole-file.js';
 
@@ -153,12 +153,7 @@ async function copySmallFiles(directory: string, out: string): Promise<number> {
   await writeWhole(path.join(out, COPY_FILE), copyId);
   let bytes = copyId.length;
   for (const name of SMALL_FILES) {
-    const content = await readFile(path.join(directory, name)).catch(
-      (error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return null;
-        throw error;
-      },
-    );
+    const content = await readFile(path.join(directory, name)).catch(absent);
     if (content === null) continue;
     await writeWhole(path.join(out, name), content);
     bytes += content.length;

@@ -86,6 +86,20 @@ export interface StoredHistory {
 /** A planned segment has been replaced: plan again. */
 export class SegmentGoneError extends Error {}
 
+/** Attempts to read segments that a commit or a join in the background may replace. */
+const MAX_READS = 10;
+
+/** Looks segments up and reads them, again where they are replaced in between. @throws SegmentGoneError | what `read` throws */
+export async function readStored<T>(read: () => Promise<T>): Promise<T> {
+  for (let reads = 1; ; reads++) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof SegmentGoneError) || reads === MAX_READS) throw error;
+    }
+  }
+}
+
 export interface DepthSource {
   /** The token's record, or null if it is unknown. `address` is in canonical form. */
   token(chain: Chain, address: string): TokenRecord | null;

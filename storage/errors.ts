@@ -140,3 +140,9 @@ export function isDiskFull(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException | null)?.code;
   return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG';
 }
+
+/** For catch(): null if the file does not exist. */
+export function absent(error: unknown): null {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+  throw error;
+}

@@ -5,7 +5,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile, link, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { absent } from './part-file.js';
+import { absent } from '../../storage/errors.js';
 import { ReplayError } from './request.js';
 
 /** What locks of this process say. */

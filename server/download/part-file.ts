@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { absent } from '../../storage/errors.js';
 import { ReplayError } from './request.js';
 
 /** Texts are buffered up to about this length. */
@@ -161,10 +162,4 @@ export async function syncFile(path: string): Promise<void> {
   } finally {
     await file.close();
   }
-}
-
-/** For catch(): null if the file does not exist. */
-export function absent(error: unknown): null {
-  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-  throw error;
 }

@@ -5,11 +5,9 @@ import { poolsOfMarkets, type PoolRanges } from '../../compute/lp/pool-range.js'
 import type { HourPrices, PriceHoursInput } from '../../compute/lp/price-range.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { Market } from '../../compute/market.js';
-import { SegmentGoneError, type DepthSource } from '../../storage/contract.js';
+import { readStored, type DepthSource } from '../../storage/contract.js';
 import type { Log } from '../log.js';
 
-/** Attempts to read a token: compaction may replace its segments before they are read. */
-const MAX_READS = 5;
 /** Snapshots planned at once. */
 const SNAPSHOTS_AT_ONCE = 2_000;
 /** A token with more cells of the default band in its day has no ranges: about 200 MB of blocks. */
@@ -47,21 +45,17 @@ export async function readTokenDepth(
   request: RangeRequest,
 ): Promise<TokenDepth> {
   const nothing: TokenDepth = { request, prices: null, ranges: new Map() };
-  for (let reads = 1; ; reads++) {
-    try {
-      const planned = await planSight(services, request);
-      if (planned === null) return nothing;
-      const { markets, segmentIds, ...input } = planned;
-      const poolOfMarket = poolsOfMarkets(markets, request.pubkeys);
-      const hasPools = poolOfMarket.some((pool) => pool >= 0);
-      if (!hasPools && !request.wantsPrices) return nothing;
-      const blocks = await services.depth.readSegments(segmentIds);
-      const pools = hasPools ? poolOfMarket : null;
-      return await computeRanges(services, request, { ...input, blocks }, pools);
-    } catch (error) {
-      if (!(error instanceof SegmentGoneError) || reads === MAX_READS) throw error;
-    }
-  }
+  return readStored(async () => {
+    const planned = await planSight(services, request);
+    if (planned === null) return nothing;
+    const { markets, segmentIds, ...input } = planned;
+    const poolOfMarket = poolsOfMarkets(markets, request.pubkeys);
+    const hasPools = poolOfMarket.some((pool) => pool >= 0);
+    if (!hasPools && !request.wantsPrices) return nothing;
+    const blocks = await services.depth.readSegments(segmentIds);
+    const pools = hasPools ? poolOfMarket : null;
+    return computeRanges(services, request, { ...input, blocks }, pools);
+  });
 }
 
 /** @param poolOfMarket null if none of the markets is a pool */

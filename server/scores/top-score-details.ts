@@ -3,7 +3,7 @@ import { isDamage } from '../../compute/damage.js';
 import { binsOfBand } from '../../compute/ladder.js';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
 import { depthWithin } from '../../compute/scores/score.js';
-import { SegmentGoneError } from '../../storage/contract.js';
+import { readStored } from '../../storage/contract.js';
 import type { ChainFilter } from '../api/chain.js';
 import { KeptReply } from '../api/replies.js';
 import type { Clock } from '../clock.js';
@@ -14,8 +14,6 @@ import { type Boards, rankTokens, type Ranking, type ScoreBoard, topScore } from
 
 /** A board this old is made again while it is still served; one of twice this age is not served. */
 const REFRESH_AFTER_S = 30;
-/** Attempts to read a token's history: compaction may replace its segments meanwhile. */
-const MAX_READS = 5;
 const HOUR_S = 3600;
 const DAY_S = 86_400;
 const HOURS = 24;
@@ -102,16 +100,15 @@ export class DetailedScores {
     const lastHourS = Math.floor(nowS / HOUR_S) * HOUR_S;
     const hours = Array.from({ length: HOURS }, (_, i) => lastHourS - (HOURS - 1 - i) * HOUR_S);
     const times = [nowS - DAY_S, ...hours];
-    for (let reads = 1; ; reads++) {
-      try {
-        const scores = await this.services.history.at(details.address, times, HOUR_S, run);
-        const [score_24h_ago = null, ...scores_24h] = scores ?? [];
-        return { score_24h_ago, scores_24h };
-      } catch (error) {
-        // The token's other data are whole.
-        if (isDamage(error)) return { score_24h_ago: null, scores_24h: hours.map(() => null) };
-        if (!(error instanceof SegmentGoneError) || reads === MAX_READS) throw error;
-      }
+    try {
+      const { history } = this.services;
+      const scores = await readStored(() => history.at(details.address, times, HOUR_S, run));
+      const [score_24h_ago = null, ...scores_24h] = scores ?? [];
+      return { score_24h_ago, scores_24h };
+    } catch (error) {
+      // The token's other data are whole.
+      if (isDamage(error)) return { score_24h_ago: null, scores_24h: hours.map(() => null) };
+      throw error;
     }
   }
 }

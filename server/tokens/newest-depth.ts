@@ -9,6 +9,7 @@ import { bytesOfCells, type SnapshotCells } from '../../compute/segment/snapshot
 import {
   type MarketSource,
   type NewestSnapshots,
+  readStored,
   SegmentGoneError,
   type SnapshotRef,
   type TokenDetails,
@@ -58,8 +59,6 @@ function bytesOfToken({ newest, delayed }: HeldToken): number {
 
 /** Least age of depth with `delayed=true` (docs/definitions.md#market-depth). */
 export const DEPTH_DELAY_S = 15 * 60;
-/** Attempts to read a batch: compaction may replace its segments before they are read. */
-const MAX_READS = 5;
 const NO_SNAPSHOTS: NewestSnapshots = { newest: null, delayed: null, nextChangeS: null };
 
 /** A token as stored. */
@@ -109,20 +108,17 @@ export class DepthLoader {
   /** Loads tokens as of now. @throws Error if a segment is damaged */
   async load(tokenIds: readonly number[], options: LoadOptions): Promise<LoadedToken[]> {
     let { snapshots } = options;
-    for (let reads = 1; ; reads++) {
+    return readStored(async () => {
       const plans = await Promise.all(
         tokenIds.map((id) => this.plan(id, { ...options, snapshots })),
       );
-      try {
-        return await this.read(
-          plans.filter((plan) => plan !== null),
-          options.run,
-        );
-      } catch (error) {
-        if (!(error instanceof SegmentGoneError) || reads === MAX_READS) throw error;
-        snapshots = undefined;
-      }
-    }
+      // What the caller knows is out of date at the next attempt.
+      snapshots = undefined;
+      return this.read(
+        plans.filter((plan) => plan !== null),
+        options.run,
+      );
+    });
   }
 
   /** A token whose newest snapshot is damaged. */

@@ -3,6 +3,7 @@ import { isDamage } from '../../compute/damage.js';
 import { type Chain, type Market, TIERS } from '../../compute/market.js';
 import { checkedBlock, decodeSegment, type StoredBlock } from '../../compute/segment/segment.js';
 import {
+  readStored,
   SegmentGoneError,
   type DepthSource,
   type DepthView,
@@ -39,8 +40,6 @@ import { readStoredBlocks, storedSegments, unmergeable } from './segments.js';
 
 /** Tokens of one query in allNewestSnapshots(). */
 const TOKENS_AT_ONCE = 5000;
-/** Attempts to read segments that a commit or a join in the background may replace. */
-const MAX_READS = 10;
 
 export class DepthReader implements DepthSource, MarketSource, SegmentSource, FollowedDepth {
   constructor(
@@ -118,7 +117,7 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
   }
 
   async history(tokenId: number, nowS: number): Promise<StoredHistory> {
-    const { times, spans } = await this.readHistory(tokenId, nowS);
+    const { times, spans } = await readStored(() => storedHistory(this.database, tokenId, nowS));
     const markets = this.markets(tokenId).flatMap((market, index) => {
       const span = spans.get(index);
       return span === undefined ? [] : [{ market, ...span }];
@@ -236,38 +235,21 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
     for (const [i, { chain, address, tier, t }] of keys.entries()) {
       const token = this.catalog.token(chain, address);
       if (token === undefined) continue;
-      for (let reads = 1; ; reads++) {
+      prices[i] = await readStored(async () => {
         const directory = (await this.directories.get(token.tokenId))[tier];
         const { from, to } = overlapping(directory, t, t);
-        if (from === to || !directory[from].times.includes(t)) break;
-        try {
-          if (directory[from].segmentId !== segmentId) {
-            priceAt = await this.pricesIn(directory[from].segmentId);
-            segmentId = directory[from].segmentId;
-          }
-          prices[i] = priceAt.get(t) ?? NaN;
-          break;
-        } catch (error) {
-          if (isDamage(error)) throw unmergeable({ chain, address, tier, t });
-          // A commit or a join in the background has replaced it: look it up again.
-          if (!(error instanceof SegmentGoneError) || reads === MAX_READS) throw error;
+        if (from === to || !directory[from].times.includes(t)) return NaN;
+        const found = directory[from].segmentId;
+        if (found !== segmentId) {
+          priceAt = await this.pricesIn(found);
+          segmentId = found;
         }
-      }
+        return priceAt.get(t) ?? NaN;
+      }).catch((error: unknown) => {
+        throw isDamage(error) ? unmergeable({ chain, address, tier, t }) : error;
+      });
     }
     return prices;
-  }
-
-  private async readHistory(
-    tokenId: number,
-    nowS: number,
-  ): Promise<Awaited<ReturnType<typeof storedHistory>>> {
-    for (let reads = 1; ; reads++) {
-      try {
-        return await storedHistory(this.database, tokenId, nowS);
-      } catch (error) {
-        if (!(error instanceof SegmentGoneError) || reads === MAX_READS) throw error;
-      }
-    }
   }
 
   private async pricesIn(segmentId: number): Promise<Map<number, number>> {

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { type FileHandle, open, readdir, readFile, rename, rm, truncate } from 'node:fs/promises';
 import path from 'node:path';
-import { DamagedLogError } from '../errors.js';
+import { absent, DamagedLogError } from '../errors.js';
 import { wallMs } from '../wall-clock.js';
 import { writeWhole } from '../whole-file.js';
 import { logMark, writeLogMark } from './holder-file.js';
@@ -81,10 +81,7 @@ export async function logFault(
   const log = logOf(file);
   // Before the log and the database's head: a checkpoint changes the head, then removes the log.
   const mark = logMark(file);
-  const bytes = await readFile(log).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw error;
-  });
+  const bytes = await readFile(log).catch(absent);
   const isMarked = mark !== null && mark === String(await checkpointsOf(database));
   if (bytes === null) {
     const loss = `${log} is missing, and there were commits in it`;
