@@ -20,11 +20,11 @@ const RETRY_EVERY_MS = 100;
 const READING = { memoryLimitMiB: 1024, threads: 2 };
 
 /**
- * Runs `body` with the directory's store: over the socket of a server that has it open, else opened
- * while `body` runs; a store made for it, into which it put nothing, does not stay. Waits up to `waitMs`
- * while another command has it open.
- * @param stop ends the wait, or `body`, by throwing its reason; the store is closed then as ever
- * @throws StoreBusyError if it is still open elsewhere then
+ * Runs `body` with the directory's store: through the socket of a server that has it open, otherwise opened for
+ * as long as `body` runs. While another command has the store open, it waits up to `waitMs`. A new store in which
+ * `body` stores nothing is removed.
+ * @param stop ends the wait or `body` by throwing its reason; the store is closed as usual
+ * @throws StoreBusyError if another command still has the store open after `waitMs`
  */
 export async function withStore<T>(
   directory: string,
@@ -43,7 +43,7 @@ export async function withStore<T>(
   return untilStopped(() => body(store), stop).finally(end);
 }
 
-/** Runs `body`, but waits for it no longer than until `stop`, whose reason it then throws. */
+/** Runs `body`; `stop` ends the wait for it by throwing its reason. */
 async function untilStopped<T>(body: () => Promise<T>, stop?: AbortSignal): Promise<T> {
   stop?.throwIfAborted();
   const stopped = new Promise<never>((_, reject) =>
@@ -127,8 +127,8 @@ export async function openForServer(
 }
 
 /**
- * Runs `body` with a directory for a rehearsal: the given one if it holds a store, else an empty one that is
- * gone afterwards. The given one is left as it was.
+ * Runs `body` with a directory for a rehearsal: the given one if it holds a store, otherwise an empty one that is
+ * removed afterwards. The given directory does not change.
  */
 export async function withRehearsalDirectory<T>(
   directory: string,

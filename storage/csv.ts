@@ -22,10 +22,10 @@ type CsvFaultHandler = (line: number, what: string) => void;
 
 /**
  * A CSV file (RFC 4180: quotes, doubled quotes, line ends in quotes; LF or CRLF; plain or gzip) with
- * its header, in batches of some thousand records. The first batch comes even where the file has a
- * header alone. Lines without a character are skipped; line ends in quotes become LF. Throws an InputError (`file:line: what`)
- * where the header is missing or names a column twice, and, without `onFault`, at a record with
- * more or fewer fields than the header or with a misplaced quote.
+ * its header, in batches of some thousand records. A file with only a header gives one empty batch. The reader
+ * skips empty lines and turns line ends in quotes into LF.
+ * @throws InputError (`file:line: what`) if the header is missing or names a column twice and, without `onFault`,
+ *   if a record has more or fewer fields than the header, or a misplaced quote
  */
 export async function* readCsvBatches(
   path: string,
@@ -42,7 +42,7 @@ export async function* readCsvBatches(
   reader.end();
 }
 
-/** As readCsvBatches, a record at a time. */
+/** Like readCsvBatches, one record at a time. */
 export async function* readCsv(
   path: string,
 ): AsyncGenerator<CsvRecord & { header: readonly string[] }, void, undefined> {

@@ -47,14 +47,14 @@ const OPERATIONS = {
   /** Bytes of the database and of its log. */
   bytes: ofStore<() => Promise<number>>(),
   /**
-   * Writes all commits into the database's file, which then stays as it is until `released` aborts or the caller
+   * Writes all commits into the database's file, then keeps the file unchanged until `released` aborts or the caller
    * hangs up, unless the log gets too long. One caller at a time.
-   * @returns the position in its cluster's log up to which the file holds all; null: it is in no cluster
+   * @returns the last position of the cluster's log that the file includes; null: the store is in no cluster
    */
   holdFile: ofStore<(released?: AbortSignal) => Promise<number | null>>(),
-  /** Takes a step of a check of all that is stored; null: the first one. */
+  /** Takes the next step of a check of the whole store; null: the first step. */
   checkStep: ofStore<(cursor: CheckCursor | null) => Promise<CheckStep>>(),
-  /** Takes a step to give the database's free space back to the disk. */
+  /** Takes one step that returns the database's free space to the disk. */
   shrink: ofStore<() => Promise<Shrunk>>(),
   summary: ofStore<() => Promise<StoreSummary>>(),
   createKey: ofNode<(request: KeyRequest) => Promise<IssuedKey>>(),
@@ -66,9 +66,9 @@ const OPERATIONS = {
   revokeKey: ofNode<(key: string) => Promise<KeyRecord>>(),
   /** Calls in a month, as 202611, of up to 1,000 keys whose ids come after `afterId`, in order of the ids. */
   monthUsage: ofStore<(month: number, afterId: string) => Promise<KeyDayUsage[]>>(),
-  /** Makes a store that has followed a log one that follows none. @returns the position that it had; null: none */
+  /** Stops a store from following its log. @returns its last position; null: it followed none */
   leaveLog: ofNode<() => Promise<number | null>>(),
-  /** Lets retention take all that is due by then (epoch seconds), however much that is. */
+  /** Lets retention delete everything due by `toS` (epoch seconds), however much it is. */
   allowRetention: ofStore<(toS: number) => Promise<void>>(),
   /** The tokens in the queue, oldest first. */
   listQueue: ofNode<() => Promise<QueuedToken[]>>(),
@@ -123,24 +123,24 @@ export interface CommitReport {
 export interface Shrunk {
   /** Bytes of the file. */
   bytes: number;
-  /** Bytes of it that hold nothing. */
+  /** Unused bytes of the file. */
   freeBytes: number;
   /** Whether another step can make it smaller. */
   isDone: boolean;
 }
 
-/** Something that is wrong in a store. */
+/** A fault in a store. */
 export interface Damage {
   dataset: string;
-  /** CHAIN:ADDRESS; null: of no token, or of one that is not known. */
+  /** CHAIN:ADDRESS; null: no token, or an unknown one. */
   token: string | null;
-  /** First and last time of what is damaged. */
+  /** First and last time of the damaged data. */
   from: number | null;
   to: number | null;
   what: string;
 }
 
-/** Where a check goes on. */
+/** Where a check resumes. */
 export interface CheckCursor {
   part: number;
   after: number;
@@ -150,7 +150,7 @@ export interface CheckStep {
   damages: Damage[];
   /** Segments that it read. */
   segments: number;
-  /** Files that belong to nothing; they do no harm. */
+  /** Files that nothing refers to; they do no harm. */
   strays: string[];
   /** The share of the check that is done, 0 to 1. */
   done: number;

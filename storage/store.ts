@@ -136,7 +136,7 @@ export class Store implements StoreOperations {
     return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
   }
 
-  /** The disk that it is on, and what waited for room there. */
+  /** The store's disk, and what had to wait for room on it. */
   disk(): Promise<DiskFigures> {
     return this.room.figures();
   }
@@ -153,8 +153,8 @@ export class Store implements StoreOperations {
   }
 
   /**
-   * A full disk is no fault of the store: checkCommits() then fails.
-   * @throws Error if the store cannot be read, or nothing can be written to it or beside it
+   * Checks that the store can be read and written. A full disk passes; checkCommits() reports it.
+   * @throws Error if the store cannot be read, or if its directory cannot be written
    */
   async probe(): Promise<void> {
     this.parts.database.checkFile();
@@ -220,22 +220,22 @@ export class Store implements StoreOperations {
     );
   }
 
-  /** What allowRetention() was told last; 0: nothing. */
+  /** The time last given to allowRetention(); 0: none. */
   retentionAllowance(): Promise<number> {
     return readAllowance(this.parts.database);
   }
 
-  /** Where it stands in a log; null: it follows none. */
+  /** The store's position in its cluster's log; null: it follows none. */
   get mark(): LogMark | null {
     return this.followed.mark;
   }
 
-  /** What it knows of the settings that nodes share. */
+  /** The settings that nodes share, as this store knows them. */
   get settings(): KnownSettings {
     return this.followed.settings;
   }
 
-  /** What a log's entries do to it. */
+  /** The side of the store to which a node applies the log's entries. */
   get log(): LogTarget {
     return this.followed.target;
   }
@@ -248,12 +248,12 @@ export class Store implements StoreOperations {
     return this.followed.leave();
   }
 
-  /** Writes segments of an earlier version again, which have no digests of their snapshots. */
+  /** Rewrites segments of an earlier version, which lack digests of their snapshots. */
   completeDigests(stop: AbortSignal): Promise<void> {
     return this.changes.completeDigests(stop);
   }
 
-  /** @param released ends it; else it ends with the store */
+  /** @param released ends the hold; otherwise closing the store does */
   async holdFile(released?: AbortSignal): Promise<number | null> {
     await this.keys.flush();
     await this.usage.flush();
@@ -342,7 +342,7 @@ export class Store implements StoreOperations {
     return Promise.resolve(this.queue.list());
   }
 
-  /** Resolves when the work in the background is done. */
+  /** Resolves when no background work is left. */
   settled(): Promise<void> {
     return this.changes.housekeeping.settled();
   }
@@ -352,7 +352,7 @@ export class Store implements StoreOperations {
     await this.endWork().finally(() => this.parts.database.close());
   }
 
-  /** Closes it; where it was made when it was opened and nothing was stored, no trace of it stays. */
+  /** Closes the store, and removes it if this opening created it and nothing was stored. */
   async leave(): Promise<void> {
     if (!this.isUnused) return this.close();
     await this.endWork().finally(() =>
@@ -361,7 +361,7 @@ export class Store implements StoreOperations {
     await removeMadeDirectories(this.directory);
   }
 
-  /** Whether this opening has made it, and nothing was stored since. */
+  /** Whether this opening created the store and nothing has been stored since. */
   private get isUnused(): boolean {
     const { isNew, keys } = this.parts;
     return isNew && !this.changes.any && keys.count === 0 && this.mark === null;

@@ -18,7 +18,7 @@ export function storeThrough(directory: string, pool: ComputePool, flags: StoreF
     closingAtSignal((stop) => withStore(directory, options, body, LOCK_WAIT_MS, stop));
 }
 
-/** Runs `body` with the directory, or in a dry run with one that it leaves as it was. */
+/** Runs `body` with the directory; a dry run leaves the directory unchanged. */
 export function rehearsed<T>(
   dryRun: boolean,
   directory: string,
@@ -106,7 +106,7 @@ type WithPool = <T>(body: (pool: ComputePool) => Promise<T>, threads?: number) =
 
 let pooled: WithPool = withOwnPool;
 
-/** Has the commands of this process share a pool, for a program that runs many of them and closes it by itself. */
+/** Lets all commands of this process share a pool; the caller closes it. */
 export function sharePool(start: () => Promise<ComputePool>): void {
   pooled = async (body) => body(await start());
 }
@@ -114,7 +114,7 @@ export function sharePool(start: () => Promise<ComputePool>): void {
 /** Runs `body` with a pool that ends with it, unless commands share one. */
 export const withPool: WithPool = (body, threads) => pooled(body, threads);
 
-/** Most commands have work for one thread: others start when needed. */
+/** Most commands keep one thread busy; further threads start when needed. */
 async function withOwnPool<T>(
   body: (pool: ComputePool) => Promise<T>,
   threads?: number,

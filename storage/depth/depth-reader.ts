@@ -38,7 +38,7 @@ import type { Revisions } from './revisions.js';
 import { IS_TINY } from './compaction.js';
 import { readStoredBlocks, storedSegments, unmergeable } from './segments.js';
 
-/** Tokens of one query in allNewestSnapshots(). */
+/** Tokens per query in allNewestSnapshots(). */
 const TOKENS_AT_ONCE = 5000;
 
 export class DepthReader implements DepthSource, MarketSource, SegmentSource, FollowedDepth {
@@ -84,7 +84,7 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
       const { position } = revisions;
       const lastRevision = revisions.lastOf(tokenId);
       const directory = await this.directories.get(tokenId);
-      // A commit has revised the token meanwhile: the directory may be of before or after it.
+      // A commit revised the token meanwhile, so the directory may show either state.
       if (revisions.lastOf(tokenId) !== lastRevision) continue;
       const markets = this.markets(tokenId);
       return {
@@ -96,7 +96,7 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
           return t === Infinity ? null : t;
         },
         plan: ({ fromS, nowS, maxSnapshots }) => {
-          // Snapshots that lie in the future hide coarser ones already, as revisions count them as shown.
+          // Future snapshots already hide coarser ones: revisions count them as shown.
           const window = { fromS, toS: nowS + 1, nowS: Infinity, maxSnapshots };
           return { ...planSnapshots(directory, window), markets };
         },
@@ -227,7 +227,7 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
     return times;
   }
 
-  /** Snapshots of one segment that follow one another in `keys` share one read. */
+  /** Consecutive `keys` in the same segment share one read. */
   async snapshotPrices(keys: readonly SnapshotKey[]): Promise<Float64Array> {
     const prices = new Float64Array(keys.length).fill(NaN);
     let segmentId = 0;

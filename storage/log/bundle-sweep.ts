@@ -6,7 +6,7 @@ import type { JetStreamLog } from './jetstream.js';
 
 /** How often a node looks for them. */
 const EVERY_MS = 6 * 3_600_000;
-/** Limit of reading the entries with large bundles: they may be trimmed meanwhile, and then never come. */
+/** Time limit for reading the entries with large bundles: entries trimmed meanwhile never arrive. */
 const READING_MS = 60_000;
 
 export class BundleSweep {
@@ -50,7 +50,7 @@ export async function sweepBundles(
       seen = position;
     }
   }
-  // A server that lags behind the others may not have all entries.
+  // A JetStream server that lags behind the others may lack entries.
   if (seen < last) return 0;
   const beforeMs = Math.min(wallMs(), state.lastMs) - afterMs;
   let removed = 0;

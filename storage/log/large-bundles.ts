@@ -1,4 +1,4 @@
-/** Bundles that are too large for an entry: a bucket beside the log has them, under the names in the entries. */
+/** Bundles that are too large for an entry. A bucket beside the log holds them under the names that the entries give. */
 import {
   type JetStreamClient,
   type JetStreamManager,
@@ -54,7 +54,7 @@ export class LargeBundles {
     if (found !== null) await this.remove({ id: found.json<{ nuid: string }>().nuid, name });
   }
 
-  /** Removes the content first: what is left of a removal that was broken off is found again. Neither step needs free space. */
+  /** Removes the content first, so that the next sweep finds an interrupted removal by its name. Neither step needs free space. */
   async remove({ id, name }: Content): Promise<void> {
     const { manager } = await this.open();
     await manager.streams.purge(STREAM, { filter: CONTENTS + id });
@@ -65,7 +65,7 @@ export class LargeBundles {
     return (await this.info())?.state.bytes ?? 0;
   }
 
-  /** All that the bucket holds, as its leader knows it. */
+  /** Everything in the bucket, according to its leader. */
   async contents(): Promise<Content[]> {
     const subjects = Object.keys((await this.info(`$O.${BUCKET}.>`))?.state.subjects ?? {});
     const names = new Map<string, string>();
@@ -104,7 +104,7 @@ export class LargeBundles {
     return manager.streams.info(STREAM, options).catch(nullWith(NO_STREAM));
   }
 
-  /** The bucket; it is made, where it is missing, with as many copies as the log. */
+  /** The bucket. If it is missing, creates it with as many copies as the log has. */
   private async bucket(): Promise<ObjectStore> {
     if (this.objects !== null) return this.objects;
     const { client, copies } = await this.open();

@@ -1,4 +1,4 @@
-/** The last report of each node: JetStream keeps it, so that a silent node is known, too. */
+/** The last report of each node. JetStream keeps it, so other nodes also know a node that is silent. */
 import {
   DiscardPolicy,
   type JetStreamManager,
@@ -12,9 +12,9 @@ import { packMessage, unpackMessage } from './messages.js';
 
 const STREAM = 'FATHOM_NODES';
 const SUBJECTS = 'fathom-nodes.known.';
-/** Nodes that are known at once; the one that has been silent longest is forgotten first. */
+/** The most nodes known at once. The one that has been silent longest is forgotten first. */
 const MAX_KNOWN = 256;
-/** A node that has been silent for so long is forgotten. */
+/** Nodes forget a node that has been silent for this long. */
 const FORGOTTEN_AFTER_MS = 30 * 86_400_000;
 
 export interface NodeReport {
@@ -26,7 +26,7 @@ export interface NodeReport {
 interface StoredReport {
   node: string;
   report: NodeReport;
-  /** When JetStream took it, in epoch milliseconds of its server's clock. */
+  /** When JetStream stored it: epoch milliseconds of the JetStream server's clock. */
   timeMs: number;
 }
 
@@ -85,6 +85,6 @@ async function makeStream(manager: JetStreamManager, copies: number): Promise<vo
     max_age: nanos(FORGOTTEN_AFTER_MS),
     num_replicas: copies,
   };
-  // Another node may have made it in the meantime.
+  // Another node may have created it in the meantime.
   await manager.streams.add(settings).catch(() => manager.streams.info(STREAM));
 }
