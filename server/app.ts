@@ -142,7 +142,7 @@ function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Adds its node's position, as of before the reply is made, to every reply below a path. */
+/** Adds the node's position to every reply below a path: the position from before the reply was made. */
 function withPosition(
   handle: (exchange: Exchange) => void,
   below: string,

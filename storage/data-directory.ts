@@ -1,4 +1,4 @@
-/** A data directory: what it holds, told without opening it; making it, and leaving no trace of it. */
+/** A data directory: what it holds, without opening the store; creating it, and removing it without a trace. */
 import { chmod, mkdir, readdir, readFile, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { InputError, StoreBusyError } from './errors.js';

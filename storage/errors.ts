@@ -35,7 +35,7 @@ export class InputError extends Error {
 }
 
 /**
- * What is asked for is refused for what it says and for what the store holds, and for nothing else: every store of
+ * A refusal that depends only on the request and on the stored data: every store of
  * the same content refuses it alike, so the nodes of a cluster pass over its entry. What is wrong with one machine
  * or one copy (its disk, its memory, damage) is never one.
  */

@@ -83,7 +83,7 @@ export function backgroundFailures(
   work: string,
 ): (error: unknown) => void {
   return (error) => {
-    // The reason was told by onFault() or onShortage().
+    // onFault() or onShortage() has reported the reason.
     if (error instanceof StoreUnavailableError || error instanceof DiskFullError) return;
     onBackgroundError?.(error, work);
   };

@@ -12,7 +12,7 @@ import { DiskFullError, StoreUnavailableError } from './errors.js';
 import type { Store } from './store.js';
 import { Trouble } from './trouble.js';
 
-/** Time between two looks for what is too old. */
+/** Time between two searches for data that are too old. */
 const EVERY_MS = 60_000;
 /** With this rest it takes a tenth of the writer's time at most. */
 const REST_SHARE = 9;
@@ -180,7 +180,7 @@ export class Retaining {
   }
 }
 
-/** Whether a step failed for what is wrong with all of the store: it is away, or its disk is full. */
+/** Whether a step failed because of the store as a whole: it is unavailable, or its disk is full. */
 function isOfStore(error: unknown): error is StoreUnavailableError | DiskFullError {
   return error instanceof StoreUnavailableError || error instanceof DiskFullError;
 }

@@ -1,4 +1,4 @@
-/** Something that is wrong for a while: told once when it begins, or becomes another, and once when it is over. */
+/** A condition that lasts for a while: reported once when it begins or changes its kind, and once when it ends. */
 export class Trouble<D> {
   private kind: string | null = null;
 
@@ -9,7 +9,7 @@ export class Trouble<D> {
     return this.kind !== null;
   }
 
-  /** @param kind the same one is told once, whatever its details */
+  /** @param kind reported once while it lasts, even if its details change */
   began(kind: string, details: D): void {
     if (kind === this.kind) return;
     this.kind = kind;

@@ -185,7 +185,7 @@ function readerOf(name: string, schema: ParameterSchema): ValueReader {
   }
 }
 
-/** Makes the function that finds one of some words, whatever the case of the text; undefined: it is none. */
+/** Makes the function that finds one of some words, whatever the case of the text; undefined: the text is not one of them. */
 export function wordFinder<W extends string | number | boolean>(
   words: readonly W[],
 ): (text: string) => W | undefined {

@@ -74,7 +74,7 @@ type AccessValues = { cluster: readonly string[] | null } & {
 };
 type ClusterValues = AccessValues & { node: string | null; 'cluster-replicas': number | null };
 
-/** What a server needs to be a node of a cluster; null: it is none. */
+/** What a server needs to be a node of a cluster; null: it is a single server. */
 export function clusterOf(
   values: ClusterValues,
 ): { access: NatsAccess; node: string; replicas: number } | null {

@@ -144,7 +144,7 @@ function readPositionals(given: readonly string[], words: Words): Record<string,
 function readValue(text: string, from: string, declared: Flag | Word): unknown {
   const { values } = declared;
   refuseEmpty(text, from);
-  // The reader of a setting was taken away: all settings are read later, and their faults told at once.
+  // Settings have no reader here: they are read together later, and one error reports all their faults.
   const isReadLater = 'read' in declared && declared.read === undefined;
   const isOpen = 'isOpen' in declared && declared.isOpen === true;
   if (values !== undefined && !isReadLater && !isOpen) oneOf(text, from, values);

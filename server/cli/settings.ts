@@ -286,7 +286,7 @@ type SettingName = keyof typeof SETTINGS;
 
 /**
  * The flags of `serve` and `start`, with their variables. Their texts are read with those of the variables
- * and the config file, so that the faults of all are told at once.
+ * and the config file, so that one error reports all faults.
  */
 export const SERVE_FLAGS = Object.fromEntries(
   Object.entries(FLAGS).map(([name, flag]) => [

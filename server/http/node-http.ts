@@ -146,7 +146,7 @@ class NodeRequest implements EngineRequest {
     private readonly connection: Connection,
     private readonly req: IncomingMessage,
     private readonly res: ServerResponse,
-    /** The first bytes after a request for a WebSocket; null: it is none. */
+    /** The first bytes after a request for a WebSocket; null for any other request. */
     private readonly upgradeHead: Buffer | null,
   ) {
     this.method = req.method ?? '';

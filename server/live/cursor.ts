@@ -4,12 +4,12 @@ import type { TokenName } from '../../storage/contract.js';
 
 /** A client has every snapshot `fromS <= t < nextFromS` as of commit `position`, but for those of `pending`. */
 export interface Standing {
-  /** All commits up to this one have been told. */
+  /** The client has had all commits up to this one. */
   position: number;
   nextFromS: number;
-  /** Revisions of earlier snapshots are not told. */
+  /** The client gets no revisions of earlier snapshots. */
   fromS: number;
-  /** Revisions of the commits after `position` up to `upTo`, of which those up to `doneT` have been told; else null. */
+  /** Revisions of the commits after `position` up to `upTo`, of which the client has had those up to `doneT`; else null. */
   pending: { upTo: number; doneT: number } | null;
 }
 

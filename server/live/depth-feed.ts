@@ -122,7 +122,7 @@ export class DepthFeed {
     return this.options.depth.view(tokenId);
   }
 
-  /** What a client of a token is told next. */
+  /** What a client of a token gets next. */
   async step(tokenId: number, standing: Standing): Promise<Step> {
     const { depth, clock } = this.options;
     const nowS = clock.nowS();

@@ -1,4 +1,4 @@
-/** What a depth subscription is told next: its revisions, its deletions, its new snapshots (docs/live.md#order). */
+/** The next message of a depth subscription: revisions, then deletions, then new snapshots (docs/live.md#order). */
 import type { DepthRevision, DepthView, PagePlan } from '../../storage/contract.js';
 import type { Standing } from './cursor.js';
 
@@ -14,7 +14,7 @@ export type Step =
   | { type: 'deleted'; times: number[]; after: Standing }
   /** The client has heard of commits, from another node of a cluster, that this store has yet to make. */
   | { type: 'behind' }
-  /** It has been told everything up to now; `nextT`: when another snapshot shows without a commit, or null. */
+  /** The subscription is up to date; `nextT`: when another snapshot becomes visible without a commit, or null. */
   | { type: 'none'; after: Standing; nextT: number | null };
 
 /**
@@ -38,7 +38,7 @@ export async function nextStep(standing: Standing, view: DepthView, nowS: number
   }
   const { fromS } = standing;
   const now: Standing = { position: upTo, nextFromS: revised.nextFromS, fromS, pending: null };
-  // Commits have come while it was told of earlier ones.
+  // More commits arrived while the subscription caught up with earlier ones.
   if (view.lastRevision > upTo) return nextStep(now, view, nowS);
   now.position = view.position;
   const plan = view.plan({ fromS: now.nextFromS, nowS, maxSnapshots: MAX_SNAPSHOTS });
@@ -72,7 +72,7 @@ interface Told {
   isDeleted: boolean;
 }
 
-/** @param later revisions that come after these: what they change is told then */
+/** @param later revisions that come after these: their own messages cover what they change */
 function timesToTell(
   { times, nextFromS }: Revised,
   later: readonly DepthRevision[],

@@ -49,9 +49,9 @@ export class DepthSubscription implements Subscription {
   private source: TokenRecord | null = null;
   private cursors: Cursors;
   private standing: Standing = { position: 0, nextFromS: 0, fromS: 0, pending: null };
-  /** Whether it has been told everything once: what comes later is new. */
+  /** Whether the client was up to date once: what comes later is new. */
   private isLive = false;
-  /** When the commit came that it is being told of; null: history, or a snapshot that shows without a commit. */
+  /** When the commit came whose changes are being sent; null: history, or a snapshot that became visible without a commit. */
   private committedMs: number | null = null;
   private sentMs = performance.now();
   private paidUntilMs = performance.now() + HOUR_MS;
@@ -229,7 +229,7 @@ export class DepthSubscription implements Subscription {
   }
 
   /**
-   * @param commits as they were before the client was told everything
+   * @param commits as they were before the client was up to date
    * @param tokenId null: a commit of any token is waited for
    */
   private async nextChange(

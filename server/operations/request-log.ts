@@ -35,7 +35,7 @@ export class RequestLog {
     this.lines++;
   }
 
-  /** Logs what is left of the last period. */
+  /** Logs the rest of the last period. */
   close(): void {
     if (this.period !== null) this.endPeriod();
   }

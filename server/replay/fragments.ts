@@ -317,7 +317,7 @@ export class Fragments {
   private giveUp(name: string, error: unknown, isAhead: boolean): void {
     // The segment was replaced meanwhile, or a thread was lost: later pages may order them again.
     if (error instanceof SegmentGoneError || error instanceof PoolUnavailableError) return;
-    // A page that meets the fault is told of, and so is a check.
+    // A page that meets the fault reports it, and so does a check.
     if (isAhead) return;
     this.givenUp.set(name, true);
     this.options.log.error('fragments', { fragments: name }, error);

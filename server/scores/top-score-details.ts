@@ -45,7 +45,7 @@ export class DetailedScores {
     if (current !== null && ageS < REFRESH_AFTER_S) return current.boards;
     const making = (this.making ??= this.make().finally(() => (this.making = null)));
     if (current === null || ageS > 2 * REFRESH_AFTER_S) return making;
-    // Whoever needs the next boards hears why there are none.
+    // The next request for the boards gets the reason why there are none.
     making.catch(() => undefined);
     return current.boards;
   }

@@ -102,7 +102,7 @@ export class DepthCommit {
    * the step says.
    */
   async retire(token: StagedToken, { tier, toS, copies }: RetentionStep): Promise<Removed> {
-    // What is lost has no copy.
+    // A damaged segment cannot be copied.
     const left = copies.filter(({ from }) => !this.stage.damaged.has(from.segmentId));
     if (left.length > 0) await this.copy(token, left);
     return this.deleteOf(token, tier, { fromS: 0, toS, markets: null });

@@ -61,8 +61,8 @@ export class Directories {
   }
 
   /**
-   * @param onDamage told of entries that cannot be read: each token's are then read when they are needed
-   * @param memory bytes of the cached directories, and of the newest segments' entries
+   * @param onDamage gets the error if entries cannot be read; each token's entries are then read on demand
+   * @param memory bytes for the cached directories and for the newest segments' entries
    */
   static async load(
     database: Database,

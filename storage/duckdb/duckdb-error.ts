@@ -1,4 +1,4 @@
-/** What DuckDB's calls fail with, told apart by DuckDB's own words: messages also quote names and rows of others. */
+/** Errors of DuckDB's calls, classified by DuckDB's own wording: messages also quote names and rows that users chose. */
 import { DamageError } from '../../compute/damage.js';
 
 /** Kinds of errors in which DuckDB tells of its files. */

@@ -42,7 +42,7 @@ export interface DepthSnapshot {
 /** Any other message; only its time counts. */
 export interface OtherMessage {
   kind: 'other';
-  /** The event or stream; null where the message is none of Binance. */
+  /** The event or stream; null if the message is not from Binance. */
   name: string | null;
   us: number | null;
 }

@@ -96,7 +96,7 @@ export class JsonFields {
   }
 }
 
-/** Parses one JSON object. Throws an InputError `where: what` where the text is none. */
+/** Parses one JSON object. @throws InputError `where: what` if the text is not one */
 export function parseJsonObject(text: string, where: string): JsonObject {
   let value: unknown;
   try {
@@ -142,7 +142,7 @@ function parseSlowly(bytes: Uint8Array, from: number, to: number): number {
   return parseDecimal(Buffer.from(bytes.subarray(from, to)).toString('latin1'));
 }
 
-/** The decimal number without a sign in a text; NaN where it is none. */
+/** The decimal number without a sign in a text; NaN if the text is not one. */
 export function parseDecimal(text: string): number {
   const value = DECIMAL.test(text) ? Number(text) : NaN;
   return value < Infinity ? value : NaN;

@@ -93,7 +93,7 @@ export async function* importPools(
   yield* snapshots.rows();
 }
 
-/** @throws InputError where the first state is none of the layout: the file is of another kind */
+/** @throws InputError if the first state does not have this layout: the file is of another kind */
 function checkLayout(fields: JsonFields, { format, names }: PoolLayout): void {
   const { object, where } = fields;
   const met = FORMAT_OF_FIELD.find(([field]) => field in object)?.[1];

@@ -1,4 +1,4 @@
-/** The data types of Tardis CSV files, told by their headers. */
+/** The data types of Tardis CSV files, recognised by their headers. */
 
 import type { ImportFormat } from './formats.js';
 
@@ -17,7 +17,7 @@ const TYPES: readonly [string, readonly string[]][] = [
   ['trades or liquidations', ['id', 'side', 'price', 'amount']],
 ];
 
-/** The data type that a header shows; null where it is none of the known ones. */
+/** The data type of a header; null if it is unknown. */
 export function tardisType(columns: readonly string[]): string | null {
   const levels = columns.filter((name) => /^asks\[[0-9]+\]\.price$/.test(name)).length;
   if (levels > 0) return `book_snapshot_${levels}`;

@@ -87,7 +87,7 @@ function lineOf({ id, revokedAtS }: Revocation): string {
   return `${`${text} ${sum}`.padEnd(LINE_BYTES - 1)}\n`;
 }
 
-/** Null for a blank line, and for one that a crash has left half written: nobody was told of it. */
+/** Null for a blank line, and for a line that a crash left half written: no command reported that revocation as done. */
 function parsedLine(line: string): Revocation | null {
   const [, text, id, at, sum] = PATTERN.exec(line) ?? [];
   if (text === undefined || crc32(text) !== parseInt(sum, 16)) return null;

@@ -1,6 +1,6 @@
 /**
  * The table `usage`: calls by key and month, counted in memory and written behind; those of a key by month and by day in
- * one transaction, so that whoever reads the tables finds one moment in both.
+ * one transaction, so that both tables always show the same moment.
  */
 import type { DayUsage, UsageCounter, UsageSource } from '../contract.js';
 import type { Database } from '../duckdb/database.js';

@@ -70,7 +70,7 @@ export class Applier {
     return count;
   }
 
-  /** The first entries, up to one that needs a transaction of its own. */
+  /** The first entries, up to one that needs a separate transaction. */
   private async batchOf(messages: readonly LogMessage[]): Promise<SharedEntry[]> {
     const shared: SharedEntry[] = [];
     if (this.options.store.mark === null) return shared;

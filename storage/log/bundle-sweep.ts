@@ -27,8 +27,8 @@ export class BundleSweep {
 }
 
 /**
- * Removes large bundles that no entry refers to: whoever stored one ended before publishing its entry. Whoever is about
- * to publish an entry checks first that the bundle is still there.
+ * Removes large bundles that no entry refers to: their publishers ended before publishing the entry. Before a node
+ * publishes an entry, it checks that the bundle is still there.
  * @param afterMs the least age of a bundle, by the clock of this machine and by the times of the log
  * @returns how many it removed
  */

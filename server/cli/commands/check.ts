@@ -9,7 +9,7 @@ import { count, counted, PartlyDone, printJson, Progress, printLine } from '../o
 import { storeDirectory } from '../runtime.js';
 
 const FLAGS = { data: DATA, json: JSON_OUTPUT } as const satisfies Flags;
-/** Damages that are told. */
+/** The most damages that the report lists. */
 const MAX_TOLD = 1000;
 
 export const command = defineCommand({

@@ -33,7 +33,7 @@ export const command = defineCommand({
 });
 
 /**
- * Whoever tries Fathom out has other programs open: the collector's threads get young heaps of 4 MiB, not 16,
+ * People who try Fathom out have other programs open: the collector's threads get young heaps of 4 MiB, not 16,
  * and two pools of freed memory between them.
  */
 const COLLECTOR_FLAGS = ['--max-semi-space-size=4'];
