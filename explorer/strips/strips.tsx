@@ -52,8 +52,8 @@ export interface StripsProps extends Asked {
 
 export function Strips(props: StripsProps) {
   const { group, view, theme, atT } = props;
-  const lines = useCourse(props, linesOf);
-  const markets = useCourse(group === 'market' ? props : null, marketsOf);
+  const { held: lines, isSpared } = useCourse(props, linesOf);
+  const { held: markets } = useCourse(group === 'market' ? props : null, marketsOf);
   const course: Course | null = group === 'market' ? markets : lines;
   const hues = HUES[theme];
   const t = atT ?? view.to - 1;
@@ -78,6 +78,9 @@ export function Strips(props: StripsProps) {
               Within {NEAR_PCT}% {GROUP_TEXTS[group]}
             </b>
             <PointTime course={course} at={at} />
+            {isSpared && lines === null && (
+              <span class="note">These have to wait: this key has few requests a minute</span>
+            )}
             {props.mapsHref !== null && <a href={props.mapsHref}>Maps side by side</a>}
             <ul class="strip-legend">
               {course?.layers.map(({ key, label, supportUsd, resistanceUsd }, i) => (
@@ -193,11 +196,16 @@ function useCanvas(draw: (canvas: HTMLCanvasElement, style: ReturnType<typeof st
   return canvas;
 }
 
-/** The course of the view, fetched again once the view has left it or looks closer. @param props null: none */
+/**
+ * The course of the view, fetched again once the view has left it or looks closer; `isSpared`: it waits for requests.
+ *
+ * @param props null: none
+ */
 function useCourse<T extends Course | Lines>(
   props: StripsProps | null,
   fetchCourse: (asked: Asked, window: TimeWindow, signal: AbortSignal) => Promise<T>,
-): T | null {
+): { held: T | null; isSpared: boolean } {
+  const [isSpared, setSpared] = useState(false);
   const [course, setCourse] = useState<{ of: Asked['parameters']; course: T } | null>(null);
   const held = course !== null && course.of === props?.parameters ? course.course : null;
   const window = props === null ? null : props.reachOf(props.view);
@@ -207,7 +215,11 @@ function useCourse<T extends Course | Lines>(
     const left = new AbortController();
     const load = async (): Promise<void> => {
       await pause(held === null ? 0 : REST_MS, left.signal);
-      while (!props.canSpare()) await pause(SPARED_MS, left.signal);
+      while (!props.canSpare()) {
+        setSpared(true);
+        await pause(SPARED_MS, left.signal);
+      }
+      setSpared(false);
       const ahead = AHEAD * (window.to - window.from);
       const wide = props.reachOf({ from: window.from - ahead, to: window.to + ahead });
       const fetched = await fetchCourse(props, wide, left.signal);
@@ -217,7 +229,7 @@ function useCourse<T extends Course | Lines>(
     load().catch(() => undefined);
     return () => left.abort();
   }, [props?.parameters, props?.address, lacks, lacks && window.from, lacks && window.to]);
-  return held;
+  return { held, isSpared };
 }
 
 /** Whether the window lies in the course, up to a step, and would not have far more points if fetched again. */

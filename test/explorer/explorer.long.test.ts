@@ -434,6 +434,24 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(await ink()).toBe(before);
   });
 
+  it('says that the strips wait for requests of a small plan', async () => {
+    const page = await at('#/scorez');
+    await page.getByText('There is no page at this address').waitFor();
+    let remaining = '0';
+    await page.route(/\/api\/v1\/(?!stream)/, async (route) => {
+      const response = await route.fetch();
+      const limits = { 'x-ratelimit-limit': '12', 'x-ratelimit-remaining': remaining };
+      await route.fulfill({ response, headers: { ...response.headers(), ...limits } });
+    });
+    await goTo(page, HOUR);
+    const note = page.getByText('These have to wait');
+    await note.waitFor();
+    remaining = '12';
+    await page.getByRole('button', { name: '6h', exact: true }).click();
+    await page.locator('.strips[data-state=ready]').waitFor();
+    expect(await note.count()).toBe(0);
+  });
+
   it('sorts boards by their columns, and links rows to their tokens', async () => {
     const page = await at('#/scores');
     const prices = () => page.locator('tbody tr td:nth-child(6)').allTextContents();
