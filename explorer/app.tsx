@@ -4,21 +4,20 @@ import { Header } from './frame/header.js';
 import { KeyEntry } from './frame/key-entry.js';
 import { TroubleBar } from './frame/trouble-bar.js';
 import { key, trouble, view as viewValue } from './state/session.js';
-import type { View } from './state/url.js';
+import { BOARD_TITLES, type View } from './state/url.js';
 import { useValue } from './state/use-value.js';
 import { useEffect } from 'preact/hooks';
 import { setTitle } from './state/title.js';
 import { Deferred } from './frame/deferred.js';
-import { Board } from './views/board.js';
-import { BOARD_SPECS } from './views/boards/boards.js';
-import { NotFound } from './views/not-found.js';
 import { TokenPage } from './views/token.js';
 
 const TITLES = {
-  ...Object.fromEntries(Object.entries(BOARD_SPECS).map(([name, { title }]) => [name, title])),
+  ...BOARD_TITLES,
   compare: 'Compare',
   unknown: 'No such page',
 } as Record<Exclude<View['name'], 'token'>, string>;
+const loadNotFound = async () => (await import('./views/not-found.js')).NotFound;
+const loadBoard = async () => (await import('./views/board.js')).Board;
 const loadCompare = async () => (await import('./compare/compare-page.js')).default;
 
 export function App() {
@@ -43,11 +42,11 @@ export function App() {
         ) : view.name === 'token' ? (
           <TokenPage view={view} />
         ) : view.name === 'unknown' ? (
-          <NotFound view={view} />
+          <Deferred load={loadNotFound} props={{ view }} />
         ) : view.name === 'compare' ? (
           <Deferred load={loadCompare} props={{ view }} />
         ) : (
-          <Board key={view.name} view={view} />
+          <Deferred load={loadBoard} props={{ view }} />
         )}
       </main>
     </>

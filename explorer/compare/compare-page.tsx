@@ -1,5 +1,6 @@
 /** Two or more tokens, or the parts of one, on one time axis. */
 import { useMemo } from 'preact/hooks';
+import { type FathomClient, FathomError } from '../../client/index.js';
 import { columnsOfLines } from '../export/columns.js';
 import { Icon } from '../frame/icon.js';
 import { Search } from '../frame/search.js';
@@ -7,7 +8,7 @@ import { Empty, Failure, Loading } from '../frame/states.js';
 import { percent, shortAddress, signedPercent, usd } from '../state/format.js';
 import { useDocument } from '../state/load.js';
 import type { ApiRequest } from '../state/requests.js';
-import { currentClient, show } from '../state/session.js';
+import { currentClient, messageOf, show } from '../state/session.js';
 import {
   COMPARE_PCTS,
   type CompareView,
@@ -35,21 +36,11 @@ const priceChange = (value: number): string => signedPercent(value, 2);
 export default function ComparePage({ view }: { view: CompareView }) {
   const { tokens, metric, pct, window } = view;
   const parts = partsOf(view);
-  const { document: compared, error } = useDocument(
+  const { document, error } = useDocument(
     tokens.length === 0 ? null : `compare ${JSON.stringify(view)}`,
-    async (client, signal): Promise<Compared[]> => {
-      const asked = queryOf(view);
-      return Promise.all(
-        tokens.map(async (address) => {
-          const [series, score] = await Promise.all([
-            client.getDepthSeries({ address, ...asked }, { signal }),
-            client.getScore({ address }, { signal }),
-          ]);
-          return { address, label: score.symbol ?? shortAddress(address), series };
-        }),
-      );
-    },
+    (client, signal) => comparedOf(view, client, signal),
   );
+  const compared = document?.found ?? null;
   const { t, lines } = useMemo(
     () => linesOf(compared ?? [], metric === 'maps' ? 'depth' : metric),
     [compared, metric],
@@ -138,6 +129,15 @@ export default function ComparePage({ view }: { view: CompareView }) {
           />
         )}
       </div>
+      {document !== null && document.refused.length > 0 && (
+        <p class="note" role="status">
+          {document.refused.map(({ address, why }) => (
+            <span key={address}>
+              {address} is left out: {why}{' '}
+            </span>
+          ))}
+        </p>
+      )}
       <section class="card compare-card" aria-label="Chart">
         {tokens.length === 0 ? (
           <Empty title="Nothing to compare yet">Add a token or two.</Empty>
@@ -195,6 +195,42 @@ function Choices<T extends string | number>(props: {
       </div>
     </div>
   );
+}
+
+interface Comparison {
+  found: Compared[];
+  /** Addresses that the server refuses. */
+  refused: { address: string; why: string }[];
+}
+
+/** @throws FathomError where the server refuses every token, or fails */
+async function comparedOf(
+  view: CompareView,
+  client: FathomClient,
+  signal: AbortSignal,
+): Promise<Comparison> {
+  const asked = queryOf(view);
+  const comparison: Comparison = { found: [], refused: [] };
+  const answers = await Promise.allSettled(
+    view.tokens.map(async (address): Promise<Compared> => {
+      const [series, score] = await Promise.all([
+        client.getDepthSeries({ address, ...asked }, { signal }),
+        client.getScore({ address }, { signal }),
+      ]);
+      return { address, label: score.symbol ?? shortAddress(address), series };
+    }),
+  );
+  for (const [i, answer] of answers.entries()) {
+    if (answer.status === 'fulfilled') {
+      comparison.found.push(answer.value);
+      continue;
+    }
+    const reason = answer.reason as unknown;
+    const isRefused = reason instanceof FathomError && reason.status === 400;
+    if (!isRefused || view.tokens.length === 1) throw reason;
+    comparison.refused.push({ address: view.tokens[i], why: messageOf(reason) });
+  }
+  return comparison;
 }
 
 /** Whether a token's parts can be told apart by a metric. */

@@ -14,7 +14,14 @@ import {
   view as viewValue,
 } from '../state/session.js';
 import { spokenTime } from '../state/spoken-time.js';
-import { boardView, compareView, tokenView, type View } from '../state/url.js';
+import {
+  BOARD_TITLES,
+  BOARDS,
+  boardView,
+  compareView,
+  tokenView,
+  type View,
+} from '../state/url.js';
 import { offsetS, zone } from '../state/zone.js';
 
 /** The search starts after a pause in typing. */
@@ -31,11 +38,7 @@ interface Command {
 }
 
 const VIEWS: readonly (readonly [label: string, view: View])[] = [
-  ['Scores', boardView('scores')],
-  ['DCA pressure', boardView('dca-pressure')],
-  ['DLMM pools', boardView('dlmm-pools')],
-  ['Fee density', boardView('fee-density')],
-  ['Whales', boardView('whales')],
+  ...BOARDS.map((name) => [BOARD_TITLES[name], boardView(name)] as const),
   ['Compare', compareView([])],
 ];
 

@@ -62,6 +62,13 @@ export interface TokenView {
 
 export const BOARDS = ['scores', 'dca-pressure', 'dlmm-pools', 'fee-density', 'whales'] as const;
 export type BoardName = (typeof BOARDS)[number];
+export const BOARD_TITLES: Readonly<Record<BoardName, string>> = {
+  scores: 'Scores',
+  'dca-pressure': 'DCA pressure',
+  'dlmm-pools': 'DLMM pools',
+  'fee-density': 'Fee density',
+  whales: 'Whales',
+};
 
 export interface BoardView {
   name: BoardName;

@@ -5,7 +5,7 @@ import { Empty, Failure, Loading } from '../frame/states.js';
 import { favourites as favouritesValue } from '../state/favourites.js';
 import { useDocument } from '../state/load.js';
 import { show } from '../state/session.js';
-import type { BoardView } from '../state/url.js';
+import { BOARD_TITLES, type BoardView } from '../state/url.js';
 import { useValue } from '../state/use-value.js';
 import { count, shortAddress } from '../state/format.js';
 import { BOARD_SPECS } from './boards/boards.js';
@@ -19,7 +19,7 @@ import { Table } from './table.js';
 
 export function Board({ view }: { view: BoardView }) {
   const spec = BOARD_SPECS[view.name] as BoardSpec<unknown>;
-  return <BoardOf spec={spec} view={view} />;
+  return <BoardOf key={view.name} spec={spec} view={view} />;
 }
 
 function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView }) {
@@ -55,7 +55,7 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
   return (
     <article class="board" aria-labelledby="board-title">
       <header class="board-head">
-        <h1 id="board-title">{spec.title}</h1>
+        <h1 id="board-title">{BOARD_TITLES[view.name]}</h1>
         <p class="note">{spec.about}</p>
       </header>
       <div class="filters" role="toolbar" aria-label="Choices">
@@ -106,7 +106,7 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
         <NoneLeft view={view} />
       ) : (
         <Table
-          caption={spec.title}
+          caption={BOARD_TITLES[view.name]}
           columns={columns}
           rows={shown}
           keyOf={spec.keyOf}

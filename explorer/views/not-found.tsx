@@ -1,5 +1,6 @@
 /** An address that names no view. */
 import {
+  BOARD_TITLES,
   boardView,
   BOARDS,
   compareView,
@@ -7,7 +8,6 @@ import {
   hashOf,
   type UnknownView,
 } from '../state/url.js';
-import { BOARD_SPECS } from './boards/boards.js';
 
 export function NotFound({ view }: { view: UnknownView }) {
   return (
@@ -22,7 +22,7 @@ export function NotFound({ view }: { view: UnknownView }) {
         </li>
         {BOARDS.map((name) => (
           <li key={name}>
-            <a href={hashOf(boardView(name))}>{BOARD_SPECS[name].title}</a>
+            <a href={hashOf(boardView(name))}>{BOARD_TITLES[name]}</a>
           </li>
         ))}
         <li>

@@ -1,6 +1,7 @@
 /** One token: its depth over time, its newest ladder, its score and its venues. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { FathomClient, FathomError, Result, Score } from '../../client/index.js';
+import { Deferred } from '../frame/deferred.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
 import { DepthHeatmap } from '../heatmap/depth-heatmap.js';
 import type { Picture } from '../heatmap/picture.js';
@@ -46,6 +47,8 @@ import { VenueSplit } from './venue-split.js';
 const CANDIDATES = 20;
 /** The address names what is in sight once the heatmap has rested this long. */
 const SETTLED_MS = 250;
+/** What the page shows of an address that is none. */
+const loadWrongAddress = async () => (await import('./wrong-address.js')).WrongAddress;
 /** Requests for the score of a new snapshot at most. */
 const SCORE_TRIES = 5;
 /** The API answers about the last 365 days. */
@@ -171,7 +174,14 @@ function Token({ view, address }: { view: TokenView; address: string }) {
   const shown = isPlayed ? played.ladder : ladder;
   const shownT = isMoving ? played.ladder.t : atS;
   const client = currentClient();
-  if (error !== null && score === null && atS === null) return <Failure error={error} />;
+  if (error !== null && score === null && atS === null) {
+    return error.status === 400 ? (
+      <Deferred load={loadWrongAddress} props={{ address, error }} />
+    ) : (
+      <Failure error={error} />
+    );
+  }
+  const notFound = newest?.filter.venues_not_found ?? [];
   const isEmpty = coverage !== null && coverage.tiers.length === 0;
   const change = (next: TokenView): void => show(next);
   return (
@@ -188,6 +198,11 @@ function Token({ view, address }: { view: TokenView; address: string }) {
         historyS={historyFromS === null ? null : nowS - historyFromS}
         onChange={change}
       />
+      {notFound.length > 0 && (
+        <p class="note" role="status">
+          The snapshot has no depth at {notFound.join(', ')}.
+        </p>
+      )}
       <div class="token-grid">
         <section class="card heat-card" aria-label="Depth over time">
           {isEmpty ? (

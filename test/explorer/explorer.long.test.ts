@@ -167,6 +167,18 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(await page.getByRole('button', { name: 'Not live' }).count()).toBe(0);
   });
 
+  it('says what an address does not name, and shows the rest', async () => {
+    const page = await at('#/token/barn');
+    await page.getByText('Is it one of these?').waitFor();
+    await page.getByRole('link', { name: 'BARN Barnacle' }).click();
+    await titled(page, 'BARN').waitFor();
+    await goTo(page, `#/compare?tokens=xyz,${SOL}`);
+    await page.getByText('xyz is left out: address: expected ').waitFor();
+    await page.locator('.line-chart li').getByText('SOL').waitFor();
+    await goTo(page, `${HOUR}&venues=nosuch`);
+    await page.getByText('The snapshot has no depth at nosuch.').waitFor();
+  });
+
   it('finds a token with the keyboard', async () => {
     const page = await at('#/scores');
     await page.getByRole('table').waitFor();

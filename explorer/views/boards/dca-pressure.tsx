@@ -20,7 +20,6 @@ const SPAN_LABELS = {
 } as const;
 
 export const dcaPressure: BoardSpec<TokenPressure> = {
-  title: 'DCA pressure',
   about: 'What active DCA orders will buy and sell next, net, and how far that moves the price.',
   unit: 'tokens',
   empty: 'No token has an active DCA order.',

@@ -8,7 +8,6 @@ import { Address, Facts } from './details.js';
 import type { BoardSpec } from './spec.js';
 
 export const dlmmPools: BoardSpec<DlmmPoolRow> = {
-  title: 'DLMM pools',
   about: 'What pools earn on their liquidity in the range of recent prices.',
   unit: 'pools',
   empty: 'No pool has data in this period.',

@@ -10,7 +10,6 @@ import type { BoardSpec } from './spec.js';
 const ROWS = 100;
 
 export const feeDensity: BoardSpec<FeeDensity> = {
-  title: 'Fee density',
   about:
     'Volume divided by the liquidity near the price: the higher, the more liquidity is needed.',
   unit: 'tokens',

@@ -7,7 +7,6 @@ import type { BoardSpec } from './spec.js';
 import { scoreChange, ScoreLine } from './standing.js';
 
 export const scores: BoardSpec<TopScore> = {
-  title: 'Scores',
   about: 'How much depth lies near the price, and how evenly on both sides: 0 to 100.',
   unit: 'tokens',
   empty: 'No token of this chain has a score from recent depth.',

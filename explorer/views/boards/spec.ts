@@ -21,7 +21,6 @@ export interface BoardToken {
 }
 
 export interface BoardSpec<Row> {
-  title: string;
   about: string;
   /** What the rows list, such as `tokens`. */
   unit: string;

@@ -25,7 +25,6 @@ function netUsd({ summary, priceUsd }: WhaleRow, window: '1d' | '7d' | '30d'): n
 }
 
 export const whales: BoardSpec<WhaleRow> = {
-  title: 'Whales',
   about:
     'What the 50 largest holders of the best-scored tokens did. Loading it costs one request per token, so it does not update by itself.',
   unit: 'tokens',
