@@ -42,11 +42,11 @@ export function App() {
         ) : view.name === 'token' ? (
           <TokenPage view={view} />
         ) : view.name === 'unknown' ? (
-          <Deferred load={loadNotFound} props={{ view }} />
+          <Deferred key="notfound" load={loadNotFound} props={{ view }} />
         ) : view.name === 'compare' ? (
-          <Deferred load={loadCompare} props={{ view }} />
+          <Deferred key="compare" load={loadCompare} props={{ view }} />
         ) : (
-          <Deferred load={loadBoard} props={{ view }} />
+          <Deferred key="board" load={loadBoard} props={{ view }} />
         )}
       </main>
     </>
