@@ -5,16 +5,7 @@
  * every checkpoint changes, tells whether there was.
  */
 import { randomUUID } from 'node:crypto';
-import {
-  type FileHandle,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  statfs,
-} from 'node:fs/promises';
+import { type FileHandle, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import {
   COPY_FILE,
@@ -26,9 +17,9 @@ import {
   removeMadeDirectories,
   REVOKED_FILE,
 } from './data-directory.js';
+import { freeBytesOf, syncDirectory, writeWhole } from './disk.js';
 import { absent, DiskFullError, InputError, isDiskFull } from './errors.js';
 import type { UseStore } from './ingest/ingest.js';
-import { writeWhole } from './whole-file.js';
 
 /** What a DuckDB file begins with: its head and those of its last two checkpoints. */
 const HEAD_BYTES = 3 * 4096;
@@ -196,14 +187,8 @@ async function readAt(source: FileHandle, buffer: Buffer, at: number): Promise<B
 
 /** @throws InputError if a disk has too little room */
 async function checkRoom(directory: string, bytes: number): Promise<void> {
-  const { bavail, bsize } = await statfs(directory);
-  const [needed, free] = [bytes + SPARE_BYTES, bavail * bsize];
+  const [needed, free] = [bytes + SPARE_BYTES, await freeBytesOf(directory)];
   if (free >= needed) return;
   const mib = (value: number): string => `${Math.ceil(value / 2 ** 20)} MiB`;
   throw new InputError(`out: the backup needs ${mib(needed)}, and its disk has ${mib(free)} free`);
-}
-
-async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, 'r');
-  await handle.sync().finally(() => handle.close());
 }

@@ -2,7 +2,7 @@
 import type { Changes } from './changes.js';
 import { InputError } from './errors.js';
 import type { Statements } from './duckdb/statements.js';
-import { type LogMark, removeMark, writeMark } from './log/mark.js';
+import { type LogMark, writeMark } from './log/mark.js';
 import { type KnownSettings, writeSettings } from './log/settings.js';
 import type { LogTarget } from './log/target.js';
 import type { StoreParts } from './opening.js';
@@ -65,7 +65,7 @@ export class FollowedLog {
     let left: () => void = () => undefined;
     await this.write(async (tx) => {
       left = await this.parts.revisions.leaveLog(tx);
-      await removeMark(tx);
+      await writeMark(tx, null);
       await writeSettings(tx, 'log', null);
       await writeSettings(tx, 'own', null);
     });

@@ -3,7 +3,7 @@
  * at any time. A file's name tells its segment, form and size, so that a start reads no file.
  */
 import { close, open, read } from 'node:fs';
-import { mkdir, readdir, rename, rm, statfs, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { FragmentsKey } from '../compute/replay/fragment-file.js';
 import {
@@ -13,6 +13,7 @@ import {
   type FragmentGroup,
 } from '../compute/replay/fragments.js';
 import { LargeMap } from '../compute/large-map.js';
+import { freeBytesOf } from './disk.js';
 import { isDiskFull } from './errors.js';
 import { Trouble } from './trouble.js';
 import { listInTurns, sortInTurns, Turns } from './turns.js';
@@ -284,9 +285,9 @@ export class FragmentFiles {
   /** @throws where the disk has too little room, as the system does where it has none */
   private async checkFree(bytes: number): Promise<void> {
     const { keptFreeBytes = KEPT_FREE_BYTES, directory } = this.options;
-    const { bavail, bsize } = await statfs(directory);
-    if (bavail * bsize >= bytes + keptFreeBytes) return;
-    const text = `the disk has ${bavail * bsize} bytes free: ${keptFreeBytes} are left to the store`;
+    const freeBytes = await freeBytesOf(directory);
+    if (freeBytes >= bytes + keptFreeBytes) return;
+    const text = `the disk has ${freeBytes} bytes free: ${keptFreeBytes} are left to the store`;
     throw Object.assign(new Error(text), { code: 'ENOSPC' });
   }
 

@@ -1,12 +1,20 @@
 /** The store's schema, as a list of migrations. A released one never changes. */
+import { constants } from 'node:fs';
+import { copyFile, open, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { freeBytesOf } from './disk.js';
 import { InputError } from './errors.js';
 import type { Database } from './duckdb/database.js';
+import { readMeta, writeMeta } from './meta.js';
 
 /**
  * Blocks are compressed already, so DuckDB must not compress them again: with its default (ZSTD),
  * reading one block would decompress its whole row group.
  */
 const BLOCK = 'BLOB NOT NULL USING COMPRESSION uncompressed';
+
+/** Free bytes that a copy made before a migration leaves on the disk. */
+const SPARE_BYTES = 64 * 1024 * 1024;
 
 /** Entry i leads from version i to version i + 1. */
 const MIGRATIONS: readonly (readonly string[])[] = [
@@ -232,12 +240,13 @@ const MIGRATIONS: readonly (readonly string[])[] = [
   ],
 ];
 
+const VERSION_KEY = 'schema_version';
 /** The schema version of this build. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** The version of a store's schema that is older than this build's; null: it is not, or nothing is stored. */
-export async function oldSchema(database: Database, path: string): Promise<number | null> {
-  const found = await schemaVersion(database, path);
+export async function oldSchema(database: Database, where: string): Promise<number | null> {
+  const found = await schemaVersion(database, where);
   return found > 0 && found < SCHEMA_VERSION ? found : null;
 }
 
@@ -246,35 +255,59 @@ export async function oldSchema(database: Database, path: string): Promise<numbe
  * @returns whether it was empty
  * @throws InputError if a newer build wrote it, or if it is not a store
  */
-export async function migrate(database: Database, path: string): Promise<boolean> {
-  const found = await schemaVersion(database, path);
+export async function migrate(database: Database, where: string): Promise<boolean> {
+  const found = await schemaVersion(database, where);
   if (found > SCHEMA_VERSION) {
     throw new InputError(
-      `${path} was written by a newer version of Fathom (schema ${found}, this version knows ${SCHEMA_VERSION}): upgrade Fathom to open it`,
+      `${where} was written by a newer version of Fathom (schema ${found}, this version knows ${SCHEMA_VERSION}): upgrade Fathom to open it`,
     );
   }
   if (found < SCHEMA_VERSION) {
     await database.transaction(async (tx) => {
       for (const statement of MIGRATIONS.slice(found).flat()) await tx.run(statement);
-      await tx.run("DELETE FROM meta WHERE key = 'schema_version'");
-      await tx.run("INSERT INTO meta VALUES ('schema_version', ?)", [String(SCHEMA_VERSION)]);
+      await writeMeta(tx, VERSION_KEY, String(SCHEMA_VERSION));
     });
   }
   return found === 0;
 }
 
-async function schemaVersion(database: Database, path: string): Promise<number> {
+async function schemaVersion(database: Database, where: string): Promise<number> {
   const tables = (await database.rows('SELECT table_name FROM duckdb_tables()')).flat();
   if (tables.length === 0) {
     await database.run('CREATE TABLE meta (key VARCHAR NOT NULL, value VARCHAR NOT NULL)');
     return 0;
   }
   if (!tables.includes('meta'))
-    throw new InputError(`${path} is a database, but not a Fathom store`);
-  const rows = await database.rows("SELECT value FROM meta WHERE key = 'schema_version'");
-  const version = rows.length === 0 ? 0 : Number(rows[0][0]);
+    throw new InputError(`${where} is a database, but not a Fathom store`);
+  const stored = await readMeta(database, VERSION_KEY);
+  const version = Number(stored ?? 0);
   if (!Number.isInteger(version) || version < 0) {
-    throw new InputError(`${path} is damaged: its schema version is ${String(rows[0][0])}`);
+    throw new InputError(`${where} is damaged: its schema version is ${stored}`);
   }
   return version;
+}
+
+/**
+ * Copies a closed database, where its disk has room. Nothing may have it open: closing a second handle of it
+ * would end DuckDB's lock.
+ * @param schema the version of its schema
+ * @returns what to tell about it
+ */
+export async function copyBeforeMigration(file: string, schema: number): Promise<string> {
+  const copy = `${file}.schema-${schema}`;
+  const partial = `${copy}.new`;
+  const { size } = await stat(file);
+  if ((await freeBytesOf(path.dirname(file))) < size + SPARE_BYTES) {
+    return `${file} is brought to a new schema without a copy of it: its disk has no room for one`;
+  }
+  try {
+    await copyFile(file, partial, constants.COPYFILE_FICLONE);
+    const handle = await open(partial, 'r+');
+    await handle.sync().finally(() => handle.close());
+    await rename(partial, copy);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  }
+  return `${file} is brought to a new schema; ${copy} is a copy from before, to be deleted once the new version is to stay`;
 }

@@ -27,9 +27,8 @@ import { KeyRing } from './keys/key-ring.js';
 import { UsageBook } from './keys/usage.js';
 import { type LogMark, readMark } from './log/mark.js';
 import { type KnownSettings, readSettings } from './log/settings.js';
-import { migrate, oldSchema } from './migrations.js';
+import { copyBeforeMigration, migrate, oldSchema } from './migrations.js';
 import { WaitingTokens } from './queue.js';
-import { copyBeforeMigration } from './schema-copy.js';
 
 export interface StoreOptions extends CommitOptions, LogOptions, FaultListeners {
   /** Called when work in the background fails; `work` names it for the log. */

@@ -1,5 +1,5 @@
 /** An open data directory. */
-import { rm, stat, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Tier } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
@@ -31,6 +31,7 @@ import type {
   StoreSummary,
 } from './operations.js';
 import { DATABASE_FILE, LOG_FILE, PROBE_FILE, removeMadeDirectories } from './data-directory.js';
+import { fileBytes } from './disk.js';
 import { DepthReader } from './depth/depth-reader.js';
 import type { Cutoffs, RetentionStep } from './depth/retention-steps.js';
 import type { DiskFigures, DiskRoom } from './duckdb/disk-room.js';
@@ -46,6 +47,7 @@ import type { LogTarget } from './log/target.js';
 import { dlmmHours } from './lp/dlmm-hours.js';
 import { dlmmPools } from './lp/dlmm-pools.js';
 import { tokenHours } from './lp/token-hours.js';
+import { readMeta, writeMeta } from './meta.js';
 import { SCHEMA_VERSION } from './migrations.js';
 import {
   backgroundFailures,
@@ -58,10 +60,11 @@ import { DCA_ORDERS, dcaOrder } from './orders/dca-orders.js';
 import { LIMIT_ORDERS, limitOrder } from './orders/limit-orders.js';
 import type { WaitingTokens } from './queue.js';
 import { isDiskFull } from './errors.js';
-import { readAllowance, writeAllowance } from './retention-allowance.js';
 
 /** What probe() writes: a block of a disk. */
 const PROBE_BYTES = 4096;
+/** The key of `meta` with the time up to which retention may delete everything due. */
+const ALLOWANCE_KEY = 'retention_allowed_to';
 
 export class Store implements StoreOperations {
   readonly directory: string;
@@ -127,13 +130,10 @@ export class Store implements StoreOperations {
 
   /** Bytes of the database and of its log. */
   async bytes(): Promise<number> {
-    const sizes = [DATABASE_FILE, LOG_FILE].map((name) =>
-      stat(path.join(this.directory, name)).then(
-        ({ size }) => size,
-        () => 0,
-      ),
+    const [database, log] = [DATABASE_FILE, LOG_FILE].map((name) =>
+      fileBytes(path.join(this.directory, name)),
     );
-    return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+    return (await database) + (await log);
   }
 
   /** The store's disk, and what had to wait for room on it. */
@@ -216,13 +216,13 @@ export class Store implements StoreOperations {
 
   async allowRetention(toS: number): Promise<void> {
     await this.parts.commits.exclusive(() =>
-      this.parts.database.transaction((tx) => writeAllowance(tx, toS)),
+      this.parts.database.transaction((tx) => writeMeta(tx, ALLOWANCE_KEY, String(toS))),
     );
   }
 
   /** The time last given to allowRetention(); 0: none. */
-  retentionAllowance(): Promise<number> {
-    return readAllowance(this.parts.database);
+  async retentionAllowance(): Promise<number> {
+    return Number((await readMeta(this.parts.database, ALLOWANCE_KEY)) ?? 0);
   }
 
   /** The store's position in its cluster's log; null: it follows none. */

@@ -9,6 +9,7 @@ import type { DepthRevision } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import { MAX_VALUE_BYTES, type SqlValue, type Statements } from '../duckdb/statements.js';
 import { type LogMark, readMark } from '../log/mark.js';
+import { readMeta, writeMeta } from '../meta.js';
 import { wallS } from '../wall-clock.js';
 import { shownChanges } from './shown-changes.js';
 import type { Stage } from './stage.js';
@@ -44,7 +45,7 @@ export class Revisions {
 
   /** @param copyId tells the store from the one whose backup it was, which counts its commits from the same position */
   static async load(database: Pick<Database, 'rows'>, copyId: string): Promise<Revisions> {
-    const storeId = (await metaOf(database, STORE_ID_KEY)) ?? '';
+    const storeId = (await readMeta(database, STORE_ID_KEY)) ?? '';
     const mark = await readMark(database);
     const history = mark?.logId ?? storeId;
     const floor = await readFloor(database, history);
@@ -144,8 +145,7 @@ export class Revisions {
    */
   async leaveLog(tx: Statements): Promise<() => void> {
     const storeId = randomUUID();
-    await tx.run('DELETE FROM meta WHERE key = ?', [STORE_ID_KEY]);
-    await tx.run('INSERT INTO meta VALUES (?, ?)', [STORE_ID_KEY, storeId]);
+    await writeMeta(tx, STORE_ID_KEY, storeId);
     return () => {
       this.storeId = storeId;
       this.count(storeId);
@@ -188,20 +188,14 @@ export class Revisions {
     await tx.run(`DELETE FROM depth_revisions WHERE history = ? AND position <= ${Number(floor)}`, [
       history,
     ]);
-    await tx.run('DELETE FROM meta WHERE key = ?', [FLOOR_KEY]);
-    await tx.run('INSERT INTO meta VALUES (?, ?)', [FLOOR_KEY, JSON.stringify({ history, floor })]);
+    await writeMeta(tx, FLOOR_KEY, JSON.stringify({ history, floor }));
     return floor as number;
   }
 }
 
-async function metaOf(statements: Pick<Statements, 'rows'>, key: string): Promise<string | null> {
-  const rows = await statements.rows('SELECT value FROM meta WHERE key = ?', [key]);
-  return rows.length === 0 ? null : (rows[0][0] as string);
-}
-
 /** The position up to which the revisions of a history are forgotten. */
 async function readFloor(statements: Pick<Statements, 'rows'>, history: string): Promise<number> {
-  const text = await metaOf(statements, FLOOR_KEY);
+  const text = await readMeta(statements, FLOOR_KEY);
   if (text === null) return 0;
   const kept = JSON.parse(text) as { history: string; floor: number };
   return kept.history === history ? kept.floor : 0;

@@ -8,6 +8,7 @@ import { DamageError } from '../../compute/damage.js';
 import { type Tier, TIERS } from '../../compute/market.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlRow, SqlValue, Statements } from '../duckdb/statements.js';
+import { readMeta, writeMeta } from '../meta.js';
 import { firstT, type SegmentRef } from './directory.js';
 import { bufferOf } from './segments.js';
 
@@ -56,9 +57,8 @@ export class SegmentLists {
   }
 
   static async load(database: Pick<Database, 'rows'>): Promise<SegmentLists> {
-    const rows = await database.rows('SELECT value FROM meta WHERE key = ?', [META_KEY]);
+    const listed = Number((await readMeta(database, META_KEY)) ?? 0);
     const [[last]] = await database.rows('SELECT max(list_id) FROM segment_lists');
-    const listed = rows.length === 0 ? 0 : Number(rows[0][0]);
     return new SegmentLists(listed, (last as number | null) ?? 0);
   }
 
@@ -85,8 +85,7 @@ export class SegmentLists {
       editAt(edits, lists, tokenId as number, ref).refs.push(ref);
     }
     await this.write(tx, [...edits.values()], new Set());
-    await tx.run('DELETE FROM meta WHERE key = ?', [META_KEY]);
-    await tx.run('INSERT INTO meta VALUES (?, ?)', [META_KEY, String(toId)]);
+    await writeMeta(tx, META_KEY, String(toId));
   }
 
   publish(listedId: number): void {

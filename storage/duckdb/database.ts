@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DamagedDataError, DiskFullError, StoreUnavailableError } from '../errors.js';
+import { readMeta, writeMeta } from '../meta.js';
 import type { Connection } from './connection.js';
 import { DiskRoom, type RoomListener } from './disk-room.js';
 import { DuckDBError } from './duckdb-error.js';
@@ -177,7 +178,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    */
   async countCommits(): Promise<void> {
     const stored = await this.use('readers', storedCommits);
-    if (stored === null) await this.run('INSERT INTO meta VALUES (?, ?)', [COMMITS_KEY, '0']);
+    if (stored === null) await writeMeta(this, COMMITS_KEY, '0');
     this.commits = stored ?? 0;
   }
 
@@ -533,6 +534,6 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
 }
 
 async function storedCommits(connection: Connection): Promise<number | null> {
-  const [row] = await connection.rows(`SELECT value FROM meta WHERE key = '${COMMITS_KEY}'`);
-  return row === undefined ? null : Number(row[0]);
+  const commits = await readMeta(connection, COMMITS_KEY);
+  return commits === null ? null : Number(commits);
 }

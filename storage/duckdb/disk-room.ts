@@ -1,6 +1,7 @@
 /** The free space on a database's disk: what a checkpoint needs, and what is put off or refused without it. */
-import { stat, statfs } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import path from 'node:path';
+import { fileBytes, freeBytesOf } from '../disk.js';
 import { DiskFullError, StoreUnavailableError } from '../errors.js';
 import { Trouble } from '../trouble.js';
 import { logOf } from './log-mending.js';
@@ -58,7 +59,7 @@ export class DiskRoom {
   }
 
   logBytes(): Promise<number> {
-    return bytesOf(logOf(this.file));
+    return fileBytes(logOf(this.file));
   }
 
   async figures(): Promise<DiskFigures> {
@@ -120,18 +121,9 @@ export class DiskRoom {
   }
 
   private async look(): Promise<Shortage> {
-    const { bavail, bsize } = await statfs(path.dirname(this.file));
-    const [logBytes, fileBytes] = [await this.logBytes(), await bytesOf(this.file)];
-    const spareBytes = Math.min(SPARE_FREE_BYTES, LEAST_FREE_BYTES + fileBytes);
-    const neededBytes = logBytes * FREE_BYTES_PER_LOG_BYTE + spareBytes;
-    return { freeBytes: bavail * bsize, logBytes, neededBytes };
+    const freeBytes = await freeBytesOf(path.dirname(this.file));
+    const logBytes = await this.logBytes();
+    const spareBytes = Math.min(SPARE_FREE_BYTES, LEAST_FREE_BYTES + (await fileBytes(this.file)));
+    return { freeBytes, logBytes, neededBytes: logBytes * FREE_BYTES_PER_LOG_BYTE + spareBytes };
   }
-}
-
-/** A file's size; 0: there is none. */
-function bytesOf(file: string): Promise<number> {
-  return stat(file).then(
-    ({ size }) => size,
-    () => 0,
-  );
 }

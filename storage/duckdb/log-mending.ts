@@ -5,9 +5,9 @@
 import { existsSync } from 'node:fs';
 import { type FileHandle, open, readdir, readFile, rename, rm, truncate } from 'node:fs/promises';
 import path from 'node:path';
+import { writeWhole } from '../disk.js';
 import { absent, DamagedLogError } from '../errors.js';
 import { wallMs } from '../wall-clock.js';
-import { writeWhole } from '../whole-file.js';
 import { logMark, writeLogMark } from './holder-file.js';
 import { checkpointsBefore, readLog } from './log-frames.js';
 

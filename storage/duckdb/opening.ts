@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { link, open as openHandle, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { syncDirectory } from '../disk.js';
 import {
   DamagedLogError,
   DiskFullError,
@@ -204,8 +205,7 @@ export async function makeFile(connection: DuckDBConnection, file: string): Prom
   } finally {
     await rm(unfinished, { force: true });
   }
-  const directory = await openHandle(path.dirname(file), 'r');
-  await directory.sync().finally(() => directory.close());
+  await syncDirectory(path.dirname(file));
 }
 
 /** Removes what processes left that were killed in makeFile(). */

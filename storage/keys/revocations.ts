@@ -7,7 +7,7 @@ import { open, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import { REVOKED_FILE } from '../data-directory.js';
-import { writeWhole } from '../whole-file.js';
+import { writeWhole } from '../disk.js';
 
 export interface Revocation {
   id: string;

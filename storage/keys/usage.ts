@@ -5,12 +5,15 @@
 import type { DayUsage, UsageCounter, UsageSource } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlValue, Statements } from '../duckdb/statements.js';
+import { readMeta, writeMeta } from '../meta.js';
 import { WriteBehind } from '../write-behind.js';
 import { type KeyUse, KeyUses } from './key-uses.js';
 import { insertRows, UsageDays } from './usage-days.js';
 
 /** Months kept in memory: the clock may be set back by as many without losing counts. */
 const KEPT_MONTHS = 4;
+/** The key of `meta` with the node whose counts the store holds as its own. */
+const OWNER_KEY = 'usage_node';
 
 class Counter implements UsageCounter {
   /** By other node of the cluster. */
@@ -97,11 +100,10 @@ export class UsageBook implements UsageSource {
    * that node's. Call before anything is counted.
    */
   async countAs(node: string): Promise<void> {
-    const [owner] = await this.database.rows("SELECT value FROM meta WHERE key = 'usage_node'");
-    const before = owner?.[0] as string | undefined;
+    const before = await readMeta(this.database, OWNER_KEY);
     if (before !== node) {
       await this.database.exclusiveTransaction(async (tx) => {
-        if (before !== undefined) {
+        if (before !== null) {
           for (const table of ['usage', 'usage_days']) {
             await tx.run(`INSERT OR IGNORE INTO other_${table} SELECT ?, * FROM ${table}`, [
               before,
@@ -117,8 +119,7 @@ export class UsageBook implements UsageSource {
             await tx.run(`DELETE FROM other_${table} WHERE node = ?`, [node]);
           }
         }
-        await tx.run("DELETE FROM meta WHERE key = 'usage_node'");
-        await tx.run("INSERT INTO meta VALUES ('usage_node', ?)", [node]);
+        await writeMeta(tx, OWNER_KEY, node);
       });
       this.months.clear();
       await this.read();

@@ -1,5 +1,6 @@
 /** The settings that change replies: all nodes take them from the log, and a node with a new configuration changes them there. */
 import type { Statements } from '../duckdb/statements.js';
+import { readMeta, writeMeta } from '../meta.js';
 
 /** JSON values by the setting's name. */
 export type Settings = Readonly<Record<string, unknown>>;
@@ -15,24 +16,17 @@ export interface KnownSettings {
 const META_KEYS = { log: 'log_settings', own: 'own_settings' } as const;
 
 export async function readSettings(statements: Pick<Statements, 'rows'>): Promise<KnownSettings> {
-  const rows = await statements.rows(
-    `SELECT key, value FROM meta WHERE key IN ('${META_KEYS.log}', '${META_KEYS.own}')`,
-  );
-  const read = (key: string): unknown => {
-    const row = rows.find(([found]) => found === key);
-    return row === undefined ? null : JSON.parse(row[1] as string);
-  };
-  return { log: read(META_KEYS.log), own: read(META_KEYS.own) } as KnownSettings;
+  const read = async (key: string): Promise<unknown> =>
+    JSON.parse((await readMeta(statements, key)) ?? 'null');
+  return { log: await read(META_KEYS.log), own: await read(META_KEYS.own) } as KnownSettings;
 }
 
-export async function writeSettings<K extends keyof KnownSettings>(
+export function writeSettings<K extends keyof KnownSettings>(
   tx: Pick<Statements, 'run'>,
   which: K,
   value: KnownSettings[K],
 ): Promise<void> {
-  await tx.run('DELETE FROM meta WHERE key = ?', [META_KEYS[which]]);
-  if (value === null) return;
-  await tx.run('INSERT INTO meta VALUES (?, ?)', [META_KEYS[which], JSON.stringify(value)]);
+  return writeMeta(tx, META_KEYS[which], value && JSON.stringify(value));
 }
 
 interface SharedSettingsOptions {
