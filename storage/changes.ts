@@ -7,9 +7,8 @@ import type { StoreChange, TokenName } from './contract.js';
 import type { CommitReport } from './operations.js';
 import { type Cutoffs, nextStep, type RetentionStep } from './depth/retention-steps.js';
 import { Housekeeping } from './housekeeping.js';
-import type { Entry } from './log/entry.js';
+import type { Entry, SharedEntry } from './log/entry.js';
 import type { LogMark } from './log/mark.js';
-import type { SharedEntry } from './log/target.js';
 import type { StoreParts } from './opening.js';
 import { Turns } from './turns.js';
 

@@ -1,10 +1,11 @@
 /** How a store follows a log: its place there, the settings that it shares, and how entries are applied. */
+import { framesOf, readBundle } from './bundle.js';
 import type { Changes } from './changes.js';
 import { InputError } from './errors.js';
 import type { Statements } from './duckdb/statements.js';
+import type { Entry, SharedEntry } from './log/entry.js';
 import { type LogMark, writeMark } from './log/mark.js';
-import { type KnownSettings, writeSettings } from './log/settings.js';
-import type { LogTarget } from './log/target.js';
+import { type KnownSettings, type Settings, writeSettings } from './log/settings.js';
 import type { StoreParts } from './opening.js';
 
 export class FollowedLog {
@@ -29,30 +30,62 @@ export class FollowedLog {
     return this.knownSettings;
   }
 
-  /** What a log's entries do to the store, each with its mark in one transaction. */
-  readonly target: LogTarget = {
-    isEmpty: () => this.parts.catalog.tokenCount === 0 && this.parts.keys.count === 0,
-    bundle: (frames, mark) => this.marked(mark, () => this.changes.commit(frames, mark)),
-    retirement: (entry, mark) => this.marked(mark, () => this.changes.retireAll(entry, mark)),
-    several: (entries, mark) => this.marked(mark, () => this.changes.applyEntries(entries, mark)),
-    key: (stored, isNew, mark) =>
-      this.marked(mark, () => this.exclusive(() => this.parts.keys.adopt(stored, isNew, mark))),
-    keyUpdate: (update, mark) =>
-      this.marked(mark, () => this.exclusive(() => this.parts.keys.adoptUpdate(update, mark))),
-    revocation: (revocation, mark) =>
-      this.marked(mark, () =>
-        this.exclusive(() => this.parts.keys.adoptRevocation(revocation, mark)),
-      ),
-    settings: (settings, mark) =>
-      this.marked(mark, async () => {
-        await this.write(async (tx) => {
-          await writeSettings(tx, 'log', settings);
-          await writeMark(tx, mark);
-        });
-        this.knownSettings = { ...this.knownSettings, log: settings };
-      }),
-    pass: (mark) => this.marked(mark, () => this.write((tx) => writeMark(tx, mark))),
-  };
+  /** Whether the store holds neither tokens nor keys. */
+  get isEmpty(): boolean {
+    return this.parts.catalog.tokenCount === 0 && this.parts.keys.count === 0;
+  }
+
+  /**
+   * Applies an entry, and writes its mark in the same transaction. The bundle of a large one lies in the staging
+   * folder.
+   * @returns what the command that published the entry gets
+   */
+  apply(entry: Entry, mark: LogMark): Promise<unknown> {
+    return this.marked(mark, () => this.applied(entry, mark));
+  }
+
+  /**
+   * Applies several entries in one transaction, with the result of applying them one by one. If one fails, none is
+   * applied.
+   */
+  applyTogether(entries: readonly SharedEntry[], mark: LogMark): Promise<void> {
+    return this.marked(mark, () => this.changes.applyEntries(entries, mark));
+  }
+
+  /** Writes the mark alone: the entry changes nothing. */
+  pass(mark: LogMark): Promise<void> {
+    return this.marked(mark, () => this.write((tx) => writeMark(tx, mark)));
+  }
+
+  private applied(entry: Entry, mark: LogMark): Promise<unknown> {
+    const { directory, keys } = this.parts;
+    switch (entry.kind) {
+      case 'origin':
+        return this.write((tx) => writeMark(tx, mark));
+      case 'bundle':
+        return this.changes.commit(() => framesOf(entry.bundle), mark);
+      case 'large-bundle':
+        return this.changes.commit(() => readBundle(directory, entry.name), mark);
+      case 'retirement':
+        return this.changes.retireAll(entry, mark);
+      case 'key':
+        return this.exclusive(() => keys.adopt(entry.stored, entry.isNew, mark));
+      case 'key-update':
+        return this.exclusive(() => keys.adoptUpdate(entry.update, mark));
+      case 'revocation':
+        return this.exclusive(() => keys.adoptRevocation(entry.revocation, mark));
+      case 'settings':
+        return this.applySettings(entry.settings, mark);
+    }
+  }
+
+  private async applySettings(settings: Settings, mark: LogMark): Promise<void> {
+    await this.write(async (tx) => {
+      await writeSettings(tx, 'log', settings);
+      await writeMark(tx, mark);
+    });
+    this.knownSettings = { ...this.knownSettings, log: settings };
+  }
 
   async saveOwnSettings(own: KnownSettings['own']): Promise<void> {
     await this.write((tx) => writeSettings(tx, 'own', own));

@@ -43,7 +43,6 @@ import type { KeyRing } from './keys/key-ring.js';
 import type { UsageBook } from './keys/usage.js';
 import { type LogMark, readMark } from './log/mark.js';
 import type { KnownSettings } from './log/settings.js';
-import type { LogTarget } from './log/target.js';
 import { dlmmHours } from './lp/dlmm-hours.js';
 import { dlmmPools } from './lp/dlmm-pools.js';
 import { tokenHours } from './lp/token-hours.js';
@@ -76,7 +75,8 @@ export class Store implements StoreOperations {
   readonly usage: UsageBook;
   readonly queue: WaitingTokens;
   private readonly changes: Changes;
-  private readonly followed: FollowedLog;
+  /** The log that the store follows, if it does. */
+  readonly log: FollowedLog;
 
   private constructor(
     private readonly parts: StoreParts,
@@ -88,7 +88,7 @@ export class Store implements StoreOperations {
     this.usage = parts.usage;
     this.queue = parts.queue;
     this.changes = new Changes(parts, backgroundFailures(options, 'joining small segments'));
-    this.followed = new FollowedLog(parts, this.changes);
+    this.log = new FollowedLog(parts, this.changes);
     this.depth = new DepthReader(database, catalog, directories, parts.revisions);
     this.orders = {
       dcaOrders: (tokens) => readRowsOf(database, DCA_ORDERS, dcaOrder, tokens),
@@ -170,7 +170,7 @@ export class Store implements StoreOperations {
   }
 
   async commit(bundle: string): Promise<CommitReport> {
-    this.followed.refuseOtherChanges();
+    this.log.refuseOtherChanges();
     return this.changes.commit(() => readBundle(this.directory, bundle));
   }
 
@@ -201,7 +201,7 @@ export class Store implements StoreOperations {
    * @returns what it deleted; null if nothing was left to do
    */
   async retire(token: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<Removed | null> {
-    this.followed.refuseOtherChanges();
+    this.log.refuseOtherChanges();
     return this.changes.retire(token, cutoffs, made);
   }
 
@@ -227,25 +227,20 @@ export class Store implements StoreOperations {
 
   /** The store's position in its cluster's log; null: it follows none. */
   get mark(): LogMark | null {
-    return this.followed.mark;
+    return this.log.mark;
   }
 
   /** The settings that nodes share, as this store knows them. */
   get settings(): KnownSettings {
-    return this.followed.settings;
-  }
-
-  /** The side of the store to which a node applies the log's entries. */
-  get log(): LogTarget {
-    return this.followed.target;
+    return this.log.settings;
   }
 
   saveOwnSettings(own: KnownSettings['own']): Promise<void> {
-    return this.followed.saveOwnSettings(own);
+    return this.log.saveOwnSettings(own);
   }
 
   leaveLog(): Promise<number | null> {
-    return this.followed.leave();
+    return this.log.leave();
   }
 
   /** Rewrites segments of an earlier version, which lack digests of their snapshots. */
@@ -308,7 +303,7 @@ export class Store implements StoreOperations {
   }
 
   async createKey(request: KeyRequest): Promise<IssuedKey> {
-    this.followed.refuseOtherChanges();
+    this.log.refuseOtherChanges();
     return this.keys.create(request);
   }
 
@@ -320,12 +315,12 @@ export class Store implements StoreOperations {
   }
 
   async updateKey(key: string, changes: Partial<KeyTerms>): Promise<KeyRecord> {
-    this.followed.refuseOtherChanges();
+    this.log.refuseOtherChanges();
     return this.keys.update(key, changes);
   }
 
   async rotateKey(key: string, overlapS?: number): Promise<IssuedKey> {
-    this.followed.refuseOtherChanges();
+    this.log.refuseOtherChanges();
     return this.keys.rotate(key, overlapS);
   }
 
@@ -334,7 +329,7 @@ export class Store implements StoreOperations {
   }
 
   async revokeKey(key: string): Promise<KeyRecord> {
-    this.followed.refuseOtherChanges();
+    this.log.refuseOtherChanges();
     return this.keys.revoke(key);
   }
 

@@ -4,7 +4,7 @@ import { rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { isDamage } from '../../compute/damage.js';
-import { bundleFile, framesOf, readBundle, stagingFolder } from '../bundle.js';
+import { bundleFile, framesOf, stagingFolder } from '../bundle.js';
 import {
   BundleVersionError,
   DamagedDataError,
@@ -14,11 +14,10 @@ import {
 } from '../errors.js';
 import type { Store } from '../store.js';
 import type { LogMessage } from './consumer.js';
-import { digestOf, type Entry, UnknownEntryError, unpackEntry } from './entry.js';
+import { digestOf, type Entry, type SharedEntry, UnknownEntryError, unpackEntry } from './entry.js';
 import type { JetStreamLog } from './jetstream.js';
 import type { LogMark } from './mark.js';
 import type { Publisher } from './publisher.js';
-import type { SharedEntry } from './target.js';
 
 /** Bounds of a transaction that entries share. */
 const MAX_ENTRIES_AT_ONCE = 64;
@@ -93,7 +92,7 @@ export class Applier {
   ): Promise<boolean> {
     const mark = await this.markOf(messages[entries.length - 1]);
     try {
-      await this.options.store.log.several(entries, mark);
+      await this.options.store.log.applyTogether(entries, mark);
       return true;
     } catch {
       // The entry that failed fails again by itself, and is dealt with then.
@@ -134,27 +133,11 @@ export class Applier {
     if (store.mark === null && entry.kind !== 'origin') {
       throw new StoppedError(NO_ORIGIN);
     }
-    switch (entry.kind) {
-      case 'origin':
-        await this.checkOrigin(entry);
-        return store.log.pass(mark);
-      case 'bundle':
-        return store.log.bundle(() => framesOf(entry.bundle), mark);
-      case 'large-bundle':
-        return this.withLargeBundle(entry, mark.entryId, () =>
-          store.log.bundle(() => readBundle(store.directory, entry.name), mark),
-        );
-      case 'retirement':
-        return store.log.retirement(entry, mark);
-      case 'key':
-        return store.log.key(entry.stored, entry.isNew, mark);
-      case 'key-update':
-        return store.log.keyUpdate(entry.update, mark);
-      case 'revocation':
-        return store.log.revocation(entry.revocation, mark);
-      case 'settings':
-        return store.log.settings(entry.settings, mark);
-    }
+    const apply = (): Promise<unknown> => store.log.apply(entry, mark);
+    if (entry.kind === 'origin') await this.checkOrigin(entry);
+    return entry.kind === 'large-bundle'
+      ? this.withLargeBundle(entry, mark.entryId, apply)
+      : apply();
   }
 
   /** @throws StoppedError where the log begins with data that this store does not have, or the other way round */
@@ -162,7 +145,7 @@ export class Applier {
     const { store, name } = this.options;
     const isOurs = entry.node === name && Buffer.compare(entry.pepper, store.keys.secret) === 0;
     if (isOurs) return;
-    if (!store.log.isEmpty()) {
+    if (!store.log.isEmpty) {
       throw new StoppedError(
         `the store holds data that the log does not know: begin with an empty directory, or a backup of node ${entry.node}`,
       );

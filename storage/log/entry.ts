@@ -43,6 +43,9 @@ export type Entry =
   | { kind: 'revocation'; revocation: Revocation }
   | { kind: 'settings'; settings: Settings };
 
+/** An entry that may share a transaction with others. */
+export type SharedEntry = Extract<Entry, { kind: 'bundle' | 'retirement' }>;
+
 type Check = (value: unknown) => boolean;
 
 const isText: Check = (value) => typeof value === 'string';

@@ -78,7 +78,7 @@ export class Publisher {
     // The other nodes begin with copies of this store.
     await store.completeDigests(stop);
     if (stop.aborted) return;
-    const hasData = !store.log.isEmpty();
+    const hasData = !store.log.isEmpty;
     const entry: Entry = { kind: 'origin', node, pepper: store.keys.secret, hasData };
     try {
       await log.publish('origin', packEntry(entry), `origin of ${node}`, { after: 0 });
