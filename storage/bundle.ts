@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { Packr, Unpackr } from 'msgpackr';
 import type { OwnerNames } from '../compute/holders/owners.js';
 import type { MarketOrigin } from '../compute/ingest/binned-chunk.js';
 import type { Chain, Market, Tier } from '../compute/market.js';
@@ -12,6 +11,7 @@ import { holdsStore, makeDirectory, removeMadeDirectories } from './data-directo
 import type { FlatDataset, TokenRow } from './contract.js';
 import type { SqlValue } from './duckdb/statements.js';
 import { BundleVersionError, MalformedError } from './errors.js';
+import { pack, unpack, unpackOrNull } from './messagepack.js';
 
 /** Changes with the layout of the frames. */
 export const BUNDLE_VERSION = 6;
@@ -177,7 +177,7 @@ export class BundleWriter {
   /** Reads back a frame; only before finish(). */
   async read({ offset, bytes }: FrameRange): Promise<Frame> {
     const frame = await readExactly(this.handle, bytes, offset);
-    return unpackBody(frame.subarray(FRAME_HEAD_BYTES)) as Frame;
+    return unpack(frame.subarray(FRAME_HEAD_BYTES)) as Frame;
   }
 
   /** Closes the bundle as a complete one. */
@@ -236,25 +236,15 @@ export async function* framesOf(bundle: Uint8Array): AsyncGenerator<Frame, void>
 
 /** @throws MalformedError | BundleVersionError where no bundle that can be read would have it */
 function frameOf(body: Uint8Array, isFirst: boolean): Frame {
-  const frame = unpackedFrame(body);
+  const frame = unpackOrNull<Frame | undefined>(body);
+  if (typeof frame?.kind !== 'string') {
+    throw new MalformedError('the bundle has a frame that cannot be decoded');
+  }
   if (isFirst) checkVersion(frame);
   if (Object.hasOwn(FRAME_KINDS, frame.kind)) return frame;
   throw new BundleVersionError(
     `a bundle with a frame ${JSON.stringify(frame.kind)}, which this version does not know`,
   );
-}
-
-function unpackedFrame(body: Uint8Array): Frame {
-  let frame: Partial<Frame> | null | undefined = null;
-  try {
-    frame = unpackBody(body) as Partial<Frame> | null | undefined;
-  } catch {
-    // Said below.
-  }
-  if (typeof frame?.kind !== 'string') {
-    throw new MalformedError('the bundle has a frame that cannot be decoded');
-  }
-  return frame as Frame;
 }
 
 function checkVersion(first: Frame): void {
@@ -306,22 +296,14 @@ export const MAX_FRAME_BYTES = 256 * 1024 * 1024;
 /** Bytes of a frame's length, big-endian. */
 const FRAME_HEAD_BYTES = 4;
 
-const packr = new Packr({ useRecords: false, moreTypes: true });
-const unpackr = new Unpackr({ useRecords: false, moreTypes: true });
-
-/** A value as one frame: u32 length, then MessagePack. Typed arrays keep their type. */
+/** A value as one frame: u32 length, then MessagePack. */
 export function packFrame(value: unknown): Buffer {
-  const body = packr.pack(value);
+  const body = pack(value);
   if (body.length > MAX_FRAME_BYTES) throw new Error(`a frame of ${body.length} bytes`);
   const frame = Buffer.allocUnsafe(FRAME_HEAD_BYTES + body.length);
   frame.writeUInt32BE(body.length, 0);
   body.copy(frame, FRAME_HEAD_BYTES);
   return frame;
-}
-
-/** The value of a frame's body. Binary parts are copies, aligned for any typed array. */
-export function unpackBody(body: Uint8Array): unknown {
-  return unpackr.unpack(body);
 }
 
 /** Length of the frame whose head this is. @throws MalformedError where it exceeds MAX_FRAME_BYTES */

@@ -2,7 +2,7 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
-import { FrameReader, MAX_FRAME_BYTES, packFrame, unpackBody } from './bundle.js';
+import { FrameReader, MAX_FRAME_BYTES, packFrame } from './bundle.js';
 import {
   isOperation,
   type OperationName,
@@ -17,6 +17,7 @@ import {
   StoreUnavailableError,
   UsageError,
 } from './errors.js';
+import { unpack } from './messagepack.js';
 
 /** The socket's name within a data directory. */
 export const SOCKET_FILE = 'fathom.sock';
@@ -153,7 +154,7 @@ class Caller {
       this.frames.push(chunk);
       const body = this.frames.take();
       if (body === null) return;
-      const response = unpackBody(body) as Response;
+      const response = unpack(body) as Response;
       const waiting = this.waiting;
       this.waiting = null;
       if (response.ok) waiting?.resolve(response.result);
@@ -263,7 +264,7 @@ class Conversation {
     try {
       const body = this.frames.take();
       if (body === null) return;
-      const request = unpackBody(body) as Request;
+      const request = unpack(body) as Request;
       this.socket.pause();
       this.working = this.reply(request).then(() => {
         this.working = null;

@@ -1,5 +1,4 @@
 /** Entries of the log: each is one change of data, keys or settings. */
-import { Packr, Unpackr } from 'msgpackr';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { crc32 } from 'node:zlib';
@@ -10,6 +9,7 @@ import type { Cutoffs } from '../depth/retention-steps.js';
 import { MalformedError } from '../errors.js';
 import { KEY_TIERS, type TokenName } from '../contract.js';
 import type { KeyUpdate, StoredKey } from '../keys/key-ring.js';
+import { pack, unpackOrNull } from '../messagepack.js';
 import type { Revocation } from '../keys/revocations.js';
 import type { Settings } from './settings.js';
 
@@ -117,12 +117,9 @@ const KINDS: Readonly<Record<Entry['kind'], { format: number; isWhole: Check }>>
 /** An entry of a format or kind that a later version of Fathom may know. */
 export class UnknownEntryError extends Error {}
 
-const packr = new Packr({ useRecords: false, moreTypes: true });
-const unpackr = new Unpackr({ useRecords: false, moreTypes: true });
-
 /** Writes the oldest format that can say the entry: nodes of earlier versions can follow for as long as possible. */
 export function packEntry(entry: Entry): Uint8Array {
-  return Buffer.concat([Uint8Array.of(formatOf(entry)), packr.pack(entry)]);
+  return Buffer.concat([Uint8Array.of(formatOf(entry)), pack(entry)]);
 }
 
 function formatOf(entry: Entry): number {
@@ -145,7 +142,7 @@ export function unpackEntry(data: Uint8Array): Entry {
   if (format > ENTRY_FORMAT) {
     throw unknown(`has format ${format}, this version knows ${ENTRY_FORMAT}`);
   }
-  const value = unpacked(data.subarray(1)) as Partial<Entry> | null | undefined;
+  const value = unpackOrNull<Partial<Entry> | undefined>(data.subarray(1));
   const kind = value?.kind;
   if (typeof kind !== 'string') throw new MalformedError('it cannot be decoded');
   if (!Object.hasOwn(KINDS, kind)) throw unknown(`is of the kind ${kind}, which is not known`);
@@ -155,14 +152,6 @@ export function unpackEntry(data: Uint8Array): Entry {
 
 function unknown(what: string): UnknownEntryError {
   return new UnknownEntryError(`the log's next entry ${what}: run a newer Fathom on this node`);
-}
-
-function unpacked(body: Uint8Array): unknown {
-  try {
-    return unpackr.unpack(body);
-  } catch {
-    return null;
-  }
 }
 
 /**

@@ -14,6 +14,7 @@ import {
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import { PendingError, StoreUnavailableError } from '../errors.js';
+import { pack, unpackOrNull } from '../messagepack.js';
 import { type NatsAccess, NatsLink, RECONNECT_MS } from './connection.js';
 import { LogConsumer, type LogMessage, type Reading } from './consumer.js';
 import {
@@ -24,7 +25,6 @@ import {
   WRONG_LAST_SEQUENCE,
 } from './jetstream-errors.js';
 import { LargeBundles } from './large-bundles.js';
-import { packMessage, unpackMessage } from './messages.js';
 import { NodeReports } from './reports.js';
 
 const STREAM = 'FATHOM';
@@ -272,7 +272,7 @@ export class JetStreamLog {
 
   /** Sends every node a message, which may be lost. */
   tell(topic: string, message: unknown): void {
-    this.link.standing?.publish(`${BESIDE}${topic}`, packMessage(message));
+    this.link.standing?.publish(`${BESIDE}${topic}`, pack(message));
   }
 
   /**
@@ -285,8 +285,8 @@ export class JetStreamLog {
       callback: (error, message) => {
         if (error !== null) return;
         try {
-          const answer = listener(unpackMessage<T>(message.data) as T);
-          if (answer !== undefined) message.respond(packMessage(answer));
+          const answer = listener(unpackOrNull<T>(message.data) as T);
+          if (answer !== undefined) message.respond(pack(answer));
         } catch {
           // An error here would end the connection, and a later version may send what this one does not understand.
         }
@@ -302,7 +302,7 @@ export class JetStreamLog {
     const options = { strategy: 'timer' as const, maxWait: ANSWER_MS };
     try {
       for await (const message of await connection.requestMany(`${BESIDE}${topic}`, '', options)) {
-        const answer = unpackMessage<T>(message.data);
+        const answer = unpackOrNull<T>(message.data);
         if (answer !== null) answers.push(answer);
       }
     } catch (error) {

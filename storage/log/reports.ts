@@ -6,9 +6,9 @@ import {
   StorageType,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
+import { pack, unpackOrNull } from '../messagepack.js';
 import { isNoResponders, NO_MESSAGE, NO_STREAM, nullWith } from './jetstream-errors.js';
 import type { OpenBeside } from './large-bundles.js';
-import { packMessage, unpackMessage } from './messages.js';
 
 const STREAM = 'FATHOM_NODES';
 const SUBJECTS = 'fathom-nodes.known.';
@@ -39,7 +39,7 @@ export class NodeReports {
    */
   async put(node: string, report: NodeReport): Promise<number> {
     const { manager, client, copies } = await this.open();
-    const publish = () => client.publish(`${SUBJECTS}${node}`, packMessage(report), { retries: 1 });
+    const publish = () => client.publish(`${SUBJECTS}${node}`, pack(report), { retries: 1 });
     const published = publish().catch(async (error: unknown) => {
       if (!isNoResponders(error)) throw error;
       await makeStream(manager, await copies());
@@ -58,7 +58,7 @@ export class NodeReports {
       subjects.map(async (subject): Promise<StoredReport[]> => {
         const last = manager.streams.getMessage(STREAM, { last_by_subj: subject });
         const message = await last.catch(nullWith(NO_MESSAGE));
-        const report = message && unpackMessage<NodeReport>(message.data);
+        const report = message && unpackOrNull<NodeReport>(message.data);
         const node = subject.slice(SUBJECTS.length);
         return message && report ? [{ node, report, timeMs: message.time.getTime() }] : [];
       }),
