@@ -4,6 +4,7 @@ import type { Removed } from '../compute/segment/remove.js';
 import type { DeleteFrame } from './bundle.js';
 import type { TokenName } from './contract.js';
 import { addRemoved } from './depth/depth-commit.js';
+import { byTier } from './depth/directory.js';
 import { commitOrRehearse, type UseStore } from './ingest/ingest.js';
 import { withBundle } from './ingest/prepared.js';
 
@@ -61,8 +62,7 @@ interface PruneRequest extends Deleting {
  */
 export async function pruneDepth(request: PruneRequest): Promise<Removed> {
   const { directory, useStore, dryRun, beforeS, tier, token, onProgress } = request;
-  const cutoff = (of: Tier): number => (tier === null || tier === of ? beforeS : 0);
-  const cutoffs = { raw: cutoff('raw'), '15m': cutoff('15m'), '1h': cutoff('1h') };
+  const cutoffs = byTier((each) => (tier === null || tier === each ? beforeS : 0));
   const tokens = token ? [token] : await useStore((store) => store.tokensBefore(cutoffs));
   const what = { fromS: 0, toS: beforeS, tier, markets: null, needsAny: false };
   const removed: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };

@@ -7,6 +7,7 @@ import { DAY_S, isoOf } from '../compute/time.js';
 import type { TokenName } from './contract.js';
 import type { StoreOperations } from './operations.js';
 import { addRemoved } from './depth/depth-commit.js';
+import { byTier } from './depth/directory.js';
 import { type Cutoffs, cutoffsAt, madeTiers, type Retention } from './depth/retention-steps.js';
 import { DiskFullError, StoreUnavailableError } from './errors.js';
 import type { Store } from './store.js';
@@ -128,8 +129,8 @@ export class Retaining {
    */
   private async excess(cutoffs: Cutoffs): Promise<string | null> {
     const { store } = this.options;
-    const overdue = await store.tokensBefore(ofTiers((tier) => overdueAt(cutoffs[tier])));
-    const all = await store.tokensBefore(ofTiers(() => MAX_T_S + 1));
+    const overdue = await store.tokensBefore(byTier((tier) => overdueAt(cutoffs[tier])));
+    const all = await store.tokensBefore(byTier(() => MAX_T_S + 1));
     if (overdue.length <= USUAL_OVERDUE_SHARE * all.length) return null;
     const every = Math.ceil(overdue.length / MAX_TOKENS_LOOKED_AT);
     const looked = overdue.filter((_, i) => i % every === 0);
@@ -187,8 +188,4 @@ function isOfStore(error: unknown): error is StoreUnavailableError | DiskFullErr
 
 function overdueAt(cutoffS: number): number {
   return Math.max(0, cutoffS - USUAL_OVERDUE_S);
-}
-
-function ofTiers(time: (tier: keyof Cutoffs) => number): Cutoffs {
-  return Object.fromEntries(TIERS.map((tier) => [tier, time(tier)])) as Cutoffs;
 }

@@ -26,6 +26,7 @@ import type { Database } from '../duckdb/database.js';
 import type { Catalog, TokenEntry } from './catalog.js';
 import { directoriesAround, type Directories } from './directories.js';
 import {
+  joinedTimes,
   newestShownAt,
   newestSnapshots,
   overlapping,
@@ -217,14 +218,8 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
   async snapshotTimes({ chain, address, tier }: TierKey): Promise<Uint32Array> {
     const token = this.catalog.token(chain, address);
     if (token === undefined) return new Uint32Array(0);
-    const segments = (await this.directories.get(token.tokenId))[tier];
-    const times = new Uint32Array(segments.reduce((sum, segment) => sum + segment.times.length, 0));
-    let at = 0;
-    for (const segment of segments) {
-      times.set(segment.times, at);
-      at += segment.times.length;
-    }
-    return times;
+    const directory = await this.directories.get(token.tokenId);
+    return joinedTimes(directory[tier].map(({ times }) => times));
   }
 
   /** Consecutive `keys` in the same segment share one read. */

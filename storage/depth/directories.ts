@@ -1,12 +1,12 @@
 /** Tokens' directories: loaded on first use and kept in an LRU cache. */
 import { LRUCache } from 'lru-cache';
 import { isDamage } from '../../compute/damage.js';
-import { type Tier, TIERS } from '../../compute/market.js';
+import { TIERS } from '../../compute/market.js';
 import { RecentBlocks } from './recent-blocks.js';
 import { UnlistedSegments } from './unlisted-segments.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlRow, Statements } from '../duckdb/statements.js';
-import { type Directory, entryBytes, firstT, type SegmentRef } from './directory.js';
+import { byTier, type Directory, entryBytes, firstT, type SegmentRef } from './directory.js';
 import { LargeMap } from '../../compute/large-map.js';
 import { Turns } from '../turns.js';
 import type { Cutoffs } from './retention-steps.js';
@@ -234,11 +234,10 @@ function refsOfRow(columns: SqlRow, unpack = unpackRefs): SegmentRef[] {
 /** A directory of a token's segments, given in any order; some may come twice. */
 function directoryOf(segments: readonly SegmentRef[]): Directory {
   const refs = [...segments].sort((a, b) => firstT(a) - firstT(b));
-  const ofTier = (tier: Tier): SegmentRef[] => {
+  return byTier((tier) => {
     const own = refs.filter((ref) => ref.tier === tier);
     return own.filter((ref, i) => i === 0 || ref.segmentId !== own[i - 1].segmentId);
-  };
-  return { raw: ofTier('raw'), '15m': ofTier('15m'), '1h': ofTier('1h') };
+  });
 }
 
 export function sizedDirectory(directory: Directory): SizedDirectory {

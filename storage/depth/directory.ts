@@ -33,7 +33,13 @@ export type TierDirectory = readonly SegmentRef[];
 /** Immutable: a commit replaces it. */
 export type Directory = Readonly<Record<Tier, TierDirectory>>;
 
-export const EMPTY_DIRECTORY: Directory = { raw: [], '15m': [], '1h': [] };
+export const byTier = <T>(of: (tier: Tier) => T): Record<Tier, T> => ({
+  raw: of('raw'),
+  '15m': of('15m'),
+  '1h': of('1h'),
+});
+
+export const EMPTY_DIRECTORY: Directory = byTier(() => []);
 
 export const firstT = (segment: SegmentRef): number => segment.times[0];
 export const lastT = (segment: SegmentRef): number => segment.times[segment.times.length - 1];
@@ -41,6 +47,17 @@ export const lastT = (segment: SegmentRef): number => segment.times[segment.time
 /** Time of the last stored snapshot of any tier; -1: there is none. */
 export const lastTime = (directory: Directory): number =>
   Math.max(...TIERS.map((tier) => directory[tier].at(-1)).map((ref) => (ref ? lastT(ref) : -1)));
+
+/** The times of segments that do not overlap, ascending. */
+export function joinedTimes(parts: readonly Uint32Array[]): Uint32Array {
+  const times = new Uint32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of [...parts].sort((a, b) => a[0] - b[0])) {
+    times.set(part, at);
+    at += part.length;
+  }
+  return times;
+}
 
 /** Index of the first segment that ends at or after `t`; the length if none does. */
 export function firstSegmentFrom(segments: TierDirectory, t: number): number {

@@ -1,11 +1,13 @@
 /** What history a token has: the times of its snapshots, and from when to when each market has cells. */
-import { type Tier, TIERS } from '../../compute/market.js';
+import { TIERS } from '../../compute/market.js';
 import { firstFrom } from '../../compute/search.js';
 import { decodeSegment, marketRows, sliceRun } from '../../compute/segment/segment.js';
 import { SegmentGoneError, type StoredHistory } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
+import { uint16Of, uint32Of } from '../duckdb/statements.js';
 import { Turns } from '../turns.js';
-import { bufferOf, readBlocks } from './segments.js';
+import { byTier, joinedTimes } from './directory.js';
+import { readBlocks } from './segments.js';
 
 /** Times of the first and the last snapshot in which each market has cells, by its index. */
 type Spans = Map<number, { firstT: number; lastT: number }>;
@@ -19,7 +21,7 @@ export async function storedHistory(
   tokenId: number,
   nowS: number,
 ): Promise<{ times: StoredHistory['times']; spans: Spans }> {
-  const times: Record<Tier, Uint32Array[]> = { raw: [], '15m': [], '1h': [] };
+  const times = byTier((): Uint32Array[] => []);
   const spans: Spans = new Map();
   const unread: { segmentId: number; visible: Uint32Array }[] = [];
   const turns = new Turns();
@@ -30,28 +32,21 @@ export async function storedHistory(
   for await (const chunk of chunks) {
     const [ids, tiers, ofSegments, rows] = [0, 1, 2, 3].map((column) => chunk.values(column));
     for (let i = 0; i < chunk.rowCount; i++) {
-      const all = new Uint32Array(bufferOf(ofSegments[i] as Uint8Array));
+      const all = uint32Of(ofSegments[i] as Uint8Array);
       const visible = all.subarray(0, firstFrom(all, nowS + 1));
       if (visible.length === 0) continue;
       times[TIERS[tiers[i] as number]].push(visible);
       // An earlier version stored none, and those of later snapshots do not count.
       if (rows[i] === null || visible.length < all.length) {
         unread.push({ segmentId: Number(ids[i]), visible });
-      } else widen(spans, new Uint16Array(bufferOf(rows[i] as Uint8Array)), visible);
+      } else widen(spans, uint16Of(rows[i] as Uint8Array), visible);
       await turns.take();
     }
   }
   for (let from = 0; from < unread.length; from += BLOCKS_AT_ONCE) {
     await widenByBlocks(database, spans, unread.slice(from, from + BLOCKS_AT_ONCE));
   }
-  return {
-    times: {
-      raw: ascending(times.raw),
-      '15m': ascending(times['15m']),
-      '1h': ascending(times['1h']),
-    },
-    spans,
-  };
+  return { times: byTier((tier) => joinedTimes(times[tier])), spans };
 }
 
 async function widenByBlocks(
@@ -79,15 +74,4 @@ function widen(spans: Spans, rows: Uint16Array, times: Uint32Array): void {
       lastT: Math.max(span?.lastT ?? lastT, lastT),
     });
   }
-}
-
-/** @param parts times of segments, which do not overlap */
-function ascending(parts: readonly Uint32Array[]): Uint32Array {
-  const times = new Uint32Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of [...parts].sort((a, b) => a[0] - b[0])) {
-    times.set(part, at);
-    at += part.length;
-  }
-  return times;
 }

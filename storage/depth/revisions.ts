@@ -7,7 +7,13 @@ import { randomUUID } from 'node:crypto';
 import { LargeMap } from '../../compute/large-map.js';
 import type { DepthRevision } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
-import { MAX_VALUE_BYTES, type SqlValue, type Statements } from '../duckdb/statements.js';
+import {
+  bytesOf,
+  MAX_VALUE_BYTES,
+  type SqlValue,
+  type Statements,
+  uint32Of,
+} from '../duckdb/statements.js';
 import { type LogMark, readMark } from '../log/mark.js';
 import { readMeta, writeMeta } from '../meta.js';
 import { wallS } from '../wall-clock.js';
@@ -97,7 +103,7 @@ export class Revisions {
     );
     return (rows as [number, Uint8Array, number | null][]).map(([position, bytes, lastT]) => ({
       position,
-      times: new Uint32Array(bytes.slice().buffer),
+      times: uint32Of(bytes),
       lastT,
     }));
   }
@@ -119,7 +125,7 @@ export class Revisions {
       revised.push(tokenId);
       for (let from = 0; from === 0 || from < times.length; from += MAX_TIMES) {
         const part = Uint32Array.from(times.slice(from, from + MAX_TIMES));
-        rows.push([history, position, tokenId, nowS, new Uint8Array(part.buffer), lastT]);
+        rows.push([history, position, tokenId, nowS, bytesOf(part), lastT]);
         if (rows.length >= ROWS_AT_ONCE) await stage.tx.append('depth_revisions', rows.splice(0));
       }
     }

@@ -7,10 +7,9 @@
 import { DamageError } from '../../compute/damage.js';
 import { type Tier, TIERS } from '../../compute/market.js';
 import type { Database } from '../duckdb/database.js';
-import type { SqlRow, SqlValue, Statements } from '../duckdb/statements.js';
+import { type SqlRow, type SqlValue, type Statements, uint32Of } from '../duckdb/statements.js';
 import { readMeta, writeMeta } from '../meta.js';
 import { firstT, type SegmentRef } from './directory.js';
-import { bufferOf } from './segments.js';
 
 /** Bytes of a list. */
 export const MAX_SEGMENT_LIST_BYTES = 16 * 1024;
@@ -284,8 +283,4 @@ function refAt(words: Uint32Array, at: number, tier: Tier): SegmentRef {
     bandCells: words.subarray(from + snapshots, from + 2 * snapshots),
     digests: words.subarray(from + 2 * snapshots, from + 3 * snapshots),
   };
-}
-
-function uint32Of(bytes: Uint8Array): Uint32Array {
-  return new Uint32Array(bufferOf(bytes));
 }

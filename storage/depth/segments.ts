@@ -13,6 +13,7 @@ import {
 } from '../../compute/segment/segment.js';
 import type { SnapshotKey } from '../contract.js';
 import {
+  bytesOf,
   isOneOf,
   partsOf,
   ROW_GROUP_ROWS,
@@ -184,15 +185,6 @@ export class SegmentWriter {
 /** The id with which a row begins; Infinity without a row. */
 const idOf = (row: readonly SqlValue[] | undefined): number =>
   row === undefined ? Infinity : (row[0] as number);
-
-function bytesOf(column: Uint32Array | Uint16Array): Uint8Array {
-  return new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
-}
-
-/** The bytes of a column as stored, in a buffer of their own: its numbers begin where they have to. */
-export function bufferOf(bytes: Uint8Array): ArrayBuffer {
-  return new Uint8Array(bytes).buffer;
-}
 
 export type PartRow = [segmentId: number, part: number, bytes: Uint8Array];
 

@@ -23,7 +23,7 @@ import {
 } from './catalog.js';
 import { type Directories, sizedDirectory, type SizedDirectory } from './directories.js';
 import { marketName } from './market-names.js';
-import { EMPTY_DIRECTORY, type Directory, type SegmentRef } from './directory.js';
+import { byTier, type Directory, EMPTY_DIRECTORY, type SegmentRef } from './directory.js';
 import { SegmentWriter } from './segments.js';
 
 /** Rows of tokens or markets written at once: one by one, each costs DuckDB a block of memory. */
@@ -157,11 +157,7 @@ export class Stage {
       // Nothing is stored of a new one.
       const stored = token.isNew ? EMPTY_DIRECTORY : await this.directories.get(token.tokenId);
       token.stored = stored;
-      token.directory = {
-        raw: [...stored.raw],
-        '15m': [...stored['15m']],
-        '1h': [...stored['1h']],
-      };
+      token.directory = byTier((tier) => [...stored[tier]]);
     }
     return token.directory;
   }
@@ -217,10 +213,10 @@ export class Stage {
   /** Tokens whose depth the transaction has touched, with their directories now and when this was last asked. */
   *changedDepth(): Generator<{ tokenId: number; before: Directory; now: Directory }> {
     for (const token of this.tokens.values()) {
-      if (token.directory === null) continue;
-      const { raw, '15m': quarters, '1h': hours } = token.directory;
+      const { directory } = token;
+      if (directory === null) continue;
       const before = token.lastReturned ?? token.stored;
-      const now = { raw: [...raw], '15m': [...quarters], '1h': [...hours] };
+      const now = byTier((tier) => [...directory[tier]]);
       token.lastReturned = now;
       yield { tokenId: token.tokenId, before, now };
     }

@@ -1,7 +1,7 @@
 /** The tables `holder_blocks` and `holder_block_parts`: a token's holder snapshots, compressed. */
 import type { OwnerNames } from '../../compute/holders/owners.js';
 import type { BlockSize, EncodedHolderBlock } from '../../compute/holders/rewrite.js';
-import { isOneOf, partsOf, type Statements } from '../duckdb/statements.js';
+import { bytesOf, isOneOf, partsOf, type Statements, uint32Of } from '../duckdb/statements.js';
 import { type OwnerChunk, ownersUpTo, unpackNames } from './owner-names.js';
 
 /** A stored block's entry. */
@@ -23,7 +23,7 @@ export async function readRefs(
   return rows
     .map(([blockId, times, changes, firstChanges]) => ({
       blockId: blockId as number,
-      times: new Uint32Array((times as Uint8Array).slice().buffer),
+      times: uint32Of(times as Uint8Array),
       changes: changes as number,
       firstChanges: firstChanges as number,
     }))
@@ -36,12 +36,10 @@ export async function insertBlock(
   blockId: number,
   { block, times, changes, firstChanges }: EncodedHolderBlock,
 ): Promise<HolderBlockRef> {
-  const { buffer, byteOffset, byteLength } = times;
-  const timeBytes = new Uint8Array(buffer, byteOffset, byteLength);
   await tx.run('INSERT INTO holder_blocks VALUES (?, ?, ?, ?, ?)', [
     blockId,
     holderId,
-    timeBytes,
+    bytesOf(times),
     changes,
     firstChanges,
   ]);
