@@ -1,28 +1,32 @@
 /** The market-data formats that an import reads, its options, and its report. */
 import type { Chain, MarketType } from '../../compute/market.js';
 
-export const IMPORT_FORMATS = [
-  'tardis-incremental-l2',
-  'tardis-book-snapshot',
-  'binance-stream',
-  'binance-t-depth',
-  'clmm-pools',
-  'dlmm-bins',
-  'cp-pairs',
-  'solana-token-list',
-  'wormhole-csv',
-  'solscan-holders',
-  'jupiter-dca',
-  'jupiter-limit-orders',
-] as const;
-export type ImportFormat = (typeof IMPORT_FORMATS)[number];
-
 /**
  * book: messages of one order book, sampled at moments. pools: states of pools, one snapshot for
  * each time. tokens: lists of tokens. holders: the owners of a token at one time. orders: orders of many
  * tokens. The first two give rows of the dataset `snapshots`, the others rows of the dataset that their name says.
  */
 export type ImportKind = 'book' | 'pools' | 'tokens' | 'holders' | 'orders';
+
+/** The kind of each format, which decides its options. */
+const KINDS = {
+  'tardis-incremental-l2': 'book',
+  'tardis-book-snapshot': 'book',
+  'binance-stream': 'book',
+  'binance-t-depth': 'book',
+  'clmm-pools': 'pools',
+  'dlmm-bins': 'pools',
+  'cp-pairs': 'pools',
+  'solana-token-list': 'tokens',
+  'wormhole-csv': 'tokens',
+  'solscan-holders': 'holders',
+  'jupiter-dca': 'orders',
+  'jupiter-limit-orders': 'orders',
+} as const satisfies Record<string, ImportKind>;
+
+export type ImportFormat = keyof typeof KINDS;
+export const IMPORT_FORMATS = Object.keys(KINDS) as ImportFormat[];
+export const kindOfFormat = (format: ImportFormat): ImportKind => KINDS[format];
 
 /** The token of an import's snapshots; `0x` addresses in lower case. */
 export interface ImportToken {
@@ -52,29 +56,6 @@ export interface ImportOptions {
   contractUsd?: number;
   /** Set where the book's sizes are contracts of so many units of the coin. */
   contractSize?: number;
-}
-
-/** The kind of a format, which decides its options. */
-export function kindOfFormat(format: ImportFormat): ImportKind {
-  switch (format) {
-    case 'tardis-incremental-l2':
-    case 'tardis-book-snapshot':
-    case 'binance-stream':
-    case 'binance-t-depth':
-      return 'book';
-    case 'clmm-pools':
-    case 'dlmm-bins':
-    case 'cp-pairs':
-      return 'pools';
-    case 'solana-token-list':
-    case 'wormhole-csv':
-      return 'tokens';
-    case 'solscan-holders':
-      return 'holders';
-    case 'jupiter-dca':
-    case 'jupiter-limit-orders':
-      return 'orders';
-  }
 }
 
 /** Entries of each list that a report keeps; the rest are counted. */

@@ -4,9 +4,9 @@ import { InputError } from '../errors.js';
 import { readLineChunks } from '../lines.js';
 import { parseDecimalBytes, parseIntegerBytes } from './fields.js';
 import type { BookMarket } from './book-sampler.js';
+import type { ImportFormat } from './formats.js';
 import { excerpt } from './refusals.js';
 import type { SymbolChoice } from './symbols.js';
-import { FORMAT_OF_TYPE, tardisType } from './tardis-types.js';
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
@@ -16,6 +16,29 @@ const QUOTE = 0x22;
 /** Plausible times in microseconds: 1973 to 2106, which milliseconds and nanoseconds miss. */
 const MIN_TIME_US = 1e14;
 const MAX_TIME_US = 0xffff_ffff * 1e6;
+
+/** What imports files of a type, by the beginning of its name. */
+const FORMAT_OF_TYPE: readonly [string, ImportFormat][] = [
+  ['incremental_book_L2', 'tardis-incremental-l2'],
+  ['book_snapshot_', 'tardis-book-snapshot'],
+];
+
+/** Columns that only files of a type have, by the type's name; the first match counts. */
+const TYPES: readonly [string, readonly string[]][] = [
+  ['incremental_book_L2', ['is_snapshot', 'side', 'price', 'amount']],
+  ['options_chain', ['strike_price']],
+  ['derivative_ticker', ['mark_price']],
+  ['quotes', ['ask_price', 'bid_price']],
+  ['trades or liquidations', ['id', 'side', 'price', 'amount']],
+];
+
+/** The data type of a file with this header; null if it is unknown. */
+function tardisType(columns: readonly string[]): string | null {
+  const levels = columns.filter((name) => /^asks\[[0-9]+\]\.price$/.test(name)).length;
+  if (levels > 0) return `book_snapshot_${levels}`;
+  const found = TYPES.find(([, needed]) => needed.every((name) => columns.includes(name)));
+  return found?.[0] ?? null;
+}
 
 /**
  * The current row of a Tardis CSV file, read without copying: these files have no quotes, so a row is

@@ -17,7 +17,6 @@ import {
   CELL_COLUMNS,
   checkColumns,
   rowsOfColumns,
-  timeValue,
   type ColumnKind,
   type WantedColumn,
 } from './columns.js';
@@ -123,10 +122,9 @@ export async function* arrowRows(
     const columns = wanted.flatMap(({ name, time }) => {
       const vector = batch.getChild(name);
       if (vector === null) return [];
-      if (time === undefined || kindOf(vector.type as DataType) !== 'time') {
-        return [{ name, values: valuesOf(vector) }];
-      }
-      return [{ name, values: secondsOf(vector).map((seconds) => timeValue(seconds, time)) }];
+      const isTime = time !== undefined && kindOf(vector.type as DataType) === 'time';
+      const values: readonly unknown[] = isTime ? secondsOf(vector) : valuesOf(vector);
+      return [{ name, values, time: isTime ? time : undefined }];
     });
     return [rowsOfColumns(columns, batch.numRows)];
   });

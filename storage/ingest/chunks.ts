@@ -5,11 +5,11 @@ import { type FaultLog, type HeadFields, isFields } from '../../compute/ingest/f
 import { canonicalAddress, CHAINS, TIERS } from '../../compute/market.js';
 import type { SnapshotKey } from '../contract.js';
 import { countNewlines, type LineChunk, readLineChunks } from '../lines.js';
-import { arrowCells, arrowRows } from './arrow.js';
+import { arrowCells } from './arrow.js';
 import { CellCutter } from './cell-chunks.js';
 import { type NumberedRow, SNAPSHOT_COLUMNS } from './columns.js';
 import { plainSnapshotRow } from './nested-rows.js';
-import { parquetCells, parquetRows } from './parquet.js';
+import { parquetCells } from './parquet.js';
 import { refusal } from './prepared.js';
 import { cellRows, rowBatches, type RowSource } from './rows.js';
 
@@ -37,26 +37,14 @@ const NEWLINE = 0x0a;
 /** Chunks of a file of `snapshots`, in order. */
 export async function* snapshotChunks(source: RowSource, faults: FaultLog): AsyncGenerator<Chunk> {
   const { file, format, mapping } = source;
-  if (mapping !== null) {
-    for await (const batch of rowBatches(source, SNAPSHOT_COLUMNS, faults)) {
-      for (let i = 0; i < batch.length; i += SNAPSHOT_ROWS_A_CHUNK) {
-        const some = batch.slice(i, i + SNAPSHOT_ROWS_A_CHUNK);
-        yield rowsChunk(some, format === 'parquet' || format === 'arrow');
-      }
-    }
-    return;
-  }
-  if (format === 'ndjson') {
+  if (format === 'ndjson' && mapping === null) {
     for await (const lines of readLineChunks(file)) yield { kind: 'snapshotLines', ...lines };
     return;
   }
-  let firstLine = 1;
-  const read = format === 'arrow' ? arrowRows : parquetRows;
-  for await (const rows of read(file, SNAPSHOT_COLUMNS)) {
-    for (let i = 0; i < rows.length; i += SNAPSHOT_ROWS_A_CHUNK) {
-      const plain = rows.slice(i, i + SNAPSHOT_ROWS_A_CHUNK).map(plainSnapshotRow);
-      yield { kind: 'snapshotRows', firstLine, rows: plain };
-      firstLine += plain.length;
+  for await (const batch of rowBatches(source, SNAPSHOT_COLUMNS, faults)) {
+    for (let i = 0; i < batch.length; i += SNAPSHOT_ROWS_A_CHUNK) {
+      const some = batch.slice(i, i + SNAPSHOT_ROWS_A_CHUNK);
+      yield rowsChunk(some, format === 'parquet' || format === 'arrow');
     }
   }
 }

@@ -115,23 +115,31 @@ function problemOf(
   return `must be a column of ${wanted.kind}s, this one is ${found.type}`;
 }
 
+/** Values of a column, by row. */
+interface ColumnValues {
+  name: string;
+  values: readonly unknown[];
+  /** Set where they are timestamps: epoch seconds with their fraction, or null. */
+  time: WantedColumn['time'];
+}
+
 /** Rows as objects of the columns' values; 64-bit integers become numbers. */
 export function rowsOfColumns(
-  columns: readonly { name: string; values: readonly unknown[] }[],
+  columns: readonly ColumnValues[],
   rowCount: number,
 ): Record<string, unknown>[] {
   const rows = Array.from({ length: rowCount }, (): Record<string, unknown> => ({}));
-  for (const { name, values } of columns) {
+  for (const { name, values, time } of columns) {
     for (let row = 0; row < rowCount; row++) {
       const value = values[row];
-      rows[row][name] = typeof value === 'bigint' ? Number(value) : value;
+      const plain = typeof value === 'bigint' ? Number(value) : value;
+      rows[row][name] = time === undefined ? plain : timeValue(value as number | null, time);
     }
   }
   return rows;
 }
 
-/** What readers make of a timestamp, given as epoch seconds with their fraction. */
-export function timeValue(seconds: number | null, time: 'whole' | 'instant'): unknown {
+function timeValue(seconds: number | null, time: 'whole' | 'instant'): unknown {
   if (seconds === null) return null;
   return time === 'whole' ? Math.floor(seconds) : new Instant(seconds);
 }

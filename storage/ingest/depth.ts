@@ -2,7 +2,7 @@
 import type { BinnedChunk, BinnedRun } from '../../compute/ingest/binned-chunk.js';
 import { CELL_NUMBERS, CELL_TEXTS, type CellColumns } from '../../compute/ingest/cell-columns.js';
 import { type Fault, FaultLog, MAX_FAULTS } from '../../compute/ingest/fields.js';
-import { type Market, marketKey, type MarketType, venueKey } from '../../compute/market.js';
+import { type Market, marketKey } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { JoinMode } from '../../compute/segment/merge.js';
 import { FaultyFileError, InputError } from '../errors.js';
@@ -11,6 +11,7 @@ import { type BundleRequest, type PreparedFile, refusal, withBundle } from './pr
 import { WarningTally } from '../../compute/ingest/warnings.js';
 import { warnOfTime } from './future-times.js';
 import { RunCollector } from './run-collector.js';
+import { VenueTypes } from './venue-types.js';
 
 /** Chunks read ahead, in addition to one for each thread. */
 const CHUNKS_AHEAD = 4;
@@ -39,13 +40,16 @@ export function prepareChunks(
   return withBundle(request, async (bundle, report) => {
     const collector = new RunCollector(mode, pool, bundle);
     const seen = request.together ? new SeenSnapshots() : null;
-    const venues = new SeenVenues();
+    const markets = new SeenMarkets();
     const warnings = new WarningTally();
     const faults: Fault[] = [];
     const count = { found: 0, stopped: false };
     try {
       for await (const chunk of binnedChunks(chunks, pool, mode)) {
-        const across = chunk.runs.flatMap((run) => [...(seen?.add(run) ?? []), ...venues.add(run)]);
+        const across = chunk.runs.flatMap((run) => [
+          ...(seen?.add(run) ?? []),
+          ...markets.add(run),
+        ]);
         faults.push(...chunk.faults, ...across);
         count.found += chunk.faultCount + across.length;
         count.stopped = count.found >= MAX_FAULTS;
@@ -201,9 +205,9 @@ class SeenSnapshots {
   }
 }
 
-/** Finds markets that contradict earlier ones of the file: a venue has one type. */
-class SeenVenues {
-  private readonly types = new Map<string, MarketType>();
+/** Finds markets that contradict earlier rows of the file. */
+class SeenMarkets {
+  private readonly venues = new VenueTypes();
   /** Exchange types by token and market. */
   private readonly exchanges = new Map<string, Market['exchangeType']>();
 
@@ -212,13 +216,8 @@ class SeenVenues {
     const faults: Fault[] = [];
     markets.forEach((market, i) => {
       const { line, prefix } = marketOrigins[i];
-      const venue = venueKey(market.source);
-      const type = this.types.get(venue) ?? market.type;
-      this.types.set(venue, type);
-      if (type !== market.type) {
-        const message = `must be ${type}, as in an earlier row of venue ${venue}, not ${market.type}`;
-        faults.push({ line, field: `${prefix}type`, message });
-      }
+      const message = this.venues.contradiction(market);
+      if (message !== null) faults.push({ line, field: `${prefix}type`, message });
       const key = `${run.chain}:${run.address}:${marketKey(market)}`;
       const exchange = this.exchanges.get(key) ?? market.exchangeType;
       this.exchanges.set(key, exchange);

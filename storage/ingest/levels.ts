@@ -15,15 +15,7 @@ import {
   type MarketFieldNames,
   MarketParser,
 } from '../../compute/ingest/market-fields.js';
-import {
-  CHAINS,
-  EXCHANGE_TYPES,
-  type Market,
-  MARKET_TYPES,
-  type MarketType,
-  TIERS,
-  venueKey,
-} from '../../compute/market.js';
+import { CHAINS, EXCHANGE_TYPES, type Market, MARKET_TYPES, TIERS } from '../../compute/market.js';
 import type { RunKey } from '../../compute/segment/run.js';
 import { DiskFullError, InputError, isDiskFull } from '../errors.js';
 import type { Chunk } from './chunks.js';
@@ -31,6 +23,7 @@ import type { WantedColumn } from './columns.js';
 import { type Level, LevelSorter } from './level-sorter.js';
 import { FRACTION, NO_MAPPING } from './mapping.js';
 import { type RowSource, rowBatches } from './rows.js';
+import { VenueTypes } from './venue-types.js';
 
 const SIDES = ['bid', 'ask'] as const;
 /** Levels of one snapshot, which are held in memory together. */
@@ -127,7 +120,7 @@ class LevelReader {
   readonly markets: KeyedMarket[] = [];
   private readonly tokenIds = new Map<string, number>();
   private readonly marketIds = new Map<string, number>();
-  private readonly venues = new Map<string, MarketType>();
+  private readonly venues = new VenueTypes();
   private readonly parser: MarketParser;
   /** The last row's texts and the token that they name. */
   private last: { chain: unknown; address: unknown; tier: unknown; token: number } | null = null;
@@ -207,15 +200,8 @@ class LevelReader {
     }
     const { market } = keyed;
     const known = this.markets[id].market;
-    const venue = venueKey(market.source);
-    const venueType = this.venues.get(venue) ?? market.type;
-    this.venues.set(venue, venueType);
-    if (venueType !== market.type) {
-      faults.add(
-        'type',
-        `must be ${venueType}, as in an earlier row of venue ${venue}, not ${market.type}`,
-      );
-    }
+    const wrongType = this.venues.contradiction(market);
+    if (wrongType !== null) faults.add('type', wrongType);
     if (known.exchangeType !== market.exchangeType) {
       faults.add('exchange_type', `must be ${known.exchangeType}, as in an earlier row`);
     }

@@ -29,7 +29,8 @@ export const NO_MAPPING: Mapping = {
 /** A field's fraction of a second, beside the field `t` of a row of levels. */
 export const FRACTION = 'fraction_s';
 
-const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
+/** A number that is written out. */
+export const NUMBER_TEXT = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 /** Fields of nested rows that are texts, also where they look like numbers. */
 const NESTED_TEXTS: readonly string[] = [
   ...['source', 'exchange_type', 'type', 'address', 'pair'],
@@ -38,7 +39,7 @@ const NESTED_TEXTS: readonly string[] = [
 
 /** Whether a text is a number that is written out. */
 export const isNumberText = (value: unknown): boolean =>
-  typeof value === 'string' && NUMBER.test(value.trim());
+  typeof value === 'string' && NUMBER_TEXT.test(value.trim());
 
 /** The field that holds a token's address, of those of a dataset; null: none, or several. */
 export function addressField(wanted: readonly WantedColumn[]): string | null {

@@ -1,6 +1,6 @@
 /** Rows of dataset `snapshots` from files whose schema gives all entries of a list one type. */
 
-type Fields = Readonly<Record<string, unknown>>;
+import { type Fields, isFields } from '../../compute/ingest/fields.js';
 
 /** The fields of list entries that are structs, in the order of the NDJSON lists. */
 const ENTRY_FIELDS: Readonly<Record<string, readonly string[]>> = {
@@ -24,12 +24,12 @@ export function plainSnapshotRow(row: Fields): Fields {
 
 function plain(name: string, value: unknown): unknown {
   if (typeof value === 'bigint') return name === 'sqrt_price_x96' ? String(value) : Number(value);
-  if (isFields(value)) return plainSnapshotRow(value);
+  if (isStruct(value)) return plainSnapshotRow(value);
   if (!Array.isArray(value)) return value;
   const names = ENTRY_FIELDS[name];
   if (names === undefined) return value.map((entry: unknown) => plain(name, entry));
   return value.map((given: unknown) => {
-    const entry = isFields(given) ? names.map((field) => given[field]) : given;
+    const entry = isStruct(given) ? names.map((field) => given[field]) : given;
     if (!Array.isArray(entry)) return entry;
     return name === 'ticks' ? plainTick(entry) : entry.map(plainNumber);
   });
@@ -47,12 +47,6 @@ function plainNumber(value: unknown): unknown {
   return typeof value === 'bigint' ? Number(value) : value;
 }
 
-function isFields(value: unknown): value is Fields {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
-    !(value instanceof Date) &&
-    !ArrayBuffer.isView(value)
-  );
+function isStruct(value: unknown): value is Fields {
+  return isFields(value) && !(value instanceof Date) && !ArrayBuffer.isView(value);
 }

@@ -16,7 +16,6 @@ import {
   type ColumnKind,
   type FoundColumn,
   rowsOfColumns,
-  timeValue,
   type WantedColumn,
 } from './columns.js';
 
@@ -56,15 +55,8 @@ export async function* parquetRows(
       }));
     const list = columns.map(({ name, time }) => (time ? secondsOf(name) : quoted(name)));
     for await (const chunk of reader.streamChunks(`SELECT ${list.join(', ')} FROM ${source}`)) {
-      yield rowsOfColumns(
-        columns.map(({ name, time }, i) => ({
-          name,
-          values: time
-            ? chunk.values(i).map((seconds) => timeValue(seconds as number | null, time))
-            : chunk.values(i),
-        })),
-        chunk.rowCount,
-      );
+      const read = columns.map((column, i) => ({ ...column, values: chunk.values(i) }));
+      yield rowsOfColumns(read, chunk.rowCount);
     }
   });
 }

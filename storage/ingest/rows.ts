@@ -9,11 +9,9 @@ import { CELL_COLUMNS, checkColumns, type NumberedRow, type WantedColumn } from 
 import type { FileFormat } from './datasets.js';
 import type { FlatField } from './flat-fields.js';
 import { listed } from './hints.js';
-import { type Mapping, mappedColumns, RowMapper } from './mapping.js';
+import { type Mapping, mappedColumns, NUMBER_TEXT, RowMapper } from './mapping.js';
 import { parquetRows } from './parquet.js';
 import type { SymbolAddresses } from './symbol-addresses.js';
-
-const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 
 /** A file of rows, and how it is read. */
 export interface RowSource {
@@ -177,7 +175,7 @@ function checkHeader(
  */
 function valueOfText(kind: WantedColumn['kind'], text: string): unknown {
   if (text === '') return null;
-  if (kind === 'number' && NUMBER.test(text)) return Number(text);
+  if (kind === 'number' && NUMBER_TEXT.test(text)) return Number(text);
   if (kind === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
   return text;
 }
