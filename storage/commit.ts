@@ -78,7 +78,7 @@ export class Commits {
       await this.database.shortenLog();
       const attempt = () => this.transaction(body, mark);
       const done = await this.despiteDamage(attempt, mark !== undefined);
-      this.database.room?.committed();
+      this.database.room.committed();
       return done;
     });
   }

@@ -147,9 +147,7 @@ export class Store implements StoreOperations {
   }
 
   private get room(): DiskRoom {
-    const { room } = this.parts.database;
-    if (room === null) throw new Error('a store in memory');
-    return room;
+    return this.parts.database.room;
   }
 
   /**

@@ -1,6 +1,6 @@
 /** Parquet files as DuckDB writes them from text. */
 import { rm } from 'node:fs/promises';
-import { Database } from '../../storage/duckdb/database.js';
+import { MemoryDatabase } from '../../storage/duckdb/memory-database.js';
 import { linesOfCells } from './depth-lines.js';
 import type { Pages, Written } from './written.js';
 
@@ -37,11 +37,11 @@ async function copied(
 ): Promise<Written> {
   const text = `${file}.text`;
   const written = write(text);
-  const database = await Database.openMemory({ memoryLimitMiB: MEMORY_MIB, threads: 2 });
+  const database = await MemoryDatabase.open({ memoryLimitMiB: MEMORY_MIB, threads: 2 });
   try {
     await database.run(`COPY (SELECT * FROM ${read(text)}) TO '${file}' (FORMAT parquet)`);
   } finally {
-    await database.close();
+    database.close();
     await rm(text);
   }
   return written;

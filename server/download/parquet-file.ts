@@ -4,7 +4,7 @@ import type { DataType } from 'apache-arrow';
 import { BIN_FACTORS, MIN_BIN } from '../../compute/ladder.js';
 import { dictionaryType, UTC_MILLISECONDS } from '../../compute/replay/arrow-columns.js';
 import { arrow } from '../../compute/segment/arrow.js';
-import { Database } from '../../storage/duckdb/database.js';
+import { MemoryDatabase } from '../../storage/duckdb/memory-database.js';
 import { fileColumns, partColumns, partPage } from './columnar.js';
 import { dataAddress, slotColumns, type PageWriter } from './formats.js';
 import type { Totals } from './totals.js';
@@ -17,11 +17,11 @@ export const parquetWriter: PageWriter = {
   page: partPage,
   async convert(totals, part, to) {
     // With one thread, rows stay in order and the file is deterministic.
-    const database = await Database.openMemory({ memoryLimitMiB: WRITER_MEMORY_MIB, threads: 1 });
+    const database = await MemoryDatabase.open({ memoryLimitMiB: WRITER_MEMORY_MIB, threads: 1 });
     try {
       await database.run(copyStatement(totals, part, to));
     } finally {
-      await database.close();
+      database.close();
     }
     await markTimestampUtc(to);
   },

@@ -14,7 +14,6 @@ import {
   closeOpened,
   openAttached,
   openAttachedReadOnly,
-  openInMemory,
   type DatabaseOptions,
   type Opened,
 } from './opening.js';
@@ -52,30 +51,26 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private readonly ending = new AbortController();
   /** Transactions that this process knows of, as `meta` counts them; null: not counted. */
   private commits: number | null = null;
-  private readonly file: string | null;
+  private readonly file: string;
   /** Identity of the file that was opened: its name may later belong to another file. */
   private readonly identity: string | null;
-
   /** A checkpoint has met a damaged block of the file. */
   private isDamaged = false;
   /** Another process may write to the store. */
   private isLost = false;
-  /** Null in memory. */
-  readonly room: DiskRoom | null;
-  /** Null in memory. */
-  private readonly logWatch: LogWatch | null;
+  readonly room: DiskRoom;
+  private readonly logWatch: LogWatch;
 
   private constructor(
-    /** Null in memory. */
-    private readonly lock: StoreLock | null,
+    private readonly lock: StoreLock,
     private readonly reopenFile: () => Promise<Opened>,
     private opened: Opened,
     private readonly listeners: FaultListeners & LogOptions = {},
   ) {
-    this.file = lock?.file ?? null;
-    this.identity = this.file === null ? null : identityOf(this.file);
-    this.room = this.file === null ? null : new DiskRoom(this.file, listeners);
-    this.logWatch = this.file === null ? null : new LogWatch(this.file);
+    this.file = lock.file;
+    this.identity = identityOf(this.file);
+    this.room = new DiskRoom(this.file, listeners);
+    this.logWatch = new LogWatch(this.file);
   }
 
   /**
@@ -110,12 +105,6 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       await lock.release();
       throw error;
     }
-  }
-
-  /** A database in memory, for reading files with DuckDB's readers. */
-  static async openMemory(options: DatabaseOptions): Promise<Database> {
-    const open = (): Promise<Opened> => openInMemory(options);
-    return new Database(null, open, await open());
   }
 
   /**
@@ -228,13 +217,13 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       this.opened.aside.use(async () => {
         this.checkLock();
         await connection.run(`SET experimental_metadata_reuse = ${!movesMetadata}`);
-        const isIntact = this.logWatch?.isIntact !== false;
+        const { isIntact } = this.logWatch;
         await connection.run('FORCE CHECKPOINT store');
         // DuckDB would append to a foreign file of that name.
-        if (!isIntact && this.file !== null) await rm(logOf(this.file), { force: true });
-        this.room?.checkpointed();
+        if (!isIntact) await rm(logOf(this.file), { force: true });
+        this.room.checkpointed();
         this.isLogMarked = false;
-        this.logWatch?.note();
+        this.logWatch.note();
       }),
     );
   }
@@ -262,7 +251,6 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    * @throws DiskFullError if the log has reached that size; DamagedDataError if it has, and a block of the file is damaged
    */
   async shortenLog(): Promise<void> {
-    if (this.file === null || this.room === null) return;
     const logBytes = await this.room.logBytes();
     if (logBytes < (this.isHeld ? MAX_LOG_BYTES : LOG_BYTES)) return;
     if (this.isDamaged) {
@@ -274,8 +262,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     if (await this.room.takesCheckpoint()) {
       await this.checkpoint().catch(async (error: unknown) => {
         if (error instanceof DiskFullError) {
-          await this.room?.putOff();
-          await this.room?.refused();
+          await this.room.putOff();
+          await this.room.refused();
         }
         // Further checkpoints would fail too, and each of them would reopen the database.
         const { cause } = error as Error;
@@ -295,11 +283,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    * @throws DiskFullError if there is not
    */
   async checkpointIfRoom(): Promise<void> {
-    const { file, room } = this;
-    if (file !== null && room !== null) {
-      if ((await room.logBytes()) > 0 && !(await room.takesCheckpoint())) {
-        throw new DiskFullError(file);
-      }
+    if ((await this.room.logBytes()) > 0 && !(await this.room.takesCheckpoint())) {
+      throw new DiskFullError(this.file);
     }
     await this.checkpoint();
   }
@@ -311,7 +296,6 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    *   may write to the store
    */
   checkFile(): void {
-    if (this.file === null) return;
     this.checkLock();
     if (identityOf(this.file) === this.identity) return;
     throw new StoreUnavailableError(
@@ -326,16 +310,16 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    */
   async guardLog(): Promise<void> {
     // Not while a checkpoint empties the log itself.
-    if (await this.use('aside', () => Promise.resolve(this.logWatch?.isIntact !== false))) return;
+    if (await this.use('aside', () => Promise.resolve(this.logWatch.isIntact))) return;
     await this.checkpointIfRoom();
     this.listeners.onLogNotice?.(
-      `${logOf(this.file ?? '')} was removed, shortened or replaced while it was open: what it held has been written into the database`,
+      `${logOf(this.file)} was removed, shortened or replaced while it was open: what it held has been written into the database`,
     );
   }
 
   private checkLock(): void {
     try {
-      this.lock?.check();
+      this.lock.check();
     } catch (error) {
       if (!this.isLost) this.listeners.onLost?.(error);
       this.isLost = true;
@@ -358,7 +342,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     this.isLogMarked = false;
     await body();
     this.opened = await this.reopenFile();
-    this.logWatch?.note();
+    this.logWatch.note();
   }
 
   /** Waits for running statements, writes the log into the file, and closes it. */
@@ -366,8 +350,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     const isHeld = this.isHeldStill();
     if (!isHeld) await this.leaveLog();
     await this.end();
-    if (this.file !== null && isHeld) await this.tidyLog(this.file);
-    await this.lock?.release();
+    if (isHeld) await this.tidyLog();
+    await this.lock.release();
   }
 
   /**
@@ -378,7 +362,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     await this.leaveLog();
     await remove();
     await this.end();
-    await this.lock?.remove();
+    await this.lock.remove();
   }
 
   private async end(): Promise<void> {
@@ -394,11 +378,12 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     await this.opened.writer.use((writer) => writer.run(leave)).catch(() => undefined);
   }
 
-  private async tidyLog(file: string): Promise<void> {
+  private async tidyLog(): Promise<void> {
+    const { file } = this;
     const found = identityOf(file);
     // Another file has the name now: nothing beside it belongs to this database.
     if (found !== null && found !== this.identity) return;
-    if (this.lock?.isShared === false) await unmarkLog(file);
+    if (!this.lock.isShared) await unmarkLog(file);
     const log = logOf(file);
     if (existsSync(log)) {
       this.listeners.onLogNotice?.(
@@ -444,15 +429,15 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
         // If the store was lost meanwhile, nothing may be acknowledged.
         this.checkLock();
         this.reopenings = 0;
-        if (this.file !== null && !this.isLogMarked) this.isLogMarked = await markLog(this.file);
-        isLogged = this.logWatch?.isIntact !== false;
-        if (isLogged) this.logWatch?.note();
+        if (!this.isLogMarked) this.isLogMarked = await markLog(this.file);
+        isLogged = this.logWatch.isIntact;
+        if (isLogged) this.logWatch.note();
         return result;
       });
       if (!isLogged) await this.guardLog();
       return result;
     } catch (error) {
-      if (error instanceof DiskFullError) await this.room?.refused();
+      if (error instanceof DiskFullError) await this.room.refused();
       throw error;
     }
   }
@@ -486,7 +471,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       if (this.reopenings === 0) this.listeners.onFault?.(error);
       if (!this.closed) this.reopening = this.reopen(error);
     }
-    if (error.isDiskFull) return new DiskFullError(this.file ?? 'the database in memory');
+    if (error.isDiskFull) return new DiskFullError(this.file);
     if (!error.isFatal) return error;
     return new StoreUnavailableError(`the database failed and is being reopened: ${error.reason}`, {
       cause: error,
@@ -501,7 +486,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       const stored = this.commits === null ? null : await reopened.readers.use(storedCommits);
       reopened.invalidated = stored !== this.commits;
       this.opened = reopened;
-      this.logWatch?.note();
+      this.logWatch.note();
       if (!reopened.invalidated) return;
       throw new Error(
         `the database holds commit ${stored}, and the last one that succeeded is ${this.commits}: a new start reads it`,

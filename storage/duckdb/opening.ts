@@ -36,10 +36,13 @@ const FOR_WRITING = `STORAGE_VERSION 'v1.4.0', ROW_GROUP_SIZE ${ROW_GROUP_ROWS}`
 /** A log size that is never reached. */
 const NEVER = '1000TB';
 
-export interface DatabaseOptions extends LogOptions {
+/** What an instance may take. */
+export interface InstanceOptions {
   memoryLimitMiB: number;
   threads: number;
 }
+
+export type DatabaseOptions = InstanceOptions & LogOptions;
 
 export interface Opened {
   instance: DuckDBInstance;
@@ -131,7 +134,7 @@ async function opened(
   try {
     await attachTo(attaching);
     await attaching.run('SET enable_external_access = false');
-    return await connected(instance, 'USE store');
+    return await connected(instance);
   } catch (error) {
     instance.closeSync();
     throw namedError(error, file);
@@ -139,10 +142,6 @@ async function opened(
     // Until each connection is closed, DuckDB keeps the file open, and its lock with it.
     attaching.closeSync();
   }
-}
-
-export async function openInMemory(options: DatabaseOptions): Promise<Opened> {
-  return connected(await createInstance(options), 'SELECT 1');
 }
 
 /** Waits for running statements, then closes; closing twice does nothing more. */
@@ -155,7 +154,7 @@ export async function closeOpened(opened: Opened): Promise<void> {
   opened.instance.closeSync();
 }
 
-function createInstance(options: DatabaseOptions): Promise<DuckDBInstance> {
+export function createInstance(options: InstanceOptions): Promise<DuckDBInstance> {
   return client.DuckDBInstance.create(':memory:', {
     memory_limit: `${options.memoryLimitMiB}MiB`,
     threads: String(options.threads),
@@ -264,12 +263,12 @@ function quoted(file: string): string {
   return `'${file.replaceAll("'", "''")}'`;
 }
 
-async function connected(instance: DuckDBInstance, first: string): Promise<Opened> {
+async function connected(instance: DuckDBInstance): Promise<Opened> {
   const connections: Connection[] = [];
   const connect = async (): Promise<Connection> => {
     const connection = new Connection(await instance.connect());
     connections.push(connection);
-    await connection.run(first);
+    await connection.run('USE store');
     return connection;
   };
   try {

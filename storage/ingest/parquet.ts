@@ -7,7 +7,7 @@ import {
   cellTexts,
   TextCoder,
 } from '../../compute/ingest/cell-columns.js';
-import { Database } from '../duckdb/database.js';
+import { MemoryDatabase } from '../duckdb/memory-database.js';
 import type { ResultChunk } from '../duckdb/statements.js';
 import { InputError } from '../errors.js';
 import {
@@ -31,7 +31,7 @@ const NO_TEXT = '0';
 type FoundColumns = ReadonlyMap<string, FoundColumn>;
 
 interface OpenParquet {
-  reader: Database;
+  reader: MemoryDatabase;
   /** The file as a table of SQL. */
   source: string;
   found: FoundColumns;
@@ -54,7 +54,7 @@ export async function* parquetRows(
         time: found.get(name)?.kind === 'time' ? time : undefined,
       }));
     const list = columns.map(({ name, time }) => (time ? secondsOf(name) : quoted(name)));
-    for await (const chunk of reader.streamChunks(`SELECT ${list.join(', ')} FROM ${source}`)) {
+    for await (const chunk of reader.stream(`SELECT ${list.join(', ')} FROM ${source}`)) {
       const read = columns.map((column, i) => ({ ...column, values: chunk.values(i) }));
       yield rowsOfColumns(read, chunk.rowCount);
     }
@@ -70,7 +70,7 @@ async function* parquetSource<T>(
   wanted: readonly WantedColumn[],
   read: (parquet: OpenParquet) => AsyncGenerator<T>,
 ): AsyncGenerator<T> {
-  const reader = await Database.openMemory({ memoryLimitMiB: READER_MEMORY_MIB, threads: 1 });
+  const reader = await MemoryDatabase.open({ memoryLimitMiB: READER_MEMORY_MIB, threads: 1 });
   try {
     const source = sourceOf(file);
     const described = await reader.rows(`DESCRIBE SELECT * FROM ${source}`);
@@ -88,7 +88,7 @@ async function* parquetSource<T>(
     const plain = reason.replaceAll(file, 'the file').replace(/^[A-Za-z ]*Error: /, '');
     throw new InputError(`${file}: not a readable Parquet file (${plain})`);
   } finally {
-    await reader.close();
+    reader.close();
   }
 }
 
@@ -114,7 +114,7 @@ const secondsOf = (name: string): string => `epoch_us(${quoted(name)}) / 1e6`;
 export async function* parquetCells(file: string): AsyncGenerator<CellColumns> {
   yield* parquetSource(file, CELL_COLUMNS, async function* ({ reader, source, found }) {
     const lists = new TextLists();
-    for await (const chunk of reader.streamChunks(cellQuery(source, found))) {
+    for await (const chunk of reader.stream(cellQuery(source, found))) {
       yield cellsOf(chunk, lists);
     }
   });

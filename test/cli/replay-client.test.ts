@@ -6,7 +6,7 @@ import type { Dataset } from '../../storage/ingest/datasets.js';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
 import { ingest } from '../support/ingest.js';
 import type { RemotePage } from '../../server/download/page.js';
-import { Database } from '../../storage/duckdb/database.js';
+import { MemoryDatabase } from '../../storage/duckdb/memory-database.js';
 import { expectSame } from '../support/same.js';
 import {
   AS_OF,
@@ -89,7 +89,7 @@ async function directPages(
 }
 
 async function parquetRows(file: string): Promise<{ names: string[]; rows: Rows }> {
-  const database = await Database.openMemory({ memoryLimitMiB: 256, threads: 1 });
+  const database = await MemoryDatabase.open({ memoryLimitMiB: 256, threads: 1 });
   try {
     const described = await database.rows(`DESCRIBE SELECT * FROM read_parquet('${file}')`);
     const names = described.map(([name]) => name as string);
@@ -102,12 +102,12 @@ async function parquetRows(file: string): Promise<{ names: string[]; rows: Rows 
     const select = `SELECT * REPLACE (epoch_ms(timestamp) AS timestamp) FROM read_parquet('${file}')`;
     return { names, rows: (await database.rows(select)) as Rows };
   } finally {
-    await database.close();
+    database.close();
   }
 }
 
 /** Names of the columns that readers which make Arrow tables are told to read as dictionaries of texts. */
-async function dictionariesOf(file: string, database: Database): Promise<string[]> {
+async function dictionariesOf(file: string, database: MemoryDatabase): Promise<string[]> {
   const read = `SELECT decode(value) FROM parquet_kv_metadata('${file}') WHERE decode(key) = 'ARROW:schema'`;
   const [[schema]] = await database.rows(read);
   const { fields } = tableFromIPC(Buffer.from(String(schema), 'base64')).schema;

@@ -14,6 +14,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Connection } from '../../storage/duckdb/connection.js';
 import { DuckDBError } from '../../storage/duckdb/duckdb-error.js';
 import { Database, MAX_REOPENINGS } from '../../storage/duckdb/database.js';
+import { MemoryDatabase } from '../../storage/duckdb/memory-database.js';
 import { Lanes, MAX_WAITING } from '../../storage/duckdb/lanes.js';
 import { DatabaseDamagedError, DatabaseLockedError } from '../../storage/duckdb/opening.js';
 import { DamagedDataError, DiskFullError, StoreUnavailableError } from '../../storage/errors.js';
@@ -241,20 +242,20 @@ describe('Database', () => {
   });
 
   it('streams a result larger than one vector', async () => {
-    const database = await Database.openMemory(options);
+    const database = await MemoryDatabase.open(options);
     let rows = 0;
-    for await (const chunk of database.streamChunks('SELECT range FROM range(10000)')) {
+    for await (const chunk of database.stream('SELECT range FROM range(10000)')) {
       expect(chunk.values(0)).toHaveLength(chunk.rowCount);
       const item = chunk.reader(0);
       for (let row = 0; row < chunk.rowCount; row++) expect(item(row)).toBe(BigInt(rows++));
     }
     expect(rows).toBe(10_000);
-    const nested = database.streamChunks("SELECT {'a': [1::BIGINT, 2], 'b': NULL::DOUBLE} AS s");
+    const nested = database.stream("SELECT {'a': [1::BIGINT, 2], 'b': NULL::DOUBLE} AS s");
     const { value: chunk } = await nested.next();
     expect(chunk?.rowCount).toBe(1);
     expect(chunk?.values(0)).toEqual([{ a: [1n, 2n], b: null }]);
     await nested.return(undefined);
-    await database.close();
+    database.close();
   });
 });
 

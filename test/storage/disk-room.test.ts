@@ -34,7 +34,7 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
     });
     opened.push(database);
     await database.run('CREATE TABLE filled (data BLOB)');
-    return database.room as NonNullable<Database['room']>;
+    return database.room;
   }
   const fill = (mib: number) =>
     database.transaction(async (tx) => {

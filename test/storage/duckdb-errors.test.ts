@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { isDamage } from '../../compute/damage.js';
 import { DuckDBError } from '../../storage/duckdb/duckdb-error.js';
 import { Database } from '../../storage/duckdb/database.js';
+import { MemoryDatabase } from '../../storage/duckdb/memory-database.js';
 import { RefusalError } from '../../storage/errors.js';
 import { parquetRows } from '../../storage/ingest/parquet.js';
 import {
@@ -139,17 +140,17 @@ describe('An error of DuckDB', () => {
 
 describe('A result that DuckDB breaks off', () => {
   it('is an error, not a shorter result', async () => {
-    const database = await Database.openMemory(options);
+    const database = await MemoryDatabase.open(options);
     const failing =
       "SELECT CASE WHEN range < 900000 THEN range ELSE error('no more') END AS n FROM range(1000000)";
     let rows = 0;
     const read = async (): Promise<void> => {
-      for await (const chunk of database.streamChunks(failing)) rows += chunk.rowCount;
+      for await (const chunk of database.stream(failing)) rows += chunk.rowCount;
     };
     await expect(read()).rejects.toThrow('no more');
     expect(rows).toBeGreaterThan(0);
     expect(await database.rows('SELECT 1')).toEqual([[1]]);
-    await database.close();
+    database.close();
   });
 
   it('is an error where a Parquet file is damaged behind its beginning', async () => {

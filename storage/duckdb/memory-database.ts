@@ -1,0 +1,34 @@
+/** A DuckDB without a file of its own, for reading and writing files of other formats. */
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { DiskFullError } from '../errors.js';
+import { Connection } from './connection.js';
+import { DuckDBError } from './duckdb-error.js';
+import { createInstance, type InstanceOptions } from './opening.js';
+
+/** Runs one statement at a time; a stream counts as one. */
+export class MemoryDatabase extends Connection {
+  private constructor(
+    private readonly instance: DuckDBInstance,
+    connection: DuckDBConnection,
+  ) {
+    super(connection);
+  }
+
+  static async open(options: InstanceOptions): Promise<MemoryDatabase> {
+    const instance = await createInstance(options);
+    return new MemoryDatabase(instance, await instance.connect());
+  }
+
+  /** @throws DiskFullError where a file that the statement writes finds no room */
+  override async run(...statement: Parameters<Connection['run']>): Promise<void> {
+    await super.run(...statement).catch((error: unknown) => {
+      const isFull = error instanceof DuckDBError && error.isDiskFull;
+      throw isFull ? new DiskFullError('the database in memory') : error;
+    });
+  }
+
+  override close(): void {
+    super.close();
+    this.instance.closeSync();
+  }
+}
