@@ -17,7 +17,7 @@ import {
   removeMadeDirectories,
   REVOKED_FILE,
 } from './data-directory.js';
-import { freeBytesOf, syncDirectory, writeWhole } from './disk.js';
+import { freeBytesOf, readFully, syncDirectory, writeFully, writeWhole } from './disk.js';
 import { absent, DiskFullError, InputError, isDiskFull } from './errors.js';
 import type { UseStore } from './ingest/ingest.js';
 
@@ -159,30 +159,23 @@ async function copyDatabase(
   onProgress: BackupRequest['onProgress'],
 ): Promise<number | null> {
   const { size } = await source.stat();
-  const head = await readAt(source, Buffer.alloc(HEAD_BYTES), 0);
+  const head = await headOf(source);
   await target.truncate(size);
   const buffer = Buffer.allocUnsafe(COPIED_AT_ONCE);
   for (let at = 0; at < size; at += buffer.length) {
     await onProgress?.(at / size);
-    const read = await readAt(source, buffer.subarray(0, Math.min(buffer.length, size - at)), at);
-    if (read.length === 0) return null;
-    await target.write(read, 0, read.length, at);
+    const part = buffer.subarray(0, Math.min(buffer.length, size - at));
+    if ((await readFully(source, part, at)) < part.length) return null;
+    await writeFully(target, part, at);
   }
-  await target.write(head, 0, head.length, 0);
+  await writeFully(target, head, 0);
   await target.sync();
-  const after = await readAt(source, Buffer.alloc(HEAD_BYTES), 0);
-  return after.equals(head) ? size : null;
+  return (await headOf(source)).equals(head) ? size : null;
 }
 
-/** Fills a buffer from a file; what is returned is shorter where the file ends. */
-async function readAt(source: FileHandle, buffer: Buffer, at: number): Promise<Buffer> {
-  let done = 0;
-  while (done < buffer.length) {
-    const { bytesRead } = await source.read(buffer, done, buffer.length - done, at + done);
-    if (bytesRead === 0) break;
-    done += bytesRead;
-  }
-  return buffer.subarray(0, done);
+async function headOf(source: FileHandle): Promise<Buffer> {
+  const head = Buffer.alloc(HEAD_BYTES);
+  return head.subarray(0, await readFully(source, head, 0));
 }
 
 /** @throws InputError if a disk has too little room */

@@ -9,6 +9,7 @@ import type { JoinMode } from '../compute/segment/merge.js';
 import type { EncodedSegment } from '../compute/segment/segment.js';
 import { holdsStore, makeDirectory, removeMadeDirectories } from './data-directory.js';
 import type { FlatDataset, TokenRow } from './contract.js';
+import { readFully, writeFully } from './disk.js';
 import type { SqlValue } from './duckdb/statements.js';
 import { BundleVersionError, MalformedError } from './errors.js';
 import { pack, unpack, unpackOrNull } from './messagepack.js';
@@ -165,10 +166,7 @@ export class BundleWriter {
   async write(frame: Frame): Promise<FrameRange> {
     const bytes = packFrame(frame);
     const range = { offset: this.bytes, bytes: bytes.length };
-    for (let done = 0; done < bytes.length;) {
-      const at = this.bytes + done;
-      done += (await this.handle.write(bytes, done, bytes.length - done, at)).bytesWritten;
-    }
+    await writeFully(this.handle, bytes, this.bytes);
     this.bytes += bytes.length;
     this.frames++;
     return range;
@@ -282,11 +280,8 @@ export async function sweepStaging(directory: string, nowMs: number): Promise<vo
 /** @param offset where to read; by default where the handle's last read ended */
 async function readExactly(handle: FileHandle, bytes: number, offset?: number): Promise<Buffer> {
   const buffer = Buffer.allocUnsafeSlow(bytes);
-  for (let done = 0; done < bytes;) {
-    const at = offset === undefined ? null : offset + done;
-    const { bytesRead } = await handle.read(buffer, done, bytes - done, at);
-    if (bytesRead === 0) throw new MalformedError('the bundle was cut short');
-    done += bytesRead;
+  if ((await readFully(handle, buffer, offset)) < bytes) {
+    throw new MalformedError('the bundle was cut short');
   }
   return buffer;
 }

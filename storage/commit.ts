@@ -6,7 +6,7 @@ import { type DeleteFrame, type Frame, type HeaderFrame, type MarketsFrame } fro
 import type { StoreChange, TokenRow } from './contract.js';
 import type { CommitReport } from './operations.js';
 import { type Catalog, tokenKey } from './depth/catalog.js';
-import { addRemoved, DepthCommit, type Rewrite } from './depth/depth-commit.js';
+import { addRemoved, DepthCommit, nothingRemoved, type Rewrite } from './depth/depth-commit.js';
 import type { Directories } from './depth/directories.js';
 import { isLost, readBlocks, readStoredBlocks, UnreadableSegmentsError } from './depth/segments.js';
 import { Replacements } from './depth/replacements.js';
@@ -199,7 +199,7 @@ export async function retireAll(
   { token, cutoffs, made }: Retirement,
   { stage, depth }: CommitTools,
 ): Promise<Removed> {
-  const removed: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
+  const removed = nothingRemoved();
   const known = stage.knownToken(token.chain, token.address);
   for (let step; known !== null; addRemoved(removed, await depth.retire(known, step))) {
     step = nextStep(await stage.directory(known), cutoffs, made, NO_LIMITS);
@@ -238,7 +238,7 @@ export async function applyBundle(
 
 class Application {
   private segments = 0;
-  private readonly deleted: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
+  private readonly deleted = nothingRemoved();
   /** Of rows that name an asset, by token. */
   private readonly lines = new LargeMap<string, number>();
   private readonly brought: Brought = { rows: {}, cells: 0 };

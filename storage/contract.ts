@@ -216,11 +216,9 @@ export interface NewestSnapshots {
 }
 
 /** Every token and its newest snapshots, from which the server builds its state in memory. */
-export interface MarketSource {
+export interface MarketSource extends Pick<DepthSource, 'token' | 'readSegments'> {
   /** Ids of all tokens, ascending; may miss those that a commit adds meanwhile. */
   tokenIds(): Iterable<number>;
-  /** The token's record, or null if it is unknown. `address` is in canonical form. */
-  token(chain: Chain, address: string): TokenRecord | null;
   tokenDetails(tokenId: number): TokenDetails | null;
   /** The token's markets in order of first arrival; segments' market columns index it. */
   markets(tokenId: number): readonly Market[];
@@ -232,8 +230,6 @@ export interface MarketSource {
     nowS: number,
     delayS: number,
   ): AsyncIterable<ReadonlyMap<number, NewestSnapshots>>;
-  /** As DepthSource has it. @throws SegmentGoneError */
-  readSegments(ids: readonly number[]): Promise<Uint8Array[]>;
 }
 
 /** What a commit changed; listeners get it once readers see the change. */

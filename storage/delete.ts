@@ -3,7 +3,7 @@ import type { Tier } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
 import type { DeleteFrame } from './bundle.js';
 import type { TokenName } from './contract.js';
-import { addRemoved } from './depth/depth-commit.js';
+import { addRemoved, nothingRemoved } from './depth/depth-commit.js';
 import { byTier } from './depth/directory.js';
 import { commitOrRehearse, type UseStore } from './ingest/ingest.js';
 import { withBundle } from './ingest/prepared.js';
@@ -65,7 +65,7 @@ export async function pruneDepth(request: PruneRequest): Promise<Removed> {
   const cutoffs = byTier((each) => (tier === null || tier === each ? beforeS : 0));
   const tokens = token ? [token] : await useStore((store) => store.tokensBefore(cutoffs));
   const what = { fromS: 0, toS: beforeS, tier, markets: null, needsAny: false };
-  const removed: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
+  const removed = nothingRemoved();
   for (let done = 0; done < tokens.length; done += PRUNED_AT_ONCE) {
     onProgress?.(done / tokens.length);
     const some = tokens.slice(done, done + PRUNED_AT_ONCE);

@@ -1,5 +1,5 @@
-/** Files and the disk below them: what a crash leaves whole, sizes, and free space. */
-import { open, rename, stat, statfs } from 'node:fs/promises';
+/** Files and the disk below them: reading and writing all that is asked for, sizes, and free space. */
+import { type FileHandle, open, rename, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 
 /** Writes a file completely to the disk before it gets its name. */
@@ -19,6 +19,33 @@ export async function writeWhole(file: string, content: Uint8Array): Promise<voi
 export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, 'r');
   await handle.sync().finally(() => handle.close());
+}
+
+/** Writes all bytes: the system may take fewer at once. */
+export async function writeFully(handle: FileHandle, bytes: Uint8Array, at: number): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    done += (await handle.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
+  }
+}
+
+/**
+ * Fills a buffer, as far as the file reaches.
+ * @param at where to read; by default where the handle's last read ended
+ * @returns the bytes read
+ */
+export async function readFully(
+  handle: FileHandle,
+  buffer: Uint8Array,
+  at?: number,
+): Promise<number> {
+  let done = 0;
+  while (done < buffer.length) {
+    const position = at === undefined ? null : at + done;
+    const { bytesRead } = await handle.read(buffer, done, buffer.length - done, position);
+    if (bytesRead === 0) break;
+    done += bytesRead;
+  }
+  return done;
 }
 
 /** A file's size; 0: there is none. */

@@ -1,8 +1,10 @@
 /** Flat tables: their columns and keys, and readers of their rows. */
+import { TextCoder } from '../compute/ingest/cell-columns.js';
 import type { FlatDataset } from './contract.js';
 import type { Database } from './duckdb/database.js';
 import type { ResultChunk, SqlValue } from './duckdb/statements.js';
 import { Turns } from './turns.js';
+import { widened } from './typed-arrays.js';
 
 /** Kinds of columns. `shared` texts repeat in many rows; each is held once. */
 interface Kinds {
@@ -115,17 +117,13 @@ const FIRST_CAPACITY = 2048;
 
 /** A typed array that grows. */
 export class NumberColumn<A extends Uint32Array | Float64Array> {
-  private array: A;
   private length = 0;
 
-  private constructor(private readonly make: (length: number) => A) {
-    this.array = make(FIRST_CAPACITY);
-  }
+  private constructor(private array: A) {}
 
-  static uints = (): NumberColumn<Uint32Array> =>
-    new NumberColumn((length) => new Uint32Array(length));
+  static uints = (): NumberColumn<Uint32Array> => new NumberColumn(new Uint32Array(FIRST_CAPACITY));
   static doubles = (): NumberColumn<Float64Array> =>
-    new NumberColumn((length) => new Float64Array(length));
+    new NumberColumn(new Float64Array(FIRST_CAPACITY));
 
   /** The values so far, not copied. */
   get values(): A {
@@ -138,10 +136,9 @@ export class NumberColumn<A extends Uint32Array | Float64Array> {
   }
 
   addEach(rows: number, value: Read<number>): void {
-    if (this.length + rows > this.array.length) {
-      const grown = this.make(Math.max(this.array.length * 2, this.length + rows));
-      grown.set(this.values);
-      this.array = grown;
+    const length = this.length + rows;
+    if (length > this.array.length) {
+      this.array = widened(this.array, Math.max(this.array.length * 2, length));
     }
     for (let row = 0; row < rows; row++) this.array[this.length++] = value(row);
   }
@@ -149,19 +146,15 @@ export class NumberColumn<A extends Uint32Array | Float64Array> {
 
 /** Texts as indexes into the list of distinct ones. */
 export class CodedTexts {
-  readonly texts: string[] = [];
   readonly codes = NumberColumn.uints();
-  private readonly known = new Map<string, number>();
+  private readonly coder = new TextCoder();
 
-  add(chunk: ResultChunk, column: number): void {
-    const text = chunk.reader(column) as Read<string>;
-    this.codes.addEach(chunk.rowCount, (row) => this.codeOf(text(row)));
+  get texts(): string[] {
+    return this.coder.values as string[];
   }
 
-  private codeOf(text: string): number {
-    const known = this.known.get(text);
-    if (known !== undefined) return known;
-    this.known.set(text, this.texts.length);
-    return this.texts.push(text) - 1;
+  add(chunk: ResultChunk, column: number): void {
+    const text = chunk.reader(column);
+    this.codes.addEach(chunk.rowCount, (row) => this.coder.code(text(row)));
   }
 }

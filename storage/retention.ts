@@ -6,7 +6,7 @@ import type { Removed } from '../compute/segment/remove.js';
 import { DAY_S, isoOf } from '../compute/time.js';
 import type { TokenName } from './contract.js';
 import type { StoreOperations } from './operations.js';
-import { addRemoved } from './depth/depth-commit.js';
+import { addRemoved, nothingRemoved } from './depth/depth-commit.js';
 import { byTier } from './depth/directory.js';
 import { type Cutoffs, cutoffsAt, madeTiers, type Retention } from './depth/retention-steps.js';
 import { DiskFullError, StoreUnavailableError } from './errors.js';
@@ -154,7 +154,7 @@ export class Retaining {
   private async take(tokens: readonly TokenName[], cutoffs: Cutoffs): Promise<void> {
     const { store, retention, restShare = REST_SHARE, onRemoved, onError } = this.options;
     const made = madeTiers(retention);
-    const removed: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
+    const removed = nothingRemoved();
     try {
       for (const token of tokens) {
         try {

@@ -168,7 +168,7 @@ export class Checker {
     const damages: Damage[] = [];
     for (const row of rows) {
       await nextTurn();
-      const ref = refOf(row);
+      const ref = refOfColumns(row);
       const [chain, address, markets] = row.slice(7) as [Chain, string, number];
       const stored = blocks.get(ref.segmentId);
       if (stored === undefined) continue;
@@ -285,8 +285,6 @@ export async function stagingLeftovers(directory: string): Promise<number> {
   return names.length;
 }
 
-const refOf = (row: SqlRow): SegmentRef => refOfColumns(row);
-
 function ofSegment(token: string, ref: SegmentRef, what: string): Damage {
   return {
     ...damage('snapshots', `segment ${ref.segmentId} (${ref.tier}): ${what}`, token),
@@ -312,7 +310,7 @@ function directoryDamages(token: string, rows: readonly SqlRow[]): Damage[] {
   const last = new Map<string, SegmentRef>();
   const refs = rows
     .filter(([, segmentId]) => segmentId !== null)
-    .map((row) => ({ ref: refOf(row.slice(1)), isListed: row[8] === true }))
+    .map((row) => ({ ref: refOfColumns(row.slice(1)), isListed: row[8] === true }))
     .sort((a, b) => firstT(a.ref) - firstT(b.ref));
   for (const { ref, isListed } of refs) {
     const { tier, times } = ref;

@@ -88,7 +88,7 @@ export class DepthCommit {
     const mask = markets && marketsNamed(markets, token.markets, name);
     const removal = { fromS: frame.fromS, toS: frame.toS, markets: mask };
     const stored = coverageText(await this.stage.directory(token));
-    const all: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
+    const all = nothingRemoved();
     for (const tier of frame.tier === null ? TIERS : [frame.tier]) {
       addRemoved(all, await this.deleteOf(token, tier, removal));
     }
@@ -127,7 +127,7 @@ export class DepthCommit {
   /** Deletes a tier's snapshots, or their cells of some markets. */
   private async deleteOf(token: StagedToken, tier: Tier, removal: Removal): Promise<Removed> {
     const { fromS, toS, markets } = removal;
-    const removed: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
+    const removed = nothingRemoved();
     removed.snapshots += await this.removeOverlapped(token, tier, [fromS, toS - 1], (t) => {
       if (t < fromS || t >= toS) return true;
       if (markets === null) return false;
@@ -352,6 +352,9 @@ function lostSegments(
 function isInside(ref: SegmentRef, { fromS, toS, markets }: Removal): boolean {
   return markets === null && firstT(ref) >= fromS && lastT(ref) < toS;
 }
+
+/** What addRemoved() adds to. */
+export const nothingRemoved = (): Removed => ({ snapshots: 0, changedSnapshots: 0, cells: 0 });
 
 /** Adds up what was removed. */
 export function addRemoved(sum: Removed, removed: Removed): void {

@@ -4,8 +4,8 @@ import { firstFrom } from '../../compute/search.js';
 import { decodeSegment, marketRows, sliceRun } from '../../compute/segment/segment.js';
 import { SegmentGoneError, type StoredHistory } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
-import { uint16Of, uint32Of } from '../duckdb/statements.js';
 import { Turns } from '../turns.js';
+import { uint16Of, uint32Of } from '../typed-arrays.js';
 import { byTier, joinedTimes } from './directory.js';
 import { readBlocks } from './segments.js';
 

@@ -7,15 +7,10 @@ import { randomUUID } from 'node:crypto';
 import { LargeMap } from '../../compute/large-map.js';
 import type { DepthRevision } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
-import {
-  bytesOf,
-  MAX_VALUE_BYTES,
-  type SqlValue,
-  type Statements,
-  uint32Of,
-} from '../duckdb/statements.js';
+import { MAX_VALUE_BYTES, type SqlValue, type Statements } from '../duckdb/statements.js';
 import { type LogMark, readMark } from '../log/mark.js';
 import { readMeta, writeMeta } from '../meta.js';
+import { bytesOf, uint32Of } from '../typed-arrays.js';
 import { wallS } from '../wall-clock.js';
 import { shownChanges } from './shown-changes.js';
 import type { Stage } from './stage.js';

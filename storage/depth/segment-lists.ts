@@ -7,8 +7,9 @@
 import { DamageError } from '../../compute/damage.js';
 import { type Tier, TIERS } from '../../compute/market.js';
 import type { Database } from '../duckdb/database.js';
-import { type SqlRow, type SqlValue, type Statements, uint32Of } from '../duckdb/statements.js';
+import type { SqlRow, SqlValue, Statements } from '../duckdb/statements.js';
 import { readMeta, writeMeta } from '../meta.js';
+import { uint32Of } from '../typed-arrays.js';
 import { firstT, type SegmentRef } from './directory.js';
 
 /** Bytes of a list. */

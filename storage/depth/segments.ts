@@ -13,7 +13,6 @@ import {
 } from '../../compute/segment/segment.js';
 import type { SnapshotKey } from '../contract.js';
 import {
-  bytesOf,
   isOneOf,
   partsOf,
   ROW_GROUP_ROWS,
@@ -21,6 +20,7 @@ import {
   type Statements,
 } from '../duckdb/statements.js';
 import { RefusalError } from '../errors.js';
+import { bytesOf } from '../typed-arrays.js';
 import { RecentBlocks } from './recent-blocks.js';
 
 /**

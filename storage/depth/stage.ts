@@ -269,30 +269,17 @@ export class Stage {
 
   private stageToken(chain: Chain, address: string): StagedToken {
     const stored = this.catalog.token(chain, address);
-    if (stored !== undefined) {
-      return {
-        tokenId: stored.tokenId,
-        row: stored.row,
-        isNew: false,
-        isRowChanged: false,
-        markets: stored.markets,
-        marketIndexes: stored.marketIndexes,
-        ownMarkets: null,
-        stored: EMPTY_DIRECTORY,
-        directory: null,
-        lastReturned: null,
-      };
-    }
-    if (this.catalog.tokenCount + this.newTokens >= MAX_TOKENS) {
+    const isNew = stored === undefined;
+    if (isNew && this.catalog.tokenCount + this.newTokens >= MAX_TOKENS) {
       throw new RefusalError(`address: the store would have more than ${MAX_TOKENS} tokens`);
     }
     return {
-      tokenId: this.catalog.nextTokenId + this.newTokens++,
-      row: bareTokenRow(chain, address),
-      isNew: true,
-      isRowChanged: true,
-      markets: NO_MARKETS,
-      marketIndexes: NO_INDEXES,
+      tokenId: stored?.tokenId ?? this.catalog.nextTokenId + this.newTokens++,
+      row: stored?.row ?? bareTokenRow(chain, address),
+      isNew,
+      isRowChanged: isNew,
+      markets: stored?.markets ?? NO_MARKETS,
+      marketIndexes: stored?.marketIndexes ?? NO_INDEXES,
       ownMarkets: null,
       stored: EMPTY_DIRECTORY,
       directory: null,

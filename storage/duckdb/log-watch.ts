@@ -1,15 +1,10 @@
 /** Notices that somebody else has removed, shortened or replaced the log of an open database. */
-import { statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 import { logOf } from './log-mending.js';
 
-interface LogState {
-  identity: string;
-  bytes: number;
-}
-
 export class LogWatch {
-  /** The log when it was last noted; null: there was none. */
-  private noted: LogState | null = null;
+  /** The log when it was last noted; undefined: there was none. */
+  private noted: Stats | undefined;
 
   /** @param file the database's, which is open */
   constructor(private readonly file: string) {
@@ -23,17 +18,13 @@ export class LogWatch {
 
   /** Whether the log is still the one that was noted: between checkpoints it only grows. */
   get isIntact(): boolean {
-    if (this.noted === null) return true;
+    const { noted } = this;
+    if (noted === undefined) return true;
     const found = this.look();
-    return (
-      found !== null && found.identity === this.noted.identity && found.bytes >= this.noted.bytes
-    );
+    return found?.dev === noted.dev && found.ino === noted.ino && found.size >= noted.size;
   }
 
-  private look(): LogState | null {
-    const found = statSync(logOf(this.file), { throwIfNoEntry: false });
-    return found === undefined
-      ? null
-      : { identity: `${found.dev}:${found.ino}`, bytes: found.size };
+  private look(): Stats | undefined {
+    return statSync(logOf(this.file), { throwIfNoEntry: false });
   }
 }

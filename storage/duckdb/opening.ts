@@ -171,8 +171,8 @@ export function createInstance(options: InstanceOptions): Promise<DuckDBInstance
   });
 }
 
-/** Attaches a file, as `store` unless another name is given, and replays its log. */
-async function attach(
+/** Attaches a file, for writing and as `store` unless told otherwise, and replays its log. */
+export async function attach(
   connection: DuckDBConnection,
   file: string,
   mode: string = FOR_WRITING,

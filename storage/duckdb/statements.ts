@@ -74,14 +74,3 @@ export function isOneOf(column: string, ids: readonly number[]): string {
   }
   return `${column} BETWEEN ${low} AND ${high} AND ${column} IN (${ids.join(',')})`;
 }
-
-/** A column as it is stored. */
-export function bytesOf(column: Uint32Array | Uint16Array): Uint8Array {
-  return new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
-}
-
-/** A stored column, copied: its first number may lie anywhere in a result's memory. */
-export const uint32Of = (bytes: Uint8Array): Uint32Array =>
-  new Uint32Array(new Uint8Array(bytes).buffer);
-export const uint16Of = (bytes: Uint8Array): Uint16Array =>
-  new Uint16Array(new Uint8Array(bytes).buffer);

@@ -12,7 +12,6 @@ import { realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { DiskFullError, isDiskFull, StoreUnavailableError } from '../errors.js';
 import { client } from './client.js';
-import { called } from './duckdb-error.js';
 import {
   holderFileOf,
   holderName,
@@ -21,6 +20,7 @@ import {
   writeHolderName,
 } from './holder-file.js';
 import {
+  attach,
   DatabaseDamagedError,
   DatabaseLockedError,
   makeFile,
@@ -66,7 +66,7 @@ export class StoreLock {
    */
   static take(database: string): Promise<StoreLock> {
     return claiming(database, async (file) => {
-      const held = await hold(lockFileOf(file), '');
+      const held = await hold(lockFileOf(file));
       try {
         await removeUnfinished(lockFileOf(file));
         const name = `${process.pid} ${randomUUID()}`;
@@ -87,7 +87,7 @@ export class StoreLock {
   static share(database: string): Promise<StoreLock> {
     return claiming(database, async (file) => {
       const name = lockFileOf(file);
-      return new StoreLock(file, existsSync(name) ? await hold(name, '(READ_ONLY)') : null, null);
+      return new StoreLock(file, existsSync(name) ? await hold(name, 'READ_ONLY') : null, null);
     });
   }
 
@@ -160,15 +160,14 @@ async function claiming(
  * Attaches the lock file: DuckDB locks it.
  * @throws DatabaseLockedError while another process has it, or where the one that had it has removed it
  */
-async function hold(name: string, mode: '' | '(READ_ONLY)'): Promise<Held> {
+async function hold(name: string, mode?: 'READ_ONLY'): Promise<Held> {
   const instance = await (keeper ??= client.DuckDBInstance.create(':memory:', INSTANCE));
   const connection = await instance.connect();
   const alias = `held_${attachments++}`;
   try {
-    if (mode === '' && !existsSync(name)) await makeFile(connection, name);
+    if (mode === undefined && !existsSync(name)) await makeFile(connection, name);
     const before = identityOf(name);
-    const statement = `ATTACH '${name.replaceAll("'", "''")}' AS ${alias} ${mode}`;
-    await called(() => connection.run(statement));
+    await attach(connection, name, mode, alias);
     // What DuckDB has locked may be a file that its last holder removed while DuckDB opened it.
     const identity = identityOf(name);
     if (identity === null || identity !== before) {

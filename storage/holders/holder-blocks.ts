@@ -1,7 +1,8 @@
 /** The tables `holder_blocks` and `holder_block_parts`: a token's holder snapshots, compressed. */
 import type { OwnerNames } from '../../compute/holders/owners.js';
 import type { BlockSize, EncodedHolderBlock } from '../../compute/holders/rewrite.js';
-import { bytesOf, isOneOf, partsOf, type Statements, uint32Of } from '../duckdb/statements.js';
+import { isOneOf, partsOf, type Statements } from '../duckdb/statements.js';
+import { bytesOf, uint32Of } from '../typed-arrays.js';
 import { type OwnerChunk, ownersUpTo, unpackNames } from './owner-names.js';
 
 /** A stored block's entry. */

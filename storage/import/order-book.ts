@@ -1,6 +1,7 @@
 /** An order book and the messages that change it. */
 import { firstFrom } from '../../compute/search.js';
 import { InputError } from '../errors.js';
+import { widened } from '../typed-arrays.js';
 
 /** Levels on one side of a book; a feed with more is refused. */
 export const MAX_SIDE_LEVELS = 500_000;
@@ -16,8 +17,8 @@ export class LevelList {
 
   push(price: number, size: number): void {
     if (this.length === this.prices.length) {
-      this.prices = grown(this.prices);
-      this.sizes = grown(this.sizes);
+      this.prices = widened(this.prices, 2 * this.length);
+      this.sizes = widened(this.sizes, 2 * this.length);
     }
     this.prices[this.length] = price;
     this.sizes[this.length++] = size;
@@ -26,12 +27,6 @@ export class LevelList {
   clear(): void {
     this.length = 0;
   }
-}
-
-function grown(column: Float64Array): Float64Array<ArrayBuffer> {
-  const wider = new Float64Array(column.length * 2);
-  wider.set(column);
-  return wider;
 }
 
 /**
@@ -115,10 +110,11 @@ class BookSide {
   }
 
   private reserve(count: number): void {
-    while (count > this.keys.length) {
-      this.keys = grown(this.keys);
-      this.sizes = grown(this.sizes);
-    }
+    let { length } = this.keys;
+    if (count <= length) return;
+    while (count > length) length *= 2;
+    this.keys = widened(this.keys, length);
+    this.sizes = widened(this.sizes, length);
   }
 
   /** Index of the first key that is not below `key`. */

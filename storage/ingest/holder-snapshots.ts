@@ -3,6 +3,7 @@ import { HolderBlockEncoder } from '../../compute/holders/block-encoder.js';
 import type { HolderSnapshot } from '../../compute/holders/block-format.js';
 import type { OwnerNames } from '../../compute/holders/owners.js';
 import type { HoldersFrame } from '../bundle.js';
+import { widened } from '../typed-arrays.js';
 
 /** Owners that one file names, at about 150 bytes each: 600 MB. */
 export const MAX_OWNERS_PER_FILE = 4_000_000;
@@ -39,13 +40,9 @@ export class HolderColumns {
   }
 
   private grow(): void {
-    const { owners, balances, lines } = this;
-    this.owners = new Uint32Array(2 * this.length);
-    this.owners.set(owners);
-    this.balances = new Float64Array(2 * this.length);
-    this.balances.set(balances);
-    this.lines = new Float64Array(2 * this.length);
-    this.lines.set(lines);
+    this.owners = widened(this.owners, 2 * this.length);
+    this.balances = widened(this.balances, 2 * this.length);
+    this.lines = widened(this.lines, 2 * this.length);
   }
 }
 
@@ -88,9 +85,7 @@ export class FileOwners {
   /** Notes that an owner has been seen. @returns whether it had been before */
   see(id: number): boolean {
     if (id >= this.seenIn.length) {
-      const { seenIn } = this;
-      this.seenIn = new Uint32Array(Math.max(2 * seenIn.length, id + 1));
-      this.seenIn.set(seenIn);
+      this.seenIn = widened(this.seenIn, Math.max(2 * this.seenIn.length, id + 1));
     }
     const wasSeen = this.seenIn[id] === this.round;
     this.seenIn[id] = this.round;

@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { leaveStagingFolder, stagingFolder } from '../bundle.js';
+import { readFully, writeFully } from '../disk.js';
 import { InputError } from '../errors.js';
+import { widened } from '../typed-arrays.js';
 
 /** A level as numbers, in the order in which levels are compared; the rest of them is carried along. */
 const LEVEL_PARTS = [
@@ -94,9 +96,7 @@ export class LevelSorter {
 
   private grow(): void {
     const levels = Math.min(this.runLevels, Math.max(1024, this.heldLevels * 2));
-    const wider = new Float64Array(levels * WIDTH);
-    wider.set(this.held);
-    this.held = wider;
+    this.held = widened(this.held, levels * WIDTH);
   }
 
   /** The held levels, sorted; none is held afterwards. */
@@ -121,10 +121,7 @@ export class LevelSorter {
     const sorted = this.takeHeld();
     const levels = sorted.length / WIDTH;
     const bytes = new Uint8Array(sorted.buffer);
-    for (let at = 0; at < bytes.length;) {
-      const { bytesWritten } = await handle.write(bytes, at, bytes.length - at, start + at);
-      at += bytesWritten;
-    }
+    await writeFully(handle, bytes, start);
     this.writtenBytes += bytes.length;
     this.runs.push({ levels, read: (from) => readLevels(handle, start, from, levels) });
   }
@@ -145,8 +142,8 @@ async function readLevels(
   const values = new Float64Array(count * WIDTH);
   const bytes = new Uint8Array(values.buffer);
   const position = start + from * WIDTH * Float64Array.BYTES_PER_ELEMENT;
-  const { bytesRead } = await handle.read(bytes, 0, bytes.length, position);
-  if (bytesRead !== bytes.length) throw new Error('the sorted levels were cut short');
+  if ((await readFully(handle, bytes, position)) < bytes.length)
+    throw new Error('the sorted levels were cut short');
   return values;
 }
 
