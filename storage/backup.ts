@@ -19,7 +19,7 @@ import {
 } from './data-directory.js';
 import { freeBytesOf, readFully, syncDirectory, writeFully, writeWhole } from './disk.js';
 import { absent, DiskFullError, InputError, isDiskFull } from './errors.js';
-import type { UseStore } from './ingest/ingest.js';
+import type { UseStore } from './operations.js';
 
 /** What a DuckDB file begins with: its head and those of its last two checkpoints. */
 const HEAD_BYTES = 3 * 4096;

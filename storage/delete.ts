@@ -5,7 +5,8 @@ import type { DeleteFrame } from './bundle.js';
 import type { TokenName } from './contract.js';
 import { addRemoved, nothingRemoved } from './depth/depth-commit.js';
 import { byTier } from './depth/directory.js';
-import { commitOrRehearse, type UseStore } from './ingest/ingest.js';
+import { commitOrRehearse } from './ingest/ingest.js';
+import type { UseStore } from './operations.js';
 import { withBundle } from './ingest/prepared.js';
 
 /** Tokens of one transaction. */

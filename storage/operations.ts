@@ -82,6 +82,9 @@ export type StoreOperations = {
   [N in OperationName]: Operations[N] extends OfStore<infer F> | OfNode<infer F> ? F : never;
 };
 
+/** Runs `body` with the store: opened for that long, or through the server that has it open. */
+export type UseStore = <T>(body: (store: StoreOperations) => Promise<T>) => Promise<T>;
+
 /** What a node of a cluster does itself. */
 type NodeOperations = {
   [N in OperationName as Operations[N] extends { by: 'node' } ? N : never]: StoreOperations[N];

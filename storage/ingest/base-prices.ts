@@ -2,8 +2,8 @@
 import type { CellColumns } from '../../compute/ingest/cell-columns.js';
 import { type HeadFields, isFields } from '../../compute/ingest/fields.js';
 import type { SnapshotKey } from '../contract.js';
-import type { StoreOperations } from '../operations.js';
 import { InputError } from '../errors.js';
+import type { UseStore } from '../operations.js';
 import { type Chunk, nameOfKey, snapshotKey } from './chunks.js';
 
 /** Snapshots that one file may merge into. */
@@ -21,7 +21,7 @@ export async function* withBasePrices(
   file: string,
   first: AsyncIterable<Chunk>,
   chunks: AsyncIterable<Chunk>,
-  store: Pick<StoreOperations, 'snapshotPrices'>,
+  useStore: UseStore,
 ): AsyncGenerator<Chunk> {
   const prices = new Map<string, number>();
   const keys: SnapshotKey[] = [];
@@ -40,7 +40,7 @@ export async function* withBasePrices(
   }
   for (let i = 0; i < keys.length; i += KEYS_A_REQUEST) {
     const some = keys.slice(i, i + KEYS_A_REQUEST);
-    const stored = await store.snapshotPrices(some);
+    const stored = await useStore((store) => store.snapshotPrices(some));
     some.forEach((key, k) => {
       if (!Number.isNaN(stored[k])) prices.set(nameOfKey(key), stored[k]);
     });

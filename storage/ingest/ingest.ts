@@ -5,7 +5,7 @@ import type { Warning } from '../../compute/ingest/warnings.js';
 import type { ComputePool } from '../../compute/pool.js';
 import { checkDirectory } from '../access.js';
 import { sweepStaging } from '../bundle.js';
-import type { CommitReport, StoreOperations } from '../operations.js';
+import type { CommitReport, UseStore } from '../operations.js';
 import { FaultyFileError, InputError, StoreChangedError, UsageError } from '../errors.js';
 import { wallMs } from '../wall-clock.js';
 import { withAdvice } from './advice.js';
@@ -26,9 +26,6 @@ import { SymbolAddresses } from './symbol-addresses.js';
 
 /** How often a merge is prepared whose store changes meanwhile. */
 const MAX_ATTEMPTS = 5;
-
-/** Runs `body` with the store: opened for that long, or through the server that has it open. */
-export type UseStore = <T>(body: (store: StoreOperations) => Promise<T>) => Promise<T>;
 
 interface RequestedFiles {
   directory: string;
@@ -93,24 +90,21 @@ async function ingestFile(
   from: string,
   format: FileFormat,
 ): Promise<FileReport> {
-  const { directory, dataset, pool, useStore, onProgress, dryRun } = request;
+  const { dataset, useStore, onProgress, dryRun } = request;
+  const { mapping = null, delimiter = ',' } = request;
+  const target: FileRequest = {
+    ...request,
+    file: from,
+    mode: request.merge ? 'merge' : 'replace',
+    pastTime: PAST_TIMES[dataset],
+    onProgress: (report) => onProgress?.({ ...report, file }),
+  };
   const prepare = async (): Promise<PreparedFile> => {
-    const prepared = await prepareFile({
-      directory,
-      file: from,
-      dataset,
-      format,
-      mode: request.merge ? 'merge' : 'replace',
-      pool,
-      mapping: request.mapping ?? null,
-      delimiter: request.delimiter ?? ',',
-      store: {
-        snapshotPrices: (keys) => useStore((s) => s.snapshotPrices(keys)),
-        tokensOfSymbols: (symbols) => useStore((s) => s.tokensOfSymbols(symbols)),
-      },
-      pastTime: PAST_TIMES[dataset],
-      onProgress: (report) => onProgress?.({ ...report, file }),
-    });
+    const symbols =
+      mapping === null || mapping.tokenColumn === null
+        ? null
+        : new SymbolAddresses((names) => useStore((store) => store.tokensOfSymbols(names)));
+    const prepared = await prepareFile(target, { file: from, format, delimiter, mapping, symbols });
     if (request.strict !== true || prepared.report.warnings.length === 0) return prepared;
     await prepared.bundle.discard();
     throw strictRefusal(file, prepared.report.warnings);
@@ -161,29 +155,15 @@ export function commitOrRehearse(
   return useStore((store) => (dryRun ? store.rehearse(bundle) : store.commit(bundle)));
 }
 
-interface FileRequest extends BundleRequest {
-  dataset: Dataset;
-  format: FileFormat;
-  pool: ComputePool;
-  mapping: Mapping | null;
-  delimiter: string;
-  /** Used in mode `merge`, and with a column of symbols. */
-  store: Pick<StoreOperations, 'snapshotPrices' | 'tokensOfSymbols'>;
-}
+type FileRequest = BundleRequest & Pick<IngestRequest, 'dataset' | 'pool' | 'useStore'>;
 
 /**
  * Prepares one file.
  * @throws InputError with the first ten faults; nothing of the file stays
  */
-async function prepareFile(request: FileRequest): Promise<PreparedFile> {
-  const { file, dataset, format } = request;
+async function prepareFile(request: FileRequest, source: RowSource): Promise<PreparedFile> {
+  const { file, dataset } = request;
   await checkInputFile(file, request.mode === 'merge');
-  const { mapping } = request;
-  const symbols =
-    mapping === null || mapping.tokenColumn === null
-      ? null
-      : new SymbolAddresses((names) => request.store.tokensOfSymbols(names));
-  const source: RowSource = { file, format, delimiter: request.delimiter, mapping, symbols };
   try {
     return await prepareSource(request, source);
   } catch (error) {
@@ -217,7 +197,7 @@ function prepareDepthFile(
     dataset === 'cells' ? cellChunks(source, faults) : snapshotChunks(source, faults);
   const read =
     request.mode === 'merge'
-      ? withBasePrices(file, chunks(new FaultLog()), chunks(unreadable), request.store)
+      ? withBasePrices(file, chunks(new FaultLog()), chunks(unreadable), request.useStore)
       : chunks(unreadable);
   return prepareChunks({ ...request, together: dataset === 'cells' }, read, unreadable);
 }
@@ -227,13 +207,13 @@ async function prepareLevels(
   source: RowSource,
   unreadable: FaultLog,
 ): Promise<PreparedFile> {
-  const { directory, file, mode, store } = request;
+  const { directory, file, mode, useStore } = request;
   const levels = await sortedLevels(directory, source, unreadable);
   try {
     const chunks = levels.chunks(unreadable);
     const read =
       mode === 'merge'
-        ? withBasePrices(file, levels.chunks(new FaultLog()), chunks, store)
+        ? withBasePrices(file, levels.chunks(new FaultLog()), chunks, useStore)
         : chunks;
     const prepared = await prepareChunks({ ...request, together: false }, read, unreadable);
     // A snapshot is of many rows.

@@ -16,7 +16,8 @@ import {
   StoreChangedError,
   StoreUnavailableError,
 } from '../../storage/errors.js';
-import { ingestFiles, type UseStore } from '../../storage/ingest/ingest.js';
+import { ingestFiles } from '../../storage/ingest/ingest.js';
+import type { UseStore } from '../../storage/operations.js';
 import type { NodeProcess } from '../support/cluster.js';
 import { LADDER_T, LADDER_TOKEN, type LadderChange, type Ladders } from './reference.js';
 

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectToServer } from '../../storage/control.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
-import type { UseStore } from '../../storage/ingest/ingest.js';
+import type { UseStore } from '../../storage/operations.js';
 import { after, afterRetention, differences } from './contents.js';
 import { makeOlder } from './older.js';
 import { ONE_THREAD } from './one-thread.js';

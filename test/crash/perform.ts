@@ -3,7 +3,8 @@ import type { ComputePool } from '../../compute/pool.js';
 import { backupStore } from '../../storage/backup.js';
 import { checkStore } from '../../storage/check/check.js';
 import { deleteDepth, pruneDepth, shrinkStore } from '../../storage/delete.js';
-import { ingestFiles, type UseStore } from '../../storage/ingest/ingest.js';
+import { ingestFiles } from '../../storage/ingest/ingest.js';
+import type { UseStore } from '../../storage/operations.js';
 import { MARKET_SOURCE, type Operation } from './operations.js';
 
 /** Options of the keys that are created. */
