@@ -20,9 +20,9 @@ const RETRY_EVERY_MS = 100;
 const READING = { memoryLimitMiB: 1024, threads: 2 };
 
 /**
- * Runs `body` with the directory's store: through the socket of a server that has it open, otherwise opened for
- * as long as `body` runs. While another command has the store open, it waits up to `waitMs`. A new store in which
- * `body` stores nothing is removed.
+ * Runs `body` with the directory's store: through the socket of a server that has it open, otherwise by opening it.
+ * While another command has the store open, it waits up to `waitMs`. It removes a new store in which `body` stores
+ * nothing.
  * @param stop ends the wait or `body` by throwing its reason; the store is closed as usual
  * @throws StoreBusyError if another command still has the store open after `waitMs`
  */

@@ -1,8 +1,7 @@
 /**
- * Copies a store, which a server may have open and change meanwhile. Once a checkpoint is made, DuckDB leaves
- * every block that it wrote as it is until the next one, and puts what is committed since into its log and into
- * free blocks. So the file as of the checkpoint can be copied for as long as there is no other: its head, which
- * every checkpoint changes, tells whether there was.
+ * Copies a store, which a server may have open and change meanwhile. After a checkpoint, DuckDB changes no block of
+ * the file until the next one: later commits go into the log and into free blocks. So the file can be copied as of the
+ * checkpoint, unless another one follows: each changes the file's head.
  */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
@@ -25,16 +24,16 @@ import type { UseStore } from './operations.js';
 const HEAD_BYTES = 3 * 4096;
 /** Bytes copied at once. */
 const COPIED_AT_ONCE = 4 * 1024 * 1024;
-/** How often the copying starts over because the log had grown too long meanwhile. */
+/** Attempts to copy the file: a log that grows too long meanwhile forces a checkpoint. */
 const MAX_ATTEMPTS = 3;
 /** Free bytes to leave on the disk. */
 const SPARE_BYTES = 16 * 1024 * 1024;
-/** Small files beside the database; the database needs the first ones, and the demo the last. */
+/** Small files beside the database; the last is the demo's. */
 const SMALL_FILES = [PEPPER_FILE, REVOKED_FILE, 'demo.json'];
 /** What a killed backup may leave in its directory. */
 const LEFT_OVERS = [
   ...[...SMALL_FILES, COPY_FILE].flatMap((name) => [name, `${name}.new`]),
-  // Last: without it the others are not known to be left over.
+  // Last: this file shows that the others are left over.
   PARTIAL_FILE,
 ];
 /** What a file system has in its root: a separate disk counts as empty. */
@@ -69,7 +68,7 @@ export async function backupStore(request: BackupRequest): Promise<Copied> {
   let target: FileHandle | null = null;
   try {
     await makePrivate(out);
-    // What another backup has begun, or left.
+    // Another backup may have begun it, or left it.
     await rm(partial, { force: true });
     target = await open(partial, 'wx', 0o600);
     const copied = await copyInto(target, request);
@@ -117,8 +116,8 @@ async function checkOut(directory: string, out: string): Promise<void> {
 
 async function copyInto(target: FileHandle, request: BackupRequest): Promise<Copied> {
   const { directory, out, useStore, onProgress } = request;
-  // A file of a process that DuckDB has open, too, must stay open until DuckDB has closed it: with the
-  // first of them its lock goes.
+  // If DuckDB has the file open in this process, this handle must stay open until DuckDB has closed it: closing any
+  // handle ends DuckDB's lock.
   const source = await open(path.join(directory, DATABASE_FILE), 'r');
   try {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {

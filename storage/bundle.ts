@@ -16,7 +16,7 @@ import { pack, unpack, unpackOrNull } from './messagepack.js';
 
 /** Changes with the layout of the frames. */
 export const BUNDLE_VERSION = 6;
-/** Bundles from this version on can be read: a log has those of the version before, too, while nodes are upgraded. */
+/** The oldest version that can be read: during an upgrade, a log has bundles of the version before too. */
 const OLDEST_BUNDLE_VERSION = 6;
 
 /** First frame of a bundle. */
@@ -26,7 +26,7 @@ export interface HeaderFrame {
   /** The file's name as faults name it. */
   file: string;
   mode: JoinMode;
-  /** Refuses to leave a market's snapshots with less than half of their cells. */
+  /** The commit must not leave a market's snapshots with less than half of their cells. */
   refusesLoss?: boolean;
 }
 
@@ -91,7 +91,7 @@ export interface DeleteFrame {
   toS: number;
   /** null: all tiers. */
   tier: Tier | null;
-  /** Markets whose cells alone are deleted, named as marketsNamed() takes them; null: all. */
+  /** Only the cells of these markets are deleted, named as marketsNamed() takes them; null: all. */
   markets: string[] | null;
   /** Whether it is a fault if there is nothing to delete. */
   needsAny: boolean;
@@ -131,7 +131,7 @@ export async function stagingFolder(directory: string): Promise<string> {
   return staging;
 }
 
-/** Call it when a staged file is gone: where no store came of a directory, none of it stays. */
+/** Call it when a staged file is gone: removes a directory in which no store was made. */
 export async function leaveStagingFolder(directory: string): Promise<void> {
   if (await holdsStore(directory)) return;
   await removeMadeDirectories(path.join(directory, STAGING));
@@ -232,7 +232,7 @@ export async function* framesOf(bundle: Uint8Array): AsyncGenerator<Frame, void>
   throw new MalformedError('the bundle was cut short');
 }
 
-/** @throws MalformedError | BundleVersionError where no bundle that can be read would have it */
+/** @throws MalformedError | BundleVersionError where the frame cannot be read */
 function frameOf(body: Uint8Array, isFirst: boolean): Frame {
   const frame = unpackOrNull<Frame | undefined>(body);
   if (typeof frame?.kind !== 'string') {

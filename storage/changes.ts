@@ -1,4 +1,4 @@
-/** Changes of a store: each is one commit, of which listeners hear, and after which work in the background begins. */
+/** Changes of a store: each is one commit, followed by calls to listeners and by work in the background. */
 import type { Tier } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
 import { type Frame, framesOf, readBundle } from './bundle.js';
@@ -46,7 +46,7 @@ export class Changes {
     );
   }
 
-  /** Whether there was one since the store was opened. */
+  /** Whether there was a change since the store was opened. */
   get any(): boolean {
     return this.hasAny;
   }
@@ -186,7 +186,7 @@ export class Changes {
   }
 }
 
-/** A change in parts of few tokens; the first part also has what is not about tokens. */
+/** A change in parts of few tokens; the first part also has the changes that are not about tokens. */
 function* changesInTurns(change: StoreChange): Generator<StoreChange> {
   const { tokenIds, dcaTokens, limitTokens, holderTokens } = change;
   const lists = [tokenIds, dcaTokens, limitTokens, holderTokens];

@@ -31,13 +31,13 @@ export interface CommitOptions {
   rewrite: Rewrite;
   /** Runs compute's rewriteHolderBlocks; on this thread by default. */
   rewriteHolders?: RewriteHolders;
-  /** Told of stored data that turn out damaged. */
+  /** Called with each damage that is found in stored data. */
   onDamage?: (error: unknown) => void;
 }
 
 type Retirement = Extract<Entry, { kind: 'retirement' }>;
 
-/** What the body of a transaction changes the store with. */
+/** The tools with which a transaction changes the store. */
 export interface CommitTools {
   stage: Stage;
   depth: DepthCommit;
@@ -111,9 +111,9 @@ export class Commits {
   }
 
   /**
-   * Runs a transaction again where it met data that turn out damaged, and goes on without them: DuckDB
-   * ends a transaction with the first failed read. One of a log goes on without what every node lacks, and fails
-   * where only this one does: its result would be another than theirs.
+   * Runs a transaction again, without the damaged data that it met: DuckDB ends a transaction at the first failed
+   * read. A transaction of a log skips only data that every node lacks; where only this node lacks them it fails, as
+   * its result would differ from theirs.
    */
   private async despiteDamage<T>(attempt: () => Promise<T>, isOfLog = false): Promise<T> {
     for (;;) {
@@ -128,7 +128,7 @@ export class Commits {
     }
   }
 
-  /** @returns whether it found a segment to go on without that was not known */
+  /** @returns whether it found another segment to skip */
   private async noteSegments({ ids }: UnreadableSegmentsError, isOfLog: boolean): Promise<boolean> {
     const { damaged, lost } = this.directories;
     const noted = isOfLog ? lost : damaged;
@@ -208,7 +208,7 @@ export async function retireAll(
   return removed;
 }
 
-/** What applying a bundle did to the depth. */
+/** The changes that a bundle made to the depth. */
 type Applied = Omit<CommitReport, 'tokens'>;
 
 /** Rows and cells that a bundle brought. */

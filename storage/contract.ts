@@ -12,7 +12,7 @@ import type { StoredBlock } from '../compute/segment/segment.js';
 export const COVERAGES = ['full', 'depth_only', 'excluded'] as const;
 export type Coverage = (typeof COVERAGES)[number];
 
-/** A row of dataset `tokens`. Of a token known from snapshots alone, all but the address is null. */
+/** A row of dataset `tokens`. Where a token is known only from snapshots, only its chain, address and coverage are set. */
 export interface TokenRow {
   chain: Chain;
   address: string;
@@ -48,7 +48,7 @@ export interface PlannedSnapshot {
   tier: Tier;
   /** Cells of the snapshot in the default band, ungrouped. */
   bandCells: number;
-  /** Changes with what the snapshot holds, and with nothing else. */
+  /** A digest of the snapshot's content. */
   digest: number;
 }
 
@@ -152,9 +152,9 @@ export interface DepthView {
   revisionsAfter(position: number): Promise<DepthRevision[]>;
 }
 
-/** Tokens' depth, and how commits change what is shown of it. */
+/** Tokens' depth, and the changes that commits make to its shown snapshots. */
 export interface FollowedDepth {
-  /** Names what positions count. */
+  /** The name of the sequence that positions count. */
   readonly commitHistory: string;
   readonly position: number;
   /** Whether every revision after a position is remembered, or will be: another node of a cluster may be ahead. */
@@ -349,7 +349,7 @@ export interface KeyTerms {
   expiresAtS: number | null;
 }
 
-/** The terms of a new key; what is missing is null. */
+/** The terms of a new key; missing ones are null. */
 export type KeyRequest = Pick<KeyTerms, 'tier'> & Partial<KeyTerms>;
 
 /** A key without its text. */

@@ -27,7 +27,7 @@ const MAX_SOCKET_PATH_BYTES = 100;
 const MAX_CONNECTIONS = 64;
 /** Longest request: keys of snapshots to look up, never data. */
 const MAX_REQUEST_BYTES = 64 * 1024 * 1024;
-/** When the server ends, a command that has its reply gets this long to hang up. */
+/** When the server ends, a command that has its reply has this long to hang up. */
 const HANG_UP_MS = 1000;
 
 interface Request {
@@ -40,7 +40,7 @@ type Response =
   | { ok: false; kind: FailureKind; message: string; t: number };
 type Failure = Extract<Response, { ok: false }>;
 
-/** The errors that a command gets as they are; the first class that fits counts. */
+/** The errors that a command gets unchanged; the first matching class counts. */
 const FAILURES = {
   loss: { type: LossError, again: ({ message }: Failure) => new LossError(message.split('\n')) },
   usage: { type: UsageError, again: ({ message }: Failure) => new UsageError(message) },

@@ -5,7 +5,7 @@ import { InputError, StoreBusyError } from './errors.js';
 
 /** The database's name within a data directory. */
 export const DATABASE_FILE = 'fathom.duckdb';
-/** DuckDB's log of what is committed but not yet in the database. */
+/** DuckDB's log of commits that are not yet in the database. */
 export const LOG_FILE = `${DATABASE_FILE}.wal`;
 /** The database of a backup that is not complete. */
 export const PARTIAL_FILE = `${DATABASE_FILE}.partial`;
@@ -13,9 +13,9 @@ export const PARTIAL_FILE = `${DATABASE_FILE}.partial`;
 export const PEPPER_FILE = 'pepper';
 /** The latest revocations of keys. */
 export const REVOKED_FILE = 'fathom.revoked';
-/** In a store that a backup was: what tells it from the store that was copied. */
+/** In a store that was restored from a backup: the id that distinguishes it from the store that was copied. */
 export const COPY_FILE = 'fathom.copy';
-/** What is written to see whether anything can be. */
+/** The file that probe() writes. */
 export const PROBE_FILE = '.probe';
 /** What a store is made of; the database last, because without it there is no store. */
 export const STORE_FILES = [PEPPER_FILE, REVOKED_FILE, COPY_FILE, LOG_FILE, DATABASE_FILE];
@@ -55,8 +55,8 @@ export async function leftOfStore(directory: string): Promise<string | null> {
 const made = new Set<string>();
 
 /**
- * Makes a directory and those above it. mkdir's own `recursive` tries forever where the system lets nobody
- * make one, as in /proc.
+ * Makes a directory and those above it. The option `recursive` of mkdir tries forever where the system allows no new
+ * directory, as in /proc.
  * @throws InputError there
  */
 export async function makeDirectory(directory: string): Promise<void> {
@@ -72,9 +72,9 @@ export async function makeDirectory(directory: string): Promise<void> {
 const OWN_NAMES = /^(fathom\.|pepper$|staging$|fragments$|demo\.json$|\.probe$|lost\+found$)/;
 
 /**
- * Closes a data directory and what it holds to all but its owner, whoever made it. This process makes its
- * files so, too, from here on: DuckDB makes some whenever it likes. A directory that holds other things as
- * well, such as /tmp or a home, keeps its mode: others may need it.
+ * Closes a data directory and its files to all but the owner. The files that this process makes later are private
+ * too: DuckDB makes some at any time. A directory that also holds other things, such as /tmp or a home, keeps its
+ * mode: others may need it.
  * @throws StoreBusyError if it is gone: a command that had made it removes it with its empty store
  */
 export async function makePrivate(directory: string): Promise<void> {
@@ -87,7 +87,7 @@ export async function makePrivate(directory: string): Promise<void> {
   for (const name of STORE_FILES) await restrict(path.join(directory, name), 0o600);
 }
 
-/** Leaves what is missing, or belongs to somebody else, as on a mounted volume. */
+/** Ignores files that are missing, or that belong to another user, as on a mounted volume. */
 async function restrict(name: string, mode: number): Promise<void> {
   try {
     await chmod(name, mode);

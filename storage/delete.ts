@@ -1,4 +1,4 @@
-/** Deletes depth, by the commits that an ingest uses. */
+/** Deletes depth, with the same commits as an ingest. */
 import type { Tier } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
 import type { DeleteFrame } from './bundle.js';
@@ -57,8 +57,7 @@ interface PruneRequest extends Deleting {
 }
 
 /**
- * Deletes snapshots before a time, some tokens in a transaction: where it is interrupted, the others still have
- * theirs.
+ * Deletes snapshots before a time, some tokens in each transaction: if it is interrupted, the other tokens keep theirs.
  * @throws InputError if the store does not know the token | StoreBusyError
  */
 export async function pruneDepth(request: PruneRequest): Promise<Removed> {

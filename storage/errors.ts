@@ -35,9 +35,8 @@ export class InputError extends Error {
 }
 
 /**
- * A refusal that depends only on the request and on the stored data: every store of
- * the same content refuses it alike, so the nodes of a cluster pass over its entry. What is wrong with one machine
- * or one copy (its disk, its memory, damage) is never one.
+ * A refusal that depends only on the request and on the stored data: every store with the same content refuses it, so
+ * the nodes of a cluster skip its entry. Faults of one machine or one copy (disk, memory, damage) are no such refusal.
  */
 export class RefusalError extends InputError {}
 
@@ -47,7 +46,7 @@ export class RefusalError extends InputError {}
  */
 export class MalformedError extends RefusalError {}
 
-/** The store takes nothing more, because data of it are damaged. */
+/** The store accepts no more changes, because some of its data are damaged. */
 export class DamagedDataError extends InputError {}
 
 /** An addition would leave a market's snapshots with less than half of their cells. */
@@ -93,12 +92,12 @@ export class StoreChangedError extends Error {
   }
 }
 
-/** The store cannot be asked at this moment; try again later. */
+/** The store does not answer at the moment; try again later. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
 }
 
-/** The change is in the log of the cluster, or may be: nobody may take it for one that was not stored. */
+/** The change is in the cluster's log, or may be: no caller may assume that it was not stored. */
 export class PendingError extends StoreUnavailableError {}
 
 /** Another process has the store open. */

@@ -1,4 +1,4 @@
-/** How a store follows a log: its place there, the settings that it shares, and how entries are applied. */
+/** How a store follows a log: its position, the settings that nodes share, and how it applies entries. */
 import { framesOf, readBundle } from './bundle.js';
 import type { Changes } from './changes.js';
 import { InputError } from './errors.js';
@@ -20,12 +20,12 @@ export class FollowedLog {
     this.knownSettings = parts.settings;
   }
 
-  /** Where the store stands in a log; null: it follows none. */
+  /** The last entry that the store has applied; null: it follows no log. */
   get mark(): LogMark | null {
     return this.latestMark;
   }
 
-  /** What the store knows of the settings that nodes share. */
+  /** The settings that nodes share, as this store has them. */
   get settings(): KnownSettings {
     return this.knownSettings;
   }
@@ -108,7 +108,7 @@ export class FollowedLog {
     return position;
   }
 
-  /** @throws InputError where the store follows a log: what is not in the log would be on this node alone */
+  /** @throws InputError where the store follows a log: other nodes would not get a change that bypasses it */
   refuseOtherChanges(): void {
     if (this.latestMark === null) return;
     throw new InputError(

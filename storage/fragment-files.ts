@@ -1,6 +1,6 @@
 /**
  * Fragments of segments as files in a folder beside the store, within a bound: a cache, of which any file may go
- * at any time. A file's name tells its segment, form and size, so that a start reads no file.
+ * at any time. A file's name has its segment, form and size: a start reads no file.
  */
 import { close, open, read } from 'node:fs';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -25,17 +25,17 @@ const NAME = new RegExp(
 );
 /** The end of a file's name while it is written. */
 const PARTIAL = '.new';
-/** Free bytes of the disk that are left to the store. */
+/** Free bytes of the disk to leave to the store. */
 const KEPT_FREE_BYTES = 2 ** 30;
-/** What disks give out, at least: a file takes a whole number of them. */
+/** The disk's unit: a file takes a whole number of blocks. */
 const BLOCK_BYTES = 4096;
 /** Each takes some 250 bytes of memory. */
 const MAX_FILES = 2 ** 20;
 /** Segments looked up in the store at once. */
 const IDS_AT_ONCE = 4096;
-/** Files that are next to go, found by one sort of all. */
+/** Files to remove next, found by one sort of all. */
 const VICTIMS_AT_ONCE = 1024;
-/** Ids of removed segments that are remembered: those whose fragments may be in the making. */
+/** Removed segments to remember: their fragments may still be in the making. */
 const MAX_REMOVED = 65_536;
 
 /** What a file's name says. */
@@ -43,7 +43,7 @@ export interface FragmentFile extends FragmentsKey {
   bytes: number;
 }
 
-/** The file that a name names; null: none that this version writes. */
+/** The file that has this name; null: this version writes no such name. */
 export function fragmentFileOf(name: string): FragmentFile | null {
   const found = NAME.exec(name);
   if (found === null) return null;
@@ -60,7 +60,7 @@ function nameOf({ segmentId, group, bytes, coding }: FragmentFile): string {
   return `${segmentId}-${group}-${bytes}.${coding}`;
 }
 
-/** A key as text; it ends with what differs most, as LargeMap wants it. */
+/** A key as text. It ends with the part that differs most, which LargeMap needs. */
 export function textOfKey({ segmentId, group, coding }: FragmentsKey): string {
   return `${group}-${coding}-${segmentId}`;
 }
@@ -71,7 +71,7 @@ function diskBytes({ bytes }: Pick<FragmentFile, 'bytes'>): number {
 }
 
 interface Entry extends FragmentFile {
-  /** Grows with every page that was made of it; 0: none was since the start. */
+  /** Rises with each page made of it; 0: none since the start. */
   asked: number;
 }
 
@@ -79,9 +79,9 @@ export interface FragmentFilesOptions {
   /** Of the data directory. */
   directory: string;
   maxBytes: number;
-  /** Those of the ids that the store has. */
+  /** Returns the ids that the store has. */
   stored: (ids: readonly number[]) => Promise<ReadonlySet<number>>;
-  /** Told once when files can no longer be written, and once when they can. */
+  /** Called once when files can no longer be written, and once, with null, when they can again. */
   onTrouble: (error: unknown) => void;
   keptFreeBytes?: number;
 }
@@ -91,14 +91,14 @@ export class FragmentFiles {
   private readonly entries = new LargeMap<string, Entry>();
   private totalBytes = 0;
   private asked = 0;
-  /** Next to go, the first at the end; some may have been asked for since, or be gone. */
+  /** The next files to remove, the first at the end; some may have been used since, or be gone. */
   private victims: { entry: Entry; asked: number }[] = [];
   private readonly removed = new Set<number>();
   private written = 0;
   private readsSoFar = 0;
   private failedWrites = 0;
   private readonly trouble: Trouble<unknown>;
-  /** Work on the folder that nobody waits for. */
+  /** Removals in the background. */
   private working: Promise<unknown> = Promise.resolve();
 
   private constructor(private readonly options: FragmentFilesOptions) {
@@ -109,7 +109,7 @@ export class FragmentFiles {
     });
   }
 
-  /** Opens the folder, and removes what is in it but belongs to no stored segment. */
+  /** Opens the folder, and removes files that belong to no stored segment. */
   static async open(options: FragmentFilesOptions): Promise<FragmentFiles> {
     const files = new FragmentFiles(options);
     await files.list();
@@ -135,7 +135,7 @@ export class FragmentFiles {
     return this.failedWrites;
   }
 
-  /** Whether files can not be written at present. */
+  /** Whether files cannot be written at present. */
   get inTrouble(): boolean {
     return this.trouble.lasts;
   }
@@ -144,7 +144,7 @@ export class FragmentFiles {
     return this.entries.has(textOfKey(key));
   }
 
-  /** Whether this many more files of the average size fit without another one's going. */
+  /** Whether this many more files of the average size fit without removing one. */
   hasRoom(files: number): boolean {
     const bytes = files * (this.totalBytes / Math.max(1, this.count));
     return !this.trouble.lasts && this.fits(bytes, files);
@@ -192,8 +192,8 @@ export class FragmentFiles {
   }
 
   /**
-   * Whether fragments that nobody asked for are worth a file: there is room, or a file of an older segment goes that
-   * nobody has asked for since the start.
+   * Whether to store fragments that no request needed: there is room, or they replace a file of an older segment that
+   * no request has used since the start.
    */
   async takesUnasked(segmentId: number, files: number): Promise<boolean> {
     if (this.hasRoom(files)) return true;
@@ -202,7 +202,7 @@ export class FragmentFiles {
     return victim !== null && victim.asked === 0 && victim.segmentId < segmentId;
   }
 
-  /** Writes a file; where the bound asks for it, the files go that are oldest, or asked for longest ago. */
+  /** Writes a file. To stay within the bound, removes the oldest files, or those used longest ago. */
   async write(key: FragmentsKey, content: Uint8Array): Promise<void> {
     const entry = { ...key, bytes: content.length, asked: 0 };
     if (diskBytes(entry) > this.options.maxBytes) return;
@@ -217,7 +217,7 @@ export class FragmentFiles {
     }
   }
 
-  /** Resolves when what was dropped so far is gone. */
+  /** Resolves when all files dropped so far are gone. */
   async settled(): Promise<void> {
     await this.working;
   }
@@ -305,7 +305,7 @@ export class FragmentFiles {
     }
   }
 
-  /** The next file to go: of those that nobody asked for, one of the oldest segment; else the one longest not asked for. */
+  /** The next file to remove: an unused one of the oldest segment, or else the one used longest ago. */
   private async nextVictim(): Promise<Entry | null> {
     for (let sorts = 0; ; sorts++) {
       for (let last; (last = this.victims.at(-1)) !== undefined; this.victims.pop()) {
@@ -317,7 +317,7 @@ export class FragmentFiles {
       const all = await listInTurns(this.entries.values());
       const order = (a: Entry, b: Entry) => a.asked - b.asked || a.segmentId - b.segmentId;
       const sorted = await sortInTurns(all, order, turns);
-      // Those that somebody asked for are looked at when no others are left.
+      // Used files are considered once no unused ones are left.
       this.victims = sorted
         .slice(0, VICTIMS_AT_ONCE)
         .filter(({ asked }) => asked === 0 || sorted[0].asked > 0)

@@ -54,7 +54,7 @@ export class Housekeeping {
       }
     }
     for (const [tokenId] of tokenIds) {
-      // Tokens without small segments never let go of the event loop by themselves.
+      // Without this, a series of tokens without small segments would block the event loop.
       await turns.take();
       await this.repeat(() => this.joinSmallSegments(tokenId));
     }

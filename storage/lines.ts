@@ -4,7 +4,7 @@ import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { InputError } from './errors.js';
 
-/** Bytes read, inflated and handed on at a time. */
+/** Bytes read, inflated and passed on at a time. */
 const CHUNK_BYTES = 1024 * 1024;
 /** A longer line (or CSV record) is refused. */
 export const MAX_LINE_BYTES = 64 * 1024 * 1024;
@@ -28,8 +28,8 @@ export interface Line {
 }
 
 /**
- * A file's bytes, inflated where its first two bytes say gzip (several members too), whatever its
- * name. Throws an InputError naming the file where it cannot be read or its gzip is cut or damaged.
+ * A file's bytes, inflated where the first two bytes are gzip's (several members too); the file's name does not
+ * matter. Throws an InputError naming the file where it cannot be read or its gzip is cut or damaged.
  */
 export async function* readBytes(path: string): AsyncGenerator<Uint8Array, void, undefined> {
   const file = createReadStream(path, { highWaterMark: CHUNK_BYTES });

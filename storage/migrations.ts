@@ -291,7 +291,7 @@ async function schemaVersion(database: Database, where: string): Promise<number>
  * Copies a closed database, where its disk has room. Nothing may have it open: closing a second handle of it
  * would end DuckDB's lock.
  * @param schema the version of its schema
- * @returns what to tell about it
+ * @returns the text of a notice
  */
 export async function copyBeforeMigration(file: string, schema: number): Promise<string> {
   const copy = `${file}.schema-${schema}`;

@@ -33,7 +33,7 @@ import { WaitingTokens } from './queue.js';
 export interface StoreOptions extends CommitOptions, LogOptions, FaultListeners {
   /** Called when work in the background fails; `work` names it for the log. */
   onBackgroundError?: (error: unknown, work: string) => void;
-  /** Told when an older store is brought to this build's schema, and where its copy is. */
+  /** Called when an older store is migrated, with a text that says where its copy is. */
   onMigration?: (text: string) => void;
   /** Runs compute's outlineOfBlock; on this thread by default. */
   outlineBlock?: OutlineBlock;
@@ -111,7 +111,7 @@ export async function openParts(directory: string, options: StoreOptions): Promi
     }
     const isNew = await migrate(database, file);
     await database.countCommits();
-    // Where a log was cut, nothing may be left of a store, and yet it was not made here.
+    // A store whose log was cut may be empty, although this opening has not made it.
     return await partsOf(directory, database, isNew && !heldStore, options);
   } catch (error) {
     const named = openingError(error, directory, file);

@@ -42,7 +42,7 @@ const OPERATIONS = {
   snapshotTimes: ofStore<(key: TierKey) => Promise<Uint32Array>>(),
   /** Tokens with snapshots of a tier before its time. */
   tokensBefore: ofStore<(times: Readonly<Record<Tier, number>>) => Promise<TokenName[]>>(),
-  /** Tokens that have one of some symbols, given in lower case, whatever their own case. */
+  /** Tokens that have one of some symbols, given in lower case; the tokens' case does not matter. */
   tokensOfSymbols: ofStore<(symbols: readonly string[]) => Promise<TokenSymbol[]>>(),
   /** Bytes of the database and of its log. */
   bytes: ofStore<() => Promise<number>>(),
@@ -59,7 +59,7 @@ const OPERATIONS = {
   summary: ofStore<() => Promise<StoreSummary>>(),
   createKey: ofNode<(request: KeyRequest) => Promise<IssuedKey>>(),
   listKeys: ofStore<() => Promise<ListedKey[]>>(),
-  /** Changes what is given of a key, by its id or its name. */
+  /** Changes the given terms of a key, found by its id or its name. */
   updateKey: ofNode<(key: string, changes: Partial<KeyTerms>) => Promise<KeyRecord>>(),
   /** Gives a key a new text; the old one stays valid for `overlapS` seconds (default 0). */
   rotateKey: ofNode<(key: string, overlapS?: number) => Promise<IssuedKey>>(),
@@ -77,7 +77,7 @@ const OPERATIONS = {
 type Operations = typeof OPERATIONS;
 export type OperationName = keyof Operations;
 
-/** What a command may do with a store, opened by itself or by a running server. */
+/** What a command may do with a store, which the command or a running server has opened. */
 export type StoreOperations = {
   [N in OperationName]: Operations[N] extends OfStore<infer F> | OfNode<infer F> ? F : never;
 };

@@ -9,7 +9,7 @@ import type { SqlValue } from './duckdb/statements.js';
 import { wallS } from './wall-clock.js';
 import { WriteBehind } from './write-behind.js';
 
-/** Tokens in the queue. One more displaces the token whose last request is the oldest. */
+/** Tokens in the queue. A further one replaces the token whose last request is the oldest. */
 export const MAX_QUEUED_TOKENS = 100_000;
 
 interface Waiting extends QueuedToken {

@@ -1,4 +1,4 @@
-/** Lets depth go by its age, in the background; what a wrong clock may ask for waits until an operator allows it. */
+/** Deletes depth by its age, in the background. What a wrong clock may have made due waits for an operator. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MAX_T_S } from '../compute/ingest/fields.js';
 import { TIERS } from '../compute/market.js';
@@ -15,20 +15,20 @@ import { Trouble } from './trouble.js';
 
 /** Time between two searches for data that are too old. */
 const EVERY_MS = 60_000;
-/** With this rest it takes a tenth of the writer's time at most. */
+/** With this rest, retention takes at most a tenth of the writer's time. */
 const REST_SHARE = 9;
 /** A clock that is further ahead of the newest snapshot may be wrong. */
 export const MAX_CLOCK_LEAD_S = 2 * DAY_S;
-/** What has been due for longer is more than usual, where more than this share of the tokens have nothing newer that is due. */
+/** More is due than usual if over this share of the tokens have data due for longer than that, and none due since. */
 export const USUAL_OVERDUE_S = 2 * DAY_S;
 const USUAL_OVERDUE_SHARE = 0.25;
-/** Tokens whose times are read for that: of more, every n-th. */
+/** Tokens whose times are read to decide that: of more tokens, every n-th. */
 const MAX_TOKENS_LOOKED_AT = 1000;
 
-/** Why retention takes nothing. */
+/** Why retention deletes nothing. */
 export interface RetentionWait {
   why: string;
-  /** Up to when an operator would have to allow it, epoch seconds; null: that would not help. */
+  /** The time that an operator would have to allow, epoch seconds; null: that would not help. */
   allowToS: number | null;
 }
 
@@ -38,9 +38,9 @@ interface RetentionOptions {
   nowS: () => number;
   /** Time of the newest snapshot of all tokens that is visible at `nowS`; null without one. */
   newestT: () => number | null;
-  /** What an operator allowed: epoch seconds. */
+  /** The time that an operator has allowed, epoch seconds. */
   allowedToS: () => Promise<number>;
-  /** What speaks against this node's clock; null: nothing. A single server has nobody to ask. */
+  /** Why this node's clock should not be trusted; null: it may. A single server cannot compare clocks. */
   clockDoubt?: () => Promise<string | null>;
   /** Rest after a step, as a multiple of its time. */
   restShare?: number;
@@ -66,7 +66,7 @@ export class Retaining {
     this.working = this.work();
   }
 
-  /** Whether something is due that it does not take. */
+  /** Whether something is due that retention does not delete yet. */
   get waits(): boolean {
     return this.waiting.lasts;
   }

@@ -3,10 +3,10 @@ import { type JoinedTexts, partsOf } from '../compute/joined-texts.js';
 
 const TURN_MS = 1.5;
 
-/** Work that waits for its next turn, each piece of it apart. */
+/** Pieces of work that wait for their next turn. */
 const waiting: (() => void)[] = [];
 
-/** One piece of work has its turn between two looks for requests, however many there are. */
+/** Between two polls for requests, only one piece of work gets a turn, however many wait. */
 function beginNext(): void {
   waiting.shift()?.();
   if (waiting.length > 0) setImmediate(beginNext);

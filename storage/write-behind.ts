@@ -1,6 +1,5 @@
 /**
- * Rows that change in memory at once and are written soon after: a killed process loses no more than
- * its last half second.
+ * Rows that change in memory at once and are written soon after: a killed process loses at most its last half second.
  */
 
 const WRITE_DELAY_MS = 250;
@@ -41,7 +40,7 @@ export class WriteBehind<R> {
     await this.between(() => this.write());
   }
 
-  /** Does something between two writes, whether or not the last one failed. */
+  /** Runs `work` between two writes, even if the last one failed. */
   between<T>(work: () => Promise<T>): Promise<T> {
     const done = this.writing.then(work);
     this.writing = done.then(

@@ -12,7 +12,7 @@ const MAX_DAMAGES = 100_000;
 interface Checked {
   damages: Damage[];
   segments: number;
-  /** Files in staging/: left-overs of killed commands, or of those at work. */
+  /** Files in staging/: of killed commands, or of running ones. */
   leftovers: number;
   /** Files in fragments/ that belong to no stored segment: a killed server's, or foreign ones. */
   strays: string[];
@@ -50,7 +50,7 @@ export async function checkStore(
       }
     });
   } catch (error) {
-    // What says which version wrote the store may be damaged itself.
+    // The table with the store's version may be damaged too.
     if (!(isOpen ? isDamage(error) : error instanceof InputError)) throw error;
     checked.damages.push({
       dataset: 'database',
@@ -63,7 +63,7 @@ export async function checkStore(
   return checked;
 }
 
-/** A block of the file that cannot be read is met by the scan of its table, and again by what needs it. */
+/** A damaged block fails the scan of its table, and then every part of the check that needs it. */
 function isTold({ dataset, what }: Damage, told: readonly Damage[]): boolean {
   return dataset === 'database' && told.some((damage) => damage.what.endsWith(what));
 }

@@ -29,11 +29,11 @@ const SEGMENTS_A_STEP = 128;
 const ENTRIES_A_STEP = 16_384;
 /** Keys of one look for duplicates. */
 const KEYS_A_STEP = 500_000;
-/** Damages of one step that are told. */
+/** Damages that one step reports. */
 const MAX_DAMAGES_A_STEP = 1000;
 const PEPPER_BYTES = 32;
 
-/** What a part of the check found; `next` is where it goes on, null: it is done. */
+/** The findings of a part of the check; `next` is where it continues, null: it is done. */
 interface Found {
   damages: Damage[];
   next: number | null;
@@ -41,7 +41,7 @@ interface Found {
   strays?: string[];
 }
 type Part = (after: number) => Promise<Found>;
-/** compute's outlineOfBlock, in a thread where that would hold the event loop up. */
+/** compute's outlineOfBlock, in a worker thread where it would block the event loop. */
 export type OutlineBlock = (block: Uint8Array) => Promise<BlockOutline>;
 
 const damage = (dataset: string, what: string, token: string | null = null): Damage => ({

@@ -52,7 +52,7 @@ export async function checkFragments(
   return checked;
 }
 
-/** What each snapshot of the segments holds, summed up, as stored. */
+/** The stored digests of the segments' snapshots. */
 async function digestsOf(
   database: Pick<Statements, 'rows'>,
   ids: readonly number[],

@@ -1,4 +1,4 @@
-/** What has to hold of a store's rows, as statements that select what does not. */
+/** Rules for a store's rows, as statements that select the rows that break them. */
 
 /** Every table, and the dataset that it belongs to. */
 export const SCANNED: Readonly<Record<string, string>> = {

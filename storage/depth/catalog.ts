@@ -12,7 +12,7 @@ import type { Database } from '../duckdb/database.js';
 import type { SqlRow } from '../duckdb/statements.js';
 import { LargeMap } from '../../compute/large-map.js';
 
-/** The row of a token known from snapshots alone: its coverage is `full`. */
+/** The row of a token that is known only from snapshots: its coverage is `full`. */
 export function bareTokenRow(chain: Chain, address: string): TokenRow {
   return {
     chain,

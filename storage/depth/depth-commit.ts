@@ -98,8 +98,8 @@ export class DepthCommit {
   }
 
   /**
-   * Makes copies of a tier's snapshots in the coarser tiers, and deletes all of the tier that are older than
-   * the step says.
+   * Copies a tier's snapshots into the coarser tiers as the step says, then deletes the tier's snapshots before the
+   * step's time.
    */
   async retire(token: StagedToken, { tier, toS, copies }: RetentionStep): Promise<Removed> {
     // A damaged segment cannot be copied.
@@ -139,7 +139,7 @@ export class DepthCommit {
     const directory = (await this.stage.directory(token))[tier];
     const { from, to } = overlapping(directory, fromS, toS - 1);
     const isWhole = directory.map((ref) => isInside(ref, removal));
-    // From last to first, so that the indexes of earlier ones stay valid.
+    // From last to first: this keeps the indexes of earlier ones valid.
     for (let last = to, first; last > from; last = first) {
       const whole = isWhole[last - 1];
       const most = whole ? MAX_DELETED_AT_ONCE : MAX_REWRITTEN;
@@ -190,8 +190,9 @@ export class DepthCommit {
   }
 
   /**
-   * Replaces the damaged segments that a change of these times touches by entries without a block, which no longer
-   * span them: what is lost stays lost, and nothing else is. In a transaction of a log these are lost on every node.
+   * Replaces the damaged segments that a change of these times touches with entries without a block, which no longer
+   * span the times: the other snapshots of the segment stay lost. In a transaction of a log, they are lost on every
+   * node.
    * @param times ascending
    * @param stays whether the snapshot at a time keeps an entry
    * @returns how many do not
@@ -343,12 +344,12 @@ function lostSegments(
     bandCells: Uint32Array.from(rows, (row) => bandCells[row]),
     digests: Uint32Array.from(rows, (row) => digests[row]),
     cells: rows.reduce((sum, row) => sum + bandCells[row], 0),
-    // Which markets they had is not known.
+    // Their markets are unknown.
     marketRows: new Uint16Array(0),
   }));
 }
 
-/** Whether all of a segment goes. */
+/** Whether a removal deletes the whole segment. */
 function isInside(ref: SegmentRef, { fromS, toS, markets }: Removal): boolean {
   return markets === null && firstT(ref) >= fromS && lastT(ref) < toS;
 }

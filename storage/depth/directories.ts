@@ -33,7 +33,7 @@ export interface SizedDirectory {
   bytes: number;
 }
 
-/** What a commit leaves, by token. */
+/** The directories that a commit has made, by token. */
 type Published = Pick<ReadonlyMap<number, SizedDirectory>, 'get' | typeof Symbol.iterator>;
 
 export class Directories {
@@ -43,10 +43,10 @@ export class Directories {
   private readonly loading = new Map<number, Promise<Directory>>();
   /** Segments whose blocks turned out damaged. */
   readonly damaged = new Set<number>();
-  /** Those of them that are stored as lost ones, in every copy of the store. */
+  /** Damaged segments that are stored as lost: every copy of the store has them so. */
   readonly lost = new Set<number>();
   readonly recentBlocks = new RecentBlocks();
-  /** What a commit shows at once; it moves to `cached` in turns. */
+  /** The directories of the last commit, until all of them are in `cached`. */
   private fresh: Published | null = null;
   private committing: { touches: (tokenId: number) => boolean; ended: Promise<void> } | null = null;
 
@@ -119,8 +119,8 @@ export class Directories {
 
   /**
    * Marks tokens as being committed until the returned function is called, after publish() or a
-   * rollback. Their directories loaded meanwhile may hold segments whose markets the catalogue does
-   * not have yet, so readers get them once both are published.
+   * rollback. A directory loaded meanwhile may hold segments whose markets the catalogue lacks, so readers get it
+   * only once both are published.
    */
   beginCommit(touches: (tokenId: number) => boolean): () => void {
     let end = (): void => undefined;

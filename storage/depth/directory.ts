@@ -11,7 +11,7 @@ export interface SegmentRef {
   /** Epoch seconds, ascending; never empty. */
   times: Uint32Array;
   bandCells: Uint32Array;
-  /** What each snapshot holds, summed up. */
+  /** A digest of each snapshot's content. */
   digests: Uint32Array;
 }
 
@@ -33,6 +33,7 @@ export type TierDirectory = readonly SegmentRef[];
 /** Immutable: a commit replaces it. */
 export type Directory = Readonly<Record<Tier, TierDirectory>>;
 
+/** A record with a value for each tier. */
 export const byTier = <T>(of: (tier: Tier) => T): Record<Tier, T> => ({
   raw: of('raw'),
   '15m': of('15m'),
@@ -241,7 +242,7 @@ function firstVisible(directory: Directory, fromS: number, nowS: number): number
     if (t > nowS) return Infinity;
     const hider = hiderOf(directory, TIERS[times.indexOf(t)], t, nowS);
     if (hider === null) return t;
-    // It also hides all that lies between.
+    // The hider also hides every snapshot in between.
     from = hider;
   }
 }
@@ -257,7 +258,7 @@ function newestVisible(directory: Directory, lastS: number, nowS: number): Place
       const t = place.ref.times[place.row];
       const hider = hiderOf(directory, tier, t, nowS);
       if (hider === null) [newest, newestT] = [place, t];
-      // It also hides all that lies less than a length before it.
+      // The hider also hides every snapshot less than a tier's length before it.
       else place = lastBy(directory[tier], hider - TIER_LENGTH_S[tier]);
     }
   }

@@ -36,7 +36,7 @@ export async function storedHistory(
       const visible = all.subarray(0, firstFrom(all, nowS + 1));
       if (visible.length === 0) continue;
       times[TIERS[tiers[i] as number]].push(visible);
-      // An earlier version stored none, and those of later snapshots do not count.
+      // Earlier versions stored no rows of markets, and rows of snapshots after `nowS` do not count.
       if (rows[i] === null || visible.length < all.length) {
         unread.push({ segmentId: Number(ids[i]), visible });
       } else widen(spans, uint16Of(rows[i] as Uint8Array), visible);
@@ -58,7 +58,7 @@ async function widenByBlocks(
   const blocks = await readBlocks(database, ids);
   for (const { segmentId, visible } of segments) {
     const block = blocks.get(segmentId);
-    // It has been replaced meanwhile.
+    // A commit has replaced it meanwhile.
     if (block === undefined) throw new SegmentGoneError(`segment ${segmentId} was replaced`);
     widen(spans, marketRows(sliceRun(decodeSegment(block), 0, visible.length)), visible);
   }

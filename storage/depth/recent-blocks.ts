@@ -1,10 +1,10 @@
-/** Blocks that the last commits wrote: whatever follows a commit reads them from memory, not from DuckDB. */
+/** Blocks that the last commits wrote: the work that follows a commit reads them from memory instead of DuckDB. */
 import { LRUCache } from 'lru-cache';
 import type { StoredBlock } from '../../compute/segment/segment.js';
 
 /** Bytes of all blocks that are kept. */
 const MAX_RECENT_BYTES = 16 * 1024 * 1024;
-/** Bytes of a block that is kept: blocks of single new snapshots are small. */
+/** Larger blocks are not kept: those of single new snapshots are small. */
 const MAX_RECENT_BLOCK_BYTES = 64 * 1024;
 /** Bytes that a block costs beside its own. */
 const ENTRY_BYTES = 256;

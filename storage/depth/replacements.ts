@@ -25,11 +25,11 @@ export class Replacements {
   private readonly counted = new Map<number, Uint8Array>();
   private readonly markets = new Map<string, MarketCells>();
 
-  /** Counts snapshots of one tier; one that was replaced already counts its new cells alone. */
+  /** Counts snapshots of one tier; of one that was replaced before, only the newest cells count. */
   add(token: StagedToken, tier: Tier, found: ReplacedSnapshots): void {
     for (const [s, t] of found.t.entries()) {
       const stored = rowAt(token.stored[tier], t);
-      // It came with an earlier part of the same file.
+      // An earlier part of the same file brought it.
       if (stored === null) continue;
       const { segmentId, times } = stored.ref;
       const counted = this.counted.get(segmentId) ?? new Uint8Array(times.length);

@@ -1,4 +1,4 @@
-/** Which snapshots go by their age, and which of them stay as snapshots of coarser tiers. */
+/** Which snapshots are deleted by age, and which of them are copied into coarser tiers first. */
 import { type Tier, TIER_LENGTH_S, TIERS } from '../../compute/market.js';
 import type { SnapshotCopy } from '../../compute/segment/rewrite.js';
 import { DAY_S, HOUR_S, MINUTE_S } from '../../compute/time.js';
@@ -7,33 +7,33 @@ import { type Directory, firstT, rowAt, type SegmentRef } from './directory.js';
 /** Seconds for which snapshots of a tier are kept; those of a tier that is left out, forever. */
 export type Retention = Readonly<Partial<Record<Tier, number>>>;
 
-/** By tier: snapshots before this time go; 0: none do. */
+/** By tier: snapshots before this time are deleted; 0: none. */
 export type Cutoffs = Readonly<Record<Tier, number>>;
 
 /** Bounds of a step: segments that it deletes, and segments from which it copies. */
 const RETENTION_LIMITS = { deleted: 256, copied: 16 } as const;
 type Limits = Readonly<Record<keyof typeof RETENTION_LIMITS, number>>;
-/** All that is left to do in a tier, as one step. */
+/** One step does everything that is left in a tier. */
 export const NO_LIMITS: Limits = { deleted: Infinity, copied: Infinity };
 
 /** A bounded part of the work on one token. */
 export interface RetentionStep {
-  /** Snapshots of this tier before `toS` go. */
+  /** Snapshots of this tier before `toS` are deleted. */
   tier: Tier;
   toS: number;
-  /** What is made of them before, ascending in `t` within a tier. */
+  /** Copies to make first, ascending in `t` within a tier. */
   copies: readonly (Omit<SnapshotCopy, 'block'> & { from: SegmentRef })[];
 }
 
-/** Tiers that are made of raw snapshots before these go: the coarser ones that are kept longer. */
+/** Tiers into which raw snapshots are copied before they are deleted: the coarser ones that are kept longer. */
 export function madeTiers({ raw, ...kept }: Retention): Tier[] {
   if (raw === undefined) return [];
   return (['15m', '1h'] as const).filter((tier) => (kept[tier] ?? Infinity) > raw);
 }
 
 /**
- * The cut-offs at a time. They lie on whole days where snapshots are kept for a week or more, on whole hours
- * from a day on, else on whole minutes, so that a token's oldest segment is not rewritten all the time.
+ * The cut-offs at a time. They are whole days where snapshots are kept for a week or more, whole hours from a day
+ * on, and otherwise whole minutes: finer ones would rewrite a token's oldest segment all the time.
  */
 export function cutoffsAt(retention: Retention, nowS: number): Cutoffs {
   const cutoff = (tier: Tier): number => {
@@ -44,7 +44,7 @@ export function cutoffsAt(retention: Retention, nowS: number): Cutoffs {
   };
   let raw = cutoff('raw');
   for (const tier of madeTiers(retention)) {
-    // What a later snapshot may still stand for is not made yet.
+    // A coarse snapshot is not copied while a later raw one may still replace it.
     const lengthS = TIER_LENGTH_S[tier];
     raw = Math.min(raw, Math.floor(nowS / lengthS) * lengthS + 1);
   }
@@ -52,8 +52,8 @@ export function cutoffsAt(retention: Retention, nowS: number): Cutoffs {
 }
 
 /**
- * The next step for a token; null if nothing is left to do. A raw snapshot is copied in the step in which it
- * goes, if it is the newest one of its time. So the steps may end anywhere, and lead to the same.
+ * The next step for a token; null if nothing is left to do. The step that deletes a raw snapshot also copies it, if it
+ * is the newest of its interval. So the steps may be cut anywhere, and the result is the same.
  */
 export function nextStep(
   directory: Directory,

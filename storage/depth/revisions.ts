@@ -63,7 +63,7 @@ export class Revisions {
     return revisions;
   }
 
-  /** Names what positions count: a cluster's log, or the commits of this store alone. */
+  /** The name of the sequence that positions count: a cluster's log, or this store's commits. */
   get history(): string {
     return this.isLog ? this.historyId : this.historyId + this.copyId;
   }
@@ -153,7 +153,7 @@ export class Revisions {
     };
   }
 
-  /** Positions are those of this history from here on. */
+  /** Switches to another history, which has no revisions yet. */
   private count(history: string): void {
     if (history === this.historyId) return;
     this.historyId = history;
@@ -162,7 +162,7 @@ export class Revisions {
     this.last = 0;
   }
 
-  /** Forgets old revisions, at times. @returns the new floor; null: it stays */
+  /** Forgets old revisions if that is due. @returns the new floor; null: it stays */
   private async forget(
     tx: Statements,
     history: string,

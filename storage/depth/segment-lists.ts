@@ -1,8 +1,7 @@
 /**
  * The table `segment_lists`: copies of the older entries of `segments`, many of one token and tier in a
- * row. Segments are stored as they arrive, so that one token's entries are spread all over `segments`.
- * However many there are, a reader finds the old ones in a few lists and the others among the newest
- * rows.
+ * row. Segments are stored as they arrive, which spreads a token's entries all over `segments`. However many there
+ * are, a reader finds the old ones in a few lists and the others among the newest rows.
  */
 import { DamageError } from '../../compute/damage.js';
 import { type Tier, TIERS } from '../../compute/market.js';

@@ -1,7 +1,7 @@
 /**
  * The tables `segments` and `segment_parts`: entries and blocks. Larger blocks are kept in parts: DuckDB
- * rewrites a whole row group while it fills up, and scans it to read one value. A row group holds a few
- * megabytes of parts, but would hold a hundred of blocks.
+ * rewrites a whole row group while it fills up, and scans it to read one value. A row group of parts has a few
+ * megabytes; one of whole blocks would have a hundred.
  */
 import { crc32 } from 'node:zlib';
 import { DamageError } from '../../compute/damage.js';
@@ -25,13 +25,13 @@ import { RecentBlocks } from './recent-blocks.js';
 
 /**
  * Bytes of a block that is kept in its entry's row. Most are of fresh runs: compaction soon removes
- * them, so they are kept apart from what stays.
+ * them, so they are kept apart from lasting ones.
  */
 const MAX_INLINE_BYTES = 16 * 1024;
 /**
  * Bytes of a part. A row group of parts is 4 MB: a checkpoint that joins row groups rewrites up to three,
  * and the file keeps the space of the old ones. DuckDB would keep values of more than 4,096 bytes in
- * blocks of their own.
+ * separate blocks.
  */
 export const PART_BYTES = 2000;
 /** fillRowGroup() makes no smaller parts. */
@@ -67,7 +67,7 @@ export async function readStoredBlocks(
 /** Stands for the checksum of a lost block, which is stored empty: that of an empty one is 0. */
 const LOST_CRC32 = 1;
 
-/** Whether a block was stored as a lost one: every copy of the store has it so. */
+/** Whether a block was stored as lost, as it is in every copy of the store. */
 export function isLost({ block, crc32: checksum }: StoredBlock): boolean {
   return block.length === 0 && checksum === LOST_CRC32;
 }
@@ -82,7 +82,7 @@ export class UnreadableSegmentsError extends DamageError {
   }
 }
 
-/** A merge needs what is stored. */
+/** The refusal of a merge into a damaged snapshot. */
 export function unmergeable(key: SnapshotKey): RefusalError {
   const { chain, address, tier, t } = key;
   return new RefusalError(
@@ -90,7 +90,7 @@ export function unmergeable(key: SnapshotKey): RefusalError {
   );
 }
 
-/** The same, checked. @throws Error if a checksum does not match */
+/** Blocks as readStoredBlocks() returns them, checked. @throws Error if a checksum does not match */
 export async function readBlocks(
   statements: Pick<Statements, 'values'>,
   ids: readonly number[],
@@ -128,14 +128,14 @@ export class SegmentWriter {
   private entries: SqlValue[][] = [];
   private parts: PartRow[] = [];
   private waitingBytes = 0;
-  /** The last blocks, for those who read what the transaction has committed. */
+  /** The last blocks, which readers need soon after the commit. */
   readonly recent = new RecentBlocks();
   /** Rows of parts that the transaction has written so far. */
   private writtenParts = 0;
 
   constructor(private readonly tx: Pick<Statements, 'append'>) {}
 
-  /** @param isLost whether its block is not what it stands for: reading it fails */
+  /** @param isLost whether the block is lost: reading it fails */
   async add(
     { segmentId, tokenId, tier }: NewSegment,
     { block, times, bandCells, digests, cells, marketRows }: EncodedSegment,
@@ -189,8 +189,8 @@ const idOf = (row: readonly SqlValue[] | undefined): number =>
 export type PartRow = [segmentId: number, part: number, bytes: Uint8Array];
 
 /**
- * Cuts parts into smaller ones, so that the last row ends a row group, after `written` earlier rows of
- * the transaction. Returns them unchanged if that is not necessary, or not possible. DuckDB gives a long
+ * Cuts parts into smaller ones until the last row ends a row group, after `written` earlier rows of
+ * the transaction. Returns them unchanged if that is unnecessary or impossible. DuckDB gives a long
  * addition separate row groups, of which the last may be partly filled; a later checkpoint joins it
  * with its neighbours, which rewrites megabytes, and the file keeps the space of the old ones: up to as
  * much again as is stored.

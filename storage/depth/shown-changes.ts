@@ -11,7 +11,7 @@ import {
   visibleSnapshots,
 } from './directory.js';
 
-/** What a commit changes of a token's shown snapshots, but for those that come after all earlier ones. */
+/** What a commit changes of a token's shown snapshots, except for those after all earlier ones. */
 interface ShownChanges {
   /** Times at which another snapshot is shown, or none any more; ascending. */
   times: number[];

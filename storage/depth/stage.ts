@@ -41,16 +41,16 @@ export interface StagedToken {
   readonly isNew: boolean;
   /** Whether its row differs from the stored one. */
   isRowChanged: boolean;
-  /** The stored ones themselves until the transaction brings another. */
+  /** The stored ones until the transaction adds a market. */
   markets: readonly Market[];
   marketIndexes: ReadonlyMap<string, number>;
-  /** Those, once they are the transaction's own. */
+  /** Copies of both that the transaction may change; null: it has added no market. */
   ownMarkets: { list: Market[]; indexes: Map<string, number> } | null;
   /** As it was before the transaction; empty until the transaction touches the token's depth. */
   stored: Directory;
   /** Null until the transaction touches the token's depth. */
   directory: Record<Tier, SegmentRef[]> | null;
-  /** As changedDepth() last returned it; null: it has not yet. */
+  /** The directory that changedDepth() last returned; null: none yet. */
   lastReturned: Directory | null;
 }
 
@@ -59,7 +59,7 @@ export class Stage {
   private readonly venues = new Map<string, MarketType>();
   readonly segments: SegmentWriter;
   private marketRows: SqlValue[][] = [];
-  /** Ids of the stored segments that the transaction removes, and perhaps of some that it made itself. */
+  /** Ids of the segments that the transaction removes, among them some that it may have made. */
   readonly removedSegments: number[] = [];
   private newTokens = 0;
   private readonly touchedIds: number[] = [];
@@ -71,7 +71,7 @@ export class Stage {
     private readonly catalog: Catalog,
     private readonly directories: Directories,
     readonly tx: Statements,
-    /** Whether all nodes of a cluster make the same transaction: of what is damaged here alone it knows nothing. */
+    /** Whether all nodes of a cluster make the same transaction: it must not depend on damage of this node only. */
     private readonly isOfLog = false,
   ) {
     this.segments = new SegmentWriter(tx);
@@ -154,7 +154,7 @@ export class Stage {
   /** The token's directory, for the transaction to change. */
   async directory(token: StagedToken): Promise<Record<Tier, SegmentRef[]>> {
     if (token.directory === null) {
-      // Nothing is stored of a new one.
+      // A new token has no stored directory.
       const stored = token.isNew ? EMPTY_DIRECTORY : await this.directories.get(token.tokenId);
       token.stored = stored;
       token.directory = byTier((tier) => [...stored[tier]]);
@@ -166,7 +166,7 @@ export class Stage {
     return this.directories.nextSegmentId();
   }
 
-  /** Segments that the transaction goes on without. */
+  /** Damaged segments that the transaction skips. */
   get damaged(): ReadonlySet<number> {
     return this.isOfLog ? this.directories.lost : this.directories.damaged;
   }
@@ -191,8 +191,8 @@ export class Stage {
   }
 
   /**
-   * Shows readers the committed state: tokens and their markets in turns, which show nothing by
-   * themselves, then the depth of all at once.
+   * Shows readers the committed state: tokens and their markets in turns, which are invisible without depth, then the
+   * depth of all at once.
    */
   async publish(): Promise<void> {
     for (const token of this.tokens.values()) {
@@ -210,7 +210,7 @@ export class Stage {
     this.shownListeners.push(listener);
   }
 
-  /** Tokens whose depth the transaction has touched, with their directories now and when this was last asked. */
+  /** Tokens whose depth the transaction has touched, with their directories now and at the last call. */
   *changedDepth(): Generator<{ tokenId: number; before: Directory; now: Directory }> {
     for (const token of this.tokens.values()) {
       const { directory } = token;

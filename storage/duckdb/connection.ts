@@ -24,7 +24,7 @@ import type {
 const { BIGINT, BLOB, BOOLEAN, DOUBLE, SQLNULL, VARCHAR } = client;
 const { DuckDBBlobValue, JSDuckDBValueConverter } = client;
 
-/** The column whose only value marks the end of a result: the client ends one that failed midway like any other. */
+/** The column whose only value marks the end of a result: without it, a result that failed midway looks complete. */
 const END = 'fathom_end';
 /** Blobs up to this length lie in the vector, whose memory is the chunk's; the client copies longer ones. */
 const INLINE_BYTES = 12;
@@ -128,7 +128,7 @@ export class Connection implements Statements {
     }
   }
 
-  /** Throws why DuckDB broke a result off: it tells only who reads one as a whole. */
+  /** Throws why DuckDB broke a result off: DuckDB says so only where a result is read as a whole. */
   private async throwCause(sql: string, values: readonly SqlValue[]): Promise<never> {
     const whole = `SELECT bit_xor(hash(result)) FROM (${sql}) AS result`;
     await called(() => this.connection.run(whole, ...bindings(values)));

@@ -162,8 +162,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Counts transactions in `meta` from now on: after a COMMIT that failed, nobody else knows whether the log
-   * has it.
+   * Counts transactions in `meta` from now on: after a COMMIT that failed, only the count shows whether the log has
+   * it.
    */
   async countCommits(): Promise<void> {
     const stored = await this.use('readers', storedCommits);
@@ -187,9 +187,9 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Yields a query's rows a vector at a time, so that a large result is never in memory as a whole;
-   * read a chunk before the next one. One result at a time is read this way and others wait, so do
-   * not start a second one within the loop over the first.
+   * Yields a query's rows a vector at a time: a large result is never in memory as a whole. Read a chunk before the
+   * next one. One result at a time is read this way, and others wait, so do not start a second one within the loop
+   * over the first.
    */
   async *streamChunks(sql: string, values?: readonly SqlValue[]): AsyncGenerator<ResultChunk> {
     const opened = this.usable();
@@ -204,8 +204,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Writes the log into the file. DuckDB never does so by itself here: after a failed checkpoint it
-   * refuses all work, and would lose the commit that triggered it.
+   * Writes the log into the file. DuckDB's automatic checkpoints are off: after a failed one, it would refuse all work
+   * and lose the commit that triggered it.
    * @param movesMetadata whether it also rewrites what describes unchanged rows, which may lie at the
    *   file's end
    * @throws DiskFullError, and opens the database again with all that was committed
@@ -290,7 +290,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Anybody can remove, move or replace an open file. What is written to it afterwards is lost once it is
+   * Another program can remove, move or replace an open file. What DuckDB writes to it afterwards is lost when it is
    * closed.
    * @throws StoreUnavailableError if the name no longer belongs to the file that was opened, or another process
    *   may write to the store
@@ -304,7 +304,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Writes the log's content into the file if somebody else has removed, shortened or replaced the log. DuckDB
+   * Writes the log's content into the file if another program has removed, shortened or replaced the log. DuckDB
    * still has all of it in memory, but would continue a log that no start can read.
    * @throws DiskFullError if there is no room for that
    */
@@ -409,7 +409,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       if (isCounted) this.commits = commits;
       return result;
     } catch (error) {
-      // A failed COMMIT has rolled back by itself: ROLLBACK then fails.
+      // A failed COMMIT has rolled back already: ROLLBACK then fails.
       await connection.run('ROLLBACK').catch(() => undefined);
       throw error;
     }

@@ -1,4 +1,4 @@
-/** The free space on a database's disk: what a checkpoint needs, and what is put off or refused without it. */
+/** The free space on a database's disk: what a checkpoint needs, and the checkpoints and commits that lack it. */
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { fileBytes, freeBytesOf } from '../disk.js';
@@ -24,7 +24,7 @@ export interface Shortage {
 export type WaitsForRoom = 'checkpoints' | 'commits';
 
 export interface RoomListener {
-  /** Called once when checkpoints are put off, or commits refused, for want of room, and once when that is over. */
+  /** Called once when checkpoints are put off, or commits refused, for lack of room, and once when that is over. */
   onShortage?: ((what: WaitsForRoom, shortage: Shortage | null) => void) | undefined;
 }
 
@@ -100,13 +100,13 @@ export class DiskRoom {
     this.commits.began('full', shortage);
   }
 
-  /** A commit has succeeded; smaller writes than a commit tell nothing. */
+  /** A commit has succeeded; smaller writes prove nothing. */
   committed(): void {
     this.commits.over();
   }
 
   /**
-   * Whether commits are taken, as far as is known: none was refused since one succeeded, or there is room again.
+   * Passes if commits succeed, as far as is known: the last one did, or there is room again.
    * @throws StoreUnavailableError
    */
   async checkCommits(): Promise<void> {

@@ -14,7 +14,7 @@ type Row = readonly SqlValue[];
 const GIVEN_ROWS_AT_ONCE = 256;
 const GIVEN_BYTES_AT_ONCE = 512 * 1024;
 
-/** What a statement calls the table. */
+/** The table's name in a statement. */
 const TABLE = /\bgiven\(\)/g;
 
 let count = 0;

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 
-/** A line of each, padded: writing one takes no new space once the file is there, not even on a full disk. */
+/** Each has a padded line: once the file exists, writing one needs no new space, so it works on a full disk. */
 const NAME_BYTES = 48;
 const LOG_MARK_BYTES = 24;
 
@@ -18,7 +18,7 @@ export function holderName(database: string): string | null {
   return lineAt(database, 0, NAME_BYTES);
 }
 
-/** Leaves the mark of the log as it is: it is about the log of whichever process held the database before. */
+/** Keeps the log's mark, which a process that held the database before has written. */
 export function writeHolderName(database: string, name: string): Promise<void> {
   return writeLine(database, name, 0, NAME_BYTES);
 }
@@ -47,7 +47,7 @@ function lineAt(database: string, at: number, bytes: number): string | null {
 
 async function writeLine(database: string, text: string, at: number, bytes: number): Promise<void> {
   const name = holderFileOf(database);
-  // In place, and each line by itself: a process that has just lost the database overwrites no other's name.
+  // In place and line by line: a process that has just lost the database does not overwrite another's name.
   const file = await open(name, existsSync(name) ? 'r+' : 'w', 0o600);
   await file.write(`${text.padEnd(bytes - 1)}\n`, at, 'latin1').finally(() => file.close());
 }

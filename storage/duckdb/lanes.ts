@@ -19,7 +19,7 @@ export class Lanes<T> {
     this.free = [...lanes];
   }
 
-  /** Runs `body` with a lane that nobody else uses meanwhile. @throws StoreUnavailableError after close(), or if too many wait */
+  /** Runs `body` with a lane to itself. @throws StoreUnavailableError after close(), or if too many wait */
   async use<R>(body: (lane: T) => Promise<R>): Promise<R> {
     const { lane, giveBack } = await this.lend();
     try {

@@ -1,6 +1,6 @@
 /**
- * What is done about DuckDB's log before DuckDB replays it: what an unfinished commit left is cut off, and a
- * log that lost commits is refused, unless it is accepted. What is cut is kept in a file beside it.
+ * Mends DuckDB's log before DuckDB replays it: cuts off what an unfinished commit left, and refuses a log that lost
+ * commits unless the operator accepts the loss. It keeps what it cuts in a file beside the log.
  */
 import { existsSync } from 'node:fs';
 import { type FileHandle, open, readdir, readFile, rename, rm, truncate } from 'node:fs/promises';
@@ -32,7 +32,7 @@ export function logOf(database: string): string {
 
 /**
  * Says that commits are in the log, and which state of the database they follow.
- * @returns whether it does: what changed nothing begins no log, and a commit does not fail for want of its mark
+ * @returns whether it did: a commit that changed nothing begins no log, and a failed mark fails no commit
  */
 export async function markLog(database: string): Promise<boolean> {
   const log = await open(logOf(database)).catch(() => null);
@@ -79,7 +79,7 @@ export async function logFault(
   unreadable?: string,
 ): Promise<LogFault | null> {
   const log = logOf(file);
-  // Before the log and the database's head: a checkpoint changes the head, then removes the log.
+  // The mark is read before the log and the database's head: a checkpoint changes the head, then removes the log.
   const mark = logMark(file);
   const bytes = await readFile(log).catch(absent);
   const isMarked = mark !== null && mark === String(await checkpointsOf(database));
@@ -98,7 +98,7 @@ export async function logFault(
   } else if (wholeBytes === 0 && isMarked) {
     loss = `${log} is ${state === 'blank' ? 'blank' : 'damaged from its first commit on'}, and there were commits in it`;
   }
-  // DuckDB makes the file some time before it writes to it.
+  // DuckDB creates the file some time before it writes to it.
   if (loss === null && bytes.length === 0) return null;
   return { loss, bytes, keptBytes: wholeBytes };
 }
@@ -138,7 +138,7 @@ export async function mendLog(
   );
 }
 
-/** Cuts a log, of which nothing may stay, and keeps what is cut. @returns where */
+/** Cuts a log, perhaps all of it, and keeps a copy of what it cuts. @returns the copy's name */
 async function cut(
   log: string,
   bytes: Uint8Array,

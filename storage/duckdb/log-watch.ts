@@ -1,4 +1,4 @@
-/** Notices that somebody else has removed, shortened or replaced the log of an open database. */
+/** Notices that another program has removed, shortened or replaced the log of an open database. */
 import { type Stats, statSync } from 'node:fs';
 import { logOf } from './log-mending.js';
 

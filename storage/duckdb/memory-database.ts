@@ -1,4 +1,4 @@
-/** A DuckDB without a file of its own, for reading and writing files of other formats. */
+/** A DuckDB without a database file, for reading and writing files of other formats. */
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { DiskFullError } from '../errors.js';
 import { Connection } from './connection.js';

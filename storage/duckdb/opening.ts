@@ -27,7 +27,7 @@ import {
 } from './log-mending.js';
 import { ROW_GROUP_ROWS } from './statements.js';
 
-/** Reading connections: fewer than libuv's four threads, so that readers leave some to other work. */
+/** Reading connections: fewer than libuv's four threads, some of which other work needs. */
 const READERS = 2;
 /** What follows a database's name, and precedes something random, while it is being made. */
 const UNFINISHED = '.new-';
@@ -100,7 +100,7 @@ export async function openAttached(file: string, options: DatabaseOptions): Prom
 }
 
 /**
- * The same for reading alone: nothing is mended.
+ * Opens a database file only for reading: nothing is mended.
  * @throws DatabaseLockedError | DatabaseDamagedError | DamagedLogError
  */
 export async function openAttachedReadOnly(
@@ -112,7 +112,7 @@ export async function openAttachedReadOnly(
     try {
       await attach(attaching, file, 'READ_ONLY');
     } catch (error) {
-      // Of a process that has the database open, the log is not ours to judge.
+      // If another process has the database open, its log may change at any moment.
       const named = namedError(error, file);
       if (fault === null || named instanceof DatabaseLockedError) throw named;
     }
@@ -244,8 +244,7 @@ async function logFaultOf(file: string, unreadable?: string): Promise<LogFault |
 }
 
 /**
- * A process of a version without the store's lock has the database locked by DuckDB alone, and its log is not
- * ours to mend.
+ * DuckDB's shell, or another program without the store's lock, may have the database open: its log must not be mended.
  * @throws DatabaseLockedError
  */
 async function refuseIfOpen(attaching: DuckDBConnection, file: string): Promise<void> {

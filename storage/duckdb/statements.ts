@@ -1,6 +1,6 @@
 /** Statements, values and results, without DuckDB's own types. */
 
-/** Rows of a row group: few, so that deleting some segments rewrites few others. */
+/** Rows of a row group: few, because deleting a segment rewrites its row group. */
 export const ROW_GROUP_ROWS = 2048;
 /**
  * Bytes of one stored value. DuckDB holds a row group in memory until it is full: at most this times

@@ -2,8 +2,8 @@
  * The lock that decides which process writes to a store. DuckDB locks the database file, but POSIX drops every
  * lock that a process has on a file as soon as the process closes any descriptor of that file. So a store is held
  * by a file beside it, `fathom.lock`, which nothing but this module ever opens. Node cannot lock a file: it is a
- * small DuckDB database, attached for as long as the store is held. The holder also writes its name into
- * `fathom.holder`. Whoever no longer finds that name there has lost the store.
+ * small DuckDB database, attached while the store is held. The holder also writes its name into `fathom.holder`: a
+ * process that no longer finds its name there has lost the store.
  */
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { randomUUID } from 'node:crypto';
@@ -56,7 +56,7 @@ export class StoreLock {
     readonly file: string,
     /** Null once it is released, and where a reader found no lock file. */
     private held: Held | null,
-    /** What the holder's file has to say; null for readers. */
+    /** The name that the holder's file must have; null for readers. */
     private readonly holder: string | null,
   ) {}
 
@@ -91,7 +91,7 @@ export class StoreLock {
     });
   }
 
-  /** Whether it was taken for reading alone. */
+  /** Whether it was taken only for reading. */
   get isShared(): boolean {
     return this.holder === null;
   }
@@ -168,7 +168,7 @@ async function hold(name: string, mode?: 'READ_ONLY'): Promise<Held> {
     if (mode === undefined && !existsSync(name)) await makeFile(connection, name);
     const before = identityOf(name);
     await attach(connection, name, mode, alias);
-    // What DuckDB has locked may be a file that its last holder removed while DuckDB opened it.
+    // The last holder may have removed the file while DuckDB opened it.
     const identity = identityOf(name);
     if (identity === null || identity !== before) {
       throw new DatabaseLockedError(`${name} is being removed`);

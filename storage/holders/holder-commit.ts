@@ -46,7 +46,7 @@ interface HolderTools {
   tx: Statements;
   tokens: HolderTokens;
   rewrite: RewriteHolders;
-  /** Whether all nodes of a cluster make the same transaction: it goes on without nothing that is damaged here. */
+  /** Whether all nodes of a cluster make the same transaction: then it must not skip what is damaged only here. */
   isOfLog: boolean;
 }
 
@@ -80,7 +80,7 @@ export class HolderCommit {
     const added = [...frame.times].filter((t) => kept.has(t));
     if (added.length === 0) return;
     const ids = await numbersOf(token, frame);
-    // From last to first, so that the indexes of earlier ones stay valid.
+    // From last to first: this keeps the indexes of earlier ones valid.
     for (const rewrite of planRewrites(token.refs, added, kept).reverse()) {
       if (await this.rewrite(token, rewrite, frame, ids)) this.changed.add(frame.tokenAddress);
     }
@@ -96,7 +96,7 @@ export class HolderCommit {
     }
   }
 
-  /** Names the token whose stored history turns out damaged. */
+  /** Adds the token to an error about its damaged history. */
   private async naming(holderId: number | undefined, work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -170,7 +170,7 @@ export class HolderCommit {
     };
   }
 
-  /** What is left of a damaged history. */
+  /** The readable part of a damaged history. */
   private async loadRest(holderId: number, lost: LostBlocks): Promise<HolderState> {
     const { tx } = this.tools;
     const refs = await readRefs(tx, holderId);

@@ -12,10 +12,10 @@ import type { LostBlocks } from './lost-blocks.js';
 
 /** Tokens with holder snapshots. */
 const MAX_HOLDER_TOKENS = 100_000;
-/** Owners of all histories in memory, and what one takes. */
+/** Owners of all histories in memory, and the bytes of one. */
 const MAX_KEPT_OWNERS = 1_000_000;
 const OWNER_BYTES = 70;
-/** Attempts to read a token's blocks, each with the entries of the moment. */
+/** Attempts to read a token's blocks, each with its current entries. */
 const MAX_ATTEMPTS = 16;
 
 /** A token's blocks and owners as of its last commit. */
@@ -30,7 +30,7 @@ export class HolderTokens {
   /** As of committed transactions. */
   private readonly states: LRUCache<number, HolderState>;
 
-  /** What commits go on without, by token. */
+  /** By token, the damaged blocks that commits skip. */
   readonly lost = new Map<number, LostBlocks>();
 
   private constructor(

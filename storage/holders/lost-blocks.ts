@@ -1,4 +1,4 @@
-/** Which of a token's holder history is damaged, and a commit goes on without. */
+/** The damaged part of a token's holder history, which a commit skips. */
 import { DamageError, isDamage } from '../../compute/damage.js';
 import { ownersOfBlock } from '../../compute/holders/block-decoder.js';
 import type { Database } from '../duckdb/database.js';

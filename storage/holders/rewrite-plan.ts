@@ -64,7 +64,7 @@ function* candidatesOf(
   const between = (at: number, times: number[]): Candidate[] =>
     times.length === 0 ? [] : [{ from: at, to: at, times, adds: true, drops: false, changes: 0 }];
   const lead = addedBefore(refs.length === 0 ? Infinity : refs[0].times[0]);
-  // The first block takes earlier snapshots, so that a backfill from new to old fills it.
+  // The first block takes earlier snapshots: a backfill from new to old fills it.
   const takesLead = refs.length > 0 && !isFull(refs[0]);
   if (!takesLead) yield* between(0, lead);
   for (const [i, ref] of refs.entries()) {
@@ -87,7 +87,7 @@ function* candidatesOf(
   }
 }
 
-/** Joins a rewrite with the block before it if that is not full, so that thinned blocks merge. */
+/** Joins a rewrite with the block before it if that is not full: thinned blocks merge this way. */
 function joinToBlocksBefore(refs: readonly HolderBlockRef[], rewrites: PlannedRewrite[]): void {
   for (const [i, rewrite] of rewrites.entries()) {
     const { from, times } = rewrite;

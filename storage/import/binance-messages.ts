@@ -12,7 +12,7 @@ export const MAX_TIME_MS = 0xffff_ffff * 1e3;
 const LOCAL_TIME = /^[0-9]*\s*$/;
 /** Messages at the start of the files, none of Binance, after which they are refused. */
 const MAX_FOREIGN_MESSAGES = 1_000;
-/** Streams of the best 5, 10 or 20 levels alone: no book is made of them. */
+/** Streams of only the best 5, 10 or 20 levels, which make no book. */
 const PARTIAL_DEPTH = /@depth(5|10|20)(@|$)/;
 
 /** A change of the book: the totals at these prices after updates `firstId` to `lastId`. */

@@ -22,7 +22,7 @@ const COLUMNS = [
   ...['symbol', 'timestamp', 'first_update_id', 'last_update_id'],
   ...['side', 'update_type', 'price', 'qty'],
 ] as const;
-/** Its column is missing in older files. */
+/** Older files lack this column. */
 const PREVIOUS = 'pu';
 
 interface Row {

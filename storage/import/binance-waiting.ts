@@ -1,4 +1,4 @@
-/** What of a Binance feed waits for its other part: updates for a snapshot, snapshots for updates. */
+/** Parts of a Binance feed that wait for each other: updates for a snapshot, snapshots for updates. */
 import { InputError } from '../errors.js';
 import { type DepthSnapshot, type DepthUpdate, idBefore } from './binance-messages.js';
 

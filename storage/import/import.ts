@@ -50,7 +50,7 @@ interface ImportedFile {
   read: ImportReport;
 }
 
-/** What an import counts as its messages. Books say by themselves why no row came. */
+/** The word for what an import counts as messages. Books explain themselves why no row came. */
 const ENTRIES: Readonly<Record<ImportKind, string>> = {
   book: 'entries',
   pools: 'pool states',
@@ -191,7 +191,7 @@ async function basePrices({ options, useStore }: ImportRequest): Promise<BasePri
   };
 }
 
-/** Rows as NDJSON, so that the pool parses, checks and bins them like a collector's file. */
+/** Rows as NDJSON: the pool parses, checks and bins them like a collector's file. */
 async function* lineChunks(
   rows: AsyncIterable<object>,
   pricesAt: BasePrices | null,

@@ -34,7 +34,7 @@ export class LevelList {
  * changes are near the best. Sizes are totals: size 0 removes the level.
  */
 class BookSide {
-  /** Prices, negative on the ask side, so that both sides ascend towards the best. */
+  /** Prices, negative on the ask side: both sides ascend towards the best. */
   private keys = new Float64Array(FIRST_CAPACITY);
   private sizes = new Float64Array(FIRST_CAPACITY);
   private count = 0;

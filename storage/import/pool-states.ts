@@ -19,7 +19,7 @@ const MAX_HELD_STATES = 500_000;
 const MAX_BIN_ID = 8_388_608;
 /** Characters of the fields that a message lists. */
 const MAX_FOUND_CHARS = 120;
-/** Fields that one layout alone has. */
+/** Fields that only one layout has. */
 const FORMAT_OF_FIELD: readonly (readonly [field: string, format: ImportFormat])[] = [
   ['ticks', 'clmm-pools'],
   ['bins', 'dlmm-bins'],
@@ -138,7 +138,7 @@ class PoolSnapshots {
     }
   }
 
-  /** Adds a state to its time's snapshot; returns why not where it cannot. */
+  /** Adds a state to its time's snapshot. @returns why it could not; null: it did */
   private addState(fields: JsonFields, head: PoolHead, side: 0 | 1): WhyLeftOut | null {
     const other = head.tokens[1 - side];
     if (other.address === this.request.token.address) return { reason: 'both sides are the token' };

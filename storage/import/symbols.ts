@@ -9,8 +9,7 @@ const MAX_LOOKED_AT = 1_000_000;
 
 /**
  * One import is one market: that of the chosen symbol or, without a choice, the only one there is.
- * After the first row of a second one, further rows are looked at for their symbols alone, so that
- * the refusal can list them.
+ * After the first row of a second market, only the symbols of further rows are read: the refusal lists them.
  */
 export class SymbolChoice {
   private readonly met = new Set<string>();

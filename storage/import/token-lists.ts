@@ -203,7 +203,7 @@ class TokenLegs {
     const main = mint === null ? null : this.hold(where, 'mainchain', mint);
     const evm = contract === null ? null : this.hold(where, 'evmchain', contract);
     if (main === null || evm === null) return;
-    // Named after both, so that no other list can put a third leg into it.
+    // The name has both addresses: no other list can add a third leg.
     const asset = `${main.address}/${evm.address}`;
     const linked = [main, evm].find((leg) => leg.asset !== null && leg.asset !== asset);
     if (linked !== undefined) {

@@ -1,4 +1,4 @@
-/** Adds to the faults of a refused file what would make the command take it. */
+/** Adds to the faults of a refused file the flags that would make the command take it. */
 import { FaultLog, isFields } from '../../compute/ingest/fields.js';
 import { FaultyFileError } from '../errors.js';
 import type { WantedColumn } from './columns.js';
@@ -10,8 +10,8 @@ import { looksLikeIso, UNIT_NAMES, unitOfNumber } from './time-units.js';
 const COERCE = 'numbers as text: add --coerce';
 
 /**
- * The error with a hint at each fault of whose value one is known. Reads the file again, up to the last
- * of those faults.
+ * The error with hints at those faults whose value suggests a flag. Reads the file again, up to the last of the
+ * faults.
  */
 export async function withAdvice(
   error: FaultyFileError,
@@ -68,7 +68,7 @@ function hintFor(
 ): string | null {
   const [root] = field.split(/[.[]/);
   const { columns, timeUnit, coerce } = mapping ?? NO_MAPPING;
-  // A file with a schema is refused by the names of its own columns.
+  // Faults of a file with a schema name the file's columns.
   const column = wanted.find(({ name }) => name === root || columns.get(name) === root);
   if (column === undefined || !isFields(row)) return null;
   const value = row[columns.get(column.name) ?? root];

@@ -24,7 +24,7 @@ import { arrow } from '../../compute/segment/arrow.js';
 
 const { compressionRegistry, CompressionType, Precision } = arrow;
 
-/** Rows of `cells` handed on at once, so that a large record batch is never held twice. */
+/** Rows of `cells` passed on at once: a large record batch is never held twice. */
 const SLICE_ROWS = 32_768;
 /** Rows whose texts are compared with those of the rows before in one go. */
 const BLOCK_ROWS = 64;
@@ -42,7 +42,7 @@ if ('zstdDecompressSync' in zlib) {
 }
 
 /**
- * What `read` makes of each record batch of a file or stream file, told apart by the first bytes.
+ * What `read` makes of each record batch. The first bytes tell a file from a stream.
  * @throws InputError where the file is damaged, cut short, no Arrow file or lacks a column
  */
 async function* readArrowBatches<T>(
@@ -64,7 +64,7 @@ async function* readArrowBatches<T>(
     }
   } catch (error) {
     if (error instanceof InputError) throw error;
-    // The reader meets damage as a wrong value somewhere; only its own errors say what is the matter.
+    // Damage makes the reader fail anywhere; only errors that it throws on purpose explain the cause.
     const isTold = error instanceof Error && error.constructor === Error;
     const reason = isTold ? error.message.split('\n')[0] : 'it is damaged';
     throw new InputError(`${file}: not a readable Arrow file (${reason})`);
@@ -73,7 +73,7 @@ async function* readArrowBatches<T>(
   }
 }
 
-/** A file's batches are read by their place: one that names another message has the reader loop forever. */
+/** Reads a file's batches by their index: iteration would loop forever where a batch points at another message. */
 async function* batchesOf(reader: RecordBatchReader): AsyncGenerator<RecordBatch> {
   if (!reader.isFile()) {
     yield* reader;
@@ -86,7 +86,7 @@ async function* batchesOf(reader: RecordBatchReader): AsyncGenerator<RecordBatch
   }
 }
 
-/** Whether any column's buffers are as long as the batch says: the reader makes up rows that are not there. */
+/** Whether any column's buffers are as long as the batch claims: the reader would invent the missing rows. */
 function holdsItsRows({ data, numRows }: RecordBatch): boolean {
   return numRows <= Math.max(0, ...data.children.map(rowsHeld));
 }

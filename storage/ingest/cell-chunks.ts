@@ -19,7 +19,7 @@ const MAX_SNAPSHOT_ROWS = 1_000_000;
 export interface CellColumnsChunk {
   /** Number of the first row in the file, from 1. */
   firstLine: number;
-  /** Each column is alone in its buffer. */
+  /** Each column has a separate buffer. */
   columns: CellColumns;
 }
 

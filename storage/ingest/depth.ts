@@ -17,7 +17,7 @@ import { VenueTypes } from './venue-types.js';
 const CHUNKS_AHEAD = 4;
 /** Bytes of chunks in the pool above which only one is read ahead. */
 const MAX_AHEAD_BYTES = 32 * 1024 * 1024;
-/** What a chunk of parsed rows counts as: lists of objects are large, few of them should wait. */
+/** Assumed size of a chunk of parsed rows: lists of objects are large, so few of them should wait. */
 const UNKNOWN_BYTES = 16 * 1024 * 1024;
 
 interface ChunksRequest extends BundleRequest {
@@ -28,7 +28,7 @@ interface ChunksRequest extends BundleRequest {
 
 /**
  * Prepares chunks of a depth dataset, whatever their source.
- * @param unreadable filled by `chunks` with the faults of what is no row at all
+ * @param unreadable gets from `chunks` the faults of records that cannot be read as rows
  * @throws InputError with the first ten faults; nothing of the rows stays
  */
 export function prepareChunks(
@@ -69,7 +69,7 @@ export function prepareChunks(
       }
       faults.push(...unreadable.faults);
       count.found += unreadable.count;
-      // Readers stop by themselves at so many records that are no rows.
+      // Readers stop after this many unreadable records.
       count.stopped ||= unreadable.count >= MAX_FAULTS;
       if (count.found === 0) await collector.finish();
     } catch (error) {
@@ -150,7 +150,7 @@ function binChunk(chunk: Chunk, pool: ComputePool, mode: JoinMode): Promise<Binn
   }
 }
 
-/** The bytes in a buffer of their own, which can move to a worker. */
+/** The bytes in a separate buffer, which can move to a worker. */
 function movable(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer } = bytes;
   const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength;
@@ -182,7 +182,7 @@ function buffersOf(columns: CellColumns): ArrayBuffer[] {
   return all.map(({ buffer }) => buffer as ArrayBuffer);
 }
 
-/** Finds snapshots that come back after another one: their rows were not adjacent. */
+/** Finds snapshots whose rows are not adjacent: another snapshot stands between them. */
 class SeenSnapshots {
   private readonly seen = new Map<string, { latest: number; all: Set<number> }>();
 

@@ -30,7 +30,7 @@ export interface FlatField {
   above?: number;
   /** What a share is counted in. */
   share?: 'fraction' | 'percent';
-  /** What an integer has to be a multiple of. */
+  /** An integer has to be a multiple of this. */
   multipleOf?: number;
   /** Shortest text, in characters. */
   minLength?: number;
@@ -41,10 +41,10 @@ export interface FlatField {
 type FlatValue = string | number | boolean | null;
 type FlatRow = Record<string, FlatValue>;
 
-/** Characters of a text that names no bound of its own. */
+/** Characters of a text whose field sets no bound. */
 const MAX_TEXT_LENGTH = 200;
 
-/** What the database would cut a text short at, or replace. */
+/** Characters at which the database would cut a text, or which it would replace. */
 const UNSTORABLE = /[\0\p{Cs}]/u;
 /** The row's known fields, or null with its faults added to `faults`. */
 export function readFlatRow(
@@ -171,7 +171,7 @@ const DIRECTION: FlatField = { ...text('direction'), oneOf: DIRECTIONS };
 const HOUR: FlatField = { ...epoch('hour'), multipleOf: HOUR_S };
 const CLOSED: FlatField = { name: 'closed', kind: 'boolean', nullable: true, absent: false };
 
-/** Says what is wrong with fields that are each right by themselves. */
+/** Adds faults of fields that contradict each other. */
 type CheckRow = (row: FlatRow, faults: FaultLog) => void;
 
 interface FlatReader {
@@ -276,7 +276,7 @@ function flatReader(
   };
 }
 
-/** `0x` addresses, whatever they are of, are stored in lower case. */
+/** `0x` addresses of every kind are stored in lower case. */
 function storedValue(value: FlatValue): FlatValue {
   return typeof value === 'string' ? canonicalAddress(value) : value;
 }

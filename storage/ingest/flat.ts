@@ -31,7 +31,7 @@ interface RowSink {
 
 /**
  * Prepares rows of a dataset, whatever their source.
- * @param unreadable filled by `rows` with the faults of what is no row at all
+ * @param unreadable gets from `rows` the faults of records that cannot be read as rows
  * @throws InputError with the first ten faults; nothing of the rows stays
  */
 export function prepareRows(
@@ -62,7 +62,7 @@ export function prepareRows(
     if (faults.count + unreadable.count === 0) await sink.finish(faults, report);
     const found = faults.count + unreadable.count;
     if (found === 0) return;
-    // Readers stop by themselves at so many records that are no rows.
+    // Readers stop after this many unreadable records.
     stopped ||= unreadable.count >= MAX_FAULTS;
     throw refusal(request.file, [...faults.faults, ...unreadable.faults], { found, stopped });
   });

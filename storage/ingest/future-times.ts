@@ -1,4 +1,4 @@
-/** Warns of times ahead: mostly a wrong zone or unit. */
+/** Warns of times in the future: most have a wrong zone or unit. */
 import type { WarningTally } from '../../compute/ingest/warnings.js';
 import { MAX_T_S } from '../../compute/ingest/fields.js';
 import { HOUR_S } from '../../compute/time.js';

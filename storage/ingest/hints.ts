@@ -1,4 +1,4 @@
-/** What to add to a command so that it takes a file that it refused. */
+/** Flags that would make a command take a file that it refused. */
 import { meant } from '../../compute/nearest.js';
 
 /** Columns that a message names, at most. */
@@ -9,7 +9,7 @@ const SHOWN_DELIMITERS: Readonly<Record<string, string>> = { '\t': 'tab' };
 const MIN_NAME_CHARS = 3;
 const COUNTS = 'no one two three four five six seven eight nine ten eleven twelve'.split(' ');
 
-/** What people call some fields. */
+/** Other names that files use for some fields. */
 const ALIASES: Readonly<Record<string, readonly string[]>> = {
   t: ['timestamp', 'time', 'ts', 'datetime', 'date', 'unixtime', 'local_timestamp', 'event_time'],
   hour: ['timestamp', 'time', 'ts', 't', 'datetime'],
@@ -25,7 +25,7 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
   owner: ['wallet', 'holder', 'account'],
   pair: ['market', 'instrument'],
 };
-/** What people call a column of symbols. */
+/** Names that files use for a column of symbols. */
 const SYMBOLS = ['symbol', 'sym', 'ticker', 'coin', 'token', 'base', 'asset'];
 
 /** Names in quotes, the first ones of many. */

@@ -7,7 +7,7 @@ import { readFully, writeFully } from '../disk.js';
 import { InputError } from '../errors.js';
 import { widened } from '../typed-arrays.js';
 
-/** A level as numbers, in the order in which levels are compared; the rest of them is carried along. */
+/** A level as numbers: first those by which levels are compared, in order, then the others. */
 const LEVEL_PARTS = [
   'token',
   't',
@@ -26,7 +26,7 @@ const LEVEL_PARTS = [
 export type Level = Record<(typeof LEVEL_PARTS)[number], number>;
 
 const WIDTH = LEVEL_PARTS.length;
-/** Of the parts, those that are compared; each line is another. */
+/** The parts that are compared; lines differ, so no two levels are equal. */
 const COMPARED = 7;
 /** Rows of a file of levels. */
 const MAX_LEVELS_PER_FILE = 100_000_000;
@@ -80,7 +80,7 @@ export class LevelSorter {
     const heap = new Heap(heads);
     for (let head = heap.top; head !== undefined; head = heap.top) {
       yield head.level();
-      // Only at the end of what was read is there something to wait for.
+      // Most levels are in memory: only readMore() waits.
       if (!head.next()) await head.readMore();
       heap.settle();
     }
@@ -189,7 +189,7 @@ class RunReader {
   }
 }
 
-/** Runs by their next level, the least one on top; those at their end leave. */
+/** Runs by their next level, the least on top; finished runs leave the heap. */
 class Heap {
   private readonly readers: RunReader[];
 

@@ -1,4 +1,4 @@
-/** Dataset `levels`: rows of one level of an order book each, in any order, put together into snapshots. */
+/** Dataset `levels`: each row is one level of an order book, in any order; snapshots are made of them. */
 import {
   type Fault,
   type FaultLog,

@@ -1,4 +1,4 @@
-/** What a command says of files that were not made for a dataset, and how it makes rows of theirs. */
+/** Flags that describe files with other columns than a dataset's, and the conversion of their rows. */
 import { canonicalAddress } from '../../compute/market.js';
 import { type FaultLog, isFields } from '../../compute/ingest/fields.js';
 import { Instant, type NumberedRow, type WantedColumn } from './columns.js';

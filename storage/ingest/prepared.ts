@@ -14,7 +14,7 @@ export interface FileReport {
   cells: number;
   /** Levels, pool bins and cells with an amount outside the ladder. */
   droppedLevels: number;
-  /** What is seldom meant. */
+  /** Rows that are valid, and probably mistaken. */
   warnings: Warning[];
   /** Known once it is committed. */
   replaced: Replaced;
@@ -23,12 +23,12 @@ export interface FileReport {
 export interface BundleRequest {
   /** The data directory. */
   directory: string;
-  /** The file; for other sources, what faults call the source. */
+  /** The file; for other sources, the name that faults give the source. */
   file: string;
   mode: JoinMode;
   /** A field of flat rows whose times should not lie ahead. */
   pastTime?: string | undefined;
-  /** Refuses to leave a market's snapshots with less than half of their cells. */
+  /** The commit must not leave a market's snapshots with less than half of their cells. */
   refusesLoss?: boolean;
   onProgress?: (report: FileReport) => void;
 }
@@ -70,7 +70,7 @@ export async function withBundle(
 
 /**
  * The error of a faulty file: its first ten faults, each `file:line: field: what is wrong`.
- * @param count how many there are; by default `faults` are those before which reading stopped
+ * @param count how many faults there are; by default, reading stopped after `faults`
  */
 export function refusal(
   file: string,

@@ -7,11 +7,11 @@ import { pipeline } from 'node:stream/promises';
 import { leaveStagingFolder, stagingFolder } from '../bundle.js';
 import { DiskFullError, FaultyFileError, InputError, isDiskFull } from '../errors.js';
 
-/** What stands for standard input among files, and names it in reports. */
+/** The name of standard input among files and in reports. */
 export const STANDARD_INPUT = '-';
 
 /**
- * Copies standard input to a file beside the bundles, for as long as `body` runs.
+ * Copies standard input to a file beside the bundles while `body` runs.
  * @throws DiskFullError; faults that `body` throws name STANDARD_INPUT in place of the copy
  */
 export async function withStandardInput<T>(

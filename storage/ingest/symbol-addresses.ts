@@ -40,7 +40,7 @@ export class SymbolAddresses {
   }
 
   /**
-   * The token of a symbol: of those on the chain, if one is named; those of the same case go first.
+   * The token of a symbol, on the chain if one is given; a token whose symbol has the same case is preferred.
    * @returns what is wrong, in words that follow the column's name, where there is no such token or several
    */
   find(symbol: unknown, chain: string | null): TokenSymbol | string {

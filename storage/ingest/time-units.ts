@@ -12,13 +12,13 @@ export const UNIT_NAMES: Readonly<Record<NumberUnit, string>> = {
   ns: 'nanoseconds',
 };
 const PER_SECOND: Readonly<Record<NumberUnit, number>> = { s: 1, ms: 1e3, us: 1e6, ns: 1e9 };
-/** The least number that is taken for a unit: in it, a time in 1973; in the next larger one, the year 5138. */
+/** The least number that is read in a unit: a time in 1973. Read in the next larger unit, it would be the year 5138. */
 const FIRST_OF_UNIT: readonly (readonly [number, NumberUnit])[] = [
   [1e17, 'ns'],
   [1e14, 'us'],
   [1e11, 'ms'],
 ];
-/** Times before this (1973) in a smaller unit are rather seconds. */
+/** Times before this (1973) in a smaller unit were probably meant as seconds. */
 const FIRST_PLAUSIBLE_S = 1e8;
 
 const ISO = /^\d{4}-\d\d-\d\d/;

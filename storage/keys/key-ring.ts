@@ -71,14 +71,14 @@ const tooManyKeys = (): RefusalError => new RefusalError(`the store has ${MAX_KE
 export class KeyRing implements KeySource {
   private readonly byDigest = new Map<string, StoredKey>();
   private readonly byId = new Map<string, StoredKey>();
-  /** Live keys by their text, so that busy ones are not hashed at every request. Any change clears it. */
+  /** Live keys by their text, which saves hashing busy ones at every request. Any change clears it. */
   private readonly verified = new LRUCache<string, VerifiedKey>({ max: MAX_VERIFIED_KEYS });
   private plans: readonly string[] = KEY_TIERS;
   /** One change at a time, each from the result of the one before; a revocation waits for none. */
   private readonly changes = new Lanes([null]);
   /** Revocations that the table lacks. */
   private readonly unwritten = new Map<string, Revocation>();
-  /** Ids of those that are in memory alone. */
+  /** Ids of revocations that are only in memory. */
   private readonly undurable = new Set<string>();
   private readonly table: WriteBehind<Revocation>;
   private readonly listeners: KeyListener[] = [];
@@ -223,7 +223,7 @@ export class KeyRing implements KeySource {
     });
   }
 
-  /** What a new revocation of a key is. @throws InputError where it is not live */
+  /** A revocation of a key that is not stored yet. @throws RefusalError where the key is not live */
   draftRevocation(key: string): Revocation {
     return { id: this.live(key).record.id, revokedAtS: this.nowS() };
   }
@@ -266,14 +266,14 @@ export class KeyRing implements KeySource {
     });
   }
 
-  /** Changes what is given of a live key. */
+  /** Changes the given terms of a live key. */
   async update(key: string, changes: Partial<KeyTerms>): Promise<KeyRecord> {
     return this.changes.use(() => this.write(this.draftUpdate(key, changes)));
   }
 
   /**
-   * Ends a key for good: here at once, whatever else is being written, and before the promise resolves
-   * on the disk. Revoking a key again that could not be written writes it again.
+   * Revokes a key for good: in memory at once, without waiting for other changes, and on the disk before the promise
+   * resolves. If the write failed, revoking the key again repeats it.
    * @throws UnwrittenError where it could not be written: the key is revoked in this process
    */
   async revoke(key: string): Promise<KeyRecord> {
@@ -337,7 +337,7 @@ export class KeyRing implements KeySource {
     );
   }
 
-  /** The same of a key that is not revoked. */
+  /** As named(), for a key that is not revoked. */
   private live(word: string): StoredKey {
     const stored = this.named(word);
     const { id, revokedAtS } = stored.record;

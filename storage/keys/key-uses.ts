@@ -14,7 +14,7 @@ export class KeyUses {
     this.written(written);
   }
 
-  /** @returns whether it is later than what is known */
+  /** @returns whether it is later than the last known use */
   take(keyId: string, usedAtS: number): boolean {
     if (usedAtS <= (this.lastByKey.get(keyId) ?? -Infinity)) return false;
     this.lastByKey.set(keyId, usedAtS);
@@ -27,7 +27,7 @@ export class KeyUses {
     return this.lastByKey.get(keyId) ?? null;
   }
 
-  /** What of some keys is to be written. Call written() with it once it is. */
+  /** Uses of some keys that are to be written. Call written() with them afterwards. */
   unwritten(keyIds: readonly string[]): KeyUse[] {
     return this.of(keyIds).filter(([keyId, usedAtS]) => this.writtenByKey.get(keyId) !== usedAtS);
   }

@@ -1,7 +1,7 @@
 /**
- * The file `fathom.revoked`: the latest revocations, as lines of one length. Its space is taken in
- * advance, so that a revocation needs neither the database nor a disk with room to survive a crash. The
- * table `keys` follows; a line is overwritten once the table has it.
+ * The file `fathom.revoked`: the latest revocations, as lines of one length. Its space is allocated in advance: a
+ * revocation survives a crash without the database and on a full disk. The table `keys` follows; a line is overwritten
+ * once the table has it.
  */
 import { open, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -50,13 +50,13 @@ export class RevocationFile {
 
   /**
    * Writes a revocation to the disk.
-   * @param isNeeded whether the table lacks a revocation, so that its line must stay
+   * @param isNeeded whether the table lacks a revocation, whose line must stay then
    * @throws Error where the system cannot write it, or every line is needed
    */
   async add(revocation: Revocation, isNeeded: (id: string) => boolean): Promise<void> {
     const free = this.lines.findIndex((line) => line === null || !isNeeded(line.id));
     if (free === -1) throw new Error(`${this.file} has no line left`);
-    // At once, so that no other takes it.
+    // Before anything is awaited: no other call may take the line.
     this.lines[free] = revocation;
     try {
       const handle = await open(this.file, 'r+').catch(async () => {

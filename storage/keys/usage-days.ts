@@ -62,7 +62,7 @@ export class UsageDays implements DayUsageSource {
     });
   }
 
-  /** What is written, and what is not yet: a full disk keeps nobody from asking. */
+  /** Calls that are written, and those that wait: a query works on a full disk too. */
   private async of(month: number, keyIds: readonly string[]): Promise<KeyDayUsage[]> {
     if (keyIds.length === 0) return [];
     const [first, last] = daysOf(month);
@@ -108,7 +108,7 @@ export class UsageDays implements DayUsageSource {
     );
   }
 
-  /** Forgets what is written by now. */
+  /** Forgets calls that are written by now. */
   written(taken: readonly Taken[]): void {
     for (const { row, calls } of taken) {
       row.calls -= calls;

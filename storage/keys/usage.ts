@@ -1,6 +1,6 @@
 /**
- * The table `usage`: calls by key and month, counted in memory and written behind; those of a key by month and by day in
- * one transaction, so that both tables always show the same moment.
+ * The table `usage`: calls by key and month, counted in memory and written behind. A key's calls by month and by day are
+ * written in one transaction: both tables always show the same moment.
  */
 import type { DayUsage, UsageCounter, UsageSource } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
@@ -21,7 +21,7 @@ class Counter implements UsageCounter {
   private ofOthers = 0;
   /** Calls that the table has. */
   written: number;
-  /** Calls that this node had counted before its process began, as far as it is known. */
+  /** Calls that this node had counted before this process began, as far as is known. */
   before: number;
 
   constructor(
@@ -58,7 +58,7 @@ class Counter implements UsageCounter {
   }
 }
 
-/** A node's counts of a key in a month: absolute, so that one that is lost is made up for by the next. */
+/** A node's counts of a key in a month. They are totals: the next report makes up for a lost one. */
 export interface KeyUsage {
   keyId: string;
   month: number;
@@ -110,7 +110,7 @@ export class UsageBook implements UsageSource {
             ]);
             await tx.run(`DELETE FROM ${table}`);
           }
-          // Its own, as the other node knew them.
+          // This node's counts, as the other node knew them.
           for (const table of ['usage', 'usage_days']) {
             await tx.run(
               `INSERT INTO ${table} SELECT * EXCLUDE (node) FROM other_${table} WHERE node = ?`,

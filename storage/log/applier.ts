@@ -38,7 +38,7 @@ interface ApplierOptions {
 
 /** Why the node no longer follows the log. */
 export class StoppedError extends Error {
-  /** @param mayPass whether the node should look again: what the log lacks may come back */
+  /** @param mayPass whether the node should look again: the missing part of the log may come back */
   constructor(
     message: string,
     readonly mayPass = false,
@@ -95,7 +95,7 @@ export class Applier {
       await this.options.store.log.applyTogether(entries, mark);
       return true;
     } catch {
-      // The entry that failed fails again by itself, and is dealt with then.
+      // applyOne() meets the failure again, and handles it.
       this.separateUpTo = mark.position;
       return false;
     }
@@ -140,7 +140,7 @@ export class Applier {
       : apply();
   }
 
-  /** @throws StoppedError where the log begins with data that this store does not have, or the other way round */
+  /** @throws StoppedError where the log begins with data that this store lacks, or the store has data that the log lacks */
   private async checkOrigin(entry: Extract<Entry, { kind: 'origin' }>): Promise<void> {
     const { store, name } = this.options;
     const isOurs = entry.node === name && Buffer.compare(entry.pepper, store.keys.secret) === 0;
@@ -175,7 +175,7 @@ export class Applier {
         await pipeline(content, createWriteStream(file, { mode: 0o600 }));
       }
       const { size } = await stat(file);
-      // From here on, a fault of the bundle is a fault of the entry, on every node.
+      // Every node finds the same faults in a bundle that passes this check.
       if (size !== bytes || Buffer.compare(await digestOf(file), sha256) !== 0) {
         throw new Error(`the log's bundle ${name} is damaged`);
       }
@@ -186,14 +186,14 @@ export class Applier {
   }
 }
 
-/** An entry that may share a transaction with others; null: it needs its own. */
+/** An entry that may share a transaction with others; null: it needs a separate one. */
 async function sharedEntry(data: Uint8Array): Promise<SharedEntry | null> {
   try {
     const entry = unpackEntry(data);
     if (entry.kind === 'retirement') return entry;
     if (entry.kind !== 'bundle') return null;
     const { value: header } = await framesOf(entry.bundle).next();
-    // Its losses are counted against the store as it was before the transaction.
+    // A bundle that refuses losses must compare with the store as the previous entry left it.
     return header?.kind !== 'header' || header.refusesLoss === true ? null : entry;
   } catch {
     // applyOne() reports what is wrong with it.
@@ -209,7 +209,7 @@ function stopOf({ what, isNewer }: BundleVersionError): string {
   return `the log's next entry has ${what}: ${advice}`;
 }
 
-/** Whether every node refuses the entry. Any other failure may be this node's alone. */
+/** Whether every node refuses the entry. Any other failure may happen only on this node. */
 function isRefused(error: unknown): boolean {
   return error instanceof RefusalError || error instanceof StoreChangedError;
 }

@@ -1,4 +1,4 @@
-/** What operators ask of a cluster: the state of its nodes, the tokens that wait for data, and to free old entries. */
+/** What operators ask of a cluster: its nodes' state, the tokens that wait for data, and the removal of old entries. */
 import type { QueuedToken } from '../contract.js';
 import { InputError, StoreUnavailableError } from '../errors.js';
 import { byRequest } from '../queue.js';
@@ -67,7 +67,7 @@ export async function forgetNode(log: JetStreamLog, name: string): Promise<void>
   await log.reports.forget(name);
 }
 
-/** A node's answer to those who ask which tokens wait for data. */
+/** A node's answer when another asks which tokens wait for data. */
 interface QueueAnswer {
   node: string;
   tokens: QueuedToken[];

@@ -17,10 +17,10 @@ import { hasCode, NO_CONSUMER, NO_STREAM } from './jetstream-errors.js';
 
 /** Entries that JetStream sends ahead of their being applied. */
 const MAX_FETCHED = 100;
-/** A consumer that misses two heartbeats is given up. */
+/** The node gives up a consumer that misses two heartbeats. */
 const HEARTBEAT_MS = 1000;
 const FETCH_MS = 5000;
-/** JetStream deletes a consumer that nobody has asked for messages for this long. */
+/** JetStream deletes a consumer after this time without a request for messages. */
 const INACTIVE_MS = 30_000;
 /** A consumer that is not made within this time may be assigned to a dead server: the node asks for another one. */
 const NEXT_ATTEMPT_MS = 500;
@@ -83,7 +83,7 @@ export class LogConsumer {
     }
   }
 
-  /** How many entries it had yet to deliver when it was made. */
+  /** Entries that were still to be delivered when the consumer was made. */
   get left(): number {
     return this.made.num_pending;
   }
@@ -183,7 +183,7 @@ async function* inBatches(messages: AsyncIterable<JsMsg>): AsyncGenerator<LogMes
   const iterator = messages[Symbol.asyncIterator]();
   const request = (): Promise<IteratorResult<JsMsg, unknown>> => {
     const next = iterator.next();
-    // It may fail while a batch is being applied: whoever awaits the next one gets the error.
+    // If it fails while a batch is being applied, the loop below throws the error when it awaits the next one.
     next.catch(() => undefined);
     return next;
   };

@@ -13,9 +13,9 @@ import { pack, unpackOrNull } from '../messagepack.js';
 import type { Revocation } from '../keys/revocations.js';
 import type { Settings } from './settings.js';
 
-/** The latest format. An entry's own is its first byte; a node stops before one of a later format. */
+/** The latest format. The first byte of an entry is its format; a node stops before a later one. */
 export const ENTRY_FORMAT = 3;
-/** No version will have a greater format, so that text is not taken for an entry of a later version. */
+/** No version will use a greater format, so text never passes for an entry of a later version. */
 const MAX_ENTRY_FORMAT = 31;
 /** Shards by which a later version may distribute tokens over nodes. */
 const SHARDS = 256;
@@ -67,7 +67,7 @@ const hasFields =
       check((value as Record<string, unknown>)[name]),
     );
 
-/** Of each kind: the format that brought it, and whether an entry has its fields. */
+/** For each kind: the format that introduced it, and whether an entry has all fields. */
 const KINDS: Readonly<Record<Entry['kind'], { format: number; isWhole: Check }>> = {
   origin: {
     format: 1,
@@ -117,7 +117,7 @@ const KINDS: Readonly<Record<Entry['kind'], { format: number; isWhole: Check }>>
 /** An entry of a format or kind that a later version of Fathom may know. */
 export class UnknownEntryError extends Error {}
 
-/** Writes the oldest format that can say the entry: nodes of earlier versions can follow for as long as possible. */
+/** Writes the oldest format that can hold the entry, so nodes of earlier versions can follow longer. */
 export function packEntry(entry: Entry): Uint8Array {
   return Buffer.concat([Uint8Array.of(formatOf(entry)), pack(entry)]);
 }
@@ -126,7 +126,7 @@ function formatOf(entry: Entry): number {
   if (entry.kind !== 'key') return KINDS[entry.kind].format;
   const { record, earlierDigest } = entry.stored;
   const isPlain = KEY_TIERS.some((tier) => tier === record.tier);
-  // Earlier formats know neither an operator's plans, nor expiry, nor an overlap.
+  // Earlier formats have neither operators' plans, nor expiry, nor an overlap.
   return isPlain && record.expiresAtS === null && earlierDigest === null ? KINDS.key.format : 3;
 }
 

@@ -59,7 +59,7 @@ export interface LogState {
   lastMs: number;
   bytes: number;
   replicas: number;
-  /** Why nodes cannot follow a log that somebody else has made or changed; null: they can. */
+  /** Why nodes cannot follow the log: another program made or changed it; null: they can. */
   fault: string | null;
 }
 

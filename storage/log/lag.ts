@@ -5,7 +5,7 @@ export class Lag {
   /** Position of the last entry that the log is known to have. */
   private end = 0;
   private polledAtMs: number | null = null;
-  /** Since when the node has known of entries that it lacks; 0: since before it began. */
+  /** When the node learned of entries that it lacks; 0: before it began. */
   private behindSinceMs = 0;
 
   /**
@@ -24,7 +24,7 @@ export class Lag {
     return Math.max(0, wallMs() - (this.applying() ?? this.behindSinceMs));
   }
 
-  /** Since when the log has not said where it ends, in milliseconds. */
+  /** Milliseconds since the log last said where it ends. */
   get sincePollMs(): number {
     return performance.now() - (this.polledAtMs ?? -Infinity);
   }
@@ -36,14 +36,14 @@ export class Lag {
     return `entry ${this.position() + 1} of ${this.end} ${state}`;
   }
 
-  /** Call it with where the log ends, each time the log is asked; 0: it is empty, or gone. */
+  /** Call it whenever the log says where it ends; 0: it is empty, or gone. */
   polled(last: number): void {
     this.polledAtMs = performance.now();
     this.end = last;
     this.reaches(last);
   }
 
-  /** The log is known to have an entry at a position. */
+  /** Notes that the log has an entry at a position. */
   reaches(position: number): void {
     const wasBehind = this.behindSinceMs > 0 && this.position() < this.end;
     this.end = Math.max(this.end, position);

@@ -1,4 +1,4 @@
-/** A node of a cluster: it follows the log, answers for how it stands, and stops where it cannot go on. */
+/** A node of a cluster: follows the log, reports its state, and stops where it cannot continue. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tier } from '../../compute/market.js';
 import type { Removed } from '../../compute/segment/remove.js';
@@ -26,7 +26,7 @@ const POLL_MS = 1000;
 const RETRY_MS = [250, 1000] as const;
 /** JetStream is away when it has not answered for this long. */
 const AWAY_AFTER_MS = 10_000;
-/** How often a node reports how it stands, and looks for another one of its name. */
+/** How often a node reports its state and looks for another node of the same name. */
 const REPORT_EVERY_MS = 30_000;
 /** How long a node waits, in milliseconds. */
 const TIMES = {
@@ -69,9 +69,9 @@ export interface NodeOptions {
 type NodeState =
   /** It compares its store's mark with the log. `shortSinceMs`: since when the log lacks what the store has. */
   | { does: 'look'; failure: Error | null; shortSinceMs: number | null }
-  /** It applies entries. `applying`: the one that it is at; null: it waits for the next one. */
+  /** It applies entries. `applying`: the current one; null: it waits for the next. */
   | { does: 'follow'; failure: Error | null; applying: LogMessage | null }
-  /** It cannot go on; where the error may pass, it looks again from time to time. */
+  /** It has stopped; where the error may pass, it looks again from time to time. */
   | { does: 'stop'; error: StoppedError };
 
 /** Another process with this node's name joined before it. */
@@ -180,7 +180,7 @@ export class LogNode {
     return clockDoubt(this.options.log, () => this.nowS());
   }
 
-  /** Finishes the entry that is being applied, and follows no more. */
+  /** Finishes the entry that is being applied, and stops following. */
   async close(): Promise<void> {
     this.ending.abort();
     await this.working;
@@ -206,7 +206,7 @@ export class LogNode {
     return this.state.does === 'follow' ? this.state.applying : null;
   }
 
-  /** The last failure, which may still be why entries do not come, as ` (...)`. */
+  /** The last failure, which may still keep entries from arriving, as ` (...)`. */
   private get reason(): string {
     const failure = this.state.does === 'stop' ? null : this.state.failure;
     return this.options.log.reason || (failure === null ? '' : ` (${failure.message})`);
@@ -254,7 +254,7 @@ export class LogNode {
 
   private lookAgain(failure: Error | null): void {
     if (failure instanceof StoppedError) this.become({ does: 'stop', error: failure });
-    // A node that has stopped looks again by itself: why it stopped still holds.
+    // A stopped node looks again from time to time, and the reason for the stop remains.
     else if (this.state.does !== 'stop') {
       const shortSinceMs = this.state.does === 'look' ? this.state.shortSinceMs : null;
       this.become({ does: 'look', failure, shortSinceMs });
@@ -268,7 +268,7 @@ export class LogNode {
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, this.ending.signal]);
     const failures: Error[] = [];
-    // Not awaited: it takes as long as JetStream, or the other nodes, may take to answer.
+    // Not awaited: JetStream and the other nodes may take long to answer.
     for (const watching of [this.watchEnd(signal), this.watchName(signal)]) {
       void watching
         .catch((error: unknown) => signal.aborted || failures.push(asError(error)))
@@ -306,7 +306,7 @@ export class LogNode {
 
   /**
    * Watches where the log ends, until it is not the one that is being followed.
-   * @throws Error where JetStream does not answer, or owes the node an entry for too long
+   * @throws Error where JetStream does not answer, or does not deliver an entry for too long
    */
   private async watchEnd(signal: AbortSignal): Promise<void> {
     const { maxLagMs } = this.times;
@@ -336,7 +336,7 @@ export class LogNode {
     }
   }
 
-  /** Reports how the node stands. @throws TwinError where a process that began earlier has its name */
+  /** Reports the node's state. @throws TwinError where a process that began earlier has the same name */
   private async watchName(signal: AbortSignal): Promise<void> {
     for (;;) {
       // Where JetStream is away, watchEnd() says so.

@@ -1,4 +1,4 @@
-/** What a node tells about itself: its status to everybody who asks, and reports that JetStream keeps. */
+/** What a node says about itself: its status to any node that asks, and reports that JetStream keeps. */
 import { randomUUID } from 'node:crypto';
 import { isoOf } from '../../compute/time.js';
 import type { JetStreamLog } from './jetstream.js';
@@ -35,7 +35,7 @@ export class Presence {
   private readonly process = randomUUID();
   private joined: number | null = null;
 
-  /** @param standing asked whenever the node answers or reports */
+  /** @param standing called whenever the node answers or reports */
   constructor(
     private readonly log: JetStreamLog,
     private readonly node: string,
@@ -50,7 +50,7 @@ export class Presence {
     return { ...{ node, version, process, joined }, ...this.standing() };
   }
 
-  /** Leaves a report for those who ask when the node no longer answers. */
+  /** Stores a report, which other nodes read when this one no longer answers. */
   async report(): Promise<void> {
     const { node, version } = this;
     const report: NodeReport = { version, position: this.standing().position };

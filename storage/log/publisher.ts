@@ -92,7 +92,7 @@ export class Publisher {
     await this.untilBegun();
     const file = bundleFile(store.directory, bundle);
     const { size } = await stat(file);
-    // Read to its end: the log must not get what no node could apply.
+    // Read to the end: a bundle that no node could apply must not enter the log.
     const frames: Frame[] = [];
     for await (const frame of readBundle(store.directory, bundle)) {
       if (size <= MAX_ENTRY_BUNDLE_BYTES) frames.push(frame);
@@ -202,7 +202,7 @@ export class Publisher {
     const applied = new Promise<unknown>((resolve, reject) => {
       this.waiting.set(id, Object.assign(waiting, { resolve, reject }));
     });
-    // It may be rejected while nobody awaits it, before publish() is done.
+    // It may be rejected before publish() is done, when nothing awaits it yet.
     applied.catch(() => undefined);
     const beganMs = performance.now();
     const published = log

@@ -5,7 +5,7 @@ import { readMeta, writeMeta } from '../meta.js';
 /** JSON values by the setting's name. */
 export type Settings = Readonly<Record<string, unknown>>;
 
-/** What a store knows of them. */
+/** The settings that a store keeps. */
 export interface KnownSettings {
   /** The log's, as of the store's mark; null: it has none yet. */
   log: Settings | null;
@@ -43,7 +43,7 @@ interface SharedSettingsOptions {
 }
 
 export class SharedSettings {
-  /** What the node serves with as long as it runs. */
+  /** The settings of this run of the node. */
   readonly serving: Settings;
   /** Whether the configuration was changed since the node last followed the log. */
   private readonly isChanged: boolean;

@@ -33,9 +33,9 @@ export class SharedUsage {
   private readonly working: Promise<void>;
   /** Whether another node has asked for all counts. */
   private isAsked = false;
-  /** Whether to ask the others for all counts: at the beginning, and after missing reports of a node. */
+  /** Whether to ask the others for all counts: at the start, and after a node's reports were missed. */
   private asks = true;
-  /** The UTC day of each node's last report that was taken. */
+  /** By node, the UTC day of the last report that this node accepted. */
   private readonly heard = new Map<string, number>();
 
   constructor(
@@ -70,7 +70,7 @@ export class SharedUsage {
   private async tell(isAll: boolean): Promise<void> {
     const { isAsked } = this;
     this.isAsked = false;
-    // What was counted around midnight belongs to the day before.
+    // Calls counted around midnight belong to the day before.
     const latest = isAll ? monthStart(ALL_AFTER_DAYS) : dayBefore(1);
     const sinceDay = isAsked ? monthStart(ASKED_DAYS) : latest;
     const uses = this.usage.usesToTell(isAll || isAsked);
