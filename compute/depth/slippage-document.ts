@@ -3,20 +3,20 @@ import { type DocumentForm, encodeDocument, type EncodedDocument } from '../docu
 import type { Chain } from '../market.js';
 import type { PageGroup } from '../replay/query.js';
 import {
+  type LadderInput,
   type OrderCost,
+  orderLadder,
   type OrderSide,
   type Slippage,
   slippage,
-  type SlippageInput,
+  type SlippageAmounts,
 } from './slippage.js';
 
 /** What a reply repeats of its request. */
-export interface SlippageAsked {
+export interface SlippageAsked extends SlippageAmounts {
   /** The reply's first fields. */
   named: { token: string; chain: Chain; resolved_token?: string };
   side: OrderSide;
-  usd: readonly number[];
-  movePct: readonly number[];
 }
 
 /** A snapshot's answer. */
@@ -72,7 +72,7 @@ function venuesOf({ venueUsd }: OrderCost, groups: readonly PageGroup[]) {
 /** Everything that a reply about a snapshot is made of. */
 interface SlippageReplyInput {
   asked: SlippageAsked;
-  input: SlippageInput;
+  input: LadderInput;
   groups: readonly PageGroup[];
   form: DocumentForm;
 }
@@ -80,7 +80,12 @@ interface SlippageReplyInput {
 /** The reply as bytes: a task of the pool. */
 export function slippageReply({ asked, input, groups, form }: SlippageReplyInput): EncodedDocument {
   const { t, priceUsd } = input.cells;
-  const document = slippageDocument(asked, { t, priceUsd, groups, found: slippage(input) });
+  const document = slippageDocument(asked, {
+    t,
+    priceUsd,
+    groups,
+    found: slippage(orderLadder(input), asked),
+  });
   const { plain, body } = encodeDocument(document, form);
   // Its present memory is shared with other bytes.
   return { plain, body: new Uint8Array(body) };

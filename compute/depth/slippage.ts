@@ -52,13 +52,17 @@ export interface OrderCost {
   venueUsd: Float64Array;
 }
 
-/** What a request asks of one snapshot. */
-export interface SlippageInput {
+/** The markets of a snapshot, and the side, that a request chooses. */
+export interface LadderInput {
   cells: SnapshotCells;
   side: OrderSide;
   /** By market: the index of its venue, -1 if the market does not count. */
   venueOf: Int32Array;
   venueCount: number;
+}
+
+/** The amounts and moves that a request asks for. */
+export interface SlippageAmounts {
   usd: readonly number[];
   movePct: readonly number[];
 }
@@ -72,13 +76,12 @@ export interface Slippage {
   moves: number[];
 }
 
-/** Everything that a request asks of one snapshot; also a task of the pool. */
-export function slippage(input: SlippageInput): Slippage {
-  const ladder = orderLadder(input);
+/** Everything that a request asks of one ladder. */
+export function slippage(ladder: OrderLadder, { usd, movePct }: SlippageAmounts): Slippage {
   return {
     fillableUsd: ladder.totalCents / 100,
-    costs: input.usd.map((usd) => orderCost(ladder, usd)),
-    moves: input.movePct.map((movePct) => costOfMove(ladder, movePct)),
+    costs: usd.map((amount) => orderCost(ladder, amount)),
+    moves: movePct.map((move) => costOfMove(ladder, move)),
   };
 }
 
@@ -87,7 +90,7 @@ const sums = new Float64Array(BIN_COUNT);
 const stepOf = new Int32Array(BIN_COUNT);
 
 /** The ladder of the markets that a request chooses. */
-export function orderLadder({ cells, side, venueOf, venueCount }: SlippageInput): OrderLadder {
+export function orderLadder({ cells, side, venueOf, venueCount }: LadderInput): OrderLadder {
   const { market, bin, priceUsd } = cells;
   const amounts = side === 'sell' ? cells.supportCents : cells.resistanceCents;
   sums.fill(0);

@@ -1,11 +1,18 @@
 /** GET /slippage/:address: from memory for the newest snapshot, else from the store. */
 import Type, { type Static } from 'typebox';
-import { ORDER_SIDES, slippage, type SlippageInput } from '../../compute/depth/slippage.js';
+import {
+  type LadderInput,
+  ORDER_SIDES,
+  orderLadder,
+  type OrderLadder,
+  type OrderSide,
+  slippage,
+} from '../../compute/depth/slippage.js';
 import { type SlippageAsked, slippageDocument } from '../../compute/depth/slippage-document.js';
 import { CHAINS, MARKET_TYPES } from '../../compute/market.js';
 import type { EncodedDocument } from '../../compute/documents.js';
 import type { ComputePool } from '../../compute/pool.js';
-import { type ReplayFilter, slotsOfMarkets } from '../../compute/replay/query.js';
+import { type PageGroup, type ReplayFilter, slotsOfMarkets } from '../../compute/replay/query.js';
 import type { DepthSource, TokenRecord } from '../../storage/contract.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
@@ -214,20 +221,18 @@ function reply(
   const replies = new KeptReplies<SlippageDocument>(kept, 'slippage', bytesOfDocument);
   const known = replies.find(question);
   if (known !== null) return known;
-  const { side, usd, movePct } = asked;
-  const { slot, count, groups } = slotsOfMarkets(held.markets, { ...filter, group: 'venue' });
-  const input = { cells, side, venueOf: slot, venueCount: count, usd, movePct };
-  if (isQuick(input)) {
+  const small = smallLadder(kept, held.markets, newest, asked.side, filter);
+  if (small !== null && asked.usd.length * small.groups.length <= MAX_PARTS_ON_LOOP) {
     const { t, priceUsd } = cells;
-    return replies.put(
-      question,
-      slippageDocument(asked, { t, priceUsd, groups, found: slippage(input) }),
-    );
+    const { groups, ladder } = small;
+    const found = slippage(ladder, asked);
+    return replies.put(question, slippageDocument(asked, { t, priceUsd, groups, found }));
   }
   return new RemoteReply(async (form) => {
     const name = `slippage ${JSON.stringify(form)} ${question}`;
     const known = kept.get(name) as EncodedDocument | undefined;
     if (known !== undefined) return known;
+    const { input, groups } = ladderInput(held.markets, newest, asked.side, filter);
     const made = await unlessBusy(
       pool.schedule('page', key.id, (run) => run('slippageReply', { asked, input, groups, form })),
     );
@@ -236,9 +241,43 @@ function reply(
   });
 }
 
-/** Whether the event loop does it sooner than it hands it over. */
-function isQuick({ cells, usd, venueCount }: SlippageInput): boolean {
-  return cells.bin.length <= MAX_CELLS_ON_LOOP && usd.length * venueCount <= MAX_PARTS_ON_LOOP;
+/** The ladder of the markets that a request chooses, and their venues. */
+interface VenueLadder {
+  groups: readonly PageGroup[];
+  ladder: OrderLadder;
+}
+
+/**
+ * A ladder of at most MAX_CELLS_ON_LOOP cells, else null. It is kept: most questions about a snapshot differ in their
+ * amounts alone.
+ */
+function smallLadder(
+  kept: ReplyMemory,
+  ...chosen: Parameters<typeof ladderInput>
+): VenueLadder | null {
+  const [, { ref, cells }, side, filter] = chosen;
+  if (cells.bin.length > MAX_CELLS_ON_LOOP) return null;
+  const name = `slippage ladder ${JSON.stringify([ref.segmentId, ref.row, side, filter])}`;
+  const known = kept.get(name) as VenueLadder | undefined;
+  if (known !== undefined) return known;
+  const { input, groups } = ladderInput(...chosen);
+  const made = { groups, ladder: orderLadder(input) };
+  kept.set(name, made, { size: bytesOfLadder(made) });
+  return made;
+}
+
+function ladderInput(
+  markets: HeldToken['markets'],
+  { cells }: NonNullable<HeldToken['newest']>,
+  side: OrderSide,
+  filter: ReplayFilter,
+): { input: LadderInput; groups: readonly PageGroup[] } {
+  const { slot, count, groups } = slotsOfMarkets(markets, { ...filter, group: 'venue' });
+  return { input: { cells, side, venueOf: slot, venueCount: count }, groups };
+}
+
+function bytesOfLadder({ groups, ladder: { steps, venueCents } }: VenueLadder): number {
+  return 1024 + 256 * groups.length + 64 * steps.length + venueCents.byteLength;
 }
 
 /** Bytes of a kept document with its encoded forms. */

@@ -150,6 +150,16 @@ describe('GET /slippage/:address', () => {
     expect(await fillable('&venues=nobody')).toBe(0);
   });
 
+  it('answers each side of a snapshot by itself', async () => {
+    for (const [side, fillable_usd] of [
+      ['sell', 700],
+      ['buy', 500],
+      ['sell', 700],
+    ]) {
+      expect(await ask(`side=${side}&usd=2`)).toMatchObject({ side, fillable_usd });
+    }
+  });
+
   it('has prices but no quote where no market is left, or the side is empty', async () => {
     const empty = { fillable_usd: 0, moves: [{ move_pct: 5, usd: 0 }] };
     const quotes = [expect.objectContaining({ usd: 1, filled: false, venues: [] }) as Json];

@@ -34,7 +34,7 @@ function ladderOf(
   of: OrderSide,
   kept = markets,
 ): OrderLadder {
-  return orderLadder({ ...questionOf(markets, of, kept), usd: [], movePct: [] });
+  return orderLadder(questionOf(markets, of, kept));
 }
 
 const sum = (values: Iterable<number>): number =>
@@ -132,10 +132,13 @@ describe('an order', () => {
   it('of all there is, to the cent, is filled', () => {
     fc.assert(
       fc.property(plainMarkets(), side, (markets, of) => {
-        const question = { ...questionOf(markets, of), movePct: [1e6] };
-        const { fillableUsd } = slippage({ ...question, usd: [] });
+        const ladder = ladderOf(markets, of);
+        const movePct = [1e6];
+        const { fillableUsd } = slippage(ladder, { usd: [], movePct });
         if (fillableUsd === 0) return;
-        const { costs, moves } = slippage({ ...question, usd: [fillableUsd, fillableUsd + 0.01] });
+        const { costs, moves } = slippage(ladder, {
+          ...{ usd: [fillableUsd, fillableUsd + 0.01], movePct },
+        });
         expect(costs.map(({ filled }) => filled)).toEqual([true, false]);
         expect(moves).toEqual([fillableUsd]);
         expectNear(sum(costs[1].venueUsd), fillableUsd, 1e-9);
