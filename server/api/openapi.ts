@@ -76,7 +76,8 @@ type HeaderName = keyof typeof RESPONSE_HEADERS;
 /** Headers of replies that mean something to a client of the API. */
 export const RESPONSE_HEADER_NAMES = [...Object.keys(RESPONSE_HEADERS), 'Allow', POSITION_HEADER];
 
-const PLAN_HEADERS: readonly HeaderName[] = [
+/** Every reply to a key has them. */
+export const PLAN_HEADERS: readonly HeaderName[] = [
   'X-API-Tier',
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',

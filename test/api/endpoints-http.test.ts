@@ -1,15 +1,16 @@
 /** What holds of every endpoint over sockets, from the list of endpoints: a new one needs no line here. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RATE_BUCKETS, type EndpointSpec } from '../../server/api/endpoint.js';
-import { isRequired } from '../../server/api/query.js';
+import { RATE_BUCKETS, type EndpointSpec, type RateBucket } from '../../server/api/endpoint.js';
+import { PLAN_HEADERS } from '../../server/api/openapi.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import type { Plan, Plans } from '../../server/limits/plans.js';
-import { checkedFetch, type Json } from '../support/conformance.js';
+import { checkedFetch } from '../support/conformance.js';
 import { addressOf, bodyOf, EVERY, pathOf, type Schema } from '../support/endpoints.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MemoryUsage } from '../support/memory-sources.js';
 import {
   ENTERPRISE_KEY,
+  EVM_LEG,
   KEY,
   MINT,
   startTestService,
@@ -18,16 +19,23 @@ import {
   WIDE_MINT,
 } from '../support/service.js';
 
-const NEVER = '1e999';
-const NO_NUMBERS = ['x', 'NaN', 'Infinity', NEVER, '0x10', '%2B5', '5.', '1e', 'e-3'];
 const each = EVERY.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint] as const);
 const gets = each.filter(([, { method }]) => method === 'GET');
-const posts = each.filter(([, { method }]) => method === 'POST');
 
 const OF_FILTER = {
   ...{ types: [0, 100], exclude_types: [0, 100], venues: [0, 100], exclude_venues: [0, 100] },
   ...{ 'an item of venues': [0, 200], 'an item of exclude_venues': [0, 200] },
 } satisfies Record<string, [number, number]>;
+
+/** Where a call draws on other buckets than the general one. */
+const BUCKETS: Record<string, RateBucket[]> = {
+  getMarketDepth: ['market-depth'],
+  getDcaPressure: ['dca-pressure'],
+  getWhaleActivity: ['general', 'whale-get'],
+  postWhaleActivity: ['general', 'whale-post'],
+};
+/** Where a call costs more or less than one of the quota; each batch is of two tokens. */
+const COSTS: Record<string, number> = { getUsage: 0, postWhaleActivity: 2 };
 
 /** What the API promises of numbers, lengths and counts: least and most. */
 const BOUNDS: Record<string, Record<string, [number, number | null]>> = {
@@ -62,7 +70,8 @@ let limited: TestService;
 beforeAll(async () => {
   const depth = () => {
     const made = new MemoryDepth();
-    made.add('mainchain', MINT, steadyStore(5, 2));
+    made.add('mainchain', MINT, steadyStore(5, 2), { asset: 'A' });
+    made.add('evmchain', EVM_LEG, steadyStore(2, 1), { asset: 'A' });
     return made;
   };
   const rates = Object.fromEntries(
@@ -106,7 +115,8 @@ describe.each(each)('%s', (_, endpoint) => {
       { 'x-api-key': 'k'.repeat(5000) },
     ]) {
       const reply = await ask(service, endpoint, headers, `${endpoint.path}?zzz=1&chain=nowhere`);
-      expect([reply.status, reply.headers.get('x-api-tier')]).toEqual([401, null]);
+      expect(reply.status).toBe(401);
+      for (const name of PLAN_HEADERS) expect(reply.headers.get(name)).toBeNull();
       expect(await reply.json()).toEqual({
         error: expect.stringMatching(/API key.* x-api-key header.*'fathom keys create'/) as string,
       });
@@ -116,8 +126,10 @@ describe.each(each)('%s', (_, endpoint) => {
   it('403 for a key of too low a tier, and only for that', async () => {
     const reply = await ask(service, endpoint, { 'x-api-key': KEY });
     expect(reply.status).toBe(endpoint.tier === 'enterprise' ? 403 : 200);
+    for (const name of PLAN_HEADERS) expect(reply.headers.get(name)).not.toBeNull();
     const body: unknown = await reply.json();
-    if (reply.status === 403) expect(body).toEqual({ error: expect.any(String) as string });
+    if (reply.status !== 403) return;
+    expect(body).toEqual({ error: expect.any(String) as string });
   });
 
   it('406 where no form of the reply is accepted', async () => {
@@ -130,22 +142,25 @@ describe.each(each)('%s', (_, endpoint) => {
     ]) {
       const reply = await ask(service, endpoint, headers);
       expect([headers, reply.status]).toEqual([headers, 406]);
+      if (endpoint.prepares) expect(reply.headers.get('vary')).toBe('Accept, Accept-Encoding');
       expect(await reply.json()).toMatchObject({ error_code: 'not_acceptable' });
     }
   });
 
-  it('429 beyond the rate of its buckets, which say how long to wait', async () => {
-    const key = `key of ${endpoint.operationId}`;
+  it('costs what is promised, and is 429 beyond the rate of its buckets', async () => {
+    const { operationId } = endpoint;
+    const key = `key of ${operationId}`;
     limited.keys.add(key, 'enterprise');
-    const [first, second] = [
-      await ask(limited, endpoint, { 'x-api-key': key }),
-      await ask(limited, endpoint, { 'x-api-key': key }),
-    ];
-    const isLimited = endpoint.rateBuckets.length > 0;
-    expect([first.status, second.status]).toEqual([200, isLimited ? 429 : 200]);
-    if (!isLimited) return;
-    expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(second.headers.get('x-ratelimit-remaining')).toBe('0');
+    const replies = [];
+    for (let i = 0; i < 2; i++) replies.push(await ask(limited, endpoint, { 'x-api-key': key }));
+    expect(replies.map(({ status }) => status)).toEqual([200, 429]);
+    const [{ headers: first }, { headers: second }] = replies;
+    const policies = [...(first.get('ratelimit-policy') ?? '').matchAll(/"([^"]+)"/g)];
+    expect(policies.map(([, name]) => name)).toEqual(BUCKETS[operationId] ?? ['general']);
+    const cost = String(COSTS[operationId] ?? 1);
+    expect([first.get('x-quota-used'), second.get('x-quota-used')]).toEqual([cost, cost]);
+    expect(Number(second.get('retry-after'))).toBeGreaterThan(0);
+    expect(second.get('x-ratelimit-remaining')).toBe('0');
   });
 });
 
@@ -185,6 +200,19 @@ it.each(gets)('%s answers HEAD with the head of GET', async (_, endpoint) => {
   }
 });
 
+it.each(gets.filter(([, { chain }]) => chain.kind === 'none'))(
+  '%s answers a bridged leg from its mint',
+  async (_, endpoint) => {
+    const bodyOf = async (address: string) =>
+      (await (await service.get(pathOf(endpoint).replace(MINT, address))).json()) as object;
+    const own = await bodyOf(MINT);
+    expect(own).toMatchObject({ token: MINT, chain: 'mainchain' });
+    for (const leg of [EVM_LEG, EVM_LEG.toUpperCase().replace('0X', '0x')]) {
+      expect(await bodyOf(leg)).toEqual({ ...own, token: EVM_LEG, resolved_token: MINT });
+    }
+  },
+);
+
 it.each(gets.filter(([, { errors }]) => errors.includes('token_not_found')))(
   '%s answers 404 for a token without a record, which it does not queue',
   async (_, endpoint) => {
@@ -196,120 +224,3 @@ it.each(gets.filter(([, { errors }]) => errors.includes('token_not_found')))(
     expect(service.queue.list().map(({ address }) => address)).not.toContain(WIDE_MINT);
   },
 );
-
-/** Values that a parameter refuses, percent-encoded. */
-function badValues(schema: Schema): string[] {
-  const { minimum, exclusiveMinimum, maximum, maxItems = 0, items = {} } = schema;
-  if (schema.enum) return ['nope', `${schema.enum[0]}x`, `%20${schema.enum[0]}`];
-  switch (schema.type) {
-    case 'boolean':
-      return ['1', 'yes', 'tru'];
-    case 'integer':
-    case 'number': {
-      const beyond = [
-        ...(minimum === undefined ? [] : [minimum - 0.01, minimum - 1]),
-        ...(exclusiveMinimum === undefined ? [] : [exclusiveMinimum, exclusiveMinimum - 0.01]),
-        ...(maximum === undefined ? [] : [maximum + 0.01, maximum + 1]),
-      ];
-      const parts = schema.type === 'integer' ? ['1.5', '1e1'] : [];
-      return [...NO_NUMBERS, ...parts, ...beyond.map(String)];
-    }
-    case 'array': {
-      const good = String(items.enum?.[0] ?? (items.type === 'number' ? 1 : 'a'));
-      const many = Array.from({ length: maxItems + 1 }, () => good).join(',');
-      const bad = items.enum ? ['nope', `${good},nope`, `${good},%20${good}`] : badValues(items);
-      return [...bad, `${good},`, ',', `${good},,${good}`, many];
-    }
-    default:
-      if (schema.format === 'instant') return ['abc', '1794659696000', '2026-11-14T00:00:00'];
-      return schema.maxLength === undefined ? [] : ['a'.repeat(schema.maxLength + 1)];
-  }
-}
-
-describe.each(gets.filter(([, { query }]) => Object.keys(query.properties).length > 0))(
-  'bad parameters of %s',
-  (_, endpoint) => {
-    const addresses = [
-      addressOf(endpoint)?.name,
-      endpoint.chain.kind === 'list' ? endpoint.chain.scope : undefined,
-    ];
-    const properties = Object.entries(endpoint.query.properties);
-
-    it.each(properties)('%s is named, whatever is wrong with it', async (name, schema) => {
-      // What is wrong with an address stands among the rules of chains.
-      const values = addresses.includes(name) ? [] : badValues(schema);
-      const pairs = ['', '%zz', '%ff', '%E2%82', ...values].map((value) => `${name}=${value}`);
-      for (const query of [...pairs, name, `${name}=1&&${name}=1`]) {
-        const isOwn = addressOf(endpoint)?.name === name;
-        const path = isOwn ? `${endpoint.path}?${query}` : pathOf(endpoint, query);
-        const reply = await service.get(path);
-        expect([query, reply.status, await reply.json()]).toEqual([
-          query,
-          400,
-          expect.objectContaining({
-            error_code: 'invalid_parameter',
-            message: expect.stringContaining(`${name}: expected `) as string,
-            parameter: name,
-          }),
-        ]);
-      }
-    });
-
-    it('that are missing are named', async () => {
-      for (const [name, schema] of properties.filter(([, one]) => isRequired(one))) {
-        expect(schema).not.toHaveProperty('default');
-        const reply = await service.get(endpoint.path.replace(':address', MINT));
-        expect([reply.status, await reply.json()]).toEqual([
-          400,
-          expect.objectContaining({ error_code: 'invalid_parameter', parameter: name }),
-        ]);
-      }
-    });
-  },
-);
-
-/** Values that a field of a body refuses. */
-function badFields({ type, items = {}, maxItems }: Schema): unknown[] {
-  const others = [null, 7, 'x', true, {}, []].filter((value) =>
-    type === 'array' ? !Array.isArray(value) : typeof value !== type,
-  );
-  if (type !== 'array') return others;
-  const many = maxItems === undefined ? [] : [Array.from({ length: maxItems + 1 }, () => MINT)];
-  const bad = items.enum ? ['nope', 7] : [7, null, {}, []];
-  return [...others, ...many, ...bad.map((item) => [item])];
-}
-
-describe.each(posts)('bad bodies of %s', (_, endpoint) => {
-  const schema = endpoint.body as unknown as Schema;
-  const refused = async (document: unknown): Promise<string> => {
-    const reply = await service.post(endpoint.path, document);
-    const body = (await reply.json()) as Json;
-    expect([document, reply.status, body.error_code]).toEqual([document, 400, 'invalid_body']);
-    return body.message as string;
-  };
-
-  it('that are no object', async () => {
-    for (const document of [null, [], 7, 'x']) {
-      expect(await refused(document)).toBe('body: must be object');
-    }
-  });
-
-  it.each(Object.entries(schema.properties ?? {}))('name the field %s', async (name, field) => {
-    const right = bodyOf(endpoint) as Json;
-    for (const value of badFields(field)) {
-      expect(await refused({ ...right, [name]: value })).toMatch(
-        new RegExp(`^${name}(\\[0\\])?: `),
-      );
-    }
-    if (schema.required?.includes(name)) {
-      const rest = Object.fromEntries(Object.entries(right).filter(([field]) => field !== name));
-      expect(await refused(rest)).toBe(`${name}: expected a value, was not sent`);
-    }
-  });
-
-  it('name a chain that is no text', async () => {
-    for (const chain of [null, 1]) {
-      expect(await refused({ ...bodyOf(endpoint), chain })).toBe('chain: must be string');
-    }
-  });
-});

@@ -85,9 +85,7 @@ describe('query parameters', () => {
   const depth = (query: string) => service.get(`/market-depth?token_address=${MINT}&${query}`);
 
   it.each([
-    ['low_pct_change=0.5&high_pct_change=0.4', 'low_pct_change'],
     ['currency=BTC', 'currency'],
-    [`token_address=${MINT}`, 'token_address'],
     ['chain=all&chain=all', 'chain'],
     ['%zz=1', '%zz'],
     ['&'.repeat(10) + 'x&'.repeat(300), 'query'],
@@ -131,27 +129,6 @@ describe('query parameters', () => {
       message: 'exchange-type: this endpoint has no such parameter; did you mean exchange_type?',
     });
   });
-
-  it('have defaults', async () => {
-    const body = (await (await depth('')).json()) as Record<string, unknown>;
-    expect(body.query_parameters).toEqual({
-      token_address: MINT,
-      exchange_type: 'DEX',
-      currency: 'USD',
-      delayed: false,
-      include_summary: false,
-      chain: 'mainchain',
-    });
-  });
-
-  it.each(['/score/x', '/score/0x12', '/market-depth?token_address=x'])(
-    'that are no address: %s',
-    async (path) => {
-      const response = await service.get(path);
-      expect(response.status).toBe(400);
-      expect(await response.json()).toMatchObject({ error_code: 'invalid_address' });
-    },
-  );
 });
 
 describe('bodies', () => {

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { medianIntervalS, newestGaps } from '../../compute/depth/coverage.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import {
-  EVM_LEG,
   MARKETS,
   MINT,
   NOW_S,
@@ -94,8 +93,7 @@ describe('GET /coverage/:address', () => {
       }))
       .concat({ ...steady.snapshots[0], t: NOW_S + 60 });
     const hour = { ...steady.snapshots[0], tier: '1h' as const, t: NOW_S - 7200 };
-    depth.add('mainchain', MINT, { ...steady, snapshots: [...snapshots, hour] }, { asset: 'A' });
-    depth.add('evmchain', EVM_LEG, steadyStore(2, 1), { asset: 'A' });
+    depth.add('mainchain', MINT, { ...steady, snapshots: [...snapshots, hour] });
     service = await startTestService({ depth });
   });
   afterAll(() => service.stop());
@@ -133,9 +131,7 @@ describe('GET /coverage/:address', () => {
     });
   });
 
-  it('answers a bridged address with its mint, and an unknown one with nothing', async () => {
-    const bridged = (await (await service.get(`/coverage/${EVM_LEG}`)).json()) as object;
-    expect(bridged).toMatchObject({ token: EVM_LEG, resolved_token: MINT, chain: 'mainchain' });
+  it('has nothing of an unknown token', async () => {
     expect(await (await service.get(`/coverage/${UNKNOWN}`)).json()).toEqual({
       token: UNKNOWN,
       chain: 'mainchain',
@@ -144,7 +140,5 @@ describe('GET /coverage/:address', () => {
       gaps_truncated: false,
       markets: [],
     });
-    expect((await service.get('/coverage/nonsense')).status).toBe(400);
-    expect((await service.get(`/coverage/${MINT}?from=0`)).status).toBe(400);
   });
 });

@@ -5,7 +5,6 @@ import type { PlainSnapshot } from '../reference/replay.js';
 import type { Json } from '../support/conformance.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import {
-  EVM_LEG,
   MARKETS,
   MINT,
   NOW_S,
@@ -24,8 +23,7 @@ const STORE = steadyStore(600, 12, { lastT: END_S - 30 });
 let service: TestService;
 beforeAll(async () => {
   const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, STORE, { asset: 'A' });
-  depth.add('evmchain', EVM_LEG, steadyStore(2, 1), { asset: 'A' });
+  depth.add('mainchain', MINT, STORE);
   depth.add('mainchain', WIDE_MINT, steadyStore(5000, 0, { lastT: END_S - 30 }), {
     perSegment: 250,
   });
@@ -154,10 +152,7 @@ describe('GET /depth-series/:address', () => {
     }
   });
 
-  it('answers a leg from its mint, and a token without snapshots with empty lists', async () => {
-    const leg = await ask(`${window}&step=4h`, EVM_LEG);
-    expect(leg).toMatchObject({ token: EVM_LEG, chain: 'mainchain', resolved_token: MINT });
-    expect(leg.t).toHaveLength(3);
+  it('has empty lists of a token without snapshots', async () => {
     expect(await ask('pct=1,2', UNKNOWN)).toMatchObject({
       ...{ t: [], snapshot_t: [], price_usd: [], next_from: null },
       ...{ support_usd: [[], []], resistance_usd: [[], []] },
@@ -204,21 +199,5 @@ describe('GET /depth-series/:address', () => {
     const head = await service.get(`${path}&score=true`, { method: 'HEAD' });
     expect([head.status, head.headers.get('etag')]).toEqual([200, tags[4]]);
     expect((await service.get(`/depth-series/${MINT}`)).headers.get('etag')).toBeNull();
-  });
-
-  it.each([
-    ['pct=0', 'pct'],
-    ['pct=100.5', 'pct'],
-    ['pct=1,2,3,4,5,6,7,8,9,10,11', 'pct'],
-    ['pct=', 'pct'],
-    ['group=market', 'group'],
-    ['step=2h', 'step'],
-    ['from=now&to=-1h', 'from'],
-    ['types=cex_spot&exclude_types=cex_perp', 'exclude_types'],
-    ['min_pct=1', 'min_pct'],
-  ])('refuses %s and names the parameter', async (query, parameter) => {
-    const reply = await service.get(`/depth-series/${MINT}?${query}`);
-    expect(reply.status).toBe(400);
-    expect(await reply.json()).toMatchObject({ error_code: 'invalid_parameter', parameter });
   });
 });

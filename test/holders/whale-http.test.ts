@@ -1,9 +1,8 @@
 /** GET and POST /whale-activity over the wire. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { Limiter } from '../../server/limits/limiter.js';
 import { type HolderRow, plainHolderFlow } from '../reference/holders.js';
 import type { Json } from '../support/conformance.js';
-import { MemoryHolders, MemoryUsage } from '../support/memory-sources.js';
+import { MemoryHolders } from '../support/memory-sources.js';
 import { MINT, NOW_S, startTestService, type TestService } from '../support/service.js';
 
 const UNKNOWN = 'C'.repeat(40);
@@ -200,44 +199,5 @@ describe('POST /whale-activity', () => {
   it('answers a request for nothing with nothing', async () => {
     const { status, body } = await post({ token_addresses: [] });
     expect([status, body]).toEqual([200, { chain: 'mainchain', count: 0, tokens: [] }]);
-  });
-});
-
-describe('the limits of whale activity', () => {
-  it('are one request a second, six batches a minute, and a call of the quota a token', async () => {
-    const limited = await startTestService({
-      limiter: new Limiter({ usage: new MemoryUsage() }),
-    });
-    try {
-      const ask = () => limited.get(`/whale-activity?token_address=${MINT}`);
-      const replies = await Promise.all([ask(), ask(), ask()]);
-      expect(replies.map(({ status }) => status).sort()).toEqual([200, 429, 429]);
-      const refused = replies.find(({ status }) => status === 429);
-      expect(refused?.headers.get('x-ratelimit-limit')).toBe('1');
-      expect(refused?.headers.get('retry-after')).toBe('1');
-      const batch = (count: number) =>
-        limited.post('/whale-activity', {
-          token_addresses: Array.from({ length: count }, () => MINT),
-        });
-      const used = [];
-      for (const count of [10, 3, 11, 0, 1, 1]) {
-        const reply = await batch(count);
-        used.push([reply.status, Number(reply.headers.get('x-quota-used'))]);
-        if (used.length === 1) expect(reply.headers.get('x-ratelimit-limit')).toBe('6');
-      }
-      // A batch that is refused costs nothing.
-      expect(used).toEqual([
-        [200, 10],
-        [200, 13],
-        [400, 13],
-        [200, 13],
-        [200, 14],
-        [200, 15],
-      ]);
-      const over = await batch(1);
-      expect([over.status, over.headers.get('retry-after')]).toEqual([429, '10']);
-    } finally {
-      await limited.stop();
-    }
   });
 });

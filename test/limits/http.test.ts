@@ -125,30 +125,6 @@ describe('replies to a live key', () => {
     });
     expect(numbers(refused)).toMatchObject({ 'x-ratelimit-remaining': 0, 'x-quota-used': 2 });
   });
-
-  it('refuse what needs another tier with an error alone', async () => {
-    const { key } = await createKey();
-    const response = await get(key, '/score', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ addresses: [MINT] }),
-    });
-    expect(response.status).toBe(403);
-    expect(Object.keys((await response.json()) as object)).toEqual(['error']);
-    for (const name of ALL_HEADERS) expect(response.headers.get(name)).not.toBeNull();
-    expect(numbers(response)).toMatchObject({ 'x-ratelimit-remaining': 11, 'x-quota-used': 0 });
-  });
-});
-
-describe('replies to anybody else', () => {
-  it.each(['', 'fathom_nonsense'])("have none of a plan's headers ('%s')", async (key) => {
-    for (const target of [`/replay/${MINT}`, '/no-such-endpoint']) {
-      const response = await get(key, target);
-      expect(response.status).toBe(401);
-      expect(Object.keys((await response.json()) as object)).toEqual(['error']);
-      for (const name of ALL_HEADERS) expect(response.headers.get(name)).toBeNull();
-    }
-  });
 });
 
 describe('the monthly quota', () => {

@@ -144,13 +144,4 @@ describe('GET /dca-orders', () => {
     const { body } = await service.dcaOf(MINT, { min_mcap: '5000001' });
     expect(body.token.address).toBe(MINT);
   });
-
-  it.each([
-    ['min_mcap', { min_mcap: '2', max_mcap: '1' }],
-    ['min_liquidity', { min_liquidity: '2', max_liquidity: '1' }],
-  ])('refuses a bad %s: %o', async (parameter, sent) => {
-    const { status, body } = await service.dcaOf(MINT, sent);
-    expect(status).toBe(400);
-    expect(body).toMatchObject({ error_code: 'invalid_parameter', parameter });
-  });
 });

@@ -222,33 +222,14 @@ describe('the band', () => {
 
 describe('bad values', () => {
   it.each([
-    ['group=Markets', 'group'],
-    ['exclude_types=CEX-SPOT', 'exclude_types'],
     ['onchain=true&types=onchain_pool', 'onchain'],
     ['onchain=true&types=onchain_pool,onchain_limit_order,cex_spot', 'onchain'],
-    ['onchain=true&exclude_types=cex_spot', 'exclude_types'],
-    ['types=cex_spot&exclude_types=cex_perp', 'exclude_types'],
-    ['venues=a&exclude_venues=b', 'exclude_venues'],
-    ['min_pct=10&max_pct=10', 'min_pct'],
-    ['min_pct=20&max_pct=10', 'min_pct'],
     ['min_pct=100', 'min_pct'],
     ['max_pct=-50', 'min_pct'],
   ])('are refused: %s', (query, parameter) => {
     const { message, ...body } = failure(query);
     expect(body).toMatchObject({ error_code: 'invalid_parameter', parameter });
     if (/_pct$/.test(parameter)) expect(message).toMatch(/a percentage from -90 to 1000|percent/);
-  });
-
-  it('say how a list is sent, where each of its items came as one of its own', () => {
-    const sent = 'was sent 2 times';
-    expect(failure('venues=Binance&venues=OKX')).toMatchObject({
-      message: `venues: expected once, its items separated by commas, ${sent}`,
-    });
-    expect(failure('from=-1h&from=-2h')).toMatchObject({ message: `from: expected once, ${sent}` });
-  });
-
-  it('in a name itself are refused', () => {
-    expect(failure('%zz=1')).toMatchObject({ error_code: 'invalid_parameter', parameter: '%zz' });
   });
 
   it('never give anything but an answer or an error for the client', () => {

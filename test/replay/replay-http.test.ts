@@ -10,7 +10,6 @@ import { referencePage, type PlainRequest, type PlainSnapshot } from '../referen
 import { type Json } from '../support/conformance.js';
 import { MemoryDepth, visibleSnapshots } from '../support/memory-depth.js';
 import {
-  EVM_LEG,
   KEY,
   MARKETS,
   MINT,
@@ -49,8 +48,7 @@ const tiered = {
 
 beforeAll(async () => {
   const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, small, { asset: 'A' });
-  depth.add('evmchain', EVM_LEG, steadyStore(2, 1), { asset: 'A' });
+  depth.add('mainchain', MINT, small);
   depth.add('mainchain', WIDE_MINT, wide, { perSegment: 24 });
   depth.add('mainchain', GROUP_MINT, deep, { perSegment: 24 });
   depth.add('mainchain', TIER_MINT, tiered);
@@ -192,17 +190,6 @@ describe('GET /replay/:address', () => {
     },
   );
 
-  it('answers a bridged leg from its mint', async () => {
-    const response = await service.get(`/replay/${EVM_LEG.toUpperCase().replace('0X', '0x')}`);
-    const { reply } = referencePage(small, dayOf(), LIMITS, {
-      token: EVM_LEG,
-      resolvedToken: MINT,
-      chain: 'mainchain',
-      clamped: false,
-    });
-    expect(await response.json()).toEqual(reply);
-  });
-
   it('answers for a token that nothing has named with an empty page', async () => {
     const response = await service.get('/replay/0x00000000000000000000000000000000000000bb');
     expect(response.status).toBe(200);
@@ -290,19 +277,6 @@ describe('representations', () => {
     const times = tables.flatMap((table) => [...(table.getChild('t')!.toArray() as Uint32Array)]);
     expect([...new Set(times)]).toEqual(wide.snapshots.map(({ t }) => t));
   });
-
-  it.each([
-    { accept: 'text/html' },
-    { accept: 'application/json;q=0' },
-    { 'accept-encoding': 'identity;q=0, gzip;q=0, br;q=0, zstd;q=0' },
-  ])('are refused for %j', async (headers) => {
-    const response = await service.get(`/replay/${MINT}`, {
-      headers: headers as object as Record<string, string>,
-    });
-    expect(response.status).toBe(406);
-    expect(response.headers.get('vary')).toBe('Accept, Accept-Encoding');
-    expect(await response.json()).toMatchObject({ error_code: 'not_acceptable' });
-  });
 });
 
 describe('caching', () => {
@@ -389,18 +363,6 @@ describe('caching', () => {
     ];
     const tags = (await Promise.all(asked)).map((response) => response.headers.get('etag'));
     expect(new Set(tags).size).toBe(tags.length);
-  });
-});
-
-describe('keys', () => {
-  it('that are revoked stop working at once', async () => {
-    service.keys.add('short-lived', 'enterprise');
-    const headers = { 'x-api-key': 'short-lived' };
-    const before = await service.get(`/replay/${MINT}`, { headers });
-    expect([before.status, before.headers.get('x-api-tier')]).toEqual([200, 'enterprise']);
-    await before.arrayBuffer();
-    service.keys.revoke('short-lived');
-    expect((await service.get(`/replay/${MINT}`, { headers })).status).toBe(401);
   });
 });
 

@@ -112,15 +112,6 @@ describe('GET /top-scores?details=true', () => {
     expect(depth_2pct_usd.resistance).toBeCloseTo(sums.resistance, 1);
   });
 
-  it('refuses what the board refuses', async () => {
-    const refused = async (query: string) => {
-      const { status, body } = await service.get(`/top-scores?details=${query}`);
-      return [status, body.error_code, body.parameter];
-    };
-    expect(await refused('yes')).toEqual([400, 'invalid_parameter', 'details']);
-    expect((await refused('true&chain=nowhere'))[0]).toBe(400);
-  });
-
   it('is at most a minute old', async () => {
     const support = async () =>
       (await tokensOf('mainchain')).find(({ address }) => address === NEW)?.support_usd as number;

@@ -17,6 +17,7 @@ export interface Schema {
   maxLength?: number;
   maxItems?: number;
   items?: Schema;
+  'x-unit'?: 'fraction' | 'percent';
   required?: readonly string[];
   properties?: Record<string, Schema>;
 }
@@ -42,6 +43,6 @@ export function pathOf(endpoint: EndpointSpec, query = ''): string {
   return `${endpoint.path.replace(':address', MINT)}?${pairs.join('')}${query}`;
 }
 
-/** A body that is right. */
+/** A body that is right, of two tokens. */
 export const bodyOf = ({ chain }: EndpointSpec): Json | null =>
-  chain.kind === 'batch' ? { [chain.name]: [MINT] } : null;
+  chain.kind === 'batch' ? { [chain.name]: [MINT, MINT] } : null;
