@@ -1,11 +1,15 @@
 /** The small market's pools and fee densities, over HTTP from a really filled store. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DLMM_PERIODS } from '../../compute/lp/hours.js';
-import { MarketService } from '../tokens/market-service.js';
+import { cleanUp } from '../support/cli.js';
 import type { Json } from '../support/conformance.js';
-import { HAS_EXAMPLES, exampleFile, exampleRows, expectedReplies } from '../support/examples.js';
-import { ingest } from '../support/ingest.js';
-import { DataDirectory } from '../support/stores.js';
+import {
+  exampleRows,
+  expectClose,
+  expectedReplies,
+  HAS_EXAMPLES,
+  serveExamples,
+} from '../support/examples.js';
 
 const DATASETS = [
   'tokens',
@@ -36,25 +40,12 @@ const STATS = [
 
 describe.runIf(HAS_EXAMPLES)('the example market', () => {
   let expected: Json;
-  let service: MarketService;
-
+  let bodyOf: (target: string) => Promise<Json>;
   beforeAll(async () => {
     expected = expectedReplies();
-    const directory = new DataDirectory();
-    for (const dataset of DATASETS) {
-      await ingest(directory.path, dataset, [exampleFile(dataset)]);
-    }
-    service = await MarketService.start({ directory });
+    bodyOf = (await serveExamples(DATASETS)).get;
   });
-  afterAll(async () => {
-    await service.stop();
-  });
-
-  const bodyOf = async (path: string): Promise<Json> => {
-    const { status, body } = await service.get(path);
-    expect(status, path).toBe(200);
-    return body;
-  };
+  afterAll(cleanUp);
 
   it('has the whole boards at once, asked for as soon as it listens', async () => {
     const { data } = await bodyOf('/dlmm-pools?period=24h');
@@ -77,9 +68,7 @@ describe.runIf(HAS_EXAMPLES)('the example market', () => {
       for (const row of data as Json[]) {
         const { base, quote, ...figures } = want[row.address] as Json;
         expect([row.baseMint, row.quoteMint]).toEqual([base, quote]);
-        for (const [name, value] of Object.entries<number | null>(figures)) {
-          expectClose(row[name], value, `${where} ${row.address} ${name}`);
-        }
+        expectClose(row, figures, `${where} ${row.address}`);
       }
     }
   });
@@ -133,7 +122,8 @@ describe.runIf(HAS_EXAMPLES)('the example market', () => {
         expect(pool.stats_1h === null).toBe(want === undefined);
         if (want === undefined) continue;
         expect(Object.keys(pool.stats_1h as Json).sort()).toEqual([...STATS].sort());
-        for (const name of STATS) expectClose(pool.stats_1h[name], want[name], name);
+        const stats = STATS.map((name) => [name, want[name] as unknown]);
+        expectClose(pool.stats_1h, Object.fromEntries(stats), pool.pubkey as string);
       }
       const leaders = Object.entries<string>(body.chips.leaders as Json);
       for (const { key, label } of body.chips.definitions as Json[]) {
@@ -162,15 +152,10 @@ describe.runIf(HAS_EXAMPLES)('the example market', () => {
       );
       for (const [i, row] of (data as Json[]).entries()) {
         expect(row.rank).toBe(i + 1);
-        for (const key of ['organic_volume', 'denom_liquidity_usd', 'fee_density']) {
-          expectClose(row[key], want[i][key], `${where} ${row.address} ${key}`);
-        }
+        const { organic_volume, denom_liquidity_usd, fee_density } = want[i];
+        const figures = { organic_volume, denom_liquidity_usd, fee_density };
+        expectClose(row, figures, `${where} ${row.address}`);
       }
     }
   });
 });
-
-function expectClose(actual: number | null, expected: number | null, name: string): void {
-  if (expected === null || actual === null) expect(actual, name).toBe(expected);
-  else expect(Math.abs(actual - expected), name).toBeLessThanOrEqual(1e-6 * Math.abs(expected));
-}

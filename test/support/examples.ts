@@ -1,7 +1,11 @@
 /** The small market of the examples, and what is expected of it; tests on it need it to be there. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Json } from './tables.js';
+import { expect } from 'vitest';
+import type { Dataset } from '../../storage/ingest/datasets.js';
+import { newKey, serveHere, temporaryDirectory } from './cli.js';
+import { checkReply, type Json } from './conformance.js';
+import { ingest } from './ingest.js';
 
 const EXAMPLES = path.resolve('..', 'shared', 'examples');
 
@@ -19,6 +23,42 @@ export function exampleRows(dataset: string): Json[] {
 }
 
 /** What the replies are to say. */
-export function expectedReplies<T>(): T {
+export function expectedReplies<T = Json>(): T {
   return JSON.parse(readFileSync(path.join(EXAMPLES, 'expected.json'), 'utf8')) as T;
+}
+
+/** Allowed between a number and what is expected, relative. */
+const TOLERANCE = 1e-6;
+/** Numbers below it may differ as much as it may. */
+const NEXT_TO_NOTHING = 1e-3;
+
+/** Expects all that `want` holds, each number within rounding. */
+export function expectClose(actual: unknown, want: unknown, at: string): void {
+  if (typeof want === 'number') {
+    const allowed = TOLERANCE * Math.max(Math.abs(want), NEXT_TO_NOTHING);
+    expect(actual, at).toBeTypeOf('number');
+    expect(Math.abs((actual as number) - want), at).toBeLessThanOrEqual(allowed);
+  } else if (typeof want === 'object' && want !== null) {
+    if (Array.isArray(want)) expect(actual, at).toHaveLength(want.length);
+    for (const [key, value] of Object.entries(want)) {
+      expectClose((actual as Json)[key], value, `${at}.${key}`);
+    }
+  } else expect(actual, at).toBe(want);
+}
+
+/** Serves the market's datasets within this process, at the market's time. */
+export async function serveExamples(datasets: readonly Dataset[]) {
+  const directory = temporaryDirectory();
+  for (const dataset of datasets) await ingest(directory, dataset, [exampleFile(dataset)]);
+  const key = await newKey(directory);
+  const { now } = expectedReplies();
+  const server = await serveHere(directory, ['--as-of', String(now)]);
+  /** A 200's document, which is as the API's description says. */
+  const get = async (target: string): Promise<Json> => {
+    const response = await server.get(target, key);
+    await checkReply('GET', response.url, response);
+    expect(response.status, target).toBe(200);
+    return (await response.json()) as Json;
+  };
+  return { get, key, url: server.url };
 }
