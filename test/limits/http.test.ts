@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { RunningServer } from '../../server/app.js';
 import { startService } from '../../server/service.js';
 import { onStore } from '../../server/cli/runtime.js';
@@ -25,8 +25,14 @@ const ALL_HEADERS = [...LIMIT_HEADERS, 'x-api-tier', 'ratelimit', 'ratelimit-pol
 const directory = temporaryDirectory();
 let server: RunningServer;
 
-beforeAll(() => start());
+beforeAll(() => {
+  // No test runs into the next day.
+  const noonMs = new Date().setUTCHours(12, 0, 0, 0);
+  vi.useFakeTimers({ toFake: ['Date'], now: noonMs });
+  return start();
+});
 afterAll(async () => {
+  vi.useRealTimers();
   await server.close();
   await cleanUp();
 });

@@ -63,6 +63,31 @@ function connectionTo(bus: JetStreamLog): { log: JetStreamLog; isCut: boolean } 
   return connection;
 }
 
+/** The books of two nodes on a bus, each over a database of its own; `close` finds no error. */
+async function twoNodes() {
+  const bus = busOfNodes();
+  const file = path.join(directory, 'other.duckdb');
+  const others = await Database.openFile(file, OPTIONS);
+  await migrate(others, file);
+  const onError = (error: unknown) => errors.push(error);
+  const [one, other] = await Promise.all(
+    [database, others].map((of) => UsageBook.load(of, onError)),
+  );
+  const sharing: SharedUsage[] = [];
+  return {
+    ...{ bus, one, other },
+    share(book: UsageBook, name: string, log = bus): void {
+      sharing.push(new SharedUsage(book, log, name, onError));
+    },
+    async close(): Promise<void> {
+      await Promise.all(sharing.map((each) => each.close()));
+      await Promise.all([one.close(), other.close()]);
+      await others.close();
+      expect(errors).toEqual([]);
+    },
+  };
+}
+
 const namesKey = (message: unknown): number => Number(JSON.stringify(message).includes('key_a'));
 
 describe('a usage book', () => {
@@ -276,46 +301,29 @@ describe('a usage book', () => {
 
   it('of a node that begins when the month has turned has the last calls of the month before', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 9, 31, 23, 59, 59) });
-    const bus = busOfNodes();
-    const file = path.join(directory, 'other.duckdb');
-    const others = await Database.openFile(file, OPTIONS);
-    await migrate(others, file);
-    const [one, other] = await Promise.all(
-      [database, others].map((of) => UsageBook.load(of, (error) => errors.push(error))),
-    );
+    const { bus, one, other, ...nodes } = await twoNodes();
     await one.countAs('a');
     await other.countAs('b');
     let heard = 0;
     await bus.listen('usage', (message) => void (heard += namesKey(message)));
-    const first = new SharedUsage(one, bus, 'a', (error) => errors.push(error));
+    nodes.share(one, 'a');
     one.counter('key_a', 202610).add(3);
     one.days.counter('key_a', 20261031, 'GET /a').add(3);
     await eventually('it is told', () => heard > 0);
     vi.setSystemTime(Date.UTC(2026, 10, 12));
-    const second = new SharedUsage(other, bus, 'b', (error) => errors.push(error));
+    nodes.share(other, 'b');
     await eventually('it has them', () => other.counter('key_a', 202610).calls === 3);
     expect(await other.days.ofMonth('key_a', 202610)).toEqual([
       { day: 20261031, endpoint: 'GET /a', calls: 3 },
     ]);
-    await Promise.all([first.close(), second.close()]);
-    await Promise.all([one.close(), other.close()]);
-    await others.close();
-    expect(errors).toEqual([]);
+    await nodes.close();
   });
 
   it('of every node knows when a key was last used on any of them, also after a restart', async () => {
-    const bus = busOfNodes();
-    const file = path.join(directory, 'other.duckdb');
-    const others = await Database.openFile(file, OPTIONS);
-    await migrate(others, file);
-    const [one, other] = await Promise.all(
-      [database, others].map((of) => UsageBook.load(of, (error) => errors.push(error))),
-    );
+    const { bus, one, other, ...nodes } = await twoNodes();
     one.use('key_a', 3600);
-    const sharing = [
-      new SharedUsage(one, bus, 'a', (error) => errors.push(error)),
-      new SharedUsage(other, connectionTo(bus).log, 'b', (error) => errors.push(error)),
-    ];
+    nodes.share(one, 'a');
+    nodes.share(other, 'b', connectionTo(bus).log);
     await eventually('b is told', () => other.lastUsedS('key_a') === 3600);
     other.use('key_a', 7200);
     other.use('key_b', 7200);
@@ -323,32 +331,21 @@ describe('a usage book', () => {
     await eventually('a is told', () => one.lastUsedS('key_b') === 7200);
     expect(one.lastUsedS('key_a')).toBe(7200);
     expect(one.lastUsedS('key_c')).toBeNull();
-    await Promise.all(sharing.map((each) => each.close()));
-    await Promise.all([one.close(), other.close()]);
-    const again = await UsageBook.load(database, (error) => errors.push(error));
+    await nodes.close();
+    const again = await load();
     expect(['key_a', 'key_b'].map((id) => again.lastUsedS(id))).toEqual([7200, 7200]);
     await again.close();
-    await others.close();
-    expect(errors).toEqual([]);
   });
 
   it('of a node that was cut off for days has the days between, too', async () => {
     const at = (day: number): number => Date.UTC(2026, 10, day, 12);
     vi.useFakeTimers({ toFake: ['Date'], now: at(3) });
-    const bus = busOfNodes();
-    const file = path.join(directory, 'other.duckdb');
-    const others = await Database.openFile(file, OPTIONS);
-    await migrate(others, file);
-    const [one, other] = await Promise.all(
-      [database, others].map((of) => UsageBook.load(of, (error) => errors.push(error))),
-    );
+    const { bus, one, other, ...nodes } = await twoNodes();
     await one.countAs('a');
     await other.countAs('b');
     const connection = connectionTo(bus);
-    const sharing = [
-      new SharedUsage(one, bus, 'a', (error) => errors.push(error)),
-      new SharedUsage(other, connection.log, 'b', (error) => errors.push(error)),
-    ];
+    nodes.share(one, 'a');
+    nodes.share(other, 'b', connection.log);
     const want: { day: number; endpoint: string; calls: number }[] = [];
     const count = (day: number): void => {
       vi.setSystemTime(at(day));
@@ -369,10 +366,7 @@ describe('a usage book', () => {
     await becomes(days, want);
     // The month's total comes in a message of its own.
     await eventually('the total is told', () => other.counter('key_a', 202611).calls === 18);
-    await Promise.all(sharing.map((one) => one.close()));
-    await Promise.all([one.close(), other.close()]);
-    await others.close();
-    expect(errors).toEqual([]);
+    await nodes.close();
   });
 
   it('of a node adds what it regains to what it has counted since it began', async () => {
@@ -405,9 +399,9 @@ describe('a usage book', () => {
 
   it('of a node is told by the others what it lost when it was killed', async () => {
     const bus = busOfNodes();
-    const now = new Date();
-    const month = now.getUTCFullYear() * 100 + now.getUTCMonth() + 1;
-    const days = [{ day: month * 100 + now.getUTCDate(), endpoint: 'GET /a', calls: 5 }];
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 22, 12) });
+    const month = 202611;
+    const days = [{ day: 20261122, endpoint: 'GET /a', calls: 5 }];
     const told = [{ keyId: 'key_a', month, calls: 5, days }];
     const other = await load();
     await other.countAs('b');

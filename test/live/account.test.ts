@@ -1,9 +1,7 @@
 /** What live connections owe their keys: they pay, and they end with them. */
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { cleanUp, fathom, type Service, serveHere, temporaryDirectory } from '../support/cli.js';
-import { LiveClient, timesOf } from '../support/live-client.js';
+import { ingestCells, LiveClient, timesOf } from '../support/live-client.js';
 import { MINT } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
 
@@ -43,16 +41,10 @@ describe('The key of a live connection', () => {
   beforeAll(async () => {
     directory = temporaryDirectory();
     service = await serveHere(directory, ['--as-of', String(NOW_S)]);
-    const market = { source: 'Orca', exchange_type: 'DEX', type: 'onchain_pool', pair: 'A/B' };
-    const lines = Array.from({ length: 4 * PAGE_SNAPSHOTS }, (_, i) =>
-      JSON.stringify({
-        ...{ chain: 'mainchain', address: MINT, t: T0 + i, tier: 'raw', price_usd: 2, ...market },
-        ...{ market_address: 'pool', bin: -1, support_usd: 1, resistance_usd: 0 },
-      }),
+    await ingestCells(
+      directory,
+      Array.from({ length: 4 * PAGE_SNAPSHOTS }, (_, i) => [T0 + i, 1]),
     );
-    const file = path.join(temporaryDirectory(), 'cells.ndjson');
-    writeFileSync(file, `${lines.join('\n')}\n`);
-    expect((await fathom(['ingest', 'cells', file, '--data', directory])).status).toBe(0);
   });
   afterEach(() => vi.restoreAllMocks());
   afterAll(cleanUp);

@@ -1,7 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -18,6 +16,7 @@ import {
   serveHere,
   temporaryDirectory,
 } from '../support/cli.js';
+import { ingestCells } from '../support/live-client.js';
 import { MAIN } from '../support/processes.js';
 import { MINT } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
@@ -46,19 +45,7 @@ describe('The client that follows a token', () => {
   let service: Service;
   let key: string;
 
-  const ingest = async (rows: readonly [t: number, support: number][]) => {
-    const file = path.join(temporaryDirectory(), 'rows.ndjson');
-    const market = { source: 'Orca', exchange_type: 'DEX', type: 'onchain_pool', pair: 'A/B' };
-    const lines = rows.map(([t, support_usd]) =>
-      JSON.stringify({
-        ...{ chain: 'mainchain', address: MINT, t, tier: 'raw', price_usd: 2, ...market },
-        ...{ market_address: 'pool', bin: -1, support_usd, resistance_usd: 0 },
-      }),
-    );
-    writeFileSync(file, `${lines.join('\n')}\n`);
-    const { status, stderr } = await fathom(['ingest', 'cells', file, '--data', directory]);
-    expect([status, stderr]).toEqual([0, expect.any(String)]);
-  };
+  const ingest = (rows: Parameters<typeof ingestCells>[1]) => ingestCells(directory, rows);
   const shown = async () => {
     const page = await service.get(`/replay/${MINT}?from=${T0}&to=${NOW_S}`, key);
     return ((await page.json()) as ReplayPage).snapshots;

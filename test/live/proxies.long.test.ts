@@ -1,17 +1,8 @@
 /** Live through docs/deploy's proxies, where they are installed. */
-import { writeFileSync } from 'node:fs';
 import https from 'node:https';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  cleanUp,
-  fathom,
-  newKey,
-  type Service,
-  serveHere,
-  temporaryDirectory,
-} from '../support/cli.js';
-import { LiveClient, timesOf } from '../support/live-client.js';
+import { cleanUp, newKey, type Service, serveHere, temporaryDirectory } from '../support/cli.js';
+import { ingestCells, LiveClient, timesOf } from '../support/live-client.js';
 import { INSTALLED_PROXIES, type Proxy, PROXY_NAMES, startProxy } from '../support/proxies.js';
 import { MINT } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
@@ -27,14 +18,7 @@ describe.runIf(INSTALLED_PROXIES.length > 0)('Live behind a proxy', () => {
 
   const commit = async (): Promise<number> => {
     const t = (nextT += 60);
-    const market = { source: 'Orca', exchange_type: 'DEX', type: 'onchain_pool', pair: 'A/B' };
-    const cell = {
-      ...{ chain: 'mainchain', address: MINT, t, tier: 'raw', price_usd: 2, ...market },
-      ...{ market_address: 'pool', bin: -1, support_usd: 1, resistance_usd: 0 },
-    };
-    const file = path.join(temporaryDirectory(), 'cells.ndjson');
-    writeFileSync(file, `${JSON.stringify(cell)}\n`);
-    expect((await fathom(['ingest', 'cells', file, '--data', directory])).status).toBe(0);
+    await ingestCells(directory, [[t, 1]]);
     return t;
   };
 

@@ -1,9 +1,14 @@
-import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EngineName } from '../../server/http/engine.js';
 import { cleanUp, fathom, type Service, serveHere, temporaryDirectory } from '../support/cli.js';
-import { checkMessages, LiveClient, type Message, timesOf } from '../support/live-client.js';
+import {
+  checkMessages,
+  ingestCells,
+  LiveClient,
+  type Message,
+  timesOf,
+} from '../support/live-client.js';
 import { MINT, OTHER_MINT } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
 
@@ -24,19 +29,8 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     return client;
   };
 
-  const ingest = async (rows: readonly [t: number, support: number][], mint = MINT) => {
-    const file = path.join(directory, '..', `${path.basename(directory)}.ndjson`);
-    const market = { source: 'Orca', exchange_type: 'DEX', type: 'onchain_pool' };
-    const cells = rows.map(([t, support_usd]) =>
-      JSON.stringify({
-        ...{ chain: 'mainchain', address: mint, t, tier: 'raw', price_usd: 2, ...market },
-        ...{ market_address: 'pool', pair: 'A/B', bin: -1, support_usd, resistance_usd: 0 },
-      }),
-    );
-    writeFileSync(file, `${cells.join('\n')}\n`);
-    const { status, stderr } = await fathom(['ingest', 'cells', file, '--data', directory]);
-    expect([status, stderr]).toEqual([0, expect.any(String)]);
-  };
+  const ingest = (rows: Parameters<typeof ingestCells>[1], mint = MINT) =>
+    ingestCells(directory, rows, mint);
   const newKey = async (...words: string[]) => {
     const { stdout } = await fathom(['keys', 'create', ...words, '--data', directory]);
     return /fathom_\w+\s*$/.exec(stdout)?.[0].trim() ?? stdout;

@@ -92,8 +92,7 @@ describe('fragments made ahead', () => {
   const idsOf = () => [...new Set(here.names().map((name) => fragmentFileOf(name)?.segmentId))];
 
   it('serve the first page, and follow late data, merges and deletions', async () => {
-    const store = await openStore(here.data.path);
-    try {
+    await here.withStore(async (store) => {
       await commitRows(store, rows(0, 320));
       const { fragments, filler, settled } = await serve(store);
       const before = idsOf();
@@ -127,15 +126,11 @@ describe('fragments made ahead', () => {
       await settled();
       expect(here.names()).toEqual([]);
       await filler.close();
-    } finally {
-      await here.closeAll();
-      await store.close();
-    }
+    });
   });
 
   it('of tiny segments wait until those would have been joined', async () => {
-    const store = await openStore(here.data.path);
-    try {
+    await here.withStore(async (store) => {
       await commitRows(store, rows(0, 1));
       const { files, filler, settled } = await serve(store);
       // It was there at the start.
@@ -155,15 +150,11 @@ describe('fragments made ahead', () => {
       later.look();
       await eventually('fragments of a tiny segment', () => files.count === 6);
       await later.close();
-    } finally {
-      await here.closeAll();
-      await store.close();
-    }
+    });
   });
 
   it('are looked for once in a while, however often a commit comes', async () => {
-    const store = await openStore(here.data.path);
-    try {
+    await here.withStore(async (store) => {
       await commitRows(store, rows(0, 288));
       const files = await here.openFiles({
         stored: (ids) => store.depth.storedSegments(ids),
@@ -197,15 +188,11 @@ describe('fragments made ahead', () => {
       await brisk.idle();
       await brisk.close();
       expect(listed).toBeGreaterThan(atFirst);
-    } finally {
-      await here.closeAll();
-      await store.close();
-    }
+    });
   });
 
   it('are those of the newest segments, within the bound', async () => {
-    const store = await openStore(here.data.path);
-    try {
+    await here.withStore(async (store) => {
       await commitRows(store, rows(0, 288));
       const whole = await serve(store);
       const { bytes } = whole.files;
@@ -221,15 +208,11 @@ describe('fragments made ahead', () => {
       expect(files.bytes).toBeLessThanOrEqual(1.5 * bytes);
       const { lastSegmentId } = store.depth;
       expect(Math.max(...(idsOf() as number[]))).toBe(lastSegmentId);
-    } finally {
-      await here.closeAll();
-      await store.close();
-    }
+    });
   });
 
   it('wait until the pool has nothing else to do', async () => {
-    const store = await openStore(here.data.path);
-    try {
+    await here.withStore(async (store) => {
       await commitRows(store, rows(0, 288));
       const files = await here.openFiles();
       const fragments = here.open(store.depth, files);
@@ -249,10 +232,7 @@ describe('fragments made ahead', () => {
       await filler.idle();
       expect(files.count).toBe(2);
       await filler.close();
-    } finally {
-      await here.closeAll();
-      await store.close();
-    }
+    });
   });
 
   it('are gone over by a check, which names damaged files and strays', async () => {

@@ -1,94 +1,25 @@
 import zlib from 'node:zlib';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type ComputePool, startPool } from '../../compute/pool.js';
-import { renderPage } from '../../compute/replay/render.js';
-import { settingsOf } from '../support/settings.js';
-import { logInto } from '../support/log.js';
-import type { PageIdentity } from '../../server/replay/representation.js';
-import { DEFAULT_SHARES } from '../../server/memory.js';
-import { Fragments } from '../../server/replay/fragments.js';
-import { readOfPlan, spansOfPlan, startOfPlan } from '../../server/replay/page-plan.js';
+import { describe, expect, it } from 'vitest';
+import { spansOfPlan, startOfPlan } from '../../server/replay/page-plan.js';
 import type { DepthSource } from '../../storage/contract.js';
-import { envelopeOf, plainRequest, queryOf } from '../compute/replay-stores.js';
-import type { PlainStore } from '../reference/replay.js';
-import { MemoryDepth } from '../support/memory-depth.js';
+import { depthOf, FragmentsFixture, identityOf, pageOf, warm } from '../support/fragments.js';
 import { MINT, NOW_S, steadyStore } from '../support/service.js';
-import { commitRows, DataDirectory, openStore, orca, snapshot } from '../support/stores.js';
+import { settingsOf } from '../support/settings.js';
+import { commitRows, orca, snapshot } from '../support/stores.js';
 
-const logged: string[] = [];
-const log = logInto(logged);
-const opened: Fragments[] = [];
-let pool: ComputePool;
+const here = FragmentsFixture.forEach();
+const { snapshots } = steadyStore(60, 34);
+/** Segments of 24 snapshots. */
+const ofLongSegments = () => depthOf(steadyStore(60, 34), 24);
 
-beforeAll(async () => {
-  const onError = (error: Error) => {
-    throw error;
-  };
-  pool = await startPool({ threads: 1, onError });
-});
-afterAll(() => pool.close());
-
-beforeEach(() => {
-  logged.length = 0;
-});
-afterEach(async () => {
-  for (const fragments of opened.splice(0)) await fragments.close();
-  expect(logged).toEqual([]);
-});
-
-function open(depth: DepthSource, memoryBytes = DEFAULT_SHARES.fragments): Fragments {
-  const fragments = new Fragments({ pool, depth, log, memoryBytes });
-  opened.push(fragments);
-  return fragments;
-}
-
-function identityOf(encoding: 'gzip' | 'br', from = NOW_S - 86_400): PageIdentity {
-  const request = plainRequest(from, NOW_S + 1);
-  return { query: queryOf(request), envelope: envelopeOf(request), format: 'json', encoding };
-}
-
-async function planOf(depth: DepthSource, from = NOW_S - 86_400) {
+function planOf(depth: DepthSource) {
   const tokenId = depth.token('mainchain', MINT)?.tokenId as number;
-  return depth.plan({ tokenId, fromS: from, toS: NOW_S + 1, nowS: NOW_S, maxSnapshots: 288 });
-}
-
-/** A page from fragments: its text where it is what the pool would make, null where it is none. */
-async function pageOf(fragments: Fragments, depth: DepthSource, from?: number) {
-  const page = identityOf('gzip', from);
-  const plan = await planOf(depth, from);
-  const made = await fragments.page(plan, page);
-  if (made === null) return null;
-  const text = zlib.gunzipSync(made.body).toString();
-  const part = readOfPlan(plan, page.query, Infinity);
-  const rendered = renderPage({
-    ...page,
-    ...part,
-    encoding: 'identity',
-    segments: await depth.readSegments(part.segmentIds),
-    markets: plan.markets,
-  });
-  if (rendered.status !== 'done') throw new Error(rendered.status);
-  expect(text === Buffer.from(rendered.body).toString()).toBe(true);
-  expect(made.nextFrom).toBe(rendered.nextFrom);
-  return text;
-}
-
-/** Asks for a page until its packs are there. */
-async function warm(fragments: Fragments, depth: DepthSource, from?: number): Promise<void> {
-  for (let i = 0; i < 2; i++) {
-    expect(await pageOf(fragments, depth, from)).toBeNull();
-    await fragments.idle();
-  }
-}
-
-function depthOf(store: PlainStore = steadyStore(60, 34), perSegment = 24): MemoryDepth {
-  const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, store, { perSegment });
-  return depth;
+  const window = { fromS: NOW_S - 86_400, toS: NOW_S + 1, nowS: NOW_S };
+  return depth.plan({ tokenId, ...window, maxSnapshots: 288 });
 }
 
 describe('a page of a plan', () => {
-  const { query } = identityOf('gzip');
+  const { query } = identityOf();
   const market = steadyStore(1, 1).markets[0];
   const planned = (
     places: [segment: number, row: number, bandCells: number][],
@@ -145,24 +76,24 @@ describe('a page of a plan', () => {
 
 describe('fragments', () => {
   it('are made when they are missed for the second time, and only those', async () => {
-    const depth = depthOf();
-    const fragments = open(depth);
-    const late = steadyStore(60, 34).snapshots[50].t;
+    const depth = ofLongSegments();
+    const fragments = here.open(depth, null);
+    const late = { from: snapshots[50].t };
     expect(await pageOf(fragments, depth)).toBeNull();
     await fragments.idle();
     expect(await pageOf(fragments, depth, late)).toBeNull();
     await fragments.idle();
     depth.reads.length = 0;
     expect(await pageOf(fragments, depth, late)).not.toBeNull();
-    expect(await fragments.page(await planOf(depth), identityOf('gzip'))).toBeNull();
+    expect(await fragments.page(await planOf(depth), identityOf())).toBeNull();
     await fragments.idle();
     expect(depth.reads.flat().length).toBe(3);
     expect(await pageOf(fragments, depth)).not.toBeNull();
   });
 
   it('of a segment that is replaced are not served again', async () => {
-    const depth = depthOf();
-    const fragments = open(depth);
+    const depth = ofLongSegments();
+    const fragments = here.open(depth, null);
     await warm(fragments, depth);
     expect(await pageOf(fragments, depth)).not.toBeNull();
     depth.compact(MINT, 24);
@@ -171,64 +102,62 @@ describe('fragments', () => {
   });
 
   it('follow what an ingest corrects', async () => {
-    const data = new DataDirectory();
-    const store = await openStore(data.path);
-    try {
+    await here.withStore(async (store) => {
       const rows = Array.from({ length: 30 }, (_, i) => snapshot(NOW_S - 3000 + 60 * i));
       await commitRows(store, rows);
-      const fragments = open(store.depth);
-      await warm(fragments, store.depth);
-      const before = await pageOf(fragments, store.depth);
-      expect(before).toContain('"support_usd":[5]');
+      const fragments = here.open(store.depth, null);
+      const textOf = async () => {
+        await warm(fragments, store.depth);
+        const page = await pageOf(fragments, store.depth);
+        return zlib.gunzipSync(page as Uint8Array).toString();
+      };
+      expect(await textOf()).toContain('"support_usd":[5]');
       await commitRows(store, [snapshot(NOW_S - 3000 + 60 * 7, [orca([[0, 6789, 0]])])]);
       await store.settled();
-      await warm(fragments, store.depth);
-      const after = (await pageOf(fragments, store.depth)) as string;
+      const after = await textOf();
       expect(after.split('"support_usd":[6789]').length).toBe(2);
       expect(after.split('"support_usd":[5]').length).toBe(30);
-    } finally {
-      for (const fragments of opened.splice(0)) await fragments.close();
-      await store.close();
-      data.remove();
-    }
+    });
   });
 
   it('of a damaged segment are tried once', async () => {
-    const depth = depthOf();
+    const depth = ofLongSegments();
     const plan = await planOf(depth);
     depth.readSegments = (ids) => Promise.resolve(ids.map(() => Uint8Array.of(1, 2, 3)));
-    const fragments = open(depth);
+    const fragments = here.open(depth, null);
     for (let i = 0; i < 5; i++) {
-      expect(await fragments.page(plan, identityOf('gzip'))).toBeNull();
+      expect(await fragments.page(plan, identityOf())).toBeNull();
       await fragments.idle();
     }
-    expect(logged.splice(0).length).toBe(plan.segmentIds.length);
+    expect(here.logged.splice(0).length).toBe(plan.segmentIds.length);
   });
 
   it('are made of whole segments beside a damaged one', async () => {
-    const depth = depthOf();
+    const depth = ofLongSegments();
     const plan = await planOf(depth);
     const [damaged] = plan.segmentIds;
     const read = depth.readSegments.bind(depth);
     depth.readSegments = async (ids) =>
       (await read(ids)).map((block, i) => (ids[i] === damaged ? Uint8Array.of(1, 2) : block));
-    const fragments = open(depth);
+    const fragments = here.open(depth, null);
     for (let i = 0; i < 2; i++) {
-      expect(await fragments.page(plan, identityOf('gzip'))).toBeNull();
+      expect(await fragments.page(plan, identityOf())).toBeNull();
       await fragments.idle();
     }
-    expect(logged.splice(0).length).toBe(1);
+    expect(here.logged.splice(0).length).toBe(1);
     depth.reads.length = 0;
     // Pages of the other segments are there.
-    expect(await pageOf(fragments, depth, steadyStore(60, 34).snapshots[24].t)).not.toBeNull();
+    expect(await pageOf(fragments, depth, { from: snapshots[24].t })).not.toBeNull();
   });
 
   it('of several forms are made of one read', async () => {
-    const depth = depthOf();
-    const fragments = open(depth);
+    const depth = ofLongSegments();
+    const fragments = here.open(depth, null);
     const plan = await planOf(depth);
     const ask = () =>
-      (['gzip', 'br'] as const).map((coding) => fragments.page(plan, identityOf(coding)));
+      (['gzip', 'br'] as const).map((encoding) =>
+        fragments.page(plan, { ...identityOf(), encoding }),
+      );
     expect(ask()).toEqual([null, null]);
     depth.reads.length = 0;
     expect(ask()).toEqual([null, null]);
@@ -238,18 +167,17 @@ describe('fragments', () => {
   });
 
   it('take no more memory than they may', async () => {
-    const depth = depthOf();
-    const fragments = open(depth, 300_000);
-    const { snapshots } = steadyStore(60, 34);
+    const depth = ofLongSegments();
+    const fragments = here.open(depth, null, 300_000);
     for (const from of [0, 24, 48, 0].map((s) => snapshots[s].t)) {
-      await pageOf(fragments, depth, from);
+      await pageOf(fragments, depth, { from });
       await fragments.idle();
-      await pageOf(fragments, depth, from);
+      await pageOf(fragments, depth, { from });
       await fragments.idle();
       expect(fragments.memoryBytes).toBeLessThanOrEqual(300_000);
     }
     expect(fragments.memoryBytes).toBeGreaterThan(0);
-    expect(await pageOf(fragments, depth, snapshots[48].t)).not.toBeNull();
+    expect(await pageOf(fragments, depth, { from: snapshots[48].t })).not.toBeNull();
   });
 });
 
@@ -262,13 +190,13 @@ describe('settings', () => {
   });
 
   it('of no memory make none', async () => {
-    const depth = depthOf();
-    const fragments = open(depth, 0);
-    const before = pool.postedTasks;
+    const depth = ofLongSegments();
+    const fragments = here.open(depth, null, 0);
+    const before = here.pool.postedTasks;
     for (let i = 0; i < 3; i++) {
       expect(await pageOf(fragments, depth)).toBeNull();
       await fragments.idle();
     }
-    expect(pool.postedTasks).toBe(before);
+    expect(here.pool.postedTasks).toBe(before);
   });
 });

@@ -17,12 +17,13 @@ import {
   type FragmentFilesOptions,
   FRAGMENTS_FOLDER,
 } from '../../storage/fragment-files.js';
+import type { Store } from '../../storage/store.js';
 import { envelopeOf, plainRequest, queryOf, runOf } from '../compute/replay-stores.js';
 import type { PlainStore } from '../reference/replay.js';
 import { logInto } from './log.js';
 import { MemoryDepth } from './memory-depth.js';
 import { MINT, NOW_S, steadyStore } from './service.js';
-import { DataDirectory } from './stores.js';
+import { DataDirectory, openStore } from './stores.js';
 
 /** The form of most tests' fragments. */
 export const GZIP = { group: 'market', coding: 'gzip' } as const;
@@ -33,7 +34,8 @@ export class FragmentsFixture {
   data!: DataDirectory;
   /** What onTrouble was told. */
   troubles: unknown[] = [];
-  private readonly logged: string[] = [];
+  /** What is logged is a fault, unless the test takes it. */
+  readonly logged: string[] = [];
   readonly log = logInto(this.logged);
   private opened: Fragments[] = [];
 
@@ -87,26 +89,49 @@ export class FragmentsFixture {
     return fragments;
   }
 
+  /** Over a new store, which is closed after all that reads it. */
+  async withStore(body: (store: Store) => Promise<void>): Promise<void> {
+    const store = await openStore(this.data.path);
+    try {
+      await body(store);
+    } finally {
+      await this.closeAll();
+      await store.close();
+    }
+  }
+
   async closeAll(): Promise<void> {
     for (const fragments of this.opened.splice(0)) await fragments.close();
   }
+}
+
+interface AskedPage {
+  from?: number;
+  to?: number;
+  group?: 'market' | 'all';
+}
+
+/** A page in gzip, of the last day unless asked otherwise. */
+export function identityOf({
+  from = NOW_S - 86_400,
+  to = NOW_S + 1,
+  group = 'market',
+}: AskedPage = {}): PageIdentity {
+  const request = plainRequest(from, to, { group });
+  return {
+    ...{ query: queryOf(request), envelope: envelopeOf(request) },
+    ...{ format: 'json', encoding: 'gzip' },
+  };
 }
 
 /** A page from fragments, compared with the pool's; null if there is none. */
 export async function pageOf(
   fragments: Fragments,
   depth: DepthSource,
-  {
-    from = NOW_S - 86_400,
-    to = NOW_S + 1,
-    group = 'market',
-  }: { from?: number; to?: number; group?: 'market' | 'all' } = {},
+  asked: AskedPage = {},
 ): Promise<Uint8Array | null> {
-  const request = plainRequest(from, to, { group });
-  const page: PageIdentity = {
-    ...{ query: queryOf(request), envelope: envelopeOf(request) },
-    ...{ format: 'json', encoding: 'gzip' },
-  };
+  const { from = NOW_S - 86_400, to = NOW_S + 1 } = asked;
+  const page = identityOf(asked);
   const tokenId = depth.token('mainchain', MINT)?.tokenId as number;
   const plan = await depth.plan({
     ...{ tokenId, fromS: from, toS: to, nowS: NOW_S, maxSnapshots: 288 },
@@ -120,6 +145,7 @@ export async function pageOf(
   });
   if (rendered.status !== 'done') throw new Error(rendered.status);
   expect(zlib.gunzipSync(made.body).equals(rendered.body)).toBe(true);
+  expect(made.nextFrom).toBe(rendered.nextFrom);
   return made.body;
 }
 
@@ -131,10 +157,10 @@ export async function warm(fragments: Fragments, depth: DepthSource): Promise<vo
   }
 }
 
-/** A token's history in segments of four snapshots. */
-export function depthOf(store: PlainStore = steadyStore(12, 20)): MemoryDepth {
+/** A token's history in segments of some snapshots. */
+export function depthOf(store: PlainStore = steadyStore(12, 20), perSegment = 4): MemoryDepth {
   const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, store, { perSegment: 4 });
+  depth.add('mainchain', MINT, store, { perSegment });
   return depth;
 }
 

@@ -1,9 +1,32 @@
 /** A client of `GET /api/v1/stream` for tests, which keeps what it hears. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { unpack } from 'msgpackr';
 import { expect } from 'vitest';
 import WebSocket from 'ws';
+import { fathom, temporaryDirectory } from './cli.js';
+import { MINT } from './stores.js';
 import { eventually } from './waiting.js';
+
+/** Has the command ingest snapshots of one cell each into the directory of a server. */
+export async function ingestCells(
+  directory: string,
+  rows: readonly [t: number, supportUsd: number][],
+  mint = MINT,
+): Promise<void> {
+  const market = { source: 'Orca', exchange_type: 'DEX', type: 'onchain_pool', pair: 'A/B' };
+  const cells = rows.map(([t, support_usd]) =>
+    JSON.stringify({
+      ...{ chain: 'mainchain', address: mint, t, tier: 'raw', price_usd: 2, ...market },
+      ...{ market_address: 'pool', bin: -1, support_usd, resistance_usd: 0 },
+    }),
+  );
+  const file = path.join(temporaryDirectory(), 'cells.ndjson');
+  writeFileSync(file, `${cells.join('\n')}\n`);
+  const { status, stderr } = await fathom(['ingest', 'cells', file, '--data', directory]);
+  expect([status, stderr]).toEqual([0, expect.any(String)]);
+}
 
 /** A message of the server. */
 export interface Message {
