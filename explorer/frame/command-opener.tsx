@@ -1,17 +1,26 @@
-/** Opens the command palette on ctrl+K; its code is loaded then. */
+/** Opens the command palette on ctrl+K; its code is loaded then, or before, while the page has nothing else to do. */
 import { useEffect, useState } from 'preact/hooks';
 import type Commands from './commands.js';
 
 export function CommandOpener() {
   const [Palette, setPalette] = useState<typeof Commands | null>(null);
+  const [isOpen, setIsOpen] = useState(false);
   useEffect(() => {
+    const load = (): void =>
+      void import('./commands.js').then(
+        (loaded) => setPalette(() => loaded.default),
+        () => undefined,
+      );
     const onKey = (event: KeyboardEvent): void => {
       if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
-      void import('./commands.js').then((loaded) => setPalette(() => loaded.default));
+      setIsOpen(true);
+      load();
     };
     document.addEventListener('keydown', onKey);
+    // Otherwise the first letters that are typed after ctrl+K would be lost while the code loads.
+    if ('requestIdleCallback' in window) requestIdleCallback(load);
     return () => document.removeEventListener('keydown', onKey);
   }, []);
-  return Palette === null ? null : <Palette onClose={() => setPalette(null)} />;
+  return isOpen && Palette !== null ? <Palette onClose={() => setIsOpen(false)} /> : null;
 }

@@ -1,5 +1,5 @@
 /** The command palette: tokens, views, times and actions by what is typed. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { favourites } from '../state/favourites.js';
 import { absoluteTime, price, shortAddress } from '../state/format.js';
 import { useDocument, useNowS } from '../state/load.js';
@@ -13,6 +13,7 @@ import {
   theme,
   view as viewValue,
 } from '../state/session.js';
+import { MAX_HISTORY_S } from '../state/requests.js';
 import { spokenTime } from '../state/spoken-time.js';
 import {
   BOARD_TITLES,
@@ -29,6 +30,8 @@ const PAUSE_MS = 150;
 const MAX_TOKENS = 8;
 /** What is shown around a time, seconds to each side. */
 const AROUND_S = 3 * 3600;
+/** A little less than the API answers about, for the time until it is asked. */
+const REACH_S = MAX_HISTORY_S - 3600;
 
 interface Command {
   label: string;
@@ -50,7 +53,7 @@ export default function Commands({ onClose }: { onClose: () => void }) {
   const [query, setQuery] = useState('');
   const [chosen, setChosen] = useState(0);
   const nowS = useNowS();
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   useEffect(() => {
     const timer = setTimeout(() => setQuery(text.trim()), PAUSE_MS);
     return () => clearTimeout(timer);
@@ -147,7 +150,9 @@ export default function Commands({ onClose }: { onClose: () => void }) {
         ))}
         {commands.length === 0 && (
           <li role="option" aria-selected={false} aria-disabled={true} class="note">
-            Nothing is called '{text}'
+            {isTooOld(text, nowS)
+              ? 'The API answers about the last 365 days'
+              : `Nothing is called '${text}'`}
           </li>
         )}
       </ul>
@@ -159,11 +164,20 @@ export default function Commands({ onClose }: { onClose: () => void }) {
 function timeCommands(text: string, nowS: number): Command[] {
   const address = lastToken.value;
   const t = spokenTime(text, nowS, offsetS(nowS));
-  if (t === null || address === null) return [];
+  if (t === null || address === null || isTooOld(text, nowS)) return [];
   const shown = viewValue.value.name === 'token' ? viewValue.value : tokenView(address);
-  const window = { fromS: Math.floor(t - AROUND_S), toS: Math.ceil(Math.min(nowS, t + AROUND_S)) };
+  const window = {
+    fromS: Math.ceil(Math.max(nowS - REACH_S, t - AROUND_S)),
+    toS: Math.ceil(Math.min(nowS, t + AROUND_S)),
+  };
   const pinned = { ...shown, window, zoom: null, atS: Math.floor(t) };
   return [{ label: absoluteTime(t), note: 'depth at that time', act: () => show(pinned) }];
+}
+
+/** Whether a text means a time before all that the API answers about. */
+function isTooOld(text: string, nowS: number): boolean {
+  const t = spokenTime(text, nowS, offsetS(nowS));
+  return t !== null && t < nowS - REACH_S;
 }
 
 function viewCommands(): Command[] {

@@ -2,6 +2,9 @@
 import type { MarketType } from '../../client/index.js';
 import type { TokenView, Window } from './url.js';
 
+/** The API answers about the last 365 days. */
+export const MAX_HISTORY_S = 365 * 86_400;
+
 export interface ApiRequest {
   method: 'GET' | 'POST';
   /** Below `/api/v1`. */

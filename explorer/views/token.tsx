@@ -12,7 +12,13 @@ import { followToken, lastChange, whileVisible } from '../state/live.js';
 import { leastReloadMs, reloadMs, useDocument, useLast, useNowS } from '../state/load.js';
 import type { Played } from '../playback/playback.js';
 import { pause } from '../state/pause.js';
-import { filterOf, replayRequest, timesInSight, windowTimes } from '../state/requests.js';
+import {
+  filterOf,
+  MAX_HISTORY_S,
+  replayRequest,
+  timesInSight,
+  windowTimes,
+} from '../state/requests.js';
 import {
   attempt,
   canSpare,
@@ -51,8 +57,6 @@ const SETTLED_MS = 250;
 const loadWrongAddress = async () => (await import('./wrong-address.js')).WrongAddress;
 /** Requests for the score of a new snapshot at most. */
 const SCORE_TRIES = 5;
-/** The API answers about the last 365 days. */
-const MAX_HISTORY_S = 365 * 86_400;
 
 export function TokenPage({ view }: { view: TokenView }) {
   const { address } = view;
@@ -82,13 +86,14 @@ function FirstToken() {
   return <Loading what="tokens" />;
 }
 
-function Token({ view, address }: { view: TokenView; address: string }) {
+function Token({ view: named, address }: { view: TokenView; address: string }) {
   const theme = useValue(themeValue);
   const live = useValue(isLive);
   const key = useValue(keyValue);
   const [failure, setFailure] = useState<FathomError | null>(null);
   const tries = useValue(attempt);
   const nowS = useNowS();
+  const view = answerable(named, nowS);
   useEffect(
     () => (live ? whileVisible((signal) => followToken(address, signal)) : undefined),
     [live, address, key],
@@ -207,7 +212,7 @@ function Token({ view, address }: { view: TokenView; address: string }) {
         <section class="card heat-card" aria-label="Depth over time">
           {isEmpty ? (
             <Empty title="No depth yet">
-              This token has no snapshot on this server. Press / to find one that has.
+              {`This server has no snapshot of ${address}. Check the address, or press / to find a token that has depth.`}
             </Empty>
           ) : failure !== null ? (
             <Failure error={failure} />
@@ -323,6 +328,16 @@ function Token({ view, address }: { view: TokenView; address: string }) {
       />
     </article>
   );
+}
+
+/** The view without what no server could answer: a moment that has yet to come, a zoom that begins too long ago. */
+function answerable(view: TokenView, nowS: number): TokenView {
+  const { atS, zoom } = view;
+  const oldestS = nowS - MAX_HISTORY_S;
+  const isFuture = atS !== null && atS > nowS;
+  const isTooOld = zoom !== null && zoom.fromS + (zoom.toS === null ? nowS : 0) < oldestS;
+  if (!isFuture && !isTooOld) return view;
+  return { ...view, atS: isFuture ? null : atS, zoom: isTooOld ? null : zoom };
 }
 
 /** Calls back on Escape, unless something that is open takes it. @returns a function that stops this */

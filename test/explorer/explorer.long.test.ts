@@ -254,6 +254,14 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(await seriousFindings(page)).toEqual([]);
   });
 
+  it('shows now where an address names a moment to come, and a zoom of too long ago', async () => {
+    const [from, to] = [NOW_S - 400 * 86_400, NOW_S - 399 * 86_400];
+    const page = await at(`#/token/${SOL}?at=${NOW_S + 86_400}&zoom=${from},${to}`);
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    await titled(page, 'Ladder').waitFor();
+    expect(await page.locator('.pinned').count()).toBe(0);
+  });
+
   it('tells of a pinned time, clicked or typed, until Escape', async () => {
     const page = await at(HOUR);
     await page.locator('.heatmap[data-state=ready]').waitFor();
@@ -604,6 +612,8 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'A token, a view' }).fill('xyzzy');
     await page.getByText("Nothing is called 'xyzzy'").waitFor();
+    await page.getByRole('combobox', { name: 'A token, a view' }).fill('400 d ago');
+    await page.getByText('The API answers about the last 365 days').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
