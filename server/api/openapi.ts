@@ -23,7 +23,6 @@ import { askedAddress, takeNamedSchemas } from './schemas.js';
 export const API_VERSION = '1.5.0';
 
 const INTRODUCTION = [
-  'Market depth, scores and depth history of on-chain tokens, read-only.',
   `Version ${API_VERSION} is that of the API: every addition raises it. The program that serves it has a ` +
     `version of its own: this one is Fathom ${VERSION}.`,
   'Every request needs an API key in the `x-api-key` header; the operator makes one with `fathom keys ' +
@@ -111,7 +110,7 @@ export function describeApi(endpoints: readonly EndpointSpec[]) {
     info: {
       title: 'Fathom',
       version: API_VERSION,
-      summary: 'Token liquidity: scores, market depth and depth history.',
+      summary: 'Market depth, scores and depth history of on-chain tokens, read-only.',
       description: INTRODUCTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
