@@ -122,7 +122,7 @@ type ChainOf<R extends ChainRule> = R extends { kind: 'list' | 'filter' }
 export interface PreparedReply {
   status: 200 | 304;
   headers: Headers;
-  /** null if the status has no body. */
+  /** Nothing else uses it: its memory is freed once it has been sent. null if the status has no body. */
   body: Uint8Array | null;
 }
 

@@ -234,7 +234,8 @@ function replyKept(exchange: Exchange, kept: KeptReply, form: SmallBodyForm): vo
     kept.encoded.set(form, encoded);
   }
   const headers = encoded.plain ? form.plainHeaders : form.headers;
-  exchange.reply(200, headers, encoded.body, kept.isPermanent);
+  const bodyUse = kept.isPermanent ? 'permanent' : 'shared';
+  exchange.reply(200, headers, encoded.body, bodyUse);
 }
 
 function compress(body: Uint8Array, form: SmallBodyForm): Uint8Array | Promise<Uint8Array> {

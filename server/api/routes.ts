@@ -90,7 +90,7 @@ function answer(
   if (endpoint.prepares !== undefined) {
     const prepared = handler(call) as Promise<PreparedReply | null>;
     return prepared.then((reply) => {
-      if (reply !== null) exchange.reply(reply.status, reply.headers, reply.body);
+      if (reply !== null) exchange.reply(reply.status, reply.headers, reply.body, 'once');
     });
   }
   const form = negotiateForm(exchange, forms);

@@ -6,6 +6,7 @@ import { RequestBody } from './body.js';
 import type { BytesInFlight } from './budget.js';
 import type { EngineRequest, OpenSocket, ReplyStream } from './engine.js';
 import { type ApiError, reasonPhrase, replayBusy, type Headers } from './errors.js';
+import { freeMemory } from './free-memory.js';
 import { type StallLimits, StallWatch } from './stall-watch.js';
 
 const REQUEST_ID_HEADER = 'x-request-id';
@@ -38,6 +39,12 @@ type Settle = (status: number | null) => Headers;
 
 /** Bodies up to this size do not count as bytes in flight, so that errors always fit. */
 const UNCOUNTED_BODY_BYTES = 16 * 1024;
+
+/**
+ * Who else uses a reply's body: nobody, so that its memory is freed once it has been sent; others; or everyone as long
+ * as the process runs, so that it does not count as bytes in flight.
+ */
+export type BodyUse = 'once' | 'shared' | 'permanent';
 
 interface RequestOrigin {
   /** At the other end of the connection. */
@@ -218,13 +225,16 @@ export class Exchange {
    * bytes are in flight, cuts the slowest reader, or replies 503.
    *
    * @param body must not change afterwards; null if the status has none (304)
-   * @param isPermanent whether the body stays in memory as long as the process runs: it does not count as bytes
-   * in flight
    */
-  reply(status: number, headers: Headers, body: Uint8Array | null, isPermanent = false): void {
+  reply(
+    status: number,
+    headers: Headers,
+    body: Uint8Array | null,
+    bodyUse: BodyUse = 'shared',
+  ): void {
     if (this.answered) return;
     const sent = this.method === 'HEAD' || body === null ? 0 : body.byteLength;
-    const counted = sent > UNCOUNTED_BODY_BYTES && !isPermanent ? sent : 0;
+    const counted = sent > UNCOUNTED_BODY_BYTES && bodyUse !== 'permanent' ? sent : 0;
     if (!this.reserve(counted)) {
       this.replyError(replayBusy());
       return;
@@ -238,14 +248,18 @@ export class Exchange {
       headers: [...this.replyHeaders, ...headers, ...this.settled(status)],
       isLast: this.host.closing() || (sent === 0 && this.isUnlimited(status)),
     };
+    const onSent = (): void => {
+      this.end();
+      if (bodyUse === 'once' && body !== null) freeMemory(body);
+    };
     const isAllTaken = this.request.reply(head, body, (taken, isAll) => {
       this.sentBytes = taken;
-      if (isAll) this.end();
+      if (isAll) onSent();
       else this.stallWatch?.took(taken);
     });
     if (isAllTaken) {
       this.sentBytes = sent;
-      this.end();
+      onSent();
     } else this.stallWatch = new StallWatch(this.host, () => this.abandon());
   }
 

@@ -68,10 +68,10 @@ export class StaticFile {
     }
     const type = ['Content-Type', TYPES[this.extension]] as const;
     if (compressed === null || encoding === 'identity')
-      exchange.reply(200, [type, ...headers], plain, true);
+      exchange.reply(200, [type, ...headers], plain, 'permanent');
     else {
       const all: Headers = [type, ...headers, ['Content-Encoding', encoding]];
-      exchange.reply(200, all, compressed[encoding], true);
+      exchange.reply(200, all, compressed[encoding], 'permanent');
     }
   }
 

@@ -20,6 +20,7 @@ const logged: string[] = [];
 const log = logInto(logged);
 let held: (() => void)[] = [];
 let cancels: Int32Array[] = [];
+let onceBody = new Uint8Array();
 
 const routes: Route[] = [
   {
@@ -30,7 +31,15 @@ const routes: Route[] = [
   {
     method: 'GET',
     path: '/permanent',
-    handle: ({ exchange }) => exchange.reply(200, [['Content-Type', 'test']], big, true),
+    handle: ({ exchange }) => exchange.reply(200, [['Content-Type', 'test']], big, 'permanent'),
+  },
+  {
+    method: 'GET',
+    path: '/once/:bytes',
+    handle: ({ exchange, params }) => {
+      onceBody = big.slice(0, Number(params.bytes));
+      exchange.reply(200, [['Content-Type', 'test']], onceBody, 'once');
+    },
   },
   {
     method: 'GET',
@@ -345,6 +354,37 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       client.send(requestText('GET /nowhere'));
       await client.until('not_found');
       client.socket.destroy();
+    });
+  });
+
+  describe('bodies of one reply', () => {
+    it.each([64 * 1024, 200_000, BIG_BYTES])(
+      'of %i bytes are sent whole, then freed',
+      async (bytes) => {
+        const sent = await (await fetch(`${url}/once/${bytes}`)).arrayBuffer();
+        expect(Buffer.compare(new Uint8Array(sent), big.subarray(0, bytes))).toBe(0);
+        await eventually('the body is freed', () => onceBody.byteLength === 0);
+      },
+    );
+
+    it('stay until slow clients have read them', async () => {
+      const slow = await RawClient.connect(server.port);
+      slow.socket.pause();
+      slow.send(requestText(`GET /once/${BIG_BYTES}`));
+      await eventually('the reply is on its way', () => server.live === 1);
+      expect(onceBody.byteLength).toBe(BIG_BYTES);
+      slow.socket.resume();
+      await eventually('all of it was read', () => slow.receivedBytes > BIG_BYTES);
+      await eventually('the body is freed', () => onceBody.byteLength === 0);
+      slow.socket.destroy();
+    });
+
+    it('are kept where others use them', async () => {
+      for (const path of ['/big', '/permanent']) {
+        await (await fetch(url + path)).arrayBuffer();
+        await eventually('the reply is over', () => server.live === 0);
+        expect(big.byteLength).toBe(BIG_BYTES);
+      }
     });
   });
 
