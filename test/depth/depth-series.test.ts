@@ -72,36 +72,4 @@ describe('sumSnapshots', () => {
       }),
     );
   });
-
-  it('has more within a wider percent, and less of fewer markets; groups add up to the whole', () => {
-    fc.assert(
-      fc.property(snapshots, percents, slots, (all, percent, slot) => {
-        const pct = percent.sort((a, b) => a - b);
-        const grouped = sumsOf(all, slot, pct);
-        const chosen = sumsOf(
-          all,
-          slot.map((group) => Math.min(group, 0)),
-          pct,
-          1,
-        );
-        const whole = sumsOf(
-          all,
-          slot.map(() => 0),
-          pct,
-          1,
-        );
-        for (const side of ['supportCents', 'resistanceCents'] as const) {
-          const size = chosen[side].length;
-          for (let i = 0; i < size; i++) {
-            if (i >= all.length) {
-              expect(chosen[side][i]).toBeGreaterThanOrEqual(chosen[side][i - all.length]);
-            }
-            expect(whole[side][i]).toBeGreaterThanOrEqual(chosen[side][i]);
-            const parts = [0, 1, 2].map((group) => grouped[side][group * size + i]);
-            expect(parts.reduce((sum, part) => sum + part)).toBe(chosen[side][i]);
-          }
-        }
-      }),
-    );
-  });
 });

@@ -87,45 +87,4 @@ describe('impact', () => {
       { numRuns: 300 },
     );
   });
-
-  it('of a buy is never raised by more resistance', () => {
-    const cents = fc.integer({ min: 100, max: 1e8 });
-    fc.assert(
-      fc.property(plainMarkets(), fc.integer({ min: -40, max: 60 }), cents, net(), (...given) => {
-        const [markets, bin, resistance, usd] = given;
-        const before = impactPct(sumsOf(markets), Math.abs(usd));
-        // Past the end of the ladder a flow goes as far as the ladder does: that is farther then.
-        fc.pre(before !== null);
-        const upTo = Math.max(...bins(markets), -Infinity);
-        fc.pre(bin <= upTo);
-        const added = [...markets, { ...EXTRA, cells: [{ bin, support: 0, resistance }] }];
-        const after = impactPct(sumsOf(added), Math.abs(usd));
-        expect(after).not.toBeNull();
-        expect(after as number).toBeLessThanOrEqual(before + 1e-9);
-      }),
-      { numRuns: 200 },
-    );
-  });
-
-  it('grows with the flow', () => {
-    fc.assert(
-      fc.property(plainMarkets(), net(), net(), (markets, x, y) => {
-        const [small, large] = [Math.abs(x), Math.abs(y)].sort((a, b) => a - b);
-        fc.pre(small > 0);
-        const up = [small, large].map((usd) => impactPct(sumsOf(markets), usd) ?? 0);
-        const down = [small, large].map((usd) => impactPct(sumsOf(markets), -usd) ?? 0);
-        expect(up[1]).toBeGreaterThanOrEqual(up[0] - 1e-9);
-        expect(down[1]).toBeLessThanOrEqual(down[0] + 1e-9);
-      }),
-    );
-  });
 });
-
-const EXTRA = { source: 'Extra', exchangeType: 'DEX', type: 'onchain_pool' } as const;
-
-/** The bins of markets but perps that hold resistance. */
-function bins(markets: readonly PlainLadderMarket[]): number[] {
-  return markets
-    .filter(({ type }) => type !== 'cex_perp')
-    .flatMap(({ cells }) => cells.filter(({ resistance }) => resistance > 0).map(({ bin }) => bin));
-}

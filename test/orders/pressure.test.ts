@@ -146,36 +146,6 @@ describe('the pressure of tokens', () => {
     );
   });
 
-  it('doubles with every amount of every order', async () => {
-    await fc.assert(
-      fc.asyncProperty(plainTokens(6), async (tokens) => {
-        const { ranking } = await ranked(tokens);
-        const doubled = await ranked(
-          tokens.map((token) => ({
-            ...token,
-            orders: token.orders.map((order) => ({
-              ...order,
-              remaining: 2 * order.remaining,
-              cycle: 2 * order.cycle,
-            })),
-          })),
-        );
-        for (const column of ['totalBuyUsd', 'totalSellUsd', 'netUsd'] as const) {
-          expect(doubled.ranking[column]).toEqual(ranking[column].map((usd) => 2 * usd));
-        }
-        expect(doubled.ranking.buyCount).toEqual(ranking.buyCount);
-        for (const timeframe of TIMEFRAMES) {
-          for (const direction of PRESSURE_DIRECTIONS) {
-            expect(rankOf(doubled.ranking, 'usd', direction, timeframe)).toEqual(
-              rankOf(ranking, 'usd', direction, timeframe),
-            );
-          }
-        }
-      }),
-      { numRuns: 30 },
-    );
-  });
-
   it('is of nothing where there are no tokens', async () => {
     const { ranking } = await ranked([]);
     expect(rankOf(ranking, 'impact', 'asc', '24_hr')).toHaveLength(0);
