@@ -10,6 +10,7 @@ import {
   kindsOf,
   type AddressKind,
 } from '../reference/chain-rules.js';
+import type { Json } from '../support/conformance.js';
 import { NEEDED } from '../support/endpoints.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { startTestService, steadyStore, type TestService } from '../support/service.js';
@@ -43,6 +44,22 @@ function request(id: Id, kind: AddressKind, chain: string | null): Promise<Respo
   return service.get(`${path.replace(':address', encodeURIComponent(address ?? ''))}?${query}`);
 }
 
+interface Want {
+  token: { address: string } | null;
+  tokens: { address: string }[];
+  invalidAddresses: string[];
+}
+
+/** All addresses of tokens that a reply names, wherever they stand. */
+function addressesIn(value: unknown): unknown[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) =>
+    typeof inner === 'string' && /^(address|token|token_address|mint)$/.test(name)
+      ? [inner]
+      : addressesIn(inner),
+  );
+}
+
 const ids = Object.keys(ENDPOINTS).filter((id): id is Id => id !== 'getUsage');
 const cases = ids.flatMap((id) => {
   return kindsOf(ENDPOINTS[id].chain).flatMap((kind) =>
@@ -63,11 +80,17 @@ describe('the chain parameter over HTTP', () => {
     const body = (await response.json()) as Record<string, unknown>;
     if ('error_code' in want) {
       expect(response.status).toBe(400);
-      expect(body).toMatchObject(want);
-    } else {
-      expect(response.status).toBe(200);
-      const asked = body.query_parameters as Record<string, unknown> | undefined;
-      if (typeof want.chain === 'string') expect(body.chain ?? asked?.chain).toBe(want.chain);
+      expect(body).toMatchObject({ error: 'Bad Request', ...want });
+      return;
     }
+    expect(response.status).toBe(200);
+    const asked = body.query_parameters as Json | undefined;
+    if (typeof want.chain === 'string') expect(body.chain ?? asked?.chain).toBe(want.chain);
+    const { token, tokens = [], invalidAddresses } = want as Partial<Want>;
+    if (token) expect(addressesIn(body)).toContain(token.address);
+    expect(addressesIn(body.tokens ?? [])).toEqual(
+      expect.arrayContaining(tokens.map(({ address }) => address)),
+    );
+    if (invalidAddresses) expect(body.invalid_addresses).toEqual(invalidAddresses);
   });
 });

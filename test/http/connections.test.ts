@@ -211,25 +211,6 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
   });
 
   describe('request bodies', () => {
-    it('come whole, in one piece or many', async () => {
-      const client = await RawClient.connect(server.port);
-      client.send('POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\nhello');
-      await eventually('its head arrived', () => server.live === 1);
-      client.send(' world');
-      expect(await client.until('}')).toContain('{"text":"hello world"}');
-      client.socket.destroy();
-    });
-
-    it('may be empty, and chunked', async () => {
-      const empty = await fetch(`${url}/body`, { method: 'POST' });
-      expect(await empty.json()).toEqual({ text: '' });
-      const client = await RawClient.connect(server.port);
-      client.send('POST /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
-      client.send('3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n');
-      expect(await client.until('}')).toContain('{"text":"abcde"}');
-      client.socket.destroy();
-    });
-
     it('413 where they are too long, and the connection goes on', async () => {
       const client = await RawClient.connect(server.port);
       const body = 'x'.repeat(200_000);
@@ -573,15 +554,5 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       await sendUntilClosed(endless, 'x'.repeat(5000));
       expect(endless.received.toString()).toMatch(/^HTTP\/1.1 431 /);
     });
-
-    it.each(['GARBAGE\r\n\r\n', '\u0000\u0001\u0002\r\n\r\n', 'GET /x HTTP/1.0\r\n\r\n'])(
-      'that are no HTTP/1.1 close the connection alone: %j',
-      async (text) => {
-        const client = await RawClient.connect(server.port);
-        client.send(text);
-        await client.closed;
-        expect((await fetch(`${url}/nowhere`)).status).toBe(404);
-      },
-    );
   });
 });
