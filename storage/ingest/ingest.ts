@@ -100,10 +100,11 @@ async function ingestFile(
     onProgress: (report) => onProgress?.({ ...report, file }),
   };
   const prepare = async (): Promise<PreparedFile> => {
+    const column = mapping?.tokenColumn ?? null;
     const symbols =
-      mapping === null || mapping.tokenColumn === null
+      column === null
         ? null
-        : new SymbolAddresses((names) => useStore((store) => store.tokensOfSymbols(names)));
+        : new SymbolAddresses(column, (names) => useStore((s) => s.tokensOfSymbols(names)));
     const prepared = await prepareFile(target, { file: from, format, delimiter, mapping, symbols });
     if (request.strict !== true || prepared.report.warnings.length === 0) return prepared;
     await prepared.bundle.discard();

@@ -84,7 +84,8 @@ export function mappedColumns(
 /** Makes rows of a dataset of a file's rows. */
 export class RowMapper {
   private readonly readsTexts: boolean;
-  private readonly token: string | null;
+  /** The field whose addresses are found by symbols; null: none. */
+  private readonly token: { field: string; symbols: SymbolAddresses } | null;
   /** Columns that --column names and no row had so far. */
   readonly unseen: Set<string>;
 
@@ -92,21 +93,22 @@ export class RowMapper {
     private readonly wanted: readonly WantedColumn[],
     private readonly mapping: Mapping,
     format: FileFormat,
-    private readonly symbols: SymbolAddresses | null,
+    symbols: SymbolAddresses | null,
     private readonly faults: FaultLog,
     /** Whether times keep their fraction, in FRACTION. */
     private readonly keepsFractions = false,
   ) {
     // All fields of a CSV file are texts.
     this.readsTexts = mapping.coerce || format === 'csv';
-    this.token = symbols === null ? null : addressField(wanted);
+    const field = addressField(wanted);
+    this.token = symbols === null || field === null ? null : { field, symbols };
     this.unseen = new Set([...mapping.columns.values()]);
     if (mapping.tokenColumn !== null) this.unseen.add(mapping.tokenColumn);
   }
 
   /** The rows of a batch. One with a fault is left out, and the fault added. */
   async map(batch: readonly NumberedRow[]): Promise<NumberedRow[]> {
-    await this.symbols?.learn(batch, this.mapping.tokenColumn ?? '');
+    await this.token?.symbols.learn(batch);
     const rows: NumberedRow[] = [];
     for (const { line, row } of batch) {
       const mapped = isFields(row) ? this.mapRow(row, line) : row;
@@ -131,7 +133,7 @@ export class RowMapper {
       if (time !== undefined) this.setTime(row, name, value);
       else row[name] = this.mapping.coerce ? coerced(name, kind, value) : value;
     }
-    if (this.token !== null) this.setToken(row, given);
+    this.setToken(row, given);
     return this.faults.count === before ? row : null;
   }
 
@@ -158,14 +160,15 @@ export class RowMapper {
   }
 
   private setToken(row: Record<string, unknown>, given: Readonly<Record<string, unknown>>): void {
+    if (this.token === null) return;
+    const { field, symbols } = this.token;
     const chain = typeof row.chain === 'string' ? row.chain : null;
-    const symbol = given[this.mapping.tokenColumn ?? ''];
-    const found = this.symbols?.find(symbol, chain) ?? 'must be a symbol';
+    const found = symbols.find(given[symbols.column], chain);
     if (typeof found === 'string') {
-      this.faults.add(this.mapping.tokenColumn ?? '', found);
+      this.faults.add(symbols.column, found);
       return;
     }
-    row[this.token ?? ''] = canonicalAddress(found.address);
+    row[field] = canonicalAddress(found.address);
     if (this.wanted.some(({ name }) => name === 'chain')) row.chain = found.chain;
   }
 }

@@ -15,20 +15,24 @@ type FindTokens = (symbols: string[]) => Promise<TokenSymbol[]>;
 export class SymbolAddresses {
   private readonly known = new Map<string, TokenSymbol[]>();
 
-  constructor(private readonly findTokens: FindTokens) {}
+  /** @param column the file's column of symbols */
+  constructor(
+    readonly column: string,
+    private readonly findTokens: FindTokens,
+  ) {}
 
   /** Looks up the symbols of a batch that are new. @throws InputError beyond MAX_FILE_SYMBOLS */
-  async learn(batch: readonly NumberedRow[], column: string): Promise<void> {
+  async learn(batch: readonly NumberedRow[]): Promise<void> {
     const fresh = new Set<string>();
     for (const { row } of batch) {
-      const symbol = (row as Record<string, unknown> | null)?.[column];
+      const symbol = (row as Record<string, unknown> | null)?.[this.column];
       if (typeof symbol === 'string' && !this.known.has(symbol.toLowerCase())) {
         fresh.add(symbol.toLowerCase());
       }
     }
     if (this.known.size + fresh.size > MAX_FILE_SYMBOLS) {
       throw new InputError(
-        `--token-column ${column}: a file has at most ${MAX_FILE_SYMBOLS} symbols`,
+        `--token-column ${this.column}: a file has at most ${MAX_FILE_SYMBOLS} symbols`,
       );
     }
     const symbols = [...fresh];

@@ -128,17 +128,29 @@ export class UsageDays implements DayUsageSource {
     node: string | null,
     usage: readonly { keyId: string; days: DayUsage[] }[],
   ): Promise<void> {
-    const of: SqlValue[] = node === null ? [] : [node];
-    const [table, key] = node === null ? ['usage_days', ''] : ['other_usage_days', 'node, '];
-    return insertRows(
-      tx,
-      table,
-      usage.flatMap(({ keyId, days }) =>
-        days.map(({ day, endpoint, calls }): SqlValue[] => [...of, keyId, day, endpoint, calls]),
-      ),
-      `(${key}key_id, day, endpoint) DO UPDATE SET calls = greatest(calls, EXCLUDED.calls)`,
+    const rows = usage.flatMap(({ keyId, days }) =>
+      days.map(({ day, endpoint, calls }) => [keyId, day, endpoint, calls]),
     );
+    return mergeCounts(tx, 'usage_days', 'key_id, day, endpoint', node, rows);
   }
+}
+
+/**
+ * Writes counts where they are greater than the stored ones: counts only grow, so the greater one is the newer.
+ * @param key the columns before the calls
+ * @param node another one; null: this one
+ */
+export function mergeCounts(
+  tx: Statements,
+  table: 'usage' | 'usage_days',
+  key: string,
+  node: string | null,
+  rows: readonly (readonly SqlValue[])[],
+): Promise<void> {
+  const merging = 'DO UPDATE SET calls = greatest(calls, EXCLUDED.calls)';
+  if (node === null) return insertRows(tx, table, rows, `(${key}) ${merging}`);
+  const ofNode = rows.map((row) => [node, ...row]);
+  return insertRows(tx, `other_${table}`, ofNode, `(node, ${key}) ${merging}`);
 }
 
 /** @param onConflict what follows ON CONFLICT */

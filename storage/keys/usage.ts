@@ -4,11 +4,11 @@
  */
 import type { DayUsage, UsageCounter, UsageSource } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
-import type { SqlValue, Statements } from '../duckdb/statements.js';
+import type { Statements } from '../duckdb/statements.js';
 import { readMeta, writeMeta } from '../meta.js';
 import { WriteBehind } from '../write-behind.js';
 import { type KeyUse, KeyUses } from './key-uses.js';
-import { insertRows, UsageDays } from './usage-days.js';
+import { insertRows, mergeCounts, UsageDays } from './usage-days.js';
 
 /** Months kept in memory: the clock may be set back by as many without losing counts. */
 const KEPT_MONTHS = 4;
@@ -323,15 +323,8 @@ function insertMonths(
   counts: readonly Omit<KeyUsage, 'days'>[],
   node: string | null,
 ): Promise<void> {
-  const of: SqlValue[] = node === null ? [] : [node];
-  const [table, key] = node === null ? ['usage', ''] : ['other_usage', 'node, '];
-  // Counts only grow: the greater one is the newer.
-  return insertRows(
-    tx,
-    table,
-    counts.map(({ keyId, month, calls }) => [...of, keyId, month, calls]),
-    `(${key}key_id, month) DO UPDATE SET calls = greatest(calls, EXCLUDED.calls)`,
-  );
+  const rows = counts.map(({ keyId, month, calls }) => [keyId, month, calls]);
+  return mergeCounts(tx, 'usage', 'key_id, month', node, rows);
 }
 
 /** Key, month and calls; for those of a day, day and endpoint. */

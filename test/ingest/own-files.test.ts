@@ -304,10 +304,10 @@ describe('symbols', () => {
   });
 
   it('of several tokens are refused with them; the same case goes first', async () => {
-    const symbols = new SymbolAddresses((names) =>
+    const symbols = new SymbolAddresses('s', (names) =>
       Promise.resolve(tokens.filter(({ symbol }) => names.includes(symbol.toLowerCase())) as never),
     );
-    await symbols.learn([{ line: 1, row: { s: 'UsdC' } }], 's');
+    await symbols.learn([{ line: 1, row: { s: 'UsdC' } }]);
     expect(symbols.find('USDC', null)).toMatchObject({ address: USDC });
     expect(symbols.find('UsdC', 'evmchain')).toMatchObject({ address: WETH });
     expect(symbols.find('UsdC', null)).toBe(
