@@ -75,10 +75,10 @@ export class Commits {
     mark?: LogMark,
   ): Promise<{ result: T; change: StoreChange }> {
     return this.exclusive(async () => {
-      await this.database.shortenLog();
+      await this.database.log.shorten();
       const attempt = () => this.transaction(body, mark);
       const done = await this.despiteDamage(attempt, mark !== undefined);
-      this.database.room.committed();
+      this.database.log.room.committed();
       return done;
     });
   }

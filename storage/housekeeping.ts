@@ -60,7 +60,7 @@ export class Housekeeping {
     }
     await this.repeat(() => this.listOldSegments());
     await this.repeat(async () => {
-      await this.commits.exclusive(() => this.database.shortenLog());
+      await this.commits.exclusive(() => this.database.log.shorten());
       return false;
     });
   }
@@ -97,7 +97,7 @@ export class Housekeeping {
     return this.commits.exclusive(async () => {
       const toId = lists.due(this.directories.lastSegmentId);
       if (toId === null) return false;
-      await this.database.shortenLog();
+      await this.database.log.shorten();
       await this.database.transaction((tx) => lists.add(tx, toId));
       await this.directories.publishListed(toId);
       return true;

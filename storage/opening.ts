@@ -18,9 +18,14 @@ import {
 import { Catalog } from './depth/catalog.js';
 import { Directories } from './depth/directories.js';
 import { Revisions } from './depth/revisions.js';
-import { Database, type FaultListeners } from './duckdb/database.js';
+import { Database } from './duckdb/database.js';
 import type { LogOptions } from './duckdb/log-mending.js';
-import { DatabaseDamagedError, DatabaseLockedError, namedError } from './duckdb/opening.js';
+import {
+  DatabaseDamagedError,
+  DatabaseLockedError,
+  type FaultListeners,
+  namedError,
+} from './duckdb/opening.js';
 import { DiskFullError, InputError, StoreBusyError, StoreUnavailableError } from './errors.js';
 import { HolderTokens } from './holders/holder-tokens.js';
 import { KeyRing } from './keys/key-ring.js';

@@ -147,7 +147,7 @@ export class Store implements StoreOperations {
   }
 
   private get room(): DiskRoom {
-    return this.parts.database.room;
+    return this.parts.database.log.room;
   }
 
   /**
@@ -250,12 +250,12 @@ export class Store implements StoreOperations {
   async holdFile(released?: AbortSignal): Promise<number | null> {
     await this.keys.flush();
     await this.usage.flush();
-    const giveBack = await this.parts.database.hold();
+    const giveBack = await this.parts.database.log.hold();
     released?.addEventListener('abort', giveBack, { once: true });
     if (released?.aborted === true) giveBack();
     return this.parts.commits
       .exclusive(async () => {
-        await this.parts.database.checkpointIfRoom();
+        await this.parts.database.log.writeIfRoom();
         return (await readMark(this.parts.database))?.position ?? null;
       })
       .catch((error: unknown) => {
@@ -270,7 +270,7 @@ export class Store implements StoreOperations {
 
   async shrink(): Promise<Shrunk> {
     const file = path.join(this.directory, DATABASE_FILE);
-    const giveBack = await this.parts.database.hold();
+    const giveBack = await this.parts.database.log.hold();
     try {
       return await shrinkStep(this.parts.database, file, (body) =>
         this.parts.commits.exclusive(body),

@@ -1,29 +1,21 @@
 /** A DuckDB instance over one file, with a fixed set of connections. */
-import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DamagedDataError, DiskFullError, StoreUnavailableError } from '../errors.js';
+import { DiskFullError, StoreUnavailableError } from '../errors.js';
 import { readMeta, writeMeta } from '../meta.js';
 import type { Connection } from './connection.js';
-import { DiskRoom, type RoomListener } from './disk-room.js';
 import { DuckDBError } from './duckdb-error.js';
-import { Lanes } from './lanes.js';
-import { logOf, type LogOptions, markLog, unmarkLog } from './log-mending.js';
-import { LogWatch } from './log-watch.js';
+import type { LogOptions } from './log-mending.js';
+import { OpenLog } from './open-log.js';
 import {
   closeOpened,
   openAttached,
   openAttachedReadOnly,
   type DatabaseOptions,
+  type FaultListeners,
   type Opened,
 } from './opening.js';
 import { identityOf, StoreLock } from './store-lock.js';
 import type { ResultChunk, SqlRow, SqlValue, Statements, StoredValue } from './statements.js';
-
-/** A log shorter than this is not worth a checkpoint. */
-const LOG_BYTES = 16 * 1024 * 1024;
-/** Size of the log: DuckDB holds its rows in memory too. */
-const MAX_LOG_BYTES = 128 * 1024 * 1024;
 
 /** Most attempts to reopen a failed database until a write succeeds. */
 export const MAX_REOPENINGS = 8;
@@ -33,19 +25,9 @@ const REOPEN_DELAY_MS = 250;
 /** The key of `meta` that counts commits. */
 const COMMITS_KEY = 'commits';
 
-export interface FaultListeners extends RoomListener {
-  /** Called when the database failed, with the cause, before it is opened again. */
-  onFault?: ((error: unknown) => void) | undefined;
-  /** Called when it cannot be reopened, or holds other commits than this process knows of: the process must end. */
-  onLost?: ((error: unknown) => void) | undefined;
-}
-
 export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private reopening: Promise<void> = Promise.resolve();
   private closed = false;
-  private readonly holds = new Lanes([null]);
-  private isHeld = false;
-  private isLogMarked = false;
   /** Attempts to reopen since the last successful write. */
   private reopenings = 0;
   private readonly ending = new AbortController();
@@ -54,12 +36,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private readonly file: string;
   /** Identity of the file that was opened: its name may later belong to another file. */
   private readonly identity: string | null;
-  /** A checkpoint has met a damaged block of the file. */
-  private isDamaged = false;
-  /** Another process may write to the store. */
-  private isLost = false;
-  readonly room: DiskRoom;
-  private readonly logWatch: LogWatch;
+  readonly log: OpenLog;
 
   private constructor(
     private readonly lock: StoreLock,
@@ -69,8 +46,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   ) {
     this.file = lock.file;
     this.identity = identityOf(this.file);
-    this.room = new DiskRoom(this.file, listeners);
-    this.logWatch = new LogWatch(this.file);
+    this.log = new OpenLog(this.file, listeners, () => this.checkpoint());
   }
 
   /**
@@ -82,7 +58,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     file: string,
     options: DatabaseOptions & FaultListeners,
   ): Promise<Database> {
-    const lock = await StoreLock.take(file);
+    const lock = await StoreLock.take(file, options.onLost);
     try {
       const open = (): Promise<Opened> => openAttached(file, options);
       return new Database(lock, open, await open(), options);
@@ -215,78 +191,13 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     // FORCE waits for the clean-up of a transaction that has just ended.
     await this.use('writer', (connection) =>
       this.opened.aside.use(async () => {
-        this.checkLock();
+        this.lock.check();
         await connection.run(`SET experimental_metadata_reuse = ${!movesMetadata}`);
-        const { isIntact } = this.logWatch;
+        const { isIntact } = this.log;
         await connection.run('FORCE CHECKPOINT store');
-        // DuckDB would append to a foreign file of that name.
-        if (!isIntact) await rm(logOf(this.file), { force: true });
-        this.room.checkpointed();
-        this.isLogMarked = false;
-        this.logWatch.note();
+        await this.log.checkpointed(isIntact);
       }),
     );
-  }
-
-  /**
-   * Until the hold is given back, only its holder makes checkpoints, unless the log reaches its bound. Holders
-   * wait for one another.
-   * @returns gives the hold back
-   */
-  async hold(): Promise<() => void> {
-    const { giveBack } = await this.holds.lend();
-    this.isHeld = true;
-    let isGiven = false;
-    return () => {
-      if (isGiven) return;
-      isGiven = true;
-      this.isHeld = false;
-      giveBack();
-    };
-  }
-
-  /**
-   * Writes a long log into the file; call while nothing is being committed. If the disk has too little
-   * space, the log stays and may grow up to MAX_LOG_BYTES.
-   * @throws DiskFullError if the log has reached that size; DamagedDataError if it has, and a block of the file is damaged
-   */
-  async shortenLog(): Promise<void> {
-    const logBytes = await this.room.logBytes();
-    if (logBytes < (this.isHeld ? MAX_LOG_BYTES : LOG_BYTES)) return;
-    if (this.isDamaged) {
-      if (logBytes < MAX_LOG_BYTES) return;
-      throw new DamagedDataError(
-        `${logOf(this.file)} is full and cannot be written into ${this.file}, of which a block is damaged: restore a backup`,
-      );
-    }
-    if (await this.room.takesCheckpoint()) {
-      await this.checkpoint().catch(async (error: unknown) => {
-        if (error instanceof DiskFullError) {
-          await this.room.putOff();
-          await this.room.refused();
-        }
-        // Further checkpoints would fail too, and each of them would reopen the database.
-        const { cause } = error as Error;
-        this.isDamaged = cause instanceof DuckDBError && cause.isOfDamage;
-        throw error;
-      });
-      return;
-    }
-    await this.room.putOff();
-    if (logBytes < MAX_LOG_BYTES) return;
-    await this.room.refused();
-    throw new DiskFullError(this.file);
-  }
-
-  /**
-   * Writes the log into the file if there is room: a failed checkpoint would make the database reopen.
-   * @throws DiskFullError if there is not
-   */
-  async checkpointIfRoom(): Promise<void> {
-    if ((await this.room.logBytes()) > 0 && !(await this.room.takesCheckpoint())) {
-      throw new DiskFullError(this.file);
-    }
-    await this.checkpoint();
   }
 
   /**
@@ -296,7 +207,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    *   may write to the store
    */
   checkFile(): void {
-    this.checkLock();
+    this.lock.check();
     if (identityOf(this.file) === this.identity) return;
     throw new StoreUnavailableError(
       `${this.file} was removed or replaced while it was open: nothing can be stored until it is put back`,
@@ -304,53 +215,32 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Writes the log's content into the file if another program has removed, shortened or replaced the log. DuckDB
-   * still has all of it in memory, but would continue a log that no start can read.
+   * Writes the log's content into the file if another program has removed, shortened or replaced the log.
    * @throws DiskFullError if there is no room for that
    */
   async guardLog(): Promise<void> {
     // Not while a checkpoint empties the log itself.
-    if (await this.use('aside', () => Promise.resolve(this.logWatch.isIntact))) return;
-    await this.checkpointIfRoom();
-    this.listeners.onLogNotice?.(
-      `${logOf(this.file)} was removed, shortened or replaced while it was open: what it held has been written into the database`,
-    );
-  }
-
-  private checkLock(): void {
-    try {
-      this.lock.check();
-    } catch (error) {
-      if (!this.isLost) this.listeners.onLost?.(error);
-      this.isLost = true;
-      throw error;
-    }
-  }
-
-  private isHeldStill(): boolean {
-    try {
-      this.checkLock();
-      return true;
-    } catch {
-      return false;
-    }
+    const isIntact = await this.use('aside', () => Promise.resolve(this.log.isIntact));
+    if (!isIntact) await this.log.save();
   }
 
   /** Closes the file, runs `body` and opens the file again; the store stays locked. */
   async whileClosed(body: () => Promise<void>): Promise<void> {
     await closeOpened(this.opened);
-    this.isLogMarked = false;
     await body();
     this.opened = await this.reopenFile();
-    this.logWatch.note();
+    this.log.opened();
   }
 
   /** Waits for running statements, writes the log into the file, and closes it. */
   async close(): Promise<void> {
-    const isHeld = this.isHeldStill();
+    const isHeld = this.lock.isIntact;
     if (!isHeld) await this.leaveLog();
     await this.end();
-    if (isHeld) await this.tidyLog();
+    const found = identityOf(this.file);
+    // If another file has the name now, nothing beside it belongs to this database.
+    const isOurs = found === null || found === this.identity;
+    if (isHeld && isOurs) await this.log.closed(this.lock.isShared);
     await this.lock.release();
   }
 
@@ -376,20 +266,6 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private async leaveLog(): Promise<void> {
     const leave = 'PRAGMA disable_checkpoint_on_shutdown';
     await this.opened.writer.use((writer) => writer.run(leave)).catch(() => undefined);
-  }
-
-  private async tidyLog(): Promise<void> {
-    const { file } = this;
-    const found = identityOf(file);
-    // Another file has the name now: nothing beside it belongs to this database.
-    if (found !== null && found !== this.identity) return;
-    if (!this.lock.isShared) await unmarkLog(file);
-    const log = logOf(file);
-    if (existsSync(log)) {
-      this.listeners.onLogNotice?.(
-        `${log} could not be written into the database, and stays: the next start reads it (is the disk full?)`,
-      );
-    }
   }
 
   private async inTransaction<T>(
@@ -427,17 +303,15 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
         this.checkFile();
         const result = await body(connection);
         // If the store was lost meanwhile, nothing may be acknowledged.
-        this.checkLock();
+        this.lock.check();
         this.reopenings = 0;
-        if (!this.isLogMarked) this.isLogMarked = await markLog(this.file);
-        isLogged = this.logWatch.isIntact;
-        if (isLogged) this.logWatch.note();
+        isLogged = await this.log.committed();
         return result;
       });
       if (!isLogged) await this.guardLog();
       return result;
     } catch (error) {
-      if (error instanceof DiskFullError) await this.room.refused();
+      if (error instanceof DiskFullError) await this.log.room.refused();
       throw error;
     }
   }
@@ -486,7 +360,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       const stored = this.commits === null ? null : await reopened.readers.use(storedCommits);
       reopened.invalidated = stored !== this.commits;
       this.opened = reopened;
-      this.logWatch.note();
+      this.log.opened();
       if (!reopened.invalidated) return;
       throw new Error(
         `the database holds commit ${stored}, and the last one that succeeded is ${this.commits}: a new start reads it`,
@@ -498,7 +372,6 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
 
   /** Null if the database was closed meanwhile. @throws what the last try threw, or else the cause */
   private async retryOpening(cause: unknown): Promise<Opened | null> {
-    this.isLogMarked = false;
     for (let latest = cause; !this.closed;) {
       if (this.reopenings >= MAX_REOPENINGS) throw latest;
       if (this.reopenings > 0) {

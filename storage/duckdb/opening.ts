@@ -14,6 +14,7 @@ import {
 } from '../errors.js';
 import { client } from './client.js';
 import { Connection } from './connection.js';
+import type { RoomListener } from './disk-room.js';
 import { called, duckdbErrorIn } from './duckdb-error.js';
 import { Lanes } from './lanes.js';
 import {
@@ -43,6 +44,13 @@ export interface InstanceOptions {
 }
 
 export type DatabaseOptions = InstanceOptions & LogOptions;
+
+export interface FaultListeners extends RoomListener {
+  /** Called when the database failed, with the cause, before it is opened again. */
+  onFault?: ((error: unknown) => void) | undefined;
+  /** Called when it cannot be reopened, or holds other commits than this process knows of: the process must end. */
+  onLost?: ((error: unknown) => void) | undefined;
+}
 
 export interface Opened {
   instance: DuckDBInstance;

@@ -51,6 +51,8 @@ let attachments = 0;
 const claimed = new Set<string>();
 
 export class StoreLock {
+  private isLost = false;
+
   private constructor(
     /** The database's real name. */
     readonly file: string,
@@ -58,20 +60,22 @@ export class StoreLock {
     private held: Held | null,
     /** The name that the holder's file must have; null for readers. */
     private readonly holder: string | null,
+    private readonly onLost?: (error: Error) => void,
   ) {}
 
   /**
    * Takes a database for writing; no other process can open it until release().
+   * @param onLost called once, when another process may write to the store
    * @throws DatabaseLockedError while another process, or this one, has it
    */
-  static take(database: string): Promise<StoreLock> {
+  static take(database: string, onLost?: (error: Error) => void): Promise<StoreLock> {
     return claiming(database, async (file) => {
       const held = await hold(lockFileOf(file));
       try {
         await removeUnfinished(lockFileOf(file));
         const name = `${process.pid} ${randomUUID()}`;
         await writeHolderName(file, name);
-        return new StoreLock(file, held, name);
+        return new StoreLock(file, held, name, onLost);
       } catch (error) {
         await letGo(held);
         throw isDiskFull(error) ? new DiskFullError(holderFileOf(file)) : error;
@@ -98,19 +102,34 @@ export class StoreLock {
 
   /** @throws StoreLostError if another process may write to the store */
   check(): void {
-    if (this.held === null || this.holder === null) return;
+    const why = this.whyLost();
+    if (why === null) return;
+    const error = new StoreLostError(why);
+    if (!this.isLost) this.onLost?.(error);
+    this.isLost = true;
+    throw error;
+  }
+
+  /** Whether check() passes. */
+  get isIntact(): boolean {
+    try {
+      this.check();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  private whyLost(): string | null {
+    if (this.held === null || this.holder === null) return null;
     const name = lockFileOf(this.file);
     if (identityOf(name) !== this.held.identity) {
-      throw new StoreLostError(
-        `${name} was removed or replaced: this process no longer holds the store, and stops writing to it`,
-      );
+      return `${name} was removed or replaced: this process no longer holds the store, and stops writing to it`;
     }
     const holder = holderName(this.file);
-    if (holder === this.holder) return;
+    if (holder === this.holder) return null;
     const [pid] = (holder ?? '').split(' ');
-    throw new StoreLostError(
-      `${path.dirname(this.file)} was taken by another process${/^\d+$/.test(pid) ? ` (${pid})` : ''}: this one no longer holds the store, and stops writing to it`,
-    );
+    return `${path.dirname(this.file)} was taken by another process${/^\d+$/.test(pid) ? ` (${pid})` : ''}: this one no longer holds the store, and stops writing to it`;
   }
 
   /** Lets other processes open the database. Call after DuckDB has closed it. */

@@ -122,7 +122,7 @@ describe('A backup of a store that changes meanwhile', () => {
               await store.holdFile(released.signal);
               // What comes after the moment of the backup.
               await commitRows(store, [snapshot(T + 60 * ++added)]);
-              await database.shortenLog();
+              await database.log.shorten();
             },
           } as never);
         } finally {

@@ -117,7 +117,9 @@ describe('A failure of one node alone', () => {
     const { secret: pepper } = store.keys;
     const origin = packEntry({ kind: 'origin', node: 'a', pepper, hasData: false });
     await applier.apply([{ position: 1, id: 'origin', timeMs: 0, data: origin }]);
-    vi.spyOn(store['parts'].database, 'shortenLog').mockRejectedValue(new DamagedDataError('full'));
+    vi.spyOn(store['parts'].database.log, 'shorten').mockRejectedValue(
+      new DamagedDataError('full'),
+    );
     const cutoffs = { raw: 0, '15m': 0, '1h': 0 };
     const token = { chain: 'mainchain', address: MINT } as const;
     const data = packEntry({ kind: 'retirement', token, cutoffs, made: [] });

@@ -84,11 +84,11 @@ describe('Database', () => {
     const log = `${file}.wal`;
     writeFileSync(log, '');
     truncateSync(log, 20 * 2 ** 20);
-    await expect(database.shortenLog()).rejects.toThrow('Corrupt database file');
-    await database.shortenLog();
+    await expect(database.log.shorten()).rejects.toThrow('Corrupt database file');
+    await database.log.shorten();
     expect(checkpoint).toHaveBeenCalledTimes(1);
     truncateSync(log, 200 * 2 ** 20);
-    const full = database.shortenLog();
+    const full = database.log.shorten();
     await expect(full).rejects.toBeInstanceOf(DamagedDataError);
     await expect(full).rejects.toThrow(
       /is full and cannot be written into .*, of which a block is damaged: restore a backup$/,
@@ -105,12 +105,12 @@ describe('Database', () => {
     const checkpoint = vi.spyOn(database, 'checkpoint');
     free.blocks = 100;
     // Nothing would be written.
-    await database.checkpointIfRoom();
+    await database.log.writeIfRoom();
     await database.run('INSERT INTO things VALUES (1)');
-    await expect(database.checkpointIfRoom()).rejects.toBeInstanceOf(DiskFullError);
+    await expect(database.log.writeIfRoom()).rejects.toBeInstanceOf(DiskFullError);
     expect(checkpoint).toHaveBeenCalledTimes(1);
     free.blocks = null;
-    await database.checkpointIfRoom();
+    await database.log.writeIfRoom();
     expect(checkpoint).toHaveBeenCalledTimes(2);
     expect(onFault).not.toHaveBeenCalled();
     await database.close();

@@ -23,7 +23,7 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
     [said, shortages] = [[], []];
   });
 
-  async function open(mib: number): Promise<NonNullable<Database['room']>> {
+  async function open(mib: number): Promise<NonNullable<Database['log']['room']>> {
     disk = SmallDisk.make(mib) as SmallDisk;
     database = await Database.openFile(path.join(disk.path, 'small.duckdb'), {
       ...{ memoryLimitMiB: 128, threads: 1 },
@@ -34,7 +34,7 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
     });
     opened.push(database);
     await database.run('CREATE TABLE filled (data BLOB)');
-    return database.room;
+    return database.log.room;
   }
   const fill = (mib: number) =>
     database.transaction(async (tx) => {
@@ -46,7 +46,7 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
   it('a checkpoint that is due waits, is told once, and made once there is room', async () => {
     const room = await open(48);
     await fill(17);
-    for (let i = 0; i < 3; i++) await database.shortenLog();
+    for (let i = 0; i < 3; i++) await database.log.shorten();
     expect(said).toEqual(['checkpoints wait']);
     const [{ freeBytes, logBytes, neededBytes }] = shortages;
     expect(logBytes).toBeGreaterThan(17 * MIB);
@@ -58,7 +58,7 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
     });
     await room.checkCommits();
     disk.resize(200);
-    await database.shortenLog();
+    await database.log.shorten();
     expect(said).toEqual(['checkpoints wait', 'checkpoints go on']);
     expect((await room.figures()).logBytes).toBe(0);
   });

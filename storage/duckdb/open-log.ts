@@ -1,0 +1,162 @@
+/** The log of an open database: kept short, marked, and watched for changes by other programs. */
+import { existsSync, type Stats, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { DamagedDataError, DiskFullError } from '../errors.js';
+import { DiskRoom, type RoomListener } from './disk-room.js';
+import { DuckDBError } from './duckdb-error.js';
+import { Lanes } from './lanes.js';
+import { logOf, type LogOptions, markLog, unmarkLog } from './log-mending.js';
+
+/** A log shorter than this is not worth a checkpoint. */
+const LOG_BYTES = 16 * 1024 * 1024;
+/** Size of the log: DuckDB holds its rows in memory too. */
+const MAX_LOG_BYTES = 128 * 1024 * 1024;
+
+export class OpenLog {
+  readonly room: DiskRoom;
+  private readonly name: string;
+  /** The log when it was last noted; undefined: there was none. */
+  private noted: Stats | undefined;
+  /** Whether the holder's file says that there are commits in the log. */
+  private isMarked = false;
+  /** A checkpoint has met a damaged block of the database. */
+  private isDamaged = false;
+  private readonly holds = new Lanes([null]);
+  private isHeld = false;
+
+  /**
+   * @param file the database's, which is open
+   * @param checkpoint writes the log into the file
+   */
+  constructor(
+    private readonly file: string,
+    private readonly listeners: RoomListener & LogOptions,
+    private readonly checkpoint: () => Promise<void>,
+  ) {
+    this.name = logOf(file);
+    this.room = new DiskRoom(file, listeners);
+    this.note();
+  }
+
+  /** Whether the log is still the one that was noted: between checkpoints it only grows. */
+  get isIntact(): boolean {
+    const { noted } = this;
+    if (noted === undefined) return true;
+    const found = this.look();
+    return found?.dev === noted.dev && found.ino === noted.ino && found.size >= noted.size;
+  }
+
+  /** Call after the database was opened again. */
+  opened(): void {
+    this.isMarked = false;
+    this.note();
+  }
+
+  /** Call after a commit. @returns whether the log has it: nothing else has changed the log */
+  async committed(): Promise<boolean> {
+    if (!this.isMarked) this.isMarked = await markLog(this.file);
+    const { isIntact } = this;
+    if (isIntact) this.note();
+    return isIntact;
+  }
+
+  /** Call after a checkpoint. @param wasIntact whether the log was, just before */
+  async checkpointed(wasIntact: boolean): Promise<void> {
+    // DuckDB would append to a foreign file of that name.
+    if (!wasIntact) await rm(this.name, { force: true });
+    this.room.checkpointed();
+    this.opened();
+  }
+
+  /** Call after the database was closed, unless another file has its name now. */
+  async closed(isReadOnly: boolean): Promise<void> {
+    if (!isReadOnly) await unmarkLog(this.file);
+    if (existsSync(this.name)) {
+      this.listeners.onLogNotice?.(
+        `${this.name} could not be written into the database, and stays: the next start reads it (is the disk full?)`,
+      );
+    }
+  }
+
+  /**
+   * Until the hold is given back, only its holder makes checkpoints, unless the log reaches its bound. Holders
+   * wait for one another.
+   * @returns gives the hold back
+   */
+  async hold(): Promise<() => void> {
+    const { giveBack } = await this.holds.lend();
+    this.isHeld = true;
+    let isGiven = false;
+    return () => {
+      if (isGiven) return;
+      isGiven = true;
+      this.isHeld = false;
+      giveBack();
+    };
+  }
+
+  /**
+   * Writes a long log into the file; call while nothing is being committed. If the disk has too little
+   * space, the log stays and may grow up to MAX_LOG_BYTES.
+   * @throws DiskFullError if the log has reached that size
+   * @throws DamagedDataError if it has, and a block of the file is damaged
+   */
+  async shorten(): Promise<void> {
+    const logBytes = await this.room.logBytes();
+    if (logBytes < (this.isHeld ? MAX_LOG_BYTES : LOG_BYTES)) return;
+    if (this.isDamaged) {
+      if (logBytes < MAX_LOG_BYTES) return;
+      throw new DamagedDataError(
+        `${this.name} is full and cannot be written into ${this.file}, of which a block is damaged: restore a backup`,
+      );
+    }
+    if (await this.room.takesCheckpoint()) {
+      await this.checkpoint().catch(async (error: unknown) => {
+        if (error instanceof DiskFullError) {
+          await this.room.putOff();
+          await this.room.refused();
+        }
+        // Further checkpoints would fail too, and each of them would reopen the database.
+        const { cause } = error as Error;
+        this.isDamaged = cause instanceof DuckDBError && cause.isOfDamage;
+        throw error;
+      });
+      return;
+    }
+    await this.room.putOff();
+    if (logBytes < MAX_LOG_BYTES) return;
+    await this.room.refused();
+    throw new DiskFullError(this.file);
+  }
+
+  /**
+   * Writes the log into the file if there is room: a failed checkpoint would make the database reopen.
+   * @throws DiskFullError if there is not
+   */
+  async writeIfRoom(): Promise<void> {
+    if ((await this.room.logBytes()) > 0 && !(await this.room.takesCheckpoint())) {
+      throw new DiskFullError(this.file);
+    }
+    await this.checkpoint();
+  }
+
+  /**
+   * Saves the content of a log that is not intact: DuckDB still has all of it in memory, but would continue a log that
+   * no start can read.
+   * @throws DiskFullError
+   */
+  async save(): Promise<void> {
+    await this.writeIfRoom();
+    this.listeners.onLogNotice?.(
+      `${this.name} was removed, shortened or replaced while it was open: what it held has been written into the database`,
+    );
+  }
+
+  private note(): void {
+    this.noted = this.look();
+  }
+
+  private look(): Stats | undefined {
+    return statSync(this.name, { throwIfNoEntry: false });
+  }
+}
