@@ -69,51 +69,6 @@ describe('order books on the ladder', () => {
       }),
     );
   });
-
-  it('hold every level, in the ladder or among the dropped', () => {
-    fc.assert(
-      fc.property(positive(1e-3, 1e3), books, (priceUsd, body) => {
-        const into = book(priceUsd, body);
-        const levels = [...body.bids, ...body.asks].filter(([, size]) => size > 0);
-        const inside = levels.filter(([price]) => {
-          const place = Math.floor(reference.ladderPlace(price, priceUsd) + 0.5);
-          return place >= -232 && place <= 242;
-        });
-        expect(into.droppedLevels).toBe(levels.length - inside.length);
-        const usd = inside.reduce((sum, [price, size]) => sum + price * size, 0);
-        const kept = total(into.supportUsd) + total(into.resistanceUsd);
-        expect(Math.abs(kept - usd)).toBeLessThanOrEqual(usd * 1e-12);
-      }),
-    );
-  });
-
-  it('double with their sizes, and come out the same in any order of levels', () => {
-    const shuffled = books.chain((body) =>
-      fc.record({
-        body: fc.constant(body),
-        bids: fc.shuffledSubarray(body.bids, { minLength: body.bids.length }),
-        asks: fc.shuffledSubarray(body.asks, { minLength: body.asks.length }),
-      }),
-    );
-    const twice = (levels: [number, number][]) => levels.map(([p, size]) => [p, size * 2]);
-    fc.assert(
-      fc.property(shuffled, ({ body, bids, asks }) => {
-        const once = book(1, body);
-        const double = book(1, { bids: twice(body.bids), asks: twice(body.asks) });
-        expect(Array.from(double.supportUsd)).toEqual(Array.from(once.supportUsd, (x) => x * 2));
-        const other = book(1, { bids, asks });
-        other.resistanceUsd.forEach((usd, i) => {
-          expect(Math.abs(usd - once.resistanceUsd[i])).toBeLessThanOrEqual(usd * 1e-12);
-        });
-      }),
-    );
-  });
-
-  it('put a level at the snapshot price into bin 0 and half a step up into bin 1', () => {
-    const into = book(2, { bids: [[2, 3]], asks: [[2 * 1.01 ** 0.500001, 1]] });
-    expect(into.supportUsd[-MIN_BIN]).toBe(6);
-    expect(into.resistanceUsd[1 - MIN_BIN]).toBeGreaterThan(2);
-  });
 });
 
 const pool = fc.record({
@@ -136,25 +91,14 @@ describe('constant-product pools on the ladder', () => {
       }),
     );
   });
-
-  it('hold of their reserves what lies between the ladder and the pool price', () => {
-    fc.assert(
-      fc.property(positive(1, 1e9), positive(1, 1e9), positive(0.1, 1e4), (x, y, q) => {
-        const into = pools((y * q) / x, [{ reserve_token: x, reserve_quote: y, quote_usd: q }]);
-        const outside = 1.01 ** (-232.5 / 2);
-        // The quote side pays for the token down to price 0; the ladder ends before.
-        expect(total(into.supportUsd) / (y * q)).toBeCloseTo(1 - outside, 9);
-        expect(total(into.resistanceUsd) / (y * q)).toBeCloseTo(1.01 ** (242.5 / 2) - 1, 9);
-      }),
-    );
-  });
 });
 
 const clmmBody = fc
   .record({
     ticks: fc.uniqueArray(fc.integer({ min: -3000, max: 3000 }), { maxLength: 30 }),
     centre: fc.integer({ min: -200_000, max: 200_000 }),
-    nets: fc.array(fc.bigInt({ min: -(10n ** 24n), max: 10n ** 26n }), {
+    // The running sum falls below zero now and then, and recovers.
+    nets: fc.array(fc.bigInt({ min: -(10n ** 25n) * 8n, max: 10n ** 26n }), {
       minLength: 30,
       maxLength: 30,
     }),
@@ -191,57 +135,6 @@ describe('concentrated liquidity on the ladder', () => {
       }),
       { numRuns: 150 },
     );
-  });
-
-  it('holds the amounts that a position inside the ladder implies', () => {
-    fc.assert(
-      fc.property(
-        fc.integer({ min: -9000, max: 9000 }),
-        fc.integer({ min: 1, max: 5000 }),
-        fc.double({ min: -0.2, max: 0.2, noNaN: true }),
-        (low, width, drift) => {
-          const liquidity = 5_000_000_000_000_000n;
-          const root = Math.exp(drift);
-          const body = {
-            sqrt_price_x96: String(BigInt(Math.floor(root * 2 ** 96))),
-            ticks: [
-              [low, String(liquidity)],
-              [low + width, String(-liquidity)],
-            ],
-            decimals0: 6,
-            decimals1: 6,
-            token: 0,
-            quote_usd: 2,
-          };
-          const into = clmm(2, body);
-          const [a, c] = [1.0001 ** (low / 2), 1.0001 ** ((low + width) / 2)];
-          const at = Math.min(Math.max(root, a), c);
-          const human = 5e9;
-          expect(total(into.supportUsd)).toBeCloseTo(human * (at - a) * 2, 0);
-          expect(total(into.resistanceUsd)).toBeCloseTo(human * (c - at) * 2, 0);
-        },
-      ),
-    );
-  });
-
-  it('holds nothing where the running sum is negative or the ticks are fewer than two', () => {
-    const rest = { decimals0: 6, decimals1: 6, token: 0, quote_usd: 1 };
-    const sqrt_price_x96 = String(1n << 96n);
-    const bad = clmm(1, {
-      ...rest,
-      sqrt_price_x96,
-      ticks: [
-        [-100, '-5'],
-        [100, '9'],
-        [200, '-4'],
-      ],
-    });
-    expect(total(bad.supportUsd)).toBe(0);
-    expect(total(bad.resistanceUsd)).toBeGreaterThan(0);
-    for (const ticks of [[], [[0, '1000000']]]) {
-      const none = clmm(1, { ...rest, sqrt_price_x96, ticks });
-      expect(total(none.supportUsd) + total(none.resistanceUsd)).toBe(0);
-    }
   });
 
   it('sums liquidity exactly where doubles would not', () => {

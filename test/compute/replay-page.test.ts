@@ -3,8 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { PAGE_LIMITS, ReplayCancelled, buildPage } from '../../compute/replay/page.js';
 import { encodePage } from '../../compute/replay/render.js';
 import { referencePage, type PlainRequest, type PlainStore } from '../reference/replay.js';
-import { HAS_EXAMPLES, exampleRows, expectedReplies } from '../support/examples.js';
-import type { Json } from '../support/tables.js';
 import {
   START_T,
   envelopeOf,
@@ -22,31 +20,6 @@ const DEFAULT_REQUEST = plainRequest(0, 4_000_000_000);
 const WHOLE = { rows: 1000, namesNext: true, runLength: 3 };
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-
-interface Snapshot {
-  t: number;
-  bin: number[];
-  support_usd: number[];
-  resistance_usd: number[];
-}
-
-/** All pages of a request, each from where the one before it says. */
-function allPages(
-  store: PlainStore,
-  request: PlainRequest,
-  limits = { ...PAGE_LIMITS },
-  supply = WHOLE,
-) {
-  const snapshots: Snapshot[] = [];
-  for (let from: number | null = request.from; from !== null;) {
-    const part: PlainRequest = { ...request, from };
-    const { page } = kernelPage(store, part, limits, supply);
-    const reply = JSON.parse(text(encodePage(page, envelopeOf(part), 'json')));
-    snapshots.push(...(reply.snapshots as Snapshot[]));
-    from = reply.next_from as number | null;
-  }
-  return snapshots;
-}
 
 describe('a page of replay', () => {
   it('is what the reference says where snapshots hold cells in the same places, or nearly so', () => {
@@ -129,75 +102,6 @@ describe('a page of replay', () => {
     for (const times of Object.values(seen)) expect(times).toBeGreaterThan(50);
   });
 
-  it('follows on the one before it: all pages together are exactly the window', () => {
-    fc.assert(
-      fc.property(stores, requests, pageLimits, supplies, (store, request, limits, supply) => {
-        const pages = allPages(store, request, limits, supply);
-        const window = store.snapshots.filter(({ t }) => t >= request.from && t < request.to);
-        expect(pages.map(({ t }) => t)).toEqual(window.map(({ t }) => t));
-        expect(pages).toEqual(allPages(store, request));
-      }),
-      { numRuns: 100 },
-    );
-  });
-
-  it('sums to the same cents whatever the grouping', () => {
-    const total = (amounts: number[]) =>
-      amounts.reduce((sum, usd) => sum + BigInt(Math.round(usd * 100)), 0n);
-    fc.assert(
-      fc.property(stores, requests, (store, request) => {
-        const [split, ...grouped] = (['market', 'venue', 'type', 'all'] as const).map((group) =>
-          allPages(store, { ...request, group }).map((snapshot) => [
-            total(snapshot.support_usd),
-            total(snapshot.resistance_usd),
-            [...new Set(snapshot.bin)].sort((a, b) => a - b),
-          ]),
-        );
-        for (const sums of grouped) expect(sums).toEqual(split);
-      }),
-      { numRuns: 100 },
-    );
-  });
-
-  it('does not change when a market appears later', () => {
-    const late = {
-      source: 'Late',
-      exchangeType: 'CEX' as const,
-      type: 'cex_spot' as const,
-      address: null,
-      pair: 'L/USD',
-    };
-    fc.assert(
-      fc.property(stores, requests, pageLimits, (store, request, limits) => {
-        const page = (of: PlainStore) =>
-          text(
-            encodePage(kernelPage(of, request, limits, WHOLE).page, envelopeOf(request), 'json'),
-          );
-        expect(page({ ...store, markets: [...store.markets, late] })).toBe(page(store));
-      }),
-      { numRuns: 100 },
-    );
-  });
-
-  it('without any snapshot is empty, and says so', () => {
-    const { page } = kernelPage(
-      { markets: [], snapshots: [] },
-      DEFAULT_REQUEST,
-      PAGE_LIMITS,
-      WHOLE,
-    );
-    const reply = JSON.parse(text(encodePage(page, envelopeOf(DEFAULT_REQUEST), 'json')));
-    expect(reply).toMatchObject({
-      window: { served_from: null, served_to: null },
-      next_from: null,
-      snapshot_count: 0,
-      row_count: 0,
-      markets: [],
-      facets: { frames: 0, types: [], venues: [] },
-      snapshots: [],
-    });
-  });
-
   it('holds 288 snapshots and 100,000 cells, no more', () => {
     const snapshots = Array.from({ length: 300 }, (_, i) => ({
       t: START_T + i,
@@ -268,54 +172,5 @@ describe('a page of replay', () => {
     expect(() => kernelPage(store, DEFAULT_REQUEST, PAGE_LIMITS, WHOLE)).toThrow(
       'cell of market 1, but the token has 0',
     );
-  });
-});
-
-describe.runIf(HAS_EXAMPLES)('the example market', () => {
-  it('gives the expected page of the token that comes as flat cells', () => {
-    const rows = exampleRows('cells');
-    const expected = expectedReplies<Json>();
-    const address = rows[0].address;
-    const cases = expected.replay.filter((c: { token: string }) => c.token === 'HHH');
-    expect(cases.length).toBeGreaterThan(0);
-    const store: PlainStore = { markets: [], snapshots: [] };
-    for (const row of rows.filter((r) => r.address === address && r.t < expected.now)) {
-      let market = store.markets.findIndex((m) => m.source === row.source && m.pair === row.pair);
-      if (market < 0) {
-        const { source, exchange_type: exchangeType, type, market_address, pair } = row;
-        const entry = { source, exchangeType, type, address: market_address, pair };
-        market = store.markets.push(entry) - 1;
-      }
-      let snapshot = store.snapshots.find(({ t }) => t === row.t);
-      if (!snapshot) {
-        snapshot = { t: row.t, tier: row.tier, price: row.price_usd, cells: [] };
-        store.snapshots.push(snapshot);
-      }
-      const cents = (usd: number) => BigInt(Math.round(usd * 100));
-      const support = cents(row.support_usd);
-      snapshot.cells.push({
-        market,
-        bin: row.bin,
-        support,
-        resistance: cents(row.resistance_usd),
-      });
-    }
-    for (const { query, pages } of cases) {
-      const to = expected.now;
-      const request = { ...DEFAULT_REQUEST, group: query.group, from: to - 30 * 3600, to };
-      const { page } = kernelPage(store, request, PAGE_LIMITS, WHOLE);
-      const reply = JSON.parse(text(encodePage(page, envelopeOf(request), 'json')));
-      const [want] = pages;
-      expect(reply).toMatchObject({ snapshot_count: want.snapshot_count });
-      expect(reply.row_count).toBe(want.row_count);
-      const newest = reply.snapshots.at(-1);
-      const cells = newest.bin.map((bin: number, i: number) => [
-        null,
-        bin,
-        newest.support_usd[i],
-        newest.resistance_usd[i],
-      ]);
-      expect(cells).toEqual(want.newest_cells);
-    }
   });
 });
