@@ -118,7 +118,13 @@ const step = fc.oneof(
     }),
     weight: 5,
   },
-  { arbitrary: fc.record({ kind: fc.constant('list' as const), upTo: fc.nat(40) }), weight: 3 },
+  {
+    arbitrary: fc.record({
+      kind: fc.constant('list' as const),
+      upTo: fc.oneof(fc.nat(3), fc.nat(40)),
+    }),
+    weight: 3,
+  },
   { arbitrary: fc.constant({ kind: 'reopen' as const }), weight: 1 },
 );
 
