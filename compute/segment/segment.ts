@@ -22,6 +22,7 @@ import {
   type SnapshotRun,
 } from './run.js';
 import { arrow } from './arrow.js';
+import { bitsOf, openIpcStream } from './ipc.js';
 
 const {
   Field,
@@ -33,7 +34,6 @@ const {
   Schema,
   Struct,
   Table,
-  tableFromIPC,
   tableToIPC,
   Uint16,
   Uint32,
@@ -144,31 +144,41 @@ function segmentToIpc(run: SnapshotRun): Uint8Array {
   return tableToIPC(new Table([new RecordBatch(schema, rows as never)]), 'stream');
 }
 
+/** Buffers of the record batch: of each column that is not of cells, and of each column of cells, after its nulls. */
+const BUFFERS = {
+  ...{ t: 1, priceUsd: 3, cellOffsets: 5 },
+  ...{ market: 8, bin: 10, supportCents: 12, resistanceCents: 14 },
+  count: 15,
+} as const;
+/** Where the field of support stands: field `cells`, its list's item, the item's third child. */
+const CELLS_FIELD = 2;
+const SUPPORT_PATH = [0, 2];
+
 function ipcToRun(ipc: Uint8Array): SnapshotRun {
-  const table = tableFromIPC(ipc);
-  const key = keyOfMetadata(table.schema.metadata);
-  const batch = table.batches[0];
-  if (table.batches.length !== 1) throw new Error('segment holds other than one record batch');
-  const [t, priceUsd, list] = batch.data.children;
-  const cellOffsets = (list.valueOffsets as Int32Array).subarray(0, batch.numRows + 1);
-  const cells = cellOffsets[batch.numRows];
-  const [market, bin, support, resistance] = list.children[0].children;
-  // IPC buffers are padded to 8 bytes, and readers see the padding.
+  const stream = openIpcStream(ipc);
+  const key = keyOfMetadata(stream.metadata);
+  const { rows, fields } = stream;
+  if (stream.bufferCount !== BUFFERS.count) throw new Error('segment of other columns');
+  const cellOffsets = stream.column(BUFFERS.cellOffsets, Int32Array, rows + 1);
+  const cells = cellOffsets[rows];
+  const isWide = bitsOf(fields[CELLS_FIELD], SUPPORT_PATH) === 64;
+  const cents = (index: number): CentsColumn =>
+    isWide
+      ? centsOfHalves(stream.column(index, Uint32Array, 2 * cells))
+      : stream.column(index, Uint32Array, cells);
   return {
     ...key,
-    t: (t.values as Uint32Array).subarray(0, batch.numRows),
-    priceUsd: (priceUsd.values as Float64Array).subarray(0, batch.numRows),
+    t: stream.column(BUFFERS.t, Uint32Array, rows),
+    priceUsd: stream.column(BUFFERS.priceUsd, Float64Array, rows),
     cellOffsets,
-    market: (market.values as Uint16Array).subarray(0, cells),
-    bin: (bin.values as Int16Array).subarray(0, cells),
-    supportCents: centsColumn((support.values as Uint32Array | BigUint64Array).subarray(0, cells)),
-    resistanceCents: centsColumn(
-      (resistance.values as Uint32Array | BigUint64Array).subarray(0, cells),
-    ),
+    market: stream.column(BUFFERS.market, Uint16Array, cells),
+    bin: stream.column(BUFFERS.bin, Int16Array, cells),
+    supportCents: cents(BUFFERS.supportCents),
+    resistanceCents: cents(BUFFERS.resistanceCents),
   };
 }
 
-function keyOfMetadata(metadata: Map<string, string>): RunKey {
+function keyOfMetadata(metadata: ReadonlyMap<string, string>): RunKey {
   if (metadata.get('format') !== SEGMENT_FORMAT) {
     throw new Error(`segment of an unknown format: ${metadata.get('format') ?? 'none'}`);
   }
@@ -192,10 +202,9 @@ function centsBuffer(cents: CentsColumn, length: number, wide: boolean): ArrayBu
   return new BigUint64Array(halves.buffer);
 }
 
-function centsColumn(values: Uint32Array | BigUint64Array): CentsColumn {
-  if (values instanceof Uint32Array) return values;
-  const halves = new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
-  const cents = new Float64Array(values.length);
+/** Cents from the low and the high 32 bits of each. */
+function centsOfHalves(halves: Uint32Array): CentsColumn {
+  const cents = new Float64Array(halves.length / 2);
   for (let i = 0; i < cents.length; i++) cents[i] = halves[2 * i] + halves[2 * i + 1] * TWO_32;
   return narrowCents(cents, cents.length);
 }

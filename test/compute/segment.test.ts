@@ -2,6 +2,8 @@ import { tableFromIPC } from 'apache-arrow';
 import fc from 'fast-check';
 import { uncompressSync } from 'lz4-napi';
 import { describe, expect, it } from 'vitest';
+import { openIpcStream } from '../../compute/segment/ipc.js';
+import { lz4Compress } from '../../compute/segment/lz4.js';
 import { narrowCents, type SnapshotRun } from '../../compute/segment/run.js';
 import { decodeSegment, digestsOf, encodeSegment } from '../../compute/segment/segment.js';
 
@@ -122,6 +124,41 @@ describe('segments', () => {
       }),
       { numRuns: 50 },
     );
+  });
+
+  it('come back from any place in memory', () => {
+    fc.assert(
+      fc.property(runs, fc.nat(15), (run, shift) => {
+        const block = encodeSegment(run);
+        const ipc = uncompressSync(Buffer.from(block));
+        const memory = new Uint8Array(ipc.length + shift);
+        memory.set(ipc, shift);
+        const stream = openIpcStream(memory.subarray(shift));
+        expect([...stream.column(1, Uint32Array, stream.rows)]).toEqual([...run.t]);
+      }),
+    );
+  });
+
+  it('with a wrong byte are refused, or have as many cells as they say', () => {
+    let refused = 0;
+    fc.assert(
+      fc.property(runs, fc.nat(), fc.integer({ min: 1, max: 255 }), (run, place, change) => {
+        const ipc = Uint8Array.from(uncompressSync(Buffer.from(encodeSegment(run))));
+        ipc[place % ipc.length] ^= change;
+        try {
+          const read = decodeSegment(lz4Compress(ipc));
+          const cells = read.cellOffsets[read.t.length];
+          for (const column of ['market', 'bin', 'supportCents', 'resistanceCents'] as const) {
+            expect(read[column].length).toBe(cells);
+          }
+        } catch (error) {
+          if ((error as Error).name === 'AssertionError') throw error;
+          refused++;
+        }
+      }),
+      { numRuns: 500 },
+    );
+    expect(refused).toBeGreaterThan(0);
   });
 
   it('refuse a block cut short', () => {
