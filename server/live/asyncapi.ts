@@ -43,6 +43,11 @@ const SENT: readonly [type: string, summary: string, fields: TProperties][] = [
       token: Type.Optional(tokenAddress),
       resolved_token: resolvedToken,
       chain: Type.Optional(chainKey),
+      clamped: Type.Optional(
+        Type.Literal(true, {
+          description: '`from` lay more than 365 days ago and was raised to that.',
+        }),
+      ),
       channel: Type.Optional(word(CHANNELS)),
       next_from: Type.Optional(where.next_from),
       cursor: Type.Optional(where.cursor),

@@ -24,6 +24,8 @@ const DATA: ReadonlySet<string> = new Set(['snapshots', 'revised', 'deleted']);
 /** Where a subscription begins. */
 export interface Beginning {
   fromS: number | null;
+  /** Whether the client asked for an earlier time than `fromS`. */
+  isClamped: boolean;
   cursor: string | null;
 }
 
@@ -78,6 +80,7 @@ export class DepthSubscription implements Subscription {
       token: token.address,
       ...(address === token.address ? {} : { resolved_token: address }),
       chain,
+      ...(beginning.isClamped ? { clamped: true } : {}),
     });
     if (reset !== null) this.sendDocument('reset', { reason: reset });
     void this.run().catch((error: unknown) => this.fail(error));

@@ -1,7 +1,7 @@
 /** The parameters of a depth subscription: those of the event stream, and of a message that subscribes. */
 import Type, { type Static } from 'typebox';
 import { CHAINS } from '../../compute/market.js';
-import { instantOf } from '../../compute/time.js';
+import { instantOf, isoOf } from '../../compute/time.js';
 import { BASE_PATH, defineEndpoint } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
 import { instant } from '../api/schemas.js';
@@ -11,6 +11,8 @@ import type { Beginning } from './depth-subscription.js';
 /** The path of the WebSocket. */
 export const SOCKET_PATH = `${BASE_PATH}/stream`;
 const MAX_CURSOR_CHARS = 200;
+/** How far `from` may lie ahead: clocks differ, but a time beyond is a mistake that would only show as silence. */
+const MAX_AHEAD_S = 3_600;
 
 export const getStream = defineEndpoint({
   operationId: 'getStream',
@@ -21,7 +23,10 @@ export const getStream = defineEndpoint({
   description: 'Server-Sent Events of history, revisions and new snapshots; see docs/live.md.',
   chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
   query: Type.Object({
-    from: instant('Start of the history that comes first. Default: none does.', '-1h'),
+    from: instant(
+      'Start of the history that comes first, at most 365 days ago; `clamped` of `subscribed` says that an earlier one was raised to that. Default: none does.',
+      '-1h',
+    ),
     cursor: Type.Optional(
       Type.String({
         maxLength: MAX_CURSOR_CHARS,
@@ -39,8 +44,14 @@ export function beginningOf(
   { from, cursor }: Pick<Static<(typeof getStream)['query']>, 'from' | 'cursor'>,
   nowS: number,
 ): Beginning {
-  if (from === undefined) return { fromS: null, cursor: cursor ?? null };
+  if (from === undefined) return { fromS: null, isClamped: false, cursor: cursor ?? null };
   if (cursor !== undefined)
     throw invalidParameter('cursor', 'expected without from, were both sent');
-  return { fromS: Math.max(Math.ceil(instantOf(from, nowS)), nowS - WINDOW_LIMIT_S), cursor: null };
+  const askedS = Math.ceil(instantOf(from, nowS));
+  if (askedS > nowS + MAX_AHEAD_S) {
+    const expected = 'expected a time at most an hour ahead of now';
+    throw invalidParameter('from', `${expected} (${isoOf(nowS)}); was ${isoOf(askedS)}`);
+  }
+  const oldestS = nowS - WINDOW_LIMIT_S;
+  return { fromS: Math.max(askedS, oldestS), isClamped: askedS < oldestS, cursor: null };
 }

@@ -1,7 +1,8 @@
 /** The messages of a live connection (docs/live.md#messages): how they are read and written. */
 import { Packr, unpack } from 'msgpackr';
 import type { PageFormat } from '../../compute/replay/render.js';
-import { invalidParameter } from '../api/errors.js';
+import { meant } from '../../compute/nearest.js';
+import { excerpt, invalidParameter } from '../api/errors.js';
 import { ApiError } from '../http/errors.js';
 
 export const CHANNELS = ['depth', 'score', 'top-scores', 'dca-pressure'] as const;
@@ -26,6 +27,8 @@ export const CLOSE_CODES = {
 } as const;
 
 const MAX_ID_CHARS = 100;
+
+const OPS = ['auth', 'subscribe', 'unsubscribe', 'ping'] as const;
 
 /** What a client sends. */
 export type Request =
@@ -74,7 +77,7 @@ const FIXMAP = 0x80;
  */
 export function readRequest(message: Uint8Array, isText: boolean): Request {
   const value = decoded(message, isText);
-  const { op } = value;
+  const op = wordOf(value, 'op', OPS);
   switch (op) {
     case 'ping':
       return { op };
@@ -83,16 +86,33 @@ export function readRequest(message: Uint8Array, isText: boolean): Request {
     case 'unsubscribe':
       return { op, id: idOf(value) };
     case 'subscribe': {
-      const channel = CHANNELS.find((name) => name === value.channel);
-      if (channel === undefined) {
-        throw invalidParameter('channel', `expected any of ${CHANNELS.join(', ')}`);
-      }
+      const channel = wordOf(value, 'channel', CHANNELS);
       const address = value.address === undefined ? null : textOf(value, 'address');
       return { op, id: idOf(value), channel, address, query: queryOf(value) };
     }
-    default:
-      throw invalidParameter('op', 'expected any of auth, subscribe, unsubscribe, ping');
   }
+}
+
+/** One of some words. @throws ApiError 400 that says what was meant, where that can be told */
+function wordOf<W extends string>(
+  value: Record<string, unknown>,
+  name: string,
+  words: readonly W[],
+): W {
+  const sent = value[name];
+  const word = words.find((known) => known === sent);
+  if (word !== undefined) return word;
+  const expected = `expected any of ${words.join(', ')}`;
+  if (typeof sent === 'string') {
+    const near = meant(sent, words);
+    const hint = near === null ? '' : `; did you mean ${near}?`;
+    throw invalidParameter(name, `${expected}; was '${excerpt(sent)}'${hint}`);
+  }
+  if (sent !== undefined) throw invalidParameter(name, `${expected}, was not a text`);
+  // The server's messages have a `type`, so clients take it for the field of theirs.
+  const other = Object.keys(value).find((key) => words.some((known) => known === value[key]));
+  const hint = other === undefined ? '' : `; rename ${excerpt(other)} to ${name}`;
+  throw invalidParameter(name, `${expected}, was not sent${hint}`);
 }
 
 /** The id of a message that could not be read as a whole. */
@@ -128,6 +148,7 @@ function idOf(value: Record<string, unknown>): string {
 
 function textOf(value: Record<string, unknown>, name: string): string {
   const text = value[name];
+  if (text === undefined) throw invalidParameter(name, 'expected a text, was not sent');
   if (typeof text !== 'string') throw invalidParameter(name, 'expected a text');
   return text;
 }

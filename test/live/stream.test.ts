@@ -158,7 +158,11 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
       [{ ...asked, address: undefined }, /^address: expected an address, was not sent/],
       [{ ...asked, address: 'x' }, /^address: expected a base58 mint/],
       [{ ...asked, id: '' }, /^id: expected 1 to 100 characters/],
-      [{ ...asked, id: 7 }, /^id: expected a text/],
+      [{ ...asked, id: 7 }, /^id: expected a text$/],
+      [{ ...asked, id: undefined }, /^id: expected a text, was not sent$/],
+      [{ ...asked, channel: 'depths' }, /^channel: .*; was 'depths'; did you mean depth\?$/],
+      [{ ...asked, channel: undefined }, /^channel: .*, dca-pressure, was not sent$/],
+      [{ ...asked, from: '2100-01-01' }, /^from: expected a time at most an hour ahead of now/],
       [{ ...asked, grop: 'all' }, /^grop: .*group/],
       [{ ...asked, group: { a: 1 } }, /^group: expected a text, a number/],
       [{ ...asked, min_pct: 50, max_pct: 10 }, /^min_pct: expected less than max_pct/],
@@ -166,7 +170,10 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
       [{ ...asked, cursor: 'abc', from: 5 }, /^cursor: expected without from/],
       [{ op: 'unsubscribe', id: 'x' }, /^id: expected that of a subscription/],
       [{ op: 'auth', key }, /^op: expected auth once/],
-      [{ op: 'go' }, /^op: expected any of auth, subscribe, unsubscribe, ping/],
+      [{ op: 'go' }, /^op: expected any of auth, subscribe, unsubscribe, ping; was 'go'$/],
+      [{ ...asked, op: 'subscrib' }, /^op: .*; was 'subscrib'; did you mean subscribe\?$/],
+      [{ op: 7 }, /^op: expected any of .*, was not a text$/],
+      [{ type: 'subscribe', id: 'x' }, /^op: .*, was not sent; rename type to op$/],
     ];
     for (const [message, expected] of faults) {
       client.send(message);
@@ -183,6 +190,22 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     client.send({ op: 'unsubscribe', id: 'x' });
     expect(await client.next()).toEqual({ type: 'unsubscribed', id: 'x' });
     client.socket.close();
+  });
+
+  it('says that a from of more than 365 days ago is raised to that', async () => {
+    const client = await open(service.url, key);
+    const asked = { op: 'subscribe', channel: 'depth', address: MINT };
+    client.send({ ...asked, id: 'old', from: '-366d' });
+    expect(await client.next()).toMatchObject({
+      ...{ type: 'subscribed', id: 'old', clamped: true, next_from: NOW_S - 365 * 86_400 },
+    });
+    client.socket.close();
+    const other = await open(service.url, key);
+    other.send({ ...asked, id: 'new', from: '-365d' });
+    const begun = await other.next();
+    expect(begun).toMatchObject({ type: 'subscribed', id: 'new' });
+    expect(begun).not.toHaveProperty('clamped');
+    other.socket.close();
   });
 
   it('closes connections without a valid key, and of a key that ends', async () => {
