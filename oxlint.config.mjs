@@ -2,8 +2,8 @@ import { defineConfig } from 'oxlint';
 
 /** Packages that exactly one module, or the modules of one folder, may import: where they are. */
 const wrapped = {
-  ws: '{server/http/node-http,bench/live/main}.ts',
-  'uWebSockets.js': 'server/http/uws.ts',
+  ws: '{server/http/node-socket,bench/live/main}.ts',
+  'uWebSockets.js': 'server/http/uws{,-request,-socket}.ts',
   '@duckdb/node-api': 'storage/duckdb/*.ts',
   'lz4-napi': 'compute/segment/lz4.ts',
   '@nats-io/transport-node': 'storage/log/{connection,consumer,jetstream,reports}.ts',

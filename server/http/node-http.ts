@@ -1,8 +1,6 @@
 /** The engine that uses Node's own HTTP, for HTTP/1.0 and for machines where uWebSockets.js does not load. */
 import http, { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { WebSocket } from 'ws';
-import { WebSocketServer } from 'ws';
 import {
   badRequest,
   declaresLongBody,
@@ -12,22 +10,19 @@ import {
   listenFault,
   type Listener,
   type ListenOptions,
-  type LiveSocket,
   MAX_RECEIVED_BODY_BYTES,
   offeredProtocols,
   type OpenSocket,
   type ReplyHead,
   type ReplyStream,
   requestHeadBytes,
-  SOCKET_LIMITS,
 } from './engine.js';
 import { ApiError, type Headers, reasonPhrase } from './errors.js';
+import { isHandshake, upgrade } from './node-socket.js';
 
 /** The longest time for a request to arrive, and between two requests; uWebSockets.js has the same. */
 const IDLE_LIMIT_MS = 10_000;
 const CHECK_INTERVAL_MS = 1_000;
-/** Time in which a client has to answer the end of its WebSocket. */
-const CLOSE_LIMIT_MS = 2_000;
 /** A body goes out in pieces of this size, so that a slow client's progress shows. */
 const PIECE_BYTES = 16 * 1024;
 /** A client that pipelines more requests while this much of their replies is unread is cut. */
@@ -227,18 +222,9 @@ class NodeRequest implements EngineRequest {
     if (upgradeHead === null) throw new Error('the request asks for no WebSocket');
     connection.unread.delete(this);
     this.isHandedOver = true;
-    const server = new WebSocketServer({
-      noServer: true,
-      maxPayload: SOCKET_LIMITS.maxMessageBytes,
-      perMessageDeflate: false,
-      handleProtocols: () => protocol ?? false,
-    });
-    server.on('headers', (lines) =>
-      lines.push(...headers.map(([name, value]) => `${name}: ${value}`)),
-    );
     const { socket } = connection;
     res.detachSocket(socket);
-    server.handleUpgrade(req, socket, upgradeHead, (ws) => openNodeSocket(ws, socket, open));
+    upgrade({ req, socket, upgradeHead, headers, protocol }, open);
   }
 
   stream(head: ReplyHead, onRoom: () => void): ReplyStream {
@@ -309,52 +295,6 @@ class NodeRequest implements EngineRequest {
       this.sendPieces(body, to, onTaken);
     });
   }
-}
-
-/** Whether a request is what the library accepts: it would answer any other by itself. */
-const isHandshake = ({ method, headers }: IncomingMessage): boolean =>
-  method === 'GET' &&
-  headers.upgrade?.toLowerCase() === 'websocket' &&
-  /^[+/0-9A-Za-z]{22}==$/.test(headers['sec-websocket-key'] ?? '') &&
-  ['13', '8'].includes(headers['sec-websocket-version'] ?? '');
-
-function openNodeSocket(ws: WebSocket, connection: Socket, open: OpenSocket): void {
-  let silence: NodeJS.Timeout | undefined;
-  const heard = (): void => {
-    clearTimeout(silence);
-    silence = setTimeout(() => ws.terminate(), SOCKET_LIMITS.silenceS * 1000).unref();
-  };
-  const socket: LiveSocket = {
-    get waitingBytes() {
-      return ws.bufferedAmount;
-    },
-    send: (message, isText) => ws.send(message, { binary: !isText }),
-    ping: () => ws.ping(),
-    close: (code, reason) => {
-      ws.close(code, reason);
-      setTimeout(() => ws.terminate(), CLOSE_LIMIT_MS).unref();
-    },
-    cut: () => ws.terminate(),
-  };
-  // An error is followed by 'close'.
-  ws.on('error', () => undefined);
-  const listener = open(socket);
-  heard();
-  ws.on('message', (data: Buffer, isBinary) => {
-    heard();
-    listener.onMessage(data, !isBinary);
-  });
-  ws.on('pong', heard);
-  ws.on('ping', () => {
-    heard();
-    // The library has queued a reply to it.
-    if (ws.bufferedAmount > SOCKET_LIMITS.maxWaitingBytes) ws.terminate();
-  });
-  connection.on('drain', () => listener.onRoom());
-  ws.once('close', () => {
-    clearTimeout(silence);
-    listener.onClose();
-  });
 }
 
 /** Replies to bytes that are not a valid request, unless another reply is being sent, and closes the connection. */

@@ -1,0 +1,82 @@
+/** WebSockets of Node's own HTTP, by the library ws. */
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { type LiveSocket, type OpenSocket, SOCKET_LIMITS } from './engine.js';
+import type { Headers } from './errors.js';
+
+/** How long a client may take to answer the end of its WebSocket. */
+const CLOSE_LIMIT_MS = 2_000;
+
+/** Whether a request is what the library accepts: it would answer any other by itself. */
+export const isHandshake = ({ method, headers }: IncomingMessage): boolean =>
+  method === 'GET' &&
+  headers.upgrade?.toLowerCase() === 'websocket' &&
+  /^[+/0-9A-Za-z]{22}==$/.test(headers['sec-websocket-key'] ?? '') &&
+  ['13', '8'].includes(headers['sec-websocket-version'] ?? '');
+
+interface Upgrade {
+  req: IncomingMessage;
+  socket: Socket;
+  /** The first bytes after the request. */
+  upgradeHead: Buffer;
+  headers: Headers;
+  /** One of those that the client offers; null: none. */
+  protocol: string | null;
+}
+
+/** Makes a WebSocket of the connection of a request for which isHandshake() holds. */
+export function upgrade(
+  { req, socket, upgradeHead, headers, protocol }: Upgrade,
+  open: OpenSocket,
+): void {
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: SOCKET_LIMITS.maxMessageBytes,
+    perMessageDeflate: false,
+    handleProtocols: () => protocol ?? false,
+  });
+  server.on('headers', (lines) =>
+    lines.push(...headers.map(([name, value]) => `${name}: ${value}`)),
+  );
+  server.handleUpgrade(req, socket, upgradeHead, (ws) => openNodeSocket(ws, socket, open));
+}
+
+function openNodeSocket(ws: WebSocket, connection: Socket, open: OpenSocket): void {
+  let silence: NodeJS.Timeout | undefined;
+  const heard = (): void => {
+    clearTimeout(silence);
+    silence = setTimeout(() => ws.terminate(), SOCKET_LIMITS.silenceS * 1000).unref();
+  };
+  const socket: LiveSocket = {
+    get waitingBytes() {
+      return ws.bufferedAmount;
+    },
+    send: (message, isText) => ws.send(message, { binary: !isText }),
+    ping: () => ws.ping(),
+    close: (code, reason) => {
+      ws.close(code, reason);
+      setTimeout(() => ws.terminate(), CLOSE_LIMIT_MS).unref();
+    },
+    cut: () => ws.terminate(),
+  };
+  // An error is followed by 'close'.
+  ws.on('error', () => undefined);
+  const listener = open(socket);
+  heard();
+  ws.on('message', (data: Buffer, isBinary) => {
+    heard();
+    listener.onMessage(data, !isBinary);
+  });
+  ws.on('pong', heard);
+  ws.on('ping', () => {
+    heard();
+    // The library has queued a reply to it.
+    if (ws.bufferedAmount > SOCKET_LIMITS.maxWaitingBytes) ws.terminate();
+  });
+  connection.on('drain', () => listener.onRoom());
+  ws.once('close', () => {
+    clearTimeout(silence);
+    listener.onClose();
+  });
+}
