@@ -18,7 +18,7 @@ export function sharedSettings(
   log: Log,
 ): SharedSettings {
   const settings = new SharedSettings({
-    ...{ store, node, own: answersOf(options) },
+    ...{ store: store.log, node, own: answersOf(options) },
     onOther: (names) =>
       names.length === 0
         ? log.info("the cluster's settings are those of this node again")

@@ -94,7 +94,7 @@ export async function startService(
     closing.push(() => fragments.close());
     const filler = files && new FragmentFiller({ source: depth, fragments, files, log });
     closing.push(async () => filler?.close());
-    store.onSegments((removed) => {
+    store.events.on('segments', (removed) => {
       files?.remove(removed);
       filler?.look();
     });
@@ -104,15 +104,15 @@ export async function startService(
     });
     const { tokens, lp } = live;
     closing.push(() => live.close());
-    store.onChange((change) => {
+    store.events.on('change', (change) => {
       live.touch(change);
       hub?.touch(change);
     });
-    store.keys.onChange((change, { id, tier }) => {
+    store.keys.events.on('change', (change, { id, tier }) => {
       log.info(`key ${change}`, { key_id: id, key_tier: tier });
       hub?.checkKeys();
     });
-    store.onCommit(({ rows, cells }, tookMs) => metrics.committed(rows, cells, tookMs));
+    store.events.on('commit', ({ rows, cells }, tookMs) => metrics.committed(rows, cells, tookMs));
     metrics.follow({
       pagesWaiting: () => pool.waiting('page'),
       busyThreads: () => pool.busyThreads,

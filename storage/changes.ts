@@ -29,36 +29,17 @@ const NO_CHANGE: StoreChange = {
 export class Changes {
   readonly housekeeping: Housekeeping;
   private hasAny = false;
-  private readonly listeners: ((change: StoreChange) => void)[] = [];
-  private readonly commitListeners: ((brought: Brought, tookMs: number) => void)[] = [];
 
   constructor(
     private readonly parts: StoreParts,
     onHousekeepingError: (error: unknown) => void,
   ) {
-    const { database, catalog, directories, commits } = parts;
-    this.housekeeping = new Housekeeping(
-      database,
-      catalog,
-      directories,
-      commits,
-      onHousekeepingError,
-    );
+    this.housekeeping = new Housekeeping(parts, onHousekeepingError);
   }
 
   /** Whether there was a change since the store was opened. */
   get any(): boolean {
     return this.hasAny;
-  }
-
-  /** Calls `listener` with what each commit changed, once readers see it. */
-  onChange(listener: (change: StoreChange) => void): void {
-    this.listeners.push(listener);
-  }
-
-  /** Calls `listener` with what each bundle brought, and how long its commit took. */
-  onCommit(listener: (brought: Brought, tookMs: number) => void): void {
-    this.commitListeners.push(listener);
   }
 
   /**
@@ -70,7 +51,7 @@ export class Changes {
     const beganMs = performance.now();
     const { result, change } = await this.run((tools) => applyBundle(frames(), tools), mark);
     const { brought, ...applied } = result;
-    this.tellCommit(brought, performance.now() - beganMs);
+    this.parts.events.emit('commit', brought, performance.now() - beganMs);
     return { tokens: change.tokenIds.length, ...applied };
   }
 
@@ -101,7 +82,7 @@ export class Changes {
       return brought;
     }, mark);
     const tookMs = (performance.now() - beganMs) / entries.length;
-    for (const brought of result) this.tellCommit(brought, tookMs);
+    for (const brought of result) this.parts.events.emit('commit', brought, tookMs);
   }
 
   /** Takes all steps of retention that an entry of a log asks for, in one transaction. */
@@ -172,17 +153,13 @@ export class Changes {
     this.hasAny = true;
     const turns = new Turns();
     for (const part of changesInTurns(done.change)) {
-      for (const listener of this.listeners) listener(part);
-      const { catalog, queue } = this.parts;
+      const { catalog, events, queue } = this.parts;
+      events.emit('change', part);
       queue.settle(part.tokenIds.flatMap((id) => catalog.tokenById(id)?.row ?? []));
       await turns.take();
     }
     this.housekeeping.after(done.change.tokenIds);
     return done;
-  }
-
-  private tellCommit(brought: Brought, tookMs: number): void {
-    for (const listener of this.commitListeners) listener(brought, tookMs);
   }
 }
 

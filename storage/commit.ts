@@ -1,4 +1,5 @@
 /** Commits: transactions that readers see all at once, and how a bundle is applied in one. */
+import type { EventEmitter } from 'node:events';
 import { isDamage } from '../compute/damage.js';
 import { rewriteHolderBlocks } from '../compute/holders/rewrite.js';
 import type { Removed } from '../compute/segment/remove.js';
@@ -37,6 +38,16 @@ export interface CommitOptions {
 
 type Retirement = Extract<Entry, { kind: 'retirement' }>;
 
+/** What listeners of an open store get. */
+export interface StoreEvents {
+  /** What a commit changed, once readers see it. */
+  change: [change: StoreChange];
+  /** Ids of the segments that a commit, or a join in the background, removed. */
+  segments: [removed: readonly number[]];
+  /** What a bundle brought, and how long its commit took. */
+  commit: [brought: Brought, tookMs: number];
+}
+
 /** The tools with which a transaction changes the store. */
 export interface CommitTools {
   stage: Stage;
@@ -50,20 +61,15 @@ const rewriteHere: RewriteHolders = (input) => Promise.resolve(rewriteHolderBloc
 /** Runs one transaction at a time; readers see each all at once. */
 export class Commits {
   private readonly lane = new Lanes([null]);
-  private readonly segmentListeners: ((removed: readonly number[]) => void)[] = [];
 
   constructor(
     private readonly database: Database,
     private readonly catalog: Catalog,
     private readonly directories: Directories,
     private readonly holderTokens: HolderTokens,
+    private readonly events: EventEmitter<StoreEvents>,
     private readonly options: CommitOptions,
   ) {}
-
-  /** Calls `listener` after each commit, joins too, with the ids of the segments that it removed. */
-  onSegments(listener: (removed: readonly number[]) => void): void {
-    this.segmentListeners.push(listener);
-  }
 
   /**
    * Runs `body` in one transaction; readers see its changes as soon as this resolves. If it throws,
@@ -100,7 +106,7 @@ export class Commits {
       });
       await stage.publish();
       holders.publish();
-      for (const listener of this.segmentListeners) listener(stage.removedSegments);
+      this.events.emit('segments', stage.removedSegments);
       return {
         result,
         change: { tokenIds: stage.touched, ...flat.change, holderTokens: holders.changedTokens },

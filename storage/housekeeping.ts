@@ -1,10 +1,7 @@
 /** Maintenance in the background, after commits. */
-import type { Commits } from './commit.js';
-import type { Catalog } from './depth/catalog.js';
-import { findSmallSegments } from './depth/compaction.js';
-import type { Directories } from './depth/directories.js';
-import type { Database } from './duckdb/database.js';
 import { LargeMap } from '../compute/large-map.js';
+import { findSmallSegments } from './depth/compaction.js';
+import type { StoreParts } from './opening.js';
 import { Turns } from './turns.js';
 
 /** How often the log is checked without a commit: counts of calls make it grow too. */
@@ -19,10 +16,7 @@ export class Housekeeping {
   private closing = false;
 
   constructor(
-    private readonly database: Database,
-    private readonly catalog: Catalog,
-    private readonly directories: Directories,
-    private readonly commits: Commits,
+    private readonly parts: Pick<StoreParts, 'database' | 'catalog' | 'directories' | 'commits'>,
     private readonly onError: (error: unknown) => void,
   ) {}
 
@@ -59,8 +53,9 @@ export class Housekeeping {
       await this.repeat(() => this.joinSmallSegments(tokenId));
     }
     await this.repeat(() => this.listOldSegments());
+    const { commits, database } = this.parts;
     await this.repeat(async () => {
-      await this.commits.exclusive(() => this.database.log.shorten());
+      await commits.exclusive(() => database.log.shorten());
       return false;
     });
   }
@@ -76,12 +71,13 @@ export class Housekeeping {
 
   /** @returns whether it joined any */
   private async joinSmallSegments(tokenId: number): Promise<boolean> {
-    const entry = this.catalog.tokenById(tokenId);
+    const { catalog, directories, commits } = this.parts;
+    const entry = catalog.tokenById(tokenId);
     if (entry === undefined) return false;
     // Checked before opening a transaction: most commits leave nothing to join.
-    const { damaged } = this.directories;
-    if (findSmallSegments(await this.directories.get(tokenId), damaged) === null) return false;
-    const { result } = await this.commits.run(async ({ stage, depth }) => {
+    const { damaged } = directories;
+    if (findSmallSegments(await directories.get(tokenId), damaged) === null) return false;
+    const { result } = await commits.run(async ({ stage, depth }) => {
       const token = stage.token(entry.row.chain, entry.row.address);
       const small = findSmallSegments(await stage.directory(token), damaged);
       if (small !== null) await depth.join(token, small.tier, small.from, small.to);
@@ -92,14 +88,15 @@ export class Housekeeping {
 
   /** @returns whether it listed any */
   private async listOldSegments(): Promise<boolean> {
-    const { lists } = this.directories;
-    if (lists.due(this.directories.lastSegmentId) === null) return false;
-    return this.commits.exclusive(async () => {
-      const toId = lists.due(this.directories.lastSegmentId);
+    const { database, directories, commits } = this.parts;
+    const { lists } = directories;
+    if (lists.due(directories.lastSegmentId) === null) return false;
+    return commits.exclusive(async () => {
+      const toId = lists.due(directories.lastSegmentId);
       if (toId === null) return false;
-      await this.database.log.shorten();
-      await this.database.transaction((tx) => lists.add(tx, toId));
-      await this.directories.publishListed(toId);
+      await database.log.shorten();
+      await database.transaction((tx) => lists.add(tx, toId));
+      await directories.publishListed(toId);
       return true;
     });
   }

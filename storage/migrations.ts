@@ -16,6 +16,9 @@ const BLOCK = 'BLOB NOT NULL USING COMPRESSION uncompressed';
 /** Free bytes that a copy made before a migration leaves on the disk. */
 const SPARE_BYTES = 64 * 1024 * 1024;
 
+/** An earlier build may have been killed right after it had created it. */
+const META_TABLE = 'CREATE TABLE IF NOT EXISTS meta (key VARCHAR NOT NULL, value VARCHAR NOT NULL)';
+
 /** Entry i leads from version i to version i + 1. */
 const MIGRATIONS: readonly (readonly string[])[] = [
   [
@@ -253,17 +256,13 @@ export async function oldSchema(database: Database, where: string): Promise<numb
 /**
  * Brings a database to this build's schema in one transaction.
  * @returns whether it was empty
- * @throws InputError if a newer build wrote it, or if it is not a store
+ * @throws InputError as schemaVersion() does
  */
 export async function migrate(database: Database, where: string): Promise<boolean> {
   const found = await schemaVersion(database, where);
-  if (found > SCHEMA_VERSION) {
-    throw new InputError(
-      `${where} was written by a newer version of Fathom (schema ${found}, this version knows ${SCHEMA_VERSION}): upgrade Fathom to open it`,
-    );
-  }
   if (found < SCHEMA_VERSION) {
     await database.transaction(async (tx) => {
+      if (found === 0) await tx.run(META_TABLE);
       for (const statement of MIGRATIONS.slice(found).flat()) await tx.run(statement);
       await writeMeta(tx, VERSION_KEY, String(SCHEMA_VERSION));
     });
@@ -271,20 +270,33 @@ export async function migrate(database: Database, where: string): Promise<boolea
   return found === 0;
 }
 
-async function schemaVersion(database: Database, where: string): Promise<number> {
+/** @throws InputError if a database does not have this build's schema, or is not a store */
+export async function checkSchema(database: Pick<Database, 'rows'>, where: string): Promise<void> {
+  if ((await schemaVersion(database, where)) === SCHEMA_VERSION) return;
+  throw new InputError(
+    `${where} was written by an earlier version of Fathom: check it with that version, or start this one on it first`,
+  );
+}
+
+/**
+ * The version of a database's schema; 0: it is empty.
+ * @throws InputError if a newer build wrote it, or if it is not a store
+ */
+async function schemaVersion(database: Pick<Database, 'rows'>, where: string): Promise<number> {
   const tables = (await database.rows('SELECT table_name FROM duckdb_tables()')).flat();
-  if (tables.length === 0) {
-    await database.run('CREATE TABLE meta (key VARCHAR NOT NULL, value VARCHAR NOT NULL)');
-    return 0;
-  }
-  if (!tables.includes('meta'))
+  if (tables.length === 0) return 0;
+  if (!tables.includes('meta')) {
     throw new InputError(`${where} is a database, but not a Fathom store`);
+  }
   const stored = await readMeta(database, VERSION_KEY);
   const version = Number(stored ?? 0);
   if (!Number.isInteger(version) || version < 0) {
     throw new InputError(`${where} is damaged: its schema version is ${stored}`);
   }
-  return version;
+  if (version <= SCHEMA_VERSION) return version;
+  throw new InputError(
+    `${where} was written by a newer version of Fathom (schema ${version}, this version knows ${SCHEMA_VERSION}): upgrade Fathom to open it`,
+  );
 }
 
 /**

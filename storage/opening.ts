@@ -1,9 +1,10 @@
 /** Opens a data directory: what an open store consists of. */
+import { EventEmitter } from 'node:events';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { type CommitOptions, Commits } from './commit.js';
 import type { OutlineBlock } from './check/checker.js';
+import { type CommitOptions, Commits, type StoreEvents } from './commit.js';
 import {
   copyIdOf,
   DATABASE_FILE,
@@ -74,6 +75,7 @@ export interface StoreParts {
   keys: KeyRing;
   usage: UsageBook;
   queue: WaitingTokens;
+  events: EventEmitter<StoreEvents>;
   mark: LogMark | null;
   revisions: Revisions;
   settings: KnownSettings;
@@ -167,9 +169,10 @@ async function partsOf(
     if (options.plans !== undefined) keys.offer(options.plans);
     return keys;
   };
+  const events = new EventEmitter<StoreEvents>();
   return {
-    ...{ directory, database, catalog, directories, holderTokens, isNew },
-    commits: new Commits(database, catalog, directories, holderTokens, {
+    ...{ directory, database, catalog, directories, holderTokens, events, isNew },
+    commits: new Commits(database, catalog, directories, holderTokens, events, {
       onDamage: failures('reading a segment'),
       ...options,
     }),

@@ -7,7 +7,7 @@ import type { QueuedToken, TokenQueue } from './contract.js';
 import type { Database } from './duckdb/database.js';
 import type { SqlValue } from './duckdb/statements.js';
 import { wallS } from './wall-clock.js';
-import { WriteBehind } from './write-behind.js';
+import { insertRows, WriteBehind } from './write-behind.js';
 
 /** Tokens in the queue. A further one replaces the token whose last request is the oldest. */
 export const MAX_QUEUED_TOKENS = 100_000;
@@ -35,7 +35,7 @@ export class WaitingTokens implements TokenQueue {
   private readonly maxTokens: number;
 
   private constructor(
-    private readonly database: Pick<Database, 'rows' | 'runAside'>,
+    private readonly database: Pick<Database, 'rows' | 'transactionAside'>,
     private readonly options: WaitingTokensOptions,
   ) {
     this.nowS = options.nowS ?? wallS;
@@ -48,7 +48,7 @@ export class WaitingTokens implements TokenQueue {
 
   /** Loads the queue of a store, without tokens that have a record by now. */
   static async load(
-    database: Pick<Database, 'rows' | 'runAside'>,
+    database: Pick<Database, 'rows' | 'transactionAside'>,
     options: WaitingTokensOptions,
   ): Promise<WaitingTokens> {
     const queue = new WaitingTokens(database, options);
@@ -113,25 +113,24 @@ export class WaitingTokens implements TokenQueue {
   }
 
   private async write(addresses: readonly string[]): Promise<void> {
-    const kept = addresses.flatMap((address) => this.entries.get(address) ?? []);
     const gone = addresses.filter((address) => !this.entries.has(address));
-    if (gone.length > 0) {
+    const kept = addresses.flatMap((address): SqlValue[][] => {
+      const entry = this.entries.get(address);
+      if (entry === undefined) return [];
+      const { chain, requestedAtS, requests, lastRequestedAtS } = entry;
+      return [[chain, address, requestedAtS, requests, lastRequestedAtS]];
+    });
+    await this.database.transactionAside(async (tx) => {
       const marks = gone.map(() => '?').join(', ');
-      await this.database.runAside(`DELETE FROM queue WHERE address IN (${marks})`, gone);
-    }
-    if (kept.length === 0) return;
-    await this.database.runAside(
-      `INSERT INTO queue VALUES ${kept.map(() => '(?, ?, ?, ?, ?)').join(', ')}
-       ON CONFLICT (chain, address) DO UPDATE SET requested_at = EXCLUDED.requested_at,
-         requests = EXCLUDED.requests, last_requested_at = EXCLUDED.last_requested_at`,
-      kept.flatMap((entry): SqlValue[] => [
-        entry.chain,
-        entry.address,
-        entry.requestedAtS,
-        entry.requests,
-        entry.lastRequestedAtS,
-      ]),
-    );
+      if (gone.length > 0) await tx.run(`DELETE FROM queue WHERE address IN (${marks})`, gone);
+      await insertRows(
+        tx,
+        'queue',
+        kept,
+        `(chain, address) DO UPDATE SET requested_at = EXCLUDED.requested_at,
+           requests = EXCLUDED.requests, last_requested_at = EXCLUDED.last_requested_at`,
+      );
+    });
   }
 }
 

@@ -1,10 +1,12 @@
 /** An open data directory. */
+import type { EventEmitter } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Tier } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
 import { readBundle } from './bundle.js';
 import { Changes } from './changes.js';
+import type { StoreEvents } from './commit.js';
 import { Checker } from './check/checker.js';
 import type {
   IssuedKey,
@@ -17,7 +19,6 @@ import type {
   OrderSource,
   QueuedToken,
   SnapshotKey,
-  StoreChange,
   TierKey,
   TokenName,
   TokenSymbol,
@@ -42,7 +43,6 @@ import { HolderReader } from './holders/holder-tokens.js';
 import type { KeyRing } from './keys/key-ring.js';
 import type { UsageBook } from './keys/usage.js';
 import { type LogMark, readMark } from './log/mark.js';
-import type { KnownSettings } from './log/settings.js';
 import { dlmmHours } from './lp/dlmm-hours.js';
 import { dlmmPools } from './lp/dlmm-pools.js';
 import { tokenHours } from './lp/token-hours.js';
@@ -74,6 +74,7 @@ export class Store implements StoreOperations {
   readonly keys: KeyRing;
   readonly usage: UsageBook;
   readonly queue: WaitingTokens;
+  readonly events: EventEmitter<StoreEvents>;
   private readonly changes: Changes;
   /** The log that the store follows, if it does. */
   readonly log: FollowedLog;
@@ -87,6 +88,7 @@ export class Store implements StoreOperations {
     this.keys = parts.keys;
     this.usage = parts.usage;
     this.queue = parts.queue;
+    this.events = parts.events;
     this.changes = new Changes(parts, backgroundFailures(options, 'joining small segments'));
     this.log = new FollowedLog(parts, this.changes);
     this.depth = new DepthReader(database, catalog, directories, parts.revisions);
@@ -111,21 +113,6 @@ export class Store implements StoreOperations {
    */
   static async open(directory: string, options: StoreOptions): Promise<Store> {
     return new Store(await openParts(directory, options), options);
-  }
-
-  /** Calls `listener` with what each commit changed, once readers see it. */
-  onChange(listener: (change: StoreChange) => void): void {
-    this.changes.onChange(listener);
-  }
-
-  /** Calls `listener` after each commit, joins too, with the ids of the segments that it removed. */
-  onSegments(listener: (removed: readonly number[]) => void): void {
-    this.parts.commits.onSegments(listener);
-  }
-
-  /** Calls `listener` with what each bundle brought, and how long its commit took. */
-  onCommit(...[listener]: Parameters<Changes['onCommit']>): void {
-    this.changes.onCommit(listener);
   }
 
   /** Bytes of the database and of its log. */
@@ -226,15 +213,6 @@ export class Store implements StoreOperations {
   /** The store's position in its cluster's log; null: it follows none. */
   get mark(): LogMark | null {
     return this.log.mark;
-  }
-
-  /** The settings that nodes share, as this store knows them. */
-  get settings(): KnownSettings {
-    return this.log.settings;
-  }
-
-  saveOwnSettings(own: KnownSettings['own']): Promise<void> {
-    return this.log.saveOwnSettings(own);
   }
 
   leaveLog(): Promise<number | null> {

@@ -1,10 +1,11 @@
 /**
  * Rows that change in memory at once and are written soon after: a killed process loses at most its last half second.
  */
+import type { SqlValue, Statements } from './duckdb/statements.js';
 
 const WRITE_DELAY_MS = 250;
 /** Rows of one statement. */
-export const MAX_STATEMENT_ROWS = 500;
+const MAX_STATEMENT_ROWS = 500;
 
 interface WriteBehindOptions<R> {
   /** Writes rows as they are now, at most MAX_STATEMENT_ROWS. */
@@ -68,5 +69,19 @@ export class WriteBehind<R> {
       }
     }
     this.options.onWritten?.();
+  }
+}
+
+/** Inserts rows. @param onConflict what follows ON CONFLICT */
+export async function insertRows(
+  tx: Statements,
+  table: string,
+  rows: readonly (readonly SqlValue[])[],
+  onConflict: string,
+): Promise<void> {
+  for (let from = 0; from < rows.length; from += MAX_STATEMENT_ROWS) {
+    const some = rows.slice(from, from + MAX_STATEMENT_ROWS);
+    const marks = some.map((row) => `(${row.map(() => '?').join(', ')})`).join(', ');
+    await tx.run(`INSERT INTO ${table} VALUES ${marks} ON CONFLICT ${onConflict}`, some.flat());
   }
 }

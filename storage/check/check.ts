@@ -3,7 +3,6 @@ import { isDamage } from '../../compute/damage.js';
 import { withReading } from '../access.js';
 import type { CheckCursor, CheckStep, Damage } from '../operations.js';
 import { InputError } from '../errors.js';
-import { oldSchema } from '../migrations.js';
 import { Checker, stagingLeftovers } from './checker.js';
 
 /** Damages that are kept. */
@@ -31,10 +30,6 @@ export async function checkStore(
   try {
     await withReading(directory, async (reading) => {
       isOpen = true;
-      if ('database' in reading) {
-        if ((await oldSchema(reading.database, directory)) !== null)
-          throw ofEarlierVersion(directory);
-      }
       for (let cursor: CheckCursor | null = null; ;) {
         const step: CheckStep =
           'server' in reading
@@ -66,10 +61,4 @@ export async function checkStore(
 /** A damaged block fails the scan of its table, and then every part of the check that needs it. */
 function isTold({ dataset, what }: Damage, told: readonly Damage[]): boolean {
   return dataset === 'database' && told.some((damage) => damage.what.endsWith(what));
-}
-
-function ofEarlierVersion(directory: string): InputError {
-  return new InputError(
-    `${directory} was written by an earlier version of Fathom: check it with that version, or start this one on it first`,
-  );
 }

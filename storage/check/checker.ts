@@ -19,7 +19,7 @@ import type { SqlRow } from '../duckdb/statements.js';
 import { readBlockAndOwners, readRefs } from '../holders/holder-blocks.js';
 import { checkNames } from '../holders/owner-names.js';
 import { InputError } from '../errors.js';
-import { SCHEMA_VERSION } from '../migrations.js';
+import { checkSchema } from '../migrations.js';
 import { checkFragments } from './fragments.js';
 import { RULES, SCANNED, UNIQUE } from './rules.js';
 
@@ -101,15 +101,8 @@ export class Checker {
   }
 
   private async files(): Promise<Found> {
+    await checkSchema(this.database, this.directory);
     const damages: Damage[] = [];
-    const [version] = await this.database.rows(
-      "SELECT value FROM meta WHERE key = 'schema_version'",
-    );
-    if (Number(version?.[0]) !== SCHEMA_VERSION) {
-      throw new InputError(
-        `${this.directory} has schema ${String(version?.[0])}, not ${SCHEMA_VERSION}: open it once with this version of Fathom`,
-      );
-    }
     const [[keys]] = await this.database.rows('SELECT count(*) FROM keys');
     const pepper = await readFile(path.join(this.directory, PEPPER_FILE)).catch(() => null);
     if (keys !== 0 && pepper?.length !== PEPPER_BYTES) {

@@ -92,16 +92,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Runs one small statement on a separate connection: it does not wait for a long transaction, and
-   * must not touch the same rows.
-   * @throws DiskFullError
-   */
-  runAside(sql: string, values?: readonly SqlValue[]): Promise<void> {
-    return this.write('aside', (connection) => connection.run(sql, values));
-  }
-
-  /**
-   * Runs a few such statements in one transaction.
+   * Runs a few small statements in one transaction on a separate connection. They do not wait for a long transaction,
+   * and must not touch the rows that it changes.
    * @throws DiskFullError
    */
   transactionAside<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
@@ -128,7 +120,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * The same, while statements of runAside() wait as well.
+   * The same, while transactions of transactionAside() wait as well.
    * @throws DiskFullError
    */
   async exclusiveTransaction<T>(body: (tx: Statements) => Promise<T>): Promise<T> {

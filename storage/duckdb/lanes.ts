@@ -29,10 +29,23 @@ export class Lanes<T> {
     }
   }
 
-  /** Lends a lane until the caller gives it back. @throws StoreUnavailableError as use() does */
+  /**
+   * Lends a lane until the caller gives it back, which counts once.
+   * @throws StoreUnavailableError as use() does
+   */
   async lend(): Promise<{ lane: T; giveBack: () => void }> {
     const lane = await this.take();
-    return { lane, giveBack: () => this.give(lane) };
+    let isLent = true;
+    const giveBack = (): void => {
+      if (isLent) this.give(lane);
+      isLent = false;
+    };
+    return { lane, giveBack };
+  }
+
+  /** Whether a caller has every lane. */
+  get areLent(): boolean {
+    return this.free.length === 0;
   }
 
   /** Refuses new and waiting callers, waits for running ones, and returns every lane for disposal. */

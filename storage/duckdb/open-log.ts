@@ -22,7 +22,6 @@ export class OpenLog {
   /** A checkpoint has met a damaged block of the database. */
   private isDamaged = false;
   private readonly holds = new Lanes([null]);
-  private isHeld = false;
 
   /**
    * @param file the database's, which is open
@@ -84,15 +83,7 @@ export class OpenLog {
    * @returns gives the hold back
    */
   async hold(): Promise<() => void> {
-    const { giveBack } = await this.holds.lend();
-    this.isHeld = true;
-    let isGiven = false;
-    return () => {
-      if (isGiven) return;
-      isGiven = true;
-      this.isHeld = false;
-      giveBack();
-    };
+    return (await this.holds.lend()).giveBack;
   }
 
   /**
@@ -103,7 +94,7 @@ export class OpenLog {
    */
   async shorten(): Promise<void> {
     const logBytes = await this.room.logBytes();
-    if (logBytes < (this.isHeld ? MAX_LOG_BYTES : LOG_BYTES)) return;
+    if (logBytes < (this.holds.areLent ? MAX_LOG_BYTES : LOG_BYTES)) return;
     if (this.isDamaged) {
       if (logBytes < MAX_LOG_BYTES) return;
       throw new DamagedDataError(

@@ -1,5 +1,6 @@
 /** API keys: creates, lists, changes, rotates, revokes and verifies them. Stores only their HMAC digests. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { EventEmitter } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { LRUCache } from 'lru-cache';
@@ -61,10 +62,8 @@ interface Draft {
   stored: StoredKey;
 }
 
-type KeyListener = (
-  change: 'created' | 'updated' | 'rotated' | 'revoked',
-  key: Pick<KeyRecord, 'id' | 'tier'>,
-) => void;
+type KeyChange = 'created' | 'updated' | 'rotated' | 'revoked';
+type ChangedKey = Pick<KeyRecord, 'id' | 'tier'>;
 
 const tooManyKeys = (): RefusalError => new RefusalError(`the store has ${MAX_KEYS} keys already`);
 
@@ -81,7 +80,8 @@ export class KeyRing implements KeySource {
   /** Ids of revocations that are only in memory. */
   private readonly undurable = new Set<string>();
   private readonly table: WriteBehind<Revocation>;
-  private readonly listeners: KeyListener[] = [];
+  /** Emits each change of a key once it is written. */
+  readonly events = new EventEmitter<{ change: [change: KeyChange, key: ChangedKey] }>();
 
   private constructor(
     private readonly database: Database,
@@ -118,15 +118,6 @@ export class KeyRing implements KeySource {
       if (stored?.record.revokedAtS === null) ring.end(stored, revocation);
     }
     return ring;
-  }
-
-  /** Calls `listener` with each change of a key, once it is written. */
-  onChange(listener: KeyListener): void {
-    this.listeners.push(listener);
-  }
-
-  private tell(...change: Parameters<KeyListener>): void {
-    for (const listener of this.listeners) listener(...change);
   }
 
   /** Sets the plans that keys can be given. */
@@ -218,7 +209,7 @@ export class KeyRing implements KeySource {
       });
       const revoked = { ...stored.record, revokedAtS };
       this.remember({ ...stored, record: revoked });
-      this.tell('revoked', revoked);
+      this.events.emit('change', 'revoked', revoked);
       return revoked;
     });
   }
@@ -291,7 +282,7 @@ export class KeyRing implements KeySource {
     }
     this.undurable.delete(id);
     const { record } = this.byId.get(id) as StoredKey;
-    this.tell('revoked', record);
+    this.events.emit('change', 'revoked', record);
     return record;
   }
 
@@ -403,7 +394,7 @@ export class KeyRing implements KeySource {
       digest: Buffer.from(digest),
       earlierDigest: earlierDigest === null ? null : Buffer.from(earlierDigest),
     });
-    this.tell(before === undefined ? 'created' : 'rotated', record);
+    this.events.emit('change', before === undefined ? 'created' : 'rotated', record);
   }
 
   private async write({ id, changes }: KeyUpdate, mark?: LogMark): Promise<KeyRecord> {
@@ -422,7 +413,7 @@ export class KeyRing implements KeySource {
     const now = this.byId.get(id) as StoredKey;
     const updated = { ...now.record, ...changed };
     this.remember({ ...now, record: updated });
-    this.tell('updated', updated);
+    this.events.emit('change', 'updated', updated);
     return updated;
   }
 

@@ -1,8 +1,8 @@
 /** The table `usage_days`: calls by key, UTC day and endpoint, counted in memory and written with those by month. */
 import type { CallCounter, DayUsage, DayUsageSource, KeyDayUsage } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
-import type { SqlValue, Statements } from '../duckdb/statements.js';
-import { MAX_STATEMENT_ROWS } from '../write-behind.js';
+import type { Statements } from '../duckdb/statements.js';
+import { insertRows } from '../write-behind.js';
 
 /** Calls that are being written: more may be counted meanwhile. */
 interface Taken {
@@ -117,53 +117,6 @@ export class UsageDays implements DayUsageSource {
       rows?.delete(`${row.day} ${row.endpoint}`);
       if (rows?.size === 0) this.unwritten.delete(row.keyId);
     }
-  }
-
-  /**
-   * Writes what a node has counted.
-   * @param node another one; null: this one
-   */
-  merge(
-    tx: Statements,
-    node: string | null,
-    usage: readonly { keyId: string; days: DayUsage[] }[],
-  ): Promise<void> {
-    const rows = usage.flatMap(({ keyId, days }) =>
-      days.map(({ day, endpoint, calls }) => [keyId, day, endpoint, calls]),
-    );
-    return mergeCounts(tx, 'usage_days', 'key_id, day, endpoint', node, rows);
-  }
-}
-
-/**
- * Writes counts where they are greater than the stored ones: counts only grow, so the greater one is the newer.
- * @param key the columns before the calls
- * @param node another one; null: this one
- */
-export function mergeCounts(
-  tx: Statements,
-  table: 'usage' | 'usage_days',
-  key: string,
-  node: string | null,
-  rows: readonly (readonly SqlValue[])[],
-): Promise<void> {
-  const merging = 'DO UPDATE SET calls = greatest(calls, EXCLUDED.calls)';
-  if (node === null) return insertRows(tx, table, rows, `(${key}) ${merging}`);
-  const ofNode = rows.map((row) => [node, ...row]);
-  return insertRows(tx, `other_${table}`, ofNode, `(node, ${key}) ${merging}`);
-}
-
-/** @param onConflict what follows ON CONFLICT */
-export async function insertRows(
-  tx: Statements,
-  table: string,
-  rows: readonly (readonly SqlValue[])[],
-  onConflict: string,
-): Promise<void> {
-  for (let from = 0; from < rows.length; from += MAX_STATEMENT_ROWS) {
-    const some = rows.slice(from, from + MAX_STATEMENT_ROWS);
-    const marks = some.map((row) => `(${row.map(() => '?').join(', ')})`).join(', ');
-    await tx.run(`INSERT INTO ${table} VALUES ${marks} ON CONFLICT ${onConflict}`, some.flat());
   }
 }
 

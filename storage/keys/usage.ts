@@ -4,11 +4,11 @@
  */
 import type { DayUsage, UsageCounter, UsageSource } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
-import type { Statements } from '../duckdb/statements.js';
+import type { SqlValue, Statements } from '../duckdb/statements.js';
 import { readMeta, writeMeta } from '../meta.js';
-import { WriteBehind } from '../write-behind.js';
+import { insertRows, WriteBehind } from '../write-behind.js';
 import { type KeyUse, KeyUses } from './key-uses.js';
-import { insertRows, mergeCounts, UsageDays } from './usage-days.js';
+import { UsageDays } from './usage-days.js';
 
 /** Months kept in memory: the clock may be set back by as many without losing counts. */
 const KEPT_MONTHS = 4;
@@ -187,11 +187,8 @@ export class UsageBook implements UsageSource {
         return lacking > 0 ? [{ reported, counter, lacking, calls: counter.own + lacking }] : [];
       });
       if (lost.length === 0) return;
-      await this.database.transactionAside(async (tx) => {
-        const months = lost.map(({ reported, calls }) => ({ ...reported, calls }));
-        await insertMonths(tx, months, null);
-        await this.days.merge(tx, null, months);
-      });
+      const counts = lost.map(({ reported, calls }) => ({ ...reported, calls }));
+      await this.database.transactionAside((tx) => mergeUsage(tx, null, counts));
       for (const { reported, counter, lacking, calls } of lost) {
         counter.before = Math.max(counter.before, reported.calls);
         counter.written = Math.max(counter.written, calls);
@@ -206,10 +203,7 @@ export class UsageBook implements UsageSource {
       ({ keyId, month, calls }) => calls > this.counterOf(keyId, month).ofNode(node),
     );
     if (changed.length === 0) return;
-    await this.database.transactionAside(async (tx) => {
-      await insertMonths(tx, changed, node);
-      await this.days.merge(tx, node, changed);
-    });
+    await this.database.transactionAside((tx) => mergeUsage(tx, node, changed));
     for (const { keyId, month, calls } of changed) this.counterOf(keyId, month).merge(node, calls);
   }
 
@@ -291,13 +285,13 @@ export class UsageBook implements UsageSource {
       .filter(({ own, written }) => own > written)
       .map((counter) => {
         const { keyId, month, own: calls } = counter;
-        return { counter, keyId, month, calls };
+        return { counter, keyId, month, calls, days: [] };
       });
     const days = this.days.take(keyIds);
     const uses = this.uses.unwritten(keyIds);
     if (months.length === 0 && days.length === 0 && uses.length === 0) return;
     await this.database.transactionAside(async (tx) => {
-      await insertMonths(tx, months, null);
+      await mergeUsage(tx, null, months);
       await this.days.write(tx, days);
       await insertRows(
         tx,
@@ -317,14 +311,27 @@ export class UsageBook implements UsageSource {
   }
 }
 
-/** @param node another one; null: this one */
-function insertMonths(
+/**
+ * Writes counts where they are greater than the stored ones: counts only grow, so the greater one is the newer.
+ * @param node the node that counted them; null: this one
+ */
+async function mergeUsage(
   tx: Statements,
-  counts: readonly Omit<KeyUsage, 'days'>[],
   node: string | null,
+  usage: readonly KeyUsage[],
 ): Promise<void> {
-  const rows = counts.map(({ keyId, month, calls }) => [keyId, month, calls]);
-  return mergeCounts(tx, 'usage', 'key_id, month', node, rows);
+  const merge = (table: string, key: string, rows: readonly SqlValue[][]): Promise<void> => {
+    const merging = 'DO UPDATE SET calls = greatest(calls, EXCLUDED.calls)';
+    if (node === null) return insertRows(tx, table, rows, `(${key}) ${merging}`);
+    const ofNode = rows.map((row) => [node, ...row]);
+    return insertRows(tx, `other_${table}`, ofNode, `(node, ${key}) ${merging}`);
+  };
+  const months = usage.map(({ keyId, month, calls }) => [keyId, month, calls]);
+  const days = usage.flatMap(({ keyId, days }) =>
+    days.map(({ day, endpoint, calls }) => [keyId, day, endpoint, calls]),
+  );
+  await merge('usage', 'key_id, month', months);
+  await merge('usage_days', 'key_id, day, endpoint', days);
 }
 
 /** Key, month and calls; for those of a day, day and endpoint. */

@@ -329,7 +329,7 @@ export class LogNode {
           `the log has entry ${state.last}, and this node got none behind ${position} for ${maxLagMs / 1000} s: it asks with a new consumer`,
         );
       }
-      const isNear = this.options.store.settings.log !== null && this.lagMs < POLL_MS;
+      const isNear = this.options.store.log.settings.log !== null && this.lagMs < POLL_MS;
       // Not awaited: follow() applies what it publishes.
       if (isNear || hasAll) void this.shareSettings();
       this.sweep.look();

@@ -74,7 +74,8 @@ export class Node {
     const store = await openStore(directory.path, { onDamage: () => undefined, memory });
     const log = new JetStreamLog({ servers, name, replicas });
     const onOther = (names: readonly string[]): unknown => (made.others = names.join());
-    const settings = own && new SharedSettings({ ...{ store, node: name, own }, onOther });
+    const settings =
+      own && new SharedSettings({ ...{ store: store.log, node: name, own }, onOther });
     const made: Node = new Node(
       store,
       log,

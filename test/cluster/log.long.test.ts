@@ -434,7 +434,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
   it('serve with the settings of the log, which a node with a new configuration changes', async () => {
     const [of1, of2] = [new DataDirectory(), new DataDirectory()];
     const three = { plans: { a: 1, b: 2 }, stale: 3 };
-    const shared = ({ store }: Node): boolean => store.settings.own !== null;
+    const shared = ({ store }: Node): boolean => store.log.settings.own !== null;
     const a = await open('a', of1, { plans: 1, stale: 3 });
     await a.until(() => shared(a));
     expect(a.node.position).toBe(2);
@@ -463,7 +463,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     await close(late);
     const last = await open('a', of1, { stale: 3, plans: { b: 2, a: 1 } });
     expect(last.settings?.overruled).toEqual([]);
-    await last.until(() => last.store.settings.own?.settings.plans !== 1);
+    await last.until(() => last.store.log.settings.own?.settings.plans !== 1);
     expect([last.node.position, last.others]).toEqual([3, '']);
   });
 

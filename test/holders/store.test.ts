@@ -93,7 +93,7 @@ describe('Stored holder snapshots', () => {
     const data = directory();
     const store = await openStore(data);
     const told: StoreChange[] = [];
-    store.onChange((change) => told.push(change));
+    store.events.on('change', (change) => told.push(change));
     const hours = new Map(Array.from({ length: 300 }, (_, i) => [START + i * HOUR_S, held(4, i)]));
     const tokens = [[MINT, hours]] as const;
     await commitHolders(store, tokens);

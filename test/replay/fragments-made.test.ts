@@ -75,7 +75,7 @@ describe('fragments made ahead', () => {
       ...{ source: store.depth, fragments, files, log: here.log },
       restMs: 0,
     });
-    store.onSegments((removed) => {
+    store.events.on('segments', (removed) => {
       files.remove(removed);
       filler.look();
     });

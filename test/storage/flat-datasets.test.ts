@@ -37,7 +37,7 @@ beforeEach(async () => {
   directory = new DataDirectory();
   store = await openStore(directory.path);
   changes = [];
-  store.onChange((change) => changes.push(change));
+  store.events.on('change', (change) => changes.push(change));
 });
 afterEach(async () => {
   await store.close();

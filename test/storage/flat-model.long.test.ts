@@ -85,7 +85,7 @@ describe('The flat datasets of a store', () => {
         const model = new PlainFlatStore();
         let store = await openStore(directory.path);
         let told: StoreChange[] = [];
-        const listen = () => store.onChange((change) => told.push(change));
+        const listen = () => store.events.on('change', (change) => told.push(change));
         listen();
         try {
           for (const { dataset, rows, after } of commits) {

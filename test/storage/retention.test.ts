@@ -156,7 +156,7 @@ describe('A store with retention', () => {
     const retention = { raw: DAY, '15m': 30 * DAY };
     const cutoffs = cutoffsAt(retention, NOW);
     const changed: number[] = [];
-    store.onChange(({ tokenIds }) => changed.push(...tokenIds));
+    store.events.on('change', ({ tokenIds }) => changed.push(...tokenIds));
     const removed = await store.retire(name(MINT), cutoffs, madeTiers(retention));
     expect(removed).toEqual({ snapshots: 5, changedSnapshots: 0, cells: 6 });
     const after = await stored(MINT);

@@ -153,7 +153,7 @@ describe('A database whose log is gone', () => {
     await database.checkpoint();
     const commits = [
       () => database.transaction((tx) => tx.run(INSERT)),
-      () => database.runAside(INSERT),
+      () => database.transactionAside((tx) => tx.run(INSERT)),
     ];
     const stored: number[] = [];
     // Checkpoints write the file's two heads in turn: one is the newer at the first commit, the other at the next.

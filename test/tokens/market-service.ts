@@ -75,7 +75,7 @@ export class MarketService {
       ...{ pool, clock, log, staleAfterS: STALE_AFTER_S, quotes },
       memory: { ...DEFAULT_SHARES, ...(maxHeldBytes !== undefined && { ladders: maxHeldBytes }) },
     });
-    store.onChange((change) => live.touch(change));
+    store.events.on('change', (change) => live.touch(change));
     await live.start();
     const server = await startServer({
       keys,

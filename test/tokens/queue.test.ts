@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
+import type { Statements } from '../../storage/duckdb/statements.js';
 import { MAX_QUEUED_TOKENS, WaitingTokens } from '../../storage/queue.js';
 import { migrate } from '../../storage/migrations.js';
 import { commitTokens, DataDirectory, MINT, openStore, OTHER_MINT } from '../support/stores.js';
@@ -23,11 +24,11 @@ async function openQueueDatabase() {
     state,
     rows: (sql: string) => database.rows(sql),
     close: () => database.close(),
-    runAside(...args: Parameters<Database['runAside']>): Promise<void> {
+    transactionAside<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
       state.writes++;
       return state.fails
         ? Promise.reject(new Error('the disk is full'))
-        : database.runAside(...args);
+        : database.transactionAside(body);
     },
   };
 }
