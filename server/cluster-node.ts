@@ -2,8 +2,8 @@
 import type { LogNode } from '../storage/log/node.js';
 import { SharedSettings } from '../storage/log/settings.js';
 import type { Store } from '../storage/store.js';
-import { answersOf } from './cli/answers.js';
-import type { ServeOptions } from './cli/settings.js';
+import { sharedSettingsOf } from './cli/shared-settings.js';
+import type { ServeOptions } from './cli/serve-options.js';
 import type { Clock } from './clock.js';
 import type { Log } from './log.js';
 import type { Metrics } from './operations/metrics.js';
@@ -18,7 +18,7 @@ export function sharedSettings(
   log: Log,
 ): SharedSettings {
   const settings = new SharedSettings({
-    ...{ store: store.log, node, own: answersOf(options) },
+    ...{ store: store.log, node, own: sharedSettingsOf(options) },
     onOther: (names) =>
       names.length === 0
         ? log.info("the cluster's settings are those of this node again")

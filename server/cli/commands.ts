@@ -1,4 +1,4 @@
-/** Runs the commands of `fathom`. Exit status: 0 done, 1 failed, 2 wrong usage. */
+/** Runs the commands of `fathom`. Exit status: 0 done, 1 failed, 2 wrong usage, 3 pending. */
 import { PendingError, UsageError } from '../../storage/errors.js';
 import type { Command } from './command.js';
 import type { NamedCommand } from './commands/completion.js';
@@ -8,130 +8,84 @@ import { PartlyDone, failureDocument, failureText, printJson, printLine, tell } 
 import { checkDescriptors } from '../http/connection-limit.js';
 import { VERSION } from '../version.js';
 
-interface Listed {
-  /** What it does, in a few words. */
-  summary: string;
-  load: () => Promise<Command>;
-}
+/** What each command does, in a few words; help lists them in this order. */
+const SUMMARIES: Readonly<Record<string, string>> = {
+  serve: 'runs the server on a data directory',
+  start: 'runs the server with a live demo market',
+  config: 'shows the settings of serve, and where each comes from',
+  ingest: 'loads files of a dataset',
+  import: 'loads market data of others: order books, pool states, token lists',
+  delete: "deletes a token's depth",
+  backup: 'copies a store, also while it is served',
+  check: 'reads all of a store and says what is damaged',
+  prune: 'deletes depth history before a time',
+  retention: 'lets retention go on that waits',
+  follow: "prints a token's depth as it changes, from a running server",
+  replay: 'downloads depth history from a server into a file',
+  'keys create': 'makes an API key',
+  'keys list': 'lists the API keys',
+  'keys update': "changes a key's name, plan, limits or expiry",
+  'keys rotate': 'gives a key a new text',
+  'keys revoke': 'ends a key',
+  usage: 'prints the calls of every key in a month',
+  queue: 'lists the tokens that wait for data',
+  'cluster status': 'lists the nodes of a cluster',
+  'cluster trim': "frees old entries of a cluster's log",
+  'cluster forget': 'forgets a node that does not answer any more',
+  'cluster leave': 'makes a stopped node a single server',
+  demo: 'fills a data directory with a simulated market',
+  completion: 'prints a script by which a shell completes commands and flags',
+};
+export const COMMAND_NAMES = Object.keys(SUMMARIES);
 
-const cluster = () => import('./commands/cluster.js');
-const keys = () => import('./commands/keys.js');
-
-/** Modules are loaded on demand, since most commands need little of the program. */
-const COMMANDS: Readonly<Record<string, Listed>> = {
-  serve: {
-    summary: 'runs the server on a data directory',
-    load: async () => {
-      checkDescriptors();
-      return (await import('./commands/serve.js')).command;
-    },
-  },
-  start: {
-    summary: 'runs the server with a live demo market',
-    load: async () => {
-      checkDescriptors();
-      return (await import('./commands/start.js')).command;
-    },
-  },
-  config: {
-    summary: 'shows the settings of serve, and where each comes from',
-    load: async () => (await import('./commands/config.js')).command,
-  },
-  ingest: {
-    summary: 'loads files of a dataset',
-    load: async () => (await import('./commands/ingest.js')).command,
-  },
-  import: {
-    summary: 'loads market data of others: order books, pool states, token lists',
-    load: async () => (await import('./commands/import.js')).command,
-  },
-  delete: {
-    summary: "deletes a token's depth",
-    load: async () => (await import('./commands/delete.js')).command,
-  },
-  backup: {
-    summary: 'copies a store, also while it is served',
-    load: async () => (await import('./commands/backup.js')).command,
-  },
-  check: {
-    summary: 'reads all of a store and says what is damaged',
-    load: async () => (await import('./commands/check.js')).command,
-  },
-  prune: {
-    summary: 'deletes depth history before a time',
-    load: async () => (await import('./commands/prune.js')).command,
-  },
-  retention: {
-    summary: 'lets retention go on that waits',
-    load: async () => (await import('./commands/retention.js')).command,
-  },
-  follow: {
-    summary: "prints a token's depth as it changes, from a running server",
-    load: async () => (await import('./commands/follow.js')).command,
-  },
-  replay: {
-    summary: 'downloads depth history from a server into a file',
-    load: async () => (await import('./commands/replay.js')).command,
-  },
-  'keys create': { summary: 'makes an API key', load: async () => (await keys()).create },
-  'keys list': { summary: 'lists the API keys', load: async () => (await keys()).list },
-  'keys update': {
-    summary: "changes a key's name, plan, limits or expiry",
-    load: async () => (await keys()).update,
-  },
-  'keys rotate': { summary: 'gives a key a new text', load: async () => (await keys()).rotate },
-  'keys revoke': { summary: 'ends a key', load: async () => (await keys()).revoke },
-  usage: {
-    summary: 'prints the calls of every key in a month',
-    load: async () => (await import('./commands/usage.js')).command,
-  },
-  queue: {
-    summary: 'lists the tokens that wait for data',
-    load: async () => (await import('./commands/queue.js')).command,
-  },
-  'cluster status': {
-    summary: 'lists the nodes of a cluster',
-    load: async () => (await cluster()).status,
-  },
-  'cluster trim': {
-    summary: "frees old entries of a cluster's log",
-    load: async () => (await cluster()).trim,
-  },
-  'cluster forget': {
-    summary: 'forgets a node that does not answer any more',
-    load: async () => (await cluster()).forget,
-  },
-  'cluster leave': {
-    summary: 'makes a stopped node a single server',
-    load: async () => (await cluster()).leave,
-  },
-  demo: {
-    summary: 'fills a data directory with a simulated market',
-    load: async () => (await import('./commands/demo.js')).command,
-  },
-  completion: {
-    summary: 'prints a script by which a shell completes commands and flags',
-    load: async () => (await import('./commands/completion.js')).completionOf(loadAll),
+/** The module of each command or group. It is loaded on demand: most commands need little of the program. */
+const MODULES: Readonly<Record<string, () => Promise<unknown>>> = {
+  serve: () => ofServer(() => import('./commands/serve.js')),
+  start: () => ofServer(() => import('./commands/start.js')),
+  config: () => import('./commands/config.js'),
+  ingest: () => import('./commands/ingest.js'),
+  import: () => import('./commands/import.js'),
+  delete: () => import('./commands/delete.js'),
+  backup: () => import('./commands/backup.js'),
+  check: () => import('./commands/check.js'),
+  prune: () => import('./commands/prune.js'),
+  retention: () => import('./commands/retention.js'),
+  follow: () => import('./commands/follow.js'),
+  replay: () => import('./commands/replay.js'),
+  keys: () => import('./commands/keys.js'),
+  usage: () => import('./commands/usage.js'),
+  queue: () => import('./commands/queue.js'),
+  cluster: () => import('./commands/cluster.js'),
+  demo: () => import('./commands/demo.js'),
+  completion: async () => {
+    const { completionOf } = await import('./commands/completion.js');
+    return { command: completionOf(loadAll) };
   },
 };
-export const COMMAND_NAMES = Object.keys(COMMANDS);
+
+function ofServer<T>(load: () => Promise<T>): Promise<T> {
+  checkDescriptors();
+  return load();
+}
 
 export const FAILED = 1;
 const WRONG_USAGE = 2;
-/** What was asked for is done, or may be, but not yet by this node. */
+/** The cluster has the change, or may have it, but this node has not applied it yet. */
 const PENDING = 3;
 const HELP_FLAGS = ['--help', '-h'];
 
-/** A command by its name. */
+/** A command by its name. A command of a group is exported by its action, any other as `command`. */
 export async function loadCommand(name: string): Promise<Command> {
-  return COMMANDS[name].load();
+  const [first, action = 'command'] = name.split(' ');
+  const commands = (await MODULES[first]()) as Readonly<Record<string, Command>>;
+  return commands[action];
 }
 
 function loadAll(): Promise<NamedCommand[]> {
   return Promise.all(
-    Object.entries(COMMANDS).map(async ([name, { summary, load }]) => ({
+    Object.entries(SUMMARIES).map(async ([name, summary]) => ({
       ...{ name, summary },
-      command: await load(),
+      command: await loadCommand(name),
     })),
   );
 }
@@ -171,7 +125,7 @@ export async function runCommand(given: readonly string[]): Promise<number> {
 /** The name of the command that the words call, of one word or two. @throws UsageError */
 function commandName(given: readonly string[]): string {
   const [first, second] = given;
-  for (const name of [`${first} ${second}`, first]) if (Object.hasOwn(COMMANDS, name)) return name;
+  for (const name of [`${first} ${second}`, first]) if (Object.hasOwn(SUMMARIES, name)) return name;
   const group = actionsOf(first);
   if (group.length > 0) {
     const last = group.at(-1);
@@ -203,11 +157,8 @@ async function helpOn(given: readonly string[]): Promise<string> {
 }
 
 function allCommands(prefix = ''): string {
-  const listed = Object.entries(COMMANDS).filter(([name]) => name.startsWith(prefix));
-  return overview(
-    Object.fromEntries(listed.map(([name, { summary }]) => [name, summary])),
-    VERSION,
-  );
+  const listed = Object.entries(SUMMARIES).filter(([name]) => name.startsWith(prefix));
+  return overview(Object.fromEntries(listed), VERSION);
 }
 
 /** Reports a failure on stderr, and with `--json` on stdout, too. @returns the exit status */

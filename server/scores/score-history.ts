@@ -6,7 +6,7 @@ import { marketMask } from '../../compute/segment/snapshots.js';
 import { Turns } from '../../storage/turns.js';
 import type { SnapshotSumsReader, SumsClient } from '../depth/snapshot-sums.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
-import { type ScorableLeg, scoreOfLegs } from '../tokens/token-table.js';
+import { type ScorableLeg, scoreOfLegs } from '../tokens/standing.js';
 
 export class ScoreHistory {
   constructor(

@@ -44,13 +44,15 @@ import {
 import {
   type AssetScore,
   BEING_LOADED,
-  currentPriceUsd,
-  dataTime,
-  type LiveToken,
   NOT_A_MINT,
   NOT_INDEXED,
   QUEUED,
   type Standing,
+} from '../tokens/standing.js';
+import {
+  currentPriceUsd,
+  dataTime,
+  type LiveToken,
   type TokenTable,
 } from '../tokens/token-table.js';
 

@@ -8,7 +8,8 @@ import type { ChainFilter } from '../api/chain.js';
 import { KeptReply } from '../api/replies.js';
 import type { Clock } from '../clock.js';
 import { unlessBusy } from '../http/errors.js';
-import type { AssetScore, LiveToken, TokenTable } from '../tokens/token-table.js';
+import type { AssetScore } from '../tokens/standing.js';
+import type { LiveToken, TokenTable } from '../tokens/token-table.js';
 import type { ScoreHistory } from './score-history.js';
 import { type Boards, rankTokens, type Ranking, type ScoreBoard, topScore } from './top-scores.js';
 

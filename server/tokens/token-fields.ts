@@ -10,13 +10,8 @@ import {
   tokenSymbol,
   word,
 } from '../api/schemas.js';
-import {
-  currentPriceUsd,
-  dataTime,
-  type LiveToken,
-  type Standing,
-  TOKEN_STATUSES,
-} from './token-table.js';
+import { type Standing, TOKEN_STATUSES } from './standing.js';
+import { currentPriceUsd, dataTime, type LiveToken } from './token-table.js';
 
 export const tokenStatus = word(TOKEN_STATUSES, {
   description:

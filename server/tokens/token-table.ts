@@ -1,18 +1,7 @@
-/**
- * Every token with its price and standing: its score, or why it has none
- * (docs/definitions.md#status). All are computed when tokens are loaded, so requests only look them up.
- */
+/** Every token with its price and standing, which are computed when the token is loaded: requests only look them up. */
 import { binsOfBand } from '../../compute/ladder.js';
 import type { Chain, Market } from '../../compute/market.js';
-import {
-  isScored,
-  MAX_LEG_AGE_S,
-  mergeLadders,
-  type Score,
-  scoreLadder,
-  type ScoreLadder,
-  scoreOfLadder,
-} from '../../compute/scores/score.js';
+import { isScored, scoreLadder, type ScoreLadder } from '../../compute/scores/score.js';
 import {
   binSums,
   type BinSums,
@@ -22,88 +11,7 @@ import {
 import type { SnapshotRef, TokenDetails } from '../../storage/contract.js';
 import { LargeMap } from '../../compute/large-map.js';
 import { isSameSnapshot, type LoadedToken } from './newest-depth.js';
-
-export const TOKEN_STATUSES = [
-  'available',
-  'pending',
-  'unsupported',
-  'unscored',
-  'price_unavailable',
-] as const;
-type TokenStatus = (typeof TOKEN_STATUSES)[number];
-
-/** A leg whose snapshot is part of a score. */
-interface ScoredLeg {
-  chain: Chain;
-  address: string;
-  ref: SnapshotRef;
-  priceUsd: number;
-}
-
-/** The score of an asset. */
-export interface AssetScore {
-  score: Score;
-  /** The legs' ladders, merged. */
-  ladder: ScoreLadder;
-  legs: readonly ScoredLeg[];
-  /** Time of the newest of its legs' snapshots. */
-  newestT: number;
-  /** Whether that time is too long ago (docs/definitions.md#age). */
-  isStale: boolean;
-}
-
-export interface Standing {
-  status: TokenStatus;
-  message: string;
-  /** null unless the status is `available`. */
-  asset: AssetScore | null;
-}
-
-/** Standing of a mint without a record: it is queued. */
-export const QUEUED: Standing = {
-  status: 'pending',
-  message: 'No score yet: the token is queued and waits for data',
-  asset: null,
-};
-
-/** Standing of a 0x token without a record. */
-export const NOT_INDEXED: Standing = {
-  status: 'unsupported',
-  message: 'No score: the token is not indexed',
-  asset: null,
-};
-
-/** Standing of an address of mainchain that no mint can have: it is not queued. */
-export const NOT_A_MINT: Standing = {
-  status: 'unsupported',
-  message: 'No score: the address is not a mint, which is 32 bytes in base58',
-  asset: null,
-};
-
-/** Standing of a token whose first data are being loaded, or have no depth yet. */
-export const BEING_LOADED: Standing = {
-  status: 'pending',
-  message: 'No score yet: the token waits for market depth',
-  asset: null,
-};
-
-const EXCLUDED: Standing = {
-  status: 'unsupported',
-  message: 'No score: the token is excluded from coverage',
-  asset: null,
-};
-
-const DEPTH_ONLY: Standing = {
-  status: 'unscored',
-  message: 'No score: the token is covered for market depth and price only',
-  asset: null,
-};
-
-const WITHOUT_PRICE: Standing = {
-  status: 'price_unavailable',
-  message: 'No score: no price is known for the token',
-  asset: null,
-};
+import { type AssetScore, scoreAsset, type Standing, standingOf } from './standing.js';
 
 /** The data of a token's newest snapshot that scores, prices, orders and LP tools need. */
 export interface NewestSnapshot {
@@ -345,66 +253,4 @@ function newestOf(
 /** The score of the asset with these legs; null: none. */
 function assetOf(legs: readonly Row[]): AssetScore | null {
   return legs.find(({ standing }) => standing.asset !== null)?.standing.asset ?? null;
-}
-
-/** What a score takes of a leg. */
-export interface ScorableLeg extends Pick<LiveToken, 'details' | 'damage'> {
-  newest: Pick<NewestSnapshot, 'ref' | 'priceUsd' | 'ladder'> | null;
-}
-
-/**
- * The score that a token has whose asset's legs have these newest snapshots; null: none.
- * @param legs with the token itself
- */
-export function scoreOfLegs(details: TokenDetails, legs: readonly ScorableLeg[]): number | null {
-  const own = legs.find((leg) => leg.details.tokenId === details.tokenId);
-  const priceUsd = own?.newest?.priceUsd ?? details.priceUsd;
-  const asset = scoreAsset(legs, () => false);
-  return standingOf(details, priceUsd, asset).asset?.score.score ?? null;
-}
-
-/** Scores the newest snapshots of the legs with full coverage; null without any. */
-function scoreAsset(
-  legs: readonly ScorableLeg[],
-  isStale: (t: number) => boolean,
-): AssetScore | null {
-  // Without one of them it would be another score.
-  if (legs.some(({ damage }) => damage !== undefined)) return null;
-  const full = legs.flatMap(({ details, newest }) =>
-    details.coverage === 'full' && newest !== null ? [{ details, newest }] : [],
-  );
-  if (full.length === 0) return null;
-  const newestT = Math.max(...full.map(({ newest }) => newest.ref.t));
-  const kept = full.filter(({ newest }) => newestT - newest.ref.t <= MAX_LEG_AGE_S);
-  const ladder = mergeLadders(kept.map(({ newest }) => newest.ladder));
-  return {
-    score: scoreOfLadder(ladder),
-    ladder,
-    legs: kept.map(({ details: { chain, address }, newest: { ref, priceUsd } }) => ({
-      chain,
-      address,
-      ref,
-      priceUsd,
-    })),
-    newestT,
-    isStale: isStale(newestT),
-  };
-}
-
-/** A token's standing from its coverage, its price and its asset's score. */
-function standingOf(
-  { coverage }: TokenDetails,
-  priceUsd: number | null,
-  asset: AssetScore | null,
-): Standing {
-  switch (coverage) {
-    case 'excluded':
-      return EXCLUDED;
-    case 'depth_only':
-      return DEPTH_ONLY;
-    case 'full':
-      if (priceUsd === null) return WITHOUT_PRICE;
-      if (asset === null) return BEING_LOADED;
-      return { status: 'available', message: asset.score.message, asset };
-  }
 }

@@ -3,11 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { answersOf, withAnswers } from '../../server/cli/answers.js';
+import { sharedSettingsOf, withSharedSettings } from '../../server/cli/shared-settings.js';
 import { CLUSTER_FLAGS } from '../../server/cli/cluster-settings.js';
 import { readWords } from '../../server/cli/flags.js';
 import { flagRow } from '../../server/cli/help.js';
-import { SERVE_FLAGS, serveOptions, SETTINGS } from '../../server/cli/settings.js';
+import { serveOptions } from '../../server/cli/serve-options.js';
+import { SERVE_FLAGS, SETTINGS } from '../../server/cli/settings.js';
 import { variableOf } from '../../server/cli/effective-settings.js';
 import type { Settings } from '../../storage/log/settings.js';
 import { fathom } from '../support/cli.js';
@@ -97,12 +98,12 @@ describe('The servers of a cluster', () => {
     const other = optionsOf(words.join(' '));
     vi.unstubAllEnvs();
     const own = optionsOf('--port=2');
-    const sent = JSON.parse(JSON.stringify(answersOf(other))) as Settings;
-    const { plans, ...read } = withAnswers(own, sent);
+    const sent = JSON.parse(JSON.stringify(sharedSettingsOf(other))) as Settings;
+    const { plans, ...read } = withSharedSettings(own, sent);
     expect(read).toEqual({ ...other, port: 2, plans: undefined });
     expect(plans.premium.monthlyQuota).toBe(Infinity);
-    expect(answersOf(withAnswers(own, sent))).toEqual(sent);
-    expect(answersOf(own)).not.toEqual(sent);
+    expect(sharedSettingsOf(withSharedSettings(own, sent))).toEqual(sent);
+    expect(sharedSettingsOf(own)).not.toEqual(sent);
   });
 
   it('are what their variables say where commands are not given them as flags', () => {

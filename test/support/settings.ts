@@ -1,6 +1,7 @@
 /** The settings of `fathom serve` as its command line gives them. */
 import { readWords } from '../../server/cli/flags.js';
-import { SERVE_FLAGS, serveOptions, type ServeOptions } from '../../server/cli/settings.js';
+import { serveOptions, type ServeOptions } from '../../server/cli/serve-options.js';
+import { SERVE_FLAGS } from '../../server/cli/settings.js';
 
 /** What words of the command line, variables and config file make. @throws UsageError */
 export function settingsOf(words: readonly string[]): ServeOptions {

@@ -3,7 +3,8 @@ import { defineCommand } from '../command.js';
 import { type Effective, type Setting, settingDocument } from '../effective-settings.js';
 import { JSON_OUTPUT } from '../flags.js';
 import { printJson, printLine, printTable } from '../output.js';
-import { effective, SERVE_ENVIRONMENT, SERVE_FLAGS, SETTINGS } from '../settings.js';
+import { effective } from '../serve-options.js';
+import { SERVE_ENVIRONMENT, SERVE_FLAGS, SETTINGS } from '../settings.js';
 
 export const command = defineCommand({
   about:

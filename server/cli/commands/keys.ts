@@ -14,7 +14,8 @@ import { defineCommand } from '../command.js';
 import { duration, type Flag, instant, JSON_OUTPUT, STORE_FLAGS, wholeNumber } from '../flags.js';
 import { printJson, printLine, printTable, tell } from '../output.js';
 import { onNewStore, onStore } from '../runtime.js';
-import { plansInEffect, SERVE_ENVIRONMENT } from '../settings.js';
+import { plansInEffect } from '../serve-options.js';
+import { SERVE_ENVIRONMENT } from '../settings.js';
 
 /** Maximum of `--rpm` and `--quota`. */
 const MAX_LIMIT = 1_000_000_000;

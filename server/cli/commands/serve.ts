@@ -6,7 +6,8 @@ import { defineCommand } from '../command.js';
 import { ACCEPT_DAMAGED_LOG } from '../flags.js';
 import { reportCrashesWith } from '../output.js';
 import { onStore } from '../runtime.js';
-import { SERVE_ENVIRONMENT, SERVE_FLAGS, serveOptions, type ServeOptions } from '../settings.js';
+import { serveOptions, type ServeOptions } from '../serve-options.js';
+import { SERVE_ENVIRONMENT, SERVE_FLAGS } from '../settings.js';
 import { stopSignal } from '../signals.js';
 
 /** A damaged log is accepted for one start, so no variable stands for the flag. */

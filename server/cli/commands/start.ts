@@ -11,7 +11,8 @@ import { defineCommand } from '../command.js';
 import { ACCEPT_DAMAGED_LOG } from '../flags.js';
 import { printLine, tell } from '../output.js';
 import { onStore } from '../runtime.js';
-import { SERVE_ENVIRONMENT, SERVE_FLAGS, serveOptions, type ServeOptions } from '../settings.js';
+import { serveOptions, type ServeOptions } from '../serve-options.js';
+import { SERVE_ENVIRONMENT, SERVE_FLAGS } from '../settings.js';
 import { DEMO_THREADS } from './demo.js';
 import { serveUntilSignal } from './serve.js';
 

@@ -2,9 +2,9 @@
 import type { Retention } from '../../storage/depth/retention-steps.js';
 import type { Settings } from '../../storage/log/settings.js';
 import { parsePlans, plansDocument } from '../limits/plans.js';
-import type { ServeOptions } from './settings.js';
+import type { ServeOptions } from './serve-options.js';
 
-export function answersOf(options: ServeOptions): Settings {
+export function sharedSettingsOf(options: ServeOptions): Settings {
   return {
     'stale-after': options.staleAfterS,
     'native-code': options.native.code,
@@ -18,15 +18,15 @@ export function answersOf(options: ServeOptions): Settings {
 }
 
 /** @throws UsageError if they are of a version that knows other plans */
-export function withAnswers(options: ServeOptions, answers: Settings): ServeOptions {
+export function withSharedSettings(options: ServeOptions, shared: Settings): ServeOptions {
   return {
     ...options,
-    staleAfterS: answers['stale-after'] as number,
-    native: { code: answers['native-code'] as string, mint: answers['native-mint'] as string },
-    quotes: answers['quote-tokens'] as string[],
-    evmChainId: answers['evm-chain-id'] as number,
-    lenientParameters: answers['lenient-parameters'] as boolean,
-    retention: answers.retention as Retention,
-    plans: parsePlans(JSON.stringify(answers.plans), "the cluster's plans"),
+    staleAfterS: shared['stale-after'] as number,
+    native: { code: shared['native-code'] as string, mint: shared['native-mint'] as string },
+    quotes: shared['quote-tokens'] as string[],
+    evmChainId: shared['evm-chain-id'] as number,
+    lenientParameters: shared['lenient-parameters'] as boolean,
+    retention: shared.retention as Retention,
+    plans: parsePlans(JSON.stringify(shared.plans), "the cluster's plans"),
   };
 }

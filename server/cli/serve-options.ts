@@ -1,0 +1,198 @@
+/** What the settings of `fathom serve` come to: options of the server, or every fault in them. */
+import path from 'node:path';
+import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
+import type { Retention } from '../../storage/depth/retention-steps.js';
+import { allOf, UsageError } from '../../storage/errors.js';
+import type { NativeCurrency } from '../depth/market-depth.js';
+import type { EngineName } from '../http/engine.js';
+import type { Plans } from '../limits/plans.js';
+import type { LogFormat, LogLevel } from '../log.js';
+import { defaultThreads, divideMemory, leastMemoryMib, type Shares } from '../memory.js';
+import { checkAccess, clusterOf } from './cluster-settings.js';
+import { type Effective, effectiveSetting, effectiveSettings } from './effective-settings.js';
+import type { FlagValues } from './flags.js';
+import { type SERVE_FLAGS, type SettingName, SETTINGS } from './settings.js';
+
+type SettingValue<S> = S extends { kind: 'switch' }
+  ? boolean
+  : S extends { kind: 'texts'; read: (text: string, from: string) => infer T }
+    ? readonly T[]
+    : S extends { fallback: infer D; read: (text: string, from: string) => infer T }
+      ? T | D
+      : never;
+
+export interface ServeOptions {
+  directory: string;
+  /** Whether a damaged log of the database is cut, instead of being refused. */
+  acceptDamagedLog?: boolean;
+  host: string;
+  port: number;
+  /** Epoch seconds at which the service's clock is frozen; null: it runs. */
+  asOfS: number | null;
+  /** Greatest age of a newest snapshot that is not stale. */
+  staleAfterS: number;
+  /** Worker threads. */
+  threads: number;
+  plans: Plans;
+  native: NativeCurrency;
+  /** Mints that count as the quote side of a pool, by priority. */
+  quotes: readonly string[];
+  /** Numeric id of the EVM chain. */
+  evmChainId: number;
+  /** Memory of each share. */
+  memory: Shares;
+  /** Bytes that fragments may take on the store's disk; 0: none. */
+  fragmentsDiskBytes: number;
+  /** Where /healthz, /readyz and /metrics are; null: with the API. */
+  admin: { host: string; port: number } | null;
+  log: { level: LogLevel; format: LogFormat };
+  engine: EngineName;
+  /** How long the server takes requests after it was told to stop. */
+  stopDelayS: number;
+  lenientParameters: boolean;
+  /** A limit by client address; null: none. */
+  addressLimit: { requestsPerS: number; proxyHops: number } | null;
+  /** Origins of web pages that may read replies. */
+  corsOrigins: readonly string[];
+  /** How long depth is kept. */
+  retention: Retention;
+  /** The cluster that the server is a node of; null: none. */
+  cluster: ReturnType<typeof clusterOf>;
+}
+
+type ServeFlags = Partial<FlagValues<typeof SERVE_FLAGS>>;
+
+/** The plans that keys can be given: the tiers, and those of the setting `plans`. @throws UsageError */
+export function plansInEffect(): Plans {
+  return effectiveSetting(SETTINGS, 'plans').value as Plans;
+}
+
+/** Every setting, and where it comes from. @throws UsageError with a line for each fault */
+export function effective(flags: ServeFlags) {
+  return effectiveSettings(SETTINGS, flags, (read) =>
+    allOf([() => checkAdmin(read), () => checkMemory(read), () => checkCluster(read)]),
+  );
+}
+
+/** @throws UsageError if the settings of the operators' port contradict others */
+function checkAdmin(read: Partial<Record<SettingName, Effective>>): void {
+  const { port, 'admin-port': adminPort, 'admin-host': adminHost } = read;
+  if (adminPort === undefined) return;
+  if (adminPort.value === null) {
+    const { fallback } = SETTINGS['admin-host'];
+    if (!adminHost?.given || adminHost.value === fallback) return;
+    throw new UsageError(`${adminHost.given.from}: goes with --admin-port alone`);
+  }
+  if (adminPort.value !== 0 && adminPort.value === port?.value) {
+    throw new UsageError(
+      `${adminPort.given?.from}: expected another port than that of the API, ${adminPort.value as number}`,
+    );
+  }
+}
+
+/** @throws UsageError if the settings of a node of a cluster contradict one another */
+function checkCluster(read: Partial<Record<SettingName, Effective>>): void {
+  const { cluster, node } = read;
+  if (cluster === undefined || node === undefined) return;
+  const textOf = (name: SettingName) => (read[name]?.value ?? null) as string | null;
+  checkAccess(
+    {
+      cluster: cluster.value as readonly string[] | null,
+      'cluster-credentials': textOf('cluster-credentials'),
+      'cluster-ca': textOf('cluster-ca'),
+      'cluster-cert': textOf('cluster-cert'),
+      'cluster-key': textOf('cluster-key'),
+    },
+    (name) => read[name]?.given?.from ?? `--${name}`,
+  );
+  if (cluster.value !== null && node.value === null) {
+    throw new UsageError(`${cluster.given?.from}: needs --node, the name of this node`);
+  }
+  if (cluster.value === null && node.value !== null) {
+    throw new UsageError(`${node.given?.from}: goes with --cluster alone`);
+  }
+}
+
+/** @throws UsageError if the memory does not do for the threads and the shares that are given */
+function checkMemory(read: Partial<Record<SettingName, Effective>>): void {
+  const { 'memory-mib': memory, threads } = read;
+  const { 'fragments-memory-mib': fragments, 'columns-memory-mib': columns } = read;
+  if (!memory || !threads || !fragments || !columns) return;
+  const memoryMib = memory.value as number;
+  const given = givenShares(fragments.value as number | null, columns.value as number | null);
+  const count = (threads.value as number | null) ?? defaultThreads(memoryMib, given);
+  const leastMib = leastMemoryMib(count, given);
+  if (memoryMib >= leastMib) return;
+  const shares = Object.keys(given).length === 0 ? '' : ' and these shares';
+  throw new UsageError(
+    `${memory.given?.from ?? '--memory-mib'}: expected at least ${leastMib} for ${count} worker threads${shares}, not ${memoryMib}`,
+  );
+}
+
+function givenShares(fragments: number | null, columns: number | null): Partial<Shares> {
+  return {
+    ...(fragments === null ? {} : { fragments }),
+    ...(columns === null ? {} : { columns }),
+  };
+}
+
+/** What a command takes where no setting says otherwise. */
+interface Defaults {
+  /** The most worker threads. */
+  maxThreads?: number;
+  logLevel?: LogLevel;
+}
+
+/**
+ * The settings of `serve`.
+ * @throws UsageError with a line for each fault
+ */
+export function serveOptions(
+  flags: ServeFlags,
+  { maxThreads = Infinity, logLevel = 'info' }: Defaults = {},
+): ServeOptions {
+  const { settings } = effective(flags);
+  const valueOf = <N extends SettingName>(name: N) =>
+    settings[name].value as SettingValue<(typeof SETTINGS)[N]>;
+  const native = { code: valueOf('native-code'), mint: valueOf('native-mint') };
+  const adminPort = valueOf('admin-port');
+  const requestsPerS = valueOf('address-rate');
+  const proxyHops = valueOf('trust-proxy');
+  const memoryMib = valueOf('memory-mib');
+  const given = givenShares(valueOf('fragments-memory-mib'), valueOf('columns-memory-mib'));
+  const threads = valueOf('threads') ?? Math.min(maxThreads, defaultThreads(memoryMib, given));
+  return {
+    directory: path.resolve(valueOf('data')),
+    host: valueOf('host'),
+    port: valueOf('port'),
+    asOfS: valueOf('as-of'),
+    staleAfterS: valueOf('stale-after'),
+    plans: valueOf('plans'),
+    native,
+    quotes: valueOf('quote-tokens') ?? defaultQuoteTokens(native.mint),
+    evmChainId: valueOf('evm-chain-id'),
+    threads,
+    memory: divideMemory(memoryMib, threads, given),
+    fragmentsDiskBytes: valueOf('fragments-disk-gib'),
+    admin: adminPort === null ? null : { host: valueOf('admin-host'), port: adminPort },
+    log: {
+      level: settings['log-level'].given === null ? logLevel : valueOf('log-level'),
+      format: valueOf('log-format') ?? (process.stderr.isTTY ? 'pretty' : 'json'),
+    },
+    engine: valueOf('http-engine'),
+    stopDelayS: valueOf('stop-delay'),
+    lenientParameters: valueOf('lenient-parameters'),
+    addressLimit: requestsPerS === null ? null : { requestsPerS, proxyHops },
+    corsOrigins: valueOf('cors-origin'),
+    retention: valueOf('retention'),
+    cluster: clusterOf({
+      cluster: valueOf('cluster'),
+      node: valueOf('node'),
+      'cluster-replicas': valueOf('cluster-replicas'),
+      'cluster-credentials': valueOf('cluster-credentials'),
+      'cluster-ca': valueOf('cluster-ca'),
+      'cluster-cert': valueOf('cluster-cert'),
+      'cluster-key': valueOf('cluster-key'),
+    }),
+  };
+}
