@@ -1,4 +1,4 @@
-/** A fixed set of worker threads that run the tasks of worker.ts; moving.ts and this module alone know Piscina. */
+/** A fixed set of worker threads that run the tasks of worker.ts. Only this module and outcome.ts know Piscina. */
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { Piscina } from 'piscina';

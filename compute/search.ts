@@ -21,7 +21,7 @@ export function firstIndex(
  * It has its own loop: calling a function at each step made searches take half as long again.
  */
 export function firstFrom(
-  values: Uint32Array | Float64Array,
+  values: ArrayLike<number>,
   least: number,
   from = 0,
   to = values.length,

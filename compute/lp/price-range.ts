@@ -2,7 +2,7 @@
  * A token's price range (docs/definitions.md#price-range): its least and greatest price by hour and
  * over several hours, and the bins of a snapshot in such a range.
  */
-import { BIN_COUNT, BIN_RATIO, MIN_BIN, binFactor, type BinRange } from '../ladder.js';
+import { BIN_COUNT, BIN_FACTORS, BIN_RATIO, type BinRange, MIN_BIN } from '../ladder.js';
 import type { Selection } from '../replay/page.js';
 import { firstFrom, firstIndex } from '../search.js';
 import type { SnapshotRun } from '../segment/run.js';
@@ -117,8 +117,6 @@ const TOLERANCE = 1e-9;
 const LOW_FACTOR = (1 - TOLERANCE) / HALF_BIN;
 const HIGH_FACTOR = (1 + TOLERANCE) * HALF_BIN;
 
-const FACTORS = Float64Array.from({ length: BIN_COUNT }, (_, i) => binFactor(MIN_BIN + i));
-
 /**
  * Bins of a snapshot at `priceUsd` whose price `priceUsd * 1.01^b` lies in
  * `[lowUsd / 1.01^0.5, highUsd * 1.01^0.5]`, with a relative tolerance of 1e-9 at both ends;
@@ -127,6 +125,6 @@ const FACTORS = Float64Array.from({ length: BIN_COUNT }, (_, i) => binFactor(MIN
 export function binsOfPrices(priceUsd: number, lowUsd: number, highUsd: number): BinRange {
   const low = (lowUsd / priceUsd) * LOW_FACTOR;
   const high = (highUsd / priceUsd) * HIGH_FACTOR;
-  const upTo = firstIndex(0, BIN_COUNT, (i) => !(FACTORS[i] <= high));
-  return { first: MIN_BIN + firstFrom(FACTORS, low), last: MIN_BIN + upTo - 1 };
+  const upTo = firstIndex(0, BIN_COUNT, (i) => !(BIN_FACTORS[i] <= high));
+  return { first: MIN_BIN + firstFrom(BIN_FACTORS, low), last: MIN_BIN + upTo - 1 };
 }

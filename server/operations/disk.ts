@@ -38,14 +38,7 @@ export function fragmentTroubleLines(log: Log): (error: unknown) => void {
   };
 }
 
-type DiskGauge =
-  | 'diskFreeBytes'
-  | 'diskBytes'
-  | 'storeLogBytes'
-  | 'checkpointsPutOff'
-  | 'commitsRefused';
-
-export function diskGauges(disk: () => Promise<DiskFigures>): Pick<Gauges, DiskGauge> {
+export function diskGauges(disk: () => Promise<DiskFigures>) {
   const figure = (name: keyof DiskFigures) => async () => (await disk())[name];
   return {
     diskFreeBytes: figure('freeBytes'),
@@ -53,5 +46,5 @@ export function diskGauges(disk: () => Promise<DiskFigures>): Pick<Gauges, DiskG
     storeLogBytes: figure('logBytes'),
     checkpointsPutOff: figure('checkpointsPutOff'),
     commitsRefused: figure('commitsRefused'),
-  };
+  } satisfies Partial<Gauges>;
 }

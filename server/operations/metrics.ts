@@ -28,34 +28,7 @@ export type PageSource = 'fragments' | 'pool' | 'not_modified';
 type RowsByDataset = Readonly<Record<string, number>>;
 
 /** Gauges, and counts kept elsewhere, that are read together with the metrics. */
-export interface Gauges {
-  /** 1 if /readyz reports ready, else 0. */
-  isReady: () => Promise<number>;
-  requestsInFlight: () => number;
-  replyBytesInFlight: () => number;
-  pagesWaiting: () => number;
-  busyThreads: () => number;
-  storeBytes: () => Promise<number>;
-  diskFreeBytes: () => Promise<number>;
-  diskBytes: () => Promise<number>;
-  storeLogBytes: () => Promise<number>;
-  checkpointsPutOff: () => Promise<number>;
-  commitsRefused: () => Promise<number>;
-  fragmentsMemoryBytes: () => number;
-  fragmentFiles: () => number;
-  fragmentFileBytes: () => number;
-  fragmentFileReads: () => number;
-  fragmentFileFailures: () => number;
-  /** Seconds since the newest snapshot of all tokens; null without one. */
-  newestSnapshotAgeS: () => number | null;
-  staleTokens: () => number;
-  /** 1 if retention waits for an operator, else 0. */
-  retentionWaits: () => number;
-  logPosition: () => number;
-  logLagS: () => number;
-}
-
-const GAUGES: Readonly<Record<keyof Gauges, { metric: string; help: string }>> = {
+const GAUGES = {
   isReady: { metric: 'fathom_ready', help: '1 if /readyz says that the server is ready, else 0' },
   requestsInFlight: { metric: 'fathom_http_in_flight', help: 'Requests in progress' },
   replyBytesInFlight: {
@@ -122,7 +95,12 @@ const GAUGES: Readonly<Record<keyof Gauges, { metric: string; help: string }>> =
     metric: 'fathom_log_lag_seconds',
     help: 'Age of the oldest entry that the node has not applied; Inf where it is not known',
   },
-};
+} as const;
+
+/** Reads each gauge; null: it has no value now. */
+export type Gauges = Readonly<
+  Record<keyof typeof GAUGES, () => number | null | Promise<number | null>>
+>;
 
 /** The state of live connections. */
 interface StreamState {

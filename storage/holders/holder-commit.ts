@@ -11,9 +11,9 @@ import {
 import {
   type EncodedHolderBlock,
   type HolderRewrite,
-  keptTimes,
   type rewriteHolderBlocks,
 } from '../../compute/holders/rewrite.js';
+import { keptTimes } from '../../compute/holders/thinning.js';
 import type { HoldersFrame } from '../bundle.js';
 import type { Statements } from '../duckdb/statements.js';
 import { RefusalError } from '../errors.js';

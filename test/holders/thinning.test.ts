@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { keptTimes } from '../../compute/holders/rewrite.js';
+import { keptTimes } from '../../compute/holders/thinning.js';
 import { keptReference } from '../reference/holder-retention.js';
 
 const MINUTE_S = 60;
