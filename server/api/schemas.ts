@@ -135,16 +135,31 @@ function reference(name: string) {
  */
 export function takeNamedSchemas(description: unknown): NamedSchemas {
   const schemas = new Map<string, unknown>();
-  const value = taken(description, schemas);
+  const value = taken(description, schemas, new Map());
   const sorted = [...schemas].sort(([a], [b]) => (a < b ? -1 : 1));
   return { value, schemas: Object.fromEntries(sorted) };
 }
 
-function taken(node: unknown, schemas: Map<string, unknown>): unknown {
-  if (Array.isArray(node)) return node.map((item) => taken(item, schemas));
+/** @param done what became of each part: endpoints share most of theirs */
+function taken(node: unknown, schemas: Map<string, unknown>, done: Map<object, unknown>): unknown {
   if (typeof node !== 'object' || node === null) return node;
+  let part = done.get(node);
+  if (part === undefined) {
+    part = Array.isArray(node)
+      ? node.map((item) => taken(item, schemas, done))
+      : takenFields(node, schemas, done);
+    done.set(node, part);
+  }
+  return part;
+}
+
+function takenFields(
+  node: object,
+  schemas: Map<string, unknown>,
+  done: Map<object, unknown>,
+): object {
   const inner = Object.fromEntries(
-    Object.entries(node).map(([key, item]) => [key, taken(item, schemas)]),
+    Object.entries(node).map(([key, item]) => [key, taken(item, schemas, done)]),
   );
   const { title, ...schema } = inner;
   // A property may be called `title`: its value is a schema.

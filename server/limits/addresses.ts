@@ -1,6 +1,6 @@
 /** A limit by client address, applied before the key is checked. */
 import { isIPv4, isIPv6 } from 'node:net';
-import { LRUCache } from 'lru-cache';
+import { countedCache } from '../../storage/counted-cache.js';
 import type { Exchange } from '../http/exchange.js';
 import { Bucket, type LimitClock, systemLimitClock } from './buckets.js';
 import { tooMany } from './limiter.js';
@@ -33,7 +33,7 @@ export function withAddressLimit(
   options: AddressLimitOptions,
 ): (exchange: Exchange) => void {
   const { requestsPerS, proxyHops, below, clock = systemLimitClock } = options;
-  const buckets = new LRUCache<string, Bucket>({ max: options.maxAddresses ?? MAX_ADDRESSES });
+  const buckets = countedCache<string, Bucket>(options.maxAddresses ?? MAX_ADDRESSES);
   return (exchange) => {
     if (!exchange.path.startsWith(below)) {
       handle(exchange);

@@ -1,5 +1,6 @@
 /** Checks the limits of every key, once per call. */
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
+import { countedCache } from '../../storage/counted-cache.js';
 import type { CallCounter, KeyRecord, KeyTier, UsageSource } from '../../storage/contract.js';
 import type { PlanCheck, PlanGrant } from '../api/endpoint.js';
 import { ApiError, type Headers } from '../http/errors.js';
@@ -55,7 +56,7 @@ export class Limiter {
     this.usage = usage;
     this.plans = plans;
     this.clock = clock;
-    this.keys = new LRUCache({ max: maxKeys });
+    this.keys = countedCache(maxKeys);
   }
 
   /** Keys whose limits are in memory. */

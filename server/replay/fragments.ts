@@ -1,5 +1,6 @@
 /** Pages from fragments: keeps the fragments in memory and in files, orders missing ones, and puts pages together. */
 import { LRUCache } from 'lru-cache';
+import { countedCache } from '../../storage/counted-cache.js';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
 import { type FragmentsKey, unpackFragments } from '../../compute/replay/fragment-file.js';
 import {
@@ -81,11 +82,11 @@ export class Fragments {
   private readonly reading = new Lanes(Array.from({ length: PAGES_READ_AT_ONCE }, () => null));
   /** Fragments to be made, by name. */
   private readonly orders = new Map<string, FragmentsOrder>();
-  private readonly missed = new LRUCache<string, true>({ max: MAX_NAMES });
+  private readonly missed = countedCache<string, true>(MAX_NAMES);
   /** Fragments that could not be made: segments never change, so neither would another attempt. */
-  private readonly givenUp = new LRUCache<string, true>({ max: MAX_NAMES });
+  private readonly givenUp = countedCache<string, true>(MAX_NAMES);
   /** Fragments whose file held other snapshots than planned. */
-  private readonly distrusted = new LRUCache<string, true>({ max: MAX_NAMES });
+  private readonly distrusted = countedCache<string, true>(MAX_NAMES);
   private making: Promise<void> | null = null;
   private closing = false;
 

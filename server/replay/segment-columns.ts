@@ -2,7 +2,7 @@
  * Segments for the pool's pages. The columns of segments that several pages use are kept in memory that all
  * threads share, where workers read them in place; other segments are read from storage.
  */
-import { LRUCache } from 'lru-cache';
+import { countedCache } from '../../storage/counted-cache.js';
 import { TaskStuckError } from '../../compute/pool.js';
 import type { SegmentInput } from '../../compute/replay/render.js';
 import { statedPlainBytes } from '../../compute/segment/lz4.js';
@@ -91,7 +91,7 @@ interface Pinned {
 export class SegmentColumns {
   /** By segment id: this process never sees an id with other contents. */
   private readonly ring: SliceRing<number>;
-  private readonly usedOnce = new LRUCache<number, true>({ max: MAX_USED_ONCE });
+  private readonly usedOnce = countedCache<number, true>(MAX_USED_ONCE);
 
   /** @param bytes of shared memory, 12 to 20 for a cell; 0: nothing is kept */
   constructor(

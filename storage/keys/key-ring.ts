@@ -3,7 +3,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { LRUCache } from 'lru-cache';
+import { countedCache } from '../counted-cache.js';
 import {
   type IssuedKey,
   KEY_TIERS,
@@ -71,7 +71,7 @@ export class KeyRing implements KeySource {
   private readonly byDigest = new Map<string, StoredKey>();
   private readonly byId = new Map<string, StoredKey>();
   /** Live keys by their text, which saves hashing busy ones at every request. Any change clears it. */
-  private readonly verified = new LRUCache<string, VerifiedKey>({ max: MAX_VERIFIED_KEYS });
+  private readonly verified = countedCache<string, VerifiedKey>(MAX_VERIFIED_KEYS);
   private plans: readonly string[] = KEY_TIERS;
   /** One change at a time, each from the result of the one before; a revocation waits for none. */
   private readonly changes = new Lanes([null]);

@@ -19,7 +19,7 @@ import {
   type Server,
 } from '../support/cli.js';
 import { handlesSignals, MAIN, niceValuesOf } from '../support/processes.js';
-import { becomes, eventually } from '../support/waiting.js';
+import { eventually } from '../support/waiting.js';
 
 const directory = temporaryDirectory();
 const data = path.join(directory, 'data');
@@ -34,7 +34,9 @@ afterAll(cleanUp);
 describe('a server', () => {
   it('logs one line with its URL, keeps its port and directory for itself, and drains at SIGTERM', async () => {
     const port = String((await freePorts(1))[0]);
-    const server = await serve(data, ['--port', port, '--lenient-parameters', '--cors-origin=*']);
+    const server = await serve(data, [
+      ...['--port', port, '--threads', '1', '--lenient-parameters', '--cors-origin=*'],
+    ]);
     const listening = server
       .logged()
       .split('\n')
@@ -53,7 +55,7 @@ describe('a server', () => {
     const other = path.join(directory, 'other');
     const [samePort, sameData] = await Promise.all([
       fathomProcess(['serve', '--data', other, '--port', port, '--threads', '1']),
-      fathomProcess(['serve', '--data', data, '--port', '0']),
+      fathomProcess(['serve', '--data', data, '--port', '0', '--threads', '1']),
     ]);
     expect([samePort.status, samePort.stdout, samePort.stderr]).toEqual([
       1,
@@ -117,29 +119,18 @@ function stoppedWhileWaiting(): Promise<void> {
 }
 
 describe('settings', () => {
-  it('come from variables and from a config file; SIGINT drains, too', async () => {
-    const [port] = await freePorts(1);
-    const config = path.join(directory, 'config.json');
-    writeFileSync(config, JSON.stringify({ host: '127.0.0.1', port, 'as-of': 'never' }));
-    const env = {
-      ...{ FATHOM_DATA: data, FATHOM_CONFIG: config },
-      ...{ FATHOM_AS_OF: '2026-11-11T00:00:00Z', FATHOM_THREADS: '1' },
-    };
-    const server = await serve(null, [], { env });
-    expect(server.url).toBe(`http://127.0.0.1:${port}`);
-    expect(await server.stop('SIGINT')).toEqual({ status: 0, signal: null });
-  });
-
-  it('are ./data and fathom.config.json where nothing is said', async () => {
+  it('are ./data and fathom.config.json where nothing is said, and variables come before; SIGINT drains, too', async () => {
     const home = temporaryDirectory();
-    writeFileSync(path.join(home, 'fathom.config.json'), '{"port": "0"}');
-    const server = await serve(null, [], { cwd: home, env: { FATHOM_THREADS: '1' } });
+    const [port] = await freePorts(1);
+    const config = { host: '127.0.0.1', port, 'as-of': 'never' };
+    writeFileSync(path.join(home, 'fathom.config.json'), JSON.stringify(config));
+    const env = { FATHOM_AS_OF: '2026-11-11T00:00:00Z', FATHOM_THREADS: '1' };
+    const server = await serve(null, [], { cwd: home, env });
+    expect(server.url).toBe(`http://127.0.0.1:${port}`);
     // A new store is said, as it may be in a mistyped directory.
-    await becomes(
-      () => Promise.resolve(server.logged().includes('"msg":"the store is empty"')),
-      true,
-    );
-    await server.stop();
+    const isSaid = () => server.logged().includes('"msg":"the store is empty"');
+    await eventually('it is said', isSaid);
+    expect(await server.stop('SIGINT')).toEqual({ status: 0, signal: null });
     const { tokens } = await withStoreOf(path.join(home, 'data'), (store) => store.summary());
     expect(tokens).toBe(0);
   });

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fathomClient, type ReplayPage } from '../../client/index.js';
 import { MemoryDepth } from '../support/memory-depth.js';
+import { expectSame } from '../support/same.js';
 import { answer, hangUp, type Proxy, startProxy } from '../support/replay-proxy.js';
 import {
   ENTERPRISE_KEY,
@@ -200,7 +201,8 @@ describe('replay', () => {
     expect(waits.sort()).toEqual(['busy', 'connection']);
     const { next_from: from, window } = got[1];
     const rest = await all(client.replay(WIDE_MINT, { from: from ?? 0, to: window.to }));
-    expect([...got, ...rest].map(({ snapshots }) => snapshots)).toEqual(
+    expectSame(
+      [...got, ...rest].map(({ snapshots }) => snapshots),
       pages.map(({ snapshots }) => snapshots),
     );
   });

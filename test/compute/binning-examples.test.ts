@@ -53,7 +53,8 @@ function expectNear(into: LadderAccumulator, ladder: reference.Ladder) {
   for (const side of ['support', 'resistance'] as const) {
     into[`${side}Usd`].forEach((usd, i) => {
       const expected = ladder[side].get(MIN_BIN + i) ?? 0;
-      expect(Math.abs(usd - expected)).toBeLessThanOrEqual(1e-9 * expected + 1e-12 * most);
+      const isNear = Math.abs(usd - expected) <= 1e-9 * expected + 1e-12 * most;
+      if (!isNear) expect([side, MIN_BIN + i, usd]).toEqual([side, MIN_BIN + i, expected]);
     });
   }
 }

@@ -83,7 +83,7 @@ describe('the gzip encoder', () => {
         expect(Buffer.compare(zlib.gunzipSync(gzip), made.text)).toBe(0);
         expect(Buffer.compare(encoded(made, new GzipEncoder()), gzip)).toBe(0);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
@@ -199,7 +199,7 @@ describe('the gzip encoder', () => {
         const gzip = matchedBytes(text, encoder, matcher);
         expect(Buffer.compare(zlib.gunzipSync(gzip), text)).toBe(0);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
     const repeated = Uint8Array.from({ length: 100_000 }, (_, i) => ((i * i) % 1000) % 251);
     expect(matchedBytes(repeated, encoder, matcher).length).toBeLessThan(3000);
@@ -237,7 +237,7 @@ describe('a Huffman code of limited length', () => {
         expect(cost).toBeGreaterThanOrEqual(bits);
         if (depth <= limit) expect(cost).toBe(bits);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 

@@ -122,7 +122,7 @@ describe('a page from fragments', () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
     expect(pages).toBeGreaterThan(200);
   });
@@ -223,7 +223,7 @@ describe('a fragment', () => {
         fc.constantFrom('market' as const, 'all' as const),
         check,
       ),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
     check(wideStore(20, 3), 20, 'market');
     check(wideStore(5, 12), 5, 'market');

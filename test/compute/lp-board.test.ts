@@ -86,7 +86,7 @@ describe('the DLMM board', () => {
           });
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
   });
 
@@ -103,7 +103,7 @@ describe('the DLMM board', () => {
           }
         }
       }),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 
@@ -121,7 +121,7 @@ describe('the DLMM board', () => {
           Object.fromEntries(leaders.map(([key, row]) => [key, pubkeysOf(place, [row], hour)[0]])),
         ).toEqual(expected);
       }),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 
@@ -170,7 +170,7 @@ describe("pools' ranges", () => {
           }
         });
       }),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 });

@@ -61,7 +61,7 @@ describe('LP fee density', () => {
           }
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 120 },
     );
   });
 

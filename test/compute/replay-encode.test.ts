@@ -94,7 +94,7 @@ describe('the formats of a page', () => {
         expect(decodeMsgpack(encodePage(page, envelope, 'msgpack'))).toEqual(reply);
         expect(fromArrow(encodeArrow(page, envelope))).toEqual(reply);
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 
@@ -208,7 +208,7 @@ describe('amounts', () => {
           ),
         );
       }),
-      { numRuns: 2000 },
+      { numRuns: 800 },
     );
   });
 

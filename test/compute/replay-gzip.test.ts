@@ -96,7 +96,7 @@ describe('a page as gzipped JSON', () => {
       }));
     fc.assert(
       fc.property(pages, ({ page, envelope }) => checkEveryWay(page, envelope)),
-      { numRuns: 300 },
+      { numRuns: 120 },
     );
   });
 

@@ -76,7 +76,7 @@ describe('a page of replay', () => {
         const { reply } = referencePage(store, request, { ...PAGE_LIMITS }, told);
         expect(text(encodePage(page, envelope, 'json'))).toBe(JSON.stringify(reply));
       }),
-      { numRuns: 150 },
+      { numRuns: 70 },
     );
   });
 
@@ -97,7 +97,7 @@ describe('a page of replay', () => {
           from = page.nextFrom;
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
     for (const times of Object.values(seen)) expect(times).toBeGreaterThan(50);
   });

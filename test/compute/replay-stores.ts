@@ -169,6 +169,12 @@ export function envelopeOf(request: PlainRequest, resolvedToken: string | null =
 /** One tier's snapshots as columns. */
 export function runOf(tier: PlainSnapshot['tier'], snapshots: PlainSnapshot[]): SnapshotRun {
   const cells = snapshots.flatMap((snapshot) => snapshot.cells);
+  const market = new Uint16Array(cells.length);
+  const bin = new Int16Array(cells.length);
+  for (const [i, cell] of cells.entries()) {
+    market[i] = cell.market;
+    bin[i] = cell.bin;
+  }
   const cellOffsets = new Int32Array(snapshots.length + 1);
   snapshots.forEach((s, i) => (cellOffsets[i + 1] = cellOffsets[i] + s.cells.length));
   const column = (of: (cell: PlainCell) => bigint) =>
@@ -183,15 +189,31 @@ export function runOf(tier: PlainSnapshot['tier'], snapshots: PlainSnapshot[]): 
     t: Uint32Array.from(snapshots, ({ t }) => t),
     priceUsd: Float64Array.from(snapshots, ({ price }) => price),
     cellOffsets,
-    market: Uint16Array.from(cells, ({ market }) => market),
-    bin: Int16Array.from(cells, ({ bin }) => bin),
+    market,
+    bin,
     supportCents: column(({ support }) => support),
     resistanceCents: column(({ resistance }) => resistance),
   };
 }
 
 /** A store's snapshots as runs of a few snapshots of one tier, with the place of each snapshot. */
-export function runsOf(store: PlainStore, runLength: number) {
+export function runsOf(store: PlainStore, runLength: number): StoreRuns {
+  const known = made.get(store) ?? new Map<number, StoreRuns>();
+  made.set(store, known);
+  const runs = known.get(runLength) ?? makeRuns(store, runLength);
+  known.set(runLength, runs);
+  return runs;
+}
+
+interface StoreRuns {
+  runs: SnapshotRun[];
+  placeOf: Map<number, { run: number; row: number }>;
+}
+
+/** Pages of one store are asked for many times. */
+const made = new WeakMap<PlainStore, Map<number, StoreRuns>>();
+
+function makeRuns(store: PlainStore, runLength: number): StoreRuns {
   const runs: SnapshotRun[] = [];
   const placeOf = new Map<number, { run: number; row: number }>();
   for (const tier of TIERS) {

@@ -1,4 +1,5 @@
 /** The demo's orders, holders, pools and hours: valid, the same every time, and carried on rightly. */
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -16,7 +17,7 @@ const UNTIL_S = 1_794_659_696;
 const DAY_S = 86_400;
 const tokens = demoTokens(DEMO_SEED);
 /** A few of each kind: what takes long in the whole market. */
-const some = tokens.filter((_, i) => i % 7 === 0);
+const some = tokens.filter((_, i) => i % 12 === 0);
 
 function rowsOf<T>(all: readonly DemoRows[], dataset: DemoRows['dataset']): T[] {
   return all.filter((one) => one.dataset === dataset).flatMap(({ rows }) => [...rows()]) as T[];
@@ -45,9 +46,12 @@ describe("the demo's flat datasets", () => {
   });
 
   it('are made again the same', () => {
-    const again = demoFlatRows(demoTokens(DEMO_SEED), UNTIL_S);
+    const again = demoTokens(DEMO_SEED).filter((_, i) => i % 12 === 0);
+    const [one, other] = [some, again].map((market) => demoFlatRows(market, UNTIL_S));
     for (const dataset of ['dca_orders', 'limit_orders', 'dlmm_pools', 'dlmm_hours'] as const) {
-      expect(rowsOf(again, dataset)).toEqual(rowsOf(all, dataset));
+      const rows = rowsOf(one, dataset);
+      expect(rows.length).toBeGreaterThan(0);
+      expect(isDeepStrictEqual(rowsOf(other, dataset), rows)).toBe(true);
     }
   });
 
@@ -95,7 +99,7 @@ describe("the demo's flat datasets", () => {
         take(demoFlatRows(some, t));
         expect(carried).toEqual([...state].sort(([a], [b]) => (a < b ? -1 : 1)));
       }),
-      { numRuns: 5 },
+      { numRuns: 3 },
     );
   });
 

@@ -135,7 +135,7 @@ describe('A file of holders', () => {
           await expectHeld(store, given);
         });
       }),
-      { numRuns: 5 },
+      { numRuns: 3 },
     );
   });
 

@@ -12,7 +12,8 @@ import { logInto } from '../support/log.js';
 import { RawClient, requestText } from '../support/raw-client.js';
 import { becomes, eventually } from '../support/waiting.js';
 
-const BIG_BYTES = 48 * 1024 * 1024;
+/** More than the buffers of a connection's two ends hold. */
+const BIG_BYTES = 20 * 1024 * 1024;
 /** Bytes that show where in the body they stand. */
 const big = new Uint8Array(new Uint32Array(BIG_BYTES / 4).map((_, i) => i * 2_654_435_761).buffer);
 

@@ -148,7 +148,7 @@ describe('Flat cells, read', () => {
         fc.asyncProperty(files, fc.integer({ min: 1, max: 400 }), async (rows, size) => {
           expect(await allRows(arrowCells(arrowFile(rows, form, size)))).toEqual(rows);
         }),
-        { numRuns: 15 },
+        { numRuns: 6 },
       );
     },
   );
@@ -258,7 +258,7 @@ describe('Flat cells of CSV', () => {
         expect(read.rows).toEqual(told.rows);
         expect(read.faults).toEqual(told.faults);
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 
@@ -332,7 +332,7 @@ describe('Chunks of cells', () => {
           await Promise.resolve();
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 12 },
     );
   });
 });

@@ -17,7 +17,7 @@ import {
 const T0 = 1_794_000_000;
 const TOKEN = { chain: 'mainchain' as const, address: MINT };
 /** More of them, for a long search: FATHOM_RUNS=500. */
-const RUNS = Number(process.env.FATHOM_RUNS ?? 12);
+const RUNS = Number(process.env.FATHOM_RUNS ?? 5);
 
 /** What a client holds: each snapshot by its time, as text. */
 class Client {

@@ -147,7 +147,7 @@ describe('fragments on disk', () => {
         expect(bodies[1]).toEqual(bodies[0]);
         expect(bodies[2]).toEqual(bodies[0]);
       }),
-      { numRuns: 8 },
+      { numRuns: 4 },
     );
   });
 });

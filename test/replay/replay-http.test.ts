@@ -90,7 +90,7 @@ describe('GET /replay/:address', () => {
         const { reply } = referencePage(visible, request, LIMITS, { ...asMint, token: mint });
         expect(await response.json()).toEqual(reply);
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 

@@ -534,12 +534,15 @@ describe('A commit is refused, and nothing of it stays,', () => {
     const token = { chain: 'mainchain', address: MINT } as const;
     await commitFrames(store, [header, { kind: 'markets', ...token, markets: many }]);
     await commitRows(store, [snapshot(1, [binance()])]);
-    await expectRefused(
-      () => commitRows(store, [snapshot(2, [orca(), { ...orca(), address: 'one too many' }])]),
+    await expect(
+      commitRows(store, [snapshot(2, [orca(), { ...orca(), address: 'one too many' }])]),
+    ).rejects.toThrow(
       new RegExp(
         `^test\\.ndjson:1: markets: ${MINT} would have more than ${MAX_MARKETS_PER_TOKEN} markets$`,
       ),
     );
+    expect(await marketsOf()).toHaveLength(MAX_MARKETS_PER_TOKEN);
+    expect((await store.summary()).segments).toBe(1);
   });
 
   it('where the command is of another version', async () => {

@@ -30,8 +30,8 @@ afterEach(async () => {
 const everything = { fromS: 0, toS: 2 ** 32 - 1, nowS: 2 ** 32 - 1, maxSnapshots: 10_000 };
 
 describe('Small segments', () => {
-  it('are joined behind commits; 120 single snapshots end in a few segments', async () => {
-    const rows = Array.from({ length: 120 }, (_, i) =>
+  it('are joined behind commits; 72 single snapshots end in a few segments', async () => {
+    const rows = Array.from({ length: 72 }, (_, i) =>
       snapshot(1000 + i * 60, [orca(bookCells(i, 40))]),
     );
     for (const row of rows) await commitRows(store, [row]);
@@ -52,7 +52,7 @@ describe('Small segments', () => {
   });
 
   it('are joined in tokens that took snapshots out of order, too', async () => {
-    const times = Array.from({ length: 60 }, (_, i) => 1000 + ((i * 37) % 60) * 60);
+    const times = Array.from({ length: 40 }, (_, i) => 1000 + ((i * 37) % 40) * 60);
     for (const t of times) await commitRows(store, [snapshot(t)]);
     await store.settled();
     expect((await segmentIds(store)).length).toBeLessThan(COMPACT_SEGMENTS);

@@ -84,7 +84,7 @@ describe('Binance streams', () => {
         expect(rows.length).toBe(Math.max(count, 0));
         expect([report.gaps.count, report.outOfOrder.count]).toEqual([0, 0]);
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 
@@ -106,7 +106,7 @@ describe('Binance streams', () => {
         const lastMs = updates.at(-1)!.ms;
         if (lastMs % 1000 === 0) expect(again.rows.at(-1)!.t).toBe(lastMs / 1000);
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 

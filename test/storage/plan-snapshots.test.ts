@@ -86,7 +86,7 @@ describe('planSnapshots', () => {
           }
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: 700 },
     );
   });
 
@@ -130,7 +130,7 @@ describe('planSnapshots', () => {
           expect(steps).toEqual([...new Set(steps)].sort((a, b) => a - b));
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: 400 },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { expectSame } from '../support/same.js';
 import type { Market } from '../../compute/market.js';
 import { countCells, isTombstone, joinRuns, type MarketRun } from '../../compute/segment/merge.js';
 import { narrowCents, type SnapshotRun } from '../../compute/segment/run.js';
@@ -182,7 +183,7 @@ describe('splitRun', () => {
           })),
         );
         const pieces = splitRun(run);
-        expect(pieces.flatMap(snapshotsOf)).toEqual(snapshotsOf(run));
+        expectSame(pieces.flatMap(snapshotsOf), snapshotsOf(run));
         const cellsIn = pieces.map(({ bin }) => bin.length);
         pieces.forEach(({ t }, i) => {
           expect(t.length).toBeLessThanOrEqual(MAX_SEGMENT_SNAPSHOTS);

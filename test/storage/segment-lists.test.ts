@@ -220,7 +220,7 @@ describe('Lists of segments', () => {
         await database.close();
       },
     );
-    await fc.assert(runs, { numRuns: Number(process.env.FATHOM_RUNS ?? 10) });
+    await fc.assert(runs, { numRuns: Number(process.env.FATHOM_RUNS ?? 4) });
   });
 
   it('stay within their limit, and each covers a time of its own', async () => {
@@ -281,12 +281,12 @@ describe('Lists of segments', () => {
     };
     let store = await open();
     const expected = new Map<number, number>();
-    for (let i = 0; i < 60; i++) {
+    for (let i = 0; i < 40; i++) {
       const t = 1000 + ((i * 37) % 50) * 60;
       expected.set(t, 1 + i);
       await commitRows(store, [snapshot(t, undefined, { price_usd: 1 + i })]);
       await store.settled();
-      if (i % 25 === 24) {
+      if (i % 15 === 14) {
         await store.close();
         store = await open();
       }
@@ -299,7 +299,7 @@ describe('Lists of segments', () => {
     const stored = await storedSnapshots(store, tokenOf(store));
     expect(new Map(stored.map(({ t, price }) => [t, price]))).toEqual(expected);
     const { lists } = (store.depth as unknown as { directories: Directories }).directories;
-    expect(lists.listedId).toBeGreaterThan(50);
+    expect(lists.listedId).toBeGreaterThan(30);
     await store.close();
   });
 });

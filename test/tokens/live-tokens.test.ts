@@ -42,7 +42,7 @@ describe('tokens in memory', () => {
     const maxHeldBytes = 20_000;
     service = await MarketService.start({ maxHeldBytes });
     const { store, tokens } = service;
-    const count = 30;
+    const count = 24;
     for (let n = 0; n < count; n++) {
       await commitRows(store, [snapshot(NOW_S - 1, [orca(wide(40))], { address: mintOf(n) })]);
     }
@@ -228,7 +228,7 @@ describe('tokens in memory', () => {
 
   it('holds every token of a store as it starts', async () => {
     const directory = new DataDirectory();
-    const count = 600;
+    const count = 300;
     const store = await openStore(directory.path);
     const rows = Array.from({ length: count }, (_, n) =>
       [NOW_S - 2000, NOW_S - 1].map((t) => snapshot(t, [orca()], { address: mintOf(n) })),
