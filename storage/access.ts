@@ -67,8 +67,8 @@ async function storeOfCommand(
 type Reading = { server: StoreOperations } | { database: Database };
 
 /**
- * Runs `body` with the store of a server that has it open, else with the directory's database, opened for
- * reading: nothing of it changes. Waits for another command as withStore() does.
+ * Runs `body` with the store of a server that has it open, else with the directory's database, opened only for reading.
+ * Waits for another command as withStore() does.
  */
 export async function withReading<T>(
   directory: string,

@@ -1,7 +1,7 @@
 /**
- * Copies a store, which a server may have open and change meanwhile. After a checkpoint, DuckDB changes no block of
- * the file until the next one: later commits go into the log and into free blocks. So the file can be copied as of the
- * checkpoint, unless another one follows: each changes the file's head.
+ * Copies a store, which a server may have open and change meanwhile. After a checkpoint, DuckDB changes no block of the
+ * file until the next one: later commits go into the log and into free blocks. So a copy holds the store as of the
+ * checkpoint, unless another checkpoint follows meanwhile, which the file's changed head shows.
  */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
@@ -68,7 +68,7 @@ export async function backupStore(request: BackupRequest): Promise<Copied> {
   let target: FileHandle | null = null;
   try {
     await makePrivate(out);
-    // Another backup may have begun it, or left it.
+    // Another backup may have left this file, or may be writing it.
     await rm(partial, { force: true });
     target = await open(partial, 'wx', 0o600);
     const copied = await copyInto(target, request);
@@ -134,7 +134,7 @@ async function copyInto(target: FileHandle, request: BackupRequest): Promise<Cop
     await source.close();
   }
   throw new InputError(
-    `${directory} takes in more than its log holds while it is copied: back it up when less comes in, or to a faster disk`,
+    `${directory} receives more data during a copy than its log holds: back it up when less arrives, or to a faster disk`,
   );
 }
 

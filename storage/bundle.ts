@@ -36,7 +36,7 @@ export interface MarketsFrame {
   chain: Chain;
   address: string;
   markets: Market[];
-  /** Where each first stood in the file, for faults. */
+  /** Where the file first names each, for faults. */
   origins?: MarketOrigin[];
 }
 
@@ -131,7 +131,7 @@ export async function stagingFolder(directory: string): Promise<string> {
   return staging;
 }
 
-/** Call it when a staged file is gone: removes a directory in which no store was made. */
+/** Removes a directory in which no store was made. Call it once a staged file is gone. */
 export async function leaveStagingFolder(directory: string): Promise<void> {
   if (await holdsStore(directory)) return;
   await removeMadeDirectories(path.join(directory, STAGING));
@@ -193,7 +193,7 @@ export class BundleWriter {
 }
 
 /**
- * The frames of a finished bundle but for the end frame.
+ * The frames of a finished bundle, without the end frame.
  * @throws BundleVersionError before any frame of a version that this one cannot read
  * @throws MalformedError where the file was cut short, or is no bundle
  * @throws Error where the name is no bundle's
@@ -218,7 +218,7 @@ export async function* readBundle(directory: string, name: string): AsyncGenerat
   }
 }
 
-/** The frames of a finished bundle in memory but for the end frame. @throws as readBundle() */
+/** The frames of a finished bundle in memory, without the end frame. @throws as readBundle() */
 export async function* framesOf(bundle: Uint8Array): AsyncGenerator<Frame, void> {
   const bytes = Buffer.from(bundle.buffer, bundle.byteOffset, bundle.byteLength);
   for (let at = 0; at + FRAME_HEAD_BYTES <= bytes.length;) {

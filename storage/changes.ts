@@ -14,7 +14,7 @@ import { Turns } from './turns.js';
 
 /** Bounds a transaction of completeDigests(). */
 const SEGMENTS_COMPLETED_AT_ONCE = 64;
-/** Tokens that listeners hear of at once. */
+/** Tokens in one call of a listener. */
 const TOKENS_AT_ONCE = 256;
 const NO_CHANGE: StoreChange = {
   tokenIds: [],
@@ -67,7 +67,7 @@ export class Changes {
     });
   }
 
-  /** Applies entries of a log in one transaction; what each revises is remembered at its own position. */
+  /** Applies entries of a log in one transaction. Revisions are written at the position of the entry that made them. */
   async applyEntries(entries: readonly SharedEntry[], mark: LogMark): Promise<void> {
     const beganMs = performance.now();
     const first = mark.position - entries.length + 1;
@@ -117,8 +117,8 @@ export class Changes {
   }
 
   /**
-   * Writes segments of an earlier version again, which have no digests of their snapshots: entity tags rest on these,
-   * and nodes join segments each at its own time.
+   * Rewrites segments of an earlier version, which lack digests of their snapshots. Entity tags are computed from
+   * digests, and must not depend on when a node joins segments.
    */
   async completeDigests(stop: AbortSignal): Promise<void> {
     const { database, catalog, commits } = this.parts;
@@ -163,7 +163,7 @@ export class Changes {
   }
 }
 
-/** A change in parts of few tokens; the first part also has the changes that are not about tokens. */
+/** Splits a change into parts of few tokens. The first part also has the changes that are not about tokens. */
 function* changesInTurns(change: StoreChange): Generator<StoreChange> {
   const { tokenIds, dcaTokens, limitTokens, holderTokens } = change;
   const lists = [tokenIds, dcaTokens, limitTokens, holderTokens];

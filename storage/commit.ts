@@ -58,7 +58,7 @@ export interface CommitTools {
 
 const rewriteHere: RewriteHolders = (input) => Promise.resolve(rewriteHolderBlocks(input));
 
-/** Runs one transaction at a time; readers see each all at once. */
+/** Runs one transaction at a time. Readers see all of its changes at once. */
 export class Commits {
   private readonly lane = new Lanes([null]);
 
@@ -72,9 +72,9 @@ export class Commits {
   ) {}
 
   /**
-   * Runs `body` in one transaction; readers see its changes as soon as this resolves. If it throws,
-   * the store is unchanged.
-   * @param mark written with the changes; the transaction is then one that all nodes of a cluster make
+   * Runs `body` in one transaction; readers see its changes as soon as this resolves. If it throws, the store is
+   * unchanged.
+   * @param mark written with the changes; all nodes of a cluster make a transaction that has one
    */
   run<T>(
     body: (tools: CommitTools) => Promise<T>,
@@ -117,9 +117,9 @@ export class Commits {
   }
 
   /**
-   * Runs a transaction again, without the damaged data that it met: DuckDB ends a transaction at the first failed
-   * read. A transaction of a log skips only data that every node lacks; where only this node lacks them it fails, as
-   * its result would differ from theirs.
+   * Repeats a transaction without the damaged data that it met, because DuckDB ends a transaction at the first failed
+   * read. A transaction of a log skips only data that every node has lost. If only this node has lost them, the
+   * transaction fails: its result would differ from that of the other nodes.
    */
   private async despiteDamage<T>(attempt: () => Promise<T>, isOfLog = false): Promise<T> {
     for (;;) {
@@ -245,7 +245,7 @@ export async function applyBundle(
 class Application {
   private segments = 0;
   private readonly deleted = nothingRemoved();
-  /** Of rows that name an asset, by token. */
+  /** Lines of the rows that name an asset, by token. */
   private readonly lines = new LargeMap<string, number>();
   private readonly brought: Brought = { rows: {}, cells: 0 };
   private readonly replacements = new Replacements();
@@ -317,7 +317,7 @@ class Application {
 
   /**
    * @throws RefusalError if the rows of the whole bundle contradict one another or the store
-   * @throws LossError if the bundle refuses a loss that it would bring
+   * @throws LossError if the bundle refuses losses and would cause one
    */
   async finish(): Promise<Applied & { brought: Brought }> {
     const { flat, holders } = this.tools;

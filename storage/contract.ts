@@ -1,6 +1,6 @@
 /**
- * What the server reads from `storage`, and the records that it gets; operations.ts has what commands do with a
- * store. Nothing of DuckDB shows through them.
+ * What the server reads from `storage`, and the types of what it gets. operations.ts has what commands do with a store.
+ * Nothing here depends on DuckDB.
  */
 import type { OwnerNames } from '../compute/holders/owners.js';
 import type { DlmmPool } from '../compute/lp/dlmm-pool.js';
@@ -8,6 +8,8 @@ import type { Chain, Market, Tier } from '../compute/market.js';
 import type { DcaOrder } from '../compute/orders/dca-orders.js';
 import type { LimitOrder } from '../compute/orders/limit-orders.js';
 import type { StoredBlock } from '../compute/segment/segment.js';
+
+export * from './keys/contract.js';
 
 export const COVERAGES = ['full', 'depth_only', 'excluded'] as const;
 export type Coverage = (typeof COVERAGES)[number];
@@ -89,7 +91,10 @@ export class SegmentGoneError extends Error {}
 /** Attempts to read segments that a commit or a join in the background may replace. */
 const MAX_READS = 10;
 
-/** Looks segments up and reads them, again where they are replaced in between. @throws SegmentGoneError | what `read` throws */
+/**
+ * Runs `read`, which looks segments up and reads them, and repeats it if they are replaced in between.
+ * @throws SegmentGoneError | what `read` throws
+ */
 export async function readStored<T>(read: () => Promise<T>): Promise<T> {
   for (let reads = 1; ; reads++) {
     try {
@@ -108,9 +113,9 @@ export interface DepthSource {
   plan(request: PlanRequest): Promise<PagePlan>;
   /** Time of the token's first snapshot up to `nowS`; null without one. */
   firstSnapshotT(tokenId: number, nowS: number): Promise<number | null>;
-  /** Times of the stored snapshots of one token and tier, ascending; those to come too. */
+  /** Times of the stored snapshots of one token and tier, ascending, future ones included. */
   snapshotTimes(key: TierKey): Promise<Uint32Array>;
-  /** Later snapshots than `nowS` are not visible. */
+  /** The token's history up to `nowS`. */
   history(tokenId: number, nowS: number): Promise<StoredHistory>;
   /**
    * The segments' LZ4 blocks in the order of `ids`, each in a separate ArrayBuffer.
@@ -126,7 +131,7 @@ export interface DepthSource {
 
 /** A commit that changed snapshots of a token that were shown before. */
 export interface DepthRevision {
-  /** Of the commit, in its history. */
+  /** Position of the commit in its history. */
   position: number;
   /** Times at which another snapshot is shown, or none any more; ascending. */
   times: Uint32Array;
@@ -134,7 +139,7 @@ export interface DepthRevision {
   lastT: number | null;
 }
 
-/** What is shown of a token's depth at one moment: commits that come later change nothing in it. */
+/** A token's depth as it was shown at one moment. Later commits do not change it. */
 export interface DepthView {
   /** All commits up to this position are in it. */
   position: number;
@@ -146,7 +151,7 @@ export interface DepthView {
   nextT(nowS: number): number | null;
   /** The next snapshots from a time up to now, ascending. */
   plan(request: { fromS: number; nowS: number; maxSnapshots: number }): PagePlan;
-  /** The snapshots at those of the given times that have one, and the times that have none. */
+  /** Plans the snapshots at the given times, and lists the times that have none. */
   planAt(times: readonly number[]): { plan: PagePlan; missing: number[] };
   /** The token's revisions after a position and up to the view's, ascending. */
   revisionsAfter(position: number): Promise<DepthRevision[]>;
@@ -157,12 +162,15 @@ export interface FollowedDepth {
   /** The name of the sequence that positions count. */
   readonly commitHistory: string;
   readonly position: number;
-  /** Whether every revision after a position is remembered, or will be: another node of a cluster may be ahead. */
+  /**
+   * Whether every revision after a position is remembered, or will be. In a cluster, the position may come from a node
+   * that is ahead.
+   */
   remembers(position: number): boolean;
   view(tokenId: number): Promise<DepthView>;
 }
 
-/** Stored segments by their ids, which grow with every change. */
+/** Stored segments by id. A new segment gets a greater id than all before it. */
 export interface SegmentSource {
   /** The last id that was handed out. */
   readonly lastSegmentId: number;
@@ -176,7 +184,7 @@ export interface SegmentSource {
 export interface SegmentRange {
   above: number;
   below: number;
-  /** Whether tiny ones count, which may be about to be joined. */
+  /** Whether to include tiny segments, which are likely to be joined soon. */
   tiny: boolean;
 }
 
@@ -211,7 +219,7 @@ export interface NewestSnapshots {
   newest: SnapshotRef | null;
   /** The newest that is at least `delayS` old. */
   delayed: SnapshotRef | null;
-  /** When another snapshot becomes one of them without a commit; null: never. */
+  /** When time alone makes another snapshot one of these; null: never. */
   nextChangeS: number | null;
 }
 
@@ -225,7 +233,7 @@ export interface MarketSource extends Pick<DepthSource, 'token' | 'readSegments'
   newestSnapshots(tokenId: number, nowS: number, delayS: number): Promise<NewestSnapshots>;
   /** The newest snapshot at or before `atS` of those that pages show at `nowS`; null: none. */
   newestShownAt(tokenId: number, atS: number, nowS: number): Promise<SnapshotRef | null>;
-  /** The same for every token that has a snapshot, some thousands at a time. */
+  /** newestSnapshots() of every token that has any, some thousands of tokens at a time. */
   allNewestSnapshots(
     nowS: number,
     delayS: number,
@@ -293,7 +301,7 @@ export interface LpSource {
   dlmmPools(): Promise<DlmmPool[]>;
   /** Rows of hours `fromHourS <= hour <= toHourS`, in no order. */
   dlmmHours(fromHourS: number, toHourS: number): Promise<DlmmHourColumns>;
-  /** The same of mainchain tokens. */
+  /** The same for mainchain tokens. */
   tokenHours(fromHourS: number, toHourS: number): Promise<TokenHourColumns>;
 }
 
@@ -331,91 +339,6 @@ export interface TokenQueue {
   request(chain: Chain, address: string): boolean;
   /** Oldest first. */
   list(): QueuedToken[];
-}
-
-export const KEY_TIERS = ['premium', 'enterprise'] as const;
-export type KeyTier = (typeof KEY_TIERS)[number];
-
-/** What an operator chooses for a key, and may change later. */
-export interface KeyTerms {
-  /** The key's plan: a tier, or a plan that the operator has configured. */
-  tier: string;
-  name: string | null;
-  /** Requests a minute: null = as in the plan, Infinity = unlimited. */
-  requestsPerMinute: number | null;
-  /** Calls a month: null = as in the plan, Infinity = unlimited. */
-  monthlyQuota: number | null;
-  /** The key is valid before this time; null: it does not expire. */
-  expiresAtS: number | null;
-}
-
-/** The terms of a new key; missing ones are null. */
-export type KeyRequest = Pick<KeyTerms, 'tier'> & Partial<KeyTerms>;
-
-/** A key without its text. */
-export interface KeyRecord extends KeyTerms {
-  id: string;
-  /** Prefix and last four characters of the key. */
-  hint: string;
-  createdAtS: number;
-  revokedAtS: number | null;
-  /** A rotated key's earlier text is valid before this time; null: it has none. */
-  earlierUntilS: number | null;
-}
-
-/** A key as `fathom keys list` shows it. */
-export interface ListedKey extends KeyRecord {
-  /** Start of the hour in which the key was last used; null: never, as far as is known. */
-  lastUsedS: number | null;
-}
-
-/** A new or rotated key: its text is known only now. */
-export interface IssuedKey extends KeyRecord {
-  key: string;
-}
-
-export interface KeySource {
-  /** The key with this text, even if it has expired; null if unknown, revoked or mistyped. */
-  verify(key: string): KeyRecord | null;
-}
-
-export interface CallCounter {
-  /** Counts at once, and writes the count within a second. */
-  add(calls: number): void;
-}
-
-/** Calls of one key in one UTC month. */
-export interface UsageCounter extends CallCounter {
-  readonly calls: number;
-}
-
-export interface UsageSource {
-  /** The count of a key in a month, as 202611; the same object for the same month. */
-  counter(keyId: string, month: number): UsageCounter;
-  /** Notes that a key was used in the hour that begins then (epoch seconds). */
-  use(keyId: string, hourS: number): void;
-  readonly days: DayUsageSource;
-}
-
-/** Calls on one UTC day to one endpoint. */
-export interface DayUsage {
-  /** As 20261122. */
-  day: number;
-  /** Method and path. */
-  endpoint: string;
-  calls: number;
-}
-
-/** Calls of one key on one UTC day to one endpoint. */
-export interface KeyDayUsage extends DayUsage {
-  keyId: string;
-}
-
-export interface DayUsageSource {
-  /** Counts a key's calls to an endpoint on a day, as 20261122. */
-  counter(keyId: string, day: number, endpoint: string): CallCounter;
-  /** A key's calls in a month, as 202611, by day, then endpoint. */
-  ofMonth(keyId: string, month: number): Promise<DayUsage[]>;
 }
 
 /** Names one token. */

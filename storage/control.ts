@@ -104,7 +104,7 @@ function connect(file: string): Promise<Socket | null> {
     const socket = createConnection(file);
     socket.once('connect', () => resolve(socket));
     socket.once('error', (error: NodeJS.ErrnoException) => {
-      // No socket, or that of a server that was killed, maybe just now.
+      // There is no socket, or it is that of a killed server.
       const { code = '' } = error;
       if (['ENOENT', 'ECONNREFUSED', 'ECONNRESET'].includes(code)) resolve(null);
       else reject(error);

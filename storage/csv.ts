@@ -65,7 +65,7 @@ function checkedHeader(path: string, record: CsvRecord): string[] {
   return record.fields;
 }
 
-/** Puts lines together into records; a record with an open quote goes on in the next line. */
+/** Puts lines together into records. A record with an open quote continues in the next line. */
 class RecordReader {
   /** The first record. */
   header: string[] | null = null;
@@ -94,14 +94,14 @@ class RecordReader {
     return records;
   }
 
-  /** @throws InputError where no header came */
+  /** @throws InputError if the file has no header */
   end(): void {
     if (this.open !== null) this.fault(this.open.record.line, 'a quote is never closed');
     if (this.header !== null) return;
     throw new InputError(`${this.path}:1: expected a header, found nothing`);
   }
 
-  /** Returns the record that this line completes, null where it is open or faulty. */
+  /** Returns the record that this line completes; null if it is open or faulty. */
   private readQuoted(line: number, text: string): CsvRecord | null {
     const record = this.open?.record ?? { line, fields: [] };
     let at = 0;

@@ -28,7 +28,7 @@ export async function holdsStore(directory: string): Promise<boolean> {
   );
 }
 
-/** Tells a store that was restored from a backup from the one that was copied; empty: it never was a backup. */
+/** The id that distinguishes a restored store from the one that was copied; empty: the store was never restored. */
 export async function copyIdOf(directory: string): Promise<string> {
   return readFile(path.join(directory, COPY_FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
@@ -37,7 +37,7 @@ export async function copyIdOf(directory: string): Promise<string> {
 }
 
 /**
- * What is left of a store whose database is gone: the database is made first, and removed last.
+ * Finds what is left of a store whose database is gone. A store's database is made first and removed last.
  * @returns the file's name, or null
  */
 export async function leftOfStore(directory: string): Promise<string | null> {
@@ -72,10 +72,10 @@ export async function makeDirectory(directory: string): Promise<void> {
 const OWN_NAMES = /^(fathom\.|pepper$|staging$|fragments$|demo\.json$|\.probe$|lost\+found$)/;
 
 /**
- * Closes a data directory and its files to all but the owner. The files that this process makes later are private
- * too: DuckDB makes some at any time. A directory that also holds other things, such as /tmp or a home, keeps its
- * mode: others may need it.
- * @throws StoreBusyError if it is gone: a command that had made it removes it with its empty store
+ * Closes a data directory and its files to all but the owner. The files that this process makes later are private too:
+ * DuckDB makes some at any time. A directory that also holds other things, such as /tmp or a home, keeps its mode:
+ * others may need it.
+ * @throws StoreBusyError if the directory is gone: the command that made it has removed it with its empty store
  */
 export async function makePrivate(directory: string): Promise<void> {
   process.umask(0o077);
@@ -97,7 +97,7 @@ async function restrict(name: string, mode: number): Promise<void> {
   }
 }
 
-/** False if the one above it is missing. */
+/** Makes a directory, unless it is there. @returns false if its parent is missing */
 async function madeDirectory(directory: string): Promise<boolean> {
   try {
     await mkdir(directory, { mode: 0o700 });

@@ -36,7 +36,7 @@ export class InputError extends Error {
 
 /**
  * A refusal that depends only on the request and on the stored data: every store with the same content refuses it, so
- * the nodes of a cluster skip its entry. Faults of one machine or one copy (disk, memory, damage) are no such refusal.
+ * the nodes of a cluster skip its entry. Faults of one machine or one copy (disk, memory, damage) have other errors.
  */
 export class RefusalError extends InputError {}
 
@@ -128,8 +128,8 @@ export class UnwrittenError extends InputError {
   constructor(id: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause);
     super(
-      `the revocation of ${id} could not be written: ${why}\na running server refuses the key from now on, and tries to write it until it can; ` +
-        'without one, or where it ends before that, the key still works: make room and revoke it again',
+      `the revocation of ${id} could not be written: ${why}\na running server refuses the key from now on and keeps trying to write the revocation;  ` +
+        'if no server runs, or it stops before it succeeds, the key still works: make room and revoke it again',
     );
   }
 }

@@ -19,7 +19,7 @@ export const FLAT_TABLES: Readonly<Record<FlatDataset, FlatTable>> = {
   token_hours: TOKEN_HOURS,
 };
 
-/** Keys of one look-up: each reads the table once. More rows that wait are more for V8's collector to copy. */
+/** Keys of one look-up, which reads the table once. More waiting rows cost the garbage collector more. */
 const KEYS_AT_ONCE = 8192;
 
 export class FlatCommit {

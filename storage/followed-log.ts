@@ -52,7 +52,7 @@ export class FollowedLog {
     return this.marked(mark, () => this.changes.applyEntries(entries, mark));
   }
 
-  /** Writes the mark alone: the entry changes nothing. */
+  /** Passes over an entry: writes only its mark. */
   pass(mark: LogMark): Promise<void> {
     return this.marked(mark, () => this.write((tx) => writeMark(tx, mark)));
   }
@@ -92,7 +92,7 @@ export class FollowedLog {
     this.knownSettings = { ...this.knownSettings, own };
   }
 
-  /** Makes the store one that follows no log. @returns the position that it had; null: none */
+  /** Detaches the store from its log. @returns its last position there; null: it followed none */
   async leave(): Promise<number | null> {
     const position = this.latestMark?.position ?? null;
     let left: () => void = () => undefined;

@@ -28,8 +28,8 @@ export interface Line {
 }
 
 /**
- * A file's bytes, inflated where the first two bytes are gzip's (several members too); the file's name does not
- * matter. Throws an InputError naming the file where it cannot be read or its gzip is cut or damaged.
+ * A file's bytes, inflated if its first two bytes are those of gzip (of one or more members), whatever its name. Throws
+ * an InputError naming the file where it cannot be read or its gzip is cut or damaged.
  */
 export async function* readBytes(path: string): AsyncGenerator<Uint8Array, void, undefined> {
   const file = createReadStream(path, { highWaterMark: CHUNK_BYTES });
@@ -82,9 +82,8 @@ function asInputError(path: string, error: unknown): Error {
 }
 
 /**
- * A file (plain or gzip) as chunks of complete lines of about 1 MiB, without a leading byte order
- * mark. A chunk is the caller's to keep. Throws an InputError as readBytes does, and where a line
- * exceeds MAX_LINE_BYTES.
+ * A file (plain or gzip) as chunks of complete lines of about 1 MiB, without a leading byte order mark. The caller may
+ * keep a chunk. Throws an InputError as readBytes does, and where a line exceeds MAX_LINE_BYTES.
  */
 export async function* readLineChunks(path: string): AsyncGenerator<LineChunk, void, undefined> {
   let firstLine = 1;

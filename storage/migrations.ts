@@ -321,5 +321,5 @@ export async function copyBeforeMigration(file: string, schema: number): Promise
     await rm(partial, { force: true });
     throw error;
   }
-  return `${file} is brought to a new schema; ${copy} is a copy from before, to be deleted once the new version is to stay`;
+  return `${file} is brought to a new schema; ${copy} is a copy from before: delete it once you keep the new version`;
 }

@@ -83,7 +83,7 @@ export interface StoreParts {
   isNew: boolean;
 }
 
-/** A listener of failures of some work that is done again later. */
+/** A listener for failures of work that is tried again later. */
 export function backgroundFailures(
   { onBackgroundError }: StoreOptions,
   work: string,
@@ -118,7 +118,7 @@ export async function openParts(directory: string, options: StoreOptions): Promi
     }
     const isNew = await migrate(database, file);
     await database.countCommits();
-    // A store whose log was cut may be empty, although this opening has not made it.
+    // Cutting a damaged log may leave a store empty that this opening has not made.
     return await partsOf(directory, database, isNew && !heldStore, options);
   } catch (error) {
     const named = openingError(error, directory, file);
@@ -129,7 +129,7 @@ export async function openParts(directory: string, options: StoreOptions): Promi
   }
 }
 
-/** @throws InputError where a directory without a database is no place for a new store */
+/** @throws InputError if a directory without a database holds remains of a store or of a backup */
 async function refuseRemains(directory: string): Promise<void> {
   if (existsSync(path.join(directory, PARTIAL_FILE))) {
     throw new InputError(`${directory} holds a backup that was not completed`);
@@ -137,7 +137,7 @@ async function refuseRemains(directory: string): Promise<void> {
   const left = await leftOfStore(directory);
   if (left === null) return;
   throw new InputError(
-    `${directory} held a store, and its database is gone: ${left} is there, ${DATABASE_FILE} is not. Put it back, or restore a backup into an empty directory; for a new store, move ${left} away`,
+    `${directory} held a store whose database is gone: ${left} is there, ${DATABASE_FILE} is not. Put the database back, or restore a backup into an empty directory; for a new store, move ${left} away`,
   );
 }
 

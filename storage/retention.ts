@@ -19,10 +19,13 @@ const EVERY_MS = 60_000;
 const REST_SHARE = 9;
 /** A clock that is further ahead of the newest snapshot may be wrong. */
 export const MAX_CLOCK_LEAD_S = 2 * DAY_S;
-/** More is due than usual if over this share of the tokens have data due for longer than that, and none due since. */
+/**
+ * More is due than usual if more than this share of the tokens have data that have been due for longer than
+ * USUAL_OVERDUE_S, and none that became due since.
+ */
 export const USUAL_OVERDUE_S = 2 * DAY_S;
 const USUAL_OVERDUE_SHARE = 0.25;
-/** Tokens whose times are read to decide that: of more tokens, every n-th. */
+/** Tokens whose times are read to decide that. If there are more, every n-th is read. */
 const MAX_TOKENS_LOOKED_AT = 1000;
 
 /** Why retention deletes nothing. */
@@ -123,9 +126,9 @@ export class Retaining {
   }
 
   /**
-   * Why it would take more than usual; null: it would not. Where the clock is right, a token's snapshots go on
-   * beyond the cutoff: after an outage too, or where a shorter retention is configured. A clock that has jumped
-   * leaves a gap before it.
+   * Why more than usual would be deleted; null: it would not. If the clock is right, a token's snapshots continue
+   * beyond the cut-off, even after an outage or with a shorter retention than before. If it has jumped, there is a gap
+   * before the cut-off.
    */
   private async excess(cutoffs: Cutoffs): Promise<string | null> {
     const { store } = this.options;

@@ -76,7 +76,7 @@ export class Store implements StoreOperations {
   readonly queue: WaitingTokens;
   readonly events: EventEmitter<StoreEvents>;
   private readonly changes: Changes;
-  /** The log that the store follows, if it does. */
+  /** The cluster's log that the store follows, if any. */
   readonly log: FollowedLog;
 
   private constructor(
@@ -150,7 +150,7 @@ export class Store implements StoreOperations {
       .finally(() => rm(file, { force: true }))
       .catch(async (error: unknown) => {
         if (!isDiskFull(error)) throw error;
-        await this.room.isFull();
+        await this.room.noteFull();
       });
   }
 

@@ -37,7 +37,7 @@ export async function checkStore(
             : await new Checker(reading.database, directory).step(cursor);
         checked.segments += step.segments;
         checked.strays.push(...step.strays);
-        const found = step.damages.filter((damage) => !isTold(damage, checked.damages));
+        const found = step.damages.filter((damage) => !isKnown(damage, checked.damages));
         checked.damages.push(...found.slice(0, MAX_DAMAGES - checked.damages.length));
         onProgress?.(step.done);
         if (step.next === null) return;
@@ -59,6 +59,6 @@ export async function checkStore(
 }
 
 /** A damaged block fails the scan of its table, and then every part of the check that needs it. */
-function isTold({ dataset, what }: Damage, told: readonly Damage[]): boolean {
-  return dataset === 'database' && told.some((damage) => damage.what.endsWith(what));
+function isKnown({ dataset, what }: Damage, known: readonly Damage[]): boolean {
+  return dataset === 'database' && known.some((damage) => damage.what.endsWith(what));
 }

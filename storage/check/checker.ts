@@ -1,6 +1,7 @@
 /**
  * Reads a store and compares all of it with its checksums and with what refers to it, in bounded steps. It changes
- * nothing. Each statement sees one commit; what a commit replaces between two is left out.
+ * nothing. Each statement sees the state after one commit. Data that a commit replaces between two statements are
+ * skipped.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -19,6 +20,7 @@ import type { SqlRow } from '../duckdb/statements.js';
 import { readBlockAndOwners, readRefs } from '../holders/holder-blocks.js';
 import { checkNames } from '../holders/owner-names.js';
 import { InputError } from '../errors.js';
+import { PEPPER_BYTES } from '../keys/pepper.js';
 import { checkSchema } from '../migrations.js';
 import { checkFragments } from './fragments.js';
 import { RULES, SCANNED, UNIQUE } from './rules.js';
@@ -31,7 +33,6 @@ const ENTRIES_A_STEP = 16_384;
 const KEYS_A_STEP = 500_000;
 /** Damages that one step reports. */
 const MAX_DAMAGES_A_STEP = 1000;
-const PEPPER_BYTES = 32;
 
 /** The findings of a part of the check; `next` is where it continues, null: it is done. */
 interface Found {

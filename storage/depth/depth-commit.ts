@@ -61,7 +61,7 @@ export class DepthCommit {
     const map = await this.stage.marketIndexes(token, frame.markets);
     const marketMap = map.some((index, i) => index !== i) ? map : null;
     const { times } = frame.segment;
-    await this.removeOverlapped(token, frame.tier, times, (t) => {
+    await this.cutDamaged(token, frame.tier, times, (t) => {
       if (!times.includes(t)) return true;
       if (mode === 'replace') return false;
       throw unmergeable({ ...frame, t });
@@ -128,7 +128,7 @@ export class DepthCommit {
   private async deleteOf(token: StagedToken, tier: Tier, removal: Removal): Promise<Removed> {
     const { fromS, toS, markets } = removal;
     const removed = nothingRemoved();
-    removed.snapshots += await this.removeOverlapped(token, tier, [fromS, toS - 1], (t) => {
+    removed.snapshots += await this.cutDamaged(token, tier, [fromS, toS - 1], (t) => {
       if (t < fromS || t >= toS) return true;
       if (markets === null) return false;
       const { chain, address } = token.row;
@@ -190,14 +190,13 @@ export class DepthCommit {
   }
 
   /**
-   * Replaces the damaged segments that a change of these times touches with entries without a block, which no longer
-   * span the times: the other snapshots of the segment stay lost. In a transaction of a log, they are lost on every
-   * node.
+   * Replaces each damaged segment that a change at these times touches by entries that have no block and do not span
+   * the times. The segment's other snapshots stay lost; in a transaction of a log, they are lost on every node.
    * @param times ascending
    * @param stays whether the snapshot at a time keeps an entry
-   * @returns how many do not
+   * @returns how many snapshots lose theirs
    */
-  private async removeOverlapped(
+  private async cutDamaged(
     token: StagedToken,
     tier: Tier,
     times: ArrayLike<number>,

@@ -194,7 +194,7 @@ export class Directories {
       return directoryOf([...unlisted, ...rows.flatMap((row) => refsOfRow(row))]);
     } catch (error) {
       if (!isDamage(error)) throw error;
-      // Lists are copies.
+      // The table `segments` has all that lists have.
       return loadDirectory(this.database, tokenId, 0);
     }
   }
@@ -221,10 +221,7 @@ export async function loadDirectory(
   return directoryOf(rows.flatMap((columns) => refsOfRow(columns)));
 }
 
-/**
- * Entries from ENTRY_COLUMNS; a list has no segment_id, and its
- * entries in `times`.
- */
+/** The entries in a row of ENTRY_COLUMNS. A row without a segment_id is a list, with its entries in `times`. */
 function refsOfRow(columns: SqlRow, unpack = unpackRefs): SegmentRef[] {
   const [segmentId, tier, , data] = columns;
   if (segmentId !== null) return [refOfColumns(columns)];

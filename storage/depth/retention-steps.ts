@@ -102,7 +102,7 @@ function rawStep(
   return { tier: 'raw', toS: cutoffs.raw, copies };
 }
 
-/** The time of the coarse snapshot that a raw one at `t` may stand for: the end of `(end - length, end]`. */
+/** The time of the coarse snapshot that a raw one at `t` may become: the end of its interval `(end - length, end]`. */
 function endOf(tier: Tier, t: number): number {
   return Math.ceil(t / TIER_LENGTH_S[tier]) * TIER_LENGTH_S[tier];
 }

@@ -44,7 +44,9 @@ export class Revisions {
     private floor: number,
   ) {}
 
-  /** @param copyId tells the store from the one whose backup it was, which counts its commits from the same position */
+  /**
+   * @param copyId distinguishes a restored store from the one that was backed up: both count on from the same position
+   */
   static async load(database: Pick<Database, 'rows'>, copyId: string): Promise<Revisions> {
     const storeId = (await readMeta(database, STORE_ID_KEY)) ?? '';
     const mark = await readMark(database);
@@ -73,7 +75,10 @@ export class Revisions {
     return this.last;
   }
 
-  /** Whether every revision after a position is remembered, or will be: another node of a cluster may be ahead. */
+  /**
+   * Whether every revision after a position is remembered, or will be. In a cluster, the position may come from a node
+   * that is ahead.
+   */
   remembers(position: number): boolean {
     return position >= this.floor && (position <= this.last || this.isLog);
   }
@@ -104,7 +109,8 @@ export class Revisions {
   }
 
   /**
-   * Writes what a transaction has revised since the last call, or its beginning; it shows once the stage is published.
+   * Writes what a transaction has revised since the last call, or since it began. Readers see it once the stage is
+   * published.
    * @param mark of a transaction that all nodes of a cluster make
    */
   async write(stage: Stage, mark?: LogMark): Promise<void> {
@@ -127,21 +133,21 @@ export class Revisions {
     if (rows.length > 0) await stage.tx.append('depth_revisions', rows.splice(0));
     const floor = await this.forget(stage.tx, history, nowS, revised.length > 0);
     stage.whenShown(() => {
-      this.count(history);
+      this.switchTo(history);
       for (const tokenId of revised) this.byToken.set(tokenId, position);
       if (mark !== undefined || revised.length > 0) this.last = position;
       if (floor !== null) this.floor = floor;
     });
   }
 
-  /** An entry of a cluster's log has been applied, which may have revised nothing. */
+  /** Notes that an entry of a cluster's log has been applied, which may have revised nothing. */
   passed({ logId, position }: LogMark): void {
-    this.count(logId);
+    this.switchTo(logId);
     this.last = Math.max(this.last, position);
   }
 
   /**
-   * Makes the store one that follows no log. Its commits count from 1 again, so it gets a name that no cursor knows.
+   * Detaches the store from its log. Its commits count from 1 again, so it gets a name that no cursor knows.
    * @returns what to call once `tx` is committed
    */
   async leaveLog(tx: Statements): Promise<() => void> {
@@ -149,12 +155,12 @@ export class Revisions {
     await writeMeta(tx, STORE_ID_KEY, storeId);
     return () => {
       this.storeId = storeId;
-      this.count(storeId);
+      this.switchTo(storeId);
     };
   }
 
   /** Switches to another history, which has no revisions yet. */
-  private count(history: string): void {
+  private switchTo(history: string): void {
     if (history === this.historyId) return;
     this.historyId = history;
     this.byToken.clear();

@@ -64,7 +64,7 @@ export async function readStoredBlocks(
   );
 }
 
-/** Stands for the checksum of a lost block, which is stored empty: that of an empty one is 0. */
+/** Stands for the checksum of a lost block, which is stored empty. No empty block has it: their checksum is 0. */
 const LOST_CRC32 = 1;
 
 /** Whether a block was stored as lost, as it is in every copy of the store. */

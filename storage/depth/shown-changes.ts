@@ -27,8 +27,8 @@ export async function shownChanges(before: Directory, after: Directory): Promise
   const times: number[] = [];
   const [lastBefore, lastAfter] = [lastTime(before), lastTime(after)];
   const span = changedSpan(before, after);
-  const lastTold = lastAfter < lastBefore ? lastAfter : null;
-  if (span === null) return { times, lastT: lastTold };
+  const movedBackTo = lastAfter < lastBefore ? lastAfter : null;
+  if (span === null) return { times, lastT: movedBackTo };
   const window = { ...span, nowS: Infinity };
   const [olds, news] = [visibleSnapshots(before, window), visibleSnapshots(after, window)];
   let [old, now] = [olds.next(), news.next()];
@@ -43,7 +43,7 @@ export async function shownChanges(before: Directory, after: Directory): Promise
     if (nowT === t) now = news.next();
     await turns.take();
   }
-  return { times, lastT: lastTold };
+  return { times, lastT: movedBackTo };
 }
 
 /** The window outside which both directories show the same; null: they have the same segments. */

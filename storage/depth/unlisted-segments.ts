@@ -17,8 +17,8 @@ import type { Cutoffs } from './retention-steps.js';
 import { ENTRY_COLUMNS, refOfColumns } from './segment-lists.js';
 
 /**
- * Bytes of entries in memory: more than full segments that wait for a list take. If one commit brings
- * more, the table is read until they are listed.
+ * Bytes of entries in memory: more than full segments that wait for a list take. If one commit exceeds it, the table is
+ * read until they are listed.
  */
 const MAX_KEPT_ENTRY_BYTES = 96 * 1024 * 1024;
 
@@ -66,7 +66,7 @@ export class UnlistedSegments {
     if (this.bytes > this.maxBytes) this.byToken = null;
   }
 
-  /** Drops those now listed, up to this id. Call while nothing is being committed. */
+  /** Drops the entries up to this id, which are now listed. Call while nothing is being committed. */
   async settle(database: Pick<Database, 'rows'>, listedId: number): Promise<void> {
     if (this.byToken === null) return this.reload(database, listedId);
     for (const [tokenId, refs] of [...this.byToken]) {

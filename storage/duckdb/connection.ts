@@ -90,8 +90,8 @@ export class Connection implements Statements {
   }
 
   /**
-   * The same while DuckDB produces the result, which may be larger than memory; in no transaction. The connection
-   * accepts no other statement before the end.
+   * Yields a result's chunks while DuckDB produces them: it may be larger than memory. Not for use within a
+   * transaction. The connection accepts no other statement until the end.
    */
   async *stream(sql: string, values: readonly SqlValue[] = []): AsyncGenerator<ResultChunk> {
     const marked = `FROM (${sql}) UNION ALL BY NAME SELECT true AS ${END}`;
@@ -124,11 +124,11 @@ export class Connection implements Statements {
         if (chunk === null || chunk.rowCount === 0) return;
       }
     } catch {
-      // It says that it was interrupted.
+      // The interruption is reported as an error.
     }
   }
 
-  /** Throws why DuckDB broke a result off: DuckDB says so only where a result is read as a whole. */
+  /** Throws the error for which DuckDB broke a result off: DuckDB reports it only where a result is read as a whole. */
   private async throwCause(sql: string, values: readonly SqlValue[]): Promise<never> {
     const whole = `SELECT bit_xor(hash(result)) FROM (${sql}) AS result`;
     await called(() => this.connection.run(whole, ...bindings(values)));

@@ -211,7 +211,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    * @throws DiskFullError if there is no room for that
    */
   async guardLog(): Promise<void> {
-    // Not while a checkpoint empties the log itself.
+    // Waits for a running checkpoint, which empties the log.
     const isIntact = await this.use('aside', () => Promise.resolve(this.log.isIntact));
     if (!isIntact) await this.log.save();
   }
@@ -254,7 +254,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     await closeOpened(this.opened);
   }
 
-  /** Keeps DuckDB from writing the log into the file when it closes it. */
+  /** Keeps DuckDB from writing the log into the file when it closes the file. */
   private async leaveLog(): Promise<void> {
     const leave = 'PRAGMA disable_checkpoint_on_shutdown';
     await this.opened.writer.use((writer) => writer.run(leave)).catch(() => undefined);
@@ -283,7 +283,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     }
   }
 
-  /** Runs what commits, and marks that there are commits in the log. */
+  /** Runs `body`, which commits, and marks that there are commits in the log. */
   private async write<T>(
     lanes: 'writer' | 'aside',
     body: (connection: Connection) => Promise<T>,
@@ -322,7 +322,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
 
   private usable(): Opened {
     const { opened } = this;
-    // Do not wait for it: the caller may hold a connection for which it waits.
+    // Waiting for the reopening could last forever: it waits for connections, of which the caller may hold one.
     if (opened.invalidated) throw new StoreUnavailableError('the database is being reopened');
     return opened;
   }

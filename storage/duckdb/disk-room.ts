@@ -12,7 +12,7 @@ const SPARE_FREE_BYTES = 32 * 1024 * 1024;
 /** Free bytes that a checkpoint of a small database may need beyond the size of its file. */
 const LEAST_FREE_BYTES = 4 * 1024 * 1024;
 
-/** How little room there is. */
+/** The figures of a disk with too little room. */
 export interface Shortage {
   freeBytes: number;
   logBytes: number;
@@ -77,7 +77,7 @@ export class DiskRoom {
     return freeBytes >= neededBytes;
   }
 
-  /** A checkpoint was due, and the log stays. */
+  /** Notes that a checkpoint was due and was put off. */
   async putOff(): Promise<void> {
     this.checkpointsPutOff++;
     this.checkpoints.began('full', await this.look());
@@ -87,20 +87,20 @@ export class DiskRoom {
     this.checkpoints.over();
   }
 
-  /** A commit, or another write, found no room. */
+  /** Notes that a commit, or another write, found no room. */
   async refused(): Promise<void> {
     this.commitsRefused++;
-    await this.isFull();
+    await this.noteFull();
   }
 
-  /** Records that the disk is full: a commit would be refused. */
-  async isFull(): Promise<void> {
+  /** Notes that the disk is full: a commit would be refused. */
+  async noteFull(): Promise<void> {
     const shortage = await this.look();
     this.freeWhenRefused = shortage.freeBytes;
     this.commits.began('full', shortage);
   }
 
-  /** A commit has succeeded; smaller writes prove nothing. */
+  /** Notes that a commit has succeeded. Smaller writes prove nothing. */
   committed(): void {
     this.commits.over();
   }

@@ -3,7 +3,7 @@ import { DamageError } from '../../compute/damage.js';
 
 /** Kinds of errors in which DuckDB tells of its files. */
 const KINDS_OF_FILES = ['IO', 'TransactionContext', 'FATAL'];
-/** What systems say at the end then. */
+/** How such an error ends if the system has no room. */
 const FULL = /: (No space left on device|File too large|(Dis[ck] )?quota exceeded)$/i;
 /** How DuckDB says that it refuses all work on a database, which is called `store` here. */
 const INVALIDATED =
@@ -13,9 +13,9 @@ export class DuckDBError extends Error {
   override readonly name = 'DuckDBError';
   /** As `IO` or `FATAL`; empty where DuckDB does not say. */
   private readonly kind: string;
-  /** The message behind the kind, which may quote anything. */
+  /** The message after the kind, which may quote anything. */
   private readonly text: string;
-  /** The same without all from the first quotation mark to the last, and without the excerpt of the statement. */
+  /** The text without all that stands between quotation marks, and without the excerpt of the statement. */
   private readonly words: string;
 
   constructor(cause: Error) {
@@ -41,7 +41,7 @@ export class DuckDBError extends Error {
     return this.kind === 'IO' && this.text.startsWith('Could not set lock on file "');
   }
 
-  /** Of an error of opening: the log does not belong to the database, or cannot be replayed. */
+  /** For an error of opening: the log does not belong to the database, or cannot be replayed. */
   get isOfLog(): boolean {
     return !this.isLock && !this.isDiskFull && /\bWAL\b/.test(this.words);
   }
@@ -51,7 +51,7 @@ export class DuckDBError extends Error {
     return KINDS_OF_FILES.includes(this.kind) && /(^|: )Corrupt database file/.test(this.words);
   }
 
-  /** Of an error of opening: the file cannot be read as a database. */
+  /** For an error of opening: the file cannot be read as a database. */
   get isOfFile(): boolean {
     return (
       this.kind === 'IO' ||
@@ -60,7 +60,7 @@ export class DuckDBError extends Error {
     );
   }
 
-  /** What it says, in a line. */
+  /** The first line of its text. */
   get reason(): string {
     return this.text.split('\n')[0];
   }
@@ -73,7 +73,7 @@ export function duckdbErrorIn(error: unknown): DuckDBError | null {
 }
 
 /**
- * Runs a call of DuckDB's client: all that it fails with has its type from here.
+ * Runs a call of DuckDB's client, and gives its failure a type.
  * @throws DamageError where a block of the file is damaged and DuckDB goes on; else DuckDBError
  */
 export async function called<T>(call: () => Promise<T>): Promise<T> {

@@ -5,7 +5,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 
-/** Each has a padded line: once the file exists, writing one needs no new space, so it works on a full disk. */
+/**
+ * The name and the mark each have a padded line. Once the file exists, writing either needs no new space: it works on a
+ * full disk.
+ */
 const NAME_BYTES = 48;
 const LOG_MARK_BYTES = 24;
 
@@ -18,7 +21,7 @@ export function holderName(database: string): string | null {
   return lineAt(database, 0, NAME_BYTES);
 }
 
-/** Keeps the log's mark, which a process that held the database before has written. */
+/** Leaves the log's mark as it is, which an earlier holder may have written. */
 export function writeHolderName(database: string, name: string): Promise<void> {
   return writeLine(database, name, 0, NAME_BYTES);
 }

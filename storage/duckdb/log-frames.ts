@@ -1,17 +1,17 @@
 /**
- * The frames of DuckDB's log (its write-ahead log, version 2), read without DuckDB. DuckDB takes a length that
- * reaches past the end for the end of the log, and drops the commits behind it without a word; and it refuses a
- * log with zeros behind its last commit. A log is a header, then entries: u64 length, u64 checksum, payload.
- * An entry that is always the same, the mark, ends each commit.
+ * The frames of DuckDB's log (its write-ahead log, version 2), read without DuckDB. DuckDB takes an entry whose length
+ * reaches past the end for the end of the log, and silently drops the commits after it. It also refuses a log with
+ * zeros after its last commit. A log is a header, then entries: u64 length, u64 checksum, payload. An entry that is
+ * always the same, the mark, ends each commit.
  */
 
 interface LogReading {
   /**
-   * whole: it ends with a commit. torn: behind its last whole commit is what may be left of an unfinished one.
-   * damaged: it breaks off, and the mark of a commit follows. blank: it does not even begin as a log.
+   * whole: it ends with a commit. torn: what may be left of an unfinished commit follows the last whole one. damaged:
+   * it breaks off, and the mark of a commit follows. blank: it does not begin as a log.
    */
   state: 'whole' | 'torn' | 'damaged' | 'blank';
-  /** Where the last commit ends before which nothing is wrong. */
+  /** Where the last commit before any fault ends. */
   wholeBytes: number;
 }
 
@@ -24,7 +24,7 @@ const MAX_NUMBER_BYTES = 10;
 const PREFIX_BYTES = 16;
 /** The entry that ends a commit. */
 const COMMIT_MARK = Buffer.from('0500000000000000e7fe7d722fed3d5e640064ffff', 'hex');
-/** So few wrong bits are a damaged mark; what else may stand in its place differs in many more. */
+/** A mark with at most this many wrong bits is a damaged one. Anything else in its place differs in many more. */
 const MAX_FLIPPED_BITS = 4;
 
 export function readLog(bytes: Uint8Array): LogReading {
@@ -70,7 +70,7 @@ function readHeader(log: Buffer): { end: number; iteration: number } | null {
   }
 }
 
-/** Reads fields and numbers of 7 bits a byte; behind the end, fields of no kind and zeros. */
+/** Reads fields and numbers of 7 bits a byte; past the end, it finds unknown fields and zeros. */
 class HeaderReader {
   at = 0;
 
@@ -103,7 +103,7 @@ function entryEnd(log: Buffer, at: number): number | null {
 
 const u64 = (value: bigint): bigint => BigInt.asUintN(64, value);
 
-/** DuckDB's: each u64 is multiplied, the rest hashed as MurmurHash64A does it. */
+/** DuckDB's checksum: it multiplies each u64, and hashes the rest as MurmurHash64A does. */
 function checksum(payload: Buffer): bigint {
   const restBytes = payload.length % 8;
   const restAt = payload.length - restBytes;

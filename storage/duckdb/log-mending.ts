@@ -18,12 +18,12 @@ export interface LogOptions {
   onLogNotice?: ((text: string) => void) | undefined;
 }
 
-/** Copies of torn ends that stay; those of damaged logs all do. */
+/** Copies of torn ends to keep. Copies of damaged logs are all kept. */
 export const MAX_TORN_COPIES = 10;
 
 /** A log's header takes 30 to 60 bytes. */
 const LOG_HEADER_BYTES = 128;
-/** Of the two heads of a DuckDB file that checkpoints write in turn: their numbers. */
+/** Where the numbers of a DuckDB file's two heads lie, which checkpoints write in turn. */
 const CHECKPOINT_NUMBERS_AT = [4096 + 8, 8192 + 8];
 
 export function logOf(database: string): string {
@@ -31,8 +31,8 @@ export function logOf(database: string): string {
 }
 
 /**
- * Says that commits are in the log, and which state of the database they follow.
- * @returns whether it did: a commit that changed nothing begins no log, and a failed mark fails no commit
+ * Notes that there are commits in the log, and which state of the database they follow.
+ * @returns whether it could: a commit that changed nothing begins no log, and a failed mark fails no commit
  */
 export async function markLog(database: string): Promise<boolean> {
   const log = await open(logOf(database)).catch(() => null);
@@ -46,7 +46,7 @@ export async function markLog(database: string): Promise<boolean> {
   );
 }
 
-/** Forgets a log that is gone, whose commits are given up or in the database. */
+/** Forgets a log that is gone. Its commits are in the database, or given up. */
 export async function unmarkLog(database: string): Promise<void> {
   if (!existsSync(logOf(database)) && logMark(database) !== null)
     await writeLogMark(database, null);
@@ -68,10 +68,10 @@ export interface LogFault {
 }
 
 /**
- * Looks whether a log is whole; changes nothing.
+ * Checks whether a log is whole, and changes nothing.
  * @param database its file, open for reading
  * @param unreadable why DuckDB could not replay it
- * @returns null if it is, or if there has to be none
+ * @returns null if it is whole, or missing without a mark
  */
 export async function logFault(
   database: FileHandle,
@@ -147,7 +147,7 @@ async function cut(
 ): Promise<string> {
   const copy = `${log}.${what}-${new Date(wallMs()).toISOString().replaceAll(/[-:]/g, '')}`;
   if (keptBytes === 0) {
-    // Needs no room.
+    // A renaming needs no room.
     await rename(log, copy);
   } else {
     await writeWhole(copy, bytes.subarray(keptBytes));

@@ -51,7 +51,7 @@ export class OpenLog {
     this.note();
   }
 
-  /** Call after a commit. @returns whether the log has it: nothing else has changed the log */
+  /** Call after a commit. @returns whether the log has it: no other program has changed the log */
   async committed(): Promise<boolean> {
     if (!this.isMarked) this.isMarked = await markLog(this.file);
     const { isIntact } = this;
@@ -59,7 +59,7 @@ export class OpenLog {
     return isIntact;
   }
 
-  /** Call after a checkpoint. @param wasIntact whether the log was, just before */
+  /** Call after a checkpoint. @param wasIntact whether the log was intact just before */
   async checkpointed(wasIntact: boolean): Promise<void> {
     // DuckDB would append to a foreign file of that name.
     if (!wasIntact) await rm(this.name, { force: true });

@@ -30,7 +30,7 @@ import { ROW_GROUP_ROWS } from './statements.js';
 
 /** Reading connections: fewer than libuv's four threads, some of which other work needs. */
 const READERS = 2;
-/** What follows a database's name, and precedes something random, while it is being made. */
+/** What the name of a database has at its end, before a random id, while it is being made. */
 const UNFINISHED = '.new-';
 /** How a file is attached to be written. */
 const FOR_WRITING = `STORAGE_VERSION 'v1.4.0', ROW_GROUP_SIZE ${ROW_GROUP_ROWS}`;
@@ -60,7 +60,7 @@ export interface Opened {
   aside: Lanes<Connection>;
   /** For results read while they are produced: a slow reader does not hold up other readers. */
   streams: Lanes<Connection>;
-  /** It failed: DuckDB refuses all work until the file is opened again. */
+  /** It has failed: DuckDB refuses all work until the file is opened again. */
   invalidated: boolean;
   closed: boolean;
 }
@@ -215,7 +215,7 @@ export async function makeFile(connection: DuckDBConnection, file: string): Prom
   await syncDirectory(path.dirname(file));
 }
 
-/** Removes what processes left that were killed in makeFile(). */
+/** Removes what processes that were killed in makeFile() have left. */
 export async function removeUnfinished(file: string): Promise<void> {
   const directory = path.dirname(file);
   for (const name of await readdir(directory)) {

@@ -40,8 +40,9 @@ export async function withScratch<T>(body: (scratch: Statements) => Promise<T>):
 }
 
 /**
- * Rows of a store and a scratch database as those of one: new rows go to the scratch, and what deletes or
- * changes rows runs on both. Queries have to give rows, not sums over them: each side answers for its own.
+ * Shows the rows of a store and of a scratch database as those of one. New rows go to the scratch database; statements
+ * that delete or change rows run on both. A query must select rows, not sums over them: each side answers only for its
+ * rows.
  */
 export class Overlay implements Statements {
   private readonly sides: readonly Statements[];

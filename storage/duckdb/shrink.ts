@@ -21,8 +21,8 @@ interface RowGroup {
 }
 
 /**
- * Moves some rows and makes a checkpoint. What it moves has the same content afterwards, so it does not matter
- * which rows those are by then.
+ * Moves some rows and makes a checkpoint. Moving changes no content, so it does no harm if a commit has put other rows
+ * there meanwhile.
  * @param exclusive runs a function while nothing is being committed
  */
 export async function shrinkStep(
@@ -30,7 +30,7 @@ export async function shrinkStep(
   file: string,
   exclusive: <T>(body: () => Promise<T>) => Promise<T>,
 ): Promise<Shrunk> {
-  // What was freed since the last checkpoint counts from the next one on.
+  // Space that was freed since the last checkpoint counts only after the next one.
   await exclusive(() => database.checkpoint());
   const { used, free } = await sizeOf(database);
   const groups = free > SPARE_BLOCKS ? await lastGroups(database, used) : [];

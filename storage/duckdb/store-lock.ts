@@ -44,7 +44,7 @@ interface Held {
 
 /** Holds all lock files of this process: to make an instance takes longer than to attach a file. */
 let keeper: Promise<DuckDBInstance> | null = null;
-/** Files attached so far: each has another name. */
+/** Files attached so far: each gets another alias. */
 let attachments = 0;
 
 /** Databases that this process holds: POSIX locks keep out other processes only. */
@@ -143,7 +143,7 @@ export class StoreLock {
     claimed.delete(this.file);
   }
 
-  /** The same for a database that was deleted. */
+  /** Releases the lock of a database that was deleted, and removes the files of the lock. */
   async remove(): Promise<void> {
     await removeHolderFile(this.file);
     await rm(lockFileOf(this.file), { force: true });

@@ -61,7 +61,7 @@ const partsIn = (ids: readonly number[]): string =>
   `SELECT block_id, part, data, NULL::UINTEGER FROM holder_block_parts
    WHERE ${ids.length === 0 ? 'false' : isOneOf('block_id', ids)}`;
 
-/** The stored ones of the blocks by id, each in a separate ArrayBuffer. */
+/** Those of the blocks that are stored, by id, each in a separate ArrayBuffer. */
 export async function readBlocks(
   statements: Pick<Statements, 'values'>,
   ids: readonly number[],
@@ -71,7 +71,7 @@ export async function readBlocks(
   return new Map(Array.from(values, ([id, { bytes }]) => [id, bytes]));
 }
 
-/** The names of the token's owners and the stored ones of the blocks, both as of one commit. */
+/** The names of the token's owners, and those of the blocks that are stored, as of one commit. */
 export async function readNamesAndBlocks(
   statements: Pick<Statements, 'values'>,
   holderId: number,
@@ -81,7 +81,7 @@ export async function readNamesAndBlocks(
   return { names: unpackNames(chunks), blocks };
 }
 
-/** A block, if it is stored, and the number of the token's owners, both as of one commit. */
+/** A block, if it is stored, and the number of the token's owners, as of one commit. */
 export async function readBlockAndOwners(
   statements: Pick<Statements, 'values'>,
   holderId: number,

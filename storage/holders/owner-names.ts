@@ -36,7 +36,7 @@ export function packNames(names: OwnerNames, from: number): OwnerChunk[] {
 }
 
 /**
- * The names in all chunks of a token from that on which begins with owner `first`, given in any order.
+ * The names in a token's chunks from owner `first` on, given in any order.
  * @throws Error if a chunk is damaged or missing
  */
 export function unpackNames(chunks: readonly OwnerChunk[], first = 0): OwnerNames {

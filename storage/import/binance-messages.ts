@@ -49,7 +49,7 @@ export interface OtherMessage {
 
 export type BinanceMessage = DepthUpdate | DepthSnapshot | OtherMessage;
 
-/** The id of the update before which this one takes the book on. */
+/** The id of the update that this one continues. */
 export const idBefore = ({ previousId, firstId }: DepthUpdate): number => previousId ?? firstId - 1;
 
 /**

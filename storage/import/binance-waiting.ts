@@ -103,7 +103,7 @@ export class UnnamedSnapshots {
   }
 
   /**
-   * The newest snapshot that the updates take on; it and all that are older wait no longer.
+   * Takes the newest snapshot that the updates continue. It and all older ones wait no longer.
    * @throws InputError where another symbol's ids fit it, too
    */
   takeFitting(updates: UpdateBuffer): DepthSnapshot | null {

@@ -59,7 +59,7 @@ class BinanceFeed {
   lastUs = 0;
   /** The greatest `E` of an update, held back or not. */
   private updateUs = 0;
-  /** The update that the book stands at. */
+  /** The last update that the book includes. */
   private lastId = 0;
   /** No update has followed the snapshot yet: the next one may begin before it. */
   private isFresh = false;
@@ -86,10 +86,10 @@ class BinanceFeed {
     if (this.updateUs === 0 && this.snapshots === 0)
       return `no depth update; ${this.others.text()}`;
     if (this.snapshots === 0) {
-      return 'no depth snapshot (a line with lastUpdateId, bids and asks), from which on a book is whole';
+      return 'no depth snapshot (a line with lastUpdateId, bids and asks), which a book begins with';
     }
     if (this.unnamed.count > 0) return 'no depth snapshot names the symbol or fits its updates';
-    return this.updateUs === 0 ? 'no depth update' : 'no depth update takes on the depth snapshot';
+    return this.updateUs === 0 ? 'no depth update' : 'no depth update continues the depth snapshot';
   }
 
   private seeTime(us: number | null): void {

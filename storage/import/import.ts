@@ -50,7 +50,7 @@ interface ImportedFile {
   read: ImportReport;
 }
 
-/** The word for what an import counts as messages. Books explain themselves why no row came. */
+/** The word for what an import counts as messages. The import of a book gives its reasons itself. */
 const ENTRIES: Readonly<Record<ImportKind, string>> = {
   book: 'entries',
   pools: 'pool states',

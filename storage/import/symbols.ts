@@ -15,7 +15,7 @@ export class SymbolChoice {
   private readonly met = new Set<string>();
   /** The market taken; its source is null while only a message without one has named it. */
   private market: { symbol: string; source: string | null } | null = null;
-  /** Where a second symbol stood first. */
+  /** Where a second symbol appeared first. */
   private secondAt: string | null = null;
   private lookedAt = 0;
 

@@ -8,7 +8,7 @@ import { readTardisRows, tardisMarket, type TardisRow } from './tardis-rows.js';
 /** Rows with one local_timestamp beyond which a file is refused. */
 const MAX_MESSAGE_ROWS = 2_000_000;
 
-const NO_ROW = 'no row behind the header';
+const NO_ROW = 'no row after the header';
 const LEVEL_COLUMN = /^(asks|bids)\[([0-9]+)\]\.price$/;
 
 interface LevelColumns {
@@ -49,7 +49,7 @@ export async function* importTardisIncremental(
   yield* sampler.finish(
     report.messages === 0
       ? NO_ROW
-      : 'no row is of a snapshot (is_snapshot true), from which on a book is whole',
+      : 'no row is of a snapshot (is_snapshot true), which a book begins with',
   );
 }
 
@@ -184,7 +184,7 @@ function readSide(row: TardisRow, columns: LevelColumns[], levels: LevelList, si
       continue;
     }
     const value = row.price(price);
-    if (ended) throw row.fault(price, 'expected nothing behind an empty level');
+    if (ended) throw row.fault(price, 'expected nothing after an empty level');
     if (!((last - value) * sign > 0)) throw row.fault(price, 'expected the levels best first');
     last = value;
     levels.push(value, row.amount(amount));

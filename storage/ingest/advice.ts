@@ -38,7 +38,7 @@ export async function withAdvice(
   return new FaultyFileError(source.file, advised, error.faultCount);
 }
 
-/** The file's own rows of some lines. */
+/** The rows of some lines as the file has them. */
 async function rowsAt(
   source: RowSource,
   wanted: readonly WantedColumn[],

@@ -65,8 +65,8 @@ async function* readArrowBatches<T>(
   } catch (error) {
     if (error instanceof InputError) throw error;
     // Damage makes the reader fail anywhere; only errors that it throws on purpose explain the cause.
-    const isTold = error instanceof Error && error.constructor === Error;
-    const reason = isTold ? error.message.split('\n')[0] : 'it is damaged';
+    const isDeliberate = error instanceof Error && error.constructor === Error;
+    const reason = isDeliberate ? error.message.split('\n')[0] : 'it is damaged';
     throw new InputError(`${file}: not a readable Arrow file (${reason})`);
   } finally {
     await handle.close();
@@ -312,7 +312,7 @@ function markChanges(vector: Vector, rows: number, changed: Uint8Array, bit: num
   if (hasNulls) markNulls(data, rows, changed, bit);
 }
 
-/** Marks rows of which either they or the row before is null, but not both. */
+/** Marks each row that is null where the row before is not, and the other way around. */
 function markNulls(
   { nullBitmap, offset }: ColumnData,
   rows: number,

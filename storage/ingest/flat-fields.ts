@@ -151,13 +151,13 @@ export function readTokenRow(row: unknown, faults: FaultLog): TokenRow | null {
   return { ...token, address: canonicalAddress(token.address) };
 }
 
-/** Greatest distance of a pool's active bin from 0: prices beyond are none. */
+/** Greatest distance of a pool's active bin from 0: bins beyond it have no price. */
 const MAX_ACTIVE_ID = 2 ** 23;
 
 const text = (name: string): FlatField => ({ name, kind: 'text', nullable: false });
 const key = (name: string): FlatField => ({ ...text(name), minLength: 1 });
 const amount = (name: string): FlatField => ({ name, kind: 'number', nullable: false, min: 0 });
-/** Sums over as many orders as a store holds stay numbers. */
+/** The sum over all orders that a store may hold stays finite. */
 const MAX_ORDER_USD = 1e30;
 const orderUsd = (name: string): FlatField => ({ ...amount(name), max: MAX_ORDER_USD });
 const priceOrNull = (name: string): FlatField => ({ ...amount(name), nullable: true });

@@ -77,7 +77,7 @@ export class FileOwners {
     return id;
   }
 
-  /** No owner counts as seen any more. */
+  /** Forgets which owners were seen. */
   forgetSeen(): void {
     this.round++;
   }

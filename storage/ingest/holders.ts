@@ -115,7 +115,7 @@ class HolderRows {
 
 /** Collects rows snapshot by snapshot and writes frames of them. Rows of one may lie apart. */
 export class HolderCollector {
-  /** How many came so far. */
+  /** How many snapshots came so far. */
   snapshots = 0;
   readonly owners = new FileOwners();
   private readonly tokens = new Map<string, FileToken>();

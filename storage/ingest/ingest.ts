@@ -24,7 +24,7 @@ import { type RowSource, tableRows } from './rows.js';
 import { STANDARD_INPUT, withStandardInput } from './standard-input.js';
 import { SymbolAddresses } from './symbol-addresses.js';
 
-/** How often a merge is prepared whose store changes meanwhile. */
+/** How often a merge is prepared at most, if the store keeps changing meanwhile. */
 const MAX_ATTEMPTS = 5;
 
 interface RequestedFiles {
@@ -37,7 +37,7 @@ interface RequestedFiles {
 }
 
 interface IngestRequest extends RequestedFiles {
-  /** For rows that are not the dataset's as they are. */
+  /** For a file whose rows have another form than the dataset's. */
   mapping?: Mapping | null;
   /** Between the fields of CSV files, by default a comma. */
   delimiter?: string;
@@ -240,7 +240,7 @@ async function checkInputFile(file: string, twice: boolean): Promise<void> {
     throw new InputError(`${file}: gzip: the file is cut short`);
   }
   if (twice && !found.isFile()) {
-    throw new InputError(`${file}: --merge reads a file twice, and this is none that can be`);
+    throw new InputError(`${file}: --merge reads a file twice, which this one does not allow`);
   }
   await access(file, constants.R_OK).catch((error: NodeJS.ErrnoException) => {
     throw new InputError(`${file}: ${reasonOf(error.code)}`);

@@ -359,7 +359,7 @@ function bookOf(levels: readonly Level[], { market, key }: KeyedMarket): Book {
   };
 }
 
-/** The mid, in USD, of the book with the most USD on both sides together, of those that have both; NaN: none. */
+/** The mid price, in USD, of the deepest book (most USD on both sides together) that has both sides; NaN: none has. */
 function midOfDeepest(books: readonly Book[]): number {
   let deepest: Book | null = null;
   let mostUsd = -1;

@@ -12,7 +12,7 @@ export interface Mapping {
   /** Values of fields that are the same in all rows. */
   constants: ReadonlyMap<string, string | number | boolean>;
   timeUnit: TimeUnit;
-  /** Whether texts of numbers are numbers. */
+  /** Whether to read texts of numbers as numbers. */
   coerce: boolean;
   /** The column of symbols from which addresses are found; null: none. */
   tokenColumn: string | null;
@@ -44,7 +44,7 @@ export const isNumberText = (value: unknown): boolean =>
 /** The field that holds a token's address, of those of a dataset; null: none, or several. */
 export function addressField(wanted: readonly WantedColumn[]): string | null {
   const names = wanted.map(({ name }) => name);
-  // A token's own row is what symbols are looked up in.
+  // Symbols are looked up in the rows of `tokens`, so those rows must give addresses.
   if (names.includes('symbol')) return null;
   return names.find((name) => name === 'address' || name === 'token_address') ?? null;
 }
@@ -81,7 +81,7 @@ export function mappedColumns(
   return [...byName.values()];
 }
 
-/** Makes rows of a dataset of a file's rows. */
+/** Makes rows of a dataset from a file's rows. */
 export class RowMapper {
   private readonly readsTexts: boolean;
   /** The field whose addresses are found by symbols; null: none. */

@@ -122,7 +122,7 @@ export async function* parquetCells(file: string): AsyncGenerator<CellColumns> {
 
 /** The column, behind those of numbers, that is 1 where a row's texts are not those of the row before. */
 const CHANGES = CELL_NUMBERS.length;
-/** The texts then, as a JSON list. */
+/** The column with those texts, as a JSON list. */
 const TEXTS = CHANGES + 1;
 
 function cellQuery(source: string, found: FoundColumns): string {
@@ -170,7 +170,7 @@ function cellsOf(chunk: ResultChunk, lists: TextLists): CellColumns {
   }
   const texts = coder.values.map((text) => lists.parsed(text as string));
   return {
-    // DuckDB uses a chunk's memory again.
+    // DuckDB reuses a chunk's memory.
     ...cellNumbers((name) => chunk.doubles(CELL_NUMBERS.indexOf(name)).slice()),
     starts: starts.subarray(0, runs),
     texts: cellTexts((_, i) => ({

@@ -1,7 +1,6 @@
 /** API keys: creates, lists, changes, rotates, revokes and verifies them. Stores only their HMAC digests. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { EventEmitter } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { countedCache } from '../counted-cache.js';
 import {
@@ -16,13 +15,14 @@ import { isoOf } from '../../compute/time.js';
 import { PEPPER_FILE } from '../data-directory.js';
 import type { Database } from '../duckdb/database.js';
 import { Lanes } from '../duckdb/lanes.js';
-import type { SqlRow } from '../duckdb/statements.js';
 import { writeWhole } from '../disk.js';
-import { InputError, RefusalError, UnwrittenError, UsageError } from '../errors.js';
+import { RefusalError, UnwrittenError, UsageError } from '../errors.js';
 import { type LogMark, writeMark } from '../log/mark.js';
 import { wallS } from '../wall-clock.js';
 import { WriteBehind } from '../write-behind.js';
+import { readKeys, type StoredKey, writeKey, writeRevocations, writeTerms } from './key-table.js';
 import { isWellFormedKey, keyHint, newKey } from './key-text.js';
+import { loadPepper } from './pepper.js';
 import { type Revocation, RevocationFile } from './revocations.js';
 
 /** Keys of one store, revoked ones included. */
@@ -33,15 +33,7 @@ const MAX_VERIFIED_KEYS = 10_000;
 /** Ids that an error names. */
 const MAX_NAMED_IDS = 5;
 
-const PEPPER_BYTES = 32;
 const NO_TERMS = { name: null, requestsPerMinute: null, monthlyQuota: null, expiresAtS: null };
-
-export interface StoredKey {
-  record: KeyRecord;
-  digest: Uint8Array;
-  /** The digest of a rotated key's earlier text, which is valid before `earlierUntilS`; null: it has none. */
-  earlierDigest: Uint8Array | null;
-}
 
 /** A change of what an operator chooses for a key. */
 export interface KeyUpdate {
@@ -73,7 +65,7 @@ export class KeyRing implements KeySource {
   /** Live keys by their text, which saves hashing busy ones at every request. Any change clears it. */
   private readonly verified = countedCache<string, VerifiedKey>(MAX_VERIFIED_KEYS);
   private plans: readonly string[] = KEY_TIERS;
-  /** One change at a time, each from the result of the one before; a revocation waits for none. */
+  /** Changes run one at a time, each based on the one before. A revocation waits for none. */
   private readonly changes = new Lanes([null]);
   /** Revocations that the table lacks. */
   private readonly unwritten = new Map<string, Revocation>();
@@ -104,15 +96,11 @@ export class KeyRing implements KeySource {
     onError: (error: unknown) => void,
     nowS: () => number = wallS,
   ): Promise<KeyRing> {
-    const rows = await database.rows(
-      `SELECT id, name, tier, hint, requests_per_minute, monthly_quota, created_at, revoked_at, digest,
-         expires_at, earlier_digest, earlier_until
-       FROM keys`,
-    );
-    const pepper = await loadPepper(directory, rows.length > 0);
+    const keys = await readKeys(database);
+    const pepper = await loadPepper(directory, keys.length > 0);
     const revocations = await RevocationFile.open(directory);
     const ring = new KeyRing(database, directory, revocations, pepper, nowS, onError);
-    for (const row of rows) ring.remember(storedKey(row));
+    for (const stored of keys) ring.remember(stored);
     for (const revocation of revocations.all) {
       const stored = ring.byId.get(revocation.id);
       if (stored?.record.revokedAtS === null) ring.end(stored, revocation);
@@ -204,7 +192,7 @@ export class KeyRing implements KeySource {
     return this.changes.use(async () => {
       const stored = this.live(id);
       await this.database.transaction(async (tx) => {
-        await tx.run('UPDATE keys SET revoked_at = ? WHERE id = ?', [revokedAtS, id]);
+        await writeRevocations(tx, [{ id, revokedAtS }]);
         await writeMark(tx, mark);
       });
       const revoked = { ...stored.record, revokedAtS };
@@ -300,12 +288,7 @@ export class KeyRing implements KeySource {
   }
 
   private async writeRevoked(rows: readonly Revocation[]): Promise<void> {
-    await this.database.run(
-      `UPDATE keys SET revoked_at = new.revoked_at
-       FROM (VALUES ${rows.map(() => '(?, ?)').join(', ')}) new (id, revoked_at)
-       WHERE keys.id = new.id`,
-      rows.flatMap(({ id, revokedAtS }) => [id, revokedAtS]),
-    );
+    await writeRevocations(this.database, rows);
     for (const { id } of rows) {
       this.unwritten.delete(id);
       this.undurable.delete(id);
@@ -363,29 +346,12 @@ export class KeyRing implements KeySource {
   }
 
   /** Stores a new key, or a new text of a stored one. */
-  private async put({ record, digest, earlierDigest }: StoredKey, mark?: LogMark): Promise<void> {
+  private async put(stored: StoredKey, mark?: LogMark): Promise<void> {
     await this.database.transaction(async (tx) => {
-      await tx.run(
-        `INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (id) DO UPDATE SET hint = EXCLUDED.hint, digest = EXCLUDED.digest,
-         earlier_digest = EXCLUDED.earlier_digest, earlier_until = EXCLUDED.earlier_until`,
-        [
-          record.id,
-          record.name,
-          record.tier,
-          record.hint,
-          digest,
-          record.requestsPerMinute,
-          record.monthlyQuota,
-          record.createdAtS,
-          record.revokedAtS,
-          record.expiresAtS,
-          earlierDigest,
-          record.earlierUntilS,
-        ],
-      );
+      await writeKey(tx, stored);
       if (mark !== undefined) await writeMark(tx, mark);
     });
+    const { record, digest, earlierDigest } = stored;
     const before = this.byId.get(record.id);
     const { hint, earlierUntilS } = record;
     this.remember({
@@ -402,11 +368,7 @@ export class KeyRing implements KeySource {
     const { tier, name, requestsPerMinute, monthlyQuota, expiresAtS } = { ...record, ...changes };
     const changed = { tier, name, requestsPerMinute, monthlyQuota, expiresAtS };
     await this.database.transaction(async (tx) => {
-      await tx.run(
-        `UPDATE keys SET tier = ?, name = ?, requests_per_minute = ?, monthly_quota = ?, expires_at = ?
-         WHERE id = ?`,
-        [tier, name, requestsPerMinute, monthlyQuota, expiresAtS, id],
-      );
+      await writeTerms(tx, id, changed);
       if (mark !== undefined) await writeMark(tx, mark);
     });
     // It may have been revoked meanwhile.
@@ -430,51 +392,8 @@ export class KeyRing implements KeySource {
   }
 }
 
-/** Under which a key is found. */
+/** The digests under which a key is found. */
 function digestsOf({ digest, earlierDigest }: StoredKey): string[] {
   const digests = earlierDigest === null ? [digest] : [digest, earlierDigest];
   return digests.map((each) => Buffer.from(each).toString('hex'));
-}
-
-function storedKey(row: SqlRow): StoredKey {
-  const [id, name, tier, hint, rpm, quota, createdAt, revokedAt, digest] = row;
-  const [expiresAt, earlierDigest, earlierUntil] = row.slice(9);
-  return {
-    record: {
-      id: id as string,
-      name: name as string | null,
-      tier: tier as string,
-      hint: hint as string,
-      requestsPerMinute: rpm as number | null,
-      monthlyQuota: quota as number | null,
-      createdAtS: createdAt as number,
-      revokedAtS: revokedAt as number | null,
-      expiresAtS: expiresAt as number | null,
-      earlierUntilS: earlierUntil as number | null,
-    },
-    digest: Buffer.from(digest as Uint8Array),
-    earlierDigest: earlierDigest === null ? null : Buffer.from(earlierDigest as Uint8Array),
-  };
-}
-
-/**
- * Reads a directory's pepper. Creates it if it is missing or damaged and no key depends on it yet
- * (`required` is false).
- * @throws InputError if it is required and cannot be read
- */
-async function loadPepper(directory: string, required: boolean): Promise<Buffer> {
-  const file = path.join(directory, PEPPER_FILE);
-  const found = await readFile(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw new InputError(`${file} cannot be read (${error.code ?? 'unknown'})`);
-  });
-  if (found?.length === PEPPER_BYTES) return found;
-  if (required) {
-    throw new InputError(
-      `${file} is ${found === null ? 'missing' : 'damaged'}: without it no key of this store can be checked; restore it from a backup`,
-    );
-  }
-  const pepper = randomBytes(PEPPER_BYTES);
-  await writeWhole(file, pepper);
-  return pepper;
 }

@@ -19,7 +19,7 @@ export class UsageDays implements DayUsageSource {
 
   constructor(
     private readonly database: Database,
-    /** Told which key has calls to be written. */
+    /** Called with each key that has calls to write. */
     private readonly onCounted: (keyId: string) => void,
     /** Reads while nothing is being written. */
     private readonly betweenWrites: <T>(read: () => Promise<T>) => Promise<T>,
@@ -98,7 +98,7 @@ export class UsageDays implements DayUsageSource {
     );
   }
 
-  /** Writes it. Call written() once the transaction is committed. */
+  /** Writes what take() returned. Call written() once the transaction is committed. */
   write(tx: Statements, taken: readonly Taken[]): Promise<void> {
     return insertRows(
       tx,

@@ -73,7 +73,7 @@ export class UsageBook implements UsageSource {
   private readonly rows: WriteBehind<string>;
   readonly days: UsageDays;
   private uses = new KeyUses([]);
-  /** Ids of keys that were counted since they were last reported; null: this is no node of a cluster. */
+  /** Ids of keys with calls since the last report; null: this is no node of a cluster. */
   private fresh: Set<string> | null = null;
   /** Whether other nodes may know what this process has counted. */
   private isReported = false;
@@ -96,8 +96,8 @@ export class UsageBook implements UsageSource {
   };
 
   /**
-   * Counts as a node of a cluster: what the store holds as the counts of another node, whose copy it is, becomes
-   * that node's. Call before anything is counted.
+   * Counts as a node of a cluster. In a store that is a copy of another node's, the counts become those of that node.
+   * Call before anything is counted.
    */
   async countAs(node: string): Promise<void> {
     const before = await readMeta(this.database, OWNER_KEY);
@@ -242,7 +242,7 @@ export class UsageBook implements UsageSource {
   }
 
   /** Last uses to report to other nodes. @param isAll whether to report all again */
-  usesToTell(isAll: boolean): KeyUse[] {
+  usesToReport(isAll: boolean): KeyUse[] {
     return this.uses.toReport(isAll);
   }
 

@@ -112,7 +112,7 @@ export class Applier {
       if (error instanceof BundleVersionError) throw new StoppedError(stopOf(error));
       if (error instanceof DamagedDataError || isDamage(error)) {
         throw new StoppedError(
-          `entry ${position} meets damaged data of this node, which others apply: begin with a backup of another node (${error.message})`,
+          `entry ${position} meets damaged data of this node, which others can apply: begin with a backup of another node (${error.message})`,
         );
       }
       if (!isRefused(error)) throw error;
@@ -166,7 +166,7 @@ export class Applier {
   ): Promise<T> {
     const { store, log, publisher } = this.options;
     const file = bundleFile(store.directory, name);
-    // The waiting command has written it there.
+    // The command that waits has written it there.
     const isThere = publisher.awaits(id);
     try {
       if (!isThere) {

@@ -117,7 +117,7 @@ export async function trimLog(log: JetStreamLog, to: number): Promise<number> {
   if (to > state.last) throw new InputError(`--to: the log ends at position ${state.last}`);
   const behind = nodes.find(({ position }) => position < to);
   if (behind !== undefined) {
-    throw new InputError(`--to: node ${behind.node} has come to position ${behind.position} only`);
+    throw new InputError(`--to: node ${behind.node} is only at position ${behind.position}`);
   }
   for await (const { data } of log.largeEntries(state.first, to)) {
     const name = largeBundleOf(data);

@@ -1,4 +1,4 @@
-/** The connection to the servers of NATS: it is made again whenever it is lost, with the credentials that they require. */
+/** The connection to the servers of NATS. It is made again whenever it is lost. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
@@ -39,7 +39,7 @@ export class NatsLink {
   readonly connecting: Promise<NatsConnection>;
   private readonly ending = new AbortController();
   private connection: NatsConnection | null = null;
-  /** Why the connection does not stand; null: it does. */
+  /** Why there is no connection; null: there is one. */
   private why: string | null = 'not connected yet';
   private losing = new AbortController();
 
@@ -83,12 +83,12 @@ export class NatsLink {
     this.connecting.catch(() => undefined);
   }
 
-  /** The connection while it stands. */
+  /** The connection; null while it is lost. */
   get standing(): NatsConnection | null {
     return this.why === null ? this.connection : null;
   }
 
-  /** Why it does not stand, as ` (...)`; empty if it does. */
+  /** Why there is no connection, as ` (...)`; empty if there is one. */
   get reason(): string {
     return this.why === null ? '' : ` (${this.why})`;
   }
@@ -109,7 +109,7 @@ export class NatsLink {
       try {
         const connection = await connect(options);
         this.connection = connection;
-        this.stands();
+        this.connected();
         void this.watch(connection);
         if (signal.aborted) await connection.close();
         return connection;
@@ -120,14 +120,14 @@ export class NatsLink {
     }
   }
 
-  private stands(): void {
+  private connected(): void {
     this.why = null;
     this.losing = new AbortController();
   }
 
   private async watch(connection: NatsConnection): Promise<void> {
     for await (const status of connection.status()) {
-      if (status.type === 'reconnect') this.stands();
+      if (status.type === 'reconnect') this.connected();
       if (status.type === 'disconnect' || status.type === 'close') {
         this.why = 'connection lost';
         this.losing.abort();

@@ -15,7 +15,7 @@ import {
 import { nanos } from '@nats-io/transport-node';
 import { hasCode, NO_CONSUMER, NO_STREAM } from './jetstream-errors.js';
 
-/** Entries that JetStream sends ahead of their being applied. */
+/** Entries that JetStream sends before the node has applied them. */
 const MAX_FETCHED = 100;
 /** The node gives up a consumer that misses two heartbeats. */
 const HEARTBEAT_MS = 1000;
@@ -89,7 +89,7 @@ export class LogConsumer {
   }
 
   /**
-   * Entries until `stop`, each time those that have arrived.
+   * Yields entries until `stop`, each time those that have arrived.
    * @throws Error where the consumer sends no heartbeats
    */
   async *batches(stop: AbortSignal): AsyncGenerator<LogMessage[]> {
@@ -138,8 +138,8 @@ async function attempt(
 }
 
 /**
- * Deletes a consumer, and tries again in the background until JetStream says that it is gone. That of a dead server can
- * be deleted only once JetStream has a leader again, and would otherwise stay forever.
+ * Deletes a consumer, and tries again in the background until JetStream says that it is gone. The consumer of a dead
+ * server can be deleted only once JetStream has a leader again, and would otherwise stay forever.
  */
 async function remove(
   manager: JetStreamManager,

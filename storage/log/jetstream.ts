@@ -169,7 +169,9 @@ export class JetStreamLog {
         const { client } = await this.open();
         // Checked just before publishing: this process may have been paused for so long that the bundle was removed.
         if (bundle !== undefined && !(await this.bundles.has(bundle))) {
-          throw new BundleGoneError('it was put too long ago: nothing was stored; do it again');
+          throw new BundleGoneError(
+            'the bundle was put too long ago: nothing was stored; do it again',
+          );
         }
         const expect = after === undefined ? {} : { expect: { lastSequence: after } };
         const options = { msgID: id, timeout: ATTEMPT_MS, retries: 1, ...expect };
@@ -194,12 +196,13 @@ export class JetStreamLog {
       );
     }
     throw new PendingError(
-      `JetStream did not acknowledge it within ${PUBLISH_DEADLINE_MS / 1000} s, and may have taken it or not: do it again, which is harmless if it has`,
+      `JetStream did not acknowledge it within ${PUBLISH_DEADLINE_MS / 1000} s, and may or may not have taken it: do it again, which is harmless if it has`,
     );
   }
 
   /**
-   * Entries from a position on, each time those that have arrived, until `stop` or until the connection is lost.
+   * Yields the entries from a position on, each time those that have arrived, until `stop` or until the connection is
+   * lost.
    * @throws Error if JetStream makes no consumer, or the consumer sends no heartbeats
    */
   async *follow(from: number, stop: AbortSignal): AsyncGenerator<LogMessage[]> {

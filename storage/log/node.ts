@@ -218,7 +218,7 @@ export class LogNode {
   }
 
   private refusal(error: StoppedError): string {
-    return `this node follows its log no longer: ${error.message}`;
+    return `this node no longer follows its log:  ${error.message}`;
   }
 
   /** Changes the state, and reports a stop or a failure that was not reported yet. */
@@ -326,7 +326,7 @@ export class LogNode {
         idle = { position, sinceMs: performance.now() };
       } else if (performance.now() - idle.sinceMs >= maxLagMs) {
         throw new Error(
-          `the log has entry ${state.last}, and this node got none behind ${position} for ${maxLagMs / 1000} s: it asks with a new consumer`,
+          `the log has entry ${state.last}, and this node got none after ${position} for ${maxLagMs / 1000} s: it makes a new consumer`,
         );
       }
       const isNear = this.options.store.log.settings.log !== null && this.lagMs < POLL_MS;
@@ -339,7 +339,7 @@ export class LogNode {
   /** Reports the node's state. @throws TwinError where a process that began earlier has the same name */
   private async watchName(signal: AbortSignal): Promise<void> {
     for (;;) {
-      // Where JetStream is away, watchEnd() says so.
+      // If JetStream is away, watchEnd() reports it.
       const hasTwin = await this.presence.hasOlderTwin().catch(() => false);
       if (hasTwin) throw new TwinError(this.options.name);
       await sleep(REPORT_EVERY_MS, undefined, { signal, ref: false });

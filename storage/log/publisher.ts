@@ -19,7 +19,7 @@ import type { Settings } from './settings.js';
 
 /** Larger bundles lie beside the log. */
 export const MAX_ENTRY_BUNDLE_BYTES = 512 * 1024;
-/** How often a change looks whether the node has applied the log's origin. */
+/** How often a change checks whether the node has applied the log's origin. */
 const BEGIN_POLL_MS = 50;
 
 interface PublisherOptions {
@@ -240,7 +240,7 @@ function bundleOf(entry: Entry): { bundle?: string } {
 function pendingError(position: number | null, why: string): PendingError {
   return new PendingError(
     position === null
-      ? `the log may have taken it or not, and it is not applied here: ${why}; do it again, which is harmless if it has`
+      ? `the log may or may not have taken it, and it is not applied here: ${why}; do it again, which is harmless if it has`
       : `it is entry ${position} in the log, not yet applied here: ${why}; every node applies it when its turn comes`,
   );
 }

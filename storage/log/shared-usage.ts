@@ -60,20 +60,20 @@ export class SharedUsage {
       if (this.asks) this.send({ node: this.node, usage: [], asks: true, sinceDay: null });
       this.asks = false;
       // The others answer first with what they know of this node's earlier processes.
-      if (turn > 0) await this.tell(turn % ALL_EVERY_TURNS === 1).catch(this.onError);
+      if (turn > 0) await this.report(turn % ALL_EVERY_TURNS === 1).catch(this.onError);
       await sleep(EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }
-    await this.tell(false).catch(this.onError);
+    await this.report(false).catch(this.onError);
   }
 
   /** @param isAll whether to include keys without calls since the last report */
-  private async tell(isAll: boolean): Promise<void> {
+  private async report(isAll: boolean): Promise<void> {
     const { isAsked } = this;
     this.isAsked = false;
     // Calls counted around midnight belong to the day before.
     const latest = isAll ? monthStart(ALL_AFTER_DAYS) : dayBefore(1);
     const sinceDay = isAsked ? monthStart(ASKED_DAYS) : latest;
-    const uses = this.usage.usesToTell(isAll || isAsked);
+    const uses = this.usage.usesToReport(isAll || isAsked);
     for (let from = 0; from < uses.length; from += COUNTS_AT_ONCE) {
       const some = uses.slice(from, from + COUNTS_AT_ONCE);
       this.send({ node: this.node, usage: [], uses: some, asks: false, sinceDay: null });

@@ -50,7 +50,7 @@ describe.skipIf(!hasNats)('A node whose data are damaged', () => {
     await commitTokens(a.commands, [{ address: OTHER_MINT, symbol: 'LATER' }]);
     await b.until(() => b.stopped !== null || b.node.position > position);
     expect(b.stopped).toMatch(
-      /^entry \d+ meets damaged data of this node, which others apply: begin with a backup of another node \(.*Corrupt database file/,
+      /^entry \d+ meets damaged data of this node, which others can apply: begin with a backup of another node \(.*Corrupt database file/,
     );
     await expect(b.node.checkFollowing()).rejects.toThrow(/meets damaged data/);
     expect(b.node.position).toBe(position);
@@ -125,7 +125,7 @@ describe('A failure of one node alone', () => {
     const data = packEntry({ kind: 'retirement', token, cutoffs, made: [] });
     await expect(applier.apply([{ position: 2, id: '2', timeMs: 0, data }])).rejects.toThrow(
       new StoppedError(
-        'entry 2 meets damaged data of this node, which others apply: begin with a backup of another node (full)',
+        'entry 2 meets damaged data of this node, which others can apply: begin with a backup of another node (full)',
       ),
     );
     expect([store.mark?.position, reject.mock.calls]).toEqual([1, []]);

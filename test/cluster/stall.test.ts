@@ -50,7 +50,7 @@ describe.skipIf(!hasNats)('A node that gets nothing from its log', () => {
     consumers.hush();
     await b.until(() => said.length > 0);
     expect(said).toEqual([
-      'the log has entry 1, and this node got none behind 0 for 0.5 s: it asks with a new consumer',
+      'the log has entry 1, and this node got none after 0 for 0.5 s: it makes a new consumer',
     ]);
     b.node['lag']['behindSinceMs'] = 0;
     await expect(b.node.checkLag()).rejects.toThrow(

@@ -211,7 +211,7 @@ describe('files', () => {
     const format = { format: 'ndjson' } as const;
     const merged = { ...format, merge: true };
     expect(await faultsOf(target, 'cells', pipe, merged)).toEqual([
-      `${pipe}: --merge reads a file twice, and this is none that can be`,
+      `${pipe}: --merge reads a file twice, which this one does not allow`,
     ]);
     const [reports] = await Promise.all([
       ingest(target, 'cells', [pipe], format),

@@ -345,12 +345,12 @@ describe('The pepper', () => {
     const kept = readFileSync(database);
     rmSync(database);
     await expectNotOpened(
-      /its database is gone: pepper is there, fathom\.duckdb is not\. Put it back/,
+      /whose database is gone: pepper is there, fathom\.duckdb is not\. Put the database back/,
     );
     expect(readdirSync(directory.path)).not.toContain('fathom.duckdb');
     for (const name of ['pepper', 'fathom.revoked']) rmSync(path.join(directory.path, name));
     writeFileSync(`${database}.wal`, '');
-    await expectNotOpened(/its database is gone: fathom\.duckdb\.wal is there/);
+    await expectNotOpened(/whose database is gone: fathom\.duckdb\.wal is there/);
     rmSync(`${database}.wal`);
     writeFileSync(database, kept);
     await (await openStore(directory.path)).close();

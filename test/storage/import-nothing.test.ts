@@ -40,7 +40,7 @@ describe('nothing comes', () => {
       'updates without a snapshot',
       'binance-stream',
       update(1) + update(2),
-      'no depth snapshot (a line with lastUpdateId, bids and asks), from which on a book is whole (of 2 messages)',
+      'no depth snapshot (a line with lastUpdateId, bids and asks), which a book begins with (of 2 messages)',
     ],
     [
       'updates that do not fit the snapshot',
@@ -67,12 +67,12 @@ describe('nothing comes', () => {
       'the book is whole for 2.5 s (2023-11-14T22:13:21.000Z to 2023-11-14T22:13:23.500Z), ' +
         'which holds no multiple of the 60 s between snapshots: give a shorter --every',
     ],
-    ['a header alone', 'tardis-incremental-l2', `${CHANGES}\n`, 'no row behind the header'],
+    ['a header alone', 'tardis-incremental-l2', `${CHANGES}\n`, 'no row after the header'],
     [
       'changes alone',
       'tardis-incremental-l2',
       `${CHANGES}\n${at(T0 * 1000)},false,bid,1,1\n`,
-      'no row is of a snapshot (is_snapshot true), from which on a book is whole',
+      'no row is of a snapshot (is_snapshot true), which a book begins with',
     ],
     ['no pool', 'cp-pairs', '', 'no pool states in the files'],
   ];

@@ -258,7 +258,7 @@ describe('Tardis book snapshots', () => {
       'top.csv:2: asks[1].price: expected the levels best first',
     );
     await expect(run([`${at(0)},101,1,,,102,1,98,4`])).rejects.toThrow(
-      'top.csv:2: bids[1].price: expected nothing behind an empty level',
+      'top.csv:2: bids[1].price: expected nothing after an empty level',
     );
   });
 });

@@ -1,0 +1,86 @@
+/** What the server and commands get of keys, and of the calls that are made with them. */
+
+export const KEY_TIERS = ['premium', 'enterprise'] as const;
+export type KeyTier = (typeof KEY_TIERS)[number];
+
+/** What an operator chooses for a key, and may change later. */
+export interface KeyTerms {
+  /** The key's plan: a tier, or a plan that the operator has configured. */
+  tier: string;
+  name: string | null;
+  /** Requests a minute: null = as in the plan, Infinity = unlimited. */
+  requestsPerMinute: number | null;
+  /** Calls a month: null = as in the plan, Infinity = unlimited. */
+  monthlyQuota: number | null;
+  /** The key is valid before this time; null: it does not expire. */
+  expiresAtS: number | null;
+}
+
+/** The terms of a new key; missing ones are null. */
+export type KeyRequest = Pick<KeyTerms, 'tier'> & Partial<KeyTerms>;
+
+/** A key without its text. */
+export interface KeyRecord extends KeyTerms {
+  id: string;
+  /** Prefix and last four characters of the key. */
+  hint: string;
+  createdAtS: number;
+  revokedAtS: number | null;
+  /** A rotated key's earlier text is valid before this time; null: it has none. */
+  earlierUntilS: number | null;
+}
+
+/** A key as `fathom keys list` shows it. */
+export interface ListedKey extends KeyRecord {
+  /** Start of the hour in which the key was last used; null: never, as far as is known. */
+  lastUsedS: number | null;
+}
+
+/** A new or rotated key with its text, which is stored nowhere. */
+export interface IssuedKey extends KeyRecord {
+  key: string;
+}
+
+export interface KeySource {
+  /** The key with this text, even if it has expired; null if unknown, revoked or mistyped. */
+  verify(key: string): KeyRecord | null;
+}
+
+export interface CallCounter {
+  /** Counts at once, and writes the count within a second. */
+  add(calls: number): void;
+}
+
+/** Calls of one key in one UTC month. */
+export interface UsageCounter extends CallCounter {
+  readonly calls: number;
+}
+
+export interface UsageSource {
+  /** The count of a key in a month, as 202611; the same object for the same month. */
+  counter(keyId: string, month: number): UsageCounter;
+  /** Notes that a key was used in the hour that begins then (epoch seconds). */
+  use(keyId: string, hourS: number): void;
+  readonly days: DayUsageSource;
+}
+
+/** Calls on one UTC day to one endpoint. */
+export interface DayUsage {
+  /** As 20261122. */
+  day: number;
+  /** Method and path. */
+  endpoint: string;
+  calls: number;
+}
+
+/** Calls of one key on one UTC day to one endpoint. */
+export interface KeyDayUsage extends DayUsage {
+  keyId: string;
+}
+
+export interface DayUsageSource {
+  /** Counts a key's calls to an endpoint on a day, as 20261122. */
+  counter(keyId: string, day: number, endpoint: string): CallCounter;
+  /** A key's calls in a month, as 202611, by day, then endpoint. */
+  ofMonth(keyId: string, month: number): Promise<DayUsage[]>;
+}
