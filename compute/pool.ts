@@ -45,6 +45,7 @@ const WORK_OF_TASK: Partial<Record<TaskName, Work>> = {
   packCellColumns: 'commit',
   encodeRuns: 'commit',
   rewriteSegments: 'commit',
+  sampleSegments: 'commit',
   rewriteHolderBlocks: 'commit',
 };
 

@@ -18,11 +18,13 @@ import { packFragments } from './replay/fragment-file.js';
 import * as fragments from './replay/fragment-maker.js';
 import * as replay from './replay/render.js';
 import * as rewrite from './segment/rewrite.js';
+import * as samples from './segment/sample.js';
 import * as segments from './segment/snapshots.js';
 
 /** Their results are copied: the blocks lie in the LZ4 library's memory, which can't be moved. */
 export const encodeRuns = copying(rewrite.encodeRuns);
 export const rewriteSegments = copying(rewrite.rewriteSegments);
+export const sampleSegments = copying(samples.sampleSegments);
 
 /** Returns the thread's id: the thread takes tasks. */
 export const ping = copying((_input: null) => threadId);

@@ -75,7 +75,7 @@ export function handlersOf({ live, ...options }: Services): Handlers<typeof ENDP
   const { tokens, topScores, orders, holderFlows, lp } = live;
   const kept = replyMemory(options.keptReplyBytes ?? DEFAULT_SHARES.keptReplies);
   const services = { ...options, tokens, table: tokens.table, orders, kept };
-  const sums = new SnapshotSumsReader(options.columns, kept);
+  const sums = new SnapshotSumsReader(options.depth, options.columns, kept);
   const history = new ScoreHistory(tokens, sums);
   const lpServices = { lp, tokens: tokens.table, quotes, kept };
   const inPreparation = new Budget(MAX_PAGES_IN_PREPARATION);

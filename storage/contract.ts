@@ -127,6 +127,8 @@ export interface DepthSource {
    * @throws SegmentGoneError
    */
   readStoredBlocks(ids: readonly number[]): Promise<StoredBlock[]>;
+  /** Samples by segment id, to be checked as blocks are: of those segments that have one. */
+  readSamples(ids: readonly number[]): Promise<Map<number, StoredBlock>>;
 }
 
 /** A commit that changed snapshots of a token that were shown before. */

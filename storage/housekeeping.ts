@@ -7,7 +7,7 @@ import { Turns } from './turns.js';
 /** How often the log is checked without a commit: counts of calls make it grow too. */
 const LOG_CHECK_MS = 60_000;
 
-/** Joins small segments, lists old ones, and checkpoints a long log. */
+/** Joins small segments, lists old ones, makes samples, and checkpoints a long log. */
 export class Housekeeping {
   /** Tokens of the commits since the last work. */
   private touched: (readonly number[])[] = [];
@@ -16,7 +16,10 @@ export class Housekeeping {
   private closing = false;
 
   constructor(
-    private readonly parts: Pick<StoreParts, 'database' | 'catalog' | 'directories' | 'commits'>,
+    private readonly parts: Pick<
+      StoreParts,
+      'database' | 'catalog' | 'directories' | 'commits' | 'samples'
+    >,
     private readonly onError: (error: unknown) => void,
   ) {}
 
@@ -26,9 +29,12 @@ export class Housekeeping {
     this.working = this.working.then(() => this.work());
   }
 
-  /** Resolves when all work so far is done. */
+  /** Resolves when there is nothing left to do. */
   async settled(): Promise<void> {
-    await this.working;
+    for (let last: Promise<void> | null = null; last !== this.working;) {
+      last = this.working;
+      await last;
+    }
   }
 
   /** Waits for the running step, and drops the rest. */
@@ -53,6 +59,7 @@ export class Housekeeping {
       await this.repeat(() => this.joinSmallSegments(tokenId));
     }
     await this.repeat(() => this.listOldSegments());
+    await this.makeSamples();
     const { commits, database } = this.parts;
     await this.repeat(async () => {
       await commits.exclusive(() => database.log.shorten());
@@ -84,6 +91,21 @@ export class Housekeeping {
       return small !== null;
     });
     return result;
+  }
+
+  /** Makes some; the rest waits until newer commits have been looked after. */
+  private async makeSamples(): Promise<void> {
+    const { database, directories, commits, samples } = this.parts;
+    await this.repeat(async () => {
+      const exclusive = (body: () => Promise<void>): Promise<void> =>
+        commits.exclusive(async () => {
+          await database.log.shorten();
+          await body();
+        });
+      const areMore = await samples.step(directories.lastSegmentId, exclusive);
+      if (areMore) this.after([]);
+      return false;
+    });
   }
 
   /** @returns whether it listed any */

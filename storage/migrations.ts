@@ -241,6 +241,14 @@ const MIGRATIONS: readonly (readonly string[])[] = [
      )`,
     "INSERT INTO meta VALUES ('store_id', uuid()::VARCHAR)",
   ],
+  // Made in the background, of the segments of earlier versions too.
+  [
+    `CREATE TABLE segment_samples (
+       segment_id BIGINT NOT NULL,
+       crc32 UINTEGER NOT NULL,
+       data ${BLOCK}
+     )`,
+  ],
 ];
 
 const VERSION_KEY = 'schema_version';

@@ -5,6 +5,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { OutlineBlock } from './check/checker.js';
 import { type CommitOptions, Commits, type StoreEvents } from './commit.js';
+import { SampleMaker, type SampleSegments } from './depth/samples.js';
 import {
   copyIdOf,
   DATABASE_FILE,
@@ -43,6 +44,8 @@ export interface StoreOptions extends CommitOptions, LogOptions, FaultListeners 
   onMigration?: (text: string) => void;
   /** Runs compute's outlineOfBlock; on this thread by default. */
   outlineBlock?: OutlineBlock;
+  /** Runs compute's sampleSegments; on this thread by default. */
+  sampleSegments?: SampleSegments;
   memory?: StoreMemory;
   threads?: number;
   /** Plans that keys can be given; default: the tiers. */
@@ -72,6 +75,7 @@ export interface StoreParts {
   directories: Directories;
   holderTokens: HolderTokens;
   commits: Commits;
+  samples: SampleMaker;
   keys: KeyRing;
   usage: UsageBook;
   queue: WaitingTokens;
@@ -183,6 +187,7 @@ async function partsOf(
       onError: failures('writing the queue'),
     }),
     mark: await readMark(database),
+    samples: new SampleMaker(database, options.sampleSegments),
     revisions: await Revisions.load(database, await copyIdOf(directory)),
     settings: await readSettings(database),
   };

@@ -1,14 +1,16 @@
 /** Sums of snapshots that a series has a point for, one list of numbers a snapshot (docs/definitions.md#depth-series). */
 import { BIN_COUNT, binsOfBand, MIN_BIN } from '../ladder.js';
 import {
+  onlySampleRun,
   onlyRun,
   type SegmentInput,
   type StopIfCancelled,
   untilCancelled,
 } from '../replay/render.js';
-import type { Selection } from '../replay/page.js';
 import { SCORE_BINS, scoreLadder, type ScoreLadder } from '../scores/score.js';
+import { firstFrom } from '../search.js';
 import type { RunColumns } from '../segment/run.js';
+import type { StoredBlock } from '../segment/segment.js';
 
 /** Depth within percents of the price. */
 export interface DepthWithin {
@@ -49,9 +51,9 @@ export function ladderOfSums(numbers: Float64Array, at: number): ScoreLadder {
 
 /** Plain data, which cross threads. */
 export interface SumsInput {
-  segments: readonly SegmentInput[];
-  /** The snapshots. `run` indexes the segments. */
-  selection: Selection;
+  segments: readonly (SegmentInput | { sample: StoredBlock })[];
+  /** The snapshots: their segments' indexes, their rows in these, and their times. */
+  selection: { run: readonly number[]; row: readonly number[]; t: readonly number[] };
   sums: SnapshotSums;
   /** In shared memory: the task ends once element 0 is not 0. */
   cancel?: Int32Array;
@@ -60,7 +62,8 @@ export interface SumsInput {
 type SumsResult = { status: 'done'; numbers: Float64Array<ArrayBuffer> } | { status: 'cancelled' };
 
 /**
- * The numbers of some snapshots, one after the other: a task of the pool. It decodes one segment at a time.
+ * The numbers of some snapshots, one after the other: a task of the pool. It decodes one segment at a time. Those of a
+ * snapshot that its segment's sample does not hold begin with NaN.
  * @throws Error where a segment is damaged
  */
 export function sumSnapshots(input: SumsInput): SumsResult {
@@ -81,14 +84,22 @@ function numbersOf(
   for (let i = 0; i < count; i++) ofSegment[selection.run[i]].push(i);
   segments.forEach((segment, s) => {
     stopIfCancelled();
-    const run = onlyRun(segment);
+    const isSample = 'sample' in segment;
+    const run = isSample ? onlySampleRun(segment.sample) : onlyRun(segment);
     for (const i of ofSegment[s]) {
-      const row = selection.row[i];
-      numbers[i * width] = run.priceUsd[row];
-      add(run, row, numbers, i * width + 1);
+      const row = isSample ? rowOfTime(run, selection.t[i]) : selection.row[i];
+      numbers[i * width] = run?.priceUsd[row] ?? NaN;
+      if (run !== null && row >= 0) add(run, row, numbers, i * width + 1);
     }
   });
   return numbers;
+}
+
+/** The row of the snapshot of this very time; -1: there is none. */
+function rowOfTime(run: RunColumns | null, t: number): number {
+  if (run === null) return -1;
+  const row = firstFrom(run.t, t);
+  return run.t[row] === t ? row : -1;
 }
 
 /** Writes the cents of a snapshot from `at` on. */

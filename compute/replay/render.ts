@@ -1,8 +1,10 @@
 /** Renders a replay page, from segments to a reply's body: a task of the pool. */
+import { crc32 } from 'node:zlib';
 import { GzipEncoder } from '../deflate/encoder.js';
 import type { Market } from '../market.js';
 import { PlainMemory } from '../segment/lz4.js';
 import { leaveRun, runAt, type RunColumns, type SharedSlice } from '../segment/run.js';
+import { decodeSample } from '../segment/sample.js';
 import { checkedBlock, decodeSegmentInto, type StoredBlock } from '../segment/segment.js';
 import { encodeArrow } from './arrow.js';
 import { reusedCells } from './cells.js';
@@ -149,6 +151,13 @@ function render(input: RenderInput, stopIfCancelled: StopIfCancelled): RenderRes
 export function onlyRun(segment: SegmentInput): RunColumns {
   plainMemory.clear();
   return runOfSegment(segment);
+}
+
+/** The run of a sample, until the next run is taken; null where the sample is damaged: the segment still has all. */
+export function onlySampleRun({ block, crc32: written }: StoredBlock): RunColumns | null {
+  if (crc32(block) !== written) return null;
+  plainMemory.clear();
+  return decodeSample(plainMemory, block);
 }
 
 function runOfSegment(segment: SegmentInput): RunColumns {

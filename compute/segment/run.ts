@@ -59,17 +59,21 @@ export function narrowCents(cents: ArrayLike<number>, length: number): CentsColu
 }
 
 /**
- * Shared memory for one run: written once by the thread that decodes the segment, read in slice by all. Its owner
- * decides when it is reused. Layout, every column at a multiple of SLICE_ALIGNMENT: int32 state (READY once all
- * is written), snapshots, cells, tier, 1 where support and where resistance is wide; then the columns in the
- * order of RunColumns.
+ * Memory for one run. Layout, every column at a multiple of SLICE_ALIGNMENT: int32 state (READY once all is written),
+ * snapshots, cells, tier, 1 where support and where resistance is wide; then the columns in the order of RunColumns.
  */
-export interface SharedSlice {
-  memory: SharedArrayBuffer;
+interface RunSlice<M extends ArrayBufferLike = ArrayBufferLike> {
+  memory: M;
   /** A multiple of SLICE_ALIGNMENT. */
   offset: number;
   bytes: number;
 }
+
+/**
+ * A slice that is written once by the thread that decodes the segment, and read in place by all. Its owner decides when
+ * it is reused.
+ */
+export type SharedSlice = RunSlice<SharedArrayBuffer>;
 
 export const SLICE_ALIGNMENT = 8;
 
@@ -83,7 +87,7 @@ export function clearSlice(slice: SharedSlice): void {
 }
 
 /** Whether a slice holds a complete run. */
-export function isFilled(slice: SharedSlice): boolean {
+export function isFilled(slice: RunSlice): boolean {
   return Atomics.load(headerOf(slice), 0) === READY;
 }
 
@@ -92,16 +96,32 @@ export function isFilled(slice: SharedSlice): boolean {
  * segment is enough: it holds the same columns and more.
  */
 export function leaveRun(run: RunColumns, slice: SharedSlice): void {
+  const shape = shapeOf(run);
+  if (bytesOf(shape) <= slice.bytes) writeRun(run, shape, slice);
+}
+
+/** A slice of the exact size, with a copy of the run. */
+export function sliceOfRun(run: RunColumns): RunSlice<ArrayBuffer> {
+  const shape = shapeOf(run);
+  const bytes = bytesOf(shape);
+  const slice = { memory: new ArrayBuffer(bytes), offset: 0, bytes };
+  writeRun(run, shape, slice);
+  return slice;
+}
+
+function shapeOf(run: RunColumns): RunShape {
   const snapshots = run.t.length;
-  const cells = run.cellOffsets[snapshots];
-  const shape: RunShape = {
+  return {
     snapshots,
-    cells,
+    cells: run.cellOffsets[snapshots],
     tier: TIERS.indexOf(run.tier),
     wideSupport: isWide(run.supportCents),
     wideResistance: isWide(run.resistanceCents),
   };
-  if (bytesOf(shape) > slice.bytes) return;
+}
+
+function writeRun(run: RunColumns, shape: RunShape, slice: RunSlice): void {
+  const { snapshots, cells } = shape;
   const columns = columnsAt(slice, shape);
   columns.t.set(run.t);
   columns.priceUsd.set(run.priceUsd);
@@ -119,7 +139,7 @@ export function leaveRun(run: RunColumns, slice: SharedSlice): void {
  * The run in a slice; its columns are views.
  * @throws Error where the slice is empty
  */
-export function runAt(slice: SharedSlice): RunColumns {
+export function runAt(slice: RunSlice): RunColumns {
   if (!isFilled(slice)) throw new Error('no run in this slice');
   const [, snapshots, cells, tier, wideSupport, wideResistance] = headerOf(slice);
   return columnsAt(slice, { snapshots, cells, tier, wideSupport, wideResistance });
@@ -136,7 +156,7 @@ interface RunShape {
   wideResistance: number;
 }
 
-function headerOf({ memory, offset }: SharedSlice): Int32Array {
+function headerOf({ memory, offset }: RunSlice): Int32Array {
   return new Int32Array(memory, offset, HEADER_WORDS);
 }
 
@@ -156,7 +176,7 @@ function bytesOf(shape: RunShape): number {
   return columnBytes(shape).reduce((sum, bytes) => sum + bytes, aligned(4 * HEADER_WORDS));
 }
 
-function columnsAt({ memory, offset }: SharedSlice, shape: RunShape): RunColumns {
+function columnsAt({ memory, offset }: RunSlice, shape: RunShape): RunColumns {
   const { snapshots, cells } = shape;
   let at = offset + aligned(4 * HEADER_WORDS);
   const starts = columnBytes(shape).map((bytes) => (at += bytes) - bytes);

@@ -2,7 +2,9 @@
 import { crc32 } from 'node:zlib';
 import { MAX_BIN, MIN_BIN } from '../ladder.js';
 import type { Chain, Tier } from '../market.js';
-import type { SnapshotRun } from './run.js';
+import type { RunColumns, SnapshotRun } from './run.js';
+import { PlainMemory } from './lz4.js';
+import { decodeSample } from './sample.js';
 import { decodeSegment, describeBand, digestsOf, type StoredBlock } from './segment.js';
 
 /** What the store says of a segment. */
@@ -45,6 +47,26 @@ export function segmentFault(
   if (!areCellsInOrder(run)) return 'its cells are not in order';
   if (run.market.some((market) => market >= entry.markets)) return 'it names an unknown market';
   return null;
+}
+
+/** What is wrong with a segment's sample, in words; null: nothing. */
+export function sampleFault(
+  { block, crc32: written }: StoredBlock,
+  { times, digests, hasDigests }: Pick<SegmentEntry, 'times' | 'digests' | 'hasDigests'>,
+): string | null {
+  if (crc32(block) !== written) return 'the checksum of its sample does not fit';
+  let run: RunColumns;
+  try {
+    run = decodeSample(new PlainMemory(), block);
+  } catch (error) {
+    return `its sample cannot be decoded: ${error instanceof Error ? error.message : 'unknown'}`;
+  }
+  const own = digestsOf(run);
+  const isHeld = (t: number, i: number): boolean => {
+    const row = times.indexOf(t);
+    return row >= 0 && (!hasDigests || digests[row] === own[i]);
+  };
+  return run.t.every(isHeld) ? null : 'its sample holds other snapshots';
 }
 
 /** Whether times ascend. */

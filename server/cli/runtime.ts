@@ -31,6 +31,12 @@ export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
   return {
     rewrite: (input) => pool.run('rewriteSegments', input),
     rewriteHolders: (input) => pool.run('rewriteHolderBlocks', input),
+    sampleSegments: (segments) =>
+      pool.run(
+        'sampleSegments',
+        segments,
+        segments.map(({ block }) => block.buffer as ArrayBuffer),
+      ),
     outlineBlock: (block) => pool.run('outlineOfBlock', block),
     onBackgroundError: (error, work) =>
       tell(`${work} failed: ${error instanceof Error ? error.message : 'unknown'}`),

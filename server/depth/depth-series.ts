@@ -282,12 +282,12 @@ function renderSeries(
     const tag = tagOf(job, plan, score);
     const early = job.withScore ? replyWithoutBody(job, tag) : null;
     if (early !== null) return early;
-    const summed = snapshots.map(({ segment, row }, i) => ({
-      ...{ point: points[i], segmentId: plan.segmentIds[segment], row },
+    const summed = snapshots.map(({ segment, row, t }, i) => ({
+      ...{ point: points[i], segmentId: plan.segmentIds[segment], row, t },
     }));
     const { sums } = sumsOfQuery(markets, query);
     const key = JSON.stringify([job.plan.source?.tokenId, stepS, query, markets.length]);
-    const numbers = await services.sums.read(key, sums, summed, run, exchange);
+    const numbers = await services.sums.read({ key, stepS, sums }, summed, run, exchange);
     if (numbers === null) return null;
     const { format, encoding } = representation;
     const snapshotT = snapshots.map((snapshot) => snapshot.t);

@@ -1,6 +1,7 @@
 /**
  * Sums of the snapshots that series show. They are kept by point, so that a series that moves with time reads only
- * the segments of its new points; the pool sums the others, a few segments at a time.
+ * the segments of its new points; the pool sums the others, a few segments at a time. Where the step is long, it reads
+ * the segments' samples.
  */
 import {
   type SnapshotSums,
@@ -8,6 +9,9 @@ import {
   widthOfSums,
 } from '../../compute/depth/depth-series.js';
 import type { RunTask } from '../../compute/pool.js';
+import { isSampled } from '../../compute/segment/sample.js';
+import type { StoredBlock } from '../../compute/segment/segment.js';
+import type { DepthSource } from '../../storage/contract.js';
 import { Turns } from '../../storage/turns.js';
 import type { ReplyMemory } from '../api/replies.js';
 import type { Exchange } from '../http/exchange.js';
@@ -20,6 +24,7 @@ interface SummedSnapshot {
   /** Where it is stored. What is there never changes. */
   segmentId: number;
   row: number;
+  t: number;
 }
 
 /** Who waits for sums: tells whether it is gone. */
@@ -29,6 +34,8 @@ const NEVER_GONE: SumsClient = { aborted: false };
 
 /** Segments of one task: the event loop holds and copies 1 MB for them. */
 const SEGMENTS_AT_ONCE = 8;
+/** Samples of one task: some hundred kilobytes. */
+const SAMPLES_AT_ONCE = 128;
 /** Tasks of one reply at the same time: some read while others are in the threads. */
 const TASKS_AT_ONCE = 4;
 /** Neighbouring points that are kept together. */
@@ -67,79 +74,82 @@ class Block {
 /** The snapshots of one segment that have to be summed, as indexes. */
 type Unread = [segmentId: number, snapshots: number[]];
 
+/** What is asked of each snapshot. */
+interface SumsQuestion {
+  /** Names the token, the step and `sums`. */
+  key: string;
+  stepS: number;
+  sums: SnapshotSums;
+}
+
+/** Sums some snapshots of some segments, or of their samples. */
+type SumPart = (
+  part: readonly Unread[],
+  segments: SumsInput['segments'],
+  transfer: ArrayBuffer[],
+) => Promise<void>;
+
 export class SnapshotSumsReader {
   constructor(
+    private readonly depth: Pick<DepthSource, 'readSamples'>,
     private readonly columns: SegmentColumns,
     private readonly memory: ReplyMemory,
   ) {}
 
   /**
    * The numbers of each snapshot, one after the other; null if the client has disconnected.
-   * @param key names the token, the step and `sums`
    * @throws SegmentGoneError; Error where a segment is damaged
    */
   async read(
-    key: string,
-    sums: SnapshotSums,
+    { key, stepS, sums }: SumsQuestion,
     snapshots: readonly SummedSnapshot[],
     run: RunTask,
     client: SumsClient = NEVER_GONE,
   ): Promise<Float64Array<ArrayBuffer> | null> {
     const width = widthOfSums(sums);
     const numbers = new Float64Array(snapshots.length * width);
-    const unread = new Map<number, number[]>();
+    const isKnown = new Uint8Array(snapshots.length);
     const turns = new Turns();
     for (const [i, snapshot] of snapshots.entries()) {
       await turns.take();
       const kept = this.block(key, snapshot)?.find(snapshot);
-      if (kept) {
-        numbers.set(kept, i * width);
-        continue;
-      }
-      const ofSegment = unread.get(snapshot.segmentId);
-      if (ofSegment === undefined) unread.set(snapshot.segmentId, [i]);
-      else ofSegment.push(i);
+      if (!kept) continue;
+      numbers.set(kept, i * width);
+      isKnown[i] = 1;
     }
-    const parts = partsOf([...unread]);
-    const readParts = async (): Promise<void> => {
-      for (let part = parts.next(); !part.done; part = parts.next()) {
-        const indexes = part.value.flatMap(([, own]) => own);
-        const found = await this.readPart(part.value, snapshots, sums, run, client);
-        if (found === null) return;
-        indexes.forEach((i, n) => {
-          const own = found.subarray(n * width, (n + 1) * width);
-          numbers.set(own, i * width);
-          this.keep(key, snapshots[i], own);
-        });
-      }
-    };
-    // They share one iterator: each takes the next part when it finishes one.
-    try {
-      await Promise.all(Array.from({ length: TASKS_AT_ONCE }, readParts));
-    } finally {
-      parts.return();
-    }
-    return client.aborted ? null : numbers;
-  }
-
-  private async readPart(
-    part: readonly Unread[],
-    snapshots: readonly SummedSnapshot[],
-    sums: SnapshotSums,
-    run: RunTask,
-    { aborted, cancel }: SumsClient,
-  ): Promise<Float64Array | null> {
-    if (aborted) return null;
-    const selection = {
-      run: part.flatMap(([, own], s) => own.map(() => s)),
-      row: part.flatMap(([, own]) => own.map((i) => snapshots[i].row)),
-    };
-    const ids = part.map(([segmentId]) => segmentId);
-    return this.columns.use(ids, async (segments, transfer) => {
-      const input: SumsInput = { segments, selection, sums, cancel };
+    const sum: SumPart = async (part, segments, transfer) => {
+      const indexes = part.flatMap(([, own]) => own);
+      const selection = {
+        run: part.flatMap(([, own], s) => own.map(() => s)),
+        row: indexes.map((i) => snapshots[i].row),
+        t: indexes.map((i) => snapshots[i].t),
+      };
+      const input: SumsInput = { segments, selection, sums, cancel: client.cancel };
       const result = await run('sumSnapshots', input, transfer);
-      return result.status === 'done' ? result.numbers : null;
+      if (result.status === 'cancelled') return;
+      indexes.forEach((i, n) => {
+        const own = result.numbers.subarray(n * width, (n + 1) * width);
+        // A sample without this snapshot: its segment has it.
+        if (Number.isNaN(own[0])) return;
+        numbers.set(own, i * width);
+        isKnown[i] = 1;
+        this.keep(key, snapshots[i], own);
+      });
+    };
+    if (isSampled(stepS)) {
+      await inParts(unreadOf(snapshots, isKnown), SAMPLES_AT_ONCE, client, async (part) => {
+        const samples = await this.depth.readSamples(part.map(([segmentId]) => segmentId));
+        const found = part.filter(([segmentId]) => samples.has(segmentId));
+        const segments = found.flatMap(([id]) => ({ sample: samples.get(id) as StoredBlock }));
+        const transfer = segments.map(({ sample }) => sample.block.buffer as ArrayBuffer);
+        if (found.length > 0) await sum(found, segments, transfer);
+      });
+    }
+    await inParts(unreadOf(snapshots, isKnown), SEGMENTS_AT_ONCE, client, (part) => {
+      const ids = part.map(([segmentId]) => segmentId);
+      return this.columns.use(ids, (segments, transfer) => sum(part, segments, transfer));
     });
+    return client.aborted ? null : numbers;
   }
 
   private block(key: string, { point }: SummedSnapshot): Block | undefined {
@@ -162,8 +172,37 @@ export class SnapshotSumsReader {
 const blockKey = (key: string, point: number): string =>
   `sums ${Math.floor(point / POINTS_OF_BLOCK)} ${key}`;
 
-function* partsOf(unread: readonly Unread[]): Generator<readonly Unread[], void> {
-  for (let from = 0; from < unread.length; from += SEGMENTS_AT_ONCE) {
-    yield unread.slice(from, from + SEGMENTS_AT_ONCE);
+/** The snapshots that are not known yet, by segment. */
+function unreadOf(snapshots: readonly SummedSnapshot[], isKnown: Uint8Array): Unread[] {
+  const unread = new Map<number, number[]>();
+  for (const [i, { segmentId }] of snapshots.entries()) {
+    if (isKnown[i] === 1) continue;
+    const ofSegment = unread.get(segmentId);
+    if (ofSegment === undefined) unread.set(segmentId, [i]);
+    else ofSegment.push(i);
   }
+  return [...unread];
+}
+
+/** Reads all in parts, some at the same time, while the client is there. */
+async function inParts(
+  unread: readonly Unread[],
+  atOnce: number,
+  client: SumsClient,
+  read: (part: readonly Unread[]) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const readParts = async (): Promise<void> => {
+    try {
+      while (next < unread.length && !client.aborted) {
+        const from = next;
+        next += atOnce;
+        await read(unread.slice(from, next));
+      }
+    } finally {
+      // After a failure nobody wants the others.
+      if (next < unread.length) next = unread.length;
+    }
+  };
+  await Promise.all(Array.from({ length: TASKS_AT_ONCE }, readParts));
 }

@@ -37,7 +37,7 @@ export class ScoreHistory {
       );
       const of: SnapshotSums = { kind: 'score', mask: marketMask(markets, isScored) };
       const key = JSON.stringify(['score', details.tokenId, stepS, markets.length]);
-      const numbers = await this.sums.read(key, of, snapshots, run, client);
+      const numbers = await this.sums.read({ key, stepS, sums: of }, snapshots, run, client);
       if (numbers === null) return null;
       const width = widthOfSums(of);
       for (const own of legs) own.push({ details, newest: null });

@@ -8,12 +8,13 @@ import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type BlockOutline, outlineOfBlock } from '../../compute/holders/block-decoder.js';
 import { type Chain, TIERS } from '../../compute/market.js';
-import { isAscending, segmentFault } from '../../compute/segment/verify.js';
+import { isAscending, sampleFault, segmentFault } from '../../compute/segment/verify.js';
 import { STAGING } from '../bundle.js';
 import type { CheckCursor, CheckStep, Damage } from '../operations.js';
 import { PEPPER_FILE } from '../data-directory.js';
 import { ENTRY_COLUMNS, refOfColumns, unpackRefs } from '../depth/segment-lists.js';
 import { firstT, lastT, type SegmentRef } from '../depth/directory.js';
+import { readSamples } from '../depth/samples.js';
 import { readStoredBlocks } from '../depth/segments.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlRow } from '../duckdb/statements.js';
@@ -159,6 +160,7 @@ export class Checker {
     );
     const ids = rows.map(([id]) => id as number);
     const blocks = await readStoredBlocks(this.database, ids);
+    const samples = await readSamples(this.database, ids);
     const damages: Damage[] = [];
     for (const row of rows) {
       await nextTurn();
@@ -166,13 +168,10 @@ export class Checker {
       const [chain, address, markets] = row.slice(7) as [Chain, string, number];
       const stored = blocks.get(ref.segmentId);
       if (stored === undefined) continue;
-      const what = segmentFault(stored, {
-        ...ref,
-        chain,
-        address,
-        markets,
-        hasDigests: row[5] !== null,
-      });
+      const entry = { ...ref, chain, address, markets, hasDigests: row[5] !== null };
+      const sample = samples.get(ref.segmentId);
+      const what =
+        segmentFault(stored, entry) ?? (sample === undefined ? null : sampleFault(sample, entry));
       if (what !== null) damages.push(ofSegment(`${chain}:${address}`, ref, what));
     }
     return {

@@ -37,6 +37,7 @@ import {
 import { storedHistory } from './history.js';
 import type { Revisions } from './revisions.js';
 import { IS_TINY } from './compaction.js';
+import { readSamples } from './samples.js';
 import { readStoredBlocks, storedSegments, unmergeable } from './segments.js';
 
 /** Tokens per query in allNewestSnapshots(). */
@@ -135,6 +136,10 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
     const others = ids.filter((id) => !recent.has(id));
     const stored = await readStoredBlocks(this.database, others);
     return inOrder(ids, new Map([...recent, ...stored]));
+  }
+
+  readSamples(ids: readonly number[]): Promise<Map<number, StoredBlock>> {
+    return readSamples(this.database, ids);
   }
 
   get lastSegmentId(): number {

@@ -113,6 +113,7 @@ export async function deleteSegments(tx: Statements, ids: readonly number[]): Pr
   if (ids.length === 0) return;
   await tx.run(`DELETE FROM segments WHERE ${areIn(ids)}`);
   await tx.run(`DELETE FROM segment_parts WHERE ${areIn(ids)}`);
+  await tx.run(`DELETE FROM segment_samples WHERE ${areIn(ids)}`);
 }
 
 const areIn = (ids: readonly number[]): string => isOneOf('segment_id', ids);

@@ -7,8 +7,8 @@ import { openStore } from '../../bench/store.js';
 
 /** Takes the tables of a store back to the schema before this build's. */
 export const TO_OLDER_SCHEMA: readonly string[] = [
-  'DROP TABLE IF EXISTS depth_revisions',
-  "DELETE FROM meta WHERE key = 'store_id'",
+  'DROP TABLE IF EXISTS segment_samples',
+  "DELETE FROM meta WHERE key = 'sampled_segments'",
   "DELETE FROM meta WHERE key = 'schema_version'",
   `INSERT INTO meta VALUES ('schema_version', '${SCHEMA_VERSION - 1}')`,
 ];

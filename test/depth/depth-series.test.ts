@@ -34,7 +34,11 @@ const slots = fc.array(fc.integer({ min: -1, max: 2 }), { minLength: MARKETS, ma
 /** By side: every group's percents, each with its snapshots. */
 function sumsOf(all: PlainSnapshot[], slot: number[], pct: number[], groupCount = 3) {
   const sums: SnapshotSums = { kind: 'within', slot: Int32Array.from(slot), groupCount, pct };
-  const selection = { run: all.map(() => 0), row: all.map((_, row) => row) };
+  const selection = {
+    run: all.map(() => 0),
+    row: all.map((_, row) => row),
+    t: all.map(({ t }) => t),
+  };
   const segments = [encodeSegment(runOf('raw', all))];
   const result = sumSnapshots({ segments, selection, sums });
   if (result.status !== 'done') throw new Error(result.status);

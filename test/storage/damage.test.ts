@@ -259,7 +259,7 @@ describe('A database of an older schema', () => {
     const database = await Database.openFile(file, { memoryLimitMiB: 128, threads: 1 });
     const tables = (await database.rows('SELECT table_name FROM duckdb_tables()')).flat();
     expect(tables).toContain('segments');
-    expect(tables).not.toContain('depth_revisions');
+    expect(tables).not.toContain('segment_samples');
     await database.close();
     const store = await openStore(directory.path);
     expect(await storedSnapshots(store, tokenOf(store))).toHaveLength(1);

@@ -3,7 +3,13 @@ import { keyRecord } from '../limits/key-record.js';
 import { crc32 } from 'node:zlib';
 import { binsOfBand } from '../../compute/ladder.js';
 import { type Chain, type Tier, TIER_LENGTH_S, TIERS } from '../../compute/market.js';
-import { digestsOf, encodeSegment, type StoredBlock } from '../../compute/segment/segment.js';
+import { encodeSample } from '../../compute/segment/sample.js';
+import {
+  decodeSegment,
+  digestsOf,
+  encodeSegment,
+  type StoredBlock,
+} from '../../compute/segment/segment.js';
 import {
   type DepthSource,
   type KeyRecord,
@@ -153,6 +159,17 @@ export class MemoryDepth implements DepthSource {
   async readStoredBlocks(ids: readonly number[]): Promise<StoredBlock[]> {
     const blocks = await this.readSegments(ids);
     return blocks.map((block, i) => ({ segmentId: ids[i], block, crc32: crc32(block) }));
+  }
+
+  readSamples(ids: readonly number[]): Promise<Map<number, StoredBlock>> {
+    const samples = new Map<number, StoredBlock>();
+    for (const segmentId of ids) {
+      const segment = this.segments.get(segmentId);
+      const block = segment === undefined ? null : encodeSample(decodeSegment(segment));
+      if (block !== null)
+        samples.set(segmentId, { segmentId, block: new Uint8Array(block), crc32: crc32(block) });
+    }
+    return Promise.resolve(samples);
   }
 
   private write(store: PlainStore, perSegment: number): Map<PlainSnapshot, Place> {

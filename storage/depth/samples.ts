@@ -1,0 +1,90 @@
+/** The table `segment_samples`: what long series show of each segment (compute/segment/sample.ts). */
+import { crc32 } from 'node:zlib';
+import { sampleSegments, SNAPSHOTS_A_SAMPLED } from '../../compute/segment/sample.js';
+import type { StoredBlock } from '../../compute/segment/segment.js';
+import type { Database } from '../duckdb/database.js';
+import { isOneOf, type Statements } from '../duckdb/statements.js';
+import { readMeta, writeMeta } from '../meta.js';
+import { readStoredBlocks, storedSegments } from './segments.js';
+
+/** Runs compute's sampleSegments. */
+export type SampleSegments = (
+  segments: readonly StoredBlock[],
+) => Promise<readonly (Uint8Array | null)[]>;
+
+/** Fewer new segments wait for more: each look scans the end of a table. */
+export const LEAST_NEW_SEGMENTS = 64;
+/** Segments of one step: their blocks have some megabytes, and a thread works on them for 30 ms. */
+const SAMPLED_AT_ONCE = 16;
+/** Up to this id all segments have their samples. */
+const META_KEY = 'sampled_segments';
+
+/** Samples by segment id, not yet checked against their checksums; without those that there are not. */
+export async function readSamples(
+  statements: Pick<Statements, 'values'>,
+  ids: readonly number[],
+): Promise<Map<number, StoredBlock>> {
+  if (ids.length === 0) return new Map();
+  const values = await statements.values(
+    `SELECT segment_id, 0 AS part, data, crc32 FROM segment_samples WHERE ${isOneOf('segment_id', ids)}`,
+  );
+  return new Map(
+    Array.from(values, ([segmentId, { bytes, checksum }]) => [
+      segmentId,
+      { segmentId, block: bytes, crc32: checksum },
+    ]),
+  );
+}
+
+/** Makes samples of stored segments in the background. Segments never change, so each is looked at once. */
+export class SampleMaker {
+  /** Up to this id all have been looked at; null: not yet read. */
+  private sampledId: number | null = null;
+
+  constructor(
+    private readonly database: Database,
+    private readonly sample: SampleSegments = (segments) =>
+      Promise.resolve(sampleSegments(segments)),
+  ) {}
+
+  /**
+   * Makes the samples of the next segments.
+   * @param exclusive runs a transaction while no other does
+   * @returns whether there are more to look at
+   */
+  async step(
+    lastSegmentId: number,
+    exclusive: (body: () => Promise<void>) => Promise<void>,
+  ): Promise<boolean> {
+    const { database } = this;
+    this.sampledId ??= Number((await readMeta(database, META_KEY)) ?? 0);
+    if (lastSegmentId - this.sampledId < LEAST_NEW_SEGMENTS) return false;
+    const rows = await database.rows(
+      `SELECT segment_id FROM segments
+       WHERE segment_id > ${this.sampledId} AND segment_id <= ${lastSegmentId}
+         AND octet_length(times) >= ${SNAPSHOTS_A_SAMPLED * Uint32Array.BYTES_PER_ELEMENT}
+       ORDER BY segment_id LIMIT ${SAMPLED_AT_ONCE}`,
+    );
+    const ids = rows.map(([id]) => id as number);
+    const upTo = ids.length < SAMPLED_AT_ONCE ? lastSegmentId : ids[ids.length - 1];
+    const blocks = [...(await readStoredBlocks(database, ids)).values()];
+    const samples = blocks.length === 0 ? [] : await this.sample(blocks);
+    const made = samples.flatMap((sample, i) =>
+      sample === null ? [] : [[blocks[i].segmentId, crc32(sample), sample] as const],
+    );
+    // Without samples nothing is written: a look after the next start finds as little.
+    if (made.length > 0) {
+      await exclusive(() =>
+        database.transaction(async (tx) => {
+          // A commit may have removed some meanwhile.
+          const stored = await storedSegments(tx, ids);
+          const rows = made.filter(([segmentId]) => stored.has(segmentId));
+          if (rows.length > 0) await tx.append('segment_samples', rows);
+          await writeMeta(tx, META_KEY, String(upTo));
+        }),
+      );
+    }
+    this.sampledId = upTo;
+    return upTo < lastSegmentId;
+  }
+}
