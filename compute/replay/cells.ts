@@ -132,12 +132,13 @@ function appendRange(
   slot: number,
 ): void {
   const { index, bin, supportCents, resistanceCents } = cells;
+  const { bin: runBin, supportCents: runSupport, resistanceCents: runResistance } = run;
   let at = cells.length;
   for (let i = start; i < end; i++, at++) {
     index[at] = slot;
-    bin[at] = run.bin[i];
-    supportCents[at] = run.supportCents[i];
-    resistanceCents[at] = run.resistanceCents[i];
+    bin[at] = runBin[i];
+    supportCents[at] = runSupport[i];
+    resistanceCents[at] = runResistance[i];
   }
   cells.length = at;
 }
@@ -200,19 +201,21 @@ function appendSum(
   scratch: GroupScratch,
 ): void {
   const { seen, supportCents, resistanceCents, next } = scratch;
+  const { bin: runBin, supportCents: runSupport, resistanceCents: runResistance } = run;
   let low = BIN_COUNT;
   let high = -1;
   for (let r = firstRange; r >= 0; r = next[r]) {
+    const start = ranges.start[r];
     const end = ranges.end[r];
-    for (let i = ranges.start[r]; i < end; i++) {
-      const b = run.bin[i] - MIN_BIN;
+    for (let i = start; i < end; i++) {
+      const b = runBin[i] - MIN_BIN;
       seen[b] = 1;
-      supportCents[b] += run.supportCents[i];
-      resistanceCents[b] += run.resistanceCents[i];
+      supportCents[b] += runSupport[i];
+      resistanceCents[b] += runResistance[i];
     }
     // Bins ascend within a range.
-    low = Math.min(low, run.bin[ranges.start[r]] - MIN_BIN);
-    high = Math.max(high, run.bin[end - 1] - MIN_BIN);
+    low = Math.min(low, runBin[start] - MIN_BIN);
+    high = Math.max(high, runBin[end - 1] - MIN_BIN);
   }
   let at = cells.length;
   for (let b = low; b <= high; b++) {
