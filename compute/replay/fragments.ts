@@ -72,15 +72,22 @@ interface CodingBlocks {
   newEncoder: () => FragmentEncoder;
   /** A stored comma. */
   comma: Uint8Array;
-  /** The stream's header and a page's head. */
+  /** The stream's header and a page's head, compressed. */
   begin: (text: Uint8Array) => Uint8Array[];
+  /** The same as it is: at most MAX_STORED_BYTES. */
+  beginStored: (text: Uint8Array) => Uint8Array[];
   /** A stored text of at most 2^16 - 1 bytes that ends the stream, but for gzip's trailer. */
   end: (text: Uint8Array) => Uint8Array;
 }
 
 /** Deflate blocks that may share codes: neighbouring snapshots look alike. */
 const BLOCKS_PER_CODE = 8;
-/** A page's head is compressed for every page: 2.5 KB become 1 KB in 18 us. */
+/**
+ * A head of this share of the page or less is stored: compressing it costs an eighth of the event loop's time for a
+ * full page, and saves less than a fiftieth of its bytes.
+ */
+const STORED_HEAD_SHARE = 1 / 32;
+const MAX_STORED_BYTES = 65_535;
 const DEFLATE_BEGIN = { level: 1, finishFlush: zlib.constants.Z_SYNC_FLUSH };
 /** A window of 2^18 bytes reaches back over the widest snapshots. */
 const LGWIN = 18;
@@ -91,6 +98,8 @@ const BROTLI_BEGIN = {
     [zlib.constants.BROTLI_PARAM_LGWIN]: LGWIN,
   },
 };
+/** How a stream states LGWIN: the bits 0011, the lowest first (RFC 7932, 9.1). */
+const LGWIN_BITS = { count: 4, value: 3 };
 const LAST_BROTLI_BLOCK = 3;
 const COMMA = Buffer.from(',');
 
@@ -100,26 +109,40 @@ export const CODING_BLOCKS: Readonly<Record<FragmentCoding, CodingBlocks>> = {
     newEncoder: () => new DeflateEncoder(BLOCKS_PER_CODE),
     comma: storedDeflate(COMMA, false),
     begin: (text) => [GZIP_HEAD, zlib.deflateRawSync(text, DEFLATE_BEGIN)],
+    beginStored: (text) => [GZIP_HEAD, storedDeflateHead(text.length, false), text],
     end: (text) => storedDeflate(text, true),
   },
   br: {
     newEncoder: () => new BrotliEncoder(LGWIN),
     comma: storedBrotli(COMMA),
     begin: (text) => [zlib.brotliCompressSync(text, BROTLI_BEGIN)],
+    beginStored: (text) => [storedBrotliHead(text.length, LGWIN_BITS), text],
     end: (text) => Uint8Array.of(...storedBrotli(text), LAST_BROTLI_BLOCK),
   },
 };
 
 function storedDeflate(text: Uint8Array, isLast: boolean): Uint8Array {
-  const { length } = text;
-  const head = [isLast ? 1 : 0, length & 255, length >> 8, ~length & 255, (~length >> 8) & 255];
-  return Uint8Array.of(...head, ...text);
+  return Uint8Array.of(...storedDeflateHead(text.length, isLast), ...text);
+}
+
+function storedDeflateHead(length: number, isLast: boolean): Uint8Array {
+  const complement = length ^ 0xffff;
+  return Uint8Array.of(
+    isLast ? 1 : 0,
+    ...[length & 255, length >> 8],
+    ...[complement & 255, complement >> 8],
+  );
 }
 
 function storedBrotli(text: Uint8Array): Uint8Array {
+  return Uint8Array.of(...storedBrotliHead(text.length), ...text);
+}
+
+/** @param before bits of the stream before the block, at most 4 */
+function storedBrotliHead(length: number, before = { count: 0, value: 0 }): Uint8Array {
   // ISLAST 0, MNIBBLES 0 for four, MLEN - 1, ISUNCOMPRESSED 1.
-  const head = ((text.length - 1) << 3) | (1 << 19);
-  return Uint8Array.of(head & 255, (head >> 8) & 255, head >> 16, ...text);
+  const head = (((length - 1) << 3) | (1 << 19)) << before.count;
+  return Uint8Array.of((head & 255) | before.value, (head >> 8) & 255, (head >> 16) & 255);
 }
 
 /** Consecutive snapshots of a segment on a page: `first <= s < end`. */
@@ -156,10 +179,13 @@ export function assemblePage(page: FragmentPage): Uint8Array | null {
   const head = encodeHead(summary, page.envelope);
   const { spans } = page;
   const { coding } = spans[0].fragments;
-  const { begin, comma } = CODING_BLOCKS[coding];
-  const parts = begin(head);
+  const { begin, beginStored, comma } = CODING_BLOCKS[coding];
+  const snapshots: Uint8Array[] = [];
+  for (const span of spans) addSpan(span, snapshots);
+  const mostStored = Math.min(STORED_HEAD_SHARE * bytesOf(snapshots), MAX_STORED_BYTES);
+  const parts = head.length <= mostStored ? beginStored(head) : begin(head);
   const first = parts.length;
-  for (const span of spans) addSpan(span, parts);
+  parts.push(...snapshots);
   // The page's first snapshot has no comma before it.
   parts[first] = parts[first].subarray(comma.length);
   parts.push(TAIL_BLOCKS[coding]);
@@ -254,8 +280,14 @@ function gzipTrailer(head: Uint8Array, spans: readonly FragmentSpan[]): Uint8Arr
   return new Uint8Array(trailer.buffer);
 }
 
+function bytesOf(parts: readonly Uint8Array[]): number {
+  let bytes = 0;
+  for (const part of parts) bytes += part.length;
+  return bytes;
+}
+
 function concatenated(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = Buffer.allocUnsafeSlow(parts.reduce((sum, part) => sum + part.length, 0));
+  const whole = Buffer.allocUnsafeSlow(bytesOf(parts));
   let at = 0;
   for (const part of parts) {
     whole.set(part, at);

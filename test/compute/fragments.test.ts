@@ -137,6 +137,23 @@ describe('a page from fragments', () => {
     }
   });
 
+  it.each(FRAGMENT_CODINGS)(
+    'in %s stores its head only where that is little of the page',
+    (coding) => {
+      const store = wideStore(60, 50);
+      const all = fragmentsOf(store, 6, { group: 'market', coding });
+      const few = fragmentsOf(wideStore(14, 1), 6, { group: 'market', coding });
+      const isHeadStored = (of: PlainStore, fragments: AllFragments): boolean => {
+        const { json, body } = bothWays(of, fragments, 'market', of.snapshots[0].t);
+        expect(DECODERS[coding](body as Uint8Array).equals(json)).toBe(true);
+        const head = json.subarray(0, json.indexOf('"snapshots":['));
+        return Buffer.from(body as Uint8Array).includes(head);
+      };
+      expect(isHeadStored(store, all)).toBe(true);
+      expect(isHeadStored(wideStore(14, 1), few)).toBe(false);
+    },
+  );
+
   it.each(FRAGMENT_CODINGS)('is right in %s of snapshots wider than any window', (coding) => {
     const store = wideStore(3, 250);
     const all = fragmentsOf(store, 3, { group: 'market', coding });
