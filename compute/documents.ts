@@ -1,4 +1,4 @@
-/** Documents as bytes of replies. */
+/** Turns documents into the bytes of replies. */
 import zlib, { type BrotliOptions, type ZlibOptions } from 'node:zlib';
 import { Packr } from 'msgpackr';
 
@@ -11,7 +11,7 @@ export const DOCUMENT_BROTLI: BrotliOptions = {
   params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 },
 };
 
-/** What bytes a request accepts. */
+/** The form of the bytes that a request accepts. */
 export interface DocumentForm {
   mediaType: (typeof DOCUMENT_TYPES)[number];
   encoding: 'identity' | DocumentEncoding;

@@ -15,7 +15,7 @@ const SEPARATOR = '\n';
 /** Texts joined into one part: that takes a fraction of a millisecond. */
 const TEXTS_A_PART = 1024;
 
-/** The parts one by one, so that the caller can pause in between. */
+/** The parts, one at a time: the caller can pause in between. */
 export function* partsOf(texts: readonly string[]): Generator<string> {
   for (let from = 0; from < texts.length; from += TEXTS_A_PART) {
     yield texts.slice(from, from + TEXTS_A_PART).join(SEPARATOR);

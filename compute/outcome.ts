@@ -1,4 +1,4 @@
-/** How a thread's task hands its result, or its error, to the caller: on the way, errors lose their class. */
+/** A task's result or error on its way from a thread to the caller: between threads, errors lose their class. */
 import { Piscina, transferableSymbol, valueSymbol } from 'piscina';
 import { DamageError, isDamage } from './damage.js';
 

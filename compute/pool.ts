@@ -135,7 +135,7 @@ export class ComputePool {
     this.piscina = new Piscina({
       filename: builtPath('compute/worker.js'),
       name: 'ping' satisfies TaskName,
-      // For good. A server starts all at once: none is started while a client waits.
+      // Threads never end while idle. A server starts all at once: no client waits for a thread to start.
       minThreads: this.threadsAtStart,
       maxThreads: threads,
       idleTimeout: Infinity,
@@ -252,7 +252,7 @@ export class ComputePool {
     transfer: ArrayBuffer[],
   ): Promise<unknown> {
     const { taskDeadlineMs = TASK_DEADLINE_MS, onError } = this.options;
-    // Piscina has a queue, too, but does not tell when a task leaves it.
+    // Piscina has a queue, too, but does not report when a task leaves it.
     if (this.freeThreads > 0) this.freeThreads--;
     else await new Promise<void>((resolve) => this.waiters.push(resolve));
     if (this.ended) throw new PoolClosedError('the compute pool has ended');
@@ -312,7 +312,7 @@ export class ComputePool {
    * @throws Error where a thread does not answer in time
    */
   async ready(): Promise<void> {
-    // Piscina gives each ping to an idle thread, and none is idle again before all are given out.
+    // Piscina gives each ping to an idle thread, and no thread is idle again before it has given out all pings.
     const pings = Array.from({ length: this.threadsAtStart }, () => this.piscina.run(null));
     const outcomes = (await withDeadline(
       Promise.all(pings),

@@ -33,7 +33,7 @@ export const renderPage = moving(replay.renderPage);
 export const countPage = copying(replay.countPage);
 export const sumSnapshots = moving(sums.sumSnapshots);
 export const encodeSeries = moving(series.encodeSeries);
-/** Each packed, so that one buffer crosses threads. */
+/** Packs the fragments of each input: one buffer then crosses threads. */
 export const makeFragments = moving(
   (inputs: readonly (fragments.FragmentsInput & { segmentId: number })[]) =>
     inputs.map((input) => packFragments(input.segmentId, fragments.makeFragments(input))),

@@ -5,8 +5,8 @@ import { LargeMap } from '../compute/large-map.js';
 const TAKEN_AT_ONCE = 1024;
 
 /**
- * Keys in the order in which they were added. A Set steps over what was deleted before it finds the next one, and
- * is copied whole when it grows.
+ * Keys in the order in which they were added. This is not a Set, because a Set steps over all deleted keys to find the
+ * next one, and copies all keys when it grows.
  */
 export class DueKeys<K extends string | number> {
   private readonly known = new LargeMap<K, true>();
@@ -51,7 +51,7 @@ export class DueKeys<K extends string | number> {
     this.at = 0;
   }
 
-  /** Takes the first keys out. Keys that come before the others are taken alone, so that they do not wait for them. */
+  /** Removes the first keys and returns them. Keys added by addFirst() come alone: they do not wait for the others. */
   take(count: number): K[] {
     const taken = [...this.first].slice(0, count);
     for (const key of taken) this.delete(key);

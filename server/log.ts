@@ -93,7 +93,7 @@ export function createLog(options: LogOptions = {}): Log {
     },
     often(message, fields) {
       if (!logger.isLevelEnabled('info')) return;
-      // As pino writes it, which takes several times as long.
+      // The same line by pino takes several times as long.
       lines.write(shape(`{"level":"info"${timestamp()},${fields},"msg":"${message}"}\n`));
     },
   };
@@ -111,7 +111,7 @@ class LineWriter {
 
   constructor(
     private readonly stream: LogStream,
-    private readonly tellDropped: (count: number) => void,
+    private readonly onDropped: (count: number) => void,
   ) {}
 
   write(line: string): void {
@@ -122,7 +122,7 @@ class LineWriter {
     if (this.dropped > 0) {
       const { dropped } = this;
       this.dropped = 0;
-      this.tellDropped(dropped);
+      this.onDropped(dropped);
     }
     this.gathered += line;
     if (this.gathered.length >= GATHERED_CHARS) this.flush();
@@ -144,7 +144,7 @@ function prettyLines(stream: LogStream): (line: string) => string {
   return prettyFactory({ colorize, translateTime: 'SYS:HH:MM:ss.l', singleLine: true });
 }
 
-/** The times of lines, made once a millisecond: to make one costs as much as the rest of a line. */
+/** Makes the times of lines, once a millisecond: formatting a time costs as much as the rest of a line. */
 function timestamps(): () => string {
   let atMs = 0;
   let text = '';

@@ -210,7 +210,7 @@ export async function startService(
   }
 }
 
-/** Files of fragments; null if memory or disk has none of them: what an earlier start left there goes. */
+/** Files of fragments; null if the settings leave no memory or disk for them, and then earlier files are deleted. */
 async function openFragmentFiles(
   { directory, memory, fragmentsDiskBytes: maxBytes }: ServeOptions,
   depth: SegmentSource,

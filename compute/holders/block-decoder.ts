@@ -23,7 +23,7 @@ export function decodeHolderBlock(block: Uint8Array, times?: readonly number[]):
   return [...holderSnapshots(block, times)];
 }
 
-/** decodeHolderBlock one snapshot at a time, so that only one of a large block is in memory. */
+/** Like decodeHolderBlock(), one snapshot at a time: of a large block, only one snapshot is in memory. */
 export function* holderSnapshots(
   block: Uint8Array,
   times?: readonly number[],

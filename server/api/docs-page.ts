@@ -7,7 +7,7 @@ import { API_VERSION } from './openapi.js';
 export const DESCRIPTION_PATH = `${BASE_PATH}/openapi.json`;
 export const DOCS_PATH = '/docs';
 
-/** Adapts Swagger UI to narrow screens and to eyes that need contrast, and hides its empty column of links. */
+/** Adapts Swagger UI to narrow screens, raises its contrast, and hides its empty column of links. */
 const STYLE = `
 :root { color-scheme: light; --ground: #fafafa; --text: #3b4151; --soft: #50586b; --line: #d8dde7; --link: #1a56b8; --warn: #b3261e; }
 :root.dark-mode { color-scheme: dark; --ground: #1c2022; --text: #e4e6e6; --soft: #b5bcc4; --line: #3a4145; --link: #8fc1ff; --warn: #ff9a92; }

@@ -23,8 +23,8 @@ import { askedAddress, takeNamedSchemas } from './schemas.js';
 export const API_VERSION = '1.5.0';
 
 const INTRODUCTION = [
-  `Version ${API_VERSION} is that of the API: every addition raises it. The program that serves it has a ` +
-    `version of its own: this one is Fathom ${VERSION}.`,
+  `This is version ${API_VERSION} of the API: every addition raises it. The program that serves it has a ` +
+    `separate version: this is Fathom ${VERSION}.`,
   'Every request needs an API key in the `x-api-key` header; the operator makes one with `fathom keys ' +
     'create`. Replies are JSON, or MessagePack with ' +
     '`Accept: application/msgpack`; `Accept-Encoding` can ask for `gzip` or `br`.',

@@ -78,7 +78,7 @@ export function smallForms(maxAgeS: number | null): SmallForms {
 
 const NOT_CACHED = smallForms(null);
 
-/** Remembers results, since clients send only a few different texts. */
+/** Remembers results: clients send only a few different texts. */
 function remembering<T extends string>(read: (header: string) => T): (header: string) => T {
   const known = new Map<string, T>();
   return (header) => {
@@ -172,12 +172,12 @@ export class KeptReplies<T> {
   }
 }
 
-/** Names the time of the snapshot that a reply is based on in its headers; null: it is based on none. */
+/** Adds the header with the time of the snapshot that the reply is based on; null: there is none. */
 export function nameDataTime(exchange: Exchange, t: number | null): void {
   if (t !== null) exchange.addHeader('X-Data-Time', String(t));
 }
 
-/** Numbers immutable objects, so that keys can name them. */
+/** Numbers immutable objects: keys of kept replies name them by number. */
 export class Versions {
   private readonly numbers = new WeakMap<object, number>();
   private last = 0;

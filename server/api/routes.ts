@@ -1,4 +1,4 @@
-/** Turns endpoints into routes: what every request goes through, in order. */
+/** Turns endpoints into routes, which take every request through the same steps. */
 import type { KeyRecord, KeySource } from '../../storage/contract.js';
 import { isoOf } from '../../compute/time.js';
 import { wallS } from '../../storage/wall-clock.js';

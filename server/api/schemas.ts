@@ -41,7 +41,7 @@ export const count = (description: string) => Type.Integer({ minimum: 0, descrip
 export const epochSeconds = (description: string) =>
   Type.Integer({ description: `${description}, Unix epoch seconds` });
 
-/** Tokens that the demo market has, so that requests with the examples of parameters have something to show. */
+/** Tokens of the demo market: requests with the examples of parameters find data there. */
 export const EXAMPLE_MINTS = [
   'So11111111111111111111111111111111111111112',
   'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
@@ -69,7 +69,7 @@ export const flag = (description: string) => Type.Boolean({ default: false, desc
 /** Query number from `minimum` to `maximum`. */
 export const bounded = (minimum: number, maximum: number, options: TSchemaOptions) =>
   Type.Number({ minimum, maximum, ...options });
-/** Query number that is a share, counted as its name does not say: in percent or as a fraction. */
+/** Query number that is a share. Its unit says whether 25% is 25 or 0.25, because its name does not. */
 export const share = (
   unit: 'fraction' | 'percent',
   minimum: number,

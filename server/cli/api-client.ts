@@ -1,4 +1,4 @@
-/** What commands have in common that ask a running server's API: flags, request, key and failures. */
+/** What the commands that call a running server's API share: flags, request, key and failures. */
 import { FathomError } from '../../client/index.js';
 import { MARKET_TYPES } from '../../compute/market.js';
 import { REPLAY_GROUPS } from '../../compute/replay/query.js';
@@ -16,7 +16,7 @@ import { atSignal } from './signals.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 
-/** Flags of what each snapshot shows; they are sent to the server, which checks them. */
+/** Flags that choose what each snapshot shows. The server checks them. */
 export const VIEW_FLAGS = {
   group: {
     kind: 'text',
@@ -63,7 +63,7 @@ export const URL_FLAG = {
   variable: 'FATHOM_URL',
 } as const;
 
-/** The parameters that flags ask for, which have underscores in their names. */
+/** The query parameters that the flags stand for: their names have underscores. */
 export function parametersOf(
   flags: Readonly<Record<string, unknown>>,
   names: readonly string[],
@@ -108,7 +108,7 @@ export async function interruptible<T>(body: (signal: AbortSignal) => Promise<T>
   }
 }
 
-/** A failed request in the command's words: a refused parameter came from a flag. */
+/** A failed request in the command's words: it names the flag from which a refused parameter came. */
 export function namedFailure(error: unknown): unknown {
   if (!(error instanceof FathomError)) return error;
   const { message, parameter, status } = error;

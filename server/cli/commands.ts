@@ -14,12 +14,12 @@ const SUMMARIES: Readonly<Record<string, string>> = {
   start: 'runs the server with a live demo market',
   config: 'shows the settings of serve, and where each comes from',
   ingest: 'loads files of a dataset',
-  import: 'loads market data of others: order books, pool states, token lists',
+  import: 'loads market data in foreign formats: order books, pool states, token lists',
   delete: "deletes a token's depth",
-  backup: 'copies a store, also while it is served',
-  check: 'reads all of a store and says what is damaged',
+  backup: 'copies a store, even while a server uses it',
+  check: 'reads a whole store and lists what is damaged',
   prune: 'deletes depth history before a time',
-  retention: 'lets retention go on that waits',
+  retention: 'resumes retention that waits',
   follow: "prints a token's depth as it changes, from a running server",
   replay: 'downloads depth history from a server into a file',
   'keys create': 'makes an API key',
@@ -31,8 +31,8 @@ const SUMMARIES: Readonly<Record<string, string>> = {
   queue: 'lists the tokens that wait for data',
   'cluster status': 'lists the nodes of a cluster',
   'cluster trim': "frees old entries of a cluster's log",
-  'cluster forget': 'forgets a node that does not answer any more',
-  'cluster leave': 'makes a stopped node a single server',
+  'cluster forget': 'forgets a node that no longer answers',
+  'cluster leave': 'turns a stopped node into a single server',
   demo: 'fills a data directory with a simulated market',
   completion: 'prints a script by which a shell completes commands and flags',
 };
@@ -111,7 +111,7 @@ export async function runCommand(given: readonly string[]): Promise<number> {
       printLine(await helpOn(given.filter((word) => !word.startsWith('-'))));
       return 0;
     }
-    // A group until its action is known.
+    // Until the action is known, an error names the group.
     name = actionsOf(first).length > 0 ? first : '';
     name = commandName(given);
     const command = await loadCommand(name);

@@ -1,4 +1,4 @@
-/** The flags of `fathom import` that describe the data, and what an import lacks in their words. */
+/** The flags of `fathom import` that describe the data, and messages about flags that an import lacks. */
 import { MAX_DECIMALS, MAX_SOURCE_CHARS, MAX_T_S } from '../../compute/ingest/fields.js';
 import {
   canonicalAddress,
@@ -222,7 +222,7 @@ function dataTimeS(text: string, from: string): number {
   throw new UsageError(`${from}: expected a time from 1 to ${MAX_T_S}, found '${text}'`);
 }
 
-/** What lifts a refusal. */
+/** The flag that avoids each refusal. */
 const FLAGS_NEEDED: Readonly<Record<NeededOption, string>> = {
   contract:
     'give --contract-usd N (USD of one contract) or --contract-size N (units of the coin in one contract)',
@@ -230,7 +230,7 @@ const FLAGS_NEEDED: Readonly<Record<NeededOption, string>> = {
   everyS: 'give a shorter --every',
 };
 
-/** A refusal in the words of flags; any other error as it is. */
+/** A refusal that names its flag; any other error unchanged. */
 export function withFlags(error: unknown): unknown {
   if (error instanceof LossError) {
     const refused = 'nothing was stored; --replace stores these files all the same';

@@ -36,8 +36,8 @@ export function tell(text: string): void {
 }
 
 /**
- * Lets a command finish its work, with the status that the work deserves, where its output cannot be
- * written: the reader has gone, or the disk is full.
+ * Lets a command finish its work and end with the status of that work, even if its output cannot be written because
+ * the reader has gone or the disk is full.
  */
 export function tolerateOutputErrors(): void {
   process.stderr.on('error', () => undefined);
@@ -47,21 +47,21 @@ export function tolerateOutputErrors(): void {
   });
 }
 
-/** Tells of a failure that nobody caught, with its stack: it is a fault of the program. */
+/** Reports an uncaught failure with its stack: it is a bug of the program. */
 export let reportCrash = (error: unknown): void => {
   tell(failureText(error));
   if (error instanceof Error && error.stack !== undefined) tell(error.stack);
 };
 
-/** Has the server's log tell of it. */
+/** Sends such reports to the server's log. */
 export function reportCrashesWith(report: (error: unknown) => void): void {
   reportCrash = report;
 }
 
-/** Time to read what is left on stderr once a command has ended. */
+/** How long a reader has for the rest of stderr once the command is done. */
 const STDERR_READER_MS = 2000;
 
-/** Ends the process once it has nothing to do but wait for a reader of stderr who never comes. */
+/** Ends a process that has nothing left to do but wait for a reader of stderr. */
 export function endWithoutReader(): void {
   setInterval(() => {
     if (process.stdout.writableLength === 0) process.exit();

@@ -1,10 +1,10 @@
-/** What the commands that delete depth ask and report. */
+/** The question and the report of the commands that delete depth. */
 import { createInterface } from 'node:readline/promises';
 import type { Removed } from '../../compute/segment/remove.js';
 import { InputError, UsageError } from '../../storage/errors.js';
 import type { Flag } from './flags.js';
 import { count, counted } from './output.js';
-import { type OfStore, rehearsed } from './runtime.js';
+import { type LocatedStore, rehearsed } from './runtime.js';
 
 export const YES = {
   kind: 'switch',
@@ -12,15 +12,15 @@ export const YES = {
 } as const satisfies Flag;
 
 /**
- * Removes once a rehearsal has counted and the user has said yes; with `yes` or `dry-run` it does not ask.
+ * Counts in a rehearsal, asks the user, and removes if the answer is yes. With `yes` or `dry-run` it does not ask.
  * @param remove removes, or in a dry run counts what it would remove
  * @param question asks about what the text names
  * @throws UsageError without a terminal on which to ask | InputError if the answer is no
  */
 export async function confirmed(
   flags: { yes: boolean; 'dry-run': boolean },
-  store: OfStore,
-  remove: (from: OfStore & { dryRun: boolean }) => Promise<Removed>,
+  store: LocatedStore,
+  remove: (from: LocatedStore & { dryRun: boolean }) => Promise<Removed>,
   question: (found: Removed) => string,
 ): Promise<Removed> {
   const attempt = (dryRun: boolean) =>

@@ -1,4 +1,4 @@
-/** What ingest and import say of the stored snapshots that they replaced. */
+/** How ingest and import report the stored snapshots that they replaced. */
 import type { Replaced } from '../../storage/operations.js';
 import { count } from './output.js';
 

@@ -58,14 +58,14 @@ export async function onStore<T>(
   return onAnyStore(await storeDirectory(flags.data), flags, body, plans);
 }
 
-/** A directory that holds a store, and what uses the store as onStore() does. */
-export interface OfStore {
+/** A directory that holds a store, and a function that uses the store as onStore() does. */
+export interface LocatedStore {
   directory: string;
   useStore: UseStore;
 }
 
 /** @throws InputError if the directory holds no store */
-export async function storeOf(flags: StoreFlags): Promise<OfStore> {
+export async function storeOf(flags: StoreFlags): Promise<LocatedStore> {
   const directory = await storeDirectory(flags.data);
   return { directory, useStore: (body) => onStore({ ...flags, data: directory }, body) };
 }

@@ -1,7 +1,7 @@
 /** Signals that end a command: SIGTERM, SIGINT (Ctrl-C), and SIGHUP, which comes when a terminal is closed. */
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
-/** Whether the command stops in order by itself, with stopSignal(). */
+/** Whether the command handles signals itself, with stopSignal(). */
 let stopsItself = false;
 
 /**

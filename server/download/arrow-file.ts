@@ -52,7 +52,7 @@ async function* rowBatches(part: string): AsyncIterable<Rows> {
   let rows: string[][] = [];
   const input = createReadStream(part);
   try {
-    // What reads its lines hears nothing of a file that cannot be opened.
+    // The reader of lines does not report that a file cannot be opened.
     await once(input, 'open');
     for await (const line of createInterface({ input })) {
       rows.push(line.split(','));
@@ -77,7 +77,7 @@ function arrowColumns(totals: Totals): ArrowColumn[] {
   const [slot, bin] = ['slot', 'bin'].map((name) => names.indexOf(name));
   const slots = new Map(slotColumns(totals).map((column) => [column.name, column]));
   let dictionaries = 0;
-  /** A column of texts, of which a row has the one that `index` says. */
+  /** A column of texts; `index` chooses each row's from the list. */
   const texts = (
     name: string,
     list: readonly (string | null)[],
@@ -85,7 +85,7 @@ function arrowColumns(totals: Totals): ArrowColumn[] {
     nullable = false,
   ): ArrowColumn => {
     const { values, codes } = distinctTexts(list);
-    // One object for all batches, so that the file has it once.
+    // All batches share one object, which the file then has once.
     const dictionary = utf8Vector(values);
     const type = dictionaryType(dictionaries++);
     const codesOf = (rows: Rows) => Int32Array.from(rows, (row) => codes[index(row)]);

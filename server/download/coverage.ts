@@ -1,4 +1,4 @@
-/** What a server has of a token, for a download whose window holds no snapshot. */
+/** The stored history of a token, for a download whose window holds no snapshot. */
 import type { Coverage } from '../../client/index.js';
 import { isoOf } from '../../compute/time.js';
 

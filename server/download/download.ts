@@ -33,7 +33,7 @@ const WRITERS: Readonly<Record<ReplayFormat, PageWriter>> = {
   parquet: parquetWriter,
 };
 
-/** State after each page; stored, so that a download can be resumed. */
+/** The stored state after each page, from which a download can be resumed. */
 export interface ReplayState {
   request: ReplayRequest;
   format: ReplayFormat;

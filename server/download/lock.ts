@@ -1,6 +1,6 @@
 /**
- * The lock of a download: a file that names its holder. One whose process has ended is stale, and is taken over by
- * one process alone, however many find it at the same moment.
+ * The lock of a download: a file that names its holder. A lock is stale if its holder's process has ended. Exactly one
+ * process takes a stale lock over, however many find it at the same moment.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
@@ -8,7 +8,7 @@ import { copyFile, link, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { absent } from '../../storage/errors.js';
 import { ReplayError } from './request.js';
 
-/** What locks of this process say. */
+/** The texts of the locks that this process holds. */
 const held = new Set<string>();
 
 /**
@@ -18,7 +18,7 @@ const held = new Set<string>();
  */
 export async function takeLock(lock: string): Promise<() => Promise<void>> {
   const own = `${process.pid} ${randomUUID()}`;
-  // It gets its name once it says whose it is.
+  // The file gets the lock's name only once it names its holder.
   const draft = `${lock}.${digestOf(own)}.new`;
   held.add(own);
   try {
@@ -52,10 +52,10 @@ async function isPlaced(draft: string, lock: string): Promise<boolean> {
 }
 
 /**
- * Puts the draft in the place of a stale lock. To replace one, a process needs a lock whose name says which: so no
- * process takes away what another has just put there.
- * @returns false if the lock is another one by now, or gone
- * @throws ReplayError where it is not stale
+ * Replaces a stale lock with the draft. To do that, a process must hold a second lock, which is named after the stale
+ * one: no process can remove the lock that another has just placed.
+ * @returns false if the lock has changed or gone meanwhile
+ * @throws ReplayError if the lock is not stale
  */
 async function replacesStale(draft: string, lock: string): Promise<boolean> {
   const found = await readFile(lock, 'utf8').catch(absent);
@@ -71,10 +71,10 @@ async function replacesStale(draft: string, lock: string): Promise<boolean> {
   }
 }
 
-/** @throws ReplayError where the holder that a lock names runs */
+/** @throws ReplayError if the holder that the lock names is running */
 function refuseLive(text: string, lock: string): void {
   const advice = `if that is no fathom replay, delete ${lock}`;
-  // Where there are no links, it is made before it is written.
+  // Without links, the file exists before its text is written.
   if (text === '') throw new ReplayError(`another process is taking ${lock}; ${advice}`);
   const pid = Number(text.split(' ')[0]);
   const isLive = pid === process.pid ? held.has(text) : isAlive(pid);

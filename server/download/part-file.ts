@@ -132,7 +132,7 @@ async function writeState<S>({ newState, state }: PartPaths, written: Written<S>
 
 const STATE_VERSION = 2;
 
-/** What shows that a state is as it was written. */
+/** Shows whether a state is as it was written. */
 function digestOf(written: Written<unknown>): string {
   return createHash('sha256').update(JSON.stringify(written)).digest('hex');
 }

@@ -1,6 +1,6 @@
 /**
- * Bounds the open connections by the process' descriptors, so that some are left for the log, the store and
- * commands: a process without descriptors can neither accept a connection nor refuse it.
+ * Bounds the open connections, which leaves descriptors for the log, the store and commands. A process without free
+ * descriptors can neither accept a connection nor refuse it.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { InputError } from '../../storage/errors.js';
@@ -10,7 +10,7 @@ import type { Log } from '../log.js';
 const MAX_SPARE_DESCRIPTORS = 256;
 /** A start briefly opens about 220 files, because the program's modules are read in parallel. */
 const LEAST_DESCRIPTORS = 256;
-/** Connections to the operators' port come out of those. */
+/** The most of those for connections to the operators' port. */
 const MAX_ADMIN_CONNECTIONS = 64;
 
 export class ConnectionLimit {
@@ -23,7 +23,7 @@ export class ConnectionLimit {
     private readonly log: Log,
   ) {}
 
-  /** Counts a connection; false: it is one too many, and to be closed. */
+  /** Counts a connection. False: it exceeds the limit, and the caller closes it. */
   opened(): boolean {
     this.open++;
     if (this.open <= this.limit) return true;

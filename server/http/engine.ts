@@ -1,7 +1,7 @@
 /**
- * What the server asks of an HTTP engine. An engine speaks HTTP/1.1 on a port, hands
- * over one request of a connection at a time, and tells how much of a reply the kernel has taken. A client
- * that sends a request while an earlier one of its connection is in work is cut.
+ * What the server asks of an HTTP engine. An engine speaks HTTP/1.1 on a port, hands over
+ * a connection's requests one at a time, and reports how much of a reply the kernel has taken. It cuts a client that
+ * sends a request while an earlier one of its connection is in progress.
  */
 import type { ConnectionLimit } from './connection-limit.js';
 import { ApiError, type Headers } from './errors.js';
@@ -20,11 +20,11 @@ export interface ListenOptions {
   host: string;
   /** 0 for any free one. */
   port: number;
-  /** Replies, or attaches onGone, before it returns. */
+  /** Gets every request. Before it returns, it replies or calls the request's onGone(). */
   onRequest: (request: EngineRequest) => void;
-  /** Hears of every connection, and may refuse it. */
+  /** Counts every connection, and may refuse it. */
   connections?: ConnectionLimit;
-  /** The path on which a request may ask for a WebSocket; elsewhere, its wish is ignored. */
+  /** The path on which a request may ask for a WebSocket; on other paths the engine ignores such requests. */
   socketPath?: string;
 }
 
@@ -56,7 +56,7 @@ export interface EngineRequest {
   readonly query: string;
   /**
    * The value of the header of a name in lower case, '' if there is none. Several lines are one list, with
-   * commas between (RFC 9110, 5.3): of a header that is no list, a repetition is a bad value.
+   * commas between (RFC 9110, 5.3): a header that is not a list gets an invalid value if it is repeated.
    */
   header(name: string): string;
   /** The address at the other end of the connection; until onRequest returns. */
@@ -64,8 +64,8 @@ export interface EngineRequest {
   /** Sets the listener that is called if the connection ends before the reply is sent in full. */
   onGone(listener: () => void): void;
   /**
-   * Reads the body; before onRequest returns. The memory of a chunk is reused when the listener returns. A body that
-   * nobody reads is dropped.
+   * Reads the body. Call it before onRequest returns. The engine reuses a chunk's memory when the listener returns, and
+   * drops a body that nobody reads.
    */
   onData(listener: (chunk: Uint8Array, isLast: boolean) => void): void;
   /**
@@ -96,9 +96,9 @@ export interface EngineRequest {
   cut(): void;
 }
 
-/** What a client is sent that it may read slowly. */
+/** A reply's body or a socket, which the client may read slowly. */
 interface Outlet {
-  /** At most the bytes that the kernel has not taken yet. */
+  /** Bytes that the kernel has not taken yet, or more. */
   readonly waitingBytes: number;
   /** Cuts the client's connection. */
   cut(): void;
@@ -118,9 +118,9 @@ export interface LiveSocket extends Outlet {
   close(code: number, reason: string): void;
 }
 
-/** Hears of a socket. */
+/** Receives a socket's events. */
 export interface SocketListener {
-  /** The memory of the message is reused when the listener returns. */
+  /** The engine reuses the message's memory when the listener returns. */
   onMessage(message: Uint8Array, isText: boolean): void;
   /** The kernel has taken all that waited. */
   onRoom(): void;
@@ -130,7 +130,7 @@ export interface SocketListener {
 
 export type OpenSocket = (socket: LiveSocket) => SocketListener;
 
-/** Bounds of a socket: longer messages, a silence longer than this, and more unread replies to pings close it. */
+/** Bounds of a socket. A longer message, a longer silence or more unread replies to pings close it. */
 export const SOCKET_LIMITS = {
   maxMessageBytes: 64 * 1024,
   silenceS: 120,
@@ -142,8 +142,8 @@ export const offeredProtocols = (header: string): string[] =>
   header === '' ? [] : header.split(',').map((name) => name.trim());
 
 /**
- * Most bytes of one request's body that the server receives, read or dropped; beyond it the engine closes the
- * connection. Every route reads less.
+ * The most bytes of a request's body that the server receives, whether it reads or drops them. If more arrive, the
+ * engine closes the connection. Every route reads less.
  */
 export const MAX_RECEIVED_BODY_BYTES = 1024 * 1024;
 
@@ -151,12 +151,12 @@ export const MAX_RECEIVED_BODY_BYTES = 1024 * 1024;
 export const declaresLongBody = (request: Pick<EngineRequest, 'header'>): boolean =>
   Number(request.header('content-length')) > MAX_RECEIVED_BODY_BYTES;
 
-/** Between the lines of a header. */
+/** Joins the lines of a repeated header. */
 export const LIST_SEPARATOR = ', ';
 
 /** Request line and headers. */
 const MAX_REQUEST_HEAD_BYTES = 16 * 1024;
-/** uWebSockets.js reads the variable itself, once, when it is loaded. */
+/** uWebSockets.js reads this variable when it is loaded. */
 process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(MAX_REQUEST_HEAD_BYTES);
 export const requestHeadBytes = () => Number(process.env.UWS_HTTP_MAX_HEADERS_SIZE);
 

@@ -64,7 +64,7 @@ export function replayBusy(): ApiError {
   });
 }
 
-/** What work of the pool gives. @throws ApiError 503 replay_busy if the pool has no room for it */
+/** The result of work for the pool. @throws ApiError 503 replay_busy if the pool has no room for it */
 export async function unlessBusy<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -11,7 +11,7 @@ import { type StallLimits, StallWatch } from './stall-watch.js';
 
 const REQUEST_ID_HEADER = 'x-request-id';
 const FORWARDED_FOR_HEADER = 'x-forwarded-for';
-/** An id that a client, or a proxy, may give its request: it goes into the log and back in the reply. */
+/** An id that a client or a proxy may give its request. The log and the reply repeat it. */
 const REQUEST_ID = /^[\w.:+/=~-]{1,128}$/;
 /** Request headers that the service reads. */
 type RequestHeader =
@@ -32,31 +32,31 @@ type RequestHeader =
 
 /**
  * Called once when a request ends: with the status when the reply's head is written, or with null if
- * the client disconnected before.
+ * the client disconnected first.
  * @returns headers for that reply
  */
 type Settle = (status: number | null) => Headers;
 
-/** Bodies up to this size do not count as bytes in flight, so that errors always fit. */
+/** Bodies up to this size do not count as bytes in flight: errors always fit. */
 const UNCOUNTED_BODY_BYTES = 16 * 1024;
 
 /**
- * Who else uses a reply's body: nobody, so that its memory is freed once it has been sent; others; or everyone as long
- * as the process runs, so that it does not count as bytes in flight.
+ * Who uses a reply's body. `once`: this reply alone, and its memory is freed once it has been sent. `shared`: other
+ * replies, too. `permanent`: all replies as long as the process runs, and it does not count as bytes in flight.
  */
 export type BodyUse = 'once' | 'shared' | 'permanent';
 
 interface RequestOrigin {
   /** At the other end of the connection. */
   address: string;
-  /** X-Forwarded-For, to which proxies append; all lines of it, since some append one. */
+  /** All lines of X-Forwarded-For: some proxies append to its line, others add a line. */
   forwardedFor: string;
 }
 
 export interface ExchangeHost extends StallLimits {
   /** Bytes of replies that the kernel has not taken yet. */
   bytesInFlight: BytesInFlight;
-  /** Cuts the slowest reader among the clients with a key, or those without; false: none is slow. */
+  /** Cuts the slowest reader among the clients with a key, or among those without; false: none is slow. */
   cutSlowest(isKeyless: boolean): boolean;
   /** Whether the server is closing: replies then tell clients not to reuse the connection. */
   closing(): boolean;
@@ -110,7 +110,7 @@ export class Exchange {
     return this.sentStatus;
   }
 
-  /** Milliseconds since the request came. */
+  /** Milliseconds since the request arrived. */
   get ageMs(): number {
     return performance.now() - this.startedMs;
   }
@@ -135,7 +135,7 @@ export class Exchange {
     return this.countedBytes > 0;
   }
 
-  /** How long the client has read less than the least rate; 0 if nothing waits for it. */
+  /** How long the client has read below the minimum rate; 0 if nothing waits for it. */
   get stalledMs(): number {
     return this.stallWatch?.stalledMs ?? 0;
   }
@@ -202,7 +202,7 @@ export class Exchange {
   }
 
   /**
-   * Prepares for a handler that is called later: takes from the engine what it provides only now.
+   * Prepares for a handler that is called later: stores what the engine provides only now.
    * @param readsAhead whether to keep the body until then
    */
   postpone(readsAhead: boolean): void {
@@ -278,9 +278,9 @@ export class Exchange {
   }
 
   /**
-   * Replies with a body whose end is not known yet; what waits for the client is the caller's to bound. The listener of
-   * onGone() hears of the client's end.
-   * @returns null where the client has disconnected
+   * Replies with a body whose end is not known yet. The caller bounds what waits for the client, and onGone() reports
+   * when the client disconnects.
+   * @returns null if the client has already disconnected
    */
   stream(headers: Headers, onRoom: () => void): ReplyStream | null {
     if (this.answered) return null;
@@ -323,8 +323,8 @@ export class Exchange {
   }
 
   /**
-   * Whether no plan bounds how often the client may ask for this reply. uWebSockets.js keeps what it has yet
-   * to send without a body, and says nothing of it: such a reply has to be the last of its connection.
+   * Whether no plan bounds how often the client may ask for this reply. uWebSockets.js buffers replies without a body
+   * and does not report how many bytes wait: such a reply must then be the last of its connection.
    */
   private isUnlimited(status: number): boolean {
     return this.isKeyless || status === 403 || status === 429;

@@ -23,7 +23,7 @@ import { isHandshake, upgrade } from './node-socket.js';
 /** The longest time for a request to arrive, and between two requests; uWebSockets.js has the same. */
 const IDLE_LIMIT_MS = 10_000;
 const CHECK_INTERVAL_MS = 1_000;
-/** A body goes out in pieces of this size, so that a slow client's progress shows. */
+/** The engine sends a body in pieces of this size, which show a slow client's progress. */
 const PIECE_BYTES = 16 * 1024;
 /** A client that pipelines more requests while this much of their replies is unread is cut. */
 const MAX_UNREAD_BYTES = 64 * 1024;
@@ -39,7 +39,7 @@ function listen(options: ListenOptions): Promise<Listener> {
     requestTimeout: IDLE_LIMIT_MS,
     keepAliveTimeout: IDLE_LIMIT_MS,
     connectionsCheckingInterval: CHECK_INTERVAL_MS,
-    // Checked below, for the form of the error.
+    // hostFault() checks it: its error has the form of the others.
     requireHostHeader: false,
   });
   server.maxHeadersCount = 0;
@@ -95,7 +95,7 @@ function listen(options: ListenOptions): Promise<Listener> {
   });
 }
 
-/** The requests of a socket. */
+/** A client's connection and its requests. */
 class Connection {
   /** Replies that the kernel has not taken yet. */
   readonly unread = new Set<NodeRequest>();
@@ -105,7 +105,7 @@ class Connection {
     socket.once('close', () => this.cut());
   }
 
-  /** Whether a further request may come. */
+  /** Whether the client may send a further request. */
   get isReady(): boolean {
     if (this.socket.destroyed || this.latest?.isHandedOver === false) return false;
     let bytes = 0;
@@ -323,7 +323,7 @@ function hostFault({ httpVersion, rawHeaders }: IncomingMessage): ApiError | nul
   return badRequest(`Host: expected one, not ${hosts}`);
 }
 
-/** The reply to a request that Node's parser refuses; null: none, if the client has gone or is too slow. */
+/** The reply to a request that Node's parser refuses; null: no reply, because the client has gone or is too slow. */
 function parseFault(code: string): ApiError | null {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':

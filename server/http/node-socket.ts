@@ -8,7 +8,7 @@ import type { Headers } from './errors.js';
 /** How long a client may take to answer the end of its WebSocket. */
 const CLOSE_LIMIT_MS = 2_000;
 
-/** Whether a request is what the library accepts: it would answer any other by itself. */
+/** Whether ws accepts a request. It would answer any other request itself. */
 export const isHandshake = ({ method, headers }: IncomingMessage): boolean =>
   method === 'GET' &&
   headers.upgrade?.toLowerCase() === 'websocket' &&

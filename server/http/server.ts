@@ -31,12 +31,12 @@ export function httpLimits(replyBytes: number): HttpLimits {
 
 export const HTTP_LIMITS: Readonly<HttpLimits> = httpLimits(DEFAULT_SHARES.replies);
 
-/** A client that has stalled for less is not cut off to make room for others. */
+/** A client is not cut to make room for others before it has stalled this long. */
 const MIN_STALL_MS = 1000;
 
 /**
- * Requests that a turn of the event loop answers; the others wait for the next. A client that pipelines more
- * is cut by its engine, since an earlier request of its connection is in work.
+ * Requests that one turn of the event loop answers; further ones wait for the next turn. If their clients then pipeline
+ * more, the engine cuts them, because an earlier request of the connection is in progress.
  */
 const MAX_REQUESTS_PER_TURN = 500;
 

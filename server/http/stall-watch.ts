@@ -1,7 +1,7 @@
 /** Notices a client that reads its reply too slowly. */
 import { runningMs } from '../../compute/running-time.js';
 
-/** A slow reply is looked at this often, at least. */
+/** The longest interval between two checks of a slow reply. */
 const WATCH_MS = 4_000;
 
 export interface StallLimits {
@@ -12,7 +12,7 @@ export interface StallLimits {
 
 /** Watches one reply from the moment the kernel takes no more of it. */
 export class StallWatch {
-  /** When the client last kept to the least rate, on the clock of runningMs(). */
+  /** When the client last met the minimum rate, on the clock of runningMs(). */
   private progressAtMs = runningMs();
   private countedBytes = 0;
   private readonly timer: NodeJS.Timeout;
@@ -28,12 +28,12 @@ export class StallWatch {
     this.timer = setInterval(look, Math.min(WATCH_MS, stallLimitMs / 4));
   }
 
-  /** How long the client has read less than the least rate. */
+  /** How long the client has read below the minimum rate. */
   get stalledMs(): number {
     return runningMs() - this.progressAtMs;
   }
 
-  /** @param bytes of the reply that the kernel has by now */
+  /** @param bytes of the reply that the kernel has taken so far */
   took(bytes: number): void {
     const { leastBytesPerS, stallLimitMs } = this.limits;
     if (bytes - this.countedBytes < (leastBytesPerS * stallLimitMs) / 1000) return;

@@ -38,8 +38,8 @@ export class StaticFile {
   private readonly extension: string;
 
   /**
-   * @param content of a file that is in no folder; its name gives the type alone
-   * @param headers besides those of content: caching, policies
+   * @param content of a file that the program makes; its name then only gives the type
+   * @param headers besides those about the content: caching, policies
    */
   constructor(
     private readonly file: string,

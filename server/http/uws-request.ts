@@ -50,7 +50,7 @@ export function framingFault(names: readonly string[], values: readonly string[]
   return isEmptyLength ? badRequest('Content-Length: expected a number') : null;
 }
 
-/** Alone uses the library's `res`, which is invalid after the reply and once the client has disconnected. */
+/** Only this class uses the library's `res`, which is invalid after the reply and once the client has disconnected. */
 export class UwsRequest implements EngineRequest {
   readonly method: string;
   readonly path: string;

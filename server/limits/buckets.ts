@@ -103,7 +103,7 @@ export function limitText(limit: number): string {
 
 /**
  * A key's calls in a UTC month: those charged, and those held by calls in progress. A call holds its
- * cost from its admission to its end, so that parallel calls cannot exceed the quota.
+ * cost from its admission to its end: parallel calls cannot exceed the quota together.
  */
 export class MonthAccount {
   readonly startMs: number;

@@ -97,7 +97,7 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
       this.byToken.set(address, await this.kind.keep(orders, turns));
       await turns.take();
     }
-    this.tell([...lists.keys()]);
+    this.notify([...lists.keys()]);
     this.follower.start();
   }
 
@@ -124,10 +124,10 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
       else this.byToken.set(address, await this.kind.keep(orders, turns));
       await turns.take();
     }
-    this.tell(addresses);
+    this.notify(addresses);
   }
 
-  private tell(addresses: readonly string[]): void {
+  private notify(addresses: readonly string[]): void {
     for (const listener of this.listeners) listener(addresses);
   }
 }

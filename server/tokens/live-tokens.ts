@@ -180,7 +180,7 @@ export class LiveTokens {
   }
 
   /**
-   * The token and the legs of its asset as a server would have them whose clock stood at `atS`.
+   * The token and the legs of its asset as of `atS`: what a server holds whose clock stands there.
    * @throws Error if a segment is damaged
    */
   async tableAt(token: LiveToken, atS: number, run: RunTask): Promise<TokenTable> {
@@ -198,8 +198,8 @@ export class LiveTokens {
   }
 
   /**
-   * The token whose score answers for a token (a bridged leg's mainchain mint), and the legs that its score rests
-   * on; null: it is not in memory, and has no score.
+   * The token whose score a token has (for a bridged leg, the mainchain mint), and the legs that the score rests on;
+   * null: the token is not in memory and has no score.
    */
   scored(address: string): { token: LiveToken; legs: LiveToken[] } | null {
     const named = this.table.token(address);
@@ -210,7 +210,7 @@ export class LiveTokens {
     return { token, legs: legs.includes(token) ? legs : [token] };
   }
 
-  /** The token's newest snapshot for a server whose clock stood at each of the times; found in turns. */
+  /** The token's newest snapshot as of each of the times. It looks them up in turns. */
   async newestAt(
     tokenId: number,
     times: readonly number[],

@@ -68,7 +68,7 @@ export interface LoadedToken {
   held: HeldToken | null;
   /** When it next changes with the clock alone. */
   nextChangeS: number | null;
-  /** Not all of `held` could be read: it is not to be held. */
+  /** Part of `held` could not be read: the caller does not keep it. */
   isPartial?: boolean;
   /** Why its newest snapshot cannot be read; only other data will change that. */
   damage?: Error;

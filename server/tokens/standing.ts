@@ -91,7 +91,7 @@ const WITHOUT_PRICE: Standing = {
   asset: null,
 };
 
-/** What a score takes of a leg. */
+/** The part of a leg that its asset's score uses. */
 export interface ScorableLeg {
   readonly details: TokenDetails;
   readonly newest: { ref: SnapshotRef; priceUsd: number; ladder: ScoreLadder } | null;
@@ -100,8 +100,8 @@ export interface ScorableLeg {
 }
 
 /**
- * The score that a token has whose asset's legs have these newest snapshots; null: none.
- * @param legs with the token itself
+ * A token's score, from the newest snapshots of its asset's legs; null: it has none.
+ * @param legs including the token itself
  */
 export function scoreOfLegs(details: TokenDetails, legs: readonly ScorableLeg[]): number | null {
   const own = legs.find((leg) => leg.details.tokenId === details.tokenId);
@@ -115,7 +115,7 @@ export function scoreAsset(
   legs: readonly ScorableLeg[],
   isStale: (t: number) => boolean,
 ): AssetScore | null {
-  // Without one of them it would be another score.
+  // Without the damaged leg, the score would be a different one.
   if (legs.some(({ damage }) => damage !== undefined)) return null;
   const full = legs.flatMap(({ details, newest }) =>
     details.coverage === 'full' && newest !== null ? [{ details, newest }] : [],

@@ -266,9 +266,9 @@ describe('the check of replies', () => {
 it('says which version is which', () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
   const { description: words, version: ofApi } = description.info as Json;
-  expect(words).toContain(`this one is Fathom ${version}`);
+  expect(words).toContain(`this is Fathom ${version}`);
   expect(words).toContain('unless the server runs with `--lenient-para');
-  expect(words).toContain(`Version ${ofApi} is that of the API`);
+  expect(words).toContain(`This is version ${ofApi} of the API`);
 });
 
 describe('a proxy', () => {

@@ -10,7 +10,7 @@ import { storeDirectory } from '../runtime.js';
 
 const FLAGS = { data: DATA, json: JSON_OUTPUT } as const satisfies Flags;
 /** The most damages that the report lists. */
-const MAX_TOLD = 1000;
+const MAX_LISTED = 1000;
 
 export const command = defineCommand({
   about:
@@ -29,8 +29,8 @@ async function check(flags: FlagValues<typeof FLAGS>): Promise<void> {
     progress.end(),
   );
   const { segments, leftovers } = found;
-  const strays = found.strays.slice(0, MAX_TOLD);
-  const damaged = found.damages.slice(0, MAX_TOLD);
+  const strays = found.strays.slice(0, MAX_LISTED);
+  const damaged = found.damages.slice(0, MAX_LISTED);
   const document = {
     ok: damaged.length === 0,
     segments,

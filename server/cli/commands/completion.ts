@@ -61,7 +61,7 @@ function choicesOf(commands: readonly NamedCommand[]): Choice[] {
     first.set(word, listed === undefined ? summary : listed.join(', '));
   }
   return [
-    { place: '0', offers: [...first, ['help', 'says how a command is used']] },
+    { place: '0', offers: [...first, ['help', 'shows how to use a command']] },
     { place: '-', offers: offered(['--help', '--version']) },
     ...[...actions].map(([word, offers]) => ({ place: `${word} 0`, offers })),
     ...commands.flatMap(choicesOfCommand),
