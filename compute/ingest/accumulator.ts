@@ -16,14 +16,14 @@ export class LadderAccumulator {
   readonly resistanceUsd = new Float64Array(BIN_COUNT);
   /** Levels with an amount that lay outside the ladder since the last reset. */
   droppedLevels = 0;
-  /** Levels with an amount since then, those outside included. */
+  /** Levels with an amount since the last reset, including those outside the ladder. */
   levels = 0;
   /** First and last index that may hold an amount; `first > last` while none may. */
   firstIndex = BIN_COUNT;
   lastIndex = -1;
   /** Price of the snapshot, which is the centre of the bins. */
   priceUsd = 1;
-  /** Index of the last level's bin, and the prices surely in it: the next level often is. */
+  /** Index of the last level's bin, and the prices that are surely in it: the next level often is there, too. */
   private lastLevelIndex = 0;
   private sureFromUsd = Infinity;
   private sureToUsd = -Infinity;

@@ -32,9 +32,9 @@ export interface BinnedRun {
   markets: Market[];
   /** When each market arrived, counted over the whole chunk: orders markets across tiers. */
   arrivals: number[];
-  /** Where each market first stood, for faults. */
+  /** Where each market first appeared, for faults. */
   marketOrigins: MarketOrigin[];
-  /** The first line of each snapshot; of its last row where several rows made it. */
+  /** The first line of each snapshot; if several rows made the snapshot, of the last of them. */
   lines: Float64Array;
 }
 

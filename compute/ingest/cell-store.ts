@@ -20,7 +20,7 @@ export interface MarketCells {
 
 /** Growing columns of cells; a chunk has one store. */
 export class CellStore {
-  /** The thread's last released store: new memory takes longer than writing to it. */
+  /** The thread's last released store: allocating memory takes longer than writing to it. */
   private static spare: CellStore | null = null;
 
   bin: Int16Array;

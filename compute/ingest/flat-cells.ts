@@ -68,7 +68,7 @@ export function packCellLines(input: ChunkLines): BinnedChunk {
   return { ...chunk, ...nothing, faults: faults.slice(0, MAX_FAULTS), faultCount };
 }
 
-/** Goes by text runs: of a row that repeats the row before only the cell is read. */
+/** Works by text run: it reads only the cell of a row whose texts repeat those of the row before. */
 class CellPacker {
   private readonly chunk: ChunkBuilder;
   private readonly scratch: ScratchCells;

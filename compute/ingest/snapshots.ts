@@ -60,7 +60,7 @@ export function binSnapshotLines(input: ChunkLines): BinnedChunk {
   return chunk.finish();
 }
 
-/** As binSnapshotLines, of parsed rows: values as JSON.parse gives them. A row is let go once it is binned. */
+/** As binSnapshotLines, of parsed rows: values as JSON.parse gives them. Each row is released once it is binned. */
 export function binSnapshotRows(
   rows: Iterable<unknown>,
   options: ChunkOptions & RowLines,

@@ -1,4 +1,4 @@
-/** What is not wrong in a file but seldom meant, counted by kind. */
+/** Counts, by kind, what is valid in a file but seldom intended. */
 
 const WARNING_KINDS = [
   /** A snapshot without a cell. */
@@ -14,7 +14,7 @@ const WARNING_KINDS = [
 ] as const;
 export type WarningKind = (typeof WARNING_KINDS)[number];
 
-/** How often something of a kind was met, and where first. */
+/** How often a kind occurred, and where it occurred first. */
 export interface Warning {
   kind: WarningKind;
   count: number;
@@ -25,14 +25,14 @@ export interface Warning {
 export class WarningTally {
   private readonly byKind = new Map<WarningKind, Warning>();
 
-  /** @param what is asked for the first one alone */
+  /** @param what is called for the first occurrence only */
   add(kind: WarningKind, line: number, what: () => string): void {
     const known = this.byKind.get(kind);
     if (known === undefined) this.byKind.set(kind, { kind, count: 1, line, what: what() });
     else known.count++;
   }
 
-  /** Adds what another tally counted behind this one. */
+  /** Adds the counts of a tally of later rows. */
   join(warnings: readonly Warning[]): void {
     for (const warning of warnings) {
       const known = this.byKind.get(warning.kind);
@@ -41,7 +41,7 @@ export class WarningTally {
     }
   }
 
-  /** The kinds that were met, in the order of WARNING_KINDS. */
+  /** The kinds that occurred, in the order of WARNING_KINDS. */
   get all(): Warning[] {
     return WARNING_KINDS.flatMap((kind) => this.byKind.get(kind) ?? []);
   }

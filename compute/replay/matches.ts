@@ -21,7 +21,7 @@ const STRAYS_LIMIT = 2;
 /** At most one in this many cells may be new. */
 const ADDED_LIMIT = 4;
 
-/** Follows the JSON writer and tells an encoder the matches. */
+/** Follows the JSON writer and passes the matches to an encoder. */
 export class PageMatcher implements TextListener {
   private readonly encoder: MatchTaker;
   private readonly bytes = new ByteMatcher();
@@ -38,7 +38,7 @@ export class PageMatcher implements TextListener {
 
   constructor(
     encoder: MatchTaker,
-    /** Whether to stop where zlib would do better. */
+    /** Whether to stop as soon as zlib would do better. */
     readonly mayGiveUp = true,
   ) {
     this.encoder = encoder;

@@ -47,7 +47,7 @@ export interface PageSource {
 }
 
 export interface RenderInput extends PageSource {
-  /** null: the page is part of a message, which says of itself what a reply's envelope says. */
+  /** null: the page is part of a message, which has the fields of an envelope itself. */
   envelope: ReplayEnvelope | null;
   format: PageFormat;
   encoding: ContentEncoding;

@@ -139,7 +139,7 @@ class RunWriter {
     this.resistance = wide ? new Float64Array(capacity) : new Uint32Array(capacity);
   }
 
-  /** Adds a snapshot made of picks of the same `t`: each market as the last pick with it has it. */
+  /** Adds a snapshot from picks of the same `t`: of each market, the cells of the last pick that has it. */
   snapshot(picks: readonly Pick[]): void {
     const price = picks[0].run.priceUsd[picks[0].row];
     for (const { run, row, t } of picks) {

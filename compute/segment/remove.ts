@@ -11,7 +11,7 @@ export interface Removal {
 
 /** What was taken out. */
 export interface Removed {
-  /** Snapshots that are gone: of some markets alone, those that are left without a cell. */
+  /** Snapshots that were removed; where only some markets were, those that have no cell left. */
   snapshots: number;
   /** Snapshots that lost cells and have others left. */
   changedSnapshots: number;

@@ -1,6 +1,6 @@
 /**
- * Segments: a run as one Arrow record batch, one row a snapshot, its cells a list. After LZ4 the IPC stream is
- * complete in itself, so that any Arrow reader opens it.
+ * Segments: a run as one Arrow record batch, one row a snapshot, its cells a list. Behind LZ4 there is a whole IPC
+ * stream, which any Arrow reader opens.
  */
 import { crc32 } from 'node:zlib';
 import type { Data, DataType } from 'apache-arrow';

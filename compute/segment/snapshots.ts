@@ -96,7 +96,7 @@ const resistance = new Float64Array(BIN_COUNT);
 
 /**
  * Sums a snapshot's cells by bin; `mask` (by market index) says which markets count. Called for every token, so it
- * makes one buffer for both columns: V8 lets each new buffer pay with milliseconds of marking while it collects.
+ * makes one buffer for both columns: while V8 collects garbage, each new buffer costs milliseconds of marking.
  */
 export function binSums(cells: SnapshotCells, mask: Uint8Array): BinSums {
   let first = BIN_COUNT;

@@ -15,7 +15,7 @@ const SERVERS = 'NATS JetStream servers: nats://host:port or tls://host:port, se
 
 const FILES = {
   'cluster-credentials': file(
-    'file with credentials for these servers: .creds, the seed of an NKEY, USER:PASSWORD or a token',
+    'credentials for these servers: .creds, the seed of an NKEY, USER:PASSWORD or a token',
     'none given',
   ),
   'cluster-ca': file('CA certificates for tls:// servers, in PEM', "Node's own"),

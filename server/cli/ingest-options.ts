@@ -31,7 +31,7 @@ export const MAPPING_FLAGS = {
     kind: 'text',
     placeholder: 'UNIT',
     meaning:
-      'unit of the times; auto tells units by their size and reads ISO texts; timestamps of Parquet and Arrow need none',
+      'unit of the times; auto recognises the unit by the size of the number, and reads ISO texts; timestamps of Parquet and Arrow need none',
     default: 's',
     values: TIME_UNITS,
   },

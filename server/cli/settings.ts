@@ -158,7 +158,7 @@ const FLAGS = {
   'stop-delay': {
     kind: 'text',
     placeholder: 'DURATION',
-    meaning: `how long a server that is told to stop still takes requests, while /readyz reports that it is stopping, such as 10s, at most ${MAX_STOP_DELAY}: for balancers that poll /readyz`,
+    meaning: `how long a server keeps taking requests after a stop signal, while /readyz reports that it is stopping, such as 10s, at most ${MAX_STOP_DELAY}; for balancers that poll /readyz`,
     default: 'none',
     fallback: 0,
     read: (text: string, from: string) => duration(text, from, MAX_STOP_DELAY),

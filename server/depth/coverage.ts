@@ -126,7 +126,7 @@ export function sourceOf(
   return { source: leg ?? own, leg };
 }
 
-/** How a reply names its token: `leg` answers for it, or it does itself. */
+/** The fields with which a reply names its token, and the leg that answers for it, if any. */
 export function namedToken(
   { address, chain }: AskedToken,
   leg: TokenRecord | null,

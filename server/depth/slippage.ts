@@ -48,7 +48,7 @@ import { namedToken, resolvedToken, sourceOf } from './coverage.js';
 
 /** Amounts, and moves, of one request. */
 const MAX_AMOUNTS = 20;
-/** More cells, or parts of venues in the amounts, are the pool's work. */
+/** The pool answers questions with more cells, or with more parts of venues in the amounts. */
 const MAX_CELLS_ON_LOOP = 2000;
 const MAX_PARTS_ON_LOOP = 24;
 
@@ -216,7 +216,7 @@ function reply(
   if (held === null || newest === null) return slippageDocument(asked, null);
   const { ref, cells } = newest;
   nameDataTime(exchange, cells.t);
-  // Segments never change, so the snapshot's place stands for all that it holds.
+  // Segments never change: the snapshot's place identifies its content.
   const question = JSON.stringify([ref.segmentId, ref.row, asked, filter]);
   const replies = new KeptReplies<SlippageDocument>(kept, 'slippage', bytesOfDocument);
   const known = replies.find(question);

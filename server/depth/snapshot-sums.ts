@@ -21,13 +21,13 @@ import type { SegmentColumns } from '../replay/segment-columns.js';
 interface SummedSnapshot {
   /** Number of the point: its time by the step. */
   point: number;
-  /** Where it is stored. What is there never changes. */
+  /** Where it is stored. The content of that place never changes. */
   segmentId: number;
   row: number;
   t: number;
 }
 
-/** Who waits for sums: tells whether it is gone. */
+/** The client that waits for sums; says whether it has disconnected. */
 export type SumsClient = Readonly<Pick<Exchange, 'aborted'> & Partial<Pick<Exchange, 'cancel'>>>;
 
 const NEVER_GONE: SumsClient = { aborted: false };
@@ -56,7 +56,7 @@ class Block {
     this.numbers = new Float64Array(POINTS_OF_BLOCK * width);
   }
 
-  /** The numbers of this very snapshot, if they are kept. */
+  /** The kept numbers of exactly this snapshot, if there are any. */
   find({ point, segmentId, row }: SummedSnapshot): Float64Array | null {
     const i = point % POINTS_OF_BLOCK;
     if (this.segmentIds[i] !== segmentId || this.rows[i] !== row) return null;

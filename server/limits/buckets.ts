@@ -1,8 +1,6 @@
-/** The state of one key's limits: its rate buckets and its calls this month. */
-import type { CallCounter, KeyRecord, UsageCounter, UsageSource } from '../../storage/contract.js';
+/** Rate buckets, and the clock of limits. */
 import { wallMs } from '../../storage/wall-clock.js';
-import type { LimitedEndpoint, RateBucket } from '../api/endpoint.js';
-import { SHARED_BUCKET, type Plan } from './plans.js';
+import type { RateBucket } from '../api/endpoint.js';
 
 /**
  * Stands for 'unlimited' in headers, which hold numbers: above every limit that can be configured, and
@@ -10,8 +8,6 @@ import { SHARED_BUCKET, type Plan } from './plans.js';
  */
 export const UNLIMITED = 2_147_483_647;
 const US_PER_S = 1_000_000;
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 /** The clock of limits: always the system's, even with `--as-of`. */
 export interface LimitClock {
@@ -99,132 +95,4 @@ export class Bucket {
 /** A limit as headers show it. */
 export function limitText(limit: number): string {
   return String(limit === Infinity ? UNLIMITED : limit);
-}
-
-/**
- * A key's calls in a UTC month: those charged, and those held by calls in progress. A call holds its
- * cost from its admission to its end: parallel calls cannot exceed the quota together.
- */
-export class MonthAccount {
-  readonly startMs: number;
-  /** The first moment of the next month. */
-  readonly endMs: number;
-  /** As 202611. */
-  readonly month: number;
-  private readonly counter: UsageCounter;
-  private heldCalls = 0;
-  private dayStartMs = -Infinity;
-  /** Of that day. */
-  private readonly counters = new Map<LimitedEndpoint, CallCounter>();
-
-  /** @param wallMs any time in the month */
-  constructor(
-    private readonly keyId: string,
-    wallMs: number,
-    private readonly usage: UsageSource,
-  ) {
-    const date = new Date(wallMs);
-    const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
-    this.startMs = Date.UTC(year, month);
-    this.endMs = Date.UTC(year, month + 1);
-    this.month = year * 100 + month + 1;
-    this.counter = usage.counter(keyId, this.month);
-  }
-
-  /** Calls charged. */
-  get used(): number {
-    return this.counter.calls;
-  }
-
-  /** Counts the calls to an endpoint on the UTC day of `wallMs`, a time in the month. */
-  ofDay(wallMs: number, endpoint: LimitedEndpoint): CallCounter {
-    if (wallMs < this.dayStartMs || wallMs >= this.dayStartMs + DAY_MS) {
-      this.dayStartMs = Math.floor(wallMs / DAY_MS) * DAY_MS;
-      this.counters.clear();
-    }
-    let counter = this.counters.get(endpoint);
-    if (counter === undefined) {
-      const day = this.month * 100 + (this.dayStartMs - this.startMs) / DAY_MS + 1;
-      const name = `${endpoint.method} ${endpoint.path}`;
-      counter = this.usage.days.counter(this.keyId, day, name);
-      this.counters.set(endpoint, counter);
-    }
-    return counter;
-  }
-
-  /** Holds `calls` of a quota of `limit`; if they exceed it, holds nothing and returns false. */
-  hold(calls: number, limit: number): boolean {
-    if (this.counter.calls + this.heldCalls + calls > limit) return false;
-    this.heldCalls += calls;
-    return true;
-  }
-
-  /** Ends a hold, and charges its calls if `charged`. */
-  release(calls: number, charged: boolean): void {
-    this.heldCalls -= calls;
-    if (charged && calls > 0) this.counter.add(calls);
-  }
-}
-
-/** A key's buckets, each created at its first use, and its account of the month. */
-export class KeyLimits {
-  private account: MonthAccount | null = null;
-  /** Start of the hour of the last call (epoch seconds). */
-  private usedHourS = 0;
-  private buckets = new Map<RateBucket, Bucket>();
-  /** Buckets by an endpoint's list of their names. */
-  private drawn = new WeakMap<readonly RateBucket[], readonly Bucket[]>();
-
-  constructor(
-    public record: KeyRecord,
-    public plan: Plan,
-    private readonly usage: UsageSource,
-  ) {}
-
-  /** Notes that the key was used at a time. */
-  use(wallMs: number): void {
-    const hourS = Math.floor(wallMs / HOUR_MS) * (HOUR_MS / 1000);
-    if (hourS === this.usedHourS) return;
-    this.usedHourS = hourS;
-    this.usage.use(this.record.id, hourS);
-  }
-
-  /** Adopts a changed record of the key. If its limits changed, its buckets start full. */
-  adopt(record: KeyRecord, plan: Plan): void {
-    const before = this.record;
-    this.record = record;
-    this.plan = plan;
-    const { tier, requestsPerMinute } = record;
-    if (tier === before.tier && requestsPerMinute === before.requestsPerMinute) return;
-    this.buckets = new Map();
-    this.drawn = new WeakMap();
-  }
-
-  /** The buckets that a request draws on, each once. */
-  drawnBy(names: readonly RateBucket[]): readonly Bucket[] {
-    let drawn = this.drawn.get(names);
-    if (drawn === undefined) {
-      drawn = [...new Set(names.map((name) => this.bucket(name)))];
-      this.drawn.set(names, drawn);
-    }
-    return drawn;
-  }
-
-  /** The account of the month of `wallMs`; calls admitted earlier keep theirs. */
-  accountAt(wallMs: number): MonthAccount {
-    const { account } = this;
-    if (account !== null && wallMs >= account.startMs && wallMs < account.endMs) return account;
-    this.account = new MonthAccount(this.record.id, wallMs, this.usage);
-    return this.account;
-  }
-
-  private bucket(name: RateBucket): Bucket {
-    const found = this.buckets.get(name);
-    if (found !== undefined) return found;
-    const rule = this.plan.rates[name];
-    if (rule === SHARED_BUCKET) return this.bucket(SHARED_BUCKET);
-    const bucket = new Bucket(name, rule.requests, rule.periodS);
-    this.buckets.set(name, bucket);
-    return bucket;
-  }
 }

@@ -4,14 +4,9 @@ import { countedCache } from '../../storage/counted-cache.js';
 import type { CallCounter, KeyRecord, KeyTier, UsageSource } from '../../storage/contract.js';
 import type { PlanCheck, PlanGrant } from '../api/endpoint.js';
 import { ApiError, type Headers } from '../http/errors.js';
-import {
-  type Bucket,
-  KeyLimits,
-  type LimitClock,
-  limitText,
-  type MonthAccount,
-  systemLimitClock,
-} from './buckets.js';
+import { type Bucket, type LimitClock, limitText, systemLimitClock } from './buckets.js';
+import { KeyLimits } from './key-limits.js';
+import type { MonthAccount } from './month-account.js';
 import { connectionsOf, DEFAULT_PLANS, planOfKey, type Plans } from './plans.js';
 
 /** Keys whose limits are in memory; beyond this, the least recently used are dropped. */

@@ -4,7 +4,7 @@ import type { KeyRecord } from '../../storage/contract.js';
 import { type LimitedEndpoint, type PlanCheck, USUAL } from '../api/endpoint.js';
 import { ApiError } from '../http/errors.js';
 
-/** A key that exceeds its rate waits for its next page up to as long; a longer wait means that its quota is used up. */
+/** The longest wait of a key that exceeds its rate; a longer one means that its quota is used up. */
 const MAX_WAIT_S = 60;
 
 /** A subscription pays again after each. */

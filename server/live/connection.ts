@@ -5,7 +5,7 @@ import type { LiveFormat } from './protocol.js';
 /** No further message is sent while this much waits for the client. */
 const MAX_WAITING_BYTES = 512 * 1024;
 
-/** The way to a client. */
+/** Sends to one client. */
 export interface Wire {
   readonly format: LiveFormat;
   readonly waitingBytes: number;
@@ -13,7 +13,7 @@ export interface Wire {
   send(message: Uint8Array, cursor: string | null): void;
   /** How often keepAlive() is due. */
   readonly keepAliveS: number;
-  /** Shows the client that the connection lives, and finds out whether the client does. */
+  /** Shows the client that the connection works, and finds out whether the client is still there. */
   keepAlive(): void;
   /** Ends the connection. */
   close(code: number, reason: string): void;
@@ -53,7 +53,7 @@ export class Connection {
     return this.wire.waitingBytes;
   }
 
-  /** Whether the client reads fast enough to be sent more. */
+  /** Whether the client reads fast enough to receive more. */
   get hasRoom(): boolean {
     return this.wire.waitingBytes <= MAX_WAITING_BYTES;
   }

@@ -2,7 +2,7 @@
 import { crc32 } from 'node:zlib';
 import type { TokenName } from '../../storage/contract.js';
 
-/** A client has every snapshot `fromS <= t < nextFromS` as of commit `position`, but for those of `pending`. */
+/** A client has every snapshot `fromS <= t < nextFromS` as of commit `position`, except those of `pending`. */
 export interface Standing {
   /** The client has had all commits up to this one. */
   position: number;

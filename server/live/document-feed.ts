@@ -1,4 +1,4 @@
-/** The documents of channels `score`, `top-scores` and `dca-pressure`: looked at once a second, each once for all. */
+/** The documents of channels `score`, `top-scores` and `dca-pressure`: checked once a second, each once for all subscriptions. */
 import type { Call, EndpointSpec } from '../api/endpoint.js';
 import { parameterReader, type ReadingOptions } from '../api/parameters.js';
 import { KeptReply } from '../api/replies.js';
@@ -8,7 +8,7 @@ import { Turns } from '../../storage/turns.js';
 import type { Channel, LiveFormat } from './protocol.js';
 import { encodeMessage } from './protocol.js';
 
-/** Time alone changes documents too: each is looked at this often. */
+/** Time alone also changes documents: each is checked at this interval. */
 const LOOK_EVERY_MS = 5_000;
 
 /** A channel's endpoint, and the handler that makes its documents. */
@@ -140,5 +140,5 @@ function encoderOf(channel: string, text: string): (format: LiveFormat) => Uint8
   };
 }
 
-/** Fields of what the encoder gives. */
+/** Fields of an encoded document. */
 export const DOCUMENT_FIELDS = 2;

@@ -19,7 +19,7 @@ export const PROTOCOLS: Readonly<Record<string, LiveFormat>> = {
 export const CLOSE_CODES = {
   /** The server stops, or is about to. */
   restart: 1012,
-  /** Too many messages, or replies that are not read. */
+  /** Too many messages, or too many unread replies. */
   policy: 1008,
   key: 4401,
   tier: 4403,
@@ -93,7 +93,7 @@ export function readRequest(message: Uint8Array, isText: boolean): Request {
   }
 }
 
-/** One of some words. @throws ApiError 400 that says what was meant, where that can be told */
+/** One of some words. @throws ApiError 400 that suggests the word that was probably meant */
 function wordOf<W extends string>(
   value: Record<string, unknown>,
   name: string,

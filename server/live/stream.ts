@@ -126,7 +126,7 @@ async function openEvents(
 const EVENT_HEADERS = [
   ['Content-Type', EVENT_STREAM],
   ['Cache-Control', 'no-store'],
-  // nginx would hold events back.
+  // Without this header, nginx would buffer events.
   ['X-Accel-Buffering', 'no'],
 ] as const;
 

@@ -41,7 +41,7 @@ export class FragmentFiller {
   private readonly tinyTimer: NodeJS.Timeout;
   private working: Promise<void> | null = null;
   private workedAtMs = -Infinity;
-  /** Ends the rest before the next work; null: there is none. */
+  /** Ends the current pause early; null: there is no pause. */
   private endRest: (() => void) | null = null;
   private retry: NodeJS.Timeout | null = null;
   private closing = false;
@@ -55,7 +55,7 @@ export class FragmentFiller {
     }, joinedWithinMs).unref();
   }
 
-  /** Looks at segments that were stored since the last call; at the first call, at all. */
+  /** Looks at the segments stored since the last call; the first call looks at all. */
   look(): void {
     const { lastSegmentId } = this.options.source;
     if (lastSegmentId > this.newest) {
@@ -158,7 +158,7 @@ export class FragmentFiller {
       .map((key) => ({ key, marketCount }));
   }
 
-  /** @returns whether it goes on */
+  /** @returns whether to continue */
   private async make(segmentId: number, orders: readonly FragmentsOrder[]): Promise<boolean> {
     const { files, fragments, retryAfterMs = RETRY_AFTER_MS } = this.options;
     if (await files.takesUnasked(segmentId, orders.length)) {

@@ -1,5 +1,5 @@
 /**
- * Whether making fragments pays. It costs as much as some pages, and where no memory or disk is left for them, it
+ * Decides whether making fragments pays. It costs as much as some pages, and where no memory or disk is left, it
  * also costs the fragments that go for them. So what is made there is earned: by pages from fragments, each of
  * which has saved the pool a page, and a little by pages that missed theirs, without which old fragments would stay
  * forever. At worst, pages cost as much as the pool's, and a small share more.

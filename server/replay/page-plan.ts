@@ -182,7 +182,7 @@ export function readOfPlan(plan: PagePlan, query: ReplayQuery, maxCells: number)
   return { ...locate(plan, length), windowContinues: nextT !== null, nextT };
 }
 
-/** Where the plan's first snapshots are. */
+/** The positions of the plan's first snapshots. */
 export function locate(plan: PagePlan, length: number): Pick<PageRead, 'segmentIds' | 'selection'> {
   const segmentIds: number[] = [];
   const runOfSegment = new Map<number, number>();
@@ -208,7 +208,7 @@ function enlargedBudget(budget: number, rowCount: number): number {
   return budget * Math.max(2, PAGE_LIMITS.maxCells / rowCount);
 }
 
-/** A page as it was made. */
+/** A finished page. */
 export interface MadePage {
   body: Uint8Array;
   /** `t` of the first snapshot that did not fit; null on the last page. */

@@ -30,7 +30,7 @@ const DEFAULT_WINDOW_S = 86_400;
 
 /** What `onchain=true` means. */
 const ONCHAIN_TYPES: readonly MarketType[] = ['onchain_pool', 'onchain_limit_order'];
-/** What the deprecated `markets` means. */
+/** The `group` that each value of the deprecated `markets` means. */
 const GROUP_OF_MARKETS = { split: 'market', aggregate: 'all' } as const;
 
 /** A window after clamping, whole epoch seconds: `fromS <= t < toS`. */
@@ -38,7 +38,7 @@ interface ReplayWindow {
   fromS: number;
   toS: number;
   clamped: boolean;
-  /** Whether the same parameters mean another window later. */
+  /** Whether the same parameters mean a different window later. */
   moves: boolean;
 }
 
@@ -54,9 +54,9 @@ export interface ReplayRequest extends ReplayWindow {
 
 const MIN_PCT = -90;
 const MAX_PCT = 1000;
-/** Items of a list parameter. */
+/** The most items of a list parameter. */
 const MAX_LIST_ITEMS = 100;
-/** Characters of a venue's key or name. */
+/** The most characters of a venue's key or name. */
 const MAX_VENUE_CHARS = 200;
 
 const marketType = word(MARKET_TYPES, { description: 'Type of market.' });

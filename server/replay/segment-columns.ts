@@ -68,7 +68,7 @@ export class SliceRing<K> {
     return slice;
   }
 
-  /** Drops the oldest slices while they are in the way; returns whether all of those could go. */
+  /** Drops the oldest slices that are in the way; returns whether it could drop all of them. */
   private evict(isInTheWay: (slice: RingSlice) => boolean): boolean {
     for (const [key, slice] of this.slices) {
       if (!isInTheWay(slice)) return true;
@@ -162,7 +162,7 @@ export class SegmentColumns {
     return slice;
   }
 
-  /** A client that reads a long history once does not evict what others read. */
+  /** Admits segments at their second use: a client that reads a long history once evicts nothing. */
   private isUsedAgain(segmentId: number): boolean {
     if (this.usedOnce.delete(segmentId)) return true;
     this.usedOnce.set(segmentId, true);

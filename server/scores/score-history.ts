@@ -1,4 +1,4 @@
-/** Scores at earlier times, many at once: what GET /score/:address?at= says of each. */
+/** Scores at earlier times, many at once: what GET /score/:address?at= returns for each. */
 import { ladderOfSums, type SnapshotSums, widthOfSums } from '../../compute/depth/depth-series.js';
 import type { RunTask } from '../../compute/pool.js';
 import { isScored } from '../../compute/scores/score.js';
@@ -16,7 +16,7 @@ export class ScoreHistory {
 
   /**
    * The token's score at each time, null where it had none; null if the client has disconnected.
-   * @param stepS what the times are apart at least: ladders are kept by step
+   * @param stepS the least distance between two times: ladders are kept by step
    * @throws SegmentGoneError; Error where a segment is damaged
    */
   async at(

@@ -80,7 +80,7 @@ export class DetailedScores {
     const details = new Map<LiveToken, ScoreBoard['tokens'][number]>();
     for (const { tokens } of Object.values(rankings)) {
       for (const token of tokens) {
-        // It may have lost its score since it was ranked.
+        // The token may have lost its score since it was ranked.
         const { asset } = token.standing;
         if (asset === null || details.has(token)) continue;
         details.set(token, { ...topScore(token), ...amountsOf(token, asset) });

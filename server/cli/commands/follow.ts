@@ -26,7 +26,7 @@ const PASSED_ON = {
   cursor: {
     kind: 'text',
     placeholder: 'CURSOR',
-    meaning: 'goes on where the message with this cursor stood',
+    meaning: 'continues after the message with this cursor',
   },
   ...VIEW_FLAGS,
 } as const satisfies Flags;
@@ -40,7 +40,7 @@ const FLAGS = {
 
 export const command = defineCommand({
   about:
-    "Prints a token's depth as it changes, one JSON message a line, until it is interrupted: history from --from, then each new snapshot, and what was revised or deleted. It reconnects by itself, and with --cursor goes on where an earlier run stood.",
+    "Prints a token's depth as it changes, one JSON message a line, until it is interrupted: history from --from, then each new snapshot, and what was revised or deleted. It reconnects by itself, and with --cursor continues where an earlier run ended.",
   words: { address: {} },
   flags: FLAGS,
   environment: { FATHOM_KEY: 'the API key, which no flag takes' },

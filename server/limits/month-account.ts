@@ -1,0 +1,70 @@
+/** The calls of a key in a month, charged and in progress. */
+import type { CallCounter, UsageCounter, UsageSource } from '../../storage/contract.js';
+import type { LimitedEndpoint } from '../api/endpoint.js';
+
+const DAY_MS = 86_400_000;
+
+/**
+ * A key's calls in a UTC month: those charged, and those held by calls in progress. A call holds its
+ * cost from its admission to its end: parallel calls cannot exceed the quota together.
+ */
+export class MonthAccount {
+  readonly startMs: number;
+  /** The first moment of the next month. */
+  readonly endMs: number;
+  /** As 202611. */
+  readonly month: number;
+  private readonly counter: UsageCounter;
+  private heldCalls = 0;
+  private dayStartMs = -Infinity;
+  /** Of that day. */
+  private readonly counters = new Map<LimitedEndpoint, CallCounter>();
+
+  /** @param wallMs any time in the month */
+  constructor(
+    private readonly keyId: string,
+    wallMs: number,
+    private readonly usage: UsageSource,
+  ) {
+    const date = new Date(wallMs);
+    const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+    this.startMs = Date.UTC(year, month);
+    this.endMs = Date.UTC(year, month + 1);
+    this.month = year * 100 + month + 1;
+    this.counter = usage.counter(keyId, this.month);
+  }
+
+  /** Calls charged. */
+  get used(): number {
+    return this.counter.calls;
+  }
+
+  /** Counts the calls to an endpoint on the UTC day of `wallMs`, a time in the month. */
+  ofDay(wallMs: number, endpoint: LimitedEndpoint): CallCounter {
+    if (wallMs < this.dayStartMs || wallMs >= this.dayStartMs + DAY_MS) {
+      this.dayStartMs = Math.floor(wallMs / DAY_MS) * DAY_MS;
+      this.counters.clear();
+    }
+    let counter = this.counters.get(endpoint);
+    if (counter === undefined) {
+      const day = this.month * 100 + (this.dayStartMs - this.startMs) / DAY_MS + 1;
+      const name = `${endpoint.method} ${endpoint.path}`;
+      counter = this.usage.days.counter(this.keyId, day, name);
+      this.counters.set(endpoint, counter);
+    }
+    return counter;
+  }
+
+  /** Holds `calls` of a quota of `limit`; if they exceed it, holds nothing and returns false. */
+  hold(calls: number, limit: number): boolean {
+    if (this.counter.calls + this.heldCalls + calls > limit) return false;
+    this.heldCalls += calls;
+    return true;
+  }
+
+  /** Ends a hold, and charges its calls if `charged`. */
+  release(calls: number, charged: boolean): void {
+    this.heldCalls -= calls;
+    if (charged && calls > 0) this.counter.add(calls);
+  }
+}
