@@ -122,7 +122,7 @@ describe('a page from fragments', () => {
           }
         },
       ),
-      { numRuns: 30 },
+      { numRuns: 60 },
     );
     expect(pages).toBeGreaterThan(200);
   });
@@ -240,7 +240,7 @@ describe('a fragment', () => {
         fc.constantFrom('market' as const, 'all' as const),
         check,
       ),
-      { numRuns: 30 },
+      { numRuns: 60 },
     );
     check(wideStore(20, 3), 20, 'market');
     check(wideStore(5, 12), 5, 'market');

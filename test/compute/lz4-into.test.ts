@@ -97,7 +97,7 @@ describe('LZ4 into memory that is there', () => {
           agreed++;
         }
       }),
-      { numRuns: 600 },
+      { numRuns: 1500 },
     );
     expect(refused).toBeGreaterThan(100);
     expect(agreed).toBeGreaterThan(100);

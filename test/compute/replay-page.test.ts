@@ -97,7 +97,7 @@ describe('a page of replay', () => {
           from = page.nextFrom;
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 500 },
     );
     for (const times of Object.values(seen)) expect(times).toBeGreaterThan(50);
   });

@@ -166,7 +166,7 @@ describe('Flat cells, read', () => {
       }),
       { numRuns: 6 },
     );
-  }, 20_000);
+  });
 
   it('from Parquet name what is no text as something that is none', async () => {
     const file = await scratch.parquet(

@@ -162,7 +162,7 @@ describe.each(CODINGS)('a page from fragments in %s', (encoding) => {
           if (service.pool.postedTasks === before) assembled++;
         }
       }),
-      { numRuns: 10 },
+      { numRuns: 20 },
     );
     expect(assembled).toBeGreaterThan(20);
   });
