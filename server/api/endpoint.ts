@@ -2,7 +2,7 @@
  * The specification of an endpoint, from which parsing, validation, types, limits and the API's
  * description all follow; its handler; and how plans check a call.
  */
-import type { Static, TObject, TSchema } from 'typebox';
+import type { Static, TObject, TSchema } from './type.js';
 import type { KeyRecord, KeyTier } from '../../storage/contract.js';
 import type { Headers } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';

@@ -1,5 +1,5 @@
 /** The error codes of the API, their schemas, and errors that several endpoints throw. */
-import Type, { type TSchema } from 'typebox';
+import Type, { type TSchema } from './type.js';
 import { CHAINS } from '../../compute/market.js';
 import { ApiError, reasonPhrase } from '../http/errors.js';
 import { document } from './schemas.js';

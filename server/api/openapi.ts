@@ -1,5 +1,5 @@
 /** The API's OpenAPI 3.1 description, made from the table of endpoints. */
-import type { TSchema } from 'typebox';
+import type { TSchema } from './type.js';
 import { CHAINS } from '../../compute/market.js';
 import { bodySchema } from './parameters.js';
 import type { ChainRule } from './chain.js';

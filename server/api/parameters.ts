@@ -1,11 +1,10 @@
 /** Reads and checks a request's address, chain, query parameters and JSON body. */
 import { TextDecoder } from 'node:util';
-import Type, { type TObject, type TSchema } from 'typebox';
-import { Compile } from 'typebox/schema';
-import type { TLocalizedValidationError } from 'typebox/error';
+import Type, { type TObject, type TSchema } from './type.js';
 import { ApiError } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { DEFAULT_EVM_CHAIN_ID, resolveChain, type AddressRule, type ChainRule } from './chain.js';
+import { checkerOf, fieldOf, type Fault } from './checker.js';
 import type { Call, EndpointSpec } from './endpoint.js';
 import { excerpt, invalidParameter } from './errors.js';
 import { compileQuery, QueryParameters, wordFinder } from './query.js';
@@ -117,14 +116,15 @@ export function bodySchema({ properties, title }: TObject & { title?: string }):
 
 /** Makes the function that reads an endpoint's body. Unknown fields are ignored. */
 function compileBody(schema: TObject): (bytes: Uint8Array) => BodyValues {
-  const validator = Compile(bodySchema(schema));
+  const findFault = checkerOf(bodySchema(schema));
   const utf8 = new TextDecoder('utf-8', { fatal: true });
   const lists = wordLists(schema);
   return (bytes) => {
     const value = parseJson(utf8, bytes);
     if (typeof value === 'object' && value !== null) spellWords(value as BodyValues, lists);
-    if (validator.Check(value)) return value;
-    throw invalidBody(explain(validator.Errors(value)[1][0]));
+    const fault = findFault(value);
+    if (fault !== null) throw invalidBody(explain(fault));
+    return value as BodyValues;
   };
 }
 
@@ -170,20 +170,6 @@ function invalidBody(message: string): ApiError {
   return new ApiError(400, 'invalid_body', message);
 }
 
-function explain(fault: TLocalizedValidationError): string {
-  const field = fieldName(fault.instancePath);
-  switch (fault.keyword) {
-    case 'required':
-      return `${fault.params.requiredProperties[0]}: expected a value, was not sent`;
-    case 'enum':
-      return `${field}: expected any of ${fault.params.allowedValues.join(', ')}`;
-    default:
-      return `${field}: ${fault.message}`;
-  }
-}
-
-/** `/addresses/3` as `addresses[3]`. */
-function fieldName(pointer: string): string {
-  if (pointer === '') return 'body';
-  return pointer.slice(1).replace(/\/(\d+)/g, '[$1]');
+function explain({ path, expected }: Fault): string {
+  return `${fieldOf(path)}: ${expected ?? 'expected a value, was not sent'}`;
 }

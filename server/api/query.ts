@@ -1,5 +1,5 @@
 /** Parses query strings, and reads parameters by their schemas. */
-import Type, { type Static, type TObject, type TSchema } from 'typebox';
+import { isOptional, type Static, type TObject, type TSchema } from './type.js';
 import { meant } from '../../compute/nearest.js';
 import { InstantError, parseTime } from '../../compute/time.js';
 import { excerpt, invalidParameter } from './errors.js';
@@ -134,7 +134,7 @@ interface ParameterSchema extends TSchema {
 }
 
 export function isRequired(schema: TSchema): boolean {
-  return !Type.IsOptional(schema) && (schema as ParameterSchema).default === undefined;
+  return !isOptional(schema) && (schema as ParameterSchema).default === undefined;
 }
 
 /**

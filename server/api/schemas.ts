@@ -1,5 +1,5 @@
 /** Schemas that endpoints share. Each one says what its values mean, in what unit. */
-import Type, { type TProperties, type TSchema, type TSchemaOptions } from 'typebox';
+import Type, { type TProperties, type TSchema, type TSchemaOptions } from './type.js';
 import { CHAINS } from '../../compute/market.js';
 import type { AskedTime } from '../../compute/time.js';
 

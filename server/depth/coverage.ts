@@ -1,5 +1,5 @@
 /** GET /coverage/:address, read from the store. */
-import Type, { type Static } from 'typebox';
+import Type, { type Static } from '../api/type.js';
 import {
   GAP_MEDIANS,
   MEDIAN_INTERVALS,

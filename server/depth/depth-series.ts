@@ -1,5 +1,5 @@
 /** GET /depth-series/:address: depth within percents of the price over time. */
-import Type from 'typebox';
+import Type from '../api/type.js';
 import {
   SERIES_GROUPS,
   type SeriesEnvelope,

@@ -1,5 +1,5 @@
 /** GET /market-depth, from memory or, for a token that is not held, from the store. */
-import Type, { type Static } from 'typebox';
+import Type, { type Static } from '../api/type.js';
 import {
   depthLevels,
   type DepthQuery,

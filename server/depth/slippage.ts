@@ -1,5 +1,5 @@
 /** GET /slippage/:address: from memory for the newest snapshot, else from the store. */
-import Type, { type Static } from 'typebox';
+import Type, { type Static } from '../api/type.js';
 import {
   type LadderInput,
   ORDER_SIDES,

@@ -1,7 +1,6 @@
 /** A replay page as received: JSON, checked against the endpoint's schema. */
-import type { Static } from 'typebox';
-import { Compile } from 'typebox/schema';
-import type { TLocalizedValidationError } from 'typebox/error';
+import { checkerOf, fieldOf } from '../api/checker.js';
+import type { Static } from '../api/type.js';
 import { getReplay } from '../replay/replay.js';
 
 export type RemotePage = Static<(typeof getReplay)['response']>;
@@ -14,7 +13,7 @@ export class PageFault extends Error {
   override readonly name = 'PageFault';
 }
 
-const validator = Compile(getReplay.response);
+const findFault = checkerOf(getReplay.response);
 
 /** Key of a snapshot's indexes into the page's markets or groups; null with group=all. */
 export function indexKeyOf(group: string): 'market_idx' | 'group_idx' | null {
@@ -32,20 +31,14 @@ export function slotsOf(page: RemotePage): readonly (RemoteMarket | RemoteGroup)
  * Checks a reply. Fields that are not in the schema are kept.
  * @throws PageFault
  */
-export function checkedPage(page: unknown): RemotePage {
-  if (!validator.Check(page)) {
-    throw new PageFault(explain(validator.Errors(page)[1][0]));
+export function checkedPage(received: unknown): RemotePage {
+  const fault = findFault(received);
+  if (fault !== null) {
+    throw new PageFault(`${fieldOf(fault.path)}: ${fault.expected ?? 'expected a value'}`);
   }
+  const page = received as RemotePage;
   page.snapshots.forEach((snapshot, s) => checkSnapshot(page, snapshot, `snapshots[${s}]`));
   return page;
-}
-
-function explain(fault: TLocalizedValidationError): string {
-  const names = fault.instancePath.split('/').slice(1);
-  const isMissing = fault.keyword === 'required';
-  if (isMissing) names.push(fault.params.requiredProperties[0]);
-  const field = names.join('.').replace(/\.(\d+)/g, '[$1]');
-  return `${field === '' ? 'body' : field}: ${isMissing ? 'expected a value' : fault.message}`;
 }
 
 /** Checks what the schema cannot express: lengths of columns, and bounds of indexes. */

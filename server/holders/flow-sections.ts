@@ -1,5 +1,5 @@
 /** The sections of /whale-activity: each schema with the function that makes it from a holder flow. */
-import Type, { type Static, type TSchema } from 'typebox';
+import Type, { type Static, type TSchema } from '../api/type.js';
 import {
   FLOW_DAYS,
   HOLDER_TIERS,

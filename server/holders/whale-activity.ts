@@ -1,5 +1,5 @@
 /** GET and POST /whale-activity: flows of the largest holders (docs/definitions.md#holder-flow). */
-import Type, { type Static } from 'typebox';
+import Type, { type Static } from '../api/type.js';
 import {
   FLOW_DAYS,
   HOLDER_TIERS,

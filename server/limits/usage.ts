@@ -1,5 +1,5 @@
 /** GET /usage: how much of its plan the requesting key has used this month. */
-import Type from 'typebox';
+import Type from '../api/type.js';
 import { dateOfDigits } from '../../compute/time.js';
 import { KEY_TIERS } from '../../storage/contract.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';

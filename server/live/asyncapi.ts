@@ -1,5 +1,5 @@
 /** The AsyncAPI description of live connections, served beside the OpenAPI one. */
-import Type, { type TProperties, type TSchema } from 'typebox';
+import Type, { type TProperties, type TSchema } from '../api/type.js';
 import { BASE_PATH } from '../api/endpoint.js';
 import { API_VERSION } from '../api/openapi.js';
 import {

@@ -1,5 +1,5 @@
 /** The parameters of a depth subscription: those of the event stream, and of a message that subscribes. */
-import Type, { type Static } from 'typebox';
+import Type, { type Static } from '../api/type.js';
 import { CHAINS } from '../../compute/market.js';
 import { instantOf, isoOf } from '../../compute/time.js';
 import { BASE_PATH, defineEndpoint } from '../api/endpoint.js';

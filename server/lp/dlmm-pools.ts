@@ -1,5 +1,5 @@
 /** GET /dlmm-pools: the board of DLMM pools (docs/definitions.md#dlmm-pools). */
-import Type, { type Static } from 'typebox';
+import Type, { type Static } from '../api/type.js';
 import { DLMM_SORTS } from '../../compute/lp/dlmm-board.js';
 import { DLMM_PERIODS } from '../../compute/lp/hours.js';
 import { baseAndQuote } from '../../compute/lp/dlmm-pool.js';

@@ -1,5 +1,5 @@
 /** GET /dlmm/:address: the DLMM pools of one token and its leaders (docs/definitions.md#chips). */
-import Type, { type Static } from 'typebox';
+import Type, { type Static } from '../api/type.js';
 import { CHIP_KEYS, chipLeaders, type ChipKey } from '../../compute/lp/dlmm-board.js';
 import { poolPrice, type DlmmPool } from '../../compute/lp/dlmm-pool.js';
 import type { AskedToken } from '../api/chain.js';

@@ -1,5 +1,5 @@
 /** GET /lp-cheat-sheet: tokens by LP fee density (docs/definitions.md#fee-density). */
-import Type, { type Static } from 'typebox';
+import Type, { type Static } from '../api/type.js';
 import { LP_DENOMINATORS, LP_WINDOWS } from '../../compute/lp/fee-density.js';
 import { defineEndpoint, type Call, type Handler } from '../api/endpoint.js';
 import { KeptReplies, type ReplyMemory } from '../api/replies.js';

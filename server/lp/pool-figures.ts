@@ -1,5 +1,5 @@
 /** A DLMM pool's figures over a period, as replies show them. */
-import Type from 'typebox';
+import Type from '../api/type.js';
 import { nullable, usd } from '../api/schemas.js';
 import type { BoardRow } from './pool-board.js';
 

@@ -1,5 +1,5 @@
 /** GET /dca-orders, answered from memory. */
-import Type, { type Static } from 'typebox';
+import Type, { type Static } from '../api/type.js';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import { LargestOrders } from '../../compute/orders/largest-orders.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';

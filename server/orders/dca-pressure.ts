@@ -1,5 +1,5 @@
 /** GET /dca-pressure, answered from the newest board. */
-import Type, { type Static } from 'typebox';
+import Type, { type Static } from '../api/type.js';
 import { type Timeframe, TIMEFRAMES } from '../../compute/orders/dca-orders.js';
 import {
   MAX_TOP_ORDERS,

@@ -1,5 +1,5 @@
 /** GET /limit-orders, answered from memory. */
-import Type, { type Static } from 'typebox';
+import Type, { type Static } from '../api/type.js';
 import { CHAINS } from '../../compute/market.js';
 import {
   type LadderLeg,

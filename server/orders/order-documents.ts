@@ -1,5 +1,5 @@
 /** DCA orders as replies show them. */
-import Type, { type Static } from 'typebox';
+import Type, { type Static } from '../api/type.js';
 import {
   type DcaOrder,
   DIRECTIONS,

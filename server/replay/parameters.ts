@@ -1,5 +1,5 @@
 /** The parameters of GET /replay/:address (docs/definitions.md#replay). */
-import Type, { type Static, type TObject } from 'typebox';
+import Type, { type Static, type TObject } from '../api/type.js';
 import {
   type BinRange,
   binsOfBand,

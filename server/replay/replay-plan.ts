@@ -1,5 +1,5 @@
 /** GET /replay/:address/plan: how a window is paged. */
-import Type from 'typebox';
+import Type from '../api/type.js';
 import { newestGaps } from '../../compute/depth/coverage.js';
 import { CHAINS, TIERS } from '../../compute/market.js';
 import { REPLAY_GROUPS, type ReplayQuery } from '../../compute/replay/query.js';

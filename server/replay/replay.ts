@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import Type from '../api/type.js';
 import { CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';

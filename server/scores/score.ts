@@ -1,5 +1,5 @@
 /** GET /score/:address and POST /score, answered from memory at once. */
-import Type, { type Static } from 'typebox';
+import Type, { type Static } from '../api/type.js';
 import { canBeMint, CHAINS, TIERS } from '../../compute/market.js';
 import {
   BALANCE_POINTS,

@@ -1,5 +1,5 @@
 /** GET /top-scores, answered from boards kept in memory. */
-import Type, { type Static } from 'typebox';
+import Type, { type Static } from '../api/type.js';
 import { type Chain, CHAINS } from '../../compute/market.js';
 import type { ChainFilter } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';

@@ -1,5 +1,5 @@
 /** Token fields that several endpoints share, and the parameters that filter tokens by size. */
-import Type, { type Static, type TObject } from 'typebox';
+import Type, { type Static, type TObject } from '../api/type.js';
 import { invalidParameter } from '../api/errors.js';
 import {
   chainKey,

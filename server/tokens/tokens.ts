@@ -1,5 +1,5 @@
 /** GET /tokens: search, answered from memory. */
-import Type, { type Static } from 'typebox';
+import Type, { type Static } from '../api/type.js';
 import { CHAINS } from '../../compute/market.js';
 import type { DepthSource } from '../../storage/contract.js';
 import type { ChainFilter } from '../api/chain.js';

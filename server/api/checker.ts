@@ -1,0 +1,121 @@
+/** Checks JSON values against schemas of type.ts. */
+import type { TSchema } from './type.js';
+
+/** The first part of a value that does not match its schema. */
+export interface Fault {
+  /** Names of fields and indexes of items, from the outside in; empty for the whole value. */
+  path: readonly (string | number)[];
+  /** What was expected there; null if a field is missing. */
+  expected: string | null;
+}
+
+/** The path as texts have it: `snapshots[3].t`; `body` for the whole value. */
+export function fieldOf(path: Fault['path']): string {
+  const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`));
+  return steps.length === 0 ? 'body' : steps.join('').replace(/^\./, '');
+}
+
+/** Finds the first fault of a value; null if it matches. */
+export type Checker = (value: unknown) => Fault | null;
+
+/** The keywords that matter here; the others describe. */
+interface Constraints extends TSchema {
+  type?: string;
+  properties?: Readonly<Record<string, TSchema>>;
+  required?: readonly string[];
+  items?: TSchema;
+  maxItems?: number;
+  minimum?: number;
+  enum?: readonly unknown[];
+  const?: unknown;
+  anyOf?: readonly TSchema[];
+}
+
+/**
+ * Makes the function that checks values against a schema.
+ * @throws Error if the schema is of a kind that no checker supports
+ */
+export function checkerOf(schema: Constraints): Checker {
+  const { type, anyOf, items, properties } = schema;
+  if (schema.enum !== undefined) return oneOf(schema.enum);
+  if (schema.const !== undefined) return oneOf([schema.const]);
+  if (anyOf !== undefined) return anyChecker(anyOf.map(checkerOf));
+  if (type === 'array' && items !== undefined)
+    return listChecker(checkerOf(items), schema.maxItems);
+  if (type === 'object') return objectChecker(properties ?? {}, schema.required ?? []);
+  const isOfType = TYPES[type ?? ''];
+  if (isOfType === undefined) throw new Error(`no checker for values of this kind: ${type}`);
+  const { minimum = -Infinity } = schema;
+  return (value) => {
+    if (!isOfType(value)) return here(`must be ${type}`);
+    return typeof value === 'number' && value < minimum ? here(`must be >= ${minimum}`) : null;
+  };
+}
+
+const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
+  string: (value) => typeof value === 'string',
+  number: Number.isFinite,
+  integer: Number.isInteger,
+  boolean: (value) => typeof value === 'boolean',
+  null: (value) => value === null,
+};
+
+function here(expected: string): Fault {
+  return { path: [], expected };
+}
+
+function within(step: string | number, { path, expected }: Fault): Fault {
+  return { path: [step, ...path], expected };
+}
+
+function oneOf(words: readonly unknown[]): Checker {
+  const fault = here(`expected any of ${words.join(', ')}`);
+  return (value) => (words.includes(value) ? null : fault);
+}
+
+/** The fault is that of the first alternative: nullable values have their schema there. */
+function anyChecker(checkers: readonly Checker[]): Checker {
+  return (value) => {
+    let first: Fault | null = null;
+    for (const check of checkers) {
+      const fault = check(value);
+      if (fault === null) return null;
+      first ??= fault;
+    }
+    return first;
+  };
+}
+
+function listChecker(check: Checker, maxItems = Infinity): Checker {
+  return (value) => {
+    if (!Array.isArray(value)) return here('must be array');
+    if (value.length > maxItems) return here(`must not have more than ${maxItems} items`);
+    for (let i = 0; i < value.length; i++) {
+      const fault = check(value[i]);
+      if (fault !== null) return within(i, fault);
+    }
+    return null;
+  };
+}
+
+function objectChecker(
+  properties: Readonly<Record<string, TSchema>>,
+  required: readonly string[],
+): Checker {
+  const checkers = Object.entries(properties).map(
+    ([name, schema]) => [name, checkerOf(schema)] as const,
+  );
+  return (value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      return here('must be object');
+    }
+    const missing = required.find((name) => !Object.hasOwn(value, name));
+    if (missing !== undefined) return { path: [missing], expected: null };
+    for (const [name, check] of checkers) {
+      if (!Object.hasOwn(value, name)) continue;
+      const fault = check((value as Record<string, unknown>)[name]);
+      if (fault !== null) return within(name, fault);
+    }
+    return null;
+  };
+}

@@ -1,0 +1,85 @@
+/** Values against schemas: Ajv, and schemas with known faults, are the second opinion. */
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { checkerOf, fieldOf } from '../../server/api/checker.js';
+import { document, nullable, word } from '../../server/api/schemas.js';
+import Type from '../../server/api/type.js';
+import { getReplay } from '../../server/replay/replay.js';
+
+const SCHEMA = document('Sample', {
+  id: Type.Integer({ minimum: 1 }),
+  price: nullable(Type.Number()),
+  kind: word(['DEX', 'CEX']),
+  always: Type.Literal('yes'),
+  isOn: Type.Optional(Type.Boolean()),
+  names: Type.Array(Type.String(), { maxItems: 3 }),
+  within: Type.Optional(Type.Array(document('Inner', { n: Type.Array(Type.Number()) }))),
+});
+const ajv = new Ajv2020({ strict: false });
+
+/** Values close to the schema: each part is right, or one of some others. */
+const off = fc.constantFrom<unknown>(null, 'DEX', '', 0, 1.5, -1, true, [], {}, [1], [''], [null]);
+const near = <T>(right: fc.Arbitrary<T>) =>
+  fc.oneof<fc.MaybeWeightedArbitrary<unknown>[]>({ weight: 9, arbitrary: right }, off);
+const samples = near(
+  fc.record(
+    {
+      id: near(fc.integer({ min: 0, max: 3 })),
+      price: near(fc.option(fc.double({ noNaN: true, noDefaultInfinity: true }))),
+      kind: near(fc.constantFrom('DEX', 'CEX')),
+      always: near(fc.constant('yes')),
+      isOn: near(fc.boolean()),
+      names: near(fc.array(near(fc.string()), { maxLength: 4 })),
+      within: near(fc.array(near(fc.record({ n: near(fc.array(near(fc.integer()))) })))),
+      other: off,
+    },
+    { requiredKeys: [] },
+  ),
+);
+const wholeSamples = samples.map((sample) =>
+  typeof sample === 'object' && sample !== null && !Array.isArray(sample)
+    ? { id: 1, price: 1, kind: 'CEX', always: 'yes', names: [], ...sample }
+    : sample,
+);
+
+describe('a checker', () => {
+  it('finds a fault where Ajv does', () => {
+    const find = checkerOf(SCHEMA);
+    const isValid = ajv.compile(SCHEMA);
+    fc.assert(
+      fc.property(fc.oneof(samples, wholeSamples), (value) => {
+        const fault = find(value);
+        expect(fault === null).toBe(isValid(value));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each<[string, string | null, object]>([
+    ['id', null, { id: undefined }],
+    ['id', 'must be >= 1', { id: 0 }],
+    ['id', 'must be integer', { id: 1.5 }],
+    ['price', 'must be number', { price: '1' }],
+    ['kind', 'expected any of DEX, CEX', { kind: 'dex' }],
+    ['names', 'must be array', { names: 'a' }],
+    ['names', 'must not have more than 3 items', { names: ['', '', '', ''] }],
+    ['names[1]', 'must be string', { names: ['', null] }],
+    ['within[1].n[2]', 'must be number', { within: [{ n: [] }, { n: [1, 2, true] }] }],
+    ['within[0].n', null, { within: [{}] }],
+  ])('names %s: %s', (field, expected, change) => {
+    const right = { id: 1, price: null, kind: 'CEX', always: 'yes', names: [] };
+    const sample: unknown = JSON.parse(JSON.stringify({ ...right, ...change }));
+    const fault = checkerOf(SCHEMA)(sample);
+    expect([fault && fieldOf(fault.path), fault?.expected]).toEqual([field, expected]);
+  });
+
+  it('names the whole value as the body', () => {
+    expect(fieldOf(checkerOf(SCHEMA)([])!.path)).toBe('body');
+  });
+
+  it('refuses a schema that it cannot check', () => {
+    expect(() => checkerOf({ type: 'date' })).toThrow('no checker');
+    expect(() => checkerOf(getReplay.response)).not.toThrow();
+  });
+});
