@@ -2,12 +2,26 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const stamp = path.join(root, 'node_modules/.installed-lock');
+/** Beside what it was built from; a build by other means changes what it stands for. */
+const builtStamp = path.join(root, 'dist/.built');
+const SOURCES = [
+  'client',
+  'compute',
+  'storage',
+  'demo',
+  'server',
+  'bench',
+  'test/crash',
+  'explorer',
+];
+const SETTINGS = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
+const BUILT = ['dist/build.tsbuildinfo', 'dist/explorer'];
 const SUPPORTED = /^v(20\.(19|[2-9]\d)|22\.(1[2-9]|[2-9]\d)|24)\./;
 
 /** Runs a program in the clone and ends this process with its status where it fails. */
@@ -30,6 +44,26 @@ function isInstalled() {
   );
 }
 
+/** A digest of all files that the build reads, and of what tells one build from another; null if there is none. */
+function buildDigest() {
+  if (BUILT.some((name) => !existsSync(path.join(root, name)))) return null;
+  const hash = createHash('sha256');
+  for (const file of [...SOURCES, ...SETTINGS, ...BUILT].flatMap(filesOf)) {
+    hash.update(`${file}\0`).update(readFileSync(path.join(root, file)));
+  }
+  return hash.digest('hex');
+}
+
+/** A file, or all files of a folder, by their paths in the clone. */
+function filesOf(name) {
+  if (!statSync(path.join(root, name)).isDirectory()) return [name];
+  const entries = readdirSync(path.join(root, name), { withFileTypes: true, recursive: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)))
+    .sort();
+}
+
 /** Runs a Node program beside others. @returns whether it ended with 0 */
 async function succeeds(args) {
   const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit' });
@@ -37,7 +71,7 @@ async function succeeds(args) {
   return status === 0;
 }
 
-/** Installs what is missing or out of date, then builds. */
+/** Installs what is missing or out of date, then builds, unless nothing has changed since the last time. */
 export async function prepare() {
   if (!SUPPORTED.test(process.version)) {
     console.error(`Fathom needs Node 20.19+, 22.12+ or 24; this is ${process.version}`);
@@ -53,7 +87,9 @@ export async function prepare() {
     run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
   }
   if (stamped !== lock) writeFileSync(stamp, lock);
+  if (existsSync(builtStamp) && readFileSync(builtStamp, 'utf8') === buildDigest()) return;
   console.error('Building...');
+  rmSync(builtStamp, { force: true });
   const steps = [
     // `npm run typecheck` checks types; it takes three times as long as the rest of the build.
     ['node_modules/@typescript/native/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck'],
@@ -65,4 +101,5 @@ export async function prepare() {
     // Not the compiler's status 2, which commands use for wrong usage.
     process.exit(1);
   }
+  writeFileSync(builtStamp, buildDigest());
 }
