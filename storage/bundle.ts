@@ -121,7 +121,7 @@ const FRAME_KINDS: Readonly<Record<Frame['kind'], true>> = {
 export const STAGING = 'staging';
 const SUFFIX = '.bundle';
 const NAME = /^[0-9a-f-]{36}\.bundle$/;
-/** A staged file, or a bundle beside a log, untouched for this long was left behind by a killed process. */
+/** A killed process has left a staged file, or a bundle beside a log, that nothing touched for this long. */
 export const ABANDONED_AFTER_MS = 24 * 3600 * 1000;
 
 /** The data directory's staging folder, made if needed. */
@@ -195,8 +195,8 @@ export class BundleWriter {
 /**
  * The frames of a finished bundle, without the end frame.
  * @throws BundleVersionError before any frame of a version that this one cannot read
- * @throws MalformedError where the file was cut short, or is no bundle
- * @throws Error where the name is no bundle's
+ * @throws MalformedError if the file was cut short, or is not a bundle
+ * @throws Error if the name is not that of a bundle
  */
 export async function* readBundle(directory: string, name: string): AsyncGenerator<Frame> {
   const handle = await open(bundleFile(directory, name), 'r');

@@ -235,7 +235,7 @@ export async function applyBundle(
   let application: Application | null = null;
   for await (const frame of frames) {
     if (frame.kind === 'header') application = new Application(frame, tools);
-    else if (application === null) throw new Error('a bundle whose first frame is no header');
+    else if (application === null) throw new Error('a bundle whose first frame is not a header');
     else await application.apply(frame);
   }
   if (application === null) throw new Error('a bundle without a header');

@@ -123,7 +123,7 @@ export interface DepthSource {
    */
   readSegments(ids: readonly number[]): Promise<Uint8Array[]>;
   /**
-   * The same, for callers that check the blocks against their checksums in another thread.
+   * Reads the blocks as readSegments() does, for callers that check their checksums in another thread.
    * @throws SegmentGoneError
    */
   readStoredBlocks(ids: readonly number[]): Promise<StoredBlock[]>;
@@ -303,7 +303,7 @@ export interface LpSource {
   dlmmPools(): Promise<DlmmPool[]>;
   /** Rows of hours `fromHourS <= hour <= toHourS`, in no order. */
   dlmmHours(fromHourS: number, toHourS: number): Promise<DlmmHourColumns>;
-  /** The same for mainchain tokens. */
+  /** Hours of mainchain tokens, as dlmmHours(). */
   tokenHours(fromHourS: number, toHourS: number): Promise<TokenHourColumns>;
 }
 

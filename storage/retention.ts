@@ -51,7 +51,7 @@ interface RetentionOptions {
   everyMs?: number;
   /** Called when something was removed. */
   onRemoved: (removed: Removed) => void;
-  /** Called when retention begins to wait, once, and when it goes on. */
+  /** Called once when retention begins to wait; onResume() when it continues. */
   onWaiting: (wait: RetentionWait) => void;
   onResume: () => void;
   /** Called when it fails for a token; the others follow, and this one again at the next look. */

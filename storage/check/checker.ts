@@ -17,7 +17,7 @@ import { firstT, lastT, type SegmentRef } from '../depth/directory.js';
 import { readSamples } from '../depth/samples.js';
 import { readStoredBlocks } from '../depth/segments.js';
 import type { Database } from '../duckdb/database.js';
-import type { SqlRow } from '../duckdb/statements.js';
+import { byFirstColumn, type SqlRow } from '../duckdb/statements.js';
 import { readBlockAndOwners, readRefs } from '../holders/holder-blocks.js';
 import { checkNames } from '../holders/owner-names.js';
 import { InputError } from '../errors.js';
@@ -62,21 +62,9 @@ export class Checker {
   ) {
     this.parts = [
       () => this.files(),
-      ...Object.entries(SCANNED).map(
-        ([table, dataset]): Part =>
-          (after) =>
-            this.scan(table, dataset, after),
-      ),
-      ...RULES.map(
-        ({ dataset, sql }): Part =>
-          () =>
-            this.rule(dataset, sql),
-      ),
-      ...UNIQUE.map(
-        ({ table, keys }): Part =>
-          (after) =>
-            this.duplicates(table, keys, after),
-      ),
+      ...Object.entries(SCANNED).map((names) => this.scan.bind(this, ...names)),
+      ...RULES.map(({ dataset, sql }) => this.rule.bind(this, dataset, sql)),
+      ...UNIQUE.map(({ table, keys }) => this.duplicates.bind(this, table, keys)),
       (after) => this.segments(after),
       (after) => this.directories(after),
       (after) => this.holders(after),
@@ -193,7 +181,7 @@ export class Checker {
     }
     if (last === after) return { damages: [], next: null };
     const range = `token_id > ${after} AND token_id <= ${last}`;
-    // One statement, so that no commit falls in between.
+    // One statement: no commit may fall between two reads.
     const rows = await this.database.rows(
       `WITH listed AS (SELECT coalesce(max(value::BIGINT), 0) AS id FROM meta WHERE key = 'listed_segments')
        SELECT token_id, ${ENTRY_COLUMNS}, segment_id <= listed.id
@@ -206,14 +194,8 @@ export class Checker {
         `SELECT token_id, chain || ':' || address FROM tokens WHERE ${range}`,
       )) as [number, string][],
     );
-    const byToken = new Map<number, SqlRow[]>();
-    for (const row of rows) {
-      const own = byToken.get(row[0] as number);
-      if (own === undefined) byToken.set(row[0] as number, [row]);
-      else own.push(row);
-    }
     const damages: Damage[] = [];
-    for (const [tokenId, own] of byToken) {
+    for (const [tokenId, own] of byFirstColumn(rows)) {
       await nextTurn();
       const name = names.get(tokenId) ?? `token id ${tokenId}`;
       damages.push(...directoryDamages(name, own));
@@ -272,7 +254,7 @@ export class Checker {
   }
 }
 
-/** Left-overs of killed commands, which are no damage. */
+/** Counts the left-overs of killed commands, which are not damage. */
 export async function stagingLeftovers(directory: string): Promise<number> {
   const names = await readdir(path.join(directory, STAGING)).catch(() => []);
   return names.length;
@@ -289,7 +271,7 @@ function ofSegment(token: string, ref: SegmentRef, what: string): Damage {
 function directoryDamages(token: string, rows: readonly SqlRow[]): Damage[] {
   const damages: Damage[] = [];
   const listed = new Map<number, SegmentRef>();
-  for (const [, segmentId, tier, , data] of rows) {
+  for (const [segmentId, tier, , data] of rows) {
     if (segmentId !== null) continue;
     try {
       for (const ref of unpackRefs(TIERS[tier as number], data as Uint8Array)) {
@@ -302,8 +284,8 @@ function directoryDamages(token: string, rows: readonly SqlRow[]): Damage[] {
   }
   const last = new Map<string, SegmentRef>();
   const refs = rows
-    .filter(([, segmentId]) => segmentId !== null)
-    .map((row) => ({ ref: refOfColumns(row.slice(1)), isListed: row[8] === true }))
+    .filter(([segmentId]) => segmentId !== null)
+    .map((row) => ({ ref: refOfColumns(row), isListed: row[7] === true }))
     .sort((a, b) => firstT(a.ref) - firstT(b.ref));
   for (const { ref, isListed } of refs) {
     const { tier, times } = ref;

@@ -59,7 +59,7 @@ const isAddress = (column: string, chain = "'mainchain'"): string =>
    WHEN 'evmchain' THEN regexp_full_match(${column}, '0x[0-9a-f]{40}') ELSE false END`;
 const addressed = (table: string, column: string, chain?: string) => ({
   dataset: SCANNED[table],
-  sql: `SELECT ${column}, 'a row of no token''s address' FROM ${table} WHERE NOT (${isAddress(column, chain)})`,
+  sql: `SELECT ${column}, 'the row''s address is not that of a token' FROM ${table} WHERE NOT (${isAddress(column, chain)})`,
 });
 
 /** Each selects a token or null, and what is wrong. */
@@ -75,7 +75,7 @@ export const RULES: readonly { dataset: string; sql: string }[] = [
   orphans('holders', 'holder_block_parts', 'holder_blocks', 'block_id', 'a part'),
   {
     dataset: 'snapshots',
-    sql: `SELECT t.chain || ':' || t.address, 'a market is missing in its list'
+    sql: `SELECT t.chain || ':' || t.address, 'a market is missing from its list'
       FROM markets m JOIN tokens t USING (token_id)
       GROUP BY t.chain, t.address HAVING max(market_idx) + 1 <> count(*)`,
   },
@@ -96,6 +96,6 @@ export const RULES: readonly { dataset: string; sql: string }[] = [
   ...['token_x_mint', 'token_y_mint'].map((column) => addressed('dlmm_pools', column)),
   ...['dlmm_hours', 'token_hours'].map((table) => ({
     dataset: table,
-    sql: `SELECT DISTINCT NULL, 'hour ' || hour || ' is no full one' FROM ${table} WHERE hour % 3600 <> 0`,
+    sql: `SELECT DISTINCT NULL, 'hour ' || hour || ' is not a full hour' FROM ${table} WHERE hour % 3600 <> 0`,
   })),
 ];

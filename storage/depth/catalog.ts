@@ -9,7 +9,7 @@ import {
 } from '../../compute/market.js';
 import type { Coverage, TokenRow } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
-import type { SqlRow } from '../duckdb/statements.js';
+import { byFirstColumn, type SqlRow } from '../duckdb/statements.js';
 import { LargeMap } from '../../compute/large-map.js';
 
 /** The row of a token that is known only from snapshots: its coverage is `full`. */
@@ -70,22 +70,16 @@ export class Catalog {
 
   static async load(database: Database): Promise<Catalog> {
     const catalog = new Catalog();
-    const markets = new Map<number, Market[]>();
     const marketRows = await database.rows(
       'SELECT token_id, source, exchange_type, type, address, pair FROM markets ORDER BY token_id, market_idx',
     );
-    for (const [tokenId, ...columns] of marketRows) {
-      const list = markets.get(tokenId as number) ?? [];
-      list.push(marketOfColumns(columns));
-      markets.set(tokenId as number, list);
-    }
+    const rowsByToken = byFirstColumn(marketRows);
     const tokenRows = await database.rows(
       `SELECT token_id, ${TOKEN_COLUMNS.join(', ')} FROM tokens`,
     );
     for (const [tokenId, ...columns] of tokenRows) {
-      catalog.put(
-        tokenEntry(tokenId as number, rowOfColumns(columns), markets.get(tokenId as number) ?? []),
-      );
+      const markets = (rowsByToken.get(tokenId as number) ?? []).map(marketOfColumns);
+      catalog.put(tokenEntry(tokenId as number, rowOfColumns(columns), markets));
     }
     return catalog;
   }

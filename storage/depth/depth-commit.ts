@@ -323,7 +323,7 @@ export class DepthCommit {
   }
 }
 
-/** A damaged segment's snapshots as segments without a block, none of which spans a cut. */
+/** A damaged segment's snapshots as segments without a block. None of them spans a cut. */
 function lostSegments(
   { times, bandCells, digests }: SegmentRef,
   cuts: readonly number[],

@@ -5,7 +5,7 @@ import { TIERS } from '../../compute/market.js';
 import { RecentBlocks } from './recent-blocks.js';
 import { UnlistedSegments } from './unlisted-segments.js';
 import type { Database } from '../duckdb/database.js';
-import type { SqlRow, Statements } from '../duckdb/statements.js';
+import { byFirstColumn, type SqlRow, type Statements } from '../duckdb/statements.js';
 import { byTier, type Directory, entryBytes, firstT, type SegmentRef } from './directory.js';
 import { LargeMap } from '../../compute/large-map.js';
 import { Turns } from '../turns.js';
@@ -211,7 +211,7 @@ export async function loadDirectory(
 ): Promise<Directory> {
   const unlisted = `SELECT ${ENTRY_COLUMNS} FROM segments
     WHERE token_id = ${tokenId}`;
-  // One statement, so that no commit falls in between.
+  // One statement: no commit may fall between two reads.
   const rows = await statements.rows(
     listedId === 0
       ? unlisted
@@ -266,7 +266,7 @@ export async function directoriesAround(
     ]);
     return `SELECT DISTINCT unnest([${wanted.join(', ')}]) AS ${id}`;
   };
-  // One statement, so that no commit falls in between.
+  // One statement: no commit may fall between two reads.
   const rows = await statements.rows(
     `WITH firsts AS (
        SELECT segment_id, token_id, tier, ${FIRST_TIME} AS first
@@ -283,15 +283,9 @@ export async function directoriesAround(
      SELECT token_id, NULL, tier, NULL, data, NULL, NULL, NULL
      FROM segment_lists SEMI JOIN wanted_lists USING (list_id)`,
   );
-  return byToken(rows, momentsS);
-}
-
-function byToken(rows: readonly SqlRow[], momentsS: readonly number[]): Map<number, Directory> {
-  const refs = new Map<number, SegmentRef[]>();
-  for (const [tokenId, ...columns] of rows) {
-    const list = refs.get(tokenId as number) ?? [];
-    list.push(...refsOfRow(columns, (tier, data) => unpackRefsAround(tier, data, momentsS)));
-    refs.set(tokenId as number, list);
-  }
-  return new Map(Array.from(refs, ([tokenId, list]) => [tokenId, directoryOf(list)]));
+  const refsOf = (own: readonly SqlRow[]): SegmentRef[] =>
+    own.flatMap((columns) =>
+      refsOfRow(columns, (tier, data) => unpackRefsAround(tier, data, momentsS)),
+    );
+  return new Map(Array.from(byFirstColumn(rows), ([id, own]) => [id, directoryOf(refsOf(own))]));
 }

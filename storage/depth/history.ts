@@ -25,7 +25,7 @@ export async function storedHistory(
   const spans: Spans = new Map();
   const unread: { segmentId: number; visible: Uint32Array }[] = [];
   const turns = new Turns();
-  // One statement, so that no commit falls in between.
+  // One statement: no commit may fall between two reads.
   const chunks = database.streamChunks(
     `SELECT segment_id, tier, times, market_rows FROM segments WHERE token_id = ${tokenId}`,
   );

@@ -5,15 +5,15 @@ import { RefusalError } from '../errors.js';
 /** Markets listed in a fault. */
 const MAX_LISTED = 20;
 
-/** SOURCE/ADDRESS, SOURCE/PAIR where the market has no address, else SOURCE. */
+/** SOURCE/ADDRESS; SOURCE/PAIR if the market has no address; SOURCE if it has neither. */
 export function marketName({ source, address, pair }: Market): string {
   const rest = address ?? pair;
   return rest === null ? source : `${source}/${rest}`;
 }
 
 /**
- * By market index: 1 for the markets that the names stand for. A name is what marketName() gives, or
- * SOURCE/PAIR of a market with an address; for SOURCE the venue's key does, and case does not matter.
+ * By market index: 1 for the markets that the names stand for. A name is what marketName() gives, or SOURCE/PAIR of a
+ * market with an address; SOURCE may be the venue's key, and case does not matter.
  * @param token how faults name the token
  * @throws RefusalError if a name stands for no market, or for several
  */

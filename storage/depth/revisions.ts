@@ -70,7 +70,7 @@ export class Revisions {
     return this.isLog ? this.historyId : this.historyId + this.copyId;
   }
 
-  /** Position of the newest commit: of the log's entry, or of the last commit that is remembered. */
+  /** Position of the log's last applied entry, or of the last commit that is remembered. */
   get position(): number {
     return this.last;
   }

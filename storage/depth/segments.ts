@@ -50,7 +50,7 @@ export async function readStoredBlocks(
   ids: readonly number[],
 ): Promise<Map<number, StoredBlock>> {
   if (ids.length === 0) return new Map();
-  // One statement, so that no commit falls between an entry and its parts.
+  // One statement: no commit may fall between an entry and its parts.
   const values = await statements.values(
     `SELECT segment_id, 0 AS part, data, crc32 FROM segments WHERE ${areIn(ids)}
      UNION ALL
@@ -72,7 +72,7 @@ export function isLost({ block, crc32: checksum }: StoredBlock): boolean {
   return block.length === 0 && checksum === LOST_CRC32;
 }
 
-/** Segments of which at least one cannot be read within a commit. */
+/** At least one of these segments cannot be read within a commit. */
 export class UnreadableSegmentsError extends DamageError {
   constructor(
     readonly ids: readonly number[],
@@ -190,11 +190,10 @@ const idOf = (row: readonly SqlValue[] | undefined): number =>
 export type PartRow = [segmentId: number, part: number, bytes: Uint8Array];
 
 /**
- * Cuts parts into smaller ones until the last row ends a row group, after `written` earlier rows of
- * the transaction. Returns them unchanged if that is unnecessary or impossible. DuckDB gives a long
- * addition separate row groups, of which the last may be partly filled; a later checkpoint joins it
- * with its neighbours, which rewrites megabytes, and the file keeps the space of the old ones: up to as
- * much again as is stored.
+ * Cuts parts into smaller ones until the last row ends a row group, after `written` earlier rows of the transaction.
+ * Returns them unchanged if that is unnecessary or impossible. DuckDB gives a long addition separate row groups, and
+ * may fill the last one only partly. A later checkpoint joins it with its neighbours: that rewrites megabytes, and the
+ * file keeps the space of the old row groups, up to as much again as is stored.
  * @param rows ascending by segment and part; earlier parts of the first segment may be written already
  */
 export function fillRowGroup(rows: readonly PartRow[], written: number): PartRow[] {

@@ -5,6 +5,7 @@
  */
 import { TIERS } from '../../compute/market.js';
 import type { Database } from '../duckdb/database.js';
+import { byFirstColumn } from '../duckdb/statements.js';
 import {
   ENTRY_BYTES,
   SNAPSHOT_BYTES,
@@ -88,16 +89,10 @@ export class UnlistedSegments {
       `SELECT token_id, ${ENTRY_COLUMNS} FROM segments
        WHERE segment_id > ${listedId}`,
     );
-    const byToken = new Map<number, SegmentRef[]>();
-    for (const [tokenId, ...columns] of rows) {
-      const refs = byToken.get(tokenId as number);
-      const ref = refOfColumns(columns);
-      if (refs === undefined) byToken.set(tokenId as number, [ref]);
-      else refs.push(ref);
-    }
-    this.byToken = byToken;
+    const groups = byFirstColumn(rows);
+    this.byToken = new Map(Array.from(groups, ([id, own]) => [id, own.map(refOfColumns)]));
     this.bytes = 0;
-    for (const refs of byToken.values()) this.bytes += bytesOf(refs);
+    for (const refs of this.byToken.values()) this.bytes += bytesOf(refs);
   }
 
   private put(tokenId: number, refs: readonly SegmentRef[]): void {

@@ -120,7 +120,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * The same, while transactions of transactionAside() wait as well.
+   * Runs a transaction as transaction() does, while transactionAside() waits as well.
    * @throws DiskFullError
    */
   async exclusiveTransaction<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
@@ -322,7 +322,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
 
   private usable(): Opened {
     const { opened } = this;
-    // Waiting for the reopening could last forever: it waits for connections, of which the caller may hold one.
+    // Waiting for the reopening could last forever: it waits until all connections are free, and the caller may hold
+    // one.
     if (opened.invalidated) throw new StoreUnavailableError('the database is being reopened');
     return opened;
   }

@@ -74,7 +74,7 @@ export function duckdbErrorIn(error: unknown): DuckDBError | null {
 
 /**
  * Runs a call of DuckDB's client, and gives its failure a type.
- * @throws DamageError where a block of the file is damaged and DuckDB goes on; else DuckDBError
+ * @throws DamageError if a block of the file is damaged and DuckDB continues; else DuckDBError
  */
 export async function called<T>(call: () => Promise<T>): Promise<T> {
   try {

@@ -31,7 +31,10 @@ export class GivenRows {
     this.register(connection);
   }
 
-  /** The statement with its `given()` reading `rows`: at least one, whose columns `c0`, `c1`... each have one type. */
+  /**
+   * Makes the statement's `given()` read `rows`. There must be at least one row; each column `c0`, `c1`... has one
+   * type.
+   */
   use(sql: string, rows: readonly Row[]): string {
     this.rows = rows;
     return sql.replace(TABLE, `${this.name}()`);

@@ -121,7 +121,7 @@ function checksum(payload: Buffer): bigint {
   return sum ^ hash ^ (hash >> 47n);
 }
 
-/** Whether these bytes begin with a mark of which a few bits are wrong. */
+/** Whether these bytes begin with a mark that has a few wrong bits. */
 function isDamagedMark(bytes: Buffer): boolean {
   if (bytes.length < COMMIT_MARK.length) return false;
   let flipped = 0;

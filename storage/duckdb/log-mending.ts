@@ -133,7 +133,7 @@ export async function mendLog(
   const cutBytes = `${log}: cut ${bytes.length - keptBytes} bytes from byte ${keptBytes} on`;
   onLogNotice?.(
     loss === null
-      ? `${cutBytes}, of a commit that was not finished; every commit before is there; what was cut is kept in ${copy}`
+      ? `${cutBytes}, of a commit that was not finished; every commit before it is there; what was cut is kept in ${copy}`
       : `${cutBytes}, where it was damaged: the commits there are lost, load their files again; what was cut is kept in ${copy}`,
   );
 }

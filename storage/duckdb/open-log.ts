@@ -98,7 +98,7 @@ export class OpenLog {
     if (this.isDamaged) {
       if (logBytes < MAX_LOG_BYTES) return;
       throw new DamagedDataError(
-        `${this.name} is full and cannot be written into ${this.file}, of which a block is damaged: restore a backup`,
+        `${this.name} is full and cannot be written into ${this.file}, which has a damaged block: restore a backup`,
       );
     }
     if (await this.room.takesCheckpoint()) {

@@ -19,7 +19,7 @@ import type {
 /** What DuckDB may take for a scratch database. */
 const SCRATCH_MEMORY_MIB = 256;
 
-/** Runs `body` in a transaction of an empty database with our tables, which is gone afterwards. */
+/** Runs `body` in a transaction of an empty database with our tables, and removes the database afterwards. */
 export async function withScratch<T>(body: (scratch: Statements) => Promise<T>): Promise<T> {
   const directory = await mkdtemp(path.join(tmpdir(), 'fathom-scratch-'));
   try {

@@ -53,6 +53,17 @@ export interface Statements {
   append(table: string, rows: readonly GivenRow[]): Promise<void>;
 }
 
+/** A result's rows by the number in their first column, without that column. */
+export function byFirstColumn(rows: readonly SqlRow[]): Map<number, SqlRow[]> {
+  const groups = new Map<number, SqlRow[]>();
+  for (const [key, ...columns] of rows) {
+    const group = groups.get(key as number);
+    if (group === undefined) groups.set(key as number, [columns]);
+    else group.push(columns);
+  }
+  return groups;
+}
+
 /** Cuts a value into parts of at most `partBytes`; an empty value is one part. */
 export function partsOf(bytes: Uint8Array, partBytes = MAX_VALUE_BYTES): Uint8Array[] {
   const parts: Uint8Array[] = [];

@@ -42,7 +42,7 @@ interface Held {
   identity: string;
 }
 
-/** Holds all lock files of this process: to make an instance takes longer than to attach a file. */
+/** Holds all lock files of this process: making an instance takes longer than attaching a file. */
 let keeper: Promise<DuckDBInstance> | null = null;
 /** Files attached so far: each gets another alias. */
 let attachments = 0;

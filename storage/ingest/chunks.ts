@@ -62,7 +62,7 @@ function rowsChunk(batch: readonly NumberedRow[], isTyped: boolean): Chunk {
 
 /**
  * Chunks of a file of `cells`, in order, each ending where a snapshot ends.
- * @param faults gets a fault for each CSV record that is no row
+ * @param faults gets a fault for each CSV record that is not a row
  */
 export async function* cellChunks(source: RowSource, faults: FaultLog): AsyncGenerator<Chunk> {
   const { file, format, mapping } = source;

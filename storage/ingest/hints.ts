@@ -38,7 +38,7 @@ export function listed(names: readonly string[]): string {
 /**
  * What to say of a file that lacks the column of a field.
  * @param wanted the field, and the values that it may have if they are few
- * @param fields those of the dataset: a column of such a name is no other field
+ * @param fields those of the dataset: a column with the name of one is never another
  */
 export function missingColumn(
   { name: field, values = [] }: { name: string; values?: readonly string[] },

@@ -337,7 +337,7 @@ function byMarket(levels: readonly Level[]): Level[][] {
   return all;
 }
 
-/** Of two levels of one side and price the later row counts; a size of 0 is no level. */
+/** Of two levels with the same side and price, the later row counts; a size of 0 is not a level. */
 function bookOf(levels: readonly Level[], { market, key }: KeyedMarket): Book {
   const last = levels.filter(({ side, price }, i) => {
     const next = levels.at(i + 1);

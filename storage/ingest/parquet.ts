@@ -24,7 +24,7 @@ const READER_MEMORY_MIB = 384;
 
 /** Distinct rows of texts that are kept parsed. */
 const MAX_KNOWN_TEXTS = 16_384;
-/** A value that is no text: any value in a text column of another type is a fault. */
+/** Stands for a value that is not a text: in a text column of another type, any value is a fault. */
 const NO_TEXT = '0';
 
 /** A file's columns by name. */
@@ -120,7 +120,7 @@ export async function* parquetCells(file: string): AsyncGenerator<CellColumns> {
   });
 }
 
-/** The column, behind those of numbers, that is 1 where a row's texts are not those of the row before. */
+/** The column after those of numbers: 1 where a row's texts differ from those of the row before. */
 const CHANGES = CELL_NUMBERS.length;
 /** The column with those texts, as a JSON list. */
 const TEXTS = CHANGES + 1;

@@ -45,7 +45,7 @@ export class SymbolAddresses {
 
   /**
    * The token of a symbol, on the chain if one is given; a token whose symbol has the same case is preferred.
-   * @returns what is wrong, in words that follow the column's name, where there is no such token or several
+   * @returns if there is no such token, or several, what is wrong, in words that follow the column's name
    */
   find(symbol: unknown, chain: string | null): TokenSymbol | string {
     if (typeof symbol !== 'string' || symbol === '') return 'must be a symbol';

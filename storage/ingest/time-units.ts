@@ -45,7 +45,7 @@ export function looksLikeIso(text: string): boolean {
 
 /**
  * Reads a time in a unit. A text of digits is read exactly; an ISO text without a zone is UTC.
- * @returns what was expected, in words that follow the field's name, where it is none
+ * @returns if it is not a time, what was expected, in words that follow the field's name
  */
 export function timeIn(unit: TimeUnit, value: unknown): SplitTime | string {
   if (typeof value === 'string') {

@@ -144,7 +144,7 @@ export class UsageBook implements UsageSource {
     }
   }
 
-  /** The same of what another node has counted, as far as it is known. */
+  /** The counts of another node, as far as they are known, from a UTC day on as in report(). */
   known(node: string, sinceDay: number): Promise<KeyUsage[]> {
     return this.stored(sinceDay, 'other_', [node], null);
   }
@@ -197,7 +197,7 @@ export class UsageBook implements UsageSource {
     });
   }
 
-  /** Takes over what another node has counted. */
+  /** Merges what another node has counted into the counts. */
   async merge(node: string, usage: readonly KeyUsage[]): Promise<void> {
     const changed = usage.filter(
       ({ keyId, month, calls }) => calls > this.counterOf(keyId, month).ofNode(node),

@@ -152,7 +152,7 @@ export class Applier {
     }
     if (entry.hasData) {
       throw new StoppedError(
-        `the log goes on from a store of node ${entry.node}: begin with a backup of a node`,
+        `the log continues a store of node ${entry.node}: begin with a backup of a node`,
       );
     }
     await store.keys.adoptSecret(entry.pepper);

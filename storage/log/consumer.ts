@@ -25,7 +25,7 @@ const INACTIVE_MS = 30_000;
 /** A consumer that is not made within this time may be assigned to a dead server: the node asks for another one. */
 const NEXT_ATTEMPT_MS = 500;
 const MAX_ATTEMPTS = 5;
-/** Pause before deleting a consumer again that may still exist. */
+/** Pause before another attempt to delete a consumer that may still exist. */
 const DELETE_AGAIN_MS = 5000;
 const MAX_DELETIONS = 60;
 

@@ -31,7 +31,7 @@ const STREAM = 'FATHOM';
 const SUBJECTS = 'fathom.v1.';
 /** Subject of entries with a large bundle. */
 export const LARGE_SUBJECT = 'large';
-/** Subjects of messages between nodes, which are no entries. */
+/** Subjects of messages between nodes, which are not entries. */
 const BESIDE = 'fathom-nodes.';
 /** A message that is published again within this time is not a second entry. */
 const DUPLICATE_WINDOW_MS = 10 * 60_000;

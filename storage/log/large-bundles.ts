@@ -54,7 +54,10 @@ export class LargeBundles {
     if (found !== null) await this.remove({ id: found.json<{ nuid: string }>().nuid, name });
   }
 
-  /** Removes the content first, so that the next sweep finds an interrupted removal by its name. Neither step needs free space. */
+  /**
+   * Removes a bundle, its content first: the next sweep finds an interrupted removal by the name. Neither step needs
+   * free space.
+   */
   async remove({ id, name }: Content): Promise<void> {
     const { manager } = await this.open();
     await manager.streams.purge(STREAM, { filter: CONTENTS + id });

@@ -27,7 +27,7 @@ export async function positionToFollow(
   const { id, first, last } = state ?? { id: mark.logId, first: 1, last: 0 };
   const { position, entryId } = mark;
   if (mark.logId !== id) {
-    throw new StoppedError('this is another log than the one that the store has followed');
+    throw new StoppedError('this is not the log that the store has followed');
   }
   const found = first <= position && last >= position ? await log.idAt(position) : entryId;
   // A server that lags behind the others may answer, and not have the entry yet.
@@ -42,7 +42,7 @@ export async function positionToFollow(
     );
   }
   if (found !== entryId) {
-    throw new StoppedError(`the log's entry ${position} is another one than this node has applied`);
+    throw new StoppedError(`the log's entry ${position} is not the one that this node has applied`);
   }
   return position + 1;
 }

@@ -58,7 +58,7 @@ export class Presence {
     this.joined ??= number;
   }
 
-  /** Reports, and tells whether a process that began earlier follows the log under the same name. */
+  /** Reports, and returns whether a process that began earlier follows the log under the same name. */
   async hasOlderTwin(): Promise<boolean> {
     await this.report();
     const joined = this.joined ?? Infinity;

@@ -327,7 +327,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     expect(a.stopped).toBeNull();
     const empty = await open('b');
     await empty.until(() => empty.stopped !== null);
-    expect(empty.stopped).toMatch(/goes on from a store of node a: begin with a backup/);
+    expect(empty.stopped).toMatch(/continues a store of node a: begin with a backup/);
     const other = new DataDirectory();
     const foreign = await openStore(other.path);
     await commitRows(foreign, [snapshot(T0 + 60)]);

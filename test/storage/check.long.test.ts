@@ -148,7 +148,7 @@ describe('fathom check', () => {
         /: it overlaps with segment/,
         /: it is in no list$/,
         /^2 rows of o1$/,
-        /^a row of no token's address$/,
+        /^the row's address is not that of a token$/,
         /^block \d+: its bytes are missing$/,
         /^key key_\w+ has no digest$/,
       ],

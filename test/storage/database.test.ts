@@ -91,7 +91,7 @@ describe('Database', () => {
     const full = database.log.shorten();
     await expect(full).rejects.toBeInstanceOf(DamagedDataError);
     await expect(full).rejects.toThrow(
-      /is full and cannot be written into .*, of which a block is damaged: restore a backup$/,
+      /is full and cannot be written into .*, which has a damaged block: restore a backup$/,
     );
     rmSync(log);
     await database.close();
