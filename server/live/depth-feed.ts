@@ -1,18 +1,23 @@
-/**
- * What depth subscriptions share: however many follow a token, each step and each snapshot of a view is made once, and
- * they hear of a commit in turns, so that requests are answered in between.
- */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+/** Makes what depth subscriptions are told: each step and each snapshot of a view once, however many follow. */
 import { LRUCache } from 'lru-cache';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import type { ReplayQuery } from '../../compute/replay/query.js';
-import type { DepthView, FollowedDepth, PagePlan } from '../../storage/contract.js';
+import { type RenderInput, renderPage, type SegmentInput } from '../../compute/replay/render.js';
+import { PoolUnavailableError } from '../../compute/scheduler.js';
+import {
+  type DepthView,
+  type FollowedDepth,
+  type PagePlan,
+  SegmentGoneError,
+} from '../../storage/contract.js';
+import { StoreUnavailableError } from '../../storage/errors.js';
+import { Turns } from '../../storage/turns.js';
 import type { Clock } from '../clock.js';
 import { locate, startOfPlan } from '../replay/page-plan.js';
 import type { SegmentColumns } from '../replay/segment-columns.js';
 import type { Standing } from './cursor.js';
-import { nextStep, type Step } from './depth-follower.js';
+import { nextStep, type Step, type Telling } from './depth-follower.js';
 import type { LiveFormat } from './protocol.js';
 
 /** A message holds up to as many cells, about 0.5 MB of JSON, but at least one snapshot. */
@@ -21,14 +26,15 @@ const MAX_MESSAGE_CELLS = 16_000;
 const MAX_KEPT_STEPS = 4096;
 /** Bytes of messages that are kept for other subscriptions of the view. */
 const MAX_KEPT_MESSAGE_BYTES = 32 * 1024 * 1024;
+/** What one counts for until it is made. */
+const EXPECTED_MESSAGE_BYTES = 8 * 1024;
 /** Longer runs of snapshots are history, which hardly two clients read at once. */
 const MAX_KEPT_SNAPSHOTS = 8;
-/** Listeners are called for as long as this between two looks for requests. */
-const TURN_MS = 1.5;
-/** Stands for any token. */
-const ANY = -1;
-/** A timer of Node reaches no further. */
-const MAX_TIMER_S = 86_400;
+/** A new snapshot of so few cells, in blocks of so many bytes, is encoded sooner than handed to a thread. */
+const MAX_CELLS_HERE = 1_000;
+const MAX_BLOCK_BYTES_HERE = 16 * 1024;
+/** A step that the pool or the store has no room for is tried again after this long. */
+const BUSY_MS = 1_000;
 
 /** Encoded snapshots of a view. */
 interface Rendered {
@@ -36,6 +42,12 @@ interface Rendered {
   snapshotCount: number;
   rowCount: number;
 }
+
+/** What a step tells: deleted times, or snapshots. */
+export type News = { type: Telling['type']; after: Standing } & (
+  | { times: number[]; made: null }
+  | { made: Rendered }
+);
 
 interface DepthFeedOptions {
   depth: FollowedDepth;
@@ -53,67 +65,33 @@ export interface View {
 }
 
 export class DepthFeed {
-  private readonly waiting = new Map<number, Set<(committedMs: number) => void>>();
+  private readonly waiting = new Set<() => void>();
   /** performance.now() of the last commit. */
   committedMs = 0;
   private readonly steps = new LRUCache<string, Promise<Step>>({ max: MAX_KEPT_STEPS });
-  private readonly messages = new LRUCache<string, Promise<Rendered>>({ max: MAX_KEPT_STEPS });
-  private readonly sizes = new LRUCache<string, true>({
+  private readonly messages = new LRUCache<string, Promise<Rendered>>({
     maxSize: MAX_KEPT_MESSAGE_BYTES,
-    dispose: (_, key) => this.messages.delete(key),
   });
   /** Commits so far: a step that was made before the last one may be out of date. */
   commits = 0;
-  private called: (() => void)[] = [];
-  private isCalling = false;
 
   constructor(private readonly options: DepthFeedOptions) {}
 
-  /** A commit has changed tokens. */
-  touch(tokenIds: readonly number[]): void {
+  /** There was a commit. */
+  touch(): void {
     this.commits++;
     this.committedMs = performance.now();
-    const ms = this.committedMs;
-    const call = (listener: (committedMs: number) => void): void => {
-      this.inTurn(() => listener(ms));
-    };
-    const waiting = [...tokenIds, ANY].map((tokenId) => [...(this.waiting.get(tokenId) ?? [])]);
-    // The first listeners of all tokens go first: the pool then makes their messages while the others are called.
-    for (const first of waiting) first.splice(0, 1).forEach(call);
-    for (const others of waiting) others.forEach(call);
+    void this.wakeAll();
   }
 
-  /** Calls `listener` in one of the next turns of the event loop. */
-  inTurn(listener: () => void): void {
-    this.called.push(listener);
-    if (!this.isCalling) void this.callAll();
-  }
-
-  /**
-   * Resolves when a commit has touched the token, or its next snapshot shows, or `stop` is called.
-   * @param tokenId null: a commit of any token resolves
-   * @returns performance.now() of the commit; null: there was none
-   * @param nextT when the next snapshot shows without a commit; null: none does
-   */
-  changed(
-    tokenId: number | null,
-    nextT: number | null,
-    onStop: (stop: () => void) => void,
-  ): Promise<number | null> {
+  /** Resolves with the next commit, or when the function that `onStop` is given is called. */
+  nextCommit(onStop: (stop: () => void) => void): Promise<void> {
     return new Promise((resolve) => {
-      const place = tokenId ?? ANY;
-      const listeners = this.waiting.get(place) ?? new Set();
-      this.waiting.set(place, listeners);
-      const waitS = nextT === null ? null : Math.max(1, nextT - this.options.clock.nowS());
-      const stop = (committedMs: number | null = null): void => {
-        clearTimeout(timer);
-        listeners.delete(stop);
-        if (listeners.size === 0) this.waiting.delete(place);
-        resolve(committedMs);
+      const stop = (): void => {
+        this.waiting.delete(stop);
+        resolve();
       };
-      const timer =
-        waitS === null ? undefined : setTimeout(() => stop(), Math.min(waitS, MAX_TIMER_S) * 1000);
-      listeners.add(stop);
+      this.waiting.add(stop);
       onStop(stop);
     });
   }
@@ -137,18 +115,31 @@ export class DepthFeed {
     return made;
   }
 
-  /** Drops the steps that are kept: a join in the background, of which nobody hears, has replaced their segments. */
-  forgetSteps(): void {
-    this.steps.clear();
+  /** How long after a failure of step() or news() another attempt may succeed; null: it would not. */
+  retryAfterMs(error: unknown): number | null {
+    if (error instanceof SegmentGoneError) {
+      // A join in the background, of which nobody hears, has replaced segments of steps that are kept.
+      this.steps.clear();
+      return 0;
+    }
+    const isBusy = error instanceof PoolUnavailableError || error instanceof StoreUnavailableError;
+    return isBusy ? BUSY_MS : null;
   }
 
   /**
-   * Encodes the first snapshots of a plan.
+   * What followers of a view are told by a step, or by the first part of it.
    * @param keyId of the client for whom it is made
    * @param isHistory whether pages and other history go before it
    * @throws SegmentGoneError | PoolBusyError
    */
-  render(plan: PagePlan, view: View, keyId: string, isHistory: boolean): Promise<Rendered> {
+  async news(step: Telling, view: View, keyId: string, isHistory: boolean): Promise<News> {
+    const { type } = step;
+    if (type === 'deleted') return { type, after: step.after, times: step.times, made: null };
+    const made = await this.render(step.plan, view, keyId, isHistory);
+    return { type, after: step.after(made.snapshotCount), made };
+  }
+
+  private render(plan: PagePlan, view: View, keyId: string, isHistory: boolean): Promise<Rendered> {
     const length = Math.max(1, startOfPlan(plan, view.query, MAX_MESSAGE_CELLS).length);
     const make = (): Promise<Rendered> => this.make(plan, length, view, keyId, isHistory);
     if (length > MAX_KEPT_SNAPSHOTS) return make();
@@ -159,12 +150,23 @@ export class DepthFeed {
     const known = this.messages.get(key);
     if (known !== undefined) return known;
     const made = make();
-    this.messages.set(key, made);
+    this.messages.set(key, made, { size: EXPECTED_MESSAGE_BYTES });
     made.then(
-      ({ body }) => this.sizes.set(key, true, { size: body.byteLength }),
+      ({ body }) => {
+        // The cache would not change the size of a value that it has.
+        if (this.messages.delete(key)) this.messages.set(key, made, { size: body.byteLength });
+      },
       () => this.messages.delete(key),
     );
     return made;
+  }
+
+  private async wakeAll(): Promise<void> {
+    const turns = new Turns();
+    for (const stop of [...this.waiting]) {
+      stop();
+      await turns.take();
+    }
   }
 
   private async make(
@@ -174,43 +176,27 @@ export class DepthFeed {
     keyId: string,
     isHistory: boolean,
   ): Promise<Rendered> {
+    const { columns, pool } = this.options;
     const { segmentIds, selection } = locate(plan, length);
+    const inputOf = (segments: SegmentInput[]): RenderInput => ({
+      ...{ segments, selection, markets: plan.markets, query, format },
+      ...{ envelope: null, encoding: 'identity', windowContinues: false, limits: PAGE_LIMITS },
+    });
     const render = (run: RunTask) =>
-      this.options.columns.use(segmentIds, (segments, transfer) =>
-        run(
-          'renderPage',
-          {
-            ...{ segments, selection, markets: plan.markets, query, format },
-            ...{
-              envelope: null,
-              encoding: 'identity',
-              windowContinues: false,
-              limits: PAGE_LIMITS,
-            },
-          },
-          transfer,
-        ),
+      columns.use(segmentIds, (segments, transfer) =>
+        run('renderPage', inputOf(segments), transfer),
       );
-    const made = await this.options.pool.schedule(isHistory ? 'page' : 'board', keyId, render);
+    const renderHere = () =>
+      columns.use(segmentIds, (segments, blocks) => {
+        const bytes = blocks.reduce((sum, { byteLength }) => sum + byteLength, 0);
+        const isSmall = bytes <= MAX_BLOCK_BYTES_HERE;
+        return Promise.resolve(isSmall ? renderPage(inputOf(segments)) : null);
+      });
+    const isShort = !isHistory && startOfPlan(plan, query, MAX_CELLS_HERE).length >= length;
+    const made =
+      (isShort ? await renderHere() : null) ??
+      (await pool.schedule(isHistory ? 'page' : 'board', keyId, render));
     if (made?.status !== 'done') throw new Error('a message was not made');
     return made;
-  }
-
-  private async callAll(): Promise<void> {
-    this.isCalling = true;
-    while (this.called.length > 0) {
-      const called = this.called;
-      this.called = [];
-      let untilMs = performance.now() + TURN_MS;
-      for (const listener of called) {
-        listener();
-        // What the listener has set going ends with it, as far as it waits for nothing.
-        await Promise.resolve();
-        if (performance.now() < untilMs) continue;
-        await nextTurn();
-        untilMs = performance.now() + TURN_MS;
-      }
-    }
-    this.isCalling = false;
   }
 }

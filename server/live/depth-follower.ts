@@ -17,6 +17,9 @@ export type Step =
   /** The subscription is up to date; `nextT`: when another snapshot becomes visible without a commit, or null. */
   | { type: 'none'; after: Standing; nextT: number | null };
 
+/** A step that has something to tell. */
+export type Telling = Exclude<Step, { type: 'none' | 'behind' }>;
+
 /**
  * The next step of a subscription: first what the commits since its position have revised of the snapshots that it
  * has, then the snapshots that it does not have.

@@ -1,25 +1,19 @@
 /** A subscription of channel `depth`: history, revisions and new snapshots of one token, in order. */
 import { isDamage } from '../../compute/damage.js';
-import { PoolUnavailableError } from '../../compute/scheduler.js';
-import { type DepthSource, SegmentGoneError, type TokenRecord } from '../../storage/contract.js';
-import { StoreUnavailableError } from '../../storage/errors.js';
+import type { DepthSource, TokenRecord } from '../../storage/contract.js';
 import type { AskedToken } from '../api/chain.js';
 import { sourceOf } from '../depth/coverage.js';
 import { ApiError, replayBusy } from '../http/errors.js';
+import type { Cohorts, Follower, Message } from './cohorts.js';
 import type { Connection, Subscription } from './connection.js';
 import { Cursors, type Standing } from './cursor.js';
-import type { DepthFeed, View } from './depth-feed.js';
-import type { Step } from './depth-follower.js';
+import type { DepthFeed, News, View } from './depth-feed.js';
+import type { Telling } from './depth-follower.js';
 import { type Account, HOUR_MS, PageMeter, STREAM } from './account.js';
 import { encodeMessage, joinMessage, PAGE_FIELDS } from './protocol.js';
 
 /** A subscription without a message for this long gets a heartbeat. */
 export const HEARTBEAT_MS = 5_000;
-/** A step that the pool or the store has no room for is tried again after this long. */
-const BUSY_MS = 1_000;
-
-/** Messages that tell of commits. */
-const DATA: ReadonlySet<string> = new Set(['snapshots', 'revised', 'deleted']);
 
 /** Where a subscription begins. */
 export interface Beginning {
@@ -37,6 +31,7 @@ interface DepthSubscriptionOptions {
   account: Account;
   beginning: Beginning;
   feed: DepthFeed;
+  cohorts: Cohorts;
   depth: DepthSource & { readonly commitHistory: string; remembers(position: number): boolean };
   nowS: () => number;
   /** Told of each message. @param lagMs since the commit that it tells of; null: it tells of none */
@@ -45,12 +40,12 @@ interface DepthSubscriptionOptions {
   onError: (error: unknown) => void;
 }
 
-export class DepthSubscription implements Subscription {
+export class DepthSubscription implements Subscription, Follower {
   readonly id: string;
   readonly channel = 'depth';
   private source: TokenRecord | null = null;
   private cursors: Cursors;
-  private standing: Standing = { position: 0, nextFromS: 0, fromS: 0, pending: null };
+  standing: Standing = { position: 0, nextFromS: 0, fromS: 0, pending: null };
   /** Whether the client was up to date once: what comes later is new. */
   private isLive = false;
   /** When the commit came whose changes are being sent; null: history, or a snapshot that became visible without a commit. */
@@ -83,12 +78,56 @@ export class DepthSubscription implements Subscription {
       ...(beginning.isClamped ? { clamped: true } : {}),
     });
     if (reset !== null) this.sendDocument('reset', { reason: reset });
-    void this.run().catch((error: unknown) => this.fail(error));
+    this.start();
   }
 
   end(): void {
     this.isEnded = true;
     this.stopWaiting();
+    this.options.cohorts.leave(this);
+  }
+
+  get tokenId(): number {
+    if (this.source === null) throw new Error('the token is not known yet');
+    return this.source.tokenId;
+  }
+
+  get view(): View {
+    return this.options.view;
+  }
+
+  get keyId(): string {
+    return this.options.account.keyId;
+  }
+
+  get messageName(): string {
+    return `${this.standing.fromS} ${this.id}`;
+  }
+
+  get hasRoom(): boolean {
+    return this.options.connection.hasRoom;
+  }
+
+  encode(news: News): Message {
+    const { format } = this.view;
+    const standing = { ...news.after, fromS: this.standing.fromS };
+    const where = this.where(standing);
+    const head = { type: news.type, id: this.id };
+    const bytes =
+      news.made === null
+        ? encodeMessage(format, { ...head, t: news.times, ...where })
+        : joinMessage(format, head, news.made.body, PAGE_FIELDS, where);
+    return { bytes, cursor: where.cursor, standing };
+  }
+
+  take(type: string, { bytes, cursor, standing }: Message, committedMs: number | null): void {
+    this.standing = standing;
+    this.send(type, bytes, cursor, committedMs);
+  }
+
+  goAlone(committedMs: number | null): void {
+    this.committedMs = committedMs;
+    this.start();
   }
 
   tick(nowMs: number): void {
@@ -157,60 +196,47 @@ export class DepthSubscription implements Subscription {
     return { position: view.position, nextFromS, fromS: fromS ?? 0, pending: null };
   }
 
+  private start(): void {
+    void this.run().catch((error: unknown) => this.fail(error));
+  }
+
+  /** Tells all there is, then goes on with others that have it. */
   private async run(): Promise<void> {
-    const { connection, feed } = this.options;
+    const { connection, feed, cohorts } = this.options;
     while (!this.isEnded) {
       if (!connection.hasRoom) await this.catchBreath();
       const { commits } = feed;
-      if (this.source === null) {
-        this.cursors = this.lookUp();
-        if (this.source === null) {
-          await this.nextChange(commits, null, null);
-          continue;
-        }
-      }
-      const tokenId = this.source.tokenId;
+      if (this.source === null) this.cursors = this.lookUp();
       try {
-        const step = await feed.step(tokenId, this.standing);
+        const step = this.source && (await feed.step(this.source.tokenId, this.standing));
         if (this.isEnded) return;
-        if (step.type === 'behind') await this.nextChange(commits, null, null);
-        else if (step.type === 'none') {
+        if (step === null || step.type === 'behind') await this.nextCommit(commits);
+        else if (step.type !== 'none') await this.tell(step);
+        else {
           this.standing = step.after;
           this.isLive = true;
-          await this.nextChange(commits, tokenId, step.nextT);
-        } else await this.tell(step);
-      } catch (error) {
-        if (error instanceof SegmentGoneError) {
-          feed.forgetSteps();
-          continue;
+          if (feed.commits === commits) {
+            cohorts.join(this, step.nextT);
+            return;
+          }
+          this.committedMs = feed.committedMs;
         }
-        if (!(error instanceof PoolUnavailableError) && !(error instanceof StoreUnavailableError))
-          throw error;
-        await this.pause(BUSY_MS);
+      } catch (error) {
+        const waitMs = feed.retryAfterMs(error);
+        if (waitMs === null) throw error;
+        if (waitMs > 0) await this.pause(waitMs);
       }
     }
   }
 
-  private async tell(step: Exclude<Step, { type: 'none' | 'behind' }>): Promise<void> {
-    const { feed, view, connection, account } = this.options;
-    if (step.type === 'deleted') {
-      this.standing = step.after;
-      this.sendDocument('deleted', { t: step.times });
-      return;
-    }
+  private async tell(step: Telling): Promise<void> {
+    const { feed, connection } = this.options;
     const isHistory = !this.isLive;
-    const made = await feed.render(step.plan, view, account.keyId, isHistory);
-    if (this.isEnded) return;
-    if (isHistory) await this.pay(made);
-    else await new Promise<void>((resolve) => feed.inTurn(resolve));
+    const news = await feed.news(step, this.view, this.keyId, isHistory);
+    if (isHistory && news.made !== null) await this.pay(news.made);
     // Meanwhile the client may have stopped reading.
     if (this.isEnded || !connection.hasRoom) return;
-    this.standing = step.after(made.snapshotCount);
-    const { type } = step;
-    const where = this.where();
-    const { format } = view;
-    const message = joinMessage(format, { type, id: this.id }, made.body, PAGE_FIELDS, where);
-    this.send(type, message, where.cursor);
+    this.take(news.type, this.encode(news), this.committedMs);
   }
 
   /** Pays for history as for replay pages, waiting where the key's rate is exceeded. */
@@ -231,20 +257,11 @@ export class DepthSubscription implements Subscription {
       this.sendDocument('lagged', {});
   }
 
-  /**
-   * @param commits as they were before the client was up to date
-   * @param tokenId null: a commit of any token is waited for
-   */
-  private async nextChange(
-    commits: number,
-    tokenId: number | null,
-    nextT: number | null,
-  ): Promise<void> {
+  /** @param commits how many there were when there was nothing to tell */
+  private async nextCommit(commits: number): Promise<void> {
     const { feed } = this.options;
-    this.committedMs =
-      feed.commits === commits
-        ? await feed.changed(tokenId, nextT, (stop) => (this.stopWaiting = stop))
-        : feed.committedMs;
+    if (feed.commits === commits) await feed.nextCommit((stop) => (this.stopWaiting = stop));
+    this.committedMs = feed.committedMs;
   }
 
   private pause(ms: number): Promise<void> {
@@ -257,24 +274,27 @@ export class DepthSubscription implements Subscription {
     });
   }
 
-  /** Where the client goes on. */
-  private where(): { next_from: number; cursor: string } {
-    const { standing } = this;
+  /** Where a client that stands there goes on. */
+  private where(standing: Standing): { next_from: number; cursor: string } {
     return { next_from: standing.nextFromS, cursor: this.cursors.write(standing) };
   }
 
   private sendDocument(type: string, fields: object): void {
-    const where = this.where();
-    const { format } = this.options.view;
+    const where = this.where(this.standing);
+    const { format } = this.view;
     const message = encodeMessage(format, { type, id: this.id, ...fields, ...where });
-    this.send(type, message, where.cursor);
+    this.send(type, message, where.cursor, null);
   }
 
-  private send(type: string, message: Uint8Array, cursor: string): void {
+  private send(
+    type: string,
+    message: Uint8Array,
+    cursor: string,
+    committedMs: number | null,
+  ): void {
     if (this.isEnded) return;
     this.sentMs = performance.now();
-    const lagMs = this.committedMs === null ? null : this.sentMs - this.committedMs;
-    this.options.onMessage(type, DATA.has(type) ? lagMs : null);
+    this.options.onMessage(type, committedMs === null ? null : this.sentMs - committedMs);
     this.options.connection.send(message, cursor);
   }
 

@@ -25,6 +25,7 @@ import type { SegmentColumns } from '../replay/segment-columns.js';
 import { getScore } from '../scores/score.js';
 import { getTopScores } from '../scores/top-scores.js';
 import { Account, STREAM } from './account.js';
+import { Cohorts } from './cohorts.js';
 import { Connection, type Subscription, type Wire } from './connection.js';
 import { DepthFeed } from './depth-feed.js';
 import { DepthSubscription } from './depth-subscription.js';
@@ -73,6 +74,7 @@ export class LiveHub {
   private readonly connections = new Map<Connection, Sender>();
   private readonly byKey = new Map<string, number>();
   private readonly depthFeed: DepthFeed;
+  private readonly cohorts: Cohorts;
   private readonly documents: DocumentFeed;
   private readonly readStream: ReturnType<typeof parameterReader<typeof getStream>>;
   private readonly timer = setInterval(() => void this.tick(), TICK_MS).unref();
@@ -81,8 +83,9 @@ export class LiveHub {
   private isClosed = false;
 
   constructor(private readonly options: HubOptions) {
-    const { handlers, reading = {}, log } = options;
+    const { handlers, reading = {}, log, clock } = options;
     this.depthFeed = new DepthFeed(options);
+    this.cohorts = new Cohorts(this.depthFeed, () => clock.nowS());
     const channel = (endpoint: unknown, handler: unknown) => ({ endpoint, handler }) as never;
     this.documents = new DocumentFeed(
       {
@@ -118,7 +121,10 @@ export class LiveHub {
   }
 
   touch(change: StoreChange): void {
-    this.depthFeed.touch(change.tokenIds);
+    this.depthFeed.touch();
+    for (const tokenId of change.tokenIds) {
+      this.cohorts.touch(tokenId, this.depthFeed.committedMs);
+    }
     this.documents.touch();
   }
 
@@ -213,7 +219,9 @@ export class LiveHub {
     const account = this.accountOf(connection);
     if (!isPaid) account.pay(STREAM);
     const subscription = new DepthSubscription({
-      ...{ id, connection, token, account, beginning, depth, feed: this.depthFeed },
+      ...{ id, connection, token, account, beginning, depth },
+      feed: this.depthFeed,
+      cohorts: this.cohorts,
       view: { query: view, name: JSON.stringify(view), format: connection.format },
       nowS: () => clock.nowS(),
       onMessage: (type, lagMs) => this.options.onMessage?.(type, lagMs),

@@ -145,6 +145,7 @@ export class Metrics {
     'Messages of live connections',
     ['type'],
   );
+  private readonly streamMessagesByType = new Map<string, Counter.Internal>();
   private readonly streamLag = this.histogram(
     'fathom_stream_lag_seconds',
     'Time from a commit to a live message that tells of it',
@@ -226,7 +227,13 @@ export class Metrics {
 
   /** Counts a message of a live connection. @param lagMs since the commit that it tells of; null: it tells of none */
   streamed(type: string, lagMs: number | null): void {
-    this.streamMessages.inc({ type });
+    // Ten thousands a second: the library's look-up by labels takes longer than the rest of a message.
+    let counter = this.streamMessagesByType.get(type);
+    if (counter === undefined) {
+      counter = this.streamMessages.labels(type);
+      this.streamMessagesByType.set(type, counter);
+    }
+    counter.inc();
     if (lagMs !== null) this.streamLag.observe(lagMs / 1000);
   }
 

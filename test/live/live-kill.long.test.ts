@@ -75,13 +75,13 @@ describe.each<EngineName>(['uws', 'node'])(
       });
 
       const socket = new HeldSnapshots(`socket (seed ${SEED})`);
-      let cursor: string | undefined;
       let isOver = false;
       const connect = () => {
         const ws = new WebSocket(`ws://127.0.0.1:${port}/api/v1/stream`, {
           headers: { 'x-api-key': key },
         });
-        const begin = cursor === undefined ? { from: T0 } : { cursor };
+        const { cursor } = socket;
+        const begin = cursor === null ? { from: T0 } : { cursor };
         ws.on('open', () =>
           ws.send(
             JSON.stringify({
@@ -91,9 +91,7 @@ describe.each<EngineName>(['uws', 'node'])(
           ),
         );
         ws.on('message', (data: Buffer) => {
-          const message = JSON.parse(data.toString()) as Message;
-          socket.take(message);
-          ({ cursor } = message);
+          socket.take(JSON.parse(data.toString()) as Message);
         });
         ws.on('error', () => undefined);
         ws.on('close', () => {

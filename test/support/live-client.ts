@@ -42,7 +42,7 @@ export interface Message {
 /** A WebSocket of another library than the server's (unless the engine is Node's). */
 export class LiveClient {
   /** Those that next() has not taken. */
-  readonly messages: Message[] = [];
+  messages: Message[] = [];
   /** All of them. */
   readonly heard: Message[] = [];
   readonly binary: Buffer[] = [];
@@ -91,6 +91,13 @@ export class LiveClient {
     return found as Message;
   }
 
+  /** The messages about a subscription that nobody has taken yet. */
+  take(id: string): Message[] {
+    const own = this.messages.filter((message) => message.id === id);
+    this.messages = this.messages.filter((message) => message.id !== id);
+    return own;
+  }
+
   async end(): Promise<{ code: number; reason: string }> {
     await eventually('the end of the connection', () => this.closed !== null);
     return this.closed as { code: number; reason: string };
@@ -116,11 +123,14 @@ export const timesOf = ({ snapshots = [] }: Message) => snapshots.map(({ t }) =>
 export class HeldSnapshots {
   private readonly byTime = new Map<number, object>();
   fault: string | null = null;
+  /** Where it goes on. */
+  cursor: string | null = null;
 
   constructor(readonly name: string) {}
 
   take(message: Message): void {
     const { type, t, snapshots = [] } = message;
+    this.cursor = message.cursor ?? this.cursor;
     if (type === 'reset' || type === 'error')
       this.fault ??= `${this.name}: ${JSON.stringify(message)}`;
     if (type === 'deleted') for (const one of t as number[]) this.byTime.delete(one);
