@@ -1,8 +1,9 @@
 /** A large file, in a process that is measured, and large snapshots. */
-import { writeFileSync } from 'node:fs';
+import { truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, it } from 'vitest';
+import { readJsonObject } from '../../storage/import/json-documents.js';
 import { cleanUp, fathomProcess, temporaryDirectory } from '../support/cli.js';
 import { faultsOf, ingest, lines } from '../support/ingest.js';
 import { type CellRow, cellsOfSnapshot, writeCellsArrow } from '../support/tables.js';
@@ -77,4 +78,14 @@ describe('a large file', () => {
     expect(peak).toBeGreaterThan(50);
     expect(peak).toBeLessThan(MAX_RSS_MIB);
   });
+});
+
+it('a list of tokens that is too large to be parsed whole is refused by its size', async () => {
+  const list = file('list.json');
+  writeFileSync(list, '{');
+  truncateSync(list, 256 * 2 ** 20);
+  // It is read, and the zeros behind its bracket are no JSON.
+  await expect(readJsonObject(list)).rejects.toThrow('expected a JSON document');
+  truncateSync(list, 256 * 2 ** 20 + 1);
+  await expect(readJsonObject(list)).rejects.toThrow(`${list}: the file is larger than 256 MiB`);
 });

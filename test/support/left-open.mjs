@@ -23,6 +23,7 @@ import { BUNDLE_VERSION, BundleWriter, readBundle } from '../../dist/storage/bun
 import { bareTokenRow } from '../../dist/storage/depth/catalog.js';
 import { connectToServer, listenForCommands } from '../../dist/storage/control.js';
 import { Database } from '../../dist/storage/duckdb/database.js';
+import { MemoryDatabase } from '../../dist/storage/duckdb/memory-database.js';
 import { parquetRows } from '../../dist/storage/ingest/parquet.js';
 import { arrowRows } from '../../dist/storage/ingest/arrow.js';
 import { readBytes } from '../../dist/storage/lines.js';
@@ -142,12 +143,12 @@ async function prepare() {
   writeFileSync(at('lines.txt'), 'line\n'.repeat(1_000_000));
   writeFileSync(at('no.arrow'), 'ARROW1\0\0 but no more');
   writeFileSync(at('part'), 'not,as,expected\n'.repeat(100_000));
-  const database = await Database.openMemory(memory);
+  const database = await MemoryDatabase.open(memory);
   const rows = `SELECT range AS n, md5(range::VARCHAR) AS text FROM range(200000)`;
   await database.run(
     `COPY (${rows}) TO '${at('rows.parquet')}' (FORMAT parquet, ROW_GROUP_SIZE 10000)`,
   );
-  await database.close();
+  database.close();
   const bytes = readFileSync(at('rows.parquet'));
   bytes.fill(255, bytes.length * 0.9, bytes.length * 0.9 + 4000);
   writeFileSync(at('damaged.parquet'), bytes);
