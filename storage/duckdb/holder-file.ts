@@ -21,7 +21,7 @@ export function holderName(database: string): string | null {
   return lineAt(database, 0, NAME_BYTES);
 }
 
-/** Leaves the log's mark as it is, which an earlier holder may have written. */
+/** Writes only the name: an earlier holder may have written the log's mark. */
 export function writeHolderName(database: string, name: string): Promise<void> {
   return writeLine(database, name, 0, NAME_BYTES);
 }

@@ -23,7 +23,7 @@ export const MAX_TORN_COPIES = 10;
 
 /** A log's header takes 30 to 60 bytes. */
 const LOG_HEADER_BYTES = 128;
-/** Where the numbers of a DuckDB file's two heads lie, which checkpoints write in turn. */
+/** Positions of the numbers in a DuckDB file's two heads. Checkpoints write the heads in turn. */
 const CHECKPOINT_NUMBERS_AT = [4096 + 8, 8192 + 8];
 
 export function logOf(database: string): string {

@@ -30,7 +30,7 @@ import { ROW_GROUP_ROWS } from './statements.js';
 
 /** Reading connections: fewer than libuv's four threads, some of which other work needs. */
 const READERS = 2;
-/** What the name of a database has at its end, before a random id, while it is being made. */
+/** Follows the name of a database that is being made, before a random id. */
 const UNFINISHED = '.new-';
 /** How a file is attached to be written. */
 const FOR_WRITING = `STORAGE_VERSION 'v1.4.0', ROW_GROUP_SIZE ${ROW_GROUP_ROWS}`;
