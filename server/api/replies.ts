@@ -26,6 +26,8 @@ type MediaType = DocumentForm['mediaType'];
 export const COMPRESS_ABOVE_BYTES = 1_400;
 /** Remembered texts per negotiated header. */
 const MAX_REMEMBERED_HEADERS = 256;
+/** Larger bodies are compressed at the first request too; TCP sends these at once. */
+const PLAIN_AT_FIRST_BYTES = 8 * 1024;
 /** Larger bodies are compressed outside the event loop. */
 const MAX_SYNC_COMPRESS_BYTES = 64 * 1024;
 
@@ -120,6 +122,8 @@ export function notAcceptable(header: string, offers: readonly string[]): ApiErr
 export class KeptReply<T = unknown> {
   /** Encoded bodies by form, made on demand. */
   readonly encoded = new Map<SmallBodyForm, EncodedDocument>();
+  /** Whether few are asked for again: small ones are compressed from the second request on. */
+  plainAtFirst = false;
 
   /**
    * @param document must not change afterwards
@@ -228,6 +232,11 @@ async function replyRemote(
 
 /** Encodes at the first request, on the event loop whatever the size: later requests reuse it. */
 function replyKept(exchange: Exchange, kept: KeptReply, form: SmallBodyForm): void {
+  if (kept.plainAtFirst && form.compressAbove >= 0) {
+    kept.plainAtFirst = false;
+    const body = serialize(kept.document, form.mediaType);
+    if (body.length <= PLAIN_AT_FIRST_BYTES) return exchange.reply(200, form.plainHeaders, body);
+  }
   let encoded = kept.encoded.get(form);
   if (encoded === undefined) {
     encoded = encodeDocument(kept.document, form);

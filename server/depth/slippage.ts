@@ -226,7 +226,10 @@ function reply(
     const { t, priceUsd } = cells;
     const { groups, ladder } = small;
     const found = slippage(ladder, asked);
-    return replies.put(question, slippageDocument(asked, { t, priceUsd, groups, found }));
+    const reply = replies.put(question, slippageDocument(asked, { t, priceUsd, groups, found }));
+    // Most amounts are asked once: compressing takes longer than all else.
+    reply.plainAtFirst = true;
+    return reply;
   }
   return new RemoteReply(async (form) => {
     const name = `slippage ${JSON.stringify(form)} ${question}`;

@@ -234,6 +234,27 @@ describe('GET /slippage/:address', () => {
     expect(other.quotes[0]).not.toEqual(document.quotes[0]);
   });
 
+  it('compresses small answers once they are asked for again, or at once where they must be', async () => {
+    const moves = Array.from({ length: 16 }, (_, i) => i + 1.123456).join(',');
+    const amounts = (first: number) => `${first},${first + 1},${first + 2}&move_pct=${moves}`;
+    const replyTo = async (usd: string, encoding: string) => {
+      const headers = { 'accept-encoding': encoding };
+      const reply = await service.get(`/slippage/${MINT}?side=sell&usd=${usd}`, { headers });
+      return [reply.headers.get('content-encoding'), await reply.json()];
+    };
+    const [first, ...again] = [
+      await replyTo(amounts(3), 'gzip'),
+      await replyTo(amounts(3), 'gzip'),
+      await replyTo(amounts(3), 'br'),
+    ];
+    expect(first[0]).toBe(null);
+    expect(again).toEqual([
+      ['gzip', first[1]],
+      ['br', first[1]],
+    ]);
+    expect(await replyTo(amounts(300), 'gzip, identity;q=0')).toMatchObject(['gzip', {}]);
+  });
+
   it('counts repeated amounts once', async () => {
     const { quotes, moves } = await ask('side=buy&usd=5,5.0,7&move_pct=1,1');
     expect(quotes.map(({ usd }: Json) => usd as number)).toEqual([5, 7]);
