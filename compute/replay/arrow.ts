@@ -17,23 +17,14 @@
  * - `snapshots`: JSON, `[{t, tier, price_usd, cells}]`: every snapshot of the page with its number of
  *   rows, those without any cell too
  */
-import type { Data } from 'apache-arrow';
 import { BIN_FACTORS, MIN_BIN } from '../ladder.js';
 import { type Market, TIERS } from '../market.js';
-import {
-  dictionaryData,
-  dictionaryType,
-  distinctTexts,
-  plainData,
-  recordBatch,
-  UTC_MILLISECONDS,
-  utf8Vector,
-} from './arrow-columns.js';
-import { type Page, pageHead, type ReplayEnvelope } from './page.js';
 import { arrow } from '../segment/arrow.js';
-import { PlainMemory } from '../segment/lz4.js';
+import { dictionaryType, distinctTexts, UTC_MILLISECONDS, utf8Vector } from './arrow-columns.js';
+import { ownedBytes, type Place, type StreamColumn, writeArrowStream } from './arrow-stream.js';
+import { type Page, pageHead, type ReplayEnvelope } from './page.js';
 
-const { Field, Float64, Int16, Int8, Schema, Table, tableToIPC, Uint32 } = arrow;
+const { Float64, Int16, Int8, Uint32 } = arrow;
 
 /** Value of the `format` metadata; another value is another layout. */
 const ARROW_PAGE_FORMAT = 'fathom.replay.1';
@@ -48,92 +39,123 @@ const MARKET_COLUMNS = [
   { name: 'address', type: dictionaryType(4), nullable: true },
 ] as const;
 
-interface Column {
-  name: string;
-  data: Data;
-  nullable?: boolean;
+/**
+ * Encodes a page.
+ * @param allocate gives the memory that it is written to, at a multiple of 8, of exactly this length
+ */
+export function encodeArrow(
+  page: Page,
+  envelope: ReplayEnvelope,
+  allocate: typeof ownedBytes = ownedBytes,
+): Uint8Array<ArrayBuffer> {
+  const metadata = new Map([
+    ['format', ARROW_PAGE_FORMAT],
+    ['page', JSON.stringify(pageHead(page, envelope))],
+    ['snapshots', JSON.stringify(snapshotList(page))],
+  ]);
+  return writeArrowStream(columnsOfPage(page), page.rowCount, metadata, allocate);
 }
 
-/** This thread's memory for columns, reused for every page: the encoded page is a copy of them. */
-const columnMemory = new PlainMemory();
-
-/** Encodes a page; the bytes own their whole ArrayBuffer. */
-export function encodeArrow(page: Page, envelope: ReplayEnvelope): Uint8Array<ArrayBuffer> {
-  columnMemory.clear();
-  const columns = columnsOfPage(page);
-  const schema = new Schema(
-    columns.map(({ name, data, nullable = false }) => new Field(name, data.type, nullable)),
-    new Map([
-      ['format', ARROW_PAGE_FORMAT],
-      ['page', JSON.stringify(pageHead(page, envelope))],
-      ['snapshots', JSON.stringify(snapshotList(page))],
-    ]),
-  );
-  const cells = columns.map(({ data }) => data);
-  const ipc = tableToIPC(new Table([recordBatch(schema, page.rowCount, cells)]), 'stream');
-  const isWhole = ipc.byteLength === ipc.buffer.byteLength;
-  return isWhole ? (ipc as Uint8Array<ArrayBuffer>) : new Uint8Array(ipc);
-}
-
-function columnsOfPage(page: Page): Column[] {
-  const { rowCount: length, index } = page;
-  const t = perCell(page, newColumn(Uint32Array, length), page.t);
-  const tier = perCell(page, newColumn(Int8Array, length), page.tier);
-  const priceUsd = perCell(page, newColumn(Float64Array, length), page.priceUsd);
-  const timeMs = perCell(page, newColumn(BigInt64Array, length), timesMs(page.t));
+function columnsOfPage(page: Page): StreamColumn[] {
+  const { index, query } = page;
   return [
-    { name: 't', data: plainData(new Uint32(), t) },
-    { name: 'tier', data: dictionaryData(TIER_TYPE, tier, utf8Vector(TIERS)) },
-    { name: 'price_usd', data: plainData(new Float64(), priceUsd) },
+    perSnapshot(page, 't', new Uint32(), Uint32Array, page.t),
+    {
+      ...perSnapshot(page, 'tier', TIER_TYPE, Int8Array, page.tier),
+      dictionary: utf8Vector(TIERS),
+    },
+    perSnapshot(page, 'price_usd', new Float64(), Float64Array, page.priceUsd),
     ...(index === null ? [] : [indexColumn(page, index)]),
-    { name: 'bin', data: plainData(new Int16(), page.bin) },
-    { name: 'support_usd', data: plainData(new Float64(), usd(page.supportCents)) },
-    { name: 'resistance_usd', data: plainData(new Float64(), usd(page.resistanceCents)) },
-    { name: 'timestamp', data: plainData(UTC_MILLISECONDS, timeMs) },
-    { name: 'price', data: plainData(new Float64(), prices(page, priceUsd)) },
-    ...(index === null || page.query.group !== 'market' ? [] : marketColumns(page, index)),
+    column('bin', new Int16(), Int16Array, page.rowCount, (bins) => bins.set(page.bin)),
+    usdColumn('support_usd', page.supportCents),
+    usdColumn('resistance_usd', page.resistanceCents),
+    perSnapshot(page, 'timestamp', UTC_MILLISECONDS, BigInt64Array, timesMs(page.t)),
+    column('price', new Float64(), Float64Array, page.rowCount, (prices) => {
+      fillPrices(prices, page);
+    }),
+    ...(index === null || query.group !== 'market' ? [] : marketColumns(page, index)),
   ];
 }
 
-/** A column with arbitrary contents, which lasts until the next page is encoded. */
-function newColumn<T>(
-  Column: (new (buffer: ArrayBuffer, at: number, length: number) => T) & {
-    BYTES_PER_ELEMENT: number;
-  },
-  length: number,
-): T {
-  const { buffer, byteOffset } = columnMemory.take(length * Column.BYTES_PER_ELEMENT);
-  return new Column(buffer, byteOffset, length);
-}
+type Values<T> = (new (buffer: ArrayBuffer, at: number, length: number) => T) & {
+  BYTES_PER_ELEMENT: number;
+};
 
-function indexColumn(page: Page, index: Uint16Array): Column {
-  const byMarket = page.query.group === 'market';
-  const values = byMarket ? marketNames(page.markets) : page.groups.map(({ key }) => key);
-  const codes = newColumn(Int32Array, index.length);
-  codes.set(index);
-  const data = dictionaryData(INDEX_TYPE, codes, utf8Vector(values));
-  return { name: byMarket ? 'market' : 'group', data };
-}
-
-function marketColumns({ markets, rowCount }: Page, index: Uint16Array): Column[] {
-  return MARKET_COLUMNS.map(({ name, type, nullable }) => {
-    const { values, codes } = distinctTexts(markets.map((market) => market[name]));
-    const cells = newColumn(Int32Array, rowCount);
-    for (let i = 0; i < rowCount; i++) cells[i] = codes[index[i]];
-    return { name, data: dictionaryData(type, cells, utf8Vector(values)), nullable };
-  });
+/** A column without nulls. */
+function column<T>(
+  name: string,
+  type: StreamColumn['type'],
+  ValuesType: Values<T>,
+  rows: number,
+  fill: (values: T) => void,
+): StreamColumn {
+  return {
+    ...{ name, type, nullable: false, nullCount: 0 },
+    bytesPerRow: ValuesType.BYTES_PER_ELEMENT,
+    fill: ({ buffer, byteOffset }: Place) => fill(new ValuesType(buffer, byteOffset, rows)),
+  };
 }
 
 /** Repeats each snapshot's value for its cells. */
-function perCell<T extends Int8Array | Uint32Array | Float64Array | BigInt64Array>(
-  page: Page,
-  column: T,
+function perSnapshot<T extends Int8Array | Uint32Array | Float64Array | BigInt64Array>(
+  { cellOffsets, rowCount, snapshotCount }: Page,
+  name: string,
+  type: StreamColumn['type'],
+  ValuesType: Values<T>,
   values: ArrayLike<T[number]>,
-): T {
-  for (let s = 0; s < page.snapshotCount; s++) {
-    column.fill(values[s] as never, page.cellOffsets[s], page.cellOffsets[s + 1]);
+): StreamColumn {
+  return column(name, type, ValuesType, rowCount, (cells) => {
+    for (let s = 0; s < snapshotCount; s++) {
+      cells.fill(values[s] as never, cellOffsets[s], cellOffsets[s + 1]);
+    }
+  });
+}
+
+function indexColumn({ query, markets, groups, rowCount }: Page, index: Uint16Array): StreamColumn {
+  const byMarket = query.group === 'market';
+  const texts = byMarket ? marketNames(markets) : groups.map(({ key }) => key);
+  const name = byMarket ? 'market' : 'group';
+  return {
+    ...column(name, INDEX_TYPE, Int32Array, rowCount, (codes) => codes.set(index)),
+    dictionary: utf8Vector(texts),
+  };
+}
+
+function marketColumns({ markets, rowCount }: Page, index: Uint16Array): StreamColumn[] {
+  return MARKET_COLUMNS.map(({ name, type, nullable }) => {
+    const { values, codes } = distinctTexts(markets.map((market) => market[name]));
+    const nullCount = codes.includes(-1) ? nullsOf(codes, index) : 0;
+    return {
+      ...{ name, type, nullable, nullCount, dictionary: utf8Vector(values) },
+      bytesPerRow: Int32Array.BYTES_PER_ELEMENT,
+      fill({ buffer, byteOffset }, validity) {
+        const cells = new Int32Array(buffer, byteOffset, rowCount);
+        if (validity === null) for (let i = 0; i < rowCount; i++) cells[i] = codes[index[i]];
+        else fillNullable(cells, validity, codes, index);
+      },
+    };
+  });
+}
+
+function nullsOf(codes: Int32Array, index: Uint16Array): number {
+  let nulls = 0;
+  for (let i = 0; i < index.length; i++) nulls += codes[index[i]] >>> 31;
+  return nulls;
+}
+
+/** Bit i, from the lowest of each byte, is set where row i has a value; a null's code is 0. */
+function fillNullable(
+  cells: Int32Array,
+  validity: Uint8Array,
+  codes: Int32Array,
+  index: Uint16Array,
+): void {
+  for (let i = 0; i < cells.length; i++) {
+    const code = codes[index[i]];
+    const isNull = code >>> 31;
+    cells[i] = code & (isNull - 1);
+    validity[i >> 3] |= (1 - isNull) << (i & 7);
   }
-  return column;
 }
 
 function timesMs(t: Uint32Array): BigInt64Array {
@@ -141,16 +163,19 @@ function timesMs(t: Uint32Array): BigInt64Array {
 }
 
 /** The price of each cell's bin, by its snapshot's price. */
-function prices({ bin }: Page, priceUsd: Float64Array): Float64Array {
-  const column = newColumn(Float64Array, bin.length);
-  for (let i = 0; i < column.length; i++) column[i] = priceUsd[i] * BIN_FACTORS[bin[i] - MIN_BIN];
-  return column;
+function fillPrices(prices: Float64Array, page: Page): void {
+  const { bin, priceUsd, cellOffsets, snapshotCount } = page;
+  for (let s = 0; s < snapshotCount; s++) {
+    const price = priceUsd[s];
+    const end = cellOffsets[s + 1];
+    for (let i = cellOffsets[s]; i < end; i++) prices[i] = price * BIN_FACTORS[bin[i] - MIN_BIN];
+  }
 }
 
-function usd(cents: Float64Array): Float64Array {
-  const column = newColumn(Float64Array, cents.length);
-  for (let i = 0; i < column.length; i++) column[i] = cents[i] / 100;
-  return column;
+function usdColumn(name: string, cents: Float64Array): StreamColumn {
+  return column(name, new Float64(), Float64Array, cents.length, (usd) => {
+    for (let i = 0; i < cents.length; i++) usd[i] = cents[i] / 100;
+  });
 }
 
 /**

@@ -7,8 +7,10 @@ import { leaveRun, runAt, type RunColumns, type SharedSlice } from '../segment/r
 import { decodeSample } from '../segment/sample.js';
 import { checkedBlock, decodeSegmentInto, type StoredBlock } from '../segment/segment.js';
 import { encodeArrow } from './arrow.js';
+import { ownedBytes } from './arrow-stream.js';
 import { reusedCells } from './cells.js';
 import { compressPage, type ContentEncoding } from './compress.js';
+import { textBuffer } from './digits.js';
 import { writeJson } from './json.js';
 import { PageMatcher } from './matches.js';
 import { writeMsgpack } from './msgpack.js';
@@ -141,7 +143,8 @@ function render(input: RenderInput, stopIfCancelled: StopIfCancelled): RenderRes
   if (input.format === 'json' && input.encoding === 'gzip') {
     return { ...written, ...gzipJson(page, input.envelope, stopIfCancelled) };
   }
-  const plain = writePage(page, input.envelope, input.format);
+  const isKept = input.encoding !== 'identity';
+  const plain = writePage(page, input.envelope, input.format, isKept ? keptBytes : ownedBytes);
   stopIfCancelled();
   const body = ownBytes(compressPage(plain, input.encoding, input.format === 'json'));
   return { ...written, body, plainBytes: plain.length };
@@ -174,14 +177,21 @@ export function encodePage(
   envelope: ReplayEnvelope | null,
   format: PageFormat,
 ): Uint8Array<ArrayBuffer> {
-  return ownBytes(writePage(page, envelope, format));
+  return ownBytes(writePage(page, envelope, format, ownedBytes));
 }
 
-/** Encodes a page; the bytes may last only until the next one is encoded. */
+/** Memory of this thread that lasts until the next page is encoded. */
+const keptBytes = (bytes: number) => textBuffer(bytes).out.subarray(0, bytes);
+
+/**
+ * Encodes a page; the bytes may last only until the next one is encoded.
+ * @param allocate memory for a format whose length is known beforehand
+ */
 function writePage(
   page: Page,
   envelope: ReplayEnvelope | null,
   format: PageFormat,
+  allocate: typeof ownedBytes,
 ): Uint8Array<ArrayBuffer> {
   switch (format) {
     case 'json':
@@ -190,7 +200,7 @@ function writePage(
       return writeMsgpack(page, envelope);
     case 'arrow':
       if (envelope === null) throw new Error('a message is no Arrow stream');
-      return encodeArrow(page, envelope);
+      return encodeArrow(page, envelope, allocate);
   }
 }
 

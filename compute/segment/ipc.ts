@@ -10,7 +10,7 @@ const PREFIX_BYTES = 8;
 const ALIGNMENT = 8;
 /** Arrow's MessageHeader. */
 const SCHEMA = 1;
-const RECORD_BATCH = 3;
+export const RECORD_BATCH = 3;
 const TWO_32 = 4_294_967_296;
 
 /**
@@ -104,7 +104,7 @@ interface Message {
 }
 
 /** The message that begins at a place; null at the stream's end. */
-function messageAt(view: DataView, at: number): Message | null {
+export function messageAt(view: DataView, at: number): Message | null {
   if (at === view.byteLength) return null;
   if (view.getUint32(at, true) !== CONTINUATION) throw damaged();
   const metadataBytes = view.getInt32(at + 4, true);
