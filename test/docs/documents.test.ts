@@ -188,13 +188,16 @@ describe("docs/data.md's examples", () => {
 describe('references', () => {
   const links = ({ name, prose }: Document) =>
     [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => ({ name, target }));
-  const anchors = (text: string) =>
-    [...text.matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
+  /** Places that a link may name: headings, and what has an id. */
+  const anchors = (text: string) => [
+    ...[...text.matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
       title
         .toLowerCase()
         .replace(/[^a-z0-9 _-]/g, '')
         .replaceAll(' ', '-'),
-    );
+    ),
+    ...[...text.matchAll(/<a id="([^"]+)">/g)].map(([, id]) => id),
+  ];
 
   it('between the documents lead somewhere', () => {
     const relative = DOCUMENTS.flatMap(links).filter(({ target }) => !/^https?:/.test(target));
