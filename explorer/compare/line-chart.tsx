@@ -72,6 +72,10 @@ export function LineChart({ label, t, lines, format, isFromZero }: LineChartProp
 const valueText = (value: number | null, format: (value: number) => string): string =>
   value === null ? NONE : format(value);
 
+/** `$7.50M` as `$7.5M`, `$20.0M` as `$20M`: round numbers of an axis. */
+const shortened = (text: string): string =>
+  text.replace(/\.(\d*?)0+(?=\D*$)/, (_, digits: string) => (digits === '' ? '' : `.${digits}`));
+
 /** Takes its colours from the current theme. */
 function optionsOf(
   element: HTMLElement,
@@ -106,7 +110,11 @@ function optionsOf(
         size: rem * 2.5,
         values: (_, ticks, __, ___, stepS) => ticks.map((s) => tickText(s, stepS)),
       },
-      { ...axis, size: rem * 4, values: (_, ticks) => ticks.map(format) },
+      {
+        ...axis,
+        size: rem * 4,
+        values: (_, ticks) => ticks.map((value) => shortened(format(value))),
+      },
     ],
     series: [
       {},

@@ -73,7 +73,7 @@ export function MapGrid({ client, parts, window }: MapGridProps) {
       {scale !== null && (
         <div class="map-grid-legend note">
           <Legend scale={scale} theme={theme} />
-          <span>One scale of colours, one time axis. The cursor of one map is that of all.</span>
+          <span>All maps share one colour scale, one time axis and the cursor.</span>
         </div>
       )}
       <div class="map-grid" style={{ '--columns': columns }}>

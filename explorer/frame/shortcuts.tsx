@@ -3,17 +3,17 @@ import { useEffect, useRef } from 'preact/hooks';
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ['/', 'find a token'],
-  ['Ctrl K', 'go to a token, a view or a time, or do something'],
+  ['Ctrl K', 'go to a token, a view or a time, or run a command'],
   ['?', 'show these keys'],
   ['Esc', 'close what is open; back to now'],
   ['← → ↑ ↓', 'on the map: move'],
-  ['Shift ← → ↑ ↓', 'on the map: move the cursor by a snapshot or a bin'],
+  ['Shift ← → ↑ ↓', 'on the map: move the cursor by a snapshot or a 1% step'],
   ['+ −', 'on the map: zoom the time'],
   ['Page Up, Page Down', 'on the map: zoom the price'],
-  ['Enter', 'on the map: tell of the time at the cursor'],
+  ['Enter', 'on the map: pin the time at the cursor'],
   ['P', 'play what is in sight of the map, or pause'],
   [', .', 'step back or forward by a snapshot'],
-  ['0, Home, End', 'on the map: all of the window, its begin, its end'],
+  ['0, Home, End', 'on the map: the whole window, its start, its end'],
 ];
 
 export function Shortcuts() {

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { usdText } from '../heatmap/ticks.js';
 import { price, signedPercent, usd } from '../state/format.js';
 import { theme as themeValue } from '../state/session.js';
 import { useValue } from '../state/use-value.js';
@@ -140,7 +141,7 @@ function options(element: HTMLElement, onHover: (at: number | null) => void): UP
         gap: 4,
         values: (_, ticks) => ticks.map((pct) => signedPercent(pct / 100, digitsOf(ticks))),
       },
-      { ...axis, size: rem * 3, gap: 4, values: (_, ticks) => ticks.map((amount) => usd(amount)) },
+      { ...axis, size: rem * 3, gap: 4, values: (_, ticks) => ticks.map(usdText) },
     ],
     series: [
       {},

@@ -67,11 +67,16 @@ export function signedPercent(share: Figure, digits = 1): string {
   return isFigure(share) && share > 0 ? `+${percent(share, digits)}` : percent(share, digits);
 }
 
-/** `−1.24%`, `−0.036%`, `−0.00072%`: at least two digits, so that small moves are not 0. @param share 1 is 100% */
-export function signedFinePercent(share: Figure): string {
-  if (!isFigure(share) || share === 0) return signedPercent(share, 2);
+/** `1.24%`, `0.036%`, `0.00072%`: at least two digits, so that small shares are not 0. @param share 1 is 100% */
+export function finePercent(share: Figure): string {
+  if (!isFigure(share) || share === 0) return percent(share, 2);
   const zeros = Math.max(0, -Math.floor(Math.log10(Math.abs(share * 100))) - 1);
-  return signedPercent(share, Math.min(MAX_PERCENT_DIGITS, zeros + 2));
+  return percent(share, Math.min(MAX_PERCENT_DIGITS, zeros + 2));
+}
+
+/** `+1.24%`, `−0.036%`. */
+export function signedFinePercent(share: Figure): string {
+  return isFigure(share) && share > 0 ? `+${finePercent(share)}` : finePercent(share);
 }
 
 /** `+2.1`: of scores. */

@@ -185,7 +185,7 @@ function takeKeyFromAddress(): void {
   const given = keyOf(location.hash);
   if (given === null) return;
   history.replaceState(null, '', '#/');
-  setKey(given);
+  setKey(given.key, given.isKept);
 }
 
 function noteReply(headers: Headers, status: number): void {

@@ -217,9 +217,10 @@ function compareHash({ tokens, metric, pct, window, parts }: CompareView): strin
   return `#/compare${queryText(query)}`;
 }
 
-/** The key in a fragment `#key=...`; null: none. */
-export function keyOf(hash: string): string | null {
-  return /^#key=([\w-]+)$/.exec(hash)?.[1] ?? null;
+/** The key in a fragment `#key=...`, or `#key=...&remember` where this browser shall keep it; null: none. */
+export function keyOf(hash: string): { key: string; isKept: boolean } | null {
+  const [, key, remember] = /^#key=([\w-]+)(&remember)?$/.exec(hash) ?? [];
+  return key === undefined ? null : { key, isKept: remember !== undefined };
 }
 
 /** The query with its commas readable. */

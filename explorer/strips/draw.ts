@@ -1,7 +1,7 @@
 /** Draws the strips: their time axis is that of the map above them. */
 import { PRICE_AXIS_PX, type Style } from '../heatmap/overlay.js';
+import { usdText } from '../heatmap/ticks.js';
 import { type View, xOf } from '../heatmap/view.js';
-import { usd } from '../state/format.js';
 import { type Course, type Lines, startsOf } from './course.js';
 
 type Times = Pick<View, 'from' | 'to'>;
@@ -19,6 +19,9 @@ interface Plot {
 }
 
 const MARGIN_PX = 7;
+const RIM_PX = 4;
+/** What stands for less time than this in sight is drawn as wide. */
+const LEAST_PX = 2;
 
 /** Support above the middle, resistance below it. @param hues one for each layer */
 export function drawLayers(
@@ -38,7 +41,8 @@ export function drawLayers(
   const perUsd = (middle - 2) / most;
   const starts = startsOf(course);
   for (const at of inSight) {
-    const [left, right] = [edge(x(starts[at])), edge(x(t[at]))];
+    const left = Math.max(0, edge(x(starts[at])));
+    const right = Math.max(edge(x(t[at])), left + LEAST_PX);
     let [up, down] = [middle - 0.5, middle + 0.5];
     for (const [i, layer] of layers.entries()) {
       context.fillStyle = hues[i];
@@ -50,9 +54,9 @@ export function drawLayers(
   }
   context.clearRect(width, 0, canvas.width, height);
   context.fillStyle = style.textSoft;
-  context.fillText(usd(most), width + 9, MARGIN_PX);
+  context.fillText(usdText(most), width + 9, MARGIN_PX);
   context.fillText('$0', width + 9, middle);
-  context.fillText(usd(most), width + 9, height - MARGIN_PX);
+  context.fillText(usdText(most), width + 9, height - MARGIN_PX);
   frame(plot);
 }
 
@@ -79,7 +83,7 @@ export function drawLines(
   line(lines.score, (value) => (value - bottom) / (top - bottom), style.text);
   context.clearRect(width, 0, canvas.width, height);
   context.fillStyle = style.textSoft;
-  context.fillText(usd(most), width + 9, MARGIN_PX);
+  context.fillText(usdText(most), width + 9, MARGIN_PX);
   context.fillText('$0', width + 9, height - MARGIN_PX);
   context.fillStyle = style.text;
   if (scores.length > 0) {
@@ -87,13 +91,10 @@ export function drawLines(
       [top, MARGIN_PX],
       [bottom, height - MARGIN_PX],
     ]) {
-      // Lines do not run through it.
-      context.clearRect(
-        2,
-        y - MARGIN_PX,
-        context.measureText(String(value)).width + 8,
-        2 * MARGIN_PX,
-      );
+      // A rim sets it off from the lines.
+      context.strokeStyle = style.ground;
+      context.lineWidth = RIM_PX;
+      context.strokeText(String(value), 6, y);
       context.fillText(String(value), 6, y);
     }
   }
@@ -117,8 +118,9 @@ function drawLine(
     if (value === null || t[at] < view.from - stepS || t[at] > view.to + stepS) continue;
     const isJoined = t[at] - before <= 3 * stepS;
     // A point beside a gap is as long as the time that it stands for.
-    if (!isJoined) context.moveTo(x(starts[at]), y(value));
-    context.lineTo(x(t[at]), y(value));
+    const startX = Math.max(0, x(starts[at]));
+    if (!isJoined) context.moveTo(startX, y(value));
+    context.lineTo(isJoined ? x(t[at]) : Math.max(x(t[at]), startX + LEAST_PX), y(value));
     before = t[at];
   }
   context.stroke();

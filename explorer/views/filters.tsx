@@ -42,7 +42,12 @@ export function Filters({ view, facets, historyS, onChange }: FiltersProps) {
             key={preset}
             type="button"
             aria-pressed={view.window === preset}
-            disabled={at > 0 && historyS !== null && PRESET_S[PRESETS[at - 1]] >= historyS}
+            disabled={
+              view.window !== preset &&
+              at > 0 &&
+              historyS !== null &&
+              PRESET_S[PRESETS[at - 1]] >= historyS
+            }
             onClick={() => change({ window: preset, zoom: null })}
           >
             {preset}

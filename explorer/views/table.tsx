@@ -8,7 +8,8 @@ export interface Column<Row> extends Sortable<Row> {
   label: string;
   /** The heading's tooltip, where the label does not explain itself. */
   about?: string;
-  show: (row: Row, rank: number) => ComponentChildren;
+  /** @param toggle opens the row, or closes it */
+  show: (row: Row, rank: number, toggle: () => void) => ComponentChildren;
   /** Figures are aligned right. */
   kind?: 'figure' | 'text' | 'chart';
   /** Hidden on narrow pages. */
@@ -75,7 +76,7 @@ export function Table<Row>(props: TableProps<Row>) {
               <tr key={key} class={isOpen ? 'row open' : 'row'}>
                 {columns.map((column) => (
                   <td key={column.name} class={classOf(column)}>
-                    {column.show(row, at + 1)}
+                    {column.show(row, at + 1, () => toggle(key))}
                   </td>
                 ))}
                 <td class="controls">

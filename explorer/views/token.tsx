@@ -53,8 +53,9 @@ import { VenueSplit } from './venue-split.js';
 const CANDIDATES = 20;
 /** The address names what is in sight once the heatmap has rested this long. */
 const SETTLED_MS = 250;
-/** What the page shows of an address that is none. */
+/** What the page shows of an address that is none, or that has no depth. */
 const loadWrongAddress = async () => (await import('./wrong-address.js')).WrongAddress;
+const loadNoDepth = async () => (await import('./wrong-address.js')).NoDepth;
 /** Requests for the score of a new snapshot at most. */
 const SCORE_TRIES = 5;
 
@@ -114,11 +115,15 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   );
   // While another moment is asked for, the last answer stays.
   const score = useLast(scored, address);
+  const [isEmpty, setEmpty] = useState(false);
   const { document: coverage, error: noCoverage } = useDocument(
     `coverage ${address}`,
     (client, signal) => client.getCoverage({ address }, { signal }),
-    'never',
+    isEmpty ? 'by change' : 'never',
   );
+  useEffect(() => {
+    if (coverage !== null) setEmpty(coverage.tiers.length === 0);
+  }, [coverage]);
   const symbol = score?.symbol ?? null;
   useEffect(() => {
     setTitle(`${symbol ?? shortAddress(address)} depth`);
@@ -187,8 +192,15 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
     );
   }
   const notFound = newest?.filter.venues_not_found ?? [];
-  const isEmpty = coverage !== null && coverage.tiers.length === 0;
   const change = (next: TokenView): void => show(next);
+  if (isEmpty) {
+    return (
+      <article class="token" aria-label={symbol ?? address}>
+        {symbol !== null && <Head address={address} score={score} nowS={nowS} shown={null} />}
+        <Deferred load={loadNoDepth} props={{ address, isKnown: symbol !== null }} />
+      </article>
+    );
+  }
   return (
     <article class="token" aria-label={score?.symbol ?? address}>
       <Head
@@ -210,11 +222,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
       )}
       <div class="token-grid">
         <section class="card heat-card" aria-label="Depth over time">
-          {isEmpty ? (
-            <Empty title="No depth yet">
-              {`This server has no snapshot of ${address}. Check the address, or press / to find a token that has depth.`}
-            </Empty>
-          ) : failure !== null ? (
+          {failure !== null ? (
             <Failure error={failure} />
           ) : (
             client !== null &&
@@ -276,7 +284,6 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
           {shown !== null ? (
             <DepthChart ladder={shown} />
           ) : (
-            !isEmpty &&
             error === null &&
             (score === null || newestT !== null) && (
               <section class="card">

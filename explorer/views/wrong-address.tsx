@@ -1,4 +1,4 @@
-/** An address that no token has: it may be the symbol or the name of one. */
+/** An address that no token has: it may be the symbol, the name or the beginning of one, or be mistyped. */
 import type { FathomError } from '../../client/index.js';
 import { Failure } from '../frame/states.js';
 import { shortAddress } from '../state/format.js';
@@ -7,31 +7,63 @@ import { hashOf, tokenView } from '../state/url.js';
 
 /** Tokens that are suggested at most. */
 const SUGGESTIONS = 5;
+/** What is longer is an address; one that is mistyped begins as the right one does, most of the time. */
+const LONGEST_NAME = 20;
+const FIRST_LETTERS = 4;
 
+/** Of an address that the server refuses. */
 export function WrongAddress({ address, error }: { address: string; error: FathomError }) {
-  const { document: meant } = useDocument(
-    `tokens like ${address}`,
-    (client, signal) =>
-      client.getTokens({ query: address, chain: 'all', limit: SUGGESTIONS }, { signal }),
-    'never',
-  );
   return (
     <>
       <Failure error={error} />
-      {meant !== null && meant.tokens.length > 0 && (
-        <section class="state" aria-label="Tokens of this name">
-          <p>Is it one of these?</p>
-          <ul class="places">
-            {meant.tokens.map((one) => (
-              <li key={one.address}>
-                <a href={hashOf(tokenView(one.address))}>
-                  {one.symbol ?? shortAddress(one.address)} {one.name}
-                </a>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      <Suggestions address={address} />
     </>
+  );
+}
+
+/** Of an address that could be a token's, but the server has no depth of it. */
+export function NoDepth({ address, isKnown }: { address: string; isKnown: boolean }) {
+  return (
+    <div>
+      <div class="state empty" role="status">
+        <strong>
+          {isKnown ? 'No depth of this token yet' : 'This server knows no token with this address'}
+        </strong>
+        {!isKnown && (
+          <p>
+            <code>{address}</code>
+          </p>
+        )}
+        <p>
+          {isKnown ? 'Its' : 'If the address is right, its'} depth appears here once the server
+          receives a snapshot. Press / to find another token.
+        </p>
+      </div>
+      {!isKnown && <Suggestions address={address} />}
+    </div>
+  );
+}
+
+function Suggestions({ address }: { address: string }) {
+  const query = address.length > LONGEST_NAME ? address.slice(0, FIRST_LETTERS) : address;
+  const { document: meant } = useDocument(
+    `tokens like ${query}`,
+    (client, signal) => client.getTokens({ query, chain: 'all', limit: SUGGESTIONS }, { signal }),
+    'never',
+  );
+  if (meant === null || meant.tokens.length === 0) return null;
+  return (
+    <section class="state" aria-label="Tokens of a similar name">
+      <p>Is it one of these?</p>
+      <ul class="places">
+        {meant.tokens.map((one) => (
+          <li key={one.address}>
+            <a href={hashOf(tokenView(one.address))} title={one.address}>
+              {one.symbol ?? shortAddress(one.address)} {one.name}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }

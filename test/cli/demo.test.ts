@@ -31,7 +31,7 @@ it('npm start prints the documentation, the key, what to try, and last the addre
   // Over a market that is still being filled in, that shows less at first.
   expect(lines.slice(4)).toEqual([
     expect.stringMatching(/^Note The history fills in over the next seconds/),
-    'Open http://127.0.0.1:8080/#key=fathom_k',
+    'Open http://127.0.0.1:8080/#key=fathom_k&remember',
   ]);
   expect(greeting('http://127.0.0.1:8080', 'fathom_k', false)).toEqual([
     ...lines.slice(0, 4),

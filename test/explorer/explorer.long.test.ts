@@ -128,6 +128,12 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await third.getByRole('button', { name: 'Forget the key' }).click();
     await third.reload();
     await titled(third, 'Enter an API key').waitFor();
+    // As npm start prints it.
+    await third.goto(`${url}/#key=${key}&remember`);
+    await titled(third, 'SOL').waitFor();
+    const fourth = await page.context().newPage();
+    await fourth.goto(`${url}/#/scores`);
+    await fourth.getByRole('table').waitFor();
   });
 
   it('shows ages by the server\u2019s clock, times in UTC or local time, and its keys', async () => {
@@ -170,6 +176,12 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
   it('says what an address does not name, and shows the rest', async () => {
     const page = await at('#/token/barn');
     await page.getByText('Is it one of these?').waitFor();
+    await page.getByRole('link', { name: 'BARN Barnacle' }).click();
+    await titled(page, 'BARN').waitFor();
+    // One letter is wrong: the address could be a token's, but none has it.
+    await goTo(page, `#/token/${BARN.slice(0, -1)}${BARN.endsWith('1') ? '2' : '1'}`);
+    await page.getByText('This server knows no token with this address').waitFor();
+    expect(await page.locator('.score-card').count()).toBe(0);
     await page.getByRole('link', { name: 'BARN Barnacle' }).click();
     await titled(page, 'BARN').waitFor();
     await goTo(page, `#/compare?tokens=xyz,${SOL}`);

@@ -239,8 +239,10 @@ describe('the address of a view', () => {
   });
 
   it('may hold a key, if it has the form of one', () => {
-    expect(keyOf('#key=fathom_a-B9')).toBe('fathom_a-B9');
-    for (const other of ['', '#/', '#key=', '#key=a b', '#/token/key=a'])
+    const key = 'fathom_a-B9';
+    expect(keyOf(`#key=${key}`)).toEqual({ key, isKept: false });
+    expect(keyOf(`#key=${key}&remember`)).toEqual({ key, isKept: true });
+    for (const other of ['', '#/', '#key=', '#key=a b', '#key=a&remember=', '#/token/key=a'])
       expect(keyOf(other)).toBeNull();
   });
 });

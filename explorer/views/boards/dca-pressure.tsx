@@ -19,6 +19,10 @@ const SPAN_LABELS = {
   '24_hr': '24h',
 } as const;
 
+/** What an impact of 0 means beside a flow: docs/definitions.md#price-impact. */
+const NO_MOVE =
+  "'No move': the flow takes less than half of the depth in the 1% step around the price.";
+
 export const dcaPressure: BoardSpec<TokenPressure> = {
   about: 'What active DCA orders will buy and sell next, net, and how far that moves the price.',
   unit: 'tokens',
@@ -87,12 +91,18 @@ export const dcaPressure: BoardSpec<TokenPressure> = {
       {
         name: `pct_${span}`,
         label: `Impact ${SPAN_LABELS[span]}`,
-        about:
-          'How far the net flow would move the price; 100 bp are 1%. At 0 it stays within the first step of the ladder.',
+        about: `How far the net flow would move the price; 100 bp are 1%. ${NO_MOVE}`,
         kind: 'figure',
         isMinor: span === '1_hr',
         by: ({ impact }) => impact[`net_pct_${span}`],
-        show: ({ impact }) => signedBasisPoints((impact[`net_pct_${span}`] ?? NaN) / 100),
+        show: ({ impact }) =>
+          impact[`net_pct_${span}`] === 0 && impact[`net_usd_${span}`] !== 0 ? (
+            <span class="note" title={NO_MOVE}>
+              no move
+            </span>
+          ) : (
+            signedBasisPoints((impact[`net_pct_${span}`] ?? NaN) / 100)
+          ),
       },
     ]),
     {

@@ -13,6 +13,7 @@ import {
   usd,
 } from '../../state/format.js';
 import { useDocument } from '../../state/load.js';
+import { hashOf, tokenView } from '../../state/url.js';
 import { CopyButton } from '../copy-button.js';
 import { ScorePanel } from '../score-panel.js';
 import { Bars } from '../sparkline.js';
@@ -40,6 +41,15 @@ export function Address({ address }: { address: string }) {
       <code title={address}>{shortAddress(address)}</code>
       <CopyButton text={() => address} label="Copy the address" iconOnly={true} />
     </span>
+  );
+}
+
+/** A token as a link to its depth, and its address, which can be copied. */
+export function TokenAddress({ address, symbol }: { address: string; symbol: string | null }) {
+  return (
+    <>
+      <a href={hashOf(tokenView(address))}>{symbol ?? 'depth'}</a> <Address address={address} />
+    </>
   );
 }
 
@@ -184,7 +194,7 @@ export function Wallets({ address, priceUsd }: { address: string; priceUsd: numb
             ...BALANCE_WINDOWS.map((window) => ({
               label: `Change ${window === '1d' ? '24h' : window}`,
             })),
-            { label: 'Changes by day, 30 days' },
+            { label: 'Changes by day, 30 days', isText: true },
           ]}
           rows={wallets.map((wallet) => [
             <Address address={wallet.owner} />,

@@ -1,10 +1,9 @@
 /** The board of DLMM pools. */
 import type { DlmmPoolRow } from '../../../client/index.js';
-import { count, NONE, percent, shortAddress, usd } from '../../state/format.js';
-import { hashOf, tokenView } from '../../state/url.js';
+import { count, finePercent, NONE, percent, shortAddress, usd } from '../../state/format.js';
 import { How } from '../how.js';
 import { amount, rank, ShareFigure } from './cells.js';
-import { Address, Facts } from './details.js';
+import { Address, Facts, TokenAddress } from './details.js';
 import type { BoardSpec } from './spec.js';
 
 export const dlmmPools: BoardSpec<DlmmPoolRow> = {
@@ -35,16 +34,16 @@ export const dlmmPools: BoardSpec<DlmmPoolRow> = {
       name: 'pool',
       label: 'Pool',
       by: (row) => row.baseSymbol ?? row.address,
-      show: (row) => (
-        <a class="token-link" href={hashOf(tokenView(row.baseMint))} title={row.address}>
+      show: (row, _, toggle) => (
+        <button type="button" class="token-link" title={row.address} onClick={toggle}>
           <b>
             {row.baseSymbol ?? shortAddress(row.baseMint)}
             <span class="quote">/{row.quoteSymbol ?? shortAddress(row.quoteMint)}</span>
           </b>
           <span class="name">
-            step {row.binStep} · {row.baseFeePct}%
+            bin step {row.binStep}, fee {row.baseFeePct}%
           </span>
-        </a>
+        </button>
       ),
     },
     {
@@ -53,14 +52,14 @@ export const dlmmPools: BoardSpec<DlmmPoolRow> = {
       about: 'Fees divided by the liquidity in the range of recent prices',
       kind: 'figure',
       by: (row) => row.rangeYield,
-      show: (row) => <b>{percent(row.rangeYield, 2)}</b>,
+      show: (row) => <b>{finePercent(row.rangeYield)}</b>,
     },
     {
       name: 'feesPerTvl',
       label: 'Fees / TVL',
       kind: 'figure',
       by: (row) => row.feesPerAvgTvl,
-      show: (row) => percent(row.feesPerAvgTvl, 3),
+      show: (row) => finePercent(row.feesPerAvgTvl),
     },
     amount('fees', 'Fees', (row) => row.fees),
     amount('volume', 'Volume', (row) => row.volume),
@@ -107,10 +106,10 @@ export const dlmmPools: BoardSpec<DlmmPoolRow> = {
       <Facts
         facts={[
           ['Pool', <Address address={row.address} />],
-          ['Base token', <Address address={row.baseMint} />],
-          ['Quote token', <Address address={row.quoteMint} />],
+          ['Base token', <TokenAddress address={row.baseMint} symbol={row.baseSymbol} />],
+          ['Quote token', <TokenAddress address={row.quoteMint} symbol={row.quoteSymbol} />],
           ['Liquidity in range', usd(row.rangeTvl)],
-          ['Range yield, rebalanced every hour', percent(row.rangeCeiling, 2)],
+          ['Range yield, rebalanced every hour', finePercent(row.rangeCeiling)],
           [
             'Share of fees over share of liquidity',
             row.feeCapture === null ? NONE : `${row.feeCapture.toFixed(2)}x`,

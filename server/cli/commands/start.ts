@@ -71,8 +71,8 @@ export function greeting(url: string, key: string, filling: boolean): string[] {
     `Key  ${key}`,
     `Try  curl --compressed -H 'x-api-key: ${key}' '${page}'`,
     ...(filling ? [FILLING] : []),
-    // A fragment is not sent to the server; the page takes the key out of the address bar.
-    `Open ${url}/#key=${key}`,
+    // A fragment is not sent to the server; the page takes the key out of the address bar, and keeps it for other tabs.
+    `Open ${url}/#key=${key}&remember`,
   ];
 }
 
