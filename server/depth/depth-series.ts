@@ -45,7 +45,8 @@ import {
   type ReplyJob,
   window,
 } from '../replay/replay.js';
-import { ARROW_STREAM, entityTag, negotiate } from '../replay/representation.js';
+import { entityTag } from '../replay/entity-tag.js';
+import { ARROW_STREAM, negotiate } from '../replay/representation.js';
 import type { ScoreHistory } from '../scores/score-history.js';
 import { serviceScore } from '../tokens/token-fields.js';
 import { namedToken, resolvedToken, sourceOf } from './coverage.js';

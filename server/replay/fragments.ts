@@ -27,7 +27,7 @@ import {
   spansOfPlan,
   startOfPlan,
 } from './page-plan.js';
-import type { PageIdentity } from './representation.js';
+import type { PageIdentity } from './entity-tag.js';
 
 /** Memory of a segment's fragments besides their columns: objects, key. */
 const ENTRY_BYTES = 2048;

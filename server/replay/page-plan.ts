@@ -17,7 +17,7 @@ import {
 } from '../../storage/contract.js';
 import { replayBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
-import type { PageIdentity } from './representation.js';
+import type { PageIdentity } from './entity-tag.js';
 import type { SegmentColumns } from './segment-columns.js';
 
 /** Plans made for one page: compaction may replace its segments before they are read. */

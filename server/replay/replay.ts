@@ -27,12 +27,10 @@ import { namesTag } from '../http/negotiation.js';
 import type { Fragments } from './fragments.js';
 import { type MadePage, makePlan, type PlanRequest, renderPlan, withPlan } from './page-plan.js';
 import { replayParameters, replayRequest, type ReplayRequest } from './parameters.js';
+import { cacheHeaders, entityTag, type PageIdentity } from './entity-tag.js';
 import {
   ARROW_STREAM,
-  cacheHeaders,
-  entityTag,
   negotiate,
-  type PageIdentity,
   reprDigestHeaders,
   type Representation,
   representationHeaders,

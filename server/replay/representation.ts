@@ -1,15 +1,11 @@
-/** A replay page's representation: its format and encoding, its entity tag, and how long a client may keep it. */
-import { createHash, webcrypto } from 'node:crypto';
-import { type Market, TIERS } from '../../compute/market.js';
+/** A replay page's representation: its format, its encoding, and the digest of its body. */
+import { webcrypto } from 'node:crypto';
 import { canEncode, type ContentEncoding } from '../../compute/replay/compress.js';
-import type { ReplayEnvelope } from '../../compute/replay/page.js';
-import type { PageFormat, RenderInput } from '../../compute/replay/render.js';
-import type { PagePlan } from '../../storage/contract.js';
+import type { PageFormat } from '../../compute/replay/render.js';
 import { notAcceptable } from '../api/replies.js';
 import type { Headers } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { negotiateEncoding, negotiateMediaType } from '../http/negotiation.js';
-import { VERSION } from '../version.js';
 
 /** Arrow's streaming format. */
 export const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
@@ -85,75 +81,4 @@ export async function reprDigestHeaders(wanted: string, body: Uint8Array): Promi
   if (algorithm === null) return [];
   const digest = await webcrypto.subtle.digest(ALGORITHMS[algorithm], body);
   return [['Repr-Digest', `${algorithm}=:${Buffer.from(digest).toString('base64')}:`]];
-}
-
-/** Collectors deliver late: a window that ended less than this ago may still get snapshots. */
-const SETTLED_AFTER_S = 3600;
-/** A settled window changes only if an operator loads or corrects history. */
-const SETTLED_MAX_AGE_S = 300;
-/** Characters of a tag: 160 bits. */
-const TAG_CHARS = 27;
-/** A snapshot in a tag: its time, tier and digest. */
-const WORDS_A_SNAPSHOT = 3;
-
-/** What determines the text of a page, besides its plan. */
-export type PageIdentity = Pick<RenderInput, 'query' | 'format' | 'encoding'> & {
-  envelope: ReplayEnvelope;
-};
-
-/** The same of any reply that is made of a plan. */
-type Identity = Pick<PageIdentity, 'format' | 'encoding'> & { query: object; envelope: object };
-
-/**
- * The entity tag of a page: a digest of all the data that determine its text. It does not depend on the server or on
- * how the page is made. The tag of a compressed page is weak, since the same text compresses to several forms
- * (RFC 9110, 8.8.1).
- */
-export function entityTag(
-  { query, envelope, format, encoding }: Identity,
-  plan: Pick<PagePlan, 'markets' | 'snapshots' | 'nextT'>,
-): string {
-  const { markets, snapshots, nextT } = plan;
-  const words = new Uint32Array(WORDS_A_SNAPSHOT * snapshots.length);
-  let at = 0;
-  for (const { t, tier, digest } of snapshots) {
-    words[at++] = t;
-    words[at++] = TIERS.indexOf(tier);
-    words[at++] = digest;
-  }
-  const parts = [VERSION, query, envelope, format, encoding, nextT, digestOf(markets)];
-  const digest = createHash('sha256')
-    .update(JSON.stringify(parts))
-    .update(words)
-    .digest('base64url');
-  return `${encoding === 'identity' ? '' : 'W/'}"${digest.slice(0, TAG_CHARS)}"`;
-}
-
-const digestsOfMarkets = new WeakMap<readonly Market[], string>();
-
-/** A commit that changes a token makes a new list of its markets. */
-function digestOf(markets: readonly Market[]): string {
-  let digest = digestsOfMarkets.get(markets);
-  if (digest === undefined) {
-    digest = createHash('sha256').update(JSON.stringify(markets)).digest('base64url');
-    digestsOfMarkets.set(markets, digest);
-  }
-  return digest;
-}
-
-/**
- * Caching headers of a page. One that reaches now has no tag and is not stored; one whose window moves with
- * the clock is another page at the client's next request, which has to ask.
- */
-export function cacheHeaders(
-  { toS, moves }: { toS: number; moves: boolean },
-  nowS: number,
-  tag: string | null,
-): Headers {
-  if (tag === null) return [['Cache-Control', 'no-store']];
-  const settled = toS <= nowS - SETTLED_AFTER_S && !moves;
-  return [
-    ['Cache-Control', settled ? `private, max-age=${SETTLED_MAX_AGE_S}` : 'private, no-cache'],
-    ['ETag', tag],
-  ];
 }

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
-import { entityTag } from '../../server/replay/representation.js';
+import { entityTag } from '../../server/replay/entity-tag.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
 import { LogNode, type NodeOptions } from '../../storage/log/node.js';

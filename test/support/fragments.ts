@@ -10,7 +10,7 @@ import { renderPage } from '../../compute/replay/render.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
 import { Fragments } from '../../server/replay/fragments.js';
 import { readOfPlan } from '../../server/replay/page-plan.js';
-import type { PageIdentity } from '../../server/replay/representation.js';
+import type { PageIdentity } from '../../server/replay/entity-tag.js';
 import type { DepthSource } from '../../storage/contract.js';
 import {
   FragmentFiles,

@@ -21,7 +21,7 @@ const FLAGS = { ...SERVE_FLAGS, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
 
 export const command = defineCommand({
   about:
-    'What npm start runs: serve, and a second process that fills an empty directory with the demo market and keeps it up to date. Prints the address of the documentation, the URL, a new key, which replaces that of the previous start, a command to try, and last the address of the explorer with that key. Logs warnings alone unless a setting says otherwise, so that what it printed stays in sight.',
+    'What npm start runs: serve, and a second process that fills an empty directory with the demo market and keeps it up to date. Prints the address of the documentation, the URL, a new key, which replaces that of the previous start, a command to try, and last the address of the explorer with that key. Logs only warnings unless a setting says otherwise: the printed lines stay in sight.',
   words: {},
   flags: FLAGS,
   environment: SERVE_ENVIRONMENT,
