@@ -135,7 +135,7 @@ export class ComputePool {
     this.piscina = new Piscina({
       filename: builtPath('compute/worker.js'),
       name: 'ping' satisfies TaskName,
-      // Threads never end while idle. A server starts all at once: no client waits for a thread to start.
+      // Threads never end while idle.
       minThreads: this.threadsAtStart,
       maxThreads: threads,
       idleTimeout: Infinity,

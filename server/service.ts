@@ -62,6 +62,8 @@ export async function startService(
       onError: onError('a worker failed'),
       onPageBegan: (waitedMs) => metrics.pageBegan(waitedMs),
       threads,
+      // A thread takes some 20 MiB as it starts: an idle server keeps one.
+      threadsAtStart: 1,
       heaps: THREAD_HEAPS,
     });
     closing.push(() => pool.close());
