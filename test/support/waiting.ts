@@ -1,5 +1,6 @@
 /** Waiting for a state: whatever comes at all comes in time, and what does not is named. */
 import { isDeepStrictEqual } from 'node:util';
+import { type MockInstance, vi } from 'vitest';
 
 /** Far longer than anything here takes on a busy machine, and less than a test may take. */
 export const PATIENCE_MS = 120_000;
@@ -42,4 +43,10 @@ export async function countingTurns(
   setImmediate(count);
   await work(() => turns).finally(() => (isDone = true));
   return turns;
+}
+
+/** Moves the clock that measures durations, which a server in this process reads too, until it is restored. */
+export function letPass(ms: number): MockInstance<() => number> {
+  const now = performance.now.bind(performance);
+  return vi.spyOn(performance, 'now').mockImplementation(() => now() + ms);
 }
