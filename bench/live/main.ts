@@ -8,6 +8,7 @@ import { withStore } from '../../storage/access.js';
 import { ingestFiles } from '../../storage/ingest/ingest.js';
 import { percentile } from '../case.js';
 import { botAddress, botSnapshotLine, botTokenLine } from '../data/bots.js';
+import { BenchUsageError } from '../errors.js';
 import { readBenchFlags, wholeFlag } from '../flags.js';
 import { temporaryFolder } from '../folder.js';
 import { startBenchServer } from '../http/server.js';
@@ -18,19 +19,22 @@ import { openStore, unlimitedKey } from '../store.js';
 import { Poller } from './poller.js';
 import { type HeardMs, Subscriber } from './subscriber.js';
 
-const USAGE = `npm run bench:live -- [--subscribers N] [--stalled N] [--seconds N]
+const USAGE = `npm run bench:live -- [--subscribers N] [--stalled N] [--files N] [--seconds N]
   [--poll-ms N] [--smoke] [--json FILE]
   --subscribers connections with one subscription each; default 1000
   --stalled     how many of them do not read; default 0
-  --seconds     how long snapshots come; default 10
+  --files       files a second, which share 100 snapshots: 10 (default), 20, 50 or 100
+  --seconds     how long snapshots come, after 3 more that are not measured; default 10
   --poll-ms     how often as many clients ask that poll instead, after the subscribers; default 1000,
                 0: none
   --smoke       small and short: shows that it works, not how fast
   --json FILE   where the results go; default bench/results/live.json`;
 
 const TOKENS = 10;
-/** Commits a second, each of one snapshot of every token. */
-const COMMITS_PER_SECOND = 10;
+const SNAPSHOTS_PER_SECOND = 100;
+const FILES_PER_SECOND = [10, 20, 50, 100];
+/** A server that has just started is still being compiled. */
+const WARM_UP_S = 3;
 const START_S = 1_794_000_000;
 /** Connections of one key, as its plan allows. */
 const CONNECTIONS_PER_KEY = 100;
@@ -46,6 +50,7 @@ async function main(words: readonly string[]): Promise<void> {
     options: {
       subscribers: { type: 'string', default: '1000' },
       stalled: { type: 'string', default: '0' },
+      files: { type: 'string', default: '10' },
       seconds: { type: 'string', default: '10' },
       'poll-ms': { type: 'string', default: '1000' },
       smoke: { type: 'boolean', default: false },
@@ -56,14 +61,25 @@ async function main(words: readonly string[]): Promise<void> {
   const count = smoke ? 20 : wholeFlag('--subscribers', values.subscribers, 1, 50_000);
   const stalled = smoke ? 1 : wholeFlag('--stalled', values.stalled, 0, count - 1);
   const seconds = smoke ? 1 : wholeFlag('--seconds', values.seconds, 1, 600);
+  const files = wholeFlag('--files', values.files, 1, SNAPSHOTS_PER_SECOND);
+  if (!FILES_PER_SECOND.includes(files)) {
+    throw new BenchUsageError(`--files: expected any of ${FILES_PER_SECOND.join(', ')}`);
+  }
   const pollMs = wholeFlag('--poll-ms', values['poll-ms'], 0, 60_000);
   const machine = machineFacts();
   const folder = temporaryFolder();
   const pool = await startPool({ threads: 1, onError: (error) => reportProgress(error.message) });
   try {
-    const rows = await measure(folder.path, pool, { count, stalled, seconds, pollMs, smoke });
+    const rows = await measure(folder.path, pool, {
+      count,
+      stalled,
+      files,
+      seconds,
+      pollMs,
+      smoke,
+    });
     await writeResults(path.resolve(values.json), {
-      ...{ machine, revision: revision(), smoke, count, stalled, seconds, pollMs, rows },
+      ...{ machine, revision: revision(), smoke, count, stalled, files, seconds, pollMs, rows },
     });
     const lines = [headingOf(machine), '', ...aligned(rows, [rows[0][0]])];
     process.stdout.write(`${[...lines, ...(smoke ? ['', SMOKE_NOTE] : [])].join('\n')}\n`);
@@ -76,6 +92,7 @@ async function main(words: readonly string[]): Promise<void> {
 interface Sizes {
   count: number;
   stalled: number;
+  files: number;
   seconds: number;
   pollMs: number;
   smoke: boolean;
@@ -84,7 +101,7 @@ interface Sizes {
 async function measure(
   directory: string,
   pool: ComputePool,
-  { count, stalled, seconds, pollMs, smoke }: Sizes,
+  { count, stalled, files, seconds, pollMs, smoke }: Sizes,
 ): Promise<string[][]> {
   const store = await openStore(directory);
   const keys: string[] = [];
@@ -93,7 +110,7 @@ async function measure(
   await store.close();
   const tokens = Array.from({ length: TOKENS }, (_, i) => i);
   await ingest(directory, pool, 'tokens', tokens.map(botTokenLine));
-  await ingestSnapshots(directory, pool, START_S);
+  await ingestSnapshots(directory, pool, START_S, tokens);
   const server = await startBenchServer(directory, START_S + 86_400, { smoke });
   const port = Number(new URL(server.url).port);
   const keyOf = (i: number): string => keys[Math.floor(i / CONNECTIONS_PER_KEY)];
@@ -102,13 +119,19 @@ async function measure(
     (_, i) => new Subscriber(port, keyOf(i), botAddress(i % TOKENS)),
   );
   let nextS = START_S + 1;
-  const deliverTo = async (readers: readonly { heardMs: HeardMs }[]): Promise<string[][]> => {
+  const deliverTo = async (readers: readonly Reader[]): Promise<string[][]> => {
+    const come = async (lastsS: number): Promise<Delivered> => {
+      const delivered = await deliver(directory, pool, { files, lastsS, fromS: nextS }, readers);
+      nextS += delivered.rounds;
+      return delivered;
+    };
+    if (!smoke) await come(WARM_UP_S);
     const cpuMs = server.cpuMs();
-    const delivered = await deliver(directory, pool, { seconds, fromS: nextS }, readers);
-    nextS += delivered.commits;
+    const delivered = await come(seconds);
     const rows = [
-      ['snapshots a second', figure((delivered.commits * TOKENS) / seconds), ''],
-      ['heard a second', figure(delivered.latencies.length / seconds), ''],
+      ['snapshots a second', figure((delivered.rounds * TOKENS) / delivered.tookS), ''],
+      ['files a second', figure((delivered.rounds * files) / TOKENS / delivered.tookS), ''],
+      ['heard a second', figure(delivered.latencies.length / delivered.tookS), ''],
       ['acknowledged to heard, p50', figure(percentile(delivered.latencies, 0.5)), 'ms'],
       ['acknowledged to heard, p99', figure(percentile(delivered.latencies, 0.99)), 'ms'],
       ['heard, of all', figure((100 * delivered.latencies.length) / delivered.expected), '%'],
@@ -202,32 +225,55 @@ async function connectAll(subscribers: readonly Subscriber[]): Promise<number> {
   return performance.now() - beganMs;
 }
 
-/** Ingests at a steady rate, whether or not the server keeps up. */
+/** Whoever follows a token, and when it heard of what. */
+interface Reader {
+  readonly address: string;
+  readonly heardMs: HeardMs;
+}
+
+interface Delivered {
+  /** Times at which each token had a snapshot. */
+  rounds: number;
+  tookS: number;
+  expected: number;
+  latencies: Float64Array;
+}
+
+/** Ingests at a steady rate, whether or not the server keeps up, unless a file takes longer than its turn. */
 async function deliver(
   directory: string,
   pool: ComputePool,
-  { seconds, fromS }: { seconds: number; fromS: number },
-  readers: readonly { heardMs: HeardMs }[],
-): Promise<{ commits: number; expected: number; latencies: Float64Array }> {
-  const acknowledgedMs = new Map<number, number>();
+  { files, lastsS, fromS }: { files: number; lastsS: number; fromS: number },
+  readers: readonly Reader[],
+): Promise<Delivered> {
+  const acknowledgedMs = new Map<string, number>();
   const beganMs = performance.now();
-  const commits = seconds * COMMITS_PER_SECOND;
-  for (let i = 0; i < commits; i++) {
-    await sleep(Math.max(0, beganMs + (1000 * i) / COMMITS_PER_SECOND - performance.now()));
-    await ingestSnapshots(directory, pool, fromS + i);
-    acknowledgedMs.set(fromS + i, performance.now());
+  const [tokensAFile, rounds] = [
+    SNAPSHOTS_PER_SECOND / files,
+    (lastsS * SNAPSHOTS_PER_SECOND) / TOKENS,
+  ];
+  const filesARound = TOKENS / tokensAFile;
+  for (let i = 0; i < rounds * filesARound; i++) {
+    await sleep(Math.max(0, beganMs + (1000 * i) / files - performance.now()));
+    const t = fromS + Math.floor(i / filesARound);
+    const first = (i % filesARound) * tokensAFile;
+    const tokens = Array.from({ length: tokensAFile }, (_, token) => first + token);
+    await ingestSnapshots(directory, pool, t, tokens);
+    for (const token of tokens) acknowledgedMs.set(`${botAddress(token)} ${t}`, performance.now());
   }
+  const tookS = (performance.now() - beganMs) / 1000;
   await sleep(LAST_HEARD_MS);
   const latencies: number[] = [];
-  for (const { heardMs } of readers) {
-    for (const [t, atMs] of acknowledgedMs) {
+  for (const { address, heardMs } of readers) {
+    for (let t = fromS; t < fromS + rounds; t++) {
       const heard = heardMs.get(t);
       // A message may come before the acknowledgement has.
-      if (heard !== undefined) latencies.push(Math.max(0, heard - atMs));
+      const ackMs = acknowledgedMs.get(`${address} ${t}`) as number;
+      if (heard !== undefined) latencies.push(Math.max(0, heard - ackMs));
     }
   }
   const sorted = Float64Array.from(latencies).sort();
-  return { commits, expected: commits * readers.length, latencies: sorted };
+  return { rounds, tookS, expected: rounds * readers.length, latencies: sorted };
 }
 
 /** Cuts all, commits, and lets all come back by their cursors. @returns milliseconds until all have heard */
@@ -238,7 +284,7 @@ async function comeBack(
   subscribers: readonly Subscriber[],
 ): Promise<number> {
   for (const one of subscribers) one.close();
-  await ingestSnapshots(directory, pool, t);
+  await ingestSnapshots(directory, pool, t, [...Array(TOKENS).keys()]);
   const beganMs = performance.now();
   await connectAll(subscribers);
   while (subscribers.some(({ heardMs }) => !heardMs.has(t))) {
@@ -248,9 +294,14 @@ async function comeBack(
   return performance.now() - beganMs;
 }
 
-/** Ingests a snapshot of every token. */
-function ingestSnapshots(directory: string, pool: ComputePool, t: number): Promise<void> {
-  const lines = Array.from({ length: TOKENS }, (_, token) => botSnapshotLine(token, t));
+/** Ingests a file with a snapshot of each token. */
+function ingestSnapshots(
+  directory: string,
+  pool: ComputePool,
+  t: number,
+  tokens: readonly number[],
+): Promise<void> {
+  const lines = tokens.map((token) => botSnapshotLine(token, t));
   return ingest(directory, pool, 'snapshots', lines);
 }
 

@@ -20,7 +20,7 @@ export class Poller {
   constructor(
     private readonly port: number,
     private readonly key: string,
-    private readonly address: string,
+    readonly address: string,
     private fromS: number,
   ) {}
 

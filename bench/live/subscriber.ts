@@ -32,7 +32,7 @@ export class Subscriber {
   constructor(
     private readonly port: number,
     private readonly key: string,
-    private readonly address: string,
+    readonly address: string,
   ) {}
 
   /** Connects and subscribes, after a first time with the cursor of the last frame. @throws Error */
