@@ -75,6 +75,8 @@ export default function Commands({ onClose }: { onClose: () => void }) {
   const commands = [
     ...timeCommands(text, nowS),
     ...(found?.tokens ?? [])
+      // Those of the text before stay only if they fit this one: Enter must not choose another row than the one in sight.
+      .filter((token) => query === text.trim() || beginsWith(token, wanted))
       .toSorted(
         (a, b) =>
           Number(favourites.value.includes(b.address)) -
@@ -158,6 +160,14 @@ export default function Commands({ onClose }: { onClose: () => void }) {
       </ul>
     </dialog>
   );
+}
+
+/** Whether a search for the text finds a token. @param text in lower case */
+function beginsWith(
+  { symbol, name, address }: Record<'symbol' | 'name', string | null> & { address: string },
+  text: string,
+): boolean {
+  return [symbol, name, address].some((one) => one?.toLowerCase().startsWith(text) ?? false);
 }
 
 /** The token in sight, or the last one, around the time that was typed. */

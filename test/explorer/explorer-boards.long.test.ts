@@ -1,0 +1,225 @@
+/** The explorer: limits and failures, and its boards. */
+import { describe, expect, it } from 'vitest';
+import { hasBrowser, seriousFindings } from '../support/browser.js';
+import { NOW_S } from '../support/service.js';
+import {
+  answers,
+  at,
+  BARN,
+  BOARD,
+  fail,
+  goTo,
+  hashOf,
+  HOUR,
+  key,
+  smallKey,
+  SOL,
+  titled,
+  url,
+  useExplorer,
+} from './in-chromium.js';
+
+describe.skipIf(!hasBrowser)('the explorer', () => {
+  useExplorer();
+
+  it('says that a window is empty', async () => {
+    const page = await at(`#/token/${SOL}?from=${NOW_S - 9_000_000}&to=${NOW_S - 8_990_000}`);
+    await page.locator('.heatmap[data-state=empty]').waitFor();
+  });
+
+  it('counts down after a 429, and resumes by itself', async () => {
+    const page = await at(HOUR);
+    await titled(page, 'SOL').waitFor();
+    const headers = { 'retry-after': '2' };
+    const limit = { status: 429, headers, body: '{"error":"Rate limit"}' };
+    const letThrough = await answers(page, '/top-scores', limit);
+    await goTo(page, '#/scores');
+    await page.getByText('This key has reached its rate limit.').waitFor();
+    await page.locator('.countdown').waitFor();
+    await letThrough();
+    await page.getByRole('table').waitFor();
+    await page.getByText('This key has reached its rate limit.').waitFor({ state: 'detached' });
+  });
+
+  it('says that the server is busy, or that a key has no access, and quotes the server', async () => {
+    const page = await at('#/scores');
+    await page.getByRole('table').waitFor();
+    const busy = '{"error":"Service Unavailable","message":"m","error_code":"replay_busy"}';
+    const headers = { 'retry-after': '2' };
+    const letThrough = await answers(page, '/dlmm-pools', { status: 503, headers, body: busy });
+    await goTo(page, '#/dlmm-pools');
+    await page.getByText('The server is busy.').waitFor();
+    await letThrough();
+    await page.locator(BOARD).first().waitFor();
+    await answers(page, '/lp-cheat-sheet', { status: 403, body: '{"error":"Needs enterprise"}' });
+    await goTo(page, '#/fee-density');
+    await titled(page, 'Fee density').waitFor();
+    await page.getByText('This key has no access to this').waitFor();
+    await page.getByText('Needs enterprise').waitFor();
+  });
+
+  it('says that it is offline, and resumes with the connection', async () => {
+    const page = await at('#/dca-pressure');
+    await page.locator(BOARD).first().waitFor();
+    await page.context().setOffline(true);
+    await page.getByText('You are offline.').waitFor();
+    await goTo(page, '#/scores');
+    await page.context().setOffline(false);
+    await page.getByRole('table').waitFor();
+    await page.getByText('You are offline.').waitFor({ state: 'detached' });
+  });
+
+  it('reserves half of the requests of a small plan for what the user asks for', async () => {
+    const page = await at(HOUR, { key: smallKey, reducedMotion: 'reduce' });
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    await page.locator('.depth-chart canvas').waitFor();
+    const { x, y, width, height } = (await page.locator('.heatmap-cells').boundingBox()) ?? fail();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    for (const share of [0.3, 0.5, 0.7]) {
+      await page.mouse.move(x + share * width, y + height / 3);
+      await page.waitForTimeout(600);
+    }
+    await page.getByText('The split has to wait').waitFor();
+    // A request of the minute's twelve comes back every 5 s.
+    expect(asked.length).toBeLessThanOrEqual(2);
+    // The curl command names the visible time, and a pressed button stays legible under the pointer.
+    await page.mouse.wheel(0, -400);
+    await page.locator('.request code', { hasText: /from=\d+&to=\d+/ }).waitFor();
+    const ink = () =>
+      page.evaluate(
+        `getComputedStyle(document.querySelector('.segments [aria-pressed=true]')).color`,
+      );
+    const before = await ink();
+    await page.getByRole('button', { name: '1h', exact: true }).hover();
+    expect(await ink()).toBe(before);
+  });
+
+  it('says that the strips wait for requests of a small plan', async () => {
+    const page = await at('#/scorez');
+    await page.getByText('There is no page at this address').waitFor();
+    let remaining = '0';
+    await page.route(/\/api\/v1\/(?!stream)/, async (route) => {
+      const response = await route.fetch();
+      const limits = { 'x-ratelimit-limit': '12', 'x-ratelimit-remaining': remaining };
+      await route.fulfill({ response, headers: { ...response.headers(), ...limits } });
+    });
+    await goTo(page, HOUR);
+    const note = page.getByText('These have to wait');
+    await note.waitFor();
+    remaining = '12';
+    await page.getByRole('button', { name: '6h', exact: true }).click();
+    await page.locator('.strips[data-state=ready]').waitFor();
+    expect(await note.count()).toBe(0);
+  });
+
+  it('sorts boards by their columns, and links rows to their tokens', async () => {
+    const page = await at('#/scores');
+    const prices = () => page.locator('tbody tr td:nth-child(6)').allTextContents();
+    await page.getByRole('table').waitFor();
+    const before = await prices();
+    expect(before.length).toBeGreaterThan(1);
+    await page.getByRole('button', { name: 'Price' }).click();
+    await page.getByRole('button', { name: 'Price' }).click();
+    await page.locator('th[aria-sort=ascending]').waitFor();
+    expect(hashOf(page)).toBe('#/scores?order=-price');
+    expect(new Set(await prices())).toEqual(new Set(before));
+    // Anywhere in the row, into a new tab too. The link lies over the cell.
+    const cell = page.getByRole('row', { name: 'SOL' }).getByRole('cell').nth(4);
+    const [tab] = await Promise.all([
+      page.context().waitForEvent('page'),
+      cell.click({ modifiers: ['ControlOrMeta'], force: true }),
+    ]);
+    expect(tab.url()).toContain(`#/token/${SOL}`);
+    await tab.close();
+    await expect.poll(() => page.title()).toBe('Scores \u2013 Fathom');
+    await cell.click({ force: true });
+    await expect.poll(() => page.title()).toBe('SOL depth \u2013 Fathom');
+    // The map keeps its token, which is not the best one.
+    await goTo(page, `#/token/${BARN}?window=1h`);
+    await titled(page, 'BARN').waitFor();
+    await goTo(page, '#/dca-pressure');
+    await page.locator(BOARD).first().waitFor();
+    const depth = page.getByRole('link', { name: 'Depth' });
+    expect(await depth.getAttribute('href')).toBe(`#/token/${BARN}`);
+  });
+
+  it('shows on every board how the scores of its tokens went', async () => {
+    const page = await at('#/dca-pressure?order=-token_score');
+    await page.locator('.board-table .line-figure').first().waitFor();
+    const asked = await fetch(`${url}/api/v1/top-scores?chain=all&details=true`, {
+      headers: { 'x-api-key': key },
+    });
+    const { tokens } = (await asked.json()) as {
+      tokens: { symbol: string; service_score: number }[];
+    };
+    const scoreOf = new Map(tokens.map((one) => [one.symbol, one.service_score.toFixed(1)]));
+    const rows = await page
+      .locator('.board-table tr.row', { has: page.locator('.line-figure') })
+      .evaluateAll((found) =>
+        found.map((row) => [
+          row.querySelector('.token-link b')?.textContent ?? '',
+          row.querySelector('.line-figure > span')?.textContent ?? '',
+        ]),
+      );
+    expect(rows.length).toBeGreaterThan(1);
+    expect(rows).toEqual(rows.map(([symbol]) => [symbol, scoreOf.get(symbol)]));
+    const scores = rows.map(([, score]) => Number(score));
+    expect(scores).toEqual(scores.toSorted((a, b) => a - b));
+  });
+
+  it('finds rows of a board, keeps favourites, and opens rows in place', async () => {
+    const page = await at('#/scores');
+    await page.getByRole('table').waitFor();
+    const tokens = () => page.locator('tr.row .token-link b').allTextContents();
+    const all = await tokens();
+    await page.getByRole('searchbox').fill('wrapped so');
+    await expect.poll(tokens).toEqual(['SOL']);
+    expect(hashOf(page)).toBe('#/scores?find=wrapped+so');
+    await page.getByRole('status').getByText(`1 of ${all.length} tokens`).waitFor();
+    await page.getByRole('button', { name: 'SOL is a favourite' }).click();
+    await page.getByRole('searchbox').fill('no such token');
+    await page.getByText("Nothing here matches 'no such token'").waitFor();
+    await page.getByRole('button', { name: 'Show all rows' }).click();
+    await expect.poll(tokens).toEqual(all);
+    // On other boards and in later tabs too.
+    const other = await page.context().newPage();
+    await other.addInitScript(`sessionStorage.setItem('fathom.key', ${JSON.stringify(key)})`);
+    await other.goto(`${url}/#/dca-pressure`);
+    await other.locator('tr.row').first().waitFor();
+    await other.getByRole('button', { name: 'Favourites', exact: true }).click();
+    await expect.poll(() => other.locator('tr.row').count()).toBe(1);
+    await other.getByRole('button', { name: 'Details of SOL' }).click();
+    await other.getByRole('table', { name: 'DCA orders by flow' }).waitFor();
+    await other.getByRole('button', { name: 'SOL is a favourite' }).click();
+    await other.getByText('No favourite is on this board').waitFor();
+    // A tab in the background draws once a second.
+    await other.close();
+    await page.bringToFront();
+
+    const details: Record<string, string> = {
+      scores: 'How it is calculated',
+      'dlmm-pools': 'Quote token',
+      'fee-density': 'DLMM pools, last hour',
+      whales: 'largest wallets',
+      'dca-pressure': 'DCA orders by flow',
+    };
+    const formulas: Record<string, RegExp> = {
+      'fee-density': /^Fee density = .* = [\d,.]+%$/,
+      'dlmm-pools': /^Fees \/ TVL = .* = [\d,.]+%$/,
+      whales: /^Net 24h = .* tokens x \$.* = -?\$[\d,.]+$/,
+      'dca-pressure': /^All orders: \$.* = -?\$[\d,.]+$/,
+    };
+    for (const [board, text] of Object.entries(details)) {
+      await goTo(page, `#/${board}`);
+      await page.locator(`main[data-view=${board}] tr.row`).first().waitFor();
+      await page.getByRole('button', { name: 'Details of ' }).first().click();
+      await page.getByText(text).waitFor();
+      if (formulas[board] !== undefined) {
+        await page.getByText('How it is calculated').click();
+        await page.getByText(formulas[board]).waitFor();
+      }
+      expect([board, await seriousFindings(page)]).toEqual([board, []]);
+    }
+  });
+});

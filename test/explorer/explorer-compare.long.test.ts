@@ -1,0 +1,212 @@
+/** The explorer: the palette, maps side by side, comparisons, exports. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { usd } from '../../explorer/state/format.js';
+import { hasBrowser, seriousFindings } from '../support/browser.js';
+import { NOW_S } from '../support/service.js';
+import {
+  at,
+  BARN,
+  fail,
+  goTo,
+  hashOf,
+  HOUR,
+  key,
+  SOL,
+  titled,
+  url,
+  useExplorer,
+} from './in-chromium.js';
+
+describe.skipIf(!hasBrowser)('the explorer', () => {
+  useExplorer();
+
+  it('goes to tokens, views and times by ctrl+K, and does what is asked', async () => {
+    const page = await at('#/scores');
+    await page.getByRole('table').waitFor();
+    const command = async (text: string, label: string): Promise<void> => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: 'A token, a view' }).fill(text);
+      await page
+        .locator('.commands [aria-selected=true]')
+        .getByText(label, { exact: true })
+        .waitFor();
+    };
+    await command('whal', 'Whales');
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.keyboard.press('Enter');
+    await page.locator('main[data-view=whales]').waitFor();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await command('barn', 'BARN');
+    await page.keyboard.press('Enter');
+    await titled(page, 'BARN').waitFor();
+    const noon = new Date((NOW_S - 86_400) * 1000).toISOString().slice(0, 10);
+    await command('yesterday 12:00', `${noon} 12:00:00 UTC`);
+    await page.locator('.commands [aria-selected=true]').click();
+    const t = Date.parse(`${noon}T12:00:00Z`) / 1000;
+    await page.waitForURL(`**/#/token/${BARN}?from=${t - 10_800}&to=${t + 10_800}*`);
+    await command('theme', 'Switch to the dark theme');
+    await page.keyboard.press('Enter');
+    await page.locator('html[data-theme=dark]').waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'A token, a view' }).fill('xyzzy');
+    await page.getByText("Nothing is called 'xyzzy'").waitFor();
+    await page.getByRole('combobox', { name: 'A token, a view' }).fill('400 d ago');
+    await page.getByText('The API answers about the last 365 days').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
+  it('lists no token that does not fit what is typed, while those that do are searched', async () => {
+    const page = await at('#/scores');
+    await page.clock.install();
+    await page.reload();
+    await page.getByRole('table').waitFor();
+    await page.keyboard.press('Control+k');
+    const labels = page.locator('.commands [role=option] b');
+    await labels.getByText('SOL', { exact: true }).first().waitFor();
+    // The search waits for a pause in typing, which does not come.
+    await page.clock.pauseAt(Date.now() + 1000);
+    await page.getByRole('combobox', { name: 'A token, a view' }).fill('theme');
+    await page.locator('.commands [aria-selected=true]').getByText('Switch to the').waitFor();
+    expect(await labels.allTextContents()).toEqual(['Switch to the dark theme']);
+  });
+
+  it('shows maps side by side, of tokens or of the parts of one, which move as one', async () => {
+    const page = await at(`#/compare?tokens=${SOL},${BARN}&metric=maps&window=6h`);
+    const maps = page.locator('.part-map[data-state=ready]');
+    const views = (): Promise<number[][]> =>
+      maps
+        .locator('.heatmap-frame')
+        .evaluateAll((frames) =>
+          (frames as { dataset: { view?: string } }[]).map(({ dataset }) =>
+            (dataset.view ?? '').split(' ').map(Number),
+          ),
+        );
+    await expect.poll(() => maps.count()).toBe(2);
+    const [sol, barn] = await views();
+    // The last snapshots of the two come at other seconds of a minute.
+    expect(Math.abs(sol[0] - barn[0])).toBeLessThanOrEqual(60);
+    const scale = page.locator('.heatmap-legend');
+    expect(await scale.count()).toBe(1);
+    const frame = await maps.locator('.heatmap-frame').first().boundingBox();
+    await page.mouse.move((frame?.x ?? 0) + 100, (frame?.y ?? 0) + 60);
+    // The other one tells of the same time and distance from the price.
+    const told = async (): Promise<string[]> => {
+      const texts = await maps.locator('header > span:last-child').allTextContents();
+      return texts.map((text) => /^[+\u2212]\d+(\.\d)?%/.exec(text)?.[0] ?? text);
+    };
+    await expect.poll(async () => new Set(await told()).size).toBe(1);
+    expect((await told())[0]).toMatch(/%$/);
+    const tags = page.locator('.part-map .heatmap-tag-time');
+    expect(new Set(await tags.allTextContents()).size).toBe(1);
+    await page.mouse.wheel(0, -500);
+    await expect
+      .poll(async () => (await views()).every(([from], i) => from > [sol, barn][i][0]))
+      .toBe(true);
+    await expect
+      .poll(async () => {
+        const [a, b] = await views();
+        return [Math.abs(a[0] - b[0]), Math.abs(a[1] - b[1])].every((apartS) => apartS <= 2);
+      })
+      .toBe(true);
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Remove BARN' }).click();
+    await page.getByRole('button', { name: 'By type' }).click();
+    await expect.poll(() => maps.count()).toBeGreaterThan(2);
+    const names = await maps.locator('h2').allTextContents();
+    expect(names).toContain('On-chain pools');
+    await page.locator('.part-map h2 a', { hasText: 'On-chain pools' }).click();
+    await page.getByRole('link', { name: 'Maps side by side' }).waitFor();
+    expect(hashOf(page)).toContain('types=onchain_pool');
+  });
+
+  it('compares tokens, and the venues of one', async () => {
+    const page = await at('#/compare');
+    await page.getByText('Add a token or two.').waitFor();
+    const middleOf = async (selector: string) => {
+      const { x, width } = (await page.locator(selector).boundingBox()) ?? fail();
+      return x + width / 2;
+    };
+    expect(await middleOf('.compare-card > .state')).toBeCloseTo(
+      await middleOf('.compare-card'),
+      0,
+    );
+    const add = async (query: string, symbol: string): Promise<void> => {
+      await page.locator('.compared input').fill(query);
+      await page
+        .locator('.compared [role=option]')
+        .getByText(symbol, { exact: true })
+        .first()
+        .waitFor();
+      await page.locator('.compared input').press('Enter');
+      await page.locator('.compared-token').getByText(symbol).waitFor();
+    };
+    await add('barn', 'BARN');
+    await add('wrapped', 'SOL');
+    const legend = () => page.locator('.line-chart li').allTextContents();
+    await expect.poll(async () => (await legend()).length).toBe(2);
+    expect(hashOf(page)).toMatch(new RegExp(`^#/compare\\?tokens=${BARN},\\w+$`));
+    // The newest point is the API's.
+    const asked = `/depth-series/${BARN}?from=-7d&to=now&pct=2`;
+    const reply = await fetch(`${url}/api/v1${asked}`, { headers: { 'x-api-key': key } });
+    const { support_usd, resistance_usd } = (await reply.json()) as Record<string, number[][]>;
+    const depth = (support_usd[0].at(-1) ?? NaN) + (resistance_usd[0].at(-1) ?? NaN);
+    expect(await legend()).toContain(` BARN ${usd(depth)}`.trim());
+    await page.getByRole('button', { name: 'Score', exact: true }).click();
+    await expect.poll(async () => (await legend()).join()).toMatch(/\d\d?\.\d/);
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Remove BARN' }).click();
+    await page.getByRole('button', { name: 'By venue' }).click();
+    await expect.poll(async () => (await legend()).length).toBeGreaterThan(2);
+    await page.reload();
+    await expect.poll(async () => (await legend()).length).toBeGreaterThan(2);
+    expect(hashOf(page)).toContain('group=venue');
+  });
+
+  it('gives what is in sight as a file, and its request as a program', async () => {
+    const page = await at('#/scores?find=s&order=-price');
+    await page.getByRole('table').waitFor();
+    const save = async (format: string): Promise<string> => {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: format, exact: true }).click(),
+      ]);
+      return download.path();
+    };
+    await page.getByRole('button', { name: 'Export' }).click();
+    const lines = readFileSync(await save('CSV'), 'utf8')
+      .trim()
+      .split('\r\n');
+    const addresses = await page.evaluate<string[]>(
+      `[...document.querySelectorAll('tr.row .token-link')].map(({ title }) => title)`,
+    );
+    const place = lines[0].split(',').indexOf('address');
+    expect(lines.slice(1).map((line) => line.split(',')[place])).toEqual(addresses);
+    await page.getByText(`${addresses.length} rows saved as scores.csv`).waitFor();
+
+    await goTo(page, HOUR);
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    await page.getByRole('button', { name: 'Export' }).click();
+    const parquet = readFileSync(await save('Parquet'));
+    expect(parquet.subarray(0, 4).toString()).toBe('PAR1');
+    expect(parquet.length).toBeGreaterThan(1000);
+    await page.getByText(/^[\d,]+ rows saved as SOL-depth\.parquet$/).waitFor();
+    const png = readFileSync(await save('PNG')).toString('base64');
+    await page.getByText('Picture saved as SOL-depth.png').waitFor();
+    const map = await page.locator('.heatmap-overlay').boundingBox();
+    const [width, colours] = await page.evaluate<number[]>(`(async () => {
+      const bytes = Uint8Array.from(atob('${png}'), (one) => one.charCodeAt(0));
+      const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
+      const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+      canvas.getContext('2d').drawImage(bitmap, 0, 0);
+      const { data } = canvas.getContext('2d').getImageData(0, 0, bitmap.width, bitmap.height);
+      return [bitmap.width, new Set(new Uint32Array(data.buffer)).size];
+    })()`);
+    // Twice the map's, and a margin; its colours, and those of letters.
+    expect(width).toBe(2 * ((map?.width ?? 0) + 32));
+    expect(colours).toBeGreaterThan(100);
+    await page.getByRole('button', { name: 'Copy Python' }).click();
+    await page.getByText('Copied').first().waitFor();
+  });
+});

@@ -1,0 +1,100 @@
+/** The explorer as data come, and axe in every view at every width. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { hasBrowser, open, seriousFindings } from '../support/browser.js';
+import { fathom, temporaryDirectory } from '../support/cli.js';
+import { NOW_S } from '../support/service.js';
+import {
+  at,
+  BOARD,
+  BOARDS,
+  browser,
+  directory,
+  goTo,
+  HOUR,
+  opened,
+  SOL,
+  titled,
+  url,
+  useExplorer,
+} from './in-chromium.js';
+
+const MAP = '.part-map[data-state=ready]';
+const WIDTHS = [
+  { width: 360, height: 740 },
+  { width: 820, height: 1180 },
+  { width: 1440, height: 900 },
+  { width: 2560, height: 1300 },
+];
+
+describe.skipIf(!hasBrowser)('the explorer', () => {
+  useExplorer();
+
+  it('shows a new snapshot as it comes, and says when the server is not heard', async () => {
+    const page = await at(HOUR);
+    const live = page.locator('.live');
+    await page.clock.install();
+    await page.reload();
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    await page.locator('.live[data-connection=heard]').waitFor();
+    // The page's time stands still: no poll comes.
+    await page.clock.pauseAt(Date.now() + 1000);
+    const priceText = () => page.locator('.token-head .price').textContent();
+    const before = await priceText();
+    const markets = [
+      { source: 'Orca', exchange_type: 'DEX', pair: 'SOL/USDC', cells: [[0, 9e6, 9e6]] },
+    ];
+    const snapshot = { chain: 'mainchain', address: SOL, t: NOW_S, price_usd: 77.77, markets };
+    const file = path.join(temporaryDirectory(), 'new.ndjson');
+    writeFileSync(file, `${JSON.stringify(snapshot)}\n`);
+    await fathom(['ingest', 'snapshots', file, '--data', directory]);
+    for (let second = 0; (await priceText()) === before; second++) {
+      expect(second).toBeLessThan(9);
+      await page.clock.fastForward(1000);
+    }
+    const connection = async (passedMs: number): Promise<string | null> => {
+      await page.clock.fastForward(passedMs);
+      return live.getAttribute('data-connection');
+    };
+    await expect.poll(() => connection(13_000)).toBe('silent');
+    expect(await live.textContent()).toContain('Not live');
+    await expect.poll(() => connection(100)).toBe('heard');
+    await live.click();
+    await expect.poll(() => connection(100)).toBe('none');
+  });
+
+  it.each(['dark', 'light'] as const)(
+    'has no serious findings of axe in any view and at any width, %s, and fits it',
+    async (colorScheme) => {
+      const page = await at(HOUR, { colorScheme, viewport: WIDTHS[0], reducedMotion: 'reduce' });
+      await page.locator('.heatmap[data-state=ready]').waitFor();
+      await page.locator('.depth-chart canvas').waitFor();
+      await page.getByRole('button', { name: 'Venues' }).first().click();
+      const choice = await page.getByRole('checkbox').first().boundingBox();
+      const [x, y] = [(choice?.x ?? 0) + 5, (choice?.y ?? 0) + 5];
+      expect(await page.evaluate(`document.elementFromPoint(${x}, ${y})?.type`)).toBe('checkbox');
+      await page.keyboard.press('Escape');
+      const views = ['', ...BOARDS, `compare?tokens=${SOL}&metric=maps&window=1h`];
+      for (const view of views) {
+        if (view !== '') {
+          await goTo(page, `#/${view}`);
+          const [name] = view.split('?');
+          await page.locator(`main[data-view=${name}] :is(${BOARD}, ${MAP})`).first().waitFor();
+        }
+        for (const viewport of WIDTHS) {
+          await page.setViewportSize(viewport);
+          const at = `${view} ${viewport.width}`;
+          expect([at, await seriousFindings(page)]).toEqual([at, []]);
+          const wide = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+          expect([at, wide]).toEqual([at, 0]);
+        }
+      }
+      const [viewport] = WIDTHS;
+      const entry = await open(browser, url, '/', { colorScheme, viewport });
+      opened.push(entry);
+      await titled(entry.page, 'Enter an API key').waitFor();
+      expect(await seriousFindings(entry.page)).toEqual([]);
+    },
+  );
+});

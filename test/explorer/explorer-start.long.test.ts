@@ -1,0 +1,145 @@
+/** The explorer: keys, addresses, ages, and what is found with the keyboard. */
+import { describe, expect, it } from 'vitest';
+import { hasBrowser, open } from '../support/browser.js';
+import {
+  at,
+  BARN,
+  browser,
+  goTo,
+  HOUR,
+  key,
+  opened,
+  SOL,
+  titled,
+  url,
+  useExplorer,
+} from './in-chromium.js';
+
+describe.skipIf(!hasBrowser)('the explorer', () => {
+  useExplorer();
+
+  it('removes the key from the address, and opens with the best token', async () => {
+    const tab = await open(browser, url, `/#key=${key}`);
+    opened.push(tab);
+    const { page } = tab;
+    await titled(page, 'SOL').waitFor();
+    await page.waitForURL(`**/#/token/${SOL}`);
+    for (const name of ['Ladder', 'Score', 'Venues']) await titled(page, name).waitFor();
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    expect(await page.content()).not.toContain(key);
+  });
+
+  it('asks for a key, refuses a wrong one, and keeps the right one in this tab, or the browser if told to', async () => {
+    const tab = await open(browser, url, '/#/scores');
+    opened.push(tab);
+    const { page } = tab;
+    const enter = async (text: string) => {
+      await page.getByRole('textbox', { name: 'API key' }).fill(text);
+      await page.keyboard.press('Enter');
+    };
+    await titled(page, 'Enter an API key').waitFor();
+    // What would not work without a key is not there.
+    expect(await page.getByRole('navigation').count()).toBe(0);
+    await enter('fathom_wrong');
+    await titled(page, 'This key is not accepted').waitFor();
+    expect(await page.getByRole('alert').textContent()).toContain('Invalid API key');
+    await enter(key);
+    await page.getByRole('table').waitFor();
+    await page.reload();
+    await page.getByRole('table').waitFor();
+    const other = await page.context().newPage();
+    await other.goto(`${url}/#/scores`);
+    await titled(other, 'Enter an API key').waitFor();
+    await other.getByRole('checkbox').check();
+    await other.getByRole('textbox', { name: 'API key' }).fill(key);
+    await other.keyboard.press('Enter');
+    await other.getByRole('table').waitFor();
+    const third = await page.context().newPage();
+    await third.goto(`${url}/#/scores`);
+    await third.getByRole('table').waitFor();
+    await third.getByRole('button', { name: 'Key and limits' }).click();
+    await third.getByRole('button', { name: 'Forget the key' }).click();
+    await third.reload();
+    await titled(third, 'Enter an API key').waitFor();
+    // As npm start prints it.
+    await third.goto(`${url}/#key=${key}&remember`);
+    await titled(third, 'SOL').waitFor();
+    const fourth = await page.context().newPage();
+    await fourth.goto(`${url}/#/scores`);
+    await fourth.getByRole('table').waitFor();
+  });
+
+  it('shows ages by the server\u2019s clock, times in UTC or local time, and its keys', async () => {
+    const page = await at(HOUR, { timezoneId: 'Asia/Kolkata' });
+    await titled(page, 'SOL').waitFor();
+    await page.getByText('as of ').waitFor();
+    // The market's newest snapshot is minutes old by that clock, and a part of a year by this machine's.
+    expect(await page.locator('.token-head time').textContent()).toMatch(/^\d+ (s|min) old$/);
+    const exact = () => page.locator('.token-head time').getAttribute('title');
+    expect(await exact()).toMatch(/ UTC$/);
+    await page.getByRole('button', { name: 'UTC' }).click();
+    await expect.poll(exact).toMatch(/ GMT\+5:30$/);
+    await page.reload();
+    await titled(page, 'SOL').waitFor();
+    expect(await exact()).toMatch(/ GMT\+5:30$/);
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').getByText('find a token').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  });
+
+  it('says that there is no such page, and leads back', async () => {
+    const page = await at('#/scorez');
+    await page.getByText('There is no page at this address').waitFor();
+    const places = page.getByRole('alert').getByRole('link');
+    const views = page.getByRole('navigation').getByRole('link');
+    expect(await places.count()).toBe(await views.count());
+    await page.getByRole('alert').getByRole('link', { name: 'Scores' }).click();
+    await page.getByRole('table').waitFor();
+    const refused = page.waitForResponse((reply) => reply.url().includes('/stream/xyz'));
+    await goTo(page, '#/token/xyz');
+    expect((await refused).status()).toBe(400);
+    await page.getByText('expected a base58 mint').waitFor();
+    const back = page.getByRole('link', { name: 'one with the best score' });
+    expect(await back.getAttribute('href')).toBe('#/');
+    // The server is there, though it does not know the address.
+    expect(await page.getByRole('button', { name: 'Not live' }).count()).toBe(0);
+  });
+
+  it('says what an address does not name, and shows the rest', async () => {
+    const page = await at('#/token/barn');
+    await page.getByText('Is it one of these?').waitFor();
+    await page.getByRole('link', { name: 'BARN Barnacle' }).click();
+    await titled(page, 'BARN').waitFor();
+    // One letter is wrong: the address could be a token's, but none has it.
+    await goTo(page, `#/token/${BARN.slice(0, -1)}${BARN.endsWith('1') ? '2' : '1'}`);
+    await page.getByText('This server knows no token with this address').waitFor();
+    expect(await page.locator('.score-card').count()).toBe(0);
+    await page.getByRole('link', { name: 'BARN Barnacle' }).click();
+    await titled(page, 'BARN').waitFor();
+    await goTo(page, `#/compare?tokens=xyz,${SOL}`);
+    await page.getByText('xyz is left out: address: expected ').waitFor();
+    await page.locator('.line-chart li').getByText('SOL').waitFor();
+    await goTo(page, `${HOUR}&venues=nosuch`);
+    await page.getByText('The snapshot has no depth at nosuch.').waitFor();
+  });
+
+  it('finds a token with the keyboard', async () => {
+    const page = await at('#/scores');
+    await page.getByRole('table').waitFor();
+    await page.keyboard.press('/');
+    await page.locator('.search input:focus').waitFor();
+    await page.locator('#found-1').waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.locator('#found-1[aria-selected=true]').waitFor();
+    await page.keyboard.press('ArrowUp');
+    await page.locator('#found-0[aria-selected=true]').waitFor();
+    await page.keyboard.type('ba');
+    // Before the results are there.
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/#/token/${BARN}`);
+    await titled(page, 'BARN').waitFor();
+    await page.goBack();
+    await page.getByRole('table').waitFor();
+  });
+});

@@ -1,0 +1,194 @@
+/** The explorer: a token's page: filters, orders, pinned times, playback. */
+import { describe, expect, it } from 'vitest';
+import { absoluteTime, price, signedFinePercent } from '../../explorer/state/format.js';
+import { fieldTime } from '../../explorer/state/zone.js';
+import { hasBrowser, seriousFindings } from '../support/browser.js';
+import { NOW_S } from '../support/service.js';
+import { at, fail, goTo, hashOf, HOUR, key, SOL, titled, url, useExplorer } from './in-chromium.js';
+
+describe.skipIf(!hasBrowser)('the explorer', () => {
+  useExplorer();
+
+  it('filters by venue, keeps the view in the address, and goes back and forward', async () => {
+    const page = await at(HOUR);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    const venue = page.locator('.venues button').first();
+    await venue.click();
+    await page.waitForURL('**venues=*');
+    const chosen = /venues=([\w-]+)/.exec(hashOf(page))?.[1] ?? '';
+    await expect
+      .poll(() => asked.filter((one) => one.includes(`venues=${chosen}`)).length)
+      .toBeGreaterThan(1);
+    const curl = await page.locator('.request code').textContent();
+    expect(curl).toContain(`venues=${chosen}`);
+    expect(curl).toContain('x-api-key: $KEY');
+    await page.goBack();
+    expect(hashOf(page)).toBe(HOUR);
+    await page.goForward();
+    await page.locator('.venues button[aria-pressed=true]').waitFor();
+  });
+
+  it('tells what an order costs, for what the view is filtered by', async () => {
+    const page = await at(HOUR);
+    const panel = page.locator('.order-card');
+    await panel.getByRole('textbox').fill('$250k');
+    const asked = async (query: string) => {
+      const reply = await fetch(`${url}/api/v1/slippage/${SOL}?${query}`, {
+        headers: { 'x-api-key': key },
+      });
+      const { quotes } = (await reply.json()) as { quotes: { slippage_pct: number }[] };
+      return signedFinePercent(quotes[0].slippage_pct / 100);
+    };
+    const slippage = panel.locator('dd').first();
+    await expect.poll(() => slippage.textContent()).toBe(await asked('side=sell&usd=250000'));
+    await panel.getByRole('button', { name: 'Buy' }).click();
+    const bought = await asked('side=buy&usd=250000');
+    await expect.poll(() => slippage.textContent()).toBe(bought);
+    await panel.getByRole('textbox').fill('900b');
+    await panel.getByText('The ladder holds only').waitFor();
+    await panel.getByRole('textbox').fill('much');
+    await panel.getByText('Expected an amount of USD').waitFor();
+    await page.getByRole('button', { name: /^All \d+ venues/ }).click();
+    expect(await page.locator('.venues li').count()).toBeGreaterThan(8);
+    await panel.getByRole('textbox').fill('250k');
+    await expect.poll(() => slippage.textContent()).toBe(bought);
+    for (const [card, text] of [
+      [panel, /^Slippage = average \/ price - 1 = /],
+      [page.locator('.card', { has: page.locator('.depth-chart') }), /^Support = .* = \$[\d,.]+$/],
+    ] as const) {
+      await card.getByText('How it is calculated').click();
+      await card.getByText(text).waitFor();
+    }
+    await page.locator('.score-card').getByText('How it is calculated').click();
+    await page.getByText('Perps are left out').waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+  });
+
+  it('shows now where an address names a moment to come, and a zoom of too long ago', async () => {
+    const [from, to] = [NOW_S - 400 * 86_400, NOW_S - 399 * 86_400];
+    const page = await at(`#/token/${SOL}?at=${NOW_S + 86_400}&zoom=${from},${to}`);
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    await titled(page, 'Ladder').waitFor();
+    expect(await page.locator('.pinned').count()).toBe(0);
+  });
+
+  it('tells of a pinned time, clicked or typed, until Escape', async () => {
+    const page = await at(HOUR);
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    const scoreAt = async (query: string) => {
+      const reply = await fetch(`${url}/api/v1/score/${SOL}${query}`, {
+        headers: { 'x-api-key': key },
+      });
+      const { service_score: score, data_time: t } = (await reply.json()) as {
+        service_score: number;
+        data_time: number;
+      };
+      return { score: score.toFixed(1), t };
+    };
+    const shown = () => page.locator('.score-value b').textContent();
+    const pinnedS = () => Number(/[?&]at=(\d+)/.exec(hashOf(page))?.[1] ?? NaN);
+    const { x, y, width, height } = (await page.locator('.heatmap-cells').boundingBox()) ?? fail();
+    await page.mouse.click(x + 0.3 * width, y + 0.4 * height);
+    await page.waitForURL('**at=*');
+    const clickedS = pinnedS();
+    expect(Math.abs(clickedS - (NOW_S - 0.7 * 3600))).toBeLessThan(120);
+    const clicked = await scoreAt(`?at=${clickedS}`);
+    const pinned = page.locator('.pinned', { hasText: absoluteTime(clicked.t) });
+    await pinned.waitFor();
+    await expect.poll(shown).toBe(clicked.score);
+    // Its line does not run through the readout.
+    await page.locator('.heatmap-frame > .heatmap-pin ~ .heatmap-cursor').waitFor();
+    const slippages: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('/slippage/')) slippages.push(request.url());
+    });
+    await page.locator('.order-card input').fill('10k');
+    await page.locator('.order-card dd').first().waitFor();
+    expect(new URL(slippages[0]).searchParams.get('at')).toBe(String(clickedS));
+    // Typed, in the page's zone; it outlives a reload.
+    const typedS = clickedS + 600;
+    const field = page.getByLabel('Time', { exact: true });
+    await field.fill(fieldTime(typedS));
+    await field.dispatchEvent('change');
+    await expect.poll(pinnedS).toBe(typedS);
+    await page.reload();
+    const typed = await scoreAt(`?at=${typedS}`);
+    await page.locator('.pinned', { hasText: absoluteTime(typed.t) }).waitFor();
+    await expect.poll(shown).toBe(typed.score);
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.locator('.pinned').waitFor({ state: 'detached' });
+    expect(hashOf(page)).toBe(HOUR);
+    const now = await scoreAt('');
+    await expect.poll(shown).toBe(now.score);
+  });
+
+  it('shows the zoom of an address, with its pinned time in sight or not', async () => {
+    const hash = `${HOUR}&zoom=${NOW_S - 1200},${NOW_S - 600}&at=${NOW_S - 3000}`;
+    const page = await at(hash);
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    await page.getByRole('group', { name: 'Playback' }).waitFor();
+    const view = await page.locator('.heatmap-frame').getAttribute('data-view');
+    expect(view?.split(' ').slice(0, 2).map(Number)).toEqual([NOW_S - 1200, NOW_S - 600]);
+    expect(hashOf(page)).toBe(hash);
+    // A time that no key may ask for has no ladder to wait for.
+    await goTo(page, `${HOUR}&at=1`);
+    await page.locator('.pinned', { hasText: 'within the last 365 days' }).waitFor();
+    expect(await page.getByText('Loading the ladder').count()).toBe(0);
+    // A time that is typed then is brought into sight.
+    const field = page.getByLabel('Time', { exact: true });
+    await field.fill(fieldTime(NOW_S - 2400));
+    await field.dispatchEvent('change');
+    await page.locator('.heatmap-pin').first().waitFor();
+  });
+
+  it('plays what is in sight, steps and scrubs, and is live again at the end', async () => {
+    const page = await at(HOUR);
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    const reply = await fetch(`${url}/api/v1/replay/${SOL}?from=-1h&to=now&group=venue`, {
+      headers: { 'x-api-key': key },
+    });
+    const { snapshots } = (await reply.json()) as { snapshots: { t: number; price_usd: number }[] };
+    const times = snapshots.map(({ t }) => t);
+    const pinnedS = () => Number(/[?&]at=(\d+)/.exec(hashOf(page))?.[1] ?? NaN);
+    const playback = page.getByRole('group', { name: 'Playback' });
+    await playback.waitFor();
+    // The first step back is to the newest snapshot.
+    for (const [keys, back] of [
+      [',', -1],
+      [',,', -3],
+      ['.', -2],
+    ] as const) {
+      for (const one of keys) await page.keyboard.press(one);
+      await expect.poll(pinnedS).toBe(times.at(back));
+      const { price_usd: priceUsd } = snapshots.at(back)!;
+      await page.locator('.token-head .price', { hasText: price(priceUsd) }).waitFor();
+      await page.locator('.side:not([aria-busy=true])').waitFor();
+    }
+    await playback.getByLabel('Moment').fill('0');
+    await expect.poll(pinnedS).toBe(times[0]);
+    const shown: string[] = [];
+    await page.exposeFunction('tell', (time: string) => shown.push(time));
+    await page.evaluate(`new MutationObserver(() =>
+      tell(document.querySelector('.token-head time').dateTime)
+    ).observe(document.querySelector('.token-head'), { subtree: true, attributes: true, attributeFilter: ['datetime'] })`);
+    let pages = 0;
+    page.on('request', (request) => {
+      if (request.url().includes('group=venue')) pages++;
+    });
+    await playback.getByLabel('Snapshots a second').selectOption('20');
+    await playback.getByLabel('Moment').press('p');
+    await playback.getByRole('button', { name: 'Pause playback' }).waitFor();
+    await page.locator('.pinned').waitFor({ state: 'detached' });
+    await playback.getByRole('button', { name: 'Play', exact: true }).waitFor();
+    expect(hashOf(page)).toBe(HOUR);
+    const played = shown.map((time) => Date.parse(time) / 1000);
+    expect(played).toEqual(played.toSorted((a, b) => a - b));
+    expect(times).toEqual(expect.arrayContaining(played));
+    expect(played.at(-1)).toBe(times.at(-1));
+    // Some 48 ladders come with a page; the newest one is asked for anew.
+    expect(pages).toBeLessThanOrEqual(Math.ceil(times.length / 24) + 1);
+    expect(await seriousFindings(page)).toEqual([]);
+  });
+});

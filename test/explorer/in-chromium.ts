@@ -1,0 +1,74 @@
+/** The explorer in Chromium, over a part of the demo market: what its long tests share. */
+import type { Browser, Locator, Page, Route } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { DEMO_SEED, demoTokens } from '../../demo/tokens.js';
+import { EXAMPLE_MINTS } from '../../server/api/schemas.js';
+import { open, type Opened, startBrowser } from '../support/browser.js';
+import { cleanUp, newKey, serveHere } from '../support/cli.js';
+import { demoMarket } from '../support/demo-market.js';
+import { NOW_S } from '../support/service.js';
+
+export const [SOL] = EXAMPLE_MINTS;
+export const BARN = demoTokens(DEMO_SEED).find(({ symbol }) => symbol === 'BARN')?.address ?? '';
+/** A short window has few pages to load. */
+export const HOUR = `#/token/${SOL}?window=1h`;
+export const BOARDS = ['scores', 'dca-pressure', 'dlmm-pools', 'fee-density', 'whales'];
+/** A board with rows, or with the note that it has none. */
+export const BOARD = '.board :is(table, .empty)';
+/** Lifts the limits of holder flow, which allow a request a second. */
+const PLANS = '{"enterprise": {"rates": {"whale-get": "general", "whale-post": "general"}}}';
+
+export let browser: Browser;
+export let directory: string;
+export let url: string;
+export let key: string;
+/** A key with twelve requests a minute. */
+export let smallKey: string;
+export const opened: Opened[] = [];
+
+/** Starts a server and a browser for the tests of a file. After each test, its tabs have had no fault. */
+export function useExplorer(): void {
+  beforeAll(async () => {
+    directory = await demoMarket();
+    key = await newKey(directory);
+    smallKey = await newKey(directory, 12);
+    ({ url } = await serveHere(directory, ['--as-of', String(NOW_S)], { FATHOM_PLANS: PLANS }));
+    browser = await startBrowser();
+  });
+  afterEach(async () => {
+    for (const { page, faults } of opened.splice(0)) {
+      await page.context().close();
+      expect(faults).toEqual([]);
+    }
+  });
+  afterAll(async () => {
+    await browser.close();
+    await cleanUp();
+  });
+}
+
+/** A tab that has the key and shows a view. */
+export async function at(hash: string, options: Parameters<typeof open>[3] = {}): Promise<Page> {
+  const tab = await open(browser, url, `/${hash}`, { key, ...options });
+  opened.push(tab);
+  return tab.page;
+}
+
+export const goTo = (page: Page, hash: string) =>
+  page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+export const hashOf = (page: Page): string => new URL(page.url()).hash;
+export const titled = (page: Page, name: string): Locator =>
+  page.getByRole('heading', { name, exact: false });
+
+/** Answers requests to a path in place of the server. @returns a function that ends this */
+export async function answers(page: Page, path: string, answer: Parameters<Route['fulfill']>[0]) {
+  const requests = `**/api/v1${path}*`;
+  await page.route(requests, (route) =>
+    route.fulfill({ contentType: 'application/json', ...answer }),
+  );
+  return () => page.unroute(requests);
+}
+
+export function fail(): never {
+  throw new Error('the heatmap has no place');
+}
