@@ -140,13 +140,18 @@ export class Cohorts {
     cohort.standing = news.after;
   }
 
-  /** Calls `sendNext` until it returns false, in turns with all others. */
+  /** Calls `sendNext` until it returns false or throws, in turns with all others. */
   private inTurns(sendNext: () => boolean): Promise<void> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       this.sending.push(() => {
-        const isMore = sendNext();
-        if (!isMore) resolve();
-        return isMore;
+        try {
+          if (sendNext()) return true;
+          resolve();
+        } catch (error) {
+          // The cohort's step fails; the others behind it are sent theirs.
+          reject(error instanceof Error ? error : new Error(String(error)));
+        }
+        return false;
       });
       if (this.sending.length === 1) void this.sendAll();
     });

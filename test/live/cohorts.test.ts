@@ -123,4 +123,18 @@ describe('Followers at the same place', () => {
     await eventually('the last one', () => third.heard.length > 0);
     expect([first.heard, second.heard]).toEqual([[T0 + 301], []]);
   });
+
+  it('go on by themselves when a message cannot be made, and later ones are sent', async () => {
+    const encode = (): never => {
+      throw new Error('no message');
+    };
+    const failing = await join({ encode });
+    const other = await join();
+    await commit(T0 + 360);
+    await eventually('both', () => failing.isAlone && other.isAlone);
+    const next = await join();
+    await commit(T0 + 420);
+    await eventually('the next one', () => next.heard.length > 0);
+    expect(next.heard).toEqual([T0 + 421]);
+  });
 });
