@@ -7,7 +7,7 @@ import { ApiError } from '../http/errors.js';
 /** The longest wait of a key that exceeds its rate; a longer one means that its quota is used up. */
 const MAX_WAIT_S = 60;
 
-/** A subscription pays again after each. */
+/** A subscription pays for each hour. */
 export const HOUR_MS = 3_600_000;
 
 export class Account {
@@ -43,7 +43,7 @@ export class Account {
   }
 }
 
-/** The endpoint that subscriptions and their history count as. */
+/** Subscriptions and their history count as requests of this endpoint. */
 export const STREAM: LimitedEndpoint = { ...USUAL, method: 'GET', path: '/stream' };
 
 /** Counts history as replay pages. */

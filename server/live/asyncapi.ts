@@ -21,19 +21,19 @@ import { getStream, SOCKET_PATH } from './parameters.js';
 
 export const ASYNC_DESCRIPTION_PATH = `${BASE_PATH}/asyncapi.json`;
 
-const id = Type.String({ description: 'That of the subscription.' });
+const id = Type.String({ description: 'The id of the subscription.' });
 const where = {
-  next_from: epochSeconds('Where new snapshots go on'),
-  cursor: Type.String({ description: 'Where the subscription stands among all changes. Opaque.' }),
+  next_from: epochSeconds('The time from which new snapshots follow'),
+  cursor: Type.String({ description: 'The progress of the subscription; opaque.' }),
 };
 const columns = {
   markets: Type.Array(replayMarket, { description: 'Empty with `group=all`.' }),
   groups: Type.Array(replayGroup, { description: 'Empty unless `group` is `venue` or `type`.' }),
   snapshots: Type.Array(replaySnapshot, { description: 'Ascending in time.' }),
 };
-const now = epochSeconds("The service's now");
+const now = epochSeconds("The server's time");
 
-/** A message that the server sends: its `type`, what it means, and its other fields. */
+/** The messages that the server sends. */
 const SENT: readonly [type: string, summary: string, fields: TProperties][] = [
   [
     'subscribed',
@@ -45,7 +45,7 @@ const SENT: readonly [type: string, summary: string, fields: TProperties][] = [
       chain: Type.Optional(chainKey),
       clamped: Type.Optional(
         Type.Literal(true, {
-          description: '`from` lay more than 365 days ago and was raised to that.',
+          description: '`from` was more than 365 days ago, and was raised to 365 days ago.',
         }),
       ),
       channel: Type.Optional(word(CHANNELS)),
@@ -55,18 +55,18 @@ const SENT: readonly [type: string, summary: string, fields: TProperties][] = [
   ],
   [
     'snapshots',
-    'Snapshots that the client does not have: history, then new ones.',
+    'Snapshots that the client does not have yet: history, then new ones.',
     { id, ...columns, ...where },
   ],
-  ['revised', 'Snapshots that were replaced, or came late.', { id, ...columns, ...where }],
+  ['revised', 'Snapshots that were replaced or came late.', { id, ...columns, ...where }],
   [
     'deleted',
-    'Times of snapshots that are not shown any more.',
+    'Times of snapshots that are no longer shown.',
     { id, t: Type.Array(Type.Integer(), { description: 'Unix epoch seconds.' }), ...where },
   ],
   [
     'reset',
-    'Revisions and deletions since the cursor are not known any more: new snapshots go on from next_from.',
+    'The server does not know which revisions and deletions followed the cursor; new snapshots follow from next_from.',
     { id, reason: Type.String(), ...where },
   ],
   ['lagged', 'The client read too slowly; what it missed follows.', { id, ...where }],
@@ -77,7 +77,7 @@ const SENT: readonly [type: string, summary: string, fields: TProperties][] = [
   ],
   [
     'document',
-    'The document of an endpoint, at first and when it changes.',
+    'The document of an endpoint, at the beginning and after each change.',
     {
       id,
       channel: word(CHANNELS.slice(1) as ['score']),
@@ -87,7 +87,7 @@ const SENT: readonly [type: string, summary: string, fields: TProperties][] = [
   ],
   [
     'closing',
-    'The server stops: come back by the cursor after this long.',
+    'The server is stopping: reconnect with the cursor after retry_ms.',
     {
       id,
       retry_ms: Type.Integer({ minimum: 0 }),
@@ -99,7 +99,7 @@ const SENT: readonly [type: string, summary: string, fields: TProperties][] = [
   ['pong', 'Answers ping.', {}],
   [
     'error',
-    'A message could not be followed, or a subscription goes on no more. The connection stays.',
+    'A message was refused, or a subscription ended. The connection stays open.',
     {
       id: Type.Optional(id),
       error: Type.String(),
@@ -113,12 +113,12 @@ const op = <O extends string>(name: O) => Type.Literal(name);
 const RECEIVED: readonly [name: string, summary: string, schema: TSchema][] = [
   [
     'auth',
-    'The key, where the upgrade had none; within 5 seconds.',
+    'Sends the key, if the upgrade had none, within 5 seconds.',
     document('Auth', { op: op('auth'), key: Type.String() }),
   ],
   [
     'subscribe',
-    'Begins a subscription. Other channels than `depth` take the parameters of their endpoint.',
+    'Begins a subscription. Channels other than `depth` take the parameters of their endpoint.',
     document('Subscribe', {
       op: op('subscribe'),
       id: Type.String({ minLength: 1, maxLength: 100 }),
@@ -132,7 +132,6 @@ const RECEIVED: readonly [name: string, summary: string, schema: TSchema][] = [
 ];
 
 const capital = (name: string): string => name[0].toUpperCase() + name.slice(1);
-/** The name of the schema of a message that the server sends. */
 const schemaNameOf = (type: string): string => `Live${capital(type)}`;
 
 /** The description as plain data, the same every time. */
@@ -156,7 +155,7 @@ export function describeLive(): object {
       title: 'Fathom live',
       version: API_VERSION,
       description:
-        'Depth history and what comes after it, on one cursor. ' +
+        'Depth history, then its changes, on one cursor. ' +
         `Close codes: ${Object.entries(CLOSE_CODES)
           .map(([what, code]) => `${code} ${what}`)
           .join(', ')}.`,
@@ -176,12 +175,12 @@ export function describeLive(): object {
       },
     },
     operations: {
-      tell: {
+      send: {
         action: 'send',
         channel: { $ref: '#/channels/socket' },
         messages: refs('socket', sentNames),
       },
-      hear: {
+      receive: {
         action: 'receive',
         channel: { $ref: '#/channels/socket' },
         messages: refs('socket', receivedNames),

@@ -1,24 +1,24 @@
 /**
- * Live subscriptions that stand at the same place move on together: each step and each message is made once for all
- * of them, and sent in turns, so that requests are answered in between.
+ * Groups live subscriptions that have received the same. A cohort makes each step and each message once for all its
+ * members, and sends them in turns, between which the server answers requests.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { Standing } from './cursor.js';
-import type { DepthFeed, News, View } from './depth-feed.js';
-import type { Telling } from './depth-follower.js';
+import type { Progress } from './cursor.js';
+import type { DepthFeed, Update, View } from './depth-feed.js';
+import type { UpdateStep } from './depth-follower.js';
 
-/** Messages are sent for as long as this between two looks for requests. */
+/** How long messages are sent before the event loop gets a turn. */
 const TURN_MS = 1.5;
-/** Messages of one step, for followers of other ids, that are kept while it is sent: each has about 0.5 MB at most. */
+/** Messages kept while a step is sent, one for each subscription id; each has about 0.5 MB at most. */
 const MAX_KEPT_MESSAGES = 32;
-/** A timer of Node reaches no further. */
+/** Node's timers overflow after 24 days. */
 const MAX_TIMER_S = 86_400;
 
-/** What a follower is sent, and where it stands then. */
+/** A message, and the follower's progress after it. */
 export interface Message {
   bytes: Uint8Array;
   cursor: string;
-  standing: Standing;
+  progress: Progress;
 }
 
 /** A live subscription. */
@@ -26,84 +26,84 @@ export interface Follower {
   readonly tokenId: number;
   readonly view: View;
   readonly keyId: string;
-  standing: Standing;
-  /** The same for followers that get the same bytes. */
+  progress: Progress;
+  /** Equal for followers that get the same bytes. */
   readonly messageName: string;
   readonly hasRoom: boolean;
-  encode(news: News): Message;
-  /** Sends. @param committedMs performance.now() of the commit that it tells of; null: time alone has brought it */
-  take(type: News['type'], message: Message, committedMs: number | null): void;
-  /** Its client does not read, or it could not be told: it goes on without the others. */
-  goAlone(committedMs: number | null): void;
+  encode(update: Update): Message;
+  /** Sends a message. @param committedMs performance.now() of its commit; null: no commit, time passed */
+  take(type: Update['type'], message: Message, committedMs: number | null): void;
+  /** Takes further steps outside the cohort, because the client does not read or a message failed. */
+  continueAlone(committedMs: number | null): void;
 }
 
-/** Followers of one view that stand at the same place, but for where the history of each begins. */
+/** Followers of one view whose progress is equal except for `fromS`. */
 interface Cohort {
   readonly tokenId: number;
   readonly view: View;
   readonly members: Set<Follower>;
-  /** That of the member whose history begins first. */
-  standing: Standing;
-  /** performance.now() of the first commit since its last step was begun; null: there was none. */
+  /** The progress of the member with the earliest `fromS`. */
+  progress: Progress;
+  /** performance.now() of the first commit since the last step began; null: there was none. */
   touchedMs: number | null;
-  /** Ends when time alone brings the next snapshot. */
+  /** Fires when the next snapshot becomes visible without a commit. */
   timer: NodeJS.Timeout | undefined;
 }
 
 export class Cohorts {
-  /** Those that have all there is: by token, then by place. */
-  private readonly resting = new Map<number, Map<string, Cohort>>();
-  private readonly moving = new Set<Cohort>();
-  private readonly homes = new Map<Follower, Cohort>();
-  /** What is sent, the first one now; each call sends one message, and returns false once there is none. */
+  /** Cohorts that are up to date, by token, then by waitingKey(). */
+  private readonly waiting = new Map<number, Map<string, Cohort>>();
+  private readonly advancing = new Set<Cohort>();
+  private readonly cohortByFollower = new Map<Follower, Cohort>();
+  /** Steps being sent, one after the other; each call sends one message, and returns false after the last. */
   private readonly sending: (() => boolean)[] = [];
 
   constructor(
-    private readonly feed: Pick<DepthFeed, 'step' | 'news' | 'retryAfterMs'>,
+    private readonly feed: Pick<DepthFeed, 'step' | 'update' | 'retryAfterMs'>,
     private readonly nowS: () => number,
   ) {}
 
-  /** Adds a follower that has all there is. @param nextT when time alone brings the next snapshot, or null */
+  /** Adds a follower that is up to date. @param nextT when the next snapshot becomes visible without a commit, or null */
   join(follower: Follower, nextT: number | null): void {
-    this.rest(this.cohortOf([follower], follower.standing), nextT);
+    this.wait(this.newCohort([follower], follower.progress), nextT);
   }
 
   leave(follower: Follower): void {
-    const cohort = this.homes.get(follower);
+    const cohort = this.cohortByFollower.get(follower);
     if (cohort === undefined) return;
-    this.homes.delete(follower);
+    this.cohortByFollower.delete(follower);
     cohort.members.delete(follower);
-    if (cohort.members.size === 0) this.wake(cohort);
+    if (cohort.members.size === 0) this.stopWaiting(cohort);
   }
 
   /** A commit has changed a token. */
   touch(tokenId: number, committedMs: number): void {
-    for (const cohort of this.moving) {
+    for (const cohort of this.advancing) {
       if (cohort.tokenId === tokenId) cohort.touchedMs ??= committedMs;
     }
-    for (const cohort of [...(this.resting.get(tokenId)?.values() ?? [])]) {
-      this.wake(cohort);
-      void this.move(cohort, committedMs);
+    for (const cohort of [...(this.waiting.get(tokenId)?.values() ?? [])]) {
+      this.stopWaiting(cohort);
+      void this.advance(cohort, committedMs);
     }
   }
 
-  /** Takes all steps that there are. @param committedMs of the commit that has brought them; null: none has */
-  private async move(cohort: Cohort, committedMs: number | null): Promise<void> {
-    this.moving.add(cohort);
+  /** Takes steps until the cohort is up to date. @param committedMs of the commit that caused them; null: no commit */
+  private async advance(cohort: Cohort, committedMs: number | null): Promise<void> {
+    this.advancing.add(cohort);
     while (cohort.members.size > 0) {
       committedMs = cohort.touchedMs ?? committedMs;
       cohort.touchedMs = null;
       try {
-        const step = await this.feed.step(cohort.tokenId, cohort.standing);
+        const step = await this.feed.step(cohort.tokenId, cohort.progress);
         if (step.type === 'none') {
-          this.place(cohort, step.after);
-          if (this.isTouched(cohort)) continue;
-          this.rest(cohort, step.nextT);
+          this.setProgress(cohort, step.after);
+          if (this.hasNewCommit(cohort)) continue;
+          this.wait(cohort, step.nextT);
           break;
         }
-        if (step.type === 'behind') throw new Error('a store goes forward');
+        if (step.type === 'behind') throw new Error("a store's commits went back");
         if (step.type !== 'snapshots' && this.split(cohort, committedMs)) break;
-        await this.tell(cohort, step, committedMs);
+        await this.sendStep(cohort, step, committedMs);
       } catch (error) {
         const waitMs = this.feed.retryAfterMs(error);
         if (waitMs === null) {
@@ -111,13 +111,17 @@ export class Cohorts {
         } else if (waitMs > 0) await sleep(waitMs, undefined, { ref: false });
       }
     }
-    this.moving.delete(cohort);
+    this.advancing.delete(cohort);
   }
 
-  private async tell(cohort: Cohort, step: Telling, committedMs: number | null): Promise<void> {
+  private async sendStep(
+    cohort: Cohort,
+    step: UpdateStep,
+    committedMs: number | null,
+  ): Promise<void> {
     const { view, members } = cohort;
     const [{ keyId }] = members;
-    const news = await this.feed.news(step, view, keyId, false);
+    const update = await this.feed.update(step, view, keyId, false);
     const rest = members.values();
     const messages = new Map<string, Message>();
     await this.inTurns(() => {
@@ -130,14 +134,14 @@ export class Cohorts {
       const name = follower.messageName;
       let message = messages.get(name);
       if (message === undefined) {
-        message = follower.encode(news);
+        message = follower.encode(update);
         if (messages.size === MAX_KEPT_MESSAGES) messages.clear();
         messages.set(name, message);
       }
-      follower.take(news.type, message, committedMs);
+      follower.take(update.type, message, committedMs);
       return true;
     });
-    cohort.standing = news.after;
+    cohort.progress = update.after;
   }
 
   /** Calls `sendNext` until it returns false or throws, in turns with all others. */
@@ -148,7 +152,7 @@ export class Cohorts {
           if (sendNext()) return true;
           resolve();
         } catch (error) {
-          // The cohort's step fails; the others behind it are sent theirs.
+          // Only this cohort's step fails; sendAll() continues with the next.
           reject(error instanceof Error ? error : new Error(String(error)));
         }
         return false;
@@ -170,94 +174,93 @@ export class Cohorts {
   }
 
   /**
-   * Who is told of a revision depends on where its history begins: makes a cohort for each beginning.
-   * @returns whether there were several
+   * Splits the cohort by `fromS`, because a revision concerns only followers whose history includes it.
+   * @returns false if all members already have the cohort's `fromS`
    */
   private split(cohort: Cohort, committedMs: number | null): boolean {
     const byBeginning = new Map<number, Follower[]>();
     for (const follower of cohort.members) {
-      const { fromS } = follower.standing;
+      const { fromS } = follower.progress;
       const others = byBeginning.get(fromS);
       if (others === undefined) byBeginning.set(fromS, [follower]);
       else others.push(follower);
     }
-    if (byBeginning.size === 1 && byBeginning.has(cohort.standing.fromS)) return false;
+    if (byBeginning.size === 1 && byBeginning.has(cohort.progress.fromS)) return false;
     for (const [fromS, followers] of byBeginning) {
-      const part = this.cohortOf(followers, { ...cohort.standing, fromS });
+      const part = this.newCohort(followers, { ...cohort.progress, fromS });
       part.touchedMs = cohort.touchedMs;
-      void this.move(part, committedMs);
+      void this.advance(part, committedMs);
     }
     return true;
   }
 
-  /** Commits have moved the cohort on without a message. */
-  private place(cohort: Cohort, standing: Standing): void {
-    cohort.standing = standing;
+  /** Records that commits brought nothing to send. */
+  private setProgress(cohort: Cohort, progress: Progress): void {
+    cohort.progress = progress;
     for (const follower of cohort.members) {
-      const { fromS } = follower.standing;
-      follower.standing = fromS === standing.fromS ? standing : { ...standing, fromS };
+      const { fromS } = follower.progress;
+      follower.progress = fromS === progress.fromS ? progress : { ...progress, fromS };
     }
   }
 
-  private isTouched({ touchedMs }: Cohort): boolean {
+  private hasNewCommit({ touchedMs }: Cohort): boolean {
     return touchedMs !== null;
   }
 
   private release(follower: Follower, committedMs: number | null): void {
     this.leave(follower);
-    follower.goAlone(committedMs);
+    follower.continueAlone(committedMs);
   }
 
-  private cohortOf(followers: readonly Follower[], standing: Standing): Cohort {
+  private newCohort(followers: readonly Follower[], progress: Progress): Cohort {
     const [{ tokenId, view }] = followers;
     const members = new Set(followers);
-    const cohort = { tokenId, view, members, standing, touchedMs: null, timer: undefined };
-    for (const follower of followers) this.homes.set(follower, cohort);
+    const cohort = { tokenId, view, members, progress, touchedMs: null, timer: undefined };
+    for (const follower of followers) this.cohortByFollower.set(follower, cohort);
     return cohort;
   }
 
-  /** Has it wait for the next commit, together with others at the same place. */
-  private rest(cohort: Cohort, nextT: number | null): void {
+  /** Waits for the next commit, merged with a waiting cohort of equal progress. */
+  private wait(cohort: Cohort, nextT: number | null): void {
     const { tokenId } = cohort;
-    const place = placeOf(cohort);
-    const other = this.resting.get(tokenId)?.get(place);
+    const key = waitingKey(cohort);
+    const other = this.waiting.get(tokenId)?.get(key);
     if (other !== undefined) {
-      this.wake(other);
-      cohort = this.joined(other, cohort);
+      this.stopWaiting(other);
+      cohort = this.merged(other, cohort);
     }
-    const places = this.resting.get(tokenId) ?? new Map<string, Cohort>();
-    this.resting.set(tokenId, places.set(place, cohort));
+    const byKey = this.waiting.get(tokenId) ?? new Map<string, Cohort>();
+    this.waiting.set(tokenId, byKey.set(key, cohort));
     if (nextT === null) return;
     const waitS = Math.min(Math.max(1, nextT - this.nowS()), MAX_TIMER_S);
     cohort.timer = setTimeout(() => {
-      this.wake(cohort);
-      void this.move(cohort, null);
+      this.stopWaiting(cohort);
+      void this.advance(cohort, null);
     }, waitS * 1000);
   }
 
-  /** The larger one, with the members of the other. */
-  private joined(a: Cohort, b: Cohort): Cohort {
+  /** Moves the members of the smaller cohort to the larger one. */
+  private merged(a: Cohort, b: Cohort): Cohort {
     const [large, small] = a.members.size >= b.members.size ? [a, b] : [b, a];
     for (const follower of small.members) {
       large.members.add(follower);
-      this.homes.set(follower, large);
+      this.cohortByFollower.set(follower, large);
     }
-    if (small.standing.fromS < large.standing.fromS) large.standing = small.standing;
+    if (small.progress.fromS < large.progress.fromS) large.progress = small.progress;
     return large;
   }
 
-  /** Ends its rest, if it rests. */
-  private wake(cohort: Cohort): void {
+  private stopWaiting(cohort: Cohort): void {
     clearTimeout(cohort.timer);
-    const places = this.resting.get(cohort.tokenId);
-    const place = placeOf(cohort);
-    if (places?.get(place) !== cohort) return;
-    places.delete(place);
-    if (places.size === 0) this.resting.delete(cohort.tokenId);
+    const byKey = this.waiting.get(cohort.tokenId);
+    const key = waitingKey(cohort);
+    if (byKey?.get(key) !== cohort) return;
+    byKey.delete(key);
+    if (byKey.size === 0) this.waiting.delete(cohort.tokenId);
   }
 }
 
-/** Where the standings of a view's followers are the same, but for where their histories begin. */
-function placeOf({ view, standing }: Cohort): string {
-  return `${standing.position} ${standing.nextFromS} ${view.format} ${view.name}`;
+/** Equal for cohorts that can be merged: those of one view and equal progress except for `fromS`. */
+function waitingKey({ view, progress }: Cohort): string {
+  return `${progress.position} ${progress.nextFromS} ${view.format} ${view.name}`;
 }

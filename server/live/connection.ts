@@ -15,20 +15,18 @@ export interface Wire {
   readonly keepAliveS: number;
   /** Shows the client that the connection works, and finds out whether the client is still there. */
   keepAlive(): void;
-  /** Ends the connection. */
   close(code: number, reason: string): void;
 }
 
-/** Something that a connection follows. */
 export interface Subscription {
   readonly id: string;
   readonly channel: string;
   /** Ends it; nothing more is sent. */
   end(): void;
-  /** Sends a heartbeat, and pays for another hour, where it is time. */
+  /** Sends a heartbeat and pays for another hour when these are due. */
   tick(nowMs: number): void;
-  /** The last message before the server stops. */
-  farewell(retryMs: number): void;
+  /** Sends the last message before the server stops. */
+  announceClosing(retryMs: number): void;
 }
 
 export class Connection {
@@ -73,7 +71,7 @@ export class Connection {
     return new Promise((resolve) => this.waiters.push(resolve));
   }
 
-  /** The kernel has taken what waited. */
+  /** Call when the kernel has taken what waited. */
   onRoom(): void {
     for (const resolve of this.waiters.splice(0)) resolve();
   }
@@ -89,7 +87,7 @@ export class Connection {
     this.closed();
   }
 
-  /** The connection has ended. */
+  /** Call when the connection has ended. */
   closed(): void {
     this.open = false;
     for (const subscription of this.subscriptions.values()) subscription.end();

@@ -1,15 +1,15 @@
-/** Where a depth subscription stands among the store's changes, and its text: the `cursor` of every message. */
+/** The progress of a depth subscription, and its text: the `cursor` of every message. */
 import { crc32 } from 'node:zlib';
 import type { TokenName } from '../../storage/contract.js';
 
 /** A client has every snapshot `fromS <= t < nextFromS` as of commit `position`, except those of `pending`. */
-export interface Standing {
-  /** The client has had all commits up to this one. */
+export interface Progress {
+  /** The client has received the changes of all commits up to this one. */
   position: number;
   nextFromS: number;
   /** The client gets no revisions of earlier snapshots. */
   fromS: number;
-  /** Revisions of the commits after `position` up to `upTo`, of which the client has had those up to `doneT`; else null. */
+  /** The client is receiving revisions of the commits after `position` up to `upTo`, and has those of times up to `doneT`. */
   pending: { upTo: number; doneT: number } | null;
 }
 
@@ -26,7 +26,7 @@ export class Cursors {
       .join('.');
   }
 
-  write({ position, nextFromS, fromS, pending }: Standing): string {
+  write({ position, nextFromS, fromS, pending }: Progress): string {
     const numbers = [position, nextFromS, fromS];
     if (pending !== null) numbers.push(pending.upTo - position, pending.doneT);
     const text = [VERSION, this.names, ...numbers.map(textOf)].join('.');
@@ -34,10 +34,10 @@ export class Cursors {
   }
 
   /**
-   * @returns the standing; `other` where the cursor is of another token, or of another history of commits, with the
-   * time from which new snapshots go on; null where this server has never written it
+   * @returns the progress; `other` if the cursor belongs to another token or another history of commits; null if no
+   * server wrote it
    */
-  read(cursor: string): Standing | { other: 'token' | 'history'; nextFromS: number } | null {
+  read(cursor: string): Progress | { other: 'token' | 'history'; nextFromS: number } | null {
     const end = cursor.lastIndexOf('.');
     const text = cursor.slice(0, end);
     if (end < 0 || textOf(crc32(text)) !== cursor.slice(end + 1)) return null;

@@ -1,4 +1,4 @@
-/** Makes what depth subscriptions are told: each step and each snapshot of a view once, however many follow. */
+/** Makes each step and each encoded update once for all depth subscriptions of a view. */
 import { LRUCache } from 'lru-cache';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
@@ -16,24 +16,24 @@ import { Turns } from '../../storage/turns.js';
 import type { Clock } from '../clock.js';
 import { locate, startOfPlan } from '../replay/page-plan.js';
 import type { SegmentColumns } from '../replay/segment-columns.js';
-import type { Standing } from './cursor.js';
-import { nextStep, type Step, type Telling } from './depth-follower.js';
+import type { Progress } from './cursor.js';
+import { nextStep, type Step, type UpdateStep } from './depth-follower.js';
 import type { LiveFormat } from './protocol.js';
 
-/** A message holds up to as many cells, about 0.5 MB of JSON, but at least one snapshot. */
+/** The most cells of a message of more than one snapshot: about 0.5 MB of JSON. */
 const MAX_MESSAGE_CELLS = 16_000;
 /** Steps that are kept for other subscriptions of the token. */
 const MAX_KEPT_STEPS = 4096;
 /** Bytes of messages that are kept for other subscriptions of the view. */
 const MAX_KEPT_MESSAGE_BYTES = 32 * 1024 * 1024;
-/** What one counts for until it is made. */
+/** The size that a message counts with until it is encoded. */
 const EXPECTED_MESSAGE_BYTES = 8 * 1024;
-/** Longer runs of snapshots are history, which hardly two clients read at once. */
+/** Longer runs of snapshots are not kept: they are history, which two clients rarely read at once. */
 const MAX_KEPT_SNAPSHOTS = 8;
-/** A new snapshot of so few cells, in blocks of so many bytes, is encoded sooner than handed to a thread. */
+/** Up to these sizes, encoding on the event loop costs less than handing the snapshot to a thread. */
 const MAX_CELLS_HERE = 1_000;
 const MAX_BLOCK_BYTES_HERE = 16 * 1024;
-/** A step that the pool or the store has no room for is tried again after this long. */
+/** Wait before another attempt while the pool or the store is busy. */
 const BUSY_MS = 1_000;
 
 /** Encoded snapshots of a view. */
@@ -43,8 +43,8 @@ interface Rendered {
   rowCount: number;
 }
 
-/** What a step tells: deleted times, or snapshots. */
-export type News = { type: Telling['type']; after: Standing } & (
+/** The content of a message: deleted times, or encoded snapshots. */
+export type Update = { type: UpdateStep['type']; after: Progress } & (
   | { times: number[]; made: null }
   | { made: Rendered }
 );
@@ -59,7 +59,7 @@ interface DepthFeedOptions {
 /** What a subscription shows of each snapshot. */
 export interface View {
   query: ReplayQuery;
-  /** The same for the same query. */
+  /** Equal for equal queries. */
   name: string;
   format: LiveFormat;
 }
@@ -72,19 +72,19 @@ export class DepthFeed {
   private readonly messages = new LRUCache<string, Promise<Rendered>>({
     maxSize: MAX_KEPT_MESSAGE_BYTES,
   });
-  /** Commits so far: a step that was made before the last one may be out of date. */
+  /** Commits so far: a step made before the last one may be out of date. */
   commits = 0;
 
   constructor(private readonly options: DepthFeedOptions) {}
 
-  /** There was a commit. */
+  /** Call after each commit. */
   touch(): void {
     this.commits++;
     this.committedMs = performance.now();
     void this.wakeAll();
   }
 
-  /** Resolves with the next commit, or when the function that `onStop` is given is called. */
+  /** Resolves with the next commit, or when `stop` is called. */
   nextCommit(onStop: (stop: () => void) => void): Promise<void> {
     return new Promise((resolve) => {
       const stop = (): void => {
@@ -100,25 +100,25 @@ export class DepthFeed {
     return this.options.depth.view(tokenId);
   }
 
-  /** What a client of a token gets next. */
-  async step(tokenId: number, standing: Standing): Promise<Step> {
+  /** The next step of a client of a token. */
+  async step(tokenId: number, progress: Progress): Promise<Step> {
     const { depth, clock } = this.options;
     const nowS = clock.nowS();
-    const { position, nextFromS, fromS, pending } = standing;
+    const { position, nextFromS, fromS, pending } = progress;
     const place = [position, nextFromS, fromS, pending?.upTo, pending?.doneT].join(',');
     const key = `${this.commits} ${nowS} ${tokenId} ${place}`;
     const known = this.steps.get(key);
     if (known !== undefined) return known;
-    const made = depth.view(tokenId).then((view) => nextStep(standing, view, nowS));
+    const made = depth.view(tokenId).then((view) => nextStep(progress, view, nowS));
     this.steps.set(key, made);
     made.catch(() => this.steps.delete(key));
     return made;
   }
 
-  /** How long after a failure of step() or news() another attempt may succeed; null: it would not. */
+  /** How long to wait after a failure of step() or update() before another attempt; null: it would fail too. */
   retryAfterMs(error: unknown): number | null {
     if (error instanceof SegmentGoneError) {
-      // A join in the background, of which nobody hears, has replaced segments of steps that are kept.
+      // Compaction, which is no commit, has replaced segments of kept steps.
       this.steps.clear();
       return 0;
     }
@@ -127,12 +127,12 @@ export class DepthFeed {
   }
 
   /**
-   * What followers of a view are told by a step, or by the first part of it.
-   * @param keyId of the client for whom it is made
-   * @param isHistory whether pages and other history go before it
+   * Encodes a step, or its first part, for followers of a view.
+   * @param keyId of a client that gets it: the pool shares its time among keys
+   * @param isHistory whether it waits in the pool's queue of pages
    * @throws SegmentGoneError | PoolBusyError
    */
-  async news(step: Telling, view: View, keyId: string, isHistory: boolean): Promise<News> {
+  async update(step: UpdateStep, view: View, keyId: string, isHistory: boolean): Promise<Update> {
     const { type } = step;
     if (type === 'deleted') return { type, after: step.after, times: step.times, made: null };
     const made = await this.render(step.plan, view, keyId, isHistory);
@@ -153,7 +153,7 @@ export class DepthFeed {
     this.messages.set(key, made, { size: EXPECTED_MESSAGE_BYTES });
     made.then(
       ({ body }) => {
-        // The cache would not change the size of a value that it has.
+        // set() alone would not change the size of a cached value.
         if (this.messages.delete(key)) this.messages.set(key, made, { size: body.byteLength });
       },
       () => this.messages.delete(key),

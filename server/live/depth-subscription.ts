@@ -6,16 +6,15 @@ import { sourceOf } from '../depth/coverage.js';
 import { ApiError, replayBusy } from '../http/errors.js';
 import type { Cohorts, Follower, Message } from './cohorts.js';
 import type { Connection, Subscription } from './connection.js';
-import { Cursors, type Standing } from './cursor.js';
-import type { DepthFeed, News, View } from './depth-feed.js';
-import type { Telling } from './depth-follower.js';
+import { Cursors, type Progress } from './cursor.js';
+import type { DepthFeed, Update, View } from './depth-feed.js';
+import type { UpdateStep } from './depth-follower.js';
 import { type Account, HOUR_MS, PageMeter, STREAM } from './account.js';
 import { encodeMessage, joinMessage, PAGE_FIELDS } from './protocol.js';
 
 /** A subscription without a message for this long gets a heartbeat. */
 export const HEARTBEAT_MS = 5_000;
 
-/** Where a subscription begins. */
 export interface Beginning {
   fromS: number | null;
   /** Whether the client asked for an earlier time than `fromS`. */
@@ -34,9 +33,9 @@ interface DepthSubscriptionOptions {
   cohorts: Cohorts;
   depth: DepthSource & { readonly commitHistory: string; remembers(position: number): boolean };
   nowS: () => number;
-  /** Told of each message. @param lagMs since the commit that it tells of; null: it tells of none */
+  /** Called for each message sent. @param lagMs time since its commit; null: no commit caused it */
   onMessage: (type: string, lagMs: number | null) => void;
-  /** Told of failures that are not the client's. */
+  /** Called for failures that the client did not cause. */
   onError: (error: unknown) => void;
 }
 
@@ -45,10 +44,10 @@ export class DepthSubscription implements Subscription, Follower {
   readonly channel = 'depth';
   private source: TokenRecord | null = null;
   private cursors: Cursors;
-  standing: Standing = { position: 0, nextFromS: 0, fromS: 0, pending: null };
-  /** Whether the client was up to date once: what comes later is new. */
+  progress: Progress = { position: 0, nextFromS: 0, fromS: 0, pending: null };
+  /** Whether the client has been up to date: snapshots after that are not history. */
   private isLive = false;
-  /** When the commit came whose changes are being sent; null: history, or a snapshot that became visible without a commit. */
+  /** performance.now() of the commit whose changes are being sent; null: history, or no commit, time passed. */
   private committedMs: number | null = null;
   private sentMs = performance.now();
   private paidUntilMs = performance.now() + HOUR_MS;
@@ -59,16 +58,16 @@ export class DepthSubscription implements Subscription, Follower {
   constructor(private readonly options: DepthSubscriptionOptions) {
     this.id = options.id;
     this.meter = new PageMeter(options.account);
-    this.cursors = this.lookUp();
+    this.cursors = this.findToken();
   }
 
   /**
-   * Finds where it begins, tells the client, and then all there is to tell.
+   * Sends `subscribed`, then history and changes.
    * @throws ApiError 400 for a cursor that is not the token's
    */
   async begin(): Promise<void> {
     const { beginning, token } = this.options;
-    const reset = await this.place(beginning);
+    const reset = await this.startFrom(beginning);
     const { source } = this;
     const { chain, address } = source ?? token;
     this.sendDocument('subscribed', {
@@ -101,31 +100,31 @@ export class DepthSubscription implements Subscription, Follower {
   }
 
   get messageName(): string {
-    return `${this.standing.fromS} ${this.id}`;
+    return `${this.progress.fromS} ${this.id}`;
   }
 
   get hasRoom(): boolean {
     return this.options.connection.hasRoom;
   }
 
-  encode(news: News): Message {
+  encode(update: Update): Message {
     const { format } = this.view;
-    const standing = { ...news.after, fromS: this.standing.fromS };
-    const where = this.where(standing);
-    const head = { type: news.type, id: this.id };
+    const progress = { ...update.after, fromS: this.progress.fromS };
+    const where = this.where(progress);
+    const head = { type: update.type, id: this.id };
     const bytes =
-      news.made === null
-        ? encodeMessage(format, { ...head, t: news.times, ...where })
-        : joinMessage(format, head, news.made.body, PAGE_FIELDS, where);
-    return { bytes, cursor: where.cursor, standing };
+      update.made === null
+        ? encodeMessage(format, { ...head, t: update.times, ...where })
+        : joinMessage(format, head, update.made.body, PAGE_FIELDS, where);
+    return { bytes, cursor: where.cursor, progress };
   }
 
-  take(type: string, { bytes, cursor, standing }: Message, committedMs: number | null): void {
-    this.standing = standing;
+  take(type: string, { bytes, cursor, progress }: Message, committedMs: number | null): void {
+    this.progress = progress;
     this.send(type, bytes, cursor, committedMs);
   }
 
-  goAlone(committedMs: number | null): void {
+  continueAlone(committedMs: number | null): void {
     this.committedMs = committedMs;
     this.start();
   }
@@ -142,28 +141,28 @@ export class DepthSubscription implements Subscription, Follower {
     this.sendDocument('heartbeat', { t: this.options.nowS() });
   }
 
-  farewell(retryMs: number): void {
+  announceClosing(retryMs: number): void {
     this.sendDocument('closing', { retry_ms: retryMs });
   }
 
-  /** Pays for the next hour. */
+  /** Pays for the next hour once the paid one is over. */
   private payHour(nowMs: number): void {
     if (nowMs < this.paidUntilMs) return;
     const waitMs = this.options.account.tryToPay(STREAM);
     this.paidUntilMs = nowMs + (waitMs > 0 ? waitMs : HOUR_MS);
   }
 
-  /** Looks the token up: a commit may have brought it, or its mainchain leg. */
-  private lookUp(): Cursors {
+  /** Looks up the token again: a commit may have added it, or its mainchain leg. */
+  private findToken(): Cursors {
     const { depth, token } = this.options;
     this.source = sourceOf(depth, token).source;
     return new Cursors(depth.commitHistory, this.source ?? token);
   }
 
-  /** @returns why it could not begin where the client wanted, or null */
-  private async place({ fromS, cursor }: Beginning): Promise<string | null> {
+  /** @returns why the cursor could not be continued, or null */
+  private async startFrom({ fromS, cursor }: Beginning): Promise<string | null> {
     if (cursor === null) {
-      this.standing = await this.newest(fromS);
+      this.progress = await this.progressFrom(fromS);
       return null;
     }
     const { depth } = this.options;
@@ -175,17 +174,17 @@ export class DepthSubscription implements Subscription, Follower {
     if (read === null) throw expected('one that a message of this API has brought');
     if ('other' in read) {
       if (read.other === 'token') throw expected('one of the same token');
-      this.standing = await this.newest(read.nextFromS);
+      this.progress = await this.progressFrom(read.nextFromS);
       return 'the cursor is of another store';
     }
-    this.standing = read;
+    this.progress = read;
     if (depth.remembers(read.position)) return null;
-    this.standing = await this.newest(read.nextFromS);
+    this.progress = await this.progressFrom(read.nextFromS);
     return 'the server does not remember what was revised and deleted since the cursor';
   }
 
-  /** A standing without revisions: from a time on, or from now on. */
-  private async newest(fromS: number | null): Promise<Standing> {
+  /** The progress of a new subscription: from a time on, or from now on. */
+  private async progressFrom(fromS: number | null): Promise<Progress> {
     const { feed, nowS } = this.options;
     if (this.source === null) {
       return { position: 0, nextFromS: fromS ?? 0, fromS: fromS ?? 0, pending: null };
@@ -200,20 +199,20 @@ export class DepthSubscription implements Subscription, Follower {
     void this.run().catch((error: unknown) => this.fail(error));
   }
 
-  /** Tells all there is, then goes on with others that have it. */
+  /** Sends steps until the client is up to date, then joins a cohort. */
   private async run(): Promise<void> {
     const { connection, feed, cohorts } = this.options;
     while (!this.isEnded) {
-      if (!connection.hasRoom) await this.catchBreath();
+      if (!connection.hasRoom) await this.waitForRoom();
       const { commits } = feed;
-      if (this.source === null) this.cursors = this.lookUp();
+      if (this.source === null) this.cursors = this.findToken();
       try {
-        const step = this.source && (await feed.step(this.source.tokenId, this.standing));
+        const step = this.source && (await feed.step(this.source.tokenId, this.progress));
         if (this.isEnded) return;
         if (step === null || step.type === 'behind') await this.nextCommit(commits);
-        else if (step.type !== 'none') await this.tell(step);
+        else if (step.type !== 'none') await this.sendStep(step);
         else {
-          this.standing = step.after;
+          this.progress = step.after;
           this.isLive = true;
           if (feed.commits === commits) {
             cohorts.join(this, step.nextT);
@@ -229,14 +228,14 @@ export class DepthSubscription implements Subscription, Follower {
     }
   }
 
-  private async tell(step: Telling): Promise<void> {
+  private async sendStep(step: UpdateStep): Promise<void> {
     const { feed, connection } = this.options;
     const isHistory = !this.isLive;
-    const news = await feed.news(step, this.view, this.keyId, isHistory);
-    if (isHistory && news.made !== null) await this.pay(news.made);
-    // Meanwhile the client may have stopped reading.
+    const update = await feed.update(step, this.view, this.keyId, isHistory);
+    if (isHistory && update.made !== null) await this.pay(update.made);
+    // The client may have stopped reading in the meantime.
     if (this.isEnded || !connection.hasRoom) return;
-    this.take(news.type, this.encode(news), this.committedMs);
+    this.take(update.type, this.encode(update), this.committedMs);
   }
 
   /** Pays for history as for replay pages, waiting where the key's rate is exceeded. */
@@ -247,17 +246,17 @@ export class DepthSubscription implements Subscription, Follower {
     }
   }
 
-  /** Waits for the client to read, and tells it if it has missed something meanwhile. */
-  private async catchBreath(): Promise<void> {
+  /** Waits for the client to read, and sends `lagged` if there are changes by then. */
+  private async waitForRoom(): Promise<void> {
     const { connection, feed } = this.options;
     await connection.room();
     if (this.isEnded || !this.isLive) return;
-    const step = this.source && (await feed.step(this.source.tokenId, this.standing));
+    const step = this.source && (await feed.step(this.source.tokenId, this.progress));
     if (step !== null && step.type !== 'none' && step.type !== 'behind')
       this.sendDocument('lagged', {});
   }
 
-  /** @param commits how many there were when there was nothing to tell */
+  /** @param commits the feed's count before the last step */
   private async nextCommit(commits: number): Promise<void> {
     const { feed } = this.options;
     if (feed.commits === commits) await feed.nextCommit((stop) => (this.stopWaiting = stop));
@@ -274,13 +273,13 @@ export class DepthSubscription implements Subscription, Follower {
     });
   }
 
-  /** Where a client that stands there goes on. */
-  private where(standing: Standing): { next_from: number; cursor: string } {
-    return { next_from: standing.nextFromS, cursor: this.cursors.write(standing) };
+  /** The fields from which a client continues. */
+  private where(progress: Progress): { next_from: number; cursor: string } {
+    return { next_from: progress.nextFromS, cursor: this.cursors.write(progress) };
   }
 
   private sendDocument(type: string, fields: object): void {
-    const where = this.where(this.standing);
+    const where = this.where(this.progress);
     const { format } = this.view;
     const message = encodeMessage(format, { type, id: this.id, ...fields, ...where });
     this.send(type, message, where.cursor, null);
@@ -298,7 +297,7 @@ export class DepthSubscription implements Subscription, Follower {
     this.options.connection.send(message, cursor);
   }
 
-  /** Ends with an error: the client may subscribe again by its cursor. */
+  /** Ends the subscription with an error; the client may subscribe again with its cursor. */
   private fail(error: unknown): void {
     if (this.isEnded) return;
     const { connection, view, onError } = this.options;

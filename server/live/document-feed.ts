@@ -9,16 +9,15 @@ import type { Channel, LiveFormat } from './protocol.js';
 import { encodeMessage } from './protocol.js';
 
 /** Time alone also changes documents: each is checked at this interval. */
-const LOOK_EVERY_MS = 5_000;
+const POLL_EVERY_MS = 5_000;
 
-/** A channel's endpoint, and the handler that makes its documents. */
+/** An endpoint whose documents a channel sends. */
 interface DocumentChannel {
   endpoint: EndpointSpec;
   handler: (call: Call) => unknown;
 }
 
-/** What a subscription asks for. */
-export interface Asked {
+export interface DocumentRequest {
   channel: Exclude<Channel, 'depth'>;
   address: string | null;
   query: string;
@@ -26,15 +25,14 @@ export interface Asked {
 
 type Listener = (encode: (format: LiveFormat) => Uint8Array) => void;
 
-/** A document that clients follow. */
-interface Followed {
+interface FollowedDocument {
   make: () => Promise<string>;
   text: string;
-  lookedMs: number;
+  polledMs: number;
   listeners: Set<Listener>;
 }
 
-/** What handlers ask of a request that came over a live connection. */
+/** What handlers get in place of an HTTP exchange. */
 const NO_REQUEST = {
   aborted: false,
   header: () => '',
@@ -43,62 +41,66 @@ const NO_REQUEST = {
 } as unknown as Exchange;
 
 export class DocumentFeed {
-  private readonly followed = new Map<string, Followed>();
+  private readonly followed = new Map<string, FollowedDocument>();
   private isChanged = false;
-  private isLooking = false;
+  private isPolling = false;
 
   constructor(
-    private readonly channels: Readonly<Record<Asked['channel'], DocumentChannel>>,
+    private readonly channels: Readonly<Record<DocumentRequest['channel'], DocumentChannel>>,
     private readonly reading: ReadingOptions,
     private readonly onError: (error: unknown) => void,
   ) {}
 
-  endpointOf(channel: Asked['channel']): EndpointSpec {
+  endpointOf(channel: DocumentRequest['channel']): EndpointSpec {
     return this.channels[channel].endpoint;
   }
 
-  /** A commit has changed something. */
+  /** Call after each commit. */
   touch(): void {
     this.isChanged = true;
   }
 
   /**
    * Calls `listener` with the document, and again when it changes.
-   * @returns ends that
+   * @returns a function that stops this
    * @throws ApiError 400
    */
-  async follow(asked: Asked, key: Call['key'], listener: Listener): Promise<() => void> {
-    const name = `${asked.channel} ${asked.address} ${asked.query}`;
+  async follow(
+    request: DocumentRequest,
+    key: Call['key'],
+    listener: Listener,
+  ): Promise<() => void> {
+    const name = `${request.channel} ${request.address} ${request.query}`;
     let followed = this.followed.get(name);
     if (followed === undefined) {
-      const make = this.maker(asked, key);
+      const make = this.maker(request, key);
       const text = await make();
       followed = this.followed.get(name) ?? {
-        ...{ make, text, lookedMs: performance.now(), listeners: new Set() },
+        ...{ make, text, polledMs: performance.now(), listeners: new Set() },
       };
       this.followed.set(name, followed);
     }
     const own = followed;
     own.listeners.add(listener);
-    listener(encoderOf(asked.channel, own.text));
+    listener(encoderOf(request.channel, own.text));
     return () => {
       own.listeners.delete(listener);
       if (own.listeners.size === 0 && this.followed.get(name) === own) this.followed.delete(name);
     };
   }
 
-  /** Looks for changes; call it once a second. */
-  async look(): Promise<void> {
-    if (this.isLooking) return;
-    this.isLooking = true;
+  /** Looks for changes. Call it once a second. */
+  async poll(): Promise<void> {
+    if (this.isPolling) return;
+    this.isPolling = true;
     const { isChanged } = this;
     this.isChanged = false;
     const turns = new Turns();
     for (const [name, one] of [...this.followed]) {
       await turns.take();
       const nowMs = performance.now();
-      if (!isChanged && nowMs - one.lookedMs < LOOK_EVERY_MS) continue;
-      one.lookedMs = nowMs;
+      if (!isChanged && nowMs - one.polledMs < POLL_EVERY_MS) continue;
+      one.polledMs = nowMs;
       try {
         const text = await one.make();
         if (text === one.text) continue;
@@ -109,14 +111,17 @@ export class DocumentFeed {
           await turns.take();
         }
       } catch (error) {
-        // For now it cannot be made: the next look may find it.
+        // The handler refuses for now; the next poll may succeed.
         if (!(error instanceof ApiError)) this.onError(error);
       }
     }
-    this.isLooking = false;
+    this.isPolling = false;
   }
 
-  private maker({ channel, address, query }: Asked, key: Call['key']): () => Promise<string> {
+  private maker(
+    { channel, address, query }: DocumentRequest,
+    key: Call['key'],
+  ): () => Promise<string> {
     const { endpoint, handler } = this.channels[channel];
     const read = parameterReader(endpoint, this.reading);
     return async () => {
@@ -127,7 +132,7 @@ export class DocumentFeed {
   }
 }
 
-/** Encodes a document and its channel, once for each format. */
+/** Encodes a document with its channel, once for each format. */
 function encoderOf(channel: string, text: string): (format: LiveFormat) => Uint8Array {
   const made = new Map<LiveFormat, Uint8Array>();
   return (format) => {

@@ -3,7 +3,7 @@ import type { Call } from '../api/endpoint.js';
 import { ApiError } from '../http/errors.js';
 import { type Account, HOUR_MS } from './account.js';
 import type { Connection, Subscription } from './connection.js';
-import { type Asked, DOCUMENT_FIELDS, type DocumentFeed } from './document-feed.js';
+import { type DocumentRequest, DOCUMENT_FIELDS, type DocumentFeed } from './document-feed.js';
 import { HEARTBEAT_MS } from './depth-subscription.js';
 import { encodeMessage, joinMessage, type LiveFormat } from './protocol.js';
 
@@ -11,7 +11,7 @@ interface DocumentSubscriptionOptions {
   id: string;
   connection: Connection;
   account: Account;
-  asked: Asked;
+  request: DocumentRequest;
   key: Call['key'];
   feed: DocumentFeed;
   nowS: () => number;
@@ -24,22 +24,22 @@ export class DocumentSubscription implements Subscription {
   private sentMs = performance.now();
   private paidUntilMs = performance.now() + HOUR_MS;
   private isEnded = false;
-  /** A document that waits until the client has read; only the latest. */
+  /** The latest document, if it waits for the client to read. */
   private latest: ((format: LiveFormat) => Uint8Array) | null = null;
   private leave = (): void => undefined;
 
   constructor(private readonly options: DocumentSubscriptionOptions) {
     this.id = options.id;
-    this.channel = options.asked.channel;
+    this.channel = options.request.channel;
   }
 
-  /** Tells the client that it follows, and the document as it is. @throws ApiError 400 */
+  /** Sends `subscribed` and the current document. @throws ApiError 400 */
   async begin(): Promise<void> {
-    const { feed, asked, key } = this.options;
-    let isTold = false;
-    this.leave = await feed.follow(asked, key, (encode) => {
-      if (!isTold) this.sendDocument('subscribed', { channel: this.channel });
-      isTold = true;
+    const { feed, request, key } = this.options;
+    let isSubscribed = false;
+    this.leave = await feed.follow(request, key, (encode) => {
+      if (!isSubscribed) this.sendDocument('subscribed', { channel: this.channel });
+      isSubscribed = true;
       this.latest = encode;
       void this.sendLatest();
     });
@@ -52,10 +52,10 @@ export class DocumentSubscription implements Subscription {
   }
 
   tick(nowMs: number): void {
-    const { account, feed, asked, connection } = this.options;
+    const { account, feed, request, connection } = this.options;
     try {
       if (nowMs >= this.paidUntilMs) {
-        const waitMs = account.tryToPay({ ...feed.endpointOf(asked.channel), quotaCost: 1 });
+        const waitMs = account.tryToPay({ ...feed.endpointOf(request.channel), quotaCost: 1 });
         this.paidUntilMs = nowMs + (waitMs > 0 ? waitMs : HOUR_MS);
       }
     } catch (error) {
@@ -69,7 +69,7 @@ export class DocumentSubscription implements Subscription {
     }
   }
 
-  farewell(retryMs: number): void {
+  announceClosing(retryMs: number): void {
     this.sendDocument('closing', { retry_ms: retryMs });
   }
 

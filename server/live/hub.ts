@@ -1,4 +1,4 @@
-/** All live connections: who may connect and subscribe, what each hears and when, and how they end. */
+/** All live connections: authentication, subscriptions, clients' messages, and how connections end. */
 import type { ComputePool } from '../../compute/pool.js';
 import type {
   DepthSource,
@@ -44,11 +44,11 @@ import {
 const MAX_SUBSCRIPTIONS = 100;
 const AUTH_LIMIT_MS = 5_000;
 const TICK_MS = 1_000;
-/** Messages of one client between two ticks. */
+/** A client's messages between two ticks. */
 const MAX_MESSAGES_A_TICK = 500;
 /** Unread replies to a client's own messages. */
 const MAX_UNREAD_REPLY_BYTES = 1024 * 1024;
-/** A stopped server asks its clients to come back after this long, each at another time. */
+/** When clients of a stopped server should reconnect; a random time for each spreads them. */
 const RETRY_MS = { least: 1_000, most: 5_000 } as const;
 
 interface HubOptions {
@@ -61,7 +61,7 @@ interface HubOptions {
   limiter: Pick<Limiter, 'check' | 'maxConnections'>;
   handlers: Pick<Handlers<typeof ENDPOINTS>, 'getScore' | 'getTopScores' | 'getDcaPressure'>;
   reading?: ReadingOptions;
-  /** Told of each message, by its type. @param lagMs since the commit that it tells of; null: it tells of none */
+  /** Called for each message sent. @param lagMs time since its commit; null: no commit caused it */
   onMessage?: (type: string, lagMs: number | null) => void;
 }
 
@@ -180,7 +180,7 @@ export class LiveHub {
     try {
       const request = readRequest(message, isText);
       id = 'id' in request ? request.id : null;
-      void this.act(connection, request).catch((error: unknown) =>
+      void this.handle(connection, request).catch((error: unknown) =>
         this.refuse(connection, id, error),
       );
     } catch (error) {
@@ -188,13 +188,12 @@ export class LiveHub {
     }
   }
 
-  /** Ends a connection, and forgets it. */
   end(connection: Connection, code: number, reason: string): void {
     connection.close(code, reason);
     this.forget(connection);
   }
 
-  /** The client has gone. */
+  /** Removes a connection whose client has gone. */
   forget(connection: Connection): void {
     connection.closed();
     if (!this.connections.delete(connection) || connection.key === null) return;
@@ -230,18 +229,19 @@ export class LiveHub {
     await this.begin(connection, subscription);
   }
 
-  /** A key was changed or revoked: connections of keys that hold no more end at once. */
+  /** Call after a change of keys: connections of keys that are no longer valid end at once. */
   checkKeys(): void {
     for (const connection of [...this.connections.keys()]) this.checkKey(connection);
   }
 
-  /** Tells every client where to go on and when, and ends all connections. */
+  /** Sends every client its cursor and when to reconnect, and ends all connections. */
   close(): void {
     this.isClosed = true;
     clearInterval(this.timer);
     for (const connection of [...this.connections.keys()]) {
       const retryMs = Math.round(RETRY_MS.least + Math.random() * (RETRY_MS.most - RETRY_MS.least));
-      for (const subscription of connection.subscriptions.values()) subscription.farewell(retryMs);
+      for (const subscription of connection.subscriptions.values())
+        subscription.announceClosing(retryMs);
       this.end(
         connection,
         CLOSE_CODES.restart,
@@ -250,7 +250,7 @@ export class LiveHub {
     }
   }
 
-  private async act(connection: Connection, request: Request): Promise<void> {
+  private async handle(connection: Connection, request: Request): Promise<void> {
     if (request.op === 'ping') {
       connection.send(encodeMessage(connection.format, { type: 'pong' }));
       return;
@@ -287,14 +287,14 @@ export class LiveHub {
   private async followDocument(
     connection: Connection,
     id: string,
-    asked: ConstructorParameters<typeof DocumentSubscription>[0]['asked'],
+    request: ConstructorParameters<typeof DocumentSubscription>[0]['request'],
   ): Promise<void> {
     const account = this.accountOf(connection);
     const { key } = connection;
     if (key === null) return;
-    account.pay({ ...this.documents.endpointOf(asked.channel), quotaCost: 1 });
+    account.pay({ ...this.documents.endpointOf(request.channel), quotaCost: 1 });
     const subscription = new DocumentSubscription({
-      ...{ id, connection, account, asked, key: key.record, feed: this.documents },
+      ...{ id, connection, account, request, key: key.record, feed: this.documents },
       nowS: () => this.options.clock.nowS(),
       onMessage: (type) => this.options.onMessage?.(type, null),
     });
@@ -342,7 +342,7 @@ export class LiveHub {
     if (this.isTicking) return;
     this.isTicking = true;
     this.ticks++;
-    const looking = this.documents.look();
+    const polling = this.documents.poll();
     const turns = new Turns();
     const nowS = wallS();
     for (const [connection, sender] of [...this.connections]) {
@@ -358,12 +358,12 @@ export class LiveHub {
       connection.keepAlive(this.ticks);
       for (const subscription of [...connection.subscriptions.values()]) subscription.tick(nowMs);
     }
-    await looking;
+    await polling;
     this.isTicking = false;
   }
 }
 
-/** Whether the connection's key has expired, or has been rotated and its earlier text is valid no more. */
+/** Whether the key has expired, or was rotated and its earlier text is no longer valid. */
 function mayHaveEnded({ key }: Connection, nowS: number): boolean {
   const { expiresAtS = null, earlierUntilS = null } = key?.record ?? {};
   return [expiresAtS, earlierUntilS].some((endS) => endS !== null && nowS >= endS);

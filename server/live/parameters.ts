@@ -11,7 +11,7 @@ import type { Beginning } from './depth-subscription.js';
 /** The path of the WebSocket. */
 export const SOCKET_PATH = `${BASE_PATH}/stream`;
 const MAX_CURSOR_CHARS = 200;
-/** How far `from` may lie ahead: clocks differ, but a time beyond is a mistake that would only show as silence. */
+/** How far `from` may lie ahead: clocks differ, but a later time is a mistake, and nothing would ever be sent. */
 const MAX_AHEAD_S = 3_600;
 
 export const getStream = defineEndpoint({
@@ -39,7 +39,7 @@ export const getStream = defineEndpoint({
   errors: ['window_out_of_range'],
 });
 
-/** Where the parameters let a subscription begin. @throws ApiError 400 */
+/** @throws ApiError 400 */
 export function beginningOf(
   { from, cursor }: Pick<Static<(typeof getStream)['query']>, 'from' | 'cursor'>,
   nowS: number,

@@ -17,7 +17,7 @@ export const PROTOCOLS: Readonly<Record<string, LiveFormat>> = {
 
 /** Codes with which the server closes a WebSocket. */
 export const CLOSE_CODES = {
-  /** The server stops, or is about to. */
+  /** The server is stopping. */
   restart: 1012,
   /** Too many messages, or too many unread replies. */
   policy: 1008,
@@ -30,7 +30,7 @@ const MAX_ID_CHARS = 100;
 
 const OPS = ['auth', 'subscribe', 'unsubscribe', 'ping'] as const;
 
-/** What a client sends. */
+/** A client's message. */
 export type Request =
   | { op: 'auth'; key: string }
   | { op: 'subscribe'; id: string; channel: Channel; address: string | null; query: string }
@@ -39,13 +39,12 @@ export type Request =
 
 const packr = new Packr({ useRecords: false, variableMapSize: true });
 
-/** A document as a message. */
 export function encodeMessage(format: LiveFormat, message: object): Uint8Array {
   return format === 'json' ? Buffer.from(JSON.stringify(message)) : packr.pack(message);
 }
 
 /**
- * A message of which a part is already encoded: the fields of `head`, then those of `body`, then those of `tail`.
+ * Builds a message around an encoded part: the fields of `head`, of `body` and of `tail`.
  * @param body a document with `bodyFields` fields
  */
 export function joinMessage(
@@ -71,10 +70,7 @@ export const PAGE_FIELDS = 3;
 /** A MessagePack map of at most 15 fields. */
 const FIXMAP = 0x80;
 
-/**
- * Reads what a client sends.
- * @throws ApiError 400
- */
+/** @throws ApiError 400 */
 export function readRequest(message: Uint8Array, isText: boolean): Request {
   const value = decoded(message, isText);
   const op = wordOf(value, 'op', OPS);
@@ -93,7 +89,7 @@ export function readRequest(message: Uint8Array, isText: boolean): Request {
   }
 }
 
-/** One of some words. @throws ApiError 400 that suggests the word that was probably meant */
+/** Reads a field that must be one of `words`. @throws ApiError 400 that suggests the word that was probably meant */
 function wordOf<W extends string>(
   value: Record<string, unknown>,
   name: string,
@@ -109,7 +105,7 @@ function wordOf<W extends string>(
     throw invalidParameter(name, `${expected}; was '${excerpt(sent)}'${hint}`);
   }
   if (sent !== undefined) throw invalidParameter(name, `${expected}, was not a text`);
-  // The server's messages have a `type`, so clients take it for the field of theirs.
+  // The server's messages have a `type`, and clients expect to send one too.
   const other = Object.keys(value).find((key) => words.some((known) => known === value[key]));
   const hint = other === undefined ? '' : `; rename ${excerpt(other)} to ${name}`;
   throw invalidParameter(name, `${expected}, was not sent${hint}`);
@@ -155,7 +151,7 @@ function textOf(value: Record<string, unknown>, name: string): string {
 
 const NO_PARAMETERS = new Set(['op', 'id', 'channel', 'address']);
 
-/** The parameters of a subscription as those of its endpoint: lists with commas. */
+/** The parameters of a subscription as a query of its endpoint, lists with commas. */
 function queryOf(value: Record<string, unknown>): string {
   return Object.entries(value)
     .filter(([name, own]) => !NO_PARAMETERS.has(name) && own !== null && own !== undefined)

@@ -130,13 +130,13 @@ const EVENT_HEADERS = [
   ['X-Accel-Buffering', 'no'],
 ] as const;
 
-/** The query of a client that connects again: it goes on by its last event. */
+/** The query of a client that reconnects: the cursor of its last event replaces `cursor` and `from`. */
 function withCursor(query: string, cursor: string): string {
   const rest = query.split('&').filter((pair) => !/^(cursor|from)=/.test(pair) && pair !== '');
   return [...rest, `cursor=${encodeURIComponent(cursor)}`].join('&');
 }
 
-/** Writes messages as events; those before the reply has begun are kept until then. */
+/** Writes messages as events. Messages that come before the reply has begun wait for it. */
 class EventWire {
   readonly format = 'json';
   readonly keepAliveS = COMMENT_EVERY_S;
@@ -173,6 +173,5 @@ class EventWire {
   }
 }
 
-/** Why the server ends a stream. */
 const encodeClose = (code: number, reason: string): string =>
   `event: close\ndata: ${Buffer.from(encodeMessage('json', { type: 'close', code, reason })).toString()}\n\n`;

@@ -1,8 +1,8 @@
-/** What random histories over the wire (many-followers.test.ts) hardly meet. */
+/** Cases that random histories over the wire (many-followers.test.ts) rarely reach. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { frozenClock } from '../../server/clock.js';
 import { Cohorts, type Follower, type Message } from '../../server/live/cohorts.js';
-import { DepthFeed, type News } from '../../server/live/depth-feed.js';
+import { DepthFeed, type Update } from '../../server/live/depth-feed.js';
 import { viewOf } from '../../server/replay/parameters.js';
 import { SegmentColumns } from '../../server/replay/segment-columns.js';
 import type { Store } from '../../storage/store.js';
@@ -14,11 +14,11 @@ const T0 = 1_794_000_000;
 const QUERY = viewOf({ group: 'all', min_pct: -50, max_pct: 50 } as never);
 const clock = frozenClock(T0 + 86_400);
 
-describe('Followers at the same place', () => {
+describe('Followers of equal progress', () => {
   const directory = new DataDirectory();
   let store: Store;
   let feed: DepthFeed;
-  /** What finds nothing to tell is held back until it opens. */
+  /** A step that finds nothing to send waits until this opens. */
   let gate: Promise<void> = Promise.resolve();
   let onRead = (): void => undefined;
   let cohorts: Cohorts;
@@ -29,15 +29,19 @@ describe('Followers at the same place', () => {
     const { depth } = store;
     const pool = await sharedPool(1);
     feed = new DepthFeed({ depth, pool, clock, columns: new SegmentColumns(depth, 0) });
-    const step: DepthFeed['step'] = async (...asked) => {
-      const next = await feed.step(...asked);
+    const step: DepthFeed['step'] = async (...request) => {
+      const next = await feed.step(...request);
       if (next.type === 'none') {
         onRead();
         await gate;
       }
       return next;
     };
-    const held = { step, news: feed.news.bind(feed), retryAfterMs: feed.retryAfterMs.bind(feed) };
+    const held = {
+      step,
+      update: feed.update.bind(feed),
+      retryAfterMs: feed.retryAfterMs.bind(feed),
+    };
     cohorts = new Cohorts(held, () => clock.nowS());
   });
   afterAll(async () => {
@@ -51,7 +55,7 @@ describe('Followers at the same place', () => {
     cohorts.touch(tokenOf(store), feed.committedMs);
   };
 
-  /** A follower of all that comes. */
+  /** Adds a follower of all new snapshots. */
   async function join(more: Partial<Follower> = {}) {
     const tokenId = tokenOf(store);
     const view = await store.depth.view(tokenId);
@@ -59,16 +63,16 @@ describe('Followers at the same place', () => {
     const follower = {
       ...{ tokenId, keyId: 'key', messageName: 'name', hasRoom: true },
       view: { query: QUERY, name: 'all', format: 'json' as const },
-      standing: { position: view.position, nextFromS, fromS: 0, pending: null },
-      /** Where each message has left it. */
-      heard: [] as number[],
+      progress: { position: view.position, nextFromS, fromS: 0, pending: null },
+      /** `nextFromS` after each message. */
+      received: [] as number[],
       isAlone: false,
-      encode: ({ after }: News) => ({ bytes: new Uint8Array(), cursor: '', standing: after }),
-      take(_: string, { standing }: Message) {
-        follower.standing = standing;
-        follower.heard.push(standing.nextFromS);
+      encode: ({ after }: Update) => ({ bytes: new Uint8Array(), cursor: '', progress: after }),
+      take(_: string, { progress }: Message) {
+        follower.progress = progress;
+        follower.received.push(progress.nextFromS);
       },
-      goAlone: () => void (follower.isAlone = true),
+      continueAlone: () => void (follower.isAlone = true),
       ...more,
     };
     cohorts.join(follower, null);
@@ -76,8 +80,8 @@ describe('Followers at the same place', () => {
     return follower;
   }
 
-  it('hear of a commit that comes after they have looked, before they wait', async () => {
-    const { heard } = await join();
+  it('receive a commit that comes after their last step, before they wait', async () => {
+    const { received } = await join();
     let open = (): void => undefined;
     gate = new Promise((resolve) => (open = resolve));
     const isRead = new Promise<void>((resolve) => (onRead = resolve));
@@ -85,34 +89,34 @@ describe('Followers at the same place', () => {
     await isRead;
     await commit(T0 + 120);
     open();
-    await eventually('both', () => heard.includes(T0 + 121));
-    expect(heard).toEqual([T0 + 61, T0 + 121]);
+    await eventually('both', () => received.includes(T0 + 121));
+    expect(received).toEqual([T0 + 61, T0 + 121]);
   });
 
-  it('leave one behind that does not read, where it stood', async () => {
+  it('release a follower that does not read, and leave its progress as it was', async () => {
     const others = [await join(), await join({ hasRoom: false }), await join()];
-    const { standing } = others[1];
+    const { progress } = others[1];
     await commit(T0 + 180);
-    await eventually('the others', () => others[2].heard.length > 0);
-    expect(others.map(({ heard, isAlone }) => [heard, isAlone])).toEqual([
+    await eventually('the others', () => others[2].received.length > 0);
+    expect(others.map(({ received, isAlone }) => [received, isAlone])).toEqual([
       ...[
         [[T0 + 181], false],
         [[], true],
       ],
       [[T0 + 181], false],
     ]);
-    expect(others[1].standing).toBe(standing);
+    expect(others[1].progress).toBe(progress);
     await commit(T0 + 240);
-    await eventually('the others', () => others[2].heard.length > 1);
-    expect(others[1].heard).toEqual([]);
+    await eventually('the others', () => others[2].received.length > 1);
+    expect(others[1].received).toEqual([]);
   });
 
-  it('are not told once they have left, even while others are', async () => {
+  it('receive nothing once they have left, even while a step is sent to others', async () => {
     const gone: Follower[] = [];
     const first = await join({
-      take(_, { standing }) {
-        first.standing = standing;
-        first.heard.push(standing.nextFromS);
+      take(_, { progress }) {
+        first.progress = progress;
+        first.received.push(progress.nextFromS);
         for (const one of gone.splice(0)) cohorts.leave(one);
       },
     });
@@ -120,11 +124,11 @@ describe('Followers at the same place', () => {
     const third = await join();
     gone.push(second);
     await commit(T0 + 300);
-    await eventually('the last one', () => third.heard.length > 0);
-    expect([first.heard, second.heard]).toEqual([[T0 + 301], []]);
+    await eventually('the last one', () => third.received.length > 0);
+    expect([first.received, second.received]).toEqual([[T0 + 301], []]);
   });
 
-  it('go on by themselves when a message cannot be made, and later ones are sent', async () => {
+  it('continue alone when a message cannot be made, and later messages are sent', async () => {
     const encode = (): never => {
       throw new Error('no message');
     };
@@ -134,7 +138,7 @@ describe('Followers at the same place', () => {
     await eventually('both', () => failing.isAlone && other.isAlone);
     const next = await join();
     await commit(T0 + 420);
-    await eventually('the next one', () => next.heard.length > 0);
-    expect(next.heard).toEqual([T0 + 421]);
+    await eventually('the next one', () => next.received.length > 0);
+    expect(next.received).toEqual([T0 + 421]);
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { Cursors, type Standing } from '../../server/live/cursor.js';
+import { Cursors, type Progress } from '../../server/live/cursor.js';
 import { nextStep } from '../../server/live/depth-follower.js';
 import type { PagePlan } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';
@@ -26,22 +26,22 @@ class Client {
 
   constructor(
     readonly store: Store,
-    public standing: Standing,
+    public progress: Progress,
   ) {}
 
   /** Takes the next message, of which a slow or cut off reader may get a part; false: there is none. */
   async take(most: number): Promise<boolean> {
     const view = await this.store.depth.view(tokenOf(this.store));
-    const step = await nextStep(this.standing, view, this.now);
+    const step = await nextStep(this.progress, view, this.now);
     switch (step.type) {
       case 'behind':
         throw new Error('no client is ahead of its only store');
       case 'none':
-        this.standing = step.after;
+        this.progress = step.after;
         return false;
       case 'deleted':
         for (const t of step.times) this.held.delete(t);
-        this.standing = step.after;
+        this.progress = step.after;
         break;
       default: {
         const count = Math.min(most, step.plan.snapshots.length);
@@ -50,7 +50,7 @@ class Client {
           if (step.type === 'snapshots') expect(this.held.has(t)).toBe(false);
           this.held.set(t, text);
         }
-        this.standing = step.after(count);
+        this.progress = step.after(count);
       }
     }
     this.reconnect();
@@ -60,15 +60,15 @@ class Client {
   /** Goes on by the text of its cursor. */
   reconnect(): void {
     const cursors = new Cursors(this.store.depth.commitHistory, TOKEN);
-    const read = cursors.read(cursors.write(this.standing));
-    expect(read).toEqual(this.standing);
-    this.standing = read as Standing;
+    const read = cursors.read(cursors.write(this.progress));
+    expect(read).toEqual(this.progress);
+    this.progress = read as Progress;
   }
 
   /** Takes all there is, and then has what the store shows. */
   async settle(): Promise<void> {
     while (await this.take(Infinity));
-    const { fromS } = this.standing;
+    const { fromS } = this.progress;
     const view = await this.store.depth.view(tokenOf(this.store));
     const shown = view.plan({ fromS, nowS: this.now, maxSnapshots: 10_000 });
     expect([...this.held].sort(([a], [b]) => a - b)).toEqual(textsOf(shown));
@@ -195,10 +195,10 @@ describe('A client that follows a token', () => {
     for (const most of [1, Infinity]) {
       await client.take(most);
       const view = await behind.depth.view(tokenOf(behind));
-      expect(await nextStep(client.standing, view, client.now)).toEqual({ type: 'behind' });
+      expect(await nextStep(client.progress, view, client.now)).toEqual({ type: 'behind' });
     }
-    const { held, standing } = client;
-    const first = new Client(behind, { ...standing, pending: { upTo: position + 1, doneT: T0 } });
+    const { held, progress } = client;
+    const first = new Client(behind, { ...progress, pending: { upTo: position + 1, doneT: T0 } });
     for (const [t, text] of held) first.held.set(t, text);
     first.now = client.now;
     await revise(behind);
