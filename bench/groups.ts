@@ -70,7 +70,7 @@ export const LOADED_GROUPS = Object.keys(LOADERS) as LoadedGroupName[];
 /**
  * Loads a group.
  * @param tokens in the store that steps work on
- * @throws Error where this build lacks what the group measures
+ * @throws Error if this build lacks what the group measures
  */
 export function loadGroup(name: LoadedGroupName, tokens: number): Promise<LoadedGroup> {
   return LOADERS[name](tokens);

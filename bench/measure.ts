@@ -22,7 +22,7 @@ interface Tally {
 
 /**
  * Measures the cases of one group.
- * @throws Error where a case's last result differs from its first
+ * @throws Error if a case's last result differs from its first
  */
 export async function measureGroup(
   cases: readonly BenchCase[],

@@ -54,7 +54,7 @@ export function residentMegabytes(pid: number): number | null {
 }
 
 /** A thread's time on a core, and its wait for one, since it began; nanoseconds. */
-export type ThreadTimes = readonly [busyNs: number, waitingNs: number];
+type ThreadTimes = readonly [busyNs: number, waitingNs: number];
 
 /**
  * Opens the times of a process' main thread, by default this one's, which makes each reading cheap; null without

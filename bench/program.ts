@@ -40,7 +40,7 @@ export function reportProgress(text: string): void {
 
 /**
  * Writes results as one JSON document, and creates its folder.
- * @throws BenchFailure where they cannot be written
+ * @throws BenchFailure if they cannot be written
  */
 export async function writeResults(file: string, document: object): Promise<void> {
   try {

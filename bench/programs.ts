@@ -54,7 +54,7 @@ export function outputOf(
 /**
  * Starts a server program and waits until `isReady`.
  * @param endSignal the signal that ends it at once, even with clients connected
- * @throws Error with the end of its log where it ends or is not ready in time
+ * @throws Error with the end of its log if it ends or is not ready in time
  */
 export async function startProgram(
   file: string,

@@ -46,7 +46,7 @@ interface Findings {
 /**
  * Measures the groups that were requested.
  * @param onGroup called with the name of each group as it begins
- * @throws Error where a case fails, or gives two answers
+ * @throws Error if a case fails, or gives two answers
  */
 export async function runBench(
   { smoke, groups }: BenchOptions,

@@ -2,8 +2,8 @@
 import { fileURLToPath } from 'node:url';
 
 /**
- * Path of a file or folder of the build, even where this module runs from its TypeScript source.
- * @param name as the build has it: `compute/worker.js`
+ * The path of a file or folder of the build, also when this module runs from its TypeScript source.
+ * @param name relative to the build: `compute/worker.js`
  */
 export function builtPath(name: string): string {
   const root = import.meta.url.endsWith('.ts') ? '../dist/' : '../';

@@ -1,4 +1,4 @@
-/** Thrown where stored data are not as they were written. */
+/** Thrown when stored data differs from what was written. */
 export class DamageError extends Error {
   override readonly name: string = 'DamageError';
 }

@@ -11,7 +11,7 @@ export const DOCUMENT_BROTLI: BrotliOptions = {
   params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 },
 };
 
-/** The form of the bytes that a request accepts. */
+/** The form of the body that a request accepts. */
 export interface DocumentForm {
   mediaType: (typeof DOCUMENT_TYPES)[number];
   encoding: 'identity' | DocumentEncoding;
@@ -19,7 +19,7 @@ export interface DocumentForm {
   compressAbove: number;
 }
 
-/** Plain MessagePack maps, without undefined values, as in JSON. */
+/** Plain MessagePack maps; undefined values are left out, as in JSON. */
 const packr = new Packr({
   useRecords: false,
   variableMapSize: true,
@@ -41,7 +41,7 @@ export function compressDocument(body: Uint8Array, { encoding }: DocumentForm): 
 
 /** A reply's body. */
 export interface EncodedDocument {
-  /** Whether it is not compressed. */
+  /** Whether the body is uncompressed. */
   plain: boolean;
   body: Uint8Array;
 }

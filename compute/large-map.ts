@@ -1,14 +1,14 @@
-/** A Map for as many keys as a store may have tokens. */
+/** A Map for as many keys as a store can have tokens. */
 
 const SHARDS = 64;
-/** Neighbouring ids in one shard: ids come in order, and shards that grew evenly would all be copied at once. */
+/** Consecutive ids share a shard: ids come in order, and evenly filled shards would all be copied at once. */
 const IDS_TOGETHER = 1024;
-/** Characters at a key's end that choose its shard: those of addresses are as good as random. */
+/** How many characters at a key's end choose its shard: in addresses they are practically random. */
 const CHARS = 3;
 
 /**
  * V8 copies a whole Map when it outgrows its capacity, which blocks the event loop for 40 ms or more at half a million
- * entries. Here it copies one shard only. The order of the keys is not kept.
+ * entries. A LargeMap copies only one shard. It does not keep the order of the keys.
  */
 export class LargeMap<K extends string | number, V> {
   private readonly shards = Array.from({ length: SHARDS }, () => new Map<K, V>());

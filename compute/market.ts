@@ -7,7 +7,7 @@ export type Chain = (typeof CHAINS)[number];
 export const TIERS = ['raw', '15m', '1h'] as const;
 export type Tier = (typeof TIERS)[number];
 
-/** Seconds that a snapshot of a tier covers; a raw one covers its moment alone. */
+/** Seconds that a snapshot of a tier covers; a raw snapshot covers only its moment. */
 export const TIER_LENGTH_S: Readonly<Record<Tier, number>> = { raw: 0, '15m': 900, '1h': 3600 };
 
 export const EXCHANGE_TYPES = ['DEX', 'CEX'] as const;
@@ -39,7 +39,7 @@ export interface Market {
   pair: string | null;
 }
 
-/** The one market into which all constant-product pools of a token are summed. */
+/** The market into which all constant-product pools of a token are summed. */
 export const CONSTANT_PRODUCT_MARKET: Readonly<Market> = {
   source: 'constant-product',
   exchangeType: 'DEX',
@@ -51,14 +51,14 @@ export const CONSTANT_PRODUCT_MARKET: Readonly<Market> = {
 /** Markets are indexed with 16 bits. */
 export const MAX_MARKETS_PER_TOKEN = 65_535;
 
-/** The type of a market whose imported row names none. */
+/** The type of a market whose imported row has none. */
 export function defaultMarketType(exchangeType: ExchangeType): MarketType {
   return exchangeType === 'CEX' ? 'cex_spot' : 'onchain_pool';
 }
 
 /**
  * A venue's key: its name in lower case, with a dash for every sequence of characters other than a-z0-9, and
- * none at either end. Empty if the name has no letter or digit.
+ * no dash at either end. Empty if the name has no letter or digit.
  */
 export function venueKey(source: string): string {
   return source
@@ -79,7 +79,7 @@ export const BASE58_DIGITS = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqr
 const BASE58 = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 const EVM = /^0x[0-9a-fA-F]{40}$/;
 
-/** The chain that an address is on, by its form; null if it is neither base58 nor `0x`. */
+/** The chain of an address, by its form; null if it is neither base58 nor `0x`. */
 export function chainOfAddress(address: string): Chain | null {
   if (BASE58.test(address)) return 'mainchain';
   return EVM.test(address) ? 'evmchain' : null;
@@ -91,7 +91,7 @@ const DIGITS = new Uint8Array(128);
 for (let value = 0; value < BASE58_DIGITS.length; value++) {
   DIGITS[BASE58_DIGITS.charCodeAt(value)] = value;
 }
-/** 44 digits are less than 2^260: ten limbs, whose products with 58 stay below 2^32. */
+/** 44 digits are below 2^260: ten limbs, whose products with 58 stay below 2^32. */
 const LIMB_BITS = 26;
 const LIMBS = new Uint32Array(10);
 

@@ -1,21 +1,21 @@
-/** Finds the known word that a mistyped command, flag or parameter was meant to be ('did you mean'). */
+/** Finds the word that a mistyped command, flag or parameter probably means ('did you mean'). */
 
-/** A longer word is compared up to here: no known word is near that length. */
+/** Only this many characters of a longer word are compared: no known word is nearly as long. */
 const MAX_COMPARED_CHARS = 64;
 
-/** A word of n characters may differ from what was meant in this many edits. */
-const closeEdits = (length: number): number => Math.max(1, Math.floor(length / 3));
+/** How many edits a word of n characters may differ from a known word to count as a typing error. */
+const maxEdits = (length: number): number => Math.max(1, Math.floor(length / 3));
 
-/** The known word with the fewest edits from `word`, the first of equals; null if none is known. */
+/** The known word with the fewest edits from `word`, the first of several; null if there are no known words. */
 export function nearest(word: string, known: readonly string[]): string | null {
   return ranked(word, known)[0]?.name ?? null;
 }
 
-/** The nearest known word if it is close enough to be what was meant: a slip or two, or its beginning. */
-export function meant(word: string, known: readonly string[]): string | null {
+/** The nearest known word if `word` is probably a misspelling or a beginning of it; otherwise null. */
+export function closeMatch(word: string, known: readonly string[]): string | null {
   const best = ranked(word, known).find(
     ({ name, edits }) =>
-      edits <= closeEdits(Math.min(word.length, name.length)) ||
+      edits <= maxEdits(Math.min(word.length, name.length)) ||
       (word.length > 1 && name.startsWith(word.toLowerCase())),
   );
   return best?.name ?? null;
@@ -30,7 +30,7 @@ function ranked(word: string, known: readonly string[]): { name: string; edits: 
 
 /** Characters inserted, left out, replaced, or swapped with their neighbour (each once). */
 export function editsBetween(a: string, b: string): number {
-  // The rows of the table of distances between the beginnings of `a` and of `b`: two back, last, this.
+  // Rows of the table of distances between the beginnings of `a` and `b`: the one before last, the last, the current.
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {

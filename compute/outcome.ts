@@ -1,4 +1,4 @@
-/** A task's result or error on its way from a thread to the caller: between threads, errors lose their class. */
+/** A task's result or error on its way from a thread to the caller: errors lose their class between threads. */
 import { Piscina, transferableSymbol, valueSymbol } from 'piscina';
 import { DamageError, isDamage } from './damage.js';
 
@@ -22,12 +22,12 @@ export function valueOf<T>(outcome: Outcome<T>): T {
   throw error;
 }
 
-/** Makes a task of a kernel. Its result is copied to the caller. */
+/** Makes a task of a kernel; its result is copied to the caller. */
 export function copying<I, O>(kernel: (input: I) => O): (input: I) => Outcome<O> {
   return (input) => outcomeOf(() => kernel(input));
 }
 
-/** Makes a task of a kernel. The columns of its result are moved to the caller, not copied. */
+/** Makes a task of a kernel; the columns of its result are moved to the caller, not copied. */
 export function moving<I, O>(kernel: (input: I) => O): (input: I) => Outcome<O> {
   return (input) => {
     const outcome = outcomeOf(() => kernel(input));

@@ -1,4 +1,4 @@
-/** A fixed set of worker threads that run the tasks of worker.ts. Only this module and outcome.ts know Piscina. */
+/** A fixed set of worker threads that run the tasks of worker.ts. Only this module and outcome.ts use Piscina. */
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { Piscina } from 'piscina';
@@ -15,27 +15,27 @@ import {
 } from './scheduler.js';
 import type * as worker from './worker.js';
 
-/** The tasks by name; a new one is one line in worker.ts. */
+/** The tasks by name; a new task takes one line in worker.ts. */
 type Tasks = typeof worker;
 export type TaskName = keyof Tasks;
 export type TaskInput<K extends TaskName> = Parameters<Tasks[K]>[0];
 export type TaskResult<K extends TaskName> =
   ReturnType<Tasks[K]> extends Outcome<infer R> ? R : never;
 
-/** Runs a task of a job; `transfer` as in ComputePool.run(). */
+/** Runs one task of a job; `transfer` as in ComputePool.run(). */
 export type RunTask = <K extends TaskName>(
   name: K,
   input: TaskInput<K>,
   transfer?: ArrayBuffer[],
 ) => Promise<TaskResult<K>>;
 
-/** A task of another room: the file of the build that exports it, and its name there. */
+/** A task of another top folder: the file of the build that exports it, and its name there. */
 export interface OtherTask {
   file: string;
   name: string;
 }
 
-/** The class of a task that is a job by itself; that of other tasks is 'board'. */
+/** The class of tasks that are jobs by themselves; other tasks have the class 'board'. */
 const WORK_OF_TASK: Partial<Record<TaskName, Work>> = {
   renderPage: 'page',
   makeFragments: 'fragments',
@@ -50,25 +50,25 @@ const WORK_OF_TASK: Partial<Record<TaskName, Work>> = {
 };
 
 /**
- * Added to the threads' nice value, so that the event loop gets a core first where cores are short. Only on
- * Linux, where each thread has its own nice value; elsewhere the whole process may share one. Needs no privileges.
+ * Added to the threads' nice value: the event loop gets a core first when cores are short. Only on Linux, where
+ * each thread has its own nice value; elsewhere the whole process may share one. Needs no privileges.
  */
 export const THREAD_NICENESS = process.platform === 'linux' ? 10 : 0;
-/** A thread that works on a task for longer hangs, and is replaced. */
+/** A thread that works on one task for longer is taken to hang, and is replaced. */
 const TASK_DEADLINE_MS = 60_000;
-/** A thread ends within this, unless it hangs in code that is not JavaScript. */
+/** A thread ends within this time, unless it hangs in code that is not JavaScript. */
 const THREAD_END_MS = 5_000;
-/** Every thread must answer a first task within this. */
+/** Every thread must answer its first task within this time. */
 const READY_DEADLINE_MS = 30_000;
 /** Closing waits this long for unfinished jobs. */
 const CLOSE_DEADLINE_MS = 30_000;
 
 interface PoolOptions {
-  /** Worker threads; default: one a core. */
+  /** Worker threads; default: one per core. */
   threads?: number;
-  /** Threads that start at once; the others start when a task waits for one. Default: all. */
+  /** Threads that start at once; the others start when a task has to wait. Default: all. */
   threadsAtStart?: number;
-  /** In place of the usual limits of pages. */
+  /** Replaces the default limits of pages. */
   pageLimits?: Partial<WorkLimits>;
   /** Receives faults that belong to no task, such as the death of an idle thread. */
   onError: (error: Error) => void;
@@ -76,28 +76,28 @@ interface PoolOptions {
   onPageBegan?: (waitedMs: number) => void;
   /** Bounds of each thread's heap, in MiB. */
   heaps?: { maxYoungGenerationSizeMb: number; maxOldGenerationSizeMb: number };
-  /** In place of the usual deadline of a task. */
+  /** Replaces the default deadline of a task. */
   taskDeadlineMs?: number;
 }
 
-/** A task's thread died, or hung and was ended. */
+/** The thread of a task died, or hung and was ended. */
 export class TaskLostError extends PoolUnavailableError {
   override readonly name = 'TaskLostError';
 }
 
-/** A task hangs and its thread cannot be ended: it may still write to memory that it shares. */
+/** A task hangs and its thread cannot be ended: it may still write to shared memory. */
 export class TaskStuckError extends PoolUnavailableError {
   override readonly name = 'TaskStuckError';
 }
 
-/** The pool has been closed, or is closing. */
+/** The pool is closed or closing. */
 export class PoolClosedError extends PoolUnavailableError {
   override readonly name = 'PoolClosedError';
 }
 
 /**
- * Starts the threads, or as many as start at once, and waits until each has run a task.
- * @throws Error where a thread does not start
+ * Starts the threads (all, or `threadsAtStart`) and waits until each has run a task.
+ * @throws Error if a thread does not start
  */
 export async function startPool(options: PoolOptions): Promise<ComputePool> {
   const pool = new ComputePool(options);
@@ -139,7 +139,7 @@ export class ComputePool {
       minThreads: this.threadsAtStart,
       maxThreads: threads,
       idleTimeout: Infinity,
-      // Tasks are synchronous, so a thread may block while it waits: the shortest way to wake it.
+      // Tasks are synchronous, so a thread may block while it waits: this wakes it fastest.
       atomics: 'sync',
       niceIncrement: THREAD_NICENESS,
       ...(options.heaps === undefined ? {} : { resourceLimits: options.heaps }),
@@ -152,7 +152,7 @@ export class ComputePool {
     return this.pending;
   }
 
-  /** Jobs of a class that wait. */
+  /** Waiting jobs of a class. */
   waiting(work: Work): number {
     return this.scheduler.waiting(work);
   }
@@ -169,7 +169,7 @@ export class ComputePool {
 
   /**
    * Runs a task as soon as its class of work has a free slot; once more if its thread dies or hangs, unless
-   * its input was moved. To cancel a running task, give it a flag in shared memory.
+   * its input was moved. A flag in shared memory can cancel a running task.
    *
    * @param transfer ArrayBuffers of the input that are moved, not copied, when the task begins
    * @throws PoolUnavailableError, or the task's error
@@ -181,7 +181,7 @@ export class ComputePool {
   ): Promise<TaskResult<K>> {
     const work = WORK_OF_TASK[name] ?? 'board';
     const task = () => this.post(name, input, transfer);
-    const job = transfer.length === 0 ? () => repeatedIfLost(task) : task;
+    const job = transfer.length === 0 ? () => retryIfLost(task) : task;
     return this.enqueue(work, name, job, null) as Promise<TaskResult<K>>;
   }
 
@@ -191,15 +191,15 @@ export class ComputePool {
    */
   runOther<I, O>(work: Work, task: OtherTask, input: I): Promise<O> {
     const post = () => this.postTo(builtPath(task.file), task.name, input, []);
-    return this.enqueue(work, task.name, () => repeatedIfLost(post), null) as Promise<O>;
+    return this.enqueue(work, task.name, () => retryIfLost(post), null) as Promise<O>;
   }
 
   /**
-   * Runs a job, which is reads and tasks that belong together, as soon as its class has a free slot. Keys of a
-   * class with waiting jobs get equal shares of time.
+   * Runs a job (reads and tasks that belong together) as soon as its class has a free slot. Keys of a class
+   * with waiting jobs get equal shares of time.
    *
-   * @param job runs its tasks with the function that it is given; they wait only for a thread. It changes
-   *   nothing outside: if the thread of a task dies or hangs, it is run once more
+   * @param job runs its tasks with the function that it receives; they wait only for a thread. It must not
+   *   change anything else: it runs once more if the thread of a task dies or hangs
    * @param client if it disconnects before the job begins, the result is null
    * @throws PoolBusyError at once if too many jobs wait or the wait would be too long; TaskLostError,
    *   TaskStuckError, PoolClosedError; what the job throws
@@ -217,7 +217,7 @@ export class ComputePool {
     job: (run: RunTask) => Promise<T>,
     client: Client | null = null,
   ): Promise<T | null> {
-    return this.enqueue(work, key, () => repeatedIfLost(() => job(this.post)), client);
+    return this.enqueue(work, key, () => retryIfLost(() => job(this.post)), client);
   }
 
   private async enqueue<T>(
@@ -244,7 +244,7 @@ export class ComputePool {
   private readonly post: RunTask = (name, input, transfer = []) =>
     this.postTo(undefined, name, input, transfer) as Promise<never>;
 
-  /** @param filename of the task, where it is not one of worker.ts */
+  /** @param filename the task's file, if the task is not in worker.ts */
   private async postTo(
     filename: string | undefined,
     name: string,
@@ -252,7 +252,7 @@ export class ComputePool {
     transfer: ArrayBuffer[],
   ): Promise<unknown> {
     const { taskDeadlineMs = TASK_DEADLINE_MS, onError } = this.options;
-    // Piscina has a queue, too, but does not report when a task leaves it.
+    // Piscina has a queue too, but does not report when a task leaves it.
     if (this.freeThreads > 0) this.freeThreads--;
     else await new Promise<void>((resolve) => this.waiters.push(resolve));
     if (this.ended) throw new PoolClosedError('the compute pool has ended');
@@ -265,7 +265,7 @@ export class ComputePool {
       outcome = (await withDeadline(run, taskDeadlineMs, `task ${name}`)) as typeof outcome;
       this.lost = false;
     } catch (error) {
-      // What the task threw is in its outcome: this is Piscina's own.
+      // An error of the task itself would be in its outcome: this one is Piscina's.
       if (error instanceof DeadlineError) await this.endThread(ending);
       else if (!isDeath(error)) throw error;
       this.lost = true;
@@ -281,8 +281,8 @@ export class ComputePool {
   }
 
   /**
-   * Replaces the thread of a task, and waits until it has ended.
-   * @throws TaskStuckError where it does not
+   * Replaces the thread of a task, and waits until the thread has ended.
+   * @throws TaskStuckError if it does not end
    */
   private async endThread(ending: AbortController): Promise<void> {
     const before = this.piscina.threads;
@@ -300,7 +300,7 @@ export class ComputePool {
   }
 
   /**
-   * Resolves where the last task of all was answered, or one is answered now.
+   * Resolves if the last task was answered, or a new one is.
    * @throws TaskLostError | TaskStuckError
    */
   async probe(): Promise<void> {
@@ -309,10 +309,10 @@ export class ComputePool {
 
   /**
    * Runs a task on every thread that starts at once.
-   * @throws Error where a thread does not answer in time
+   * @throws Error if a thread does not answer in time
    */
   async ready(): Promise<void> {
-    // Piscina gives each ping to an idle thread, and no thread is idle again before it has given out all pings.
+    // Piscina gives each ping to an idle thread, and no thread is idle again before it has handed out all pings.
     const pings = Array.from({ length: this.threadsAtStart }, () => this.piscina.run(null));
     const outcomes = (await withDeadline(
       Promise.all(pings),
@@ -325,7 +325,7 @@ export class ComputePool {
     }
   }
 
-  /** Refuses new jobs, waits for the others, then ends the threads. Idempotent. */
+  /** Refuses new jobs, waits for the pending ones, then ends the threads. Idempotent. */
   close(): Promise<void> {
     this.closed ??= this.drain();
     return this.closed;
@@ -342,15 +342,15 @@ export class ComputePool {
   }
 }
 
-/** Runs what changes nothing outside, and runs it again if a thread is lost by it. */
-function repeatedIfLost<T>(work: () => Promise<T>): Promise<T> {
+/** Runs work without side effects, and runs it again if it lost its thread. */
+function retryIfLost<T>(work: () => Promise<T>): Promise<T> {
   return work().catch((error: unknown) => {
     if (error instanceof TaskLostError) return work();
     throw error;
   });
 }
 
-/** Whether Piscina gave a task up because its thread ended. */
+/** Whether Piscina failed a task because its thread ended. */
 function isDeath(error: unknown): boolean {
   const { message = '', code = '' } = error as { message?: string; code?: string };
   return message.startsWith('worker exited with code') || code.startsWith('ERR_WORKER_');

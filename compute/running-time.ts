@@ -1,14 +1,14 @@
 /**
- * Time while this process ran. A pause of the process (SIGSTOP, a paused container) makes it miss no deadline, and
- * lengthens nothing that it measures.
+ * Time during which this process ran. While the process is paused (SIGSTOP, a paused container), no deadline passes
+ * and no measured time grows.
  */
 
-/** Interval between looks at the clock while nobody asks for the time. */
+/** Interval at which the clock is read while nobody asks for the time. */
 const TICK_MS = 500;
-/** Two looks further apart than this show that the process was paused between them. */
+/** Two readings further apart than this show that the process was paused between them. */
 const PAUSE_MS = 4 * TICK_MS;
 
-/** A clock that stops while nobody looks at it. */
+/** A clock that stops while nobody reads it. */
 export class RunningClock {
   private lookedMs: number;
   private pausedMs = 0;
@@ -30,7 +30,7 @@ export class RunningClock {
 const clock = new RunningClock(() => performance.now());
 setInterval(() => clock.nowMs(), TICK_MS).unref();
 
-/** Milliseconds while this process ran; only differences mean something. */
+/** Milliseconds during which this process ran; only differences are meaningful. */
 export function runningMs(): number {
   return clock.nowMs();
 }
@@ -41,7 +41,7 @@ export class DeadlineError extends Error {
 }
 
 /**
- * The promise's result, if it comes before the process has run for `deadlineMs`.
+ * The promise's result, if it settles before the process has run for `deadlineMs`.
  * @param what names the work in the error
  * @throws DeadlineError
  */

@@ -1,5 +1,5 @@
 /**
- * Decides which job begins next in the pool. Each class of work has its own slots, so that none keeps another
+ * Decides which job begins next in the pool. Each class of work has its own slots, so no class can keep the others
  * from the threads. Jobs wait while their class has no free slot; keys with waiting jobs get equal shares of time.
  */
 import { runningMs } from './running-time.js';
@@ -11,11 +11,11 @@ import { runningMs } from './running-time.js';
 export type Work = 'page' | 'board' | 'commit' | 'fragments' | 'idle';
 
 export interface WorkLimits {
-  /** Jobs in work at one time, each from its first read to its result. */
+  /** Jobs in work at the same time, each from its first read to its result. */
   inWork: number;
-  /** Jobs that wait, of all keys. */
+  /** Waiting jobs of all keys. */
   maxWaiting: number;
-  /** Jobs that wait, of one key. */
+  /** Waiting jobs of one key. */
   maxWaitingPerKey: number;
   /** A job that is expected to wait longer is refused at once. */
   maxExpectedWaitMs: number;
@@ -26,16 +26,16 @@ const PAGE_QUEUE_LIMITS = {
   maxWaitingPerKey: 128,
   maxExpectedWaitMs: 5_000,
 } as const;
-/** Boards and other answers in work at one time: each may read some 20 MB of holder snapshots. */
+/** Boards and other answers in work at the same time: each may read some 20 MB of holder snapshots. */
 export const BOARDS_IN_WORK = 4;
-/** Waiting jobs of each class other than pages. */
+/** Waiting jobs of each class except pages. */
 const MAX_WAITING_JOBS = 10_000;
 /** Fragments wait this long for a free thread, then begin anyway: they make later pages cheaper. */
 const FRAGMENTS_WAIT_MS = 20;
 
 /** Weight of the latest job in the average time of jobs. */
 const LATEST_WEIGHT = 1 / 8;
-/** The least that a job is charged: jobs that cost nothing would have no order. */
+/** Least charge for a job: jobs that cost nothing would have no order. */
 const MIN_CHARGE_MS = 0.1;
 
 /** The limits of each class, by the pool's number of threads. */
@@ -46,10 +46,10 @@ export function workLimits(threads: number): Record<Work, WorkLimits> {
     maxExpectedWaitMs: Infinity,
   };
   return {
-    // One per thread, and half as many again that read meanwhile.
+    // One per thread, and half as many again that read in the meantime.
     page: { inWork: threads + Math.ceil(threads / 2), ...PAGE_QUEUE_LIMITS },
     board: { inWork: BOARDS_IN_WORK, ...patient },
-    // The next one is ready when a thread has finished one.
+    // The next job is ready when a thread has finished one.
     commit: { inWork: 2 * threads, ...patient },
     fragments: { inWork: 1, ...patient },
     idle: { inWork: 1, ...patient },
@@ -63,7 +63,7 @@ export interface Client {
   onGone(listener: () => void): void;
 }
 
-/** The pool cannot do it now; try again later. */
+/** The pool cannot do the work now; try again later. */
 export class PoolUnavailableError extends Error {}
 
 /** Too many jobs wait, or the wait would be too long. */
@@ -73,8 +73,8 @@ export class PoolBusyError extends PoolUnavailableError {
 
 export class Scheduler {
   private readonly queues: Record<Work, JobQueue>;
-  /** Jobs that wait for free threads, called when a job ends; each leaves once it begins. */
-  private readonly patient = new Set<() => void>();
+  /** Checks for jobs that wait for free threads; each is called when a job ends, and removed once its job begins. */
+  private readonly lullChecks = new Set<() => void>();
 
   constructor(
     private readonly threads: number,
@@ -107,37 +107,37 @@ export class Scheduler {
     client: Client | null,
   ): Promise<T | null> {
     try {
-      return await this.queues[work].run(key, this.inLull(work, job), client);
+      return await this.queues[work].run(key, this.delayed(work, job), client);
     } finally {
-      for (const look of [...this.patient]) look();
+      for (const check of [...this.lullChecks]) check();
     }
   }
 
   /**
-   * Delays fragments until a thread is free, or by FRAGMENTS_WAIT_MS; idle work until nothing else is in work,
-   * however long that takes.
+   * Delays fragments until a thread is free, at most FRAGMENTS_WAIT_MS; delays idle work until nothing else is in
+   * work, however long that takes.
    */
-  private inLull<T>(work: Work, job: () => Promise<T>): () => Promise<T> {
+  private delayed<T>(work: Work, job: () => Promise<T>): () => Promise<T> {
     if (work === 'fragments')
-      return () => this.whenFewer(this.threads, FRAGMENTS_WAIT_MS).then(job);
-    if (work === 'idle') return () => this.whenFewer(1, null).then(job);
+      return () => this.whenFewerJobs(this.threads, FRAGMENTS_WAIT_MS).then(job);
+    if (work === 'idle') return () => this.whenFewerJobs(1, null).then(job);
     return job;
   }
 
-  /** Resolves when fewer jobs than this wait or are in work, or after `maxWaitMs`. */
-  private async whenFewer(jobs: number, maxWaitMs: number | null): Promise<void> {
+  /** Resolves when fewer jobs than this are waiting or in work, or after `maxWaitMs`. */
+  private async whenFewerJobs(jobs: number, maxWaitMs: number | null): Promise<void> {
     if (this.jobs < jobs) return;
     await new Promise<void>((resolve) => {
       const end = (): void => {
         clearTimeout(timer);
-        this.patient.delete(look);
+        this.lullChecks.delete(check);
         resolve();
       };
-      const look = (): void => {
+      const check = (): void => {
         if (this.jobs < jobs) end();
       };
       const timer = maxWaitMs === null ? undefined : setTimeout(end, maxWaitMs);
-      this.patient.add(look);
+      this.lullChecks.add(check);
     });
   }
 
@@ -149,30 +149,30 @@ export class Scheduler {
 }
 
 /** A job in work. */
-interface Begun {
-  line: Line;
+interface RunningJob {
+  queue: KeyQueue;
   beganMs: number;
   /** What its key has been charged for it. */
   chargedMs: number;
 }
 
 /** The jobs of a key. */
-interface Line {
+interface KeyQueue {
   /** Oldest first. */
-  waiting: Set<(begun: Begun) => void>;
+  waiting: Set<(running: RunningJob) => void>;
   inWork: number;
-  /** The key's time in work, on a scale that all keys share; the key with the least is next. */
+  /** The key's time in work, on a scale that all keys share; the key with the least time is next. */
   servedMs: number;
 }
 
 /** The jobs of a class of work. */
 export class JobQueue {
   /** Keys with jobs that wait or are in work. */
-  private readonly lines = new Map<string, Line>();
+  private readonly keys = new Map<string, KeyQueue>();
   /** Jobs wait only while every slot is taken. */
   private waiting = 0;
   private inWork = 0;
-  /** Average time of recent jobs in work; from 0, so that the first ones, in cold threads, weigh little. */
+  /** Average time of recent jobs in work; starts at 0, so that the first jobs, in cold threads, weigh little. */
   private jobMs = 0;
   /** When a job last began. */
   private beganMs = 0;
@@ -198,26 +198,26 @@ export class JobQueue {
     return this.waiting + this.inWork;
   }
 
-  /** As Scheduler.run(). */
+  /** Like Scheduler.run(). */
   async run<T>(key: string, job: () => Promise<T>, client: Client | null): Promise<T | null> {
     if (client?.aborted) return null;
     const isFree = this.inWork < this.limits.inWork;
-    const begun = isFree ? this.begin(this.join(key)) : await this.wait(key, client);
-    if (begun === null) return null;
+    const running = isFree ? this.begin(this.join(key)) : await this.wait(key, client);
+    if (running === null) return null;
     try {
       return await job();
     } finally {
-      this.end(key, begun);
+      this.end(key, running);
     }
   }
 
-  /** An estimate of how long a new job of the key would wait. */
+  /** Estimates how long a new job of the key would wait. */
   expectedWaitMs(key: string): number {
     if (this.inWork < this.limits.inWork) return 0;
-    const own = this.lines.get(key)?.waiting.size ?? 0;
+    const own = this.keys.get(key)?.waiting.size ?? 0;
     let ahead = own;
-    for (const [other, { waiting }] of this.lines) {
-      // Before this job, another key has as many jobs done as this key has waiting, plus one.
+    for (const [other, { waiting }] of this.keys) {
+      // Before this job, another key completes as many jobs as this key has waiting, plus one.
       if (other !== key) ahead += Math.min(waiting.size, own + 1);
     }
     const waitMs = ((ahead + 1) * this.jobMs) / this.limits.inWork;
@@ -226,69 +226,69 @@ export class JobQueue {
   }
 
   /** Resolves when the key's job may begin; to null if its client disconnects first. */
-  private wait(key: string, client: Client | null): Promise<Begun | null> {
+  private wait(key: string, client: Client | null): Promise<RunningJob | null> {
     const { maxWaiting, maxWaitingPerKey, maxExpectedWaitMs } = this.limits;
-    const own = this.lines.get(key)?.waiting.size ?? 0;
+    const own = this.keys.get(key)?.waiting.size ?? 0;
     if (this.waiting >= maxWaiting || own >= maxWaitingPerKey) {
       throw new PoolBusyError(`${this.waiting} jobs wait, ${own} of them of this key`);
     }
     if (this.expectedWaitMs(key) > maxExpectedWaitMs) {
       throw new PoolBusyError(`a job would wait longer than ${maxExpectedWaitMs} ms`);
     }
-    const line = this.join(key);
+    const queue = this.join(key);
     return new Promise((resolve) => {
-      line.waiting.add(resolve);
+      queue.waiting.add(resolve);
       this.waiting++;
       client?.onGone(() => {
-        if (!line.waiting.delete(resolve)) return;
+        if (!queue.waiting.delete(resolve)) return;
         this.waiting--;
-        this.leave(key, line);
+        this.leave(key, queue);
         resolve(null);
       });
     });
   }
 
-  private join(key: string): Line {
-    let line = this.lines.get(key);
-    if (line === undefined) {
-      line = { waiting: new Set(), inWork: 0, servedMs: 0 };
-      this.lines.set(key, line);
+  private join(key: string): KeyQueue {
+    let queue = this.keys.get(key);
+    if (queue === undefined) {
+      queue = { waiting: new Set(), inWork: 0, servedMs: 0 };
+      this.keys.set(key, queue);
     }
     // A key earns no credit for time without waiting jobs.
-    if (line.waiting.size === 0) line.servedMs = Math.max(line.servedMs, this.servedMs);
-    return line;
+    if (queue.waiting.size === 0) queue.servedMs = Math.max(queue.servedMs, this.servedMs);
+    return queue;
   }
 
-  private leave(key: string, line: Line): void {
-    if (line.waiting.size === 0 && line.inWork === 0) this.lines.delete(key);
+  private leave(key: string, queue: KeyQueue): void {
+    if (queue.waiting.size === 0 && queue.inWork === 0) this.keys.delete(key);
   }
 
-  /** Charges the key the expected time of a job in advance; end() corrects it. */
-  private begin(line: Line): Begun {
+  /** Charges the key the expected time of a job in advance; end() corrects the charge. */
+  private begin(queue: KeyQueue): RunningJob {
     this.inWork++;
-    line.inWork++;
+    queue.inWork++;
     this.beganMs = this.nowMs();
-    this.servedMs = line.servedMs;
+    this.servedMs = queue.servedMs;
     const chargedMs = Math.max(this.jobMs, MIN_CHARGE_MS);
-    line.servedMs += chargedMs;
-    return { line, beganMs: this.beganMs, chargedMs };
+    queue.servedMs += chargedMs;
+    return { queue, beganMs: this.beganMs, chargedMs };
   }
 
-  private end(key: string, { line, beganMs, chargedMs }: Begun): void {
+  private end(key: string, { queue, beganMs, chargedMs }: RunningJob): void {
     const tookMs = this.nowMs() - beganMs;
-    line.servedMs += Math.max(tookMs, MIN_CHARGE_MS) - chargedMs;
+    queue.servedMs += Math.max(tookMs, MIN_CHARGE_MS) - chargedMs;
     this.jobMs += LATEST_WEIGHT * (tookMs - this.jobMs);
-    line.inWork--;
+    queue.inWork--;
     this.inWork--;
-    this.leave(key, line);
+    this.leave(key, queue);
     this.beginNext();
   }
 
   /** Begins the oldest job of the key with the least time in work. */
   private beginNext(): void {
-    let next: Line | null = null;
-    for (const line of this.lines.values()) {
-      if (line.waiting.size > 0 && line.servedMs < (next?.servedMs ?? Infinity)) next = line;
+    let next: KeyQueue | null = null;
+    for (const queue of this.keys.values()) {
+      if (queue.waiting.size > 0 && queue.servedMs < (next?.servedMs ?? Infinity)) next = queue;
     }
     if (next === null) return;
     const [begin] = next.waiting;

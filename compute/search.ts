@@ -1,6 +1,6 @@
 /** Binary search in ascending sequences. */
 
-/** The first index in `[from, to)` for which `isReached` holds, as it does for all later ones; `to` if none. */
+/** The first index in `[from, to)` for which `isReached` holds, as it does for all later ones; `to` if there is none. */
 export function firstIndex(
   from: number,
   to: number,
@@ -17,8 +17,8 @@ export function firstIndex(
 }
 
 /**
- * The first index in `[from, to)` of the ascending values whose value is not below `least`; `to` if none.
- * It has its own loop: calling a function at each step made searches take half as long again.
+ * The first index in `[from, to)` of ascending values whose value is not below `least`; `to` if there is none.
+ * It has its own loop: calling a function at each step makes searches take half as long again.
  */
 export function firstFrom(
   values: ArrayLike<number>,

@@ -6,7 +6,7 @@ export const MINUTE_S = 60;
 export const HOUR_S = 3600;
 export const DAY_S = 86_400;
 
-/** Integers from here on are taken for milliseconds: as seconds they lie after the year 5138. */
+/** Integers from here on are milliseconds: as seconds they would be after the year 5138. */
 const FIRST_MILLISECONDS = 100_000_000_000;
 /** How far back a time before now may lie. */
 export const MAX_AGO_S = 50 * 365 * DAY_S;
@@ -22,13 +22,13 @@ export const UNITS_S = { s: 1, m: MINUTE_S, h: HOUR_S, d: DAY_S, w: 7 * DAY_S } 
 const EXPECTED =
   'expected epoch seconds, RFC 3339 with a zone, a date, now, or a time before now such as -24h';
 
-/** What is wrong with a text, in words that follow the field's name. */
+/** States what is wrong with a text, in words that follow the field's name. */
 export class InstantError extends Error {
   override readonly name = 'InstantError';
 }
 
-/** A time as asked for. */
-export interface AskedTime {
+/** A requested time. */
+export interface RequestedTime {
   /** Epoch seconds, with the fraction of an RFC 3339 timestamp; `fromNow`: seconds after now, at most 0. */
   readonly s: number;
   readonly fromNow: boolean;
@@ -39,15 +39,15 @@ export function parseInstant(text: string, nowS: number): number {
   return instantOf(parseTime(text), nowS);
 }
 
-export function instantOf({ s, fromNow }: AskedTime, nowS: number): number {
+export function instantOf({ s, fromNow }: RequestedTime, nowS: number): number {
   return fromNow ? nowS + s : s;
 }
 
 /**
- * A space is accepted as the zone's plus sign: an unescaped plus in a query string becomes one.
+ * A space counts as the zone's plus sign: an unescaped plus in a query string becomes a space.
  * @throws InstantError
  */
-export function parseTime(text: string): AskedTime {
+export function parseTime(text: string): RequestedTime {
   if (text === 'now') return { s: 0, fromNow: true };
   const ago = AGO.exec(text);
   if (ago) return { s: -secondsAgo(ago), fromNow: true };
@@ -72,7 +72,7 @@ function fixedTime(text: string): number {
   throw new InstantError(EXPECTED);
 }
 
-/** The parts of an RFC 3339 timestamp, or of a date, whose time is midnight UTC. */
+/** The parts of an RFC 3339 timestamp, or of a date, which means midnight UTC. */
 function instantOfParts(match: RegExpExecArray): number {
   const [year, month, day, hour, minute, second] = match
     .slice(1, 7)
@@ -98,7 +98,7 @@ function offsetSeconds(match: RegExpExecArray): number | null {
   return (match[9] === '-' ? -1 : 1) * (hours * HOUR_S + minutes * MINUTE_S);
 }
 
-/** Epoch seconds as RFC 3339 text in UTC, without milliseconds where there are none. */
+/** Epoch seconds as RFC 3339 text in UTC, without milliseconds if they are zero. */
 export function isoOf(epochSeconds: number): string {
   return new Date(epochSeconds * 1000).toISOString().replace('.000Z', 'Z');
 }

@@ -1,4 +1,4 @@
-/** The tasks of a pool thread: every export is one, called by name with one plain input, and returns an outcome. */
+/** The tasks of a pool thread: every export is a task, called by name with one plain input, and returns an outcome. */
 import { threadId } from 'node:worker_threads';
 import * as sums from './depth/depth-series.js';
 import * as series from './depth/series-document.js';
@@ -21,12 +21,12 @@ import * as rewrite from './segment/rewrite.js';
 import * as samples from './segment/sample.js';
 import * as segments from './segment/snapshots.js';
 
-/** Their results are copied: the blocks lie in the LZ4 library's memory, which can't be moved. */
+/** Their results are copied: the blocks are in memory of the LZ4 library, which cannot be moved. */
 export const encodeRuns = copying(rewrite.encodeRuns);
 export const rewriteSegments = copying(rewrite.rewriteSegments);
 export const sampleSegments = copying(samples.sampleSegments);
 
-/** Returns the thread's id: the thread takes tasks. */
+/** Returns the thread's id, and shows that the thread takes tasks. */
 export const ping = copying((_input: null) => threadId);
 
 export const renderPage = moving(replay.renderPage);

@@ -232,7 +232,7 @@ export async function* framesOf(bundle: Uint8Array): AsyncGenerator<Frame, void>
   throw new MalformedError('the bundle was cut short');
 }
 
-/** @throws MalformedError | BundleVersionError where the frame cannot be read */
+/** @throws MalformedError | BundleVersionError if the frame cannot be read */
 function frameOf(body: Uint8Array, isFirst: boolean): Frame {
   const frame = unpackOrNull<Frame | undefined>(body);
   if (typeof frame?.kind !== 'string') {
@@ -301,7 +301,7 @@ export function packFrame(value: unknown): Buffer {
   return frame;
 }
 
-/** Length of the frame whose head this is. @throws MalformedError where it exceeds MAX_FRAME_BYTES */
+/** Length of the frame whose head this is. @throws MalformedError if it exceeds MAX_FRAME_BYTES */
 function frameLength(head: Buffer): number {
   const length = head.readUInt32BE(0);
   if (length > MAX_FRAME_BYTES) throw new MalformedError(`a frame states ${length} bytes`);
@@ -322,7 +322,7 @@ export class FrameReader {
 
   /**
    * Takes the body of the next frame; null while it has not arrived whole.
-   * @throws Error where a frame states more than `maxFrameBytes`
+   * @throws Error if a frame states more than `maxFrameBytes`
    */
   take(): Buffer | null {
     if (this.bytes < FRAME_HEAD_BYTES) return null;

@@ -108,7 +108,7 @@ export class FollowedLog {
     return position;
   }
 
-  /** @throws InputError where the store follows a log: other nodes would not get a change that bypasses it */
+  /** @throws InputError if the store follows a log: other nodes would not get a change that bypasses it */
   refuseOtherChanges(): void {
     if (this.latestMark === null) return;
     throw new InputError(

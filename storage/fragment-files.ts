@@ -282,7 +282,7 @@ export class FragmentFiles {
     this.add(entry);
   }
 
-  /** @throws where the disk has too little room, as the system does where it has none */
+  /** @throws where the disk has too little room, as the system does if it has none */
   private async checkFree(bytes: number): Promise<void> {
     const { keptFreeBytes = KEPT_FREE_BYTES, directory } = this.options;
     const freeBytes = await freeBytesOf(directory);

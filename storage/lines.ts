@@ -136,7 +136,7 @@ export async function* readLineBatches(path: string): AsyncGenerator<Line[], voi
 
 /**
  * The lines of a chunk as text, blank ones too.
- * @throws InputError where one is not UTF-8
+ * @throws InputError if one is not UTF-8
  */
 function linesOfChunk(path: string, chunk: LineChunk): Line[] {
   const { firstLine } = chunk;

@@ -15,7 +15,7 @@ import { pageWindow, pathOf, windowOf } from './request.js';
 const WARM_UP_SHARE = 0.2;
 
 /** One kind of request, from a number of clients at a time. */
-export interface HttpCase {
+interface HttpCase {
   name: string;
   query: string;
   acceptEncoding: string;
@@ -117,7 +117,7 @@ export interface HttpEffort {
   columnPages: number;
 }
 
-/** Measures one kind of request. @throws Error where it gives two answers */
+/** Measures one kind of request. @throws Error if it gives two answers */
 export async function measureHttp(
   server: BenchServer,
   { shape, tokens, key }: StoreContents,

@@ -2,7 +2,7 @@
 import type { ComparedCase, Comparison } from './run.js';
 
 /** A counter of a case whose value changed. */
-export interface CounterChange {
+interface CounterChange {
   name: string;
   base: number;
   head: number;

@@ -9,7 +9,7 @@ import type { ComparedCase, Comparison } from './run.js';
 const REPORT_VERSION = 1;
 const COMMIT_CHARS = 8;
 
-export interface ComparedRevisions {
+interface ComparedRevisions {
   base: Revision;
   head: Revision;
 }

@@ -59,7 +59,7 @@ type Effort = Pick<CompareOptions, 'groups' | 'turns' | 'turnMs' | 'threshold'>;
 
 /**
  * @param onGroup called with the name of each group as it begins
- * @throws BenchFailure where a build's process ends or hangs
+ * @throws BenchFailure if a build's process ends or hangs
  */
 export async function compareBuilds(
   baseCommand: readonly string[],

@@ -10,7 +10,7 @@ const ANSWER_DEADLINE_MS = 120_000;
 /** Time to end after SIGTERM. */
 const STOP_DEADLINE_MS = 5_000;
 
-export type SideName = 'REV' | 'this build';
+type SideName = 'REV' | 'this build';
 
 /** A request threw in the build. */
 export class SideError extends Error {}
@@ -31,7 +31,7 @@ export class SideProcess {
 
   /**
    * @throws SideError if the request threw
-   * @throws BenchFailure where the process ends, or does not answer in time
+   * @throws BenchFailure if the process ends, or does not answer in time
    */
   async ask<R extends SideRequest>(request: R): Promise<ReplyTo<R>> {
     const reply = await this.replyTo(request);

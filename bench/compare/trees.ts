@@ -14,7 +14,7 @@ import { BenchFailure } from '../errors.js';
 /** The clone that this build came from: dist/bench/compare lies three folders below it. */
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..');
 
-export interface BuiltTree {
+interface BuiltTree {
   revision: Revision;
   /** The build's bench/compare/side.js. */
   side: string;
@@ -31,8 +31,8 @@ export function ownTree(): BuiltTree {
  * Checks a revision out into a temporary folder and builds it. The folder is removed when this
  * process ends.
  * @param ownBenchmarks keeps the revision's benchmarks instead of replacing them with this build's
- * @throws BenchUsageError where git knows no such revision
- * @throws BenchFailure where it does not build
+ * @throws BenchUsageError if git knows no such revision
+ * @throws BenchFailure if it does not build
  */
 export async function treeOf(rev: string, ownBenchmarks = false): Promise<BuiltTree> {
   const commit = commitOf(rev);

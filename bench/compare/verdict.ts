@@ -21,7 +21,7 @@ export interface RatioInterval {
 
 export type TimeVerdict = 'slower' | 'faster' | 'same';
 
-export interface VerdictOptions {
+interface VerdictOptions {
   /** The least difference that counts: 0.05 is 5%. */
   threshold: number;
   /** Chance of a wrong verdict among all cases together. */

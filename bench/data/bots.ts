@@ -4,10 +4,10 @@ import { BENCH_SEED } from './pages.js';
 
 const POOL_SOURCE = 'Meteora DLMM';
 const MARKETS = ['Binance', 'Coinbase', 'Orca', POOL_SOURCE] as const;
-const BINS_A_SIDE = 25;
+const BINS_PER_SIDE = 25;
 const PRICE_USD = 2.5;
 /** Cells of a snapshot. */
-export const BOT_CELLS = MARKETS.length * 2 * BINS_A_SIDE;
+export const BOT_CELLS = MARKETS.length * 2 * BINS_PER_SIDE;
 
 export function botAddress(index: number): string {
   return base58Address(`bots' token ${index}`);
@@ -40,9 +40,9 @@ export function botSnapshotLine(index: number, t: number): string {
     exchange_type: m < 2 ? 'CEX' : 'DEX',
     address: m < 2 ? null : base58Address(`${source} ${index}`),
     pair: `BOT${index}/USDC`,
-    cells: Array.from({ length: 2 * BINS_A_SIDE }, (_, i) => {
+    cells: Array.from({ length: 2 * BINS_PER_SIDE }, (_, i) => {
       const usd = Math.round(100 + 90_000 * unit(hash(hash(key, m), i))) / 100 + 1;
-      return i < BINS_A_SIDE ? [i - BINS_A_SIDE, usd, 0] : [i - BINS_A_SIDE + 1, 0, usd];
+      return i < BINS_PER_SIDE ? [i - BINS_PER_SIDE, usd, 0] : [i - BINS_PER_SIDE + 1, 0, usd];
     }),
   }));
   const price = PRICE_USD * (1 + 0.02 * (unit(hash(key, 9)) - 0.5));

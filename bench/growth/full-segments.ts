@@ -18,7 +18,7 @@ import { type GrowthStore, makeGrowthStore, type StoreShape } from './growth-sto
  */
 const BASES = 8;
 /** Tokens of one commit. */
-const TOKENS_A_COMMIT = 100;
+const TOKENS_PER_COMMIT = 100;
 
 /**
  * Fills a store in the order in which data arrives: a stretch of time of every token, then the next
@@ -33,8 +33,8 @@ export function fullSegmentStore(shape: StoreShape): Promise<GrowthStore> {
     const [{ length: snapshotsAtMost }] = stretches[0].map(({ t }) => t);
     for (let first = 0; first < shape.snapshots; first += snapshotsAtMost) {
       const snapshots = Math.min(snapshotsAtMost, shape.snapshots - first);
-      for (let token = 0; token < shape.tokens; token += TOKENS_A_COMMIT) {
-        const end = Math.min(shape.tokens, token + TOKENS_A_COMMIT);
+      for (let token = 0; token < shape.tokens; token += TOKENS_PER_COMMIT) {
+        const end = Math.min(shape.tokens, token + TOKENS_PER_COMMIT);
         const frames = Array.from({ length: end - token }, (_, i): SegmentFrame => {
           const base = stretches[(token + i) % BASES];
           const stretch = base[(first / snapshotsAtMost) % (base.length - 1)];

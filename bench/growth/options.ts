@@ -3,7 +3,7 @@ import path from 'node:path';
 import { namesFlag, readBenchFlags, wholeFlag } from '../flags.js';
 
 const PARTS = ['cells', 'segments', 'day'] as const;
-export type GrowthPart = (typeof PARTS)[number];
+type GrowthPart = (typeof PARTS)[number];
 
 export const USAGE = `npm run bench:growth -- [--only PART,PART] [--cells N] [--tokens N] [--segments N] [--day-tokens N] [--smoke] [--json FILE]
   --only      parts: ${PARTS.join(', ')}

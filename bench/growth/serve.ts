@@ -4,7 +4,7 @@ import { getOnce, type Target } from '../http/client.js';
 import { startBenchServer, type BenchServer } from '../http/server.js';
 import { asOfS, pagePath, type GrowthStore } from './growth-store.js';
 
-export interface ServeEffort {
+interface ServeEffort {
   starts: number;
   pages: number;
   warmups: number;
@@ -44,7 +44,7 @@ interface Running {
 /**
  * Starts a server for each store, then asks each for a page in turn: whatever slows the machine
  * down slows all of them.
- * @throws Error where a page is not what its window holds, or a server fails
+ * @throws Error if a page is not what its window holds, or a server fails
  */
 export async function measureServers(
   stores: readonly GrowthStore[],

@@ -25,7 +25,7 @@ import { type GrowthStore, makeGrowthStore, type StoreShape } from './growth-sto
 const TINY: PageShape = { name: 'tiny', snapshots: 1, markets: 2, cells: 8 };
 /** Rows of one transaction, and rows between two checkpoints. */
 const ROWS_AT_ONCE = 50_000;
-const ROWS_A_CHECKPOINT = 1_000_000;
+const ROWS_PER_CHECKPOINT = 1_000_000;
 const DATABASE_OPTIONS = { memoryLimitMiB: 512, threads: 2 };
 
 /** `shape.snapshots` segments of each of `shape.tokens` tokens. */
@@ -68,7 +68,7 @@ async function appendSnapshots(shape: StoreShape, runs: readonly SnapshotRun[]):
       if (rows.length < ROWS_AT_ONCE && n < total - 1) continue;
       await database.transaction((tx) => tx.append('segments', rows));
       rows = [];
-      if ((n + 1) % ROWS_A_CHECKPOINT < ROWS_AT_ONCE) await database.checkpoint();
+      if ((n + 1) % ROWS_PER_CHECKPOINT < ROWS_AT_ONCE) await database.checkpoint();
     }
   } finally {
     await database.close();

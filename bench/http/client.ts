@@ -42,7 +42,7 @@ export async function pagesFromFragments(url: string): Promise<number> {
 /**
  * Runs `clients` clients for `forMs`; each sends its next request as soon as its reply is complete.
  * @param requests if given, they send this many in all, however long that takes
- * @throws Error where a reply has another status than expected, or fails
+ * @throws Error if a reply has another status than expected, or fails
  */
 export async function load(
   target: Target,

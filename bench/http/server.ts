@@ -35,7 +35,7 @@ interface ServerOptions {
 
 /**
  * Starts `fathom serve` on a free port of 127.0.0.1, with a frozen clock and no stale scores.
- * @throws Error with the end of its log where it does not listen
+ * @throws Error with the end of its log if it does not listen
  */
 export async function startBenchServer(
   directory: string,

@@ -32,7 +32,7 @@ interface CommandReport {
 const COMMAND = fileURLToPath(new URL('../../server/cli/main.js', import.meta.url));
 const USAGE_MODULE = new URL('./usage.js', import.meta.url).href;
 
-/** @throws Error where the command fails, or the store does not hold what was generated */
+/** @throws Error if the command fails, or the store does not hold what was generated */
 export async function runIngest(input: Input): Promise<IngestRun> {
   const directory = path.join(path.dirname(input.file), 'data');
   try {
@@ -48,7 +48,7 @@ export async function runIngest(input: Input): Promise<IngestRun> {
   }
 }
 
-/** @throws Error where the command fails */
+/** @throws Error if the command fails */
 export async function command(input: Pick<Input, 'name' | 'dataset' | 'file'>, directory: string) {
   const words = ['ingest', input.dataset, input.file, '--data', directory, '--json'];
   const child = spawn(process.execPath, ['--import', USAGE_MODULE, COMMAND, ...words], {

@@ -18,7 +18,7 @@ const BOOKS = 64;
 /** How much text is collected before it is written. */
 const FLUSH_CHARS = 4 * 1024 * 1024;
 
-export const CELL_HEADER =
+const CELL_HEADER =
   'chain,address,t,tier,price_usd,source,exchange_type,type,market_address,pair,bin,support_usd,resistance_usd';
 
 /** A text file, written a few megabytes at a time. */

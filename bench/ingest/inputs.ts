@@ -103,7 +103,7 @@ function write(name: InputName, cells: number, file: string): Written | Promise<
   }
 }
 
-export function datasetOf(name: InputName): string {
+function datasetOf(name: InputName): string {
   if (name === 'books.ndjson' || name === 'ladders.ndjson') return 'snapshots';
   return name.startsWith('cells') ? 'cells' : name.slice(0, name.indexOf('.'));
 }

@@ -11,7 +11,7 @@ import { command } from './command.js';
 import { makeInput, type InputName } from './inputs.js';
 
 /** No work may block the event loop for longer. */
-export const STALL_LIMIT_MS = 20;
+const STALL_LIMIT_MS = 20;
 
 export interface ServedIngest {
   name: InputName;

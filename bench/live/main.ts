@@ -204,7 +204,7 @@ async function whilePolling<T>(
  * Connects all at once, some at a time. Whoever is refused tries again, as clients do: a server that has not
  * seen the ends of a key's connections yet counts them.
  * @returns milliseconds
- * @throws Error where one is refused for CONNECT_LIMIT_MS
+ * @throws Error if one is refused for CONNECT_LIMIT_MS
  */
 async function connectAll(subscribers: readonly Subscriber[]): Promise<number> {
   const beganMs = performance.now();

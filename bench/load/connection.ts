@@ -33,7 +33,7 @@ export class Connection {
     });
   }
 
-  /** Connects to a port of this machine. @throws Error where nothing accepts */
+  /** Connects to a port of this machine. @throws Error if nothing accepts */
   static open(port: number, onFailure: OnFailure): Promise<Connection> {
     return new Promise((resolve, reject) => {
       const socket = net.connect(port, '127.0.0.1');

@@ -10,7 +10,7 @@ export const LONG_TOKEN = benchAddress(LONG_INDEX);
 const LONG_SHAPE = { name: 'long', snapshots: 288, markets: 2, cells: 4 };
 /** 300,000 of them, with their gaps, take 353 days. */
 const LONG_EVERY_S = 100;
-const SNAPSHOTS_A_GAP = 300;
+const SNAPSHOTS_PER_GAP = 300;
 const GAP_S = 500;
 
 /** @returns a key without limits */
@@ -36,7 +36,7 @@ export async function fillLongHistory(
   const { run, markets } = tokenHistory(LONG_SHAPE, snapshots, LONG_INDEX);
   const { chain, address, tier } = run;
   const ageS = (age: number): number =>
-    age * LONG_EVERY_S + Math.floor(age / SNAPSHOTS_A_GAP) * GAP_S;
+    age * LONG_EVERY_S + Math.floor(age / SNAPSHOTS_PER_GAP) * GAP_S;
   const t = Uint32Array.from(run.t, (_, s) => endS - ageS(snapshots - 1 - s));
   const { segments } = encodeRuns({ parts: [{ run: { ...run, t }, markets }], mode: 'replace' });
   const store = await openStore(directory);

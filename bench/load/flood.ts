@@ -26,7 +26,7 @@ export interface FloodReport {
 
 const SEED = 7_919;
 
-/** Runs one order; every request is answered before it ends. @throws Error where a connection fails */
+/** Runs one order; every request is answered before it ends. @throws Error if a connection fails */
 export async function flood(order: FloodOrder): Promise<FloodReport> {
   const random = seededRandom(SEED);
   const texts = order.paths.map((path) => requestText(path, order.headers));

@@ -42,7 +42,7 @@ interface Due {
   request: string;
 }
 
-/** Runs one order. @throws Error where a connection fails or far too much waits */
+/** Runs one order. @throws Error if a connection fails or far too much waits */
 export async function generate(order: LoadOrder): Promise<LoadReport> {
   const random = seededRandom(SEED);
   const requests = order.paths.map((path) => requestText(path, order.headers));

@@ -13,7 +13,7 @@ import { isMainThread } from 'node:worker_threads';
 import { mainThreadTimes } from '../processes.js';
 
 /** Times between two readings, RESOLUTION_MS or one turn of the loop apart, milliseconds. */
-export interface ThreadTime {
+interface ThreadTime {
   p99Ms: number;
   p999Ms: number;
   maxMs: number;

@@ -5,7 +5,7 @@ import { FLOODS, type FloodName } from './flood-scenarios.js';
 import { SCENARIOS, type ScenarioName, type ScenarioOptions } from './scenarios.js';
 
 /** Scenarios of the open loop, and floods, in the order in which they run. */
-export type RunName = ScenarioName | FloodName;
+type RunName = ScenarioName | FloodName;
 const NAMES = Object.keys({ ...SCENARIOS, ...FLOODS }) as RunName[];
 
 export const USAGE = `npm run bench:http -- [--only NAME;NAME] [--rate N] [--seconds N] [--smoke] [--json FILE]

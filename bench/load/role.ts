@@ -31,7 +31,7 @@ const GRACE_MS = 60_000;
 
 /**
  * Runs a role in a new process.
- * @throws Error where it fails or hangs
+ * @throws Error if it fails or hangs
  */
 export function inProcess<R extends Role>(
   role: R,

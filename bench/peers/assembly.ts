@@ -44,7 +44,7 @@ function emptySnapshot(t: number, prices: Prices): PlainSnapshot {
   return { t, price_usd: priceAt(prices, t), ...arrays };
 }
 
-/** @throws Error where there is none */
+/** @throws Error if there is none */
 export function priceAt(prices: Prices, t: number): number {
   const price = prices.get(t);
   if (price === undefined) throw new Error(`no price at ${t}`);

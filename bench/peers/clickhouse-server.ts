@@ -23,7 +23,7 @@ export function clickhouseAt(address: URL): ClickhouseServer {
   return { url: origin, headers: username === '' ? {} : { authorization } };
 }
 
-/** @throws BenchFailure where no ClickHouse answers */
+/** @throws BenchFailure if no ClickHouse answers */
 export async function versionOf(server: ClickhouseServer): Promise<string> {
   try {
     return (await ask(server, 'SELECT version()')).trim();

@@ -6,7 +6,7 @@ import { findProgram, freePorts, type RunningProgram, startProgram } from '../pr
 import { ask, clickhouseAt, type ClickhouseServer, clickhousePeer } from './clickhouse-server.js';
 import { NotRunError, type Peer, type PeerPlace } from './peer.js';
 
-/** @throws NotRunError where it is not installed */
+/** @throws NotRunError if it is not installed */
 export async function startClickhouse({ folder, set }: PeerPlace): Promise<Peer> {
   const running = await runClickhouse(path.join(folder, 'clickhouse'));
   try {
@@ -21,7 +21,7 @@ export async function startClickhouse({ folder, set }: PeerPlace): Promise<Peer>
 /**
  * Runs one with a single user, without a password.
  * @param home a folder for its files, which does not exist
- * @throws NotRunError where it is not installed
+ * @throws NotRunError if it is not installed
  */
 export async function runClickhouse(
   home: string,

@@ -5,7 +5,7 @@ import { DuckDBInstance, type DuckDBConnection, type DuckDBValue } from '@duckdb
 import path from 'node:path';
 import type { TableFiles } from './tables.js';
 
-export interface LoadedDuckdb {
+interface LoadedDuckdb {
   version: string;
   connection: DuckDBConnection;
   connect: () => Promise<DuckDBConnection>;

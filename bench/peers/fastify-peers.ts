@@ -69,7 +69,7 @@ export async function startFastifyDuckdb({ folder, files, set }: PeerPlace): Pro
   };
 }
 
-/** @throws NotRunError where PostgreSQL is not installed or can't run here */
+/** @throws NotRunError if PostgreSQL is not installed or can't run here */
 export async function startFastifyPostgres({ folder, files, set }: PeerPlace): Promise<Peer> {
   const postgres = await startPostgres(folder, files);
   let fastify: FastifyProcess;

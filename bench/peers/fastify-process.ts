@@ -7,7 +7,7 @@ import { servePages, type PageMakers } from './fastify-server.js';
 import { postgresPages, type PostgresPlace } from './postgres-pages.js';
 import type { TableFiles } from './tables.js';
 
-export type FastifyOrder = { addresses: readonly string[] } & (
+type FastifyOrder = { addresses: readonly string[] } & (
   | { database: 'duckdb'; folder: string; files: TableFiles }
   | { database: 'postgres'; place: PostgresPlace }
 );
@@ -28,7 +28,7 @@ const START_DEADLINE_MS = 120_000;
 /** Threads for the database's calls and for zlib together; libuv's default is 4. */
 const UV_THREADS = '8';
 
-/** @throws Error where it does not listen in time, or ends */
+/** @throws Error if it does not listen in time, or ends */
 export async function startFastify(order: FastifyOrder): Promise<FastifyProcess> {
   const child = fork(fileURLToPath(import.meta.url), {
     env: { ...process.env, NODE_ENV: 'production', UV_THREADPOOL_SIZE: UV_THREADS },

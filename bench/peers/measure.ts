@@ -9,7 +9,7 @@ import type { ComparedPage, PageFormat, PageState, Peer, PeerWay } from './peer.
 /** Turns of the tokens whose pages are compared: windows at a long history's beginning and within it. */
 const COMPARED_TURNS = [0, 3];
 /** More requests than a turn has: no two turns ask for the same windows in the same order. */
-const REQUESTS_A_TURN = 100_000;
+const REQUESTS_PER_TURN = 100_000;
 const OK = 200;
 const PARTIAL_CONTENT = 206;
 
@@ -52,7 +52,7 @@ interface Measured {
 /**
  * Measures every way of servers of one set with each number of clients, in turns: whatever slows the
  * machine slows all of them.
- * @throws Error where a page's content is not what the servers were given
+ * @throws Error if a page's content is not what the servers were given
  */
 export async function measurePeers(
   peers: readonly Peer[],
@@ -115,7 +115,7 @@ export async function compareContent(
 
 async function turn({ peer, way, clients }: Measured, set: PageSet, round: number, forMs: number) {
   const before = await peer.cpuMs();
-  const result = await load(targetOf(peer, way, set, round * REQUESTS_A_TURN), clients, forMs);
+  const result = await load(targetOf(peer, way, set, round * REQUESTS_PER_TURN), clients, forMs);
   const after = await peer.cpuMs();
   return { result, cpuMs: before === null || after === null ? null : after - before };
 }

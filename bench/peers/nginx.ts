@@ -4,7 +4,7 @@ import path from 'node:path';
 import { findProgram, freePorts, type RunningProgram, startProgram } from '../programs.js';
 import { NotRunError } from './peer.js';
 
-export interface RunningNginx extends RunningProgram {
+interface RunningNginx extends RunningProgram {
   url: string;
   version: string;
 }
@@ -12,7 +12,7 @@ export interface RunningNginx extends RunningProgram {
 /**
  * @param home a folder for its own files
  * @param root what it serves
- * @throws NotRunError where it is not installed
+ * @throws NotRunError if it is not installed
  */
 export async function startNginx(home: string, root: string): Promise<RunningNginx> {
   const file = findProgram('nginx');

@@ -6,11 +6,11 @@ import { namesFlag, readBenchFlags, wholeFlag } from '../flags.js';
 import type { Turns } from './measure.js';
 
 /** The peers that Fathom is compared with. */
-export const PEER_NAMES = ['duckdb', 'postgres', 'clickhouse', 'parquet'] as const;
+const PEER_NAMES = ['duckdb', 'postgres', 'clickhouse', 'parquet'] as const;
 export type PeerName = (typeof PEER_NAMES)[number];
 
 /** What the pages are of. */
-export const PAGES_NAMES = ['generated', 'books', 'pools'] as const;
+const PAGES_NAMES = ['generated', 'books', 'pools'] as const;
 export type PagesName = (typeof PAGES_NAMES)[number];
 
 /** Where real market data are looked for. */
@@ -74,7 +74,7 @@ export function readPeersOptions(words: readonly string[]): PeersOptions {
   };
 }
 
-/** @throws BenchUsageError where it is more or less than a server's address */
+/** @throws BenchUsageError if it is more or less than a server's address */
 function addressFlag(flag: string, text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   const isAddress = url?.protocol === 'http:' && url.pathname === '/';
@@ -84,7 +84,7 @@ function addressFlag(flag: string, text: string): URL {
   );
 }
 
-/** @throws BenchUsageError where a given folder is absent */
+/** @throws BenchUsageError if a given folder is absent */
 function realFolder(given: string | undefined): string {
   if (given === undefined) return REAL_FOLDER;
   if (existsSync(given)) return given;

@@ -36,7 +36,7 @@ interface ParquetFile {
   rowGroups: readonly RowGroup[];
 }
 
-/** @throws NotRunError where nginx is not installed */
+/** @throws NotRunError if nginx is not installed */
 export async function startParquet({ folder, files, set }: PeerPlace): Promise<Peer> {
   const home = path.join(folder, 'parquet');
   const root = path.join(home, 'files');

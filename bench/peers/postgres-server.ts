@@ -37,11 +37,11 @@ const SETTINGS = {
   autovacuum: 'off',
 };
 
-export interface RunningPostgres extends RunningProgram {
+interface RunningPostgres extends RunningProgram {
   place: PostgresPlace;
 }
 
-/** @throws NotRunError where it is not installed, or this process may not run it */
+/** @throws NotRunError if it is not installed, or this process may not run it */
 export async function startPostgres(folder: string, files: TableFiles): Promise<RunningPostgres> {
   const folders = outputOf('pg_config', ['--bindir']) ?? '';
   const initdb = findProgram('initdb', [folders]);

@@ -60,12 +60,12 @@ const POOLS: readonly Source[] = POOLED_TOKENS.map((address) => {
   return { format: 'clmm-pools', files: [WHIRLPOOLS], address, options: { quoteUsdByAddress } };
 });
 
-/** @throws NotRunError where the folder has none of the files */
+/** @throws NotRunError if the folder has none of the files */
 export function booksSet(folder: string): Promise<PageSet> {
   return importedSet('real order books', folder, BOOKS);
 }
 
-/** @throws NotRunError where the folder has none of the files */
+/** @throws NotRunError if the folder has none of the files */
 export function poolsSet(folder: string): Promise<PageSet> {
   return importedSet('real pools', folder, POOLS);
 }

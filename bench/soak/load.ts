@@ -11,7 +11,7 @@ import { requestText } from '../load/generator.js';
 import { inProcess } from '../load/role.js';
 import { botPaths } from '../load/scenarios.js';
 
-export interface SoakLoad {
+interface SoakLoad {
   server: BenchServer;
   store: GrowthStore;
   directory: string;
@@ -33,7 +33,7 @@ export interface SoakWork {
   keyChanges: number;
 }
 
-const CLIENTS_A_VIEW = 2;
+const CLIENTS_PER_VIEW = 2;
 /** One for each way that a page is made: fragments of both codings, and the pool. */
 const VIEWS = [
   { query: 'group=market', encoding: 'gzip' },
@@ -48,12 +48,12 @@ const SNAPSHOTS_PER_SECOND = 100;
 const REPEAT_AFTER = 60;
 const BOARDS = ['/top-scores', '/dca-pressure', '/dlmm-pools', '/lp-cheat-sheet'];
 /** A board is requested as often as this many tokens together. */
-const TOKENS_A_BOARD = 10;
+const TOKENS_PER_BOARD = 10;
 const SLOW_READERS = 40;
 const SLOW_READ_MS = 1_000;
 const KEY_CHANGE_MS = 5_000;
 
-/** @throws Error where a process of the load fails */
+/** @throws Error if a process of the load fails */
 export async function underLoad(load: SoakLoad): Promise<SoakWork> {
   const { server, store, directory, folder, botTokens, forMs } = load;
   const headers = { 'x-api-key': store.key };
@@ -66,7 +66,7 @@ export async function underLoad(load: SoakLoad): Promise<SoakWork> {
         url: server.url,
         paths: pagePaths(store, query),
         headers: { ...headers, 'accept-encoding': encoding },
-        ...{ clients: CLIENTS_A_VIEW, retriesBusy: true, forMs },
+        ...{ clients: CLIENTS_PER_VIEW, retriesBusy: true, forMs },
       }),
     );
     const collector = inProcess('collect', {
@@ -101,7 +101,7 @@ function pagePaths({ tokens, pageSnapshots }: GrowthStore, query: string): strin
 
 function pathsOfBots(tokens: number): string[] {
   const boards = BOARDS.map((path) => `/api/v1${path}`);
-  const repeats = Math.ceil(tokens / TOKENS_A_BOARD / BOARDS.length);
+  const repeats = Math.ceil(tokens / TOKENS_PER_BOARD / BOARDS.length);
   return [...botPaths(tokens), ...Array.from({ length: repeats }, () => boards).flat()];
 }
 

@@ -49,7 +49,7 @@ export async function takeSample(
   };
 }
 
-export interface Trend {
+interface Trend {
   held: Held;
   /** The least of each third after the warm-up, which leaves out peaks of work. */
   thirds: [number, number, number];

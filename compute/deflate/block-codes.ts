@@ -34,7 +34,7 @@ const LENGTH_SYMBOL_EXTRA_BITS = new Uint8Array(LITERAL_SYMBOLS);
 export const DISTANCE_EXTRA_BITS = new Uint8Array(DISTANCE_SYMBOLS);
 export const DISTANCE_BASE = new Uint16Array(DISTANCE_SYMBOLS);
 
-/** By distance - 1 below 256, by (distance - 1) >> 7 behind that. */
+/** Index: distance - 1 below 256, (distance - 1) >> 7 from there on. */
 const NEAR = 256;
 const NEAR_SYMBOL = new Uint8Array(NEAR);
 const FAR_SYMBOL = new Uint8Array(MAX_DISTANCE_BYTES >> 7);
@@ -82,11 +82,11 @@ fillDistances();
 
 /** The sixteen characters from `,` on: comma, minus, point, slash, digits, colon, semicolon. */
 export const FIRST_DIGIT = 44;
-/** Tokens below PAIRS are three of these characters, those below BYTES two, others any one byte. */
+/** Tokens below PAIRS are three of these characters, those below BYTES two; the others are any single byte. */
 export const PAIRS = 16 ** 3;
 export const BYTES = PAIRS + 16 ** 2;
 export const LITERAL_TOKENS = BYTES + 256;
-/** A match: this and its length; the token after it is the distance - 1. */
+/** A match: this plus its length; the next token is its distance - 1. */
 export const MATCH = 0x8000;
 
 /** A distance's code and the 13 bits after it are written at once: 24 bits. */
@@ -94,7 +94,7 @@ const MAX_DISTANCE_CODE_BITS = 11;
 const MAX_PUT_BITS = 24;
 /** Everything before a block's tokens. */
 export const MAX_BLOCK_HEAD_BYTES = 512;
-/** An entry of a table has the bits in its low part, and their number above. */
+/** A table's entry has the bits in its low part, and their number above. */
 export const BITS_SHIFT = 24;
 export const BITS_MASK = 0xff_ffff;
 
@@ -103,17 +103,17 @@ export class BlockCodes {
   readonly symbolCodes = new Uint16Array(LITERAL_SYMBOLS);
   readonly distanceLengths = new Uint8Array(DISTANCE_SYMBOLS);
   readonly distanceCodes = new Uint16Array(DISTANCE_SYMBOLS);
-  /** By token and by length: bits, and above them how many; 0 for none yet. */
+  /** By token and by length: the code's bits, and above them their number; 0 if not computed yet. */
   readonly literalEntries = new Uint32Array(LITERAL_TOKENS);
   readonly lengthEntries = new Uint32Array(MAX_MATCH_BYTES + 1);
-  /** Counts of recent blocks, from which codes for several blocks are made. */
+  /** Symbol counts of recent blocks; codes for several blocks are made from them. */
   private readonly symbolSums = new Uint32Array(LITERAL_SYMBOLS);
   private readonly distanceSums = new Uint32Array(DISTANCE_SYMBOLS);
   private readonly head = new BitWriter();
-  /** Further blocks that may have the current codes. */
+  /** How many more blocks may use the current codes. */
   private blocksLeft = 0;
 
-  /** @param blocks the most blocks that share codes, as long as those have all their symbols */
+  /** @param blocks how many blocks may share codes; a block with a symbol that has no code gets new codes */
   constructor(readonly blocks = 1) {}
 
   /** Forgets the blocks so far. */
@@ -124,7 +124,7 @@ export class BlockCodes {
   }
 
   /**
-   * Makes codes for a block's symbols, unless the current ones do.
+   * Makes codes for a block's symbols, unless the current codes cover them.
    * @returns the block's length in bits, head excluded
    */
   take(symbolCounts: Uint32Array, distanceCounts: Uint32Array): number {
@@ -155,7 +155,7 @@ export class BlockCodes {
     writer.put(head.bits, head.count);
   }
 
-  /** Makes the entry of a literal token; 0 if its codes together are too long. */
+  /** Makes the entry of a literal token; 0 if its codes are too long together. */
   newEntry(token: number): number {
     const entry = this.literalEntry(token);
     this.literalEntries[token] = entry;
@@ -163,7 +163,7 @@ export class BlockCodes {
   }
 
   /** Writes a token's literals one by one. */
-  putApart(writer: BitWriter, token: number): void {
+  putLiterals(writer: BitWriter, token: number): void {
     const isTriple = token < PAIRS;
     const rest = isTriple ? token : token - PAIRS;
     for (let shift = isTriple ? 8 : 4; shift >= 0; shift -= 4) {
@@ -258,7 +258,7 @@ const REPEAT_BITS = [2, 3, 7];
 const bothLengths = new Uint8Array(LITERAL_SYMBOLS + DISTANCE_SYMBOLS);
 const lengthSymbols = new LengthSymbols(MAX_LENGTH_CODE_BITS, REPEAT_BITS, bothLengths.length);
 
-/** Writes a block's two codes by their lengths (RFC 1951, 3.2.7). */
+/** Writes the lengths of a block's two codes (RFC 1951, 3.2.7). */
 function writeCodeLengths(
   writer: BitWriter,
   symbolLengths: Uint8Array,

@@ -10,15 +10,15 @@ import {
   REPEAT_ZERO,
 } from './prefix-codes.js';
 
-/** Codes of lengths, the same number of both kinds. */
+/** Number of length codes, for inserts and for copies. */
 const LENGTH_CODES = 24;
-/** Insert-and-copy symbols; the first 128 leave the distance out, as it is the last one. */
+/** Insert-and-copy symbols; the first 128 omit the distance: it is the last one again. */
 export const COMMAND_SYMBOLS = 704;
-/** Copies and inserts below these have codes small enough for a symbol without a distance. */
+/** Only insert and copy codes below these have a symbol without a distance. */
 const NEAR_CODES = 8;
 const MIDDLE_CODES = 16;
 
-/** By code: bits that follow, and the shortest length that it stands for. */
+/** By code: how many bits follow, and the shortest length of the code. */
 interface LengthCodes {
   extraBits: Uint8Array;
   base: Uint32Array;
@@ -65,15 +65,15 @@ export const insertCode = (length: number): number => codeOf(INSERTS, INSERT_COD
 /** Code of a copy, 2 and up. */
 export const copyCode = (length: number): number => codeOf(COPIES, COPY_CODES, length);
 
-/** By the codes' eighths, inserts first: the first symbol of their 64. */
+/** First of the 64 symbols for each combination of insert and copy codes, by eighths of the codes. */
 const SYMBOL_BASES = [128, 192, 384, 256, 320, 512, 448, 576, 640];
 
-/** Whether two codes have a symbol that says that the distance is the last one again. */
+/** Whether a symbol exists for these codes that repeats the last distance. */
 export function canLeaveDistanceOut(insert: number, copy: number): boolean {
   return insert < NEAR_CODES && copy < MIDDLE_CODES;
 }
 
-/** The symbol of two codes. */
+/** The symbol for an insert and a copy code. */
 export function commandSymbol(insert: number, copy: number, leavesDistanceOut: boolean): number {
   const low = ((insert & 7) << 3) | (copy & 7);
   if (leavesDistanceOut) return ((copy >> 3) << 6) | low;
@@ -81,17 +81,17 @@ export function commandSymbol(insert: number, copy: number, leavesDistanceOut: b
 }
 
 export const DISTANCE_SYMBOLS = 64;
-/** A distance is farther from the last ones than these symbols reach. */
+/** Symbols from here on state a distance in full, not relative to the last ones. */
 const FIRST_PLAIN_SYMBOL = 16;
-/** Symbols by difference, from -3, to the last distance and to the one before it. */
+/** Symbols by difference from the last distance and from the one before it, from -3 on. */
 const NEAR_LAST = [8, 6, 4, 0, 5, 7, 9];
 const NEAR_SECOND = [14, 12, 10, 1, 11, 13, 15];
 const MAX_STEP = 3;
-/** An unknown last distance: no distance is near it. */
+/** Stands for an unknown last distance: no distance is near it. */
 const UNKNOWN = -1000;
 
 /**
- * Finds distances' symbols. A fragment uses only its own distances: what comes before it differs between pages.
+ * Finds symbols for distances. A fragment refers only to its own distances: the text before it differs between pages.
  */
 export class LastDistances {
   private first = UNKNOWN;
@@ -103,7 +103,7 @@ export class LastDistances {
     this.first = this.second = this.third = this.fourth = UNKNOWN;
   }
 
-  /** The symbol of the next distance; 0: it is the last one. */
+  /** The symbol of the next distance; 0 if it repeats the last one. */
   symbolOf(distance: number): number {
     const symbol = this.find(distance);
     if (symbol !== 0) {
@@ -128,12 +128,12 @@ export class LastDistances {
   }
 }
 
-/** Bits that follow a distance's symbol. */
+/** How many bits follow a distance's symbol. */
 export function distanceExtraBits(symbol: number): number {
   return symbol < FIRST_PLAIN_SYMBOL ? 0 : 1 + ((symbol - FIRST_PLAIN_SYMBOL) >> 1);
 }
 
-/** The value of these bits. */
+/** The value of those bits. */
 export function distanceExtra(distance: number): number {
   const rest = distance + 3;
   return rest & ((1 << extraBits(rest)) - 1);
@@ -146,7 +146,7 @@ function extraBits(rest: number): number {
 /** Order in which the lengths of the code lengths' own code are written. */
 const LENGTH_CODE_ORDER = [1, 2, 3, 4, 0, 5, 17, 6, 16, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 const MAX_LENGTH_CODE_BITS = 5;
-/** The fixed code of those lengths. */
+/** The fixed code that encodes the lengths of that code. */
 const LENGTH_BITS = [0, 7, 3, 2, 1, 15];
 const LENGTH_BIT_COUNTS = [2, 4, 3, 2, 2, 4];
 /** Bits after REPEAT_LAST and REPEAT_ZERO. */
@@ -154,7 +154,7 @@ const REPEAT_BITS = [2, 3];
 
 const lengthSymbols = new LengthSymbols(MAX_LENGTH_CODE_BITS, REPEAT_BITS, COMMAND_SYMBOLS);
 
-/** The code of one alphabet: by symbol, its bits, first bit lowest, and how many they are. */
+/** The code of one alphabet: by symbol, its bits, first bit lowest, and their number. */
 export class PrefixCode {
   readonly counts: Uint32Array;
   readonly lengths: Uint8Array;
@@ -187,7 +187,7 @@ export class PrefixCode {
     const { lengths } = lengthSymbols;
     let listed = LENGTH_CODE_ORDER.length;
     while (lengths[LENGTH_CODE_ORDER[listed - 1]] === 0) listed--;
-    // Of the first ones two or three may be skipped; 1 would mean a code of another kind.
+    // The first two or three lengths may be skipped; skipping one would mean another kind of code.
     let skipped = 0;
     while (skipped < 3 && lengths[LENGTH_CODE_ORDER[skipped]] === 0) skipped++;
     if (skipped === 1) skipped = 0;
@@ -200,7 +200,7 @@ export class PrefixCode {
   }
 }
 
-/** Consecutive repeats are digits of one number, highest first. */
+/** Consecutive repeats are the digits of one number, highest first. */
 function addRepeats(length: number, times: number): number {
   const symbol = length > 0 ? REPEAT_LAST : REPEAT_ZERO;
   const bits = REPEAT_BITS[symbol - REPEAT_LAST];

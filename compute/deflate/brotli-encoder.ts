@@ -1,4 +1,4 @@
-/** Encodes fragments of a brotli stream (RFC 7932) from matches that the caller finds. */
+/** Encodes fragments of a brotli stream (RFC 7932); the caller finds the matches. */
 import { BitWriter, DEFLATE_SLACK_BYTES } from './prefix-codes.js';
 import { checkMatch, type FragmentEncoder } from './encoder.js';
 import {
@@ -16,18 +16,18 @@ import {
   PrefixCode,
 } from './brotli-codes.js';
 
-/** The numbers of a command in the list. */
+/** Offsets of a command's numbers in the list. */
 const INSERT = 0;
 const COPY = 1;
 const DISTANCE = 2;
 const SYMBOL = 3;
 const DISTANCE_SYMBOL = 4;
 const COMMAND_NUMBERS = 5;
-/** The command has no distance, or repeats the last one. */
+/** The command has no distance, or repeats the last distance. */
 const NO_DISTANCE = -1;
 const FIRST_COMMANDS = 1024;
 
-/** Everything before a block's commands. */
+/** Upper bound of a block's bytes before its commands. */
 const MAX_HEAD_BYTES = 2048;
 /** A block's length takes at least four nibbles. */
 const MIN_LENGTH_NIBBLES = 4;
@@ -54,7 +54,7 @@ export class BrotliEncoder implements FragmentEncoder {
   /** End of the last copy. */
   private copied = 0;
 
-  /** @param windowBits of the stream that the fragments become part of */
+  /** @param windowBits of the stream that will contain the fragments */
   constructor(windowBits: number) {
     this.maxDistance = 2 ** windowBits - 16;
   }
@@ -139,7 +139,7 @@ export class BrotliEncoder implements FragmentEncoder {
   }
 
   private reserve(): void {
-    // Besides its codes a command has at most 24 + 24 + 17 bits.
+    // A command takes at most 24 + 24 + 17 bits besides its codes.
     const extraBytes = 9 * (this.used / COMMAND_NUMBERS);
     const bits = this.literals.bits() + this.commands.bits() + this.distances.bits();
     this.writer.reserve(
@@ -207,7 +207,7 @@ export class BrotliEncoder implements FragmentEncoder {
   }
 }
 
-/** Writes more bits than fit at once. */
+/** Writes a number with more bits than one call can write. */
 function putLong(writer: BitWriter, value: number, bits: number): void {
   if (bits > MAX_PUT_BITS) {
     writer.put(value & (2 ** MAX_PUT_BITS - 1), MAX_PUT_BITS);

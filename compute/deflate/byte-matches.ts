@@ -1,35 +1,35 @@
-/** Finds matches in any bytes by a hash of four, for text of unknown structure. */
+/** Finds matches in arbitrary bytes with a hash of four bytes, for text of unknown structure. */
 import type { MatchTaker } from './encoder.js';
 
 const HASH_BITS = 13;
 const HASHED_BYTES = 4;
 /** A shorter match costs more than its digits do. */
 const MIN_LENGTH_BYTES = 6;
-/** Distance between a match's bytes that are remembered. */
+/** Within a match, every how many bytes a position is remembered. */
 const STRIDE_BYTES = 4;
 /** Knuth's multiplier: the golden ratio of 2^32. */
 const GOLDEN = 0x9e37_79b1;
 
-/** Where the text stops repeating the bytes `distance` before it, at most `limit`. */
+/** Where `text` stops repeating the bytes `distance` before it; at most `limit`. */
 function sameUpTo(text: Uint8Array, at: number, distance: number, limit: number): number {
   while (at < limit && text[at] === text[at - distance]) at++;
   return at;
 }
 
-/** Finds matches in a text, in sections from first to last. */
+/** Finds matches in a text, section by section. */
 export class ByteMatcher {
-  /** Last position + 1 of the bytes with the hash, 0 for none. */
+  /** By hash: the last position + 1 of bytes with this hash; 0 if none. */
   private readonly last = new Int32Array(1 << HASH_BITS);
-  /** Text before this is not repeated. */
+  /** Text before this position is not repeated. */
   floor = 0;
 
-  /** Begins a text. */
+  /** Starts a new text. */
   clear(): void {
     this.last.fill(0);
     this.floor = 0;
   }
 
-  /** Takes `text[from..to)` up to its last match. */
+  /** Passes the matches of `text[from..to)` to the encoder. */
   take(encoder: MatchTaker, text: Uint8Array, from: number, to: number): void {
     const last = this.last;
     const { floor } = this;
@@ -53,7 +53,7 @@ export class ByteMatcher {
         text[start - 1] === text[start - 1 - distance]
       )
         start--;
-      // Where the hashes collide, only bytes before `at` may match: `at` must advance.
+      // When hashes collide, bytes before `at` may match: `at` must advance anyway.
       if (end === at || end - start < MIN_LENGTH_BYTES) {
         at++;
         continue;

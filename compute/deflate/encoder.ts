@@ -1,4 +1,4 @@
-/** Deflate and gzip from matches that the caller finds, and the interfaces that brotli's encoder shares. */
+/** Deflate and gzip encoders for matches that the caller finds, and the interfaces that they share with brotli's. */
 import zlib from 'node:zlib';
 import { BitWriter, DEFLATE_SLACK_BYTES } from './prefix-codes.js';
 import {
@@ -23,41 +23,41 @@ import {
   PAIRS,
 } from './block-codes.js';
 
-/** Takes a text from beginning to end, by its matches; what lies between two matches becomes literals. */
+/** Encodes a text from beginning to end: the caller passes the matches, and the text between them becomes literals. */
 export interface MatchTaker {
-  /** Up to here the text has been taken. */
+  /** The text is encoded up to here. */
   readonly taken: number;
-  /** The farthest that a match reaches back, in bytes. */
+  /** How far back a match may reach, in bytes. */
   readonly maxDistance: number;
-  /** Begins a text; its bytes may still be written while it is taken. */
+  /** Starts a text; its bytes may still be written while it is being encoded. */
   begin(text: Uint8Array<ArrayBuffer>): void;
   /**
-   * Takes `text[from..from + length)`, which repeats the bytes `distance` before it.
+   * Encodes `text[from..from + length)`, which repeats the bytes `distance` before it.
    *
-   * @param from at or after `taken`
+   * @param from not before `taken`
    * @param length 3 at least
    * @param distance 1 to maxDistance, and not before the text
-   * @throws RangeError for other values, which would encode another text
+   * @throws RangeError for other values: they would encode a different text
    */
   match(from: number, length: number, distance: number): void;
 }
 
-/** Makes fragments of a text: each ends at a byte's end and is not the last of its stream. */
+/** Makes fragments of a text: each ends on a byte boundary and never ends the stream. */
 export interface FragmentEncoder extends MatchTaker {
-  /** Takes the text up to `to` as literals. */
+  /** Encodes the text up to `to` as literals. */
   plain(to: number): void;
-  /** Skips the text up to `to` that is in no fragment yet. */
+  /** Skips the text up to `to`, as far as no fragment contains it yet. */
   skip(to: number): void;
   /**
    * Ends a fragment of the text.
-   * @returns where its bytes end, among those of all fragments since begin(): see written()
+   * @returns end of its bytes among the bytes of all fragments since begin(): see written()
    */
   endFragment(to: number): number;
-  /** Bytes of the fragments so far: a view that lasts until the next one is begun. */
+  /** The bytes of all fragments so far: a view that is valid until the next fragment starts. */
   written(): Uint8Array<ArrayBuffer>;
 }
 
-/** @throws RangeError where a taker can't take the match */
+/** @throws RangeError if the encoder cannot use the match */
 export function checkMatch(
   from: number,
   distance: number,
@@ -75,11 +75,11 @@ export const GZIP_TRAILER_BYTES = 8;
 
 /** Tokens of a block. */
 const BLOCK_TOKENS = 32_768;
-/** With fewer tokens, symbols are counted token by token, else by the counts of all possible tokens. */
+/** With fewer tokens, symbols are counted token by token, otherwise from the counts of all possible tokens. */
 const FEW_TOKENS = 4096;
 const BLOCK_TYPE_DYNAMIC = 2;
 
-/** Tokens to be written as a block, and their counts. A token may be three digits at once: page text is mostly digits. */
+/** The tokens of the next block, and their counts. A token may be three digits at once: page text is mostly digits. */
 class TokenBlock {
   readonly tokens = new Uint16Array(BLOCK_TOKENS);
   readonly literalCounts = new Uint32Array(LITERAL_TOKENS);
@@ -142,7 +142,7 @@ function countTokens({ tokens, used }: TokenBlock): void {
   }
 }
 
-/** The same, from the counts of all possible tokens. */
+/** Like countTokens(), from the counts of all possible tokens. */
 function countLiterals({ literalCounts }: TokenBlock): void {
   for (let token = 0; token < PAIRS; token++) {
     const count = literalCounts[token];
@@ -159,7 +159,7 @@ function countLiterals({ literalCounts }: TokenBlock): void {
   for (let byte = 0; byte < 256; byte++) symbolCounts[byte] += literalCounts[BYTES + byte];
 }
 
-/** The hot loop. `bits` holds fewer than 8 bits; each step adds up to 24 and writes out whole bytes. */
+/** The hot loop. `bits` holds fewer than 8 bits; each step adds up to 24 and writes the whole bytes. */
 function writeTokens(writer: BitWriter, { tokens, used }: TokenBlock, codes: BlockCodes): void {
   const { view } = writer;
   const { literalEntries, lengthEntries, distanceLengths, distanceCodes } = codes;
@@ -173,7 +173,7 @@ function writeTokens(writer: BitWriter, { tokens, used }: TokenBlock, codes: Blo
         writer.at = at;
         writer.bits = bits;
         writer.count = count;
-        codes.putApart(writer, token);
+        codes.putLiterals(writer, token);
         ({ at, bits, count } = writer);
         continue;
       }
@@ -202,7 +202,7 @@ function writeTokens(writer: BitWriter, { tokens, used }: TokenBlock, codes: Blo
 
 /** Type of a stored block. */
 const BLOCK_TYPE_STORED = 0;
-/** A stored block's length of 0, and that length's complement. */
+/** The length 0 of a stored block, and its complement. */
 const EMPTY_STORED = 0xffff_0000;
 
 /**
@@ -214,12 +214,12 @@ export class DeflateEncoder implements FragmentEncoder {
   protected readonly writer = new BitWriter();
   protected readonly codes: BlockCodes;
   protected text: Uint8Array = new Uint8Array(0);
-  /** Up to here the text has been taken. */
+  /** The text is encoded up to here. */
   taken = 0;
   /** Where the current fragment's bytes begin. */
   private fragmentStart = 0;
 
-  /** @param blocksAlike the most blocks that share codes; each block still states them */
+  /** @param blocksAlike how many blocks may share codes; each block still states them */
   constructor(blocksAlike = 1) {
     this.codes = new BlockCodes(blocksAlike);
   }
@@ -241,7 +241,7 @@ export class DeflateEncoder implements FragmentEncoder {
   skip(to: number): void {
     this.taken = to;
     if (this.block.used > 0) this.block.clear();
-    // Blocks of the skipped text may already have been written.
+    // Blocks of the skipped text may have been written already.
     this.writer.goBackTo(this.fragmentStart);
   }
 
@@ -267,7 +267,7 @@ export class DeflateEncoder implements FragmentEncoder {
     this.plain(from);
     this.taken = from + length;
     while (length > MAX_MATCH_BYTES) {
-      // The rest must be long enough for a match.
+      // The rest must still be long enough for a match.
       const part = Math.min(MAX_MATCH_BYTES, length - MIN_MATCH_BYTES);
       this.put(part, distance);
       length -= part;
@@ -286,7 +286,7 @@ export class DeflateEncoder implements FragmentEncoder {
     block.distanceCounts[distanceSymbol(distance)]++;
   }
 
-  /** Adds literals up to `to`, no more than a block holds. */
+  /** Adds literals up to `to`, at most as many as a block holds. */
   private run(to: number): void {
     const block = this.block;
     const text = this.text;
@@ -327,7 +327,7 @@ export class DeflateEncoder implements FragmentEncoder {
   }
 }
 
-/** The same as one gzip member. */
+/** Encodes a text as one gzip member. */
 export class GzipEncoder extends DeflateEncoder {
   override begin(text: Uint8Array<ArrayBuffer>): void {
     super.begin(text);

@@ -1,4 +1,4 @@
-/** Shared by deflate and brotli: a writer of bits, Huffman codes of limited length, and their form in a header. */
+/** What deflate and brotli share: a bit writer, Huffman codes of limited length, and how a header states them. */
 
 /** Bytes that a writer may touch after the end of its output. */
 export const DEFLATE_SLACK_BYTES = 8;
@@ -10,7 +10,7 @@ export class BitWriter {
   view = new DataView(this.out.buffer);
   /** Whole bytes written. */
   at = 0;
-  /** The bits after them, and their number, below 8. */
+  /** The remaining bits, and their number, below 8. */
   bits = 0;
   count = 0;
 
@@ -18,13 +18,13 @@ export class BitWriter {
     this.goBackTo(0);
   }
 
-  /** Drops everything after byte `at`. */
+  /** Discards everything after byte `at`. */
   goBackTo(at: number): void {
     this.at = at;
     this.bits = this.count = 0;
   }
 
-  /** Makes sure that this many more bytes fit, slack included. */
+  /** Reserves room for this many more bytes, slack included. */
   reserve(bytes: number): void {
     if (this.out.length - this.at >= bytes) return;
     const out = new Uint8Array(Math.max(this.at + bytes, 2 * this.out.length));
@@ -33,7 +33,7 @@ export class BitWriter {
     this.view = new DataView(out.buffer);
   }
 
-  /** Writes up to 24 bits, for which bytes are reserved. */
+  /** Writes up to 24 bits; the caller has reserved the bytes. */
   put(value: number, bits: number): void {
     this.bits |= value << this.count;
     this.count += bits;
@@ -60,7 +60,7 @@ const MAX_SYMBOLS = 1024;
 
 /** `count * MAX_SYMBOLS + symbol` of the symbols in use. */
 const sorted = new Float64Array(MAX_SYMBOLS);
-/** Counts of the tree's inner nodes; then the depths of them. */
+/** Counts of the tree's inner nodes; their depths later. */
 const nodeCount = new Float64Array(MAX_SYMBOLS);
 const nodeParent = new Uint16Array(MAX_SYMBOLS);
 const leafParent = new Uint16Array(MAX_SYMBOLS);
@@ -68,8 +68,8 @@ const nodeDepth = new Uint16Array(MAX_SYMBOLS);
 const lengthCounts = new Uint32Array(MAX_SYMBOLS);
 
 /**
- * Works out a code: `lengths[symbol]` in bits, 0 if a symbol does not occur. Two symbols at least
- * get a code, as decoders want none that is incomplete.
+ * Computes a code: `lengths[symbol]` in bits, 0 if a symbol does not occur. At least two symbols get a code,
+ * because decoders reject incomplete codes.
  *
  * @param counts how often each symbol occurs, below 2^32 in all
  * @param limit longest code in bits; 2^limit is at least the number of symbols
@@ -102,7 +102,7 @@ function sortUsed(counts: Uint32Array): number {
   return used;
 }
 
-/** How many codes of each length Huffman's tree over the sorted counts has, cut to the limit. */
+/** How many codes of each length Huffman's tree over the sorted counts has, within the limit. */
 function countLengths(used: number, limit: number): void {
   const inner = used - 1;
   let leaf = 0;
@@ -130,7 +130,7 @@ function countLengths(used: number, limit: number): void {
   repair(limit);
 }
 
-/** Makes the code complete again after long codes were cut: Kraft's sum must be 1. */
+/** Completes the code after long codes were cut: Kraft's sum must be 1. */
 function repair(limit: number): void {
   let kraft = 0;
   for (let length = 1; length <= limit; length++) {
@@ -147,7 +147,7 @@ function repair(limit: number): void {
 
 const nextCode = new Uint16Array(MAX_CODE_BITS + 2);
 
-/** Canonical codes of the lengths, first bit lowest, as they go into deflate's stream. */
+/** Canonical codes of the lengths, first bit lowest, as deflate's stream has them. */
 export function canonicalCodes(lengths: Uint8Array, codes: Uint16Array): void {
   nextCode.fill(0);
   for (const length of lengths) if (length > 0) nextCode[length + 1]++;
@@ -166,14 +166,14 @@ function reversed(code: number, length: number): number {
   return result;
 }
 
-/** Shortest repetition that has a symbol. */
+/** Shortest repetition that has its own symbol. */
 export const MIN_REPEATED = 3;
-/** Symbols of code lengths: 0 to 15 are lengths, the others repeat one. */
+/** Symbols of code lengths: 0 to 15 are lengths, the others repeat a length. */
 export const REPEAT_LAST = 16;
 export const REPEAT_ZERO = 17;
 export const REPEAT_ZERO_LONG = 18;
 
-/** The lengths of codes as a header states them: symbols with a code of their own, repetitions shortened. */
+/** The code lengths of a header, with repetitions shortened, and the code of their symbols. */
 export class LengthSymbols {
   /** By symbol: bits of its code. */
   readonly lengths: Uint8Array;
@@ -184,8 +184,8 @@ export class LengthSymbols {
   private used = 0;
 
   /**
-   * @param limit longest code of the symbols, in bits
-   * @param repeatBits bits after REPEAT_LAST and the symbols that follow it
+   * @param repeatBits extra bits of REPEAT_LAST and the symbols after it
+   * @param maxLengths greatest number of code lengths in a header
    * @param maxLengths the most code lengths in a header
    */
   constructor(
@@ -203,8 +203,8 @@ export class LengthSymbols {
 
   /**
    * Sets the symbols of `lengths[0..count)` and makes their code.
-   * @param repeat adds symbols for a length that is repeated, MIN_REPEATED times or more; returns how many times
-   *   are left
+   * @param repeat adds symbols for a length that occurs MIN_REPEATED times or more in a row; returns how many
+   *   occurrences are left
    */
   set(lengths: Uint8Array, count: number, repeat: (length: number, times: number) => number): void {
     this.used = 0;

@@ -2,7 +2,7 @@
 import { type Tier, TIERS } from '../market.js';
 import { firstFrom } from '../search.js';
 
-/** How many of a tier's newest intervals its median is computed from. */
+/** A tier's median is computed from this many of its newest intervals. */
 export const MEDIAN_INTERVALS = 1000;
 /** A gap is longer than this many medians. */
 export const GAP_MEDIANS = 3;
@@ -15,8 +15,8 @@ interface Gap {
 }
 
 /**
- * Median of the newest intervals between snapshots, seconds: of an even number, the mean of the middle two.
- * null without two snapshots.
+ * Median of the newest intervals between snapshots, seconds; for an even number, the mean of the middle two.
+ * null with fewer than two snapshots.
  * @param times ascending
  */
 export function medianIntervalS(times: Uint32Array): number | null {
@@ -36,8 +36,8 @@ interface Window {
 const ALWAYS: Window = { fromS: 0, toS: Infinity };
 
 /**
- * The newest gaps of all tiers that reach into a window, newest first; of gaps that end together, the finer
- * tier's first.
+ * The newest gaps of all tiers that overlap a window, newest first; if gaps end at the same time, the finer
+ * tier's comes first.
  * @param times by tier, ascending
  */
 export function newestGaps(

@@ -1,8 +1,8 @@
-/** Sums of snapshots that a series has a point for, one list of numbers a snapshot (docs/definitions.md#depth-series). */
+/** Sums of the snapshots behind the points of a series, one list of numbers per snapshot (docs/definitions.md#depth-series). */
 import { BIN_COUNT, binsOfBand, MIN_BIN } from '../ladder.js';
 import {
-  onlySampleRun,
-  onlyRun,
+  decodeSampleRun,
+  decodeRun,
   type SegmentInput,
   type StopIfCancelled,
   untilCancelled,
@@ -15,14 +15,14 @@ import type { StoredBlock } from '../segment/segment.js';
 /** Depth within percents of the price. */
 export interface DepthWithin {
   kind: 'within';
-  /** By market: the group that its cells count for, -1 if they do not count. */
+  /** By market: the group to which its cells count, -1 if they do not count. */
   slot: Int32Array;
   groupCount: number;
   /** Percents of the price, each in (0, 100]. */
   pct: readonly number[];
 }
 
-/** The ladder that a score rests on. */
+/** The ladder from which a score is computed. */
 interface LadderOfScore {
   kind: 'score';
   /** By market: 1 where it counts, else 0. */
@@ -30,17 +30,17 @@ interface LadderOfScore {
 }
 
 /**
- * What is summed of each snapshot. Its numbers: the price in USD; then cents of support, then cents of resistance,
- * by group and percent, or by bin of a score.
+ * What to sum for each snapshot. Its numbers: the price in USD; then cents of support, then cents of resistance, by
+ * group and percent, or by the score's bins.
  */
 export type SnapshotSums = DepthWithin | LadderOfScore;
 
-/** How many numbers stand for a snapshot. */
+/** How many numbers there are per snapshot. */
 export function widthOfSums(sums: SnapshotSums): number {
   return 1 + 2 * (sums.kind === 'score' ? SCORE_BINS : sums.groupCount * sums.pct.length);
 }
 
-/** The ladder of the snapshot whose numbers begin at `at`. */
+/** The ladder of the snapshot whose numbers start at `at`. */
 export function ladderOfSums(numbers: Float64Array, at: number): ScoreLadder {
   const middle = at + 1 + SCORE_BINS;
   return {
@@ -49,10 +49,10 @@ export function ladderOfSums(numbers: Float64Array, at: number): ScoreLadder {
   };
 }
 
-/** Plain data, which cross threads. */
+/** Plain data that can cross threads. */
 export interface SumsInput {
   segments: readonly (SegmentInput | { sample: StoredBlock })[];
-  /** The snapshots: their segments' indexes, their rows in these, and their times. */
+  /** The snapshots: index of the segment, row in the segment, and time. */
   selection: { run: readonly number[]; row: readonly number[]; t: readonly number[] };
   sums: SnapshotSums;
   /** In shared memory: the task ends once element 0 is not 0. */
@@ -62,9 +62,9 @@ export interface SumsInput {
 type SumsResult = { status: 'done'; numbers: Float64Array<ArrayBuffer> } | { status: 'cancelled' };
 
 /**
- * The numbers of some snapshots, one after the other: a task of the pool. It decodes one segment at a time. Those of a
- * snapshot that its segment's sample does not hold begin with NaN.
- * @throws Error where a segment is damaged
+ * The numbers of some snapshots in sequence: a task of the pool. It decodes one segment at a time. If a segment's
+ * sample lacks a snapshot, that snapshot's numbers begin with NaN.
+ * @throws Error if a segment is damaged
  */
 export function sumSnapshots(input: SumsInput): SumsResult {
   return untilCancelled(input, (stopIfCancelled): SumsResult => {
@@ -85,7 +85,7 @@ function numbersOf(
   segments.forEach((segment, s) => {
     stopIfCancelled();
     const isSample = 'sample' in segment;
-    const run = isSample ? onlySampleRun(segment.sample) : onlyRun(segment);
+    const run = isSample ? decodeSampleRun(segment.sample) : decodeRun(segment);
     for (const i of ofSegment[s]) {
       const row = isSample ? rowOfTime(run, selection.t[i]) : selection.row[i];
       numbers[i * width] = run?.priceUsd[row] ?? NaN;
@@ -95,14 +95,14 @@ function numbersOf(
   return numbers;
 }
 
-/** The row of the snapshot of this very time; -1: there is none. */
+/** The row of the snapshot at exactly this time; -1 if there is none. */
 function rowOfTime(run: RunColumns | null, t: number): number {
   if (run === null) return -1;
   const row = firstFrom(run.t, t);
   return run.t[row] === t ? row : -1;
 }
 
-/** Writes the cents of a snapshot from `at` on. */
+/** Writes the cents of a snapshot from index `at` on. */
 type AddSnapshot = (run: RunColumns, row: number, numbers: Float64Array, at: number) => void;
 
 function addScoreLadder({ mask }: LadderOfScore): AddSnapshot {
@@ -125,7 +125,7 @@ function addDepthWithin({ slot, groupCount, pct }: DepthWithin): AddSnapshot {
   const ascending = pct.map((_, p) => p).sort((a, b) => pct[a] - pct[b]);
   const { support, resistance } = narrowestOfBins(ascending.map((p) => pct[p]));
   const width = pct.length + 1;
-  // By group: what lies within each percent and no narrower one; the last item is beyond all of them.
+  // By group: depth within each percent but not within a narrower one; the last item is beyond all percents.
   const ownSupport = new Float64Array(groupCount * width);
   const ownResistance = new Float64Array(groupCount * width);
   return (run, row, numbers, at) => {
@@ -152,7 +152,7 @@ function addDepthWithin({ slot, groupCount, pct }: DepthWithin): AddSnapshot {
   };
 }
 
-/** By bin: index of the narrowest percent within which its support, and its resistance, lies. */
+/** By bin: index of the narrowest percent that contains its support, and its resistance. */
 function narrowestOfBins(ascendingPct: readonly number[]) {
   const support = new Uint8Array(BIN_COUNT).fill(ascendingPct.length);
   const resistance = new Uint8Array(BIN_COUNT).fill(ascendingPct.length);

@@ -16,7 +16,7 @@ export interface DepthQuery {
   /** Fractions of the price: a bin is kept where `1 + low <= 1.01^b <= 1 + high`. */
   lowChange: number;
   highChange: number;
-  /** USD per unit of the currency: amounts and prices are divided by it. */
+  /** USD per unit of the currency; amounts and prices are divided by it. */
   usdPerUnit: number;
 }
 
@@ -37,8 +37,8 @@ interface DepthSummary {
 }
 
 /**
- * Bins of a range in fractions of the price, with the ladder's tolerance at both ends: a request for
- * the price of a level in a reply gets that level.
+ * The bins between two fractions of the price, with the ladder's tolerance at both ends: a request for
+ * the price of a level in a reply returns that level.
  */
 export function binsOfChange(lowChange: number, highChange: number): BinRange {
   return binsOfBand(lowChange * 100, highChange * 100);
@@ -51,7 +51,7 @@ const isConstantProduct = (market: Market): boolean =>
 const isKept = (market: Market, filter: DepthFilter): boolean =>
   filter === 'ALL' || market.exchangeType === filter;
 
-/** The exchange type that has all of the depth, if the filter keeps none of it; else null. */
+/** The exchange type that has all of the depth, if the filter excludes all of it; otherwise null. */
 export function otherExchangeType(
   cells: SnapshotCells,
   markets: readonly Market[],
@@ -100,8 +100,8 @@ export function depthLevels(
 }
 
 /**
- * Totals over the same markets and bins by exchange type and by source (as given, in code unit order),
- * without constant product; those with nothing in the range are left out.
+ * Totals over the same markets and bins, by exchange type and by source (as imported, in code unit order),
+ * without constant product; entries without depth in the range are left out.
  */
 export function depthSummary(
   cells: SnapshotCells,
@@ -141,7 +141,7 @@ export function depthSummary(
   };
 }
 
-/** Cents. */
+/** In cents. */
 interface Total {
   support: number;
   resistance: number;

@@ -1,4 +1,4 @@
-/** The body of a reply of depth over time, from the sums of its snapshots. */
+/** The reply body of depth over time, from the sums of its snapshots. */
 import type { Data } from 'apache-arrow';
 import { Packr } from 'msgpackr';
 import type { Chain, Market } from '../market.js';
@@ -18,20 +18,20 @@ import { type DepthWithin, widthOfSums } from './depth-series.js';
 
 const { Field, Float64, Schema, Table, tableToIPC, Uint32 } = arrow;
 
-/** Value of the `format` metadata of the Arrow form. */
+/** Value of the `format` metadata of the Arrow version. */
 const ARROW_SERIES_FORMAT = 'fathom.depth-series.1';
 const GROUP_TYPE = dictionaryType(0);
 
 export const SERIES_GROUPS = ['venue', 'type'] as const;
 type SeriesGroup = (typeof SERIES_GROUPS)[number];
 
-/** Which markets count, what they are grouped by (null: all are one), and within what percents. */
+/** Which markets count, how they are grouped (null: not at all), and within which percents. */
 export interface SeriesQuery extends ReplayFilter {
   group: SeriesGroup | null;
   pct: readonly number[];
 }
 
-/** The fields of a reply that repeat its request. */
+/** The reply's fields that repeat the request. */
 export interface SeriesEnvelope {
   token: string;
   chain: Chain;
@@ -40,14 +40,14 @@ export interface SeriesEnvelope {
   step: string;
 }
 
-/** Plain data and bytes, which cross threads. */
+/** Plain data and bytes that can cross threads. */
 interface SeriesInput {
-  /** Epoch seconds of each point, and of its snapshot. */
+  /** Epoch seconds of each point, and of the snapshot behind it. */
   t: readonly number[];
   snapshotT: readonly number[];
-  /** One for each point, as DepthWithin has them. */
+  /** As DepthWithin describes them, one list per point. */
   numbers: Float64Array;
-  /** By point, if it was asked for. */
+  /** By point, if requested. */
   score: readonly (number | null)[] | null;
   markets: readonly Market[];
   query: SeriesQuery;
@@ -66,7 +66,7 @@ interface Series extends Pick<SeriesInput, 't' | 'snapshotT' | 'score'> {
   resistanceUsd: number[][][];
 }
 
-/** What is summed of each snapshot for a query, and what the groups are. */
+/** What to sum for each snapshot of a query, and the groups. */
 export function sumsOfQuery(
   markets: readonly Market[],
   { group, pct, ...filter }: SeriesQuery,
@@ -94,7 +94,7 @@ function seriesOf({ t, snapshotT, numbers, score, markets, query }: SeriesInput)
     support: usd(1, group),
     resistance: usd(1 + perSide, group),
   }));
-  // Groups without depth are left out: a reply about the past stays when a market appears later.
+  // Groups without depth are left out: a reply about the past must not change when a market appears later.
   const isEmpty = (amounts: number[][]) => amounts.every((own) => own.every((usd) => usd === 0));
   const kept =
     query.group === null

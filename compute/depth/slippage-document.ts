@@ -1,4 +1,4 @@
-/** The reply about an order's cost. */
+/** The reply about the cost of an order. */
 import { type DocumentForm, encodeDocument, type EncodedDocument } from '../documents.js';
 import type { Chain } from '../market.js';
 import type { PageGroup } from '../replay/query.js';
@@ -12,14 +12,14 @@ import {
   type SlippageAmounts,
 } from './slippage.js';
 
-/** What a reply repeats of its request. */
-export interface SlippageAsked extends SlippageAmounts {
+/** What the reply repeats of the request. */
+export interface SlippageRequestFields extends SlippageAmounts {
   /** The reply's first fields. */
   named: { token: string; chain: Chain; resolved_token?: string };
   side: OrderSide;
 }
 
-/** A snapshot's answer. */
+/** The answer for one snapshot. */
 interface SlippageAnswer {
   t: number;
   priceUsd: number;
@@ -28,9 +28,9 @@ interface SlippageAnswer {
   found: Slippage;
 }
 
-/** @param answer null: there is no snapshot */
+/** @param answer null if there is no snapshot */
 export function slippageDocument(
-  { named, side, usd, movePct }: SlippageAsked,
+  { named, side, usd, movePct }: SlippageRequestFields,
   answer: SlippageAnswer | null,
 ) {
   const { t, priceUsd, groups, found } = answer ?? NO_ANSWER;
@@ -59,7 +59,7 @@ const NO_ANSWER = {
   found: { fillableUsd: null, costs: [], moves: [] },
 };
 
-/** The venues that take part, largest first. */
+/** The venues that contribute, largest first. */
 function venuesOf({ venueUsd }: OrderCost, groups: readonly PageGroup[]) {
   const venues: (PageGroup & { usd: number })[] = [];
   groups.forEach(({ key, label, type }, venue) => {
@@ -69,15 +69,15 @@ function venuesOf({ venueUsd }: OrderCost, groups: readonly PageGroup[]) {
   return venues.sort((a, b) => b.usd - a.usd || (a.key < b.key ? -1 : 1));
 }
 
-/** Everything that a reply about a snapshot is made of. */
+/** Everything from which a reply about a snapshot is made. */
 interface SlippageReplyInput {
-  asked: SlippageAsked;
+  asked: SlippageRequestFields;
   input: LadderInput;
   groups: readonly PageGroup[];
   form: DocumentForm;
 }
 
-/** The reply as bytes: a task of the pool. */
+/** The encoded reply: a task of the pool. */
 export function slippageReply({ asked, input, groups, form }: SlippageReplyInput): EncodedDocument {
   const { t, priceUsd } = input.cells;
   const document = slippageDocument(asked, {
@@ -87,6 +87,6 @@ export function slippageReply({ asked, input, groups, form }: SlippageReplyInput
     found: slippage(orderLadder(input), asked),
   });
   const { plain, body } = encodeDocument(document, form);
-  // Its present memory is shared with other bytes.
+  // The encoded body shares its memory with other bytes.
   return { plain, body: new Uint8Array(body) };
 }

@@ -17,12 +17,12 @@ const LN_RATIO = Math.log(BIN_RATIO);
 interface Step {
   /** `max(s*b - 0.5, 0)`: where the order begins to take it. */
   near: number;
-  /** `max(s*b + 0.5, 0)`; 0, as `near`, for a bin on the wrong side of the price. */
+  /** `max(s*b + 0.5, 0)`; equals `near`, 0, for a bin on the wrong side of the price. */
   far: number;
   cents: number;
 }
 
-/** The ladder that an order takes, added up over the chosen markets. */
+/** The ladder that an order takes, summed over the chosen markets. */
 export interface OrderLadder {
   side: OrderSide;
   /** Price of the snapshot, USD. */
@@ -36,7 +36,7 @@ export interface OrderLadder {
   totalCents: number;
 }
 
-/** What an order of some USD gets. Percent from the snapshot's price; null unless the ladder fills it. */
+/** What an order of a given size gets. Percentages are relative to the snapshot's price; null if the ladder cannot fill it. */
 export interface OrderCost {
   filled: boolean;
   /** `usd / tokens` */
@@ -45,14 +45,14 @@ export interface OrderCost {
   endPriceUsd: number | null;
   /** `100 * (average / P - 1)`: negative for a sell. */
   slippagePct: number | null;
-  /** The same with the amount of each bin at its near end, and at its far end. */
+  /** Slippage if each bin's amount were at its near end, and at its far end. */
   bestPct: number | null;
   worstPct: number | null;
-  /** USD taken of each venue: its part of each bin in proportion to its amounts. */
+  /** USD taken from each venue, in proportion to its amount in each bin. */
   venueUsd: Float64Array;
 }
 
-/** The markets of a snapshot, and the side, that a request chooses. */
+/** The markets and the side of a snapshot that a request chooses. */
 export interface LadderInput {
   cells: SnapshotCells;
   side: OrderSide;
@@ -68,7 +68,7 @@ export interface SlippageAmounts {
 }
 
 export interface Slippage {
-  /** All that the chosen markets have on the side that the order takes. */
+  /** Total of the chosen markets on the side that the order takes. */
   fillableUsd: number;
   /** In the order of `usd`. */
   costs: OrderCost[];
@@ -76,7 +76,7 @@ export interface Slippage {
   moves: number[];
 }
 
-/** Everything that a request asks of one ladder. */
+/** Answers all amounts and moves of a request from one ladder. */
 export function slippage(ladder: OrderLadder, { usd, movePct }: SlippageAmounts): Slippage {
   return {
     fillableUsd: ladder.totalCents / 100,
@@ -85,11 +85,11 @@ export function slippage(ladder: OrderLadder, { usd, movePct }: SlippageAmounts)
   };
 }
 
-/** Sums by bin while a ladder is added up, and the step of each bin. */
+/** By bin: sums while a ladder is being built, and the bin's step. */
 const sums = new Float64Array(BIN_COUNT);
 const stepOf = new Int32Array(BIN_COUNT);
 
-/** The ladder of the markets that a request chooses. */
+/** Builds the ladder of the chosen markets. */
 export function orderLadder({ cells, side, venueOf, venueCount }: LadderInput): OrderLadder {
   const { market, bin, priceUsd } = cells;
   const amounts = side === 'sell' ? cells.supportCents : cells.resistanceCents;
@@ -124,7 +124,7 @@ export function orderLadder({ cells, side, venueOf, venueCount }: LadderInput): 
 
 const signOf = (side: OrderSide): number => (side === 'sell' ? -1 : 1);
 
-/** What an order of `usd` gets: the walk from the price until `usd` is taken, or nothing is left. */
+/** What an order of `usd` gets: walks away from the price until `usd` is taken or the ladder ends. */
 export function orderCost(ladder: OrderLadder, usd: number): OrderCost {
   const { side, priceUsd, steps, venueCount, venueCents, totalCents } = ladder;
   const wanted = centsOf(usd);
@@ -166,7 +166,7 @@ export function orderCost(ladder: OrderLadder, usd: number): OrderCost {
   };
 }
 
-/** Exact for amounts in whole cents, so that an order of whole bins does not reach into the next one. */
+/** Exact for amounts in whole cents: an order for whole bins must not reach into the next bin. */
 function centsOf(usd: number): number {
   const whole = Math.round(usd * 100);
   return whole / 100 === usd ? whole : usd * 100;
@@ -178,12 +178,12 @@ function meanDecay(y: number): number {
 }
 
 /**
- * USD between the price and `P * (1 - movePct/100)` for a sell, `P * (1 + movePct/100)` for a buy; all there is
- * where that lies beyond the ladder.
+ * USD between the price and `P * (1 - movePct/100)` for a sell, `P * (1 + movePct/100)` for a buy; the whole
+ * ladder if that price is beyond it.
  */
 export function costOfMove({ side, steps }: OrderLadder, movePct: number): number {
   const sign = signOf(side);
-  // 100% down is a price of 0, which is beyond every ladder; so is more than that.
+  // 100% down is a price of 0, which is beyond every ladder, as is anything further.
   const isBeyond = side === 'sell' && movePct >= 100;
   const target = isBeyond ? Infinity : (sign * Math.log1p((sign * movePct) / 100)) / LN_RATIO;
   let cents = 0;

@@ -16,14 +16,14 @@ import {
 
 /**
  * The snapshots of a block, ascending in t.
- * @param times only snapshots of these times, in any order; times not in the block are ignored
+ * @param times returns only snapshots at these times, in any order; times not in the block are ignored
  * @throws Error if the block is damaged
  */
 export function decodeHolderBlock(block: Uint8Array, times?: readonly number[]): HolderSnapshot[] {
   return [...holderSnapshots(block, times)];
 }
 
-/** Like decodeHolderBlock(), one snapshot at a time: of a large block, only one snapshot is in memory. */
+/** Like decodeHolderBlock(), but yields one snapshot at a time, to keep only one of a large block in memory. */
 export function* holderSnapshots(
   block: Uint8Array,
   times?: readonly number[],
@@ -51,11 +51,11 @@ export function timesOfBlock(block: Uint8Array): Uint32Array {
   return openBlock(block).times;
 }
 
-/** What a check of the store compares of a block. */
+/** What a check of the store needs to know about a block. */
 export interface BlockOutline {
-  /** Of its snapshots, ascending. */
+  /** Times of its snapshots, ascending. */
   times: Uint32Array;
-  /** Its greatest owner; -1: it has none. */
+  /** Its greatest owner number; -1 if it has no owners. */
   lastOwner: number;
 }
 
@@ -66,7 +66,7 @@ export function outlineOfBlock(block: Uint8Array): BlockOutline {
 }
 
 /**
- * A block as encoded: the changes of each snapshot, and the last snapshot.
+ * A block in encoded form: the changes of each snapshot, and the last snapshot.
  * @throws Error if the block is damaged
  */
 export function changesOfBlock(block: Uint8Array): {
@@ -102,16 +102,16 @@ interface OpenBlock {
 }
 
 function openBlock(block: Uint8Array): OpenBlock {
-  if (block.length < CHECKSUM_BYTES) throw damaged('it is cut short');
+  if (block.length < CHECKSUM_BYTES) throw damaged('it is truncated');
   const stated = new DataView(block.buffer, block.byteOffset).getUint32(0, true);
   const packed = block.subarray(CHECKSUM_BYTES);
-  if (crc32(packed) !== stated) throw damaged('its checksum does not fit');
+  if (crc32(packed) !== stated) throw damaged('its checksum does not match');
   const plain = aligned(lz4Decompress(packed));
   if (plain.length < 4 * HEAD_WORDS) throw damaged('it has no head');
   const [format, snapshots, owners, changes] = new Uint32Array(plain.buffer, 0, HEAD_WORDS);
-  if (format !== FORMAT) throw damaged('it is of an unknown format');
+  if (format !== FORMAT) throw damaged('it has an unknown format');
   const layout = layoutOf(snapshots, owners, changes);
-  if (layout.end !== plain.length) throw damaged('it is of another length than stated');
+  if (layout.end !== plain.length) throw damaged('its length differs from the stated one');
   const times = new Uint32Array(plain.buffer, layout.times, snapshots);
   const counts = new Uint32Array(plain.buffer, layout.counts, snapshots);
   for (let s = 1; s < snapshots; s++) if (times[s] <= times[s - 1]) throw damaged('times fall');
@@ -131,18 +131,18 @@ function ownersOf(plain: Uint8Array, { ownerGaps }: Layout, count: number): Uint
   return owners;
 }
 
-/** The bytes at the start of a buffer, where words can be read without a copy. */
+/** The bytes at the start of a buffer, to read words without a copy. */
 function aligned(bytes: Uint8Array): Uint8Array {
   const isAlone = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength;
   return isAlone ? bytes : new Uint8Array(bytes);
 }
 
-/** The balances after the snapshot read last. */
+/** The balances after the last snapshot read. */
 class BlockState {
   private s = -1;
   private change = 0;
   private held = 0;
-  /** By owner, in the block's order; 0: holds nothing. */
+  /** By owner, in the block's order; 0: no balance. */
   private readonly balance: Float64Array;
   private readonly bits: Uint32Array;
 
@@ -161,7 +161,7 @@ class BlockState {
     for (let change = first; change < this.change; change++) {
       const gap = planeWord(plain, layout.indexGaps, changes, change);
       index += gap;
-      if (gap === 0 || index >= owners.length) throw damaged('a change of no owner');
+      if (gap === 0 || index >= owners.length) throw damaged('a change has no owner');
       const low = planeWord(plain, layout.low, changes, change);
       const high = planeWord(plain, layout.high, changes, change);
       if (changed !== undefined) {
@@ -174,7 +174,7 @@ class BlockState {
       bits[2 * index + 1] ^= high;
       const holds = (bits[2 * index] | bits[2 * index + 1]) !== 0;
       if (holds && !(balance[index] > 0 && balance[index] < Infinity)) {
-        throw damaged('a balance of no amount');
+        throw damaged('a balance is not a number above 0');
       }
       this.held += Number(holds) - Number(held);
     }

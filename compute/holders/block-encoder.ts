@@ -14,7 +14,7 @@ import {
   writePlanes,
 } from './block-format.js';
 
-/** Encodes snapshots of one token into one block, one at a time; balances keep every bit. */
+/** Encodes snapshots of one token into one block, one at a time. Balances keep every bit. */
 export class HolderBlockEncoder {
   /** Number of changes in all snapshots, the first included. */
   changes = 0;
@@ -38,7 +38,7 @@ export class HolderBlockEncoder {
   }
 
   /**
-   * Adds the next snapshot; do not change its columns before the following one is added.
+   * Adds the next snapshot. Its columns must not change until the one after it has been added.
    * @throws Error if it is not later than the one before, or invalid
    */
   add(snapshot: HolderSnapshot): void {
@@ -67,7 +67,7 @@ export class HolderBlockEncoder {
   private plain(): Uint8Array {
     const owners = distinctOwners(this.added);
     const layout = layoutOf(this.added.length, owners.length, this.changes);
-    if (layout.end > MAX_PLAIN_BYTES) throw new Error('a holder block of too many changes');
+    if (layout.end > MAX_PLAIN_BYTES) throw new Error('a holder block has too many changes');
     const plain = new Uint8Array(layout.end);
     const head = new Uint32Array(plain.buffer, 0, HEAD_WORDS);
     head.set([FORMAT, this.added.length, owners.length, this.changes]);
@@ -111,7 +111,7 @@ function checkSnapshot({ t, owner, balance }: HolderSnapshot, before: number): v
   if (!Number.isInteger(t) || t <= before || t > 0xffff_ffff) {
     throw new Error('snapshots of a holder block must ascend in t');
   }
-  if (owner.length !== balance.length) throw new Error('owners and balances of other lengths');
+  if (owner.length !== balance.length) throw new Error('owners and balances differ in length');
   let last = -1;
   for (let i = 0; i < owner.length; i++) {
     if (owner[i] <= last || owner[i] > MAX_OWNER_ID) throw new Error('owners must ascend');

@@ -9,7 +9,7 @@ import { DAY_S } from '../time.js';
 export const TIER_SIZES = { top20: 20, top50: 50, top100: 100 } as const;
 export type HolderTier = keyof typeof TIER_SIZES;
 export const HOLDER_TIERS = Object.keys(TIER_SIZES) as [HolderTier, ...HolderTier[]];
-/** Ranked holders: those of the largest tier. */
+/** How many holders are ranked: as many as the largest tier has. */
 export const MAX_RANKED = TIER_SIZES.top100;
 
 /** Seconds back from the newest snapshot. */
@@ -35,7 +35,7 @@ export function flowDays(newestS: number): number[] {
   return Array.from({ length: FLOW_DAYS }, (_, i) => lastS - (FLOW_DAYS - 1 - i) * DAY_S);
 }
 
-/** Times of the snapshots that a flow needs, epoch seconds; null: none. */
+/** Times of the snapshots that a flow needs, epoch seconds; null if there is none. */
 export interface FlowPlan {
   newestS: number;
   /** The newest snapshot at or before `newestS` less the window. */
@@ -52,8 +52,8 @@ export interface DayPlan {
 }
 
 /**
- * Chooses the stored snapshots for the flow at a moment: at most one per window, one per day and one
- * from before the days.
+ * Chooses the stored snapshots for the flow at a moment: at most one per window, one per day, and one
+ * before all days.
  * @param times of the stored snapshots, ascending
  * @param nowS later snapshots are not visible
  * @returns null if none is visible

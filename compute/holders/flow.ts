@@ -32,7 +32,7 @@ export type TierFlows = Record<HolderTier, FlowSums>;
 
 interface BalanceChange {
   tokens: number;
-  /** A fraction of the balance before; null if that is 0 or its snapshot is missing. */
+  /** As a fraction of the earlier balance; null if that is 0 or its snapshot is missing. */
   pct: number | null;
 }
 
@@ -44,22 +44,22 @@ interface WalletFlow {
 }
 
 export interface HolderFlow {
-  /** Of the newest snapshot, epoch seconds. */
+  /** Time of the newest snapshot, epoch seconds. */
   newestS: number;
   summary: Record<SummaryWindow, TierFlows>;
   /** In the order of flowDays(newestS). */
   days: TierFlows[];
   /** The largest holders, by rank. */
   wallets: WalletFlow[];
-  /** Index `w * FLOW_DAYS + d`: wallet `w`'s balance at the end of day `d`; NaN: no snapshot. */
+  /** Index `w * FLOW_DAYS + d`: balance of wallet `w` at the end of day `d`; NaN without a snapshot. */
   dayBalances: Float64Array;
-  /** The change since the last snapshot of any earlier day; 0 if either is missing. */
+  /** Change since the last snapshot of any earlier day; 0 if either snapshot is missing. */
   dayChanges: Float64Array;
 }
 
 export interface HolderFlowInput {
   plan: FlowPlan;
-  /** From HolderBlockEncoder, with the snapshots of the plan and perhaps others. */
+  /** From HolderBlockEncoder, with all snapshots of the plan and possibly others. */
   blocks: readonly Uint8Array[];
   /** Names of all owners in the blocks. */
   names: OwnerNames;
@@ -68,8 +68,8 @@ export interface HolderFlowInput {
 type SnapshotsAt = ReadonlyMap<number, HolderSnapshot>;
 
 /**
- * The pool's task: the holder flow of a plan.
- * @returns null if the blocks lack a snapshot of the plan: the store has changed since
+ * The holder flow of a plan: a task of the pool.
+ * @returns null if the blocks lack a snapshot of the plan: the store has changed in the meantime
  * @throws Error if a block is damaged
  */
 export function holderFlow({ plan, blocks, names }: HolderFlowInput): HolderFlow | null {
@@ -104,7 +104,7 @@ function tierFlows({ owner, balance }: RankedHolders, base: HolderSnapshot | nul
   if (base === null) return NO_FLOWS;
   const sums = { accumulating: 0, newWallets: 0, inflow: 0, outflow: 0 };
   let rank = 0;
-  // Each tier includes the one before.
+  // Each tier includes the smaller ones.
   const flows = HOLDER_TIERS.map((tier) => {
     for (; rank < Math.min(TIER_SIZES[tier], owner.length); rank++) {
       const before = balanceOf(base, owner[rank]);
@@ -186,8 +186,8 @@ interface RankedHolders {
 }
 
 /**
- * The `limit` largest holders, ties by address (bytes) ascending. One pass over the balances: only
- * candidates are ever sorted.
+ * The `limit` largest holders, ties by address (bytes) ascending. Makes one pass over the balances and
+ * sorts only candidates.
  */
 export function largestHolders(
   { owner, balance }: HolderSnapshot,
@@ -196,11 +196,11 @@ export function largestHolders(
 ): RankedHolders {
   const before = (a: number, b: number): number =>
     balance[b] - balance[a] || compareNames(names, owner[a], owner[b]);
-  // Rows; sorted and cut to `limit` whenever there are twice as many.
+  // Rows, sorted and cut to `limit` whenever there are twice as many.
   let best: number[] = [];
   let least = -Infinity;
   for (let row = 0; row < balance.length; row++) {
-    // A row that ties with the least stays: its name may come first.
+    // A row that ties with the smallest stays: its name may come first.
     if (balance[row] < least) continue;
     if (best.push(row) < 2 * limit) continue;
     best = best.sort(before).slice(0, limit);

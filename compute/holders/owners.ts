@@ -2,7 +2,7 @@
 
 /** The names of a token's owners by number. */
 export interface OwnerNames {
-  /** Owner `id` is `bytes[offsets[id]..offsets[id + 1])`; one item more than owners. */
+  /** Owner `id` is `bytes[offsets[id]..offsets[id + 1])`; one more item than owners. */
   offsets: Uint32Array;
   /** ASCII. */
   bytes: Uint8Array;
@@ -40,7 +40,7 @@ export class OwnerTable {
   private bytes: Uint8Array;
   private offsets: Uint32Array;
   private hashes: Uint32Array;
-  /** Number + 1 of the owner in each slot; 0: free. The number of slots is a power of two. */
+  /** Number + 1 of the owner in each slot; 0 if it is free. The number of slots is a power of two. */
   private slots = new Uint32Array(16);
   private count = 0;
 
@@ -60,13 +60,13 @@ export class OwnerTable {
     return this.count;
   }
 
-  /** The present names; they share memory with the table. */
+  /** The current names; they share memory with the table. */
   names(): OwnerNames {
     const offsets = this.offsets.subarray(0, this.count + 1);
     return { offsets, bytes: this.bytes.subarray(0, offsets[this.count]) };
   }
 
-  /** Number of the names that the table lacks. */
+  /** How many of the names the table lacks. */
   countNew(names: OwnerNames): number {
     let fresh = 0;
     for (let i = 0; i + 1 < names.offsets.length; i++) {

@@ -3,12 +3,12 @@ import { holderSnapshots, timesOfBlock } from './block-decoder.js';
 import { HolderBlockEncoder } from './block-encoder.js';
 import type { HolderSnapshot } from './block-format.js';
 
-/** A block with this many snapshots is full: an hour of minutes. */
+/** A block with this many snapshots (an hour of minutes) is full. */
 const MAX_BLOCK_SNAPSHOTS = 64;
-/** Fewer changes after the first snapshot never make a block full. */
-const MIN_CLOSING_CHANGES = 1024;
+/** With fewer changes after its first snapshot, a block is never full. */
+const MIN_FULL_CHANGES = 1024;
 
-/** The size of a block, which decides whether it takes another snapshot. */
+/** The size of a block; it decides whether the block takes another snapshot. */
 export interface BlockSize {
   /** Snapshots. */
   snapshots: number;
@@ -28,36 +28,36 @@ export interface EncodedHolderBlock extends Omit<BlockSize, 'snapshots'> {
 /** New snapshots. */
 interface AddedHolders {
   block: Uint8Array;
-  /** The token's owner numbers by those of the block. */
+  /** The token's owner number for each of the snapshot's owner numbers. */
   ids: Uint32Array;
 }
 
 export interface HolderRewrite {
   /** Blocks of one token, ascending and without overlap. */
   stored: Uint8Array[];
-  /** They replace stored snapshots of the same t. */
+  /** These replace stored snapshots of the same t. */
   added: AddedHolders | null;
-  /** New owner numbers by old ones, in the same order; null: unchanged. */
+  /** New owner number by old number, in the same order; null if unchanged. */
   renumbered: Uint32Array | null;
   /** Times of the snapshots to keep. */
   times: Uint32Array;
-  /** Whether to return blocks even if all added snapshots are stored already. */
+  /** Whether to return blocks even if all added snapshots were stored already. */
   always: boolean;
 }
 
 /**
- * Whether a block takes no more snapshots. Each added snapshot rewrites all changes of the block, so
- * they may grow to the size of its first snapshot.
+ * Whether a block takes no more snapshots. Adding a snapshot rewrites all changes of the block, so the
+ * changes may grow to the size of the first snapshot.
  */
 export function isFullBlock({ snapshots, changes, firstChanges }: BlockSize): boolean {
   return (
     snapshots >= MAX_BLOCK_SNAPSHOTS ||
-    changes - firstChanges >= Math.max(firstChanges, MIN_CLOSING_CHANGES)
+    changes - firstChanges >= Math.max(firstChanges, MIN_FULL_CHANGES)
   );
 }
 
 /**
- * Merges stored blocks and added snapshots into new blocks; null: nothing changes.
+ * Merges stored blocks and added snapshots into new blocks; null if nothing changes.
  * @throws Error if a block is damaged
  */
 export function rewriteHolderBlocks(input: HolderRewrite): EncodedHolderBlock[] | null {
@@ -86,7 +86,7 @@ export function rewriteHolderBlocks(input: HolderRewrite): EncodedHolderBlock[] 
   return isChanged ? packer.finish() : null;
 }
 
-/** Whether the first stored block is unchanged, so that the result can continue it. */
+/** Whether the first stored block is unchanged, and can therefore be continued. */
 function canResume({ stored, renumbered, times }: HolderRewrite, firstAdded: number): boolean {
   if (stored.length === 0 || renumbered !== null) return false;
   const first = timesOfBlock(stored[0]);
@@ -97,7 +97,7 @@ class BlockPacker {
   private readonly blocks: EncodedHolderBlock[] = [];
   private encoder = new HolderBlockEncoder();
 
-  /** Continues a block, which becomes the first. */
+  /** Continues a block, which becomes the first one. */
   resume(block: Uint8Array): void {
     this.encoder = HolderBlockEncoder.resume(block);
   }

@@ -1,7 +1,7 @@
 /** Thins holder snapshots as they age (docs/definitions.md#holder-retention). */
 import { DAY_S, HOUR_S } from '../time.js';
 
-/** Of the newest `zones` spans of `zoneS` seconds that have a snapshot, keeps every snapshot or the last of each. */
+/** Looks at the newest `zones` spans of `zoneS` seconds that have snapshots; keeps all snapshots or the last of each. */
 interface Retention {
   zoneS: number;
   zones: number;
@@ -9,10 +9,10 @@ interface Retention {
 }
 
 /**
- * Two whole days, nine days by the hour, 33 days by six hours: enough to begin windows within 1% of
+ * Two whole days, nine days by the hour, 33 days by six hours: enough to start windows within 1% of
  * their length, and for a sparkline of 30 days with the day before it. Then 400 days by the day, for a
  * clock that is frozen in the past (as far back as replay goes, plus a sparkline). Spans without a
- * snapshot do not count, so rare snapshots are kept long, and a snapshot with a wrong time displaces
+ * snapshot do not count: rare snapshots are kept for long, and a snapshot with a wrong time displaces
  * at most one hour of others.
  */
 const RETENTION: readonly Retention[] = [
@@ -23,7 +23,7 @@ const RETENTION: readonly Retention[] = [
 ];
 
 /**
- * The kept times of a token, ascending. Thinning after each snapshot, in any order, keeps the same
+ * The times to keep for a token, ascending. Thinning after each snapshot, in any order, keeps the same
  * times as thinning once at the end.
  * @param times ascending, epoch seconds
  */

@@ -2,33 +2,33 @@
 import { BIN_COUNT, BIN_RATIO, binFactor, binOfPrice, MAX_BIN, MIN_BIN } from '../ladder.js';
 
 /**
- * Share of its price by which a level must lie within its bin to need no logarithm: many times what
- * rounding moves an edge by.
+ * Levels further than this share of their price from their bin's edges need no logarithm: it is many times
+ * the rounding error of an edge.
  */
 const EDGE_MARGIN = 1e-9;
 
 /**
  * Sums of one market's support and resistance by bin, in USD before rounding. Index `i` of a column
- * is bin `MIN_BIN + i`. One accumulator serves many markets.
+ * is bin `MIN_BIN + i`. One accumulator is reused for many markets.
  */
 export class LadderAccumulator {
   readonly supportUsd = new Float64Array(BIN_COUNT);
   readonly resistanceUsd = new Float64Array(BIN_COUNT);
-  /** Levels with an amount that lay outside the ladder since the last reset. */
+  /** Levels with an amount outside the ladder since the last reset. */
   droppedLevels = 0;
   /** Levels with an amount since the last reset, including those outside the ladder. */
   levels = 0;
   /** First and last index that may hold an amount; `first > last` while none may. */
   firstIndex = BIN_COUNT;
   lastIndex = -1;
-  /** Price of the snapshot, which is the centre of the bins. */
+  /** Price of the snapshot, at the centre of the bins. */
   priceUsd = 1;
-  /** Index of the last level's bin, and the prices that are surely in it: the next level often is there, too. */
+  /** Index of the last level's bin, and prices that are certainly in it: the next level is often there too. */
   private lastLevelIndex = 0;
   private sureFromUsd = Infinity;
   private sureToUsd = -Infinity;
 
-  /** Empties the ladder for a market of a snapshot at `priceUsd`. */
+  /** Empties the ladder for another market, of a snapshot at `priceUsd`. */
   reset(priceUsd: number): void {
     if (this.firstIndex <= this.lastIndex) {
       this.supportUsd.fill(0, this.firstIndex, this.lastIndex + 1);
@@ -44,15 +44,15 @@ export class LadderAccumulator {
     this.sureToUsd = -Infinity;
   }
 
-  /** Notes that indexes `first` to `last` may hold amounts; every write to a column calls it. */
+  /** Records that indexes `first` to `last` may hold amounts; call it with every write to a column. */
   reach(first: number, last: number): void {
     if (first < this.firstIndex) this.firstIndex = first;
     if (last > this.lastIndex) this.lastIndex = last;
   }
 
   /**
-   * Adds a level's `usd`, above 0, to one of the two columns at the bin of `levelPriceUsd`. Prices
-   * of 0 and Infinity, which extreme exponents can give, lie outside.
+   * Adds `usd` (above 0) of a level to one of the two columns, at the bin of `levelPriceUsd`. The prices
+   * 0 and Infinity, which result from extreme exponents, are outside.
    */
   addLevel(column: Float64Array, levelPriceUsd: number, usd: number): void {
     this.levels++;
@@ -75,27 +75,27 @@ export class LadderAccumulator {
   }
 }
 
-/** Roots of the bins' edges relative to the snapshot's price: `sqrt(1.01^(b - 0.5))`. */
+/** Square roots of the bins' edges relative to the snapshot's price: `sqrt(1.01^(b - 0.5))`. */
 const SQRT_EDGES = Float64Array.from({ length: BIN_COUNT + 1 }, (_, i) =>
   Math.pow(BIN_RATIO, (MIN_BIN + i - 0.5) / 2),
 );
 
-/** A price range over which a pool's liquidity is constant, in roots of one unit of price. */
+/** A price range with constant liquidity of a pool, in square roots of one unit of price. */
 interface LiquidityRange {
-  /** Roots of the range's ends; `sqrtHigh` may be Infinity. */
+  /** Square roots of the range's ends; `sqrtHigh` may be Infinity. */
   sqrtLow: number;
   sqrtHigh: number;
-  /** USD that a step of 1 in the root of the price trades: L times the unit's price in USD. */
+  /** USD traded per step of 1 in the square root of the price: L times the unit's price in USD. */
   usdPerSqrt: number;
 }
 
 /**
- * Adds `usdPerSqrt * (sqrt(c) - sqrt(a))` for each bin's share `[a, c)` of the range: below the
- * pool's price to support, above it to resistance.
- * @param sqrtScale root of the snapshot's price in the range's unit of price
- * @param sqrtPool root of the pool's price
- * @param from index of a bin that does not lie above the range
- * @returns index of the last bin reached: `from` of a range that follows this one
+ * Adds `usdPerSqrt * (sqrt(c) - sqrt(a))` for each bin's part `[a, c)` of the range: to support below the
+ * pool's price, to resistance above it.
+ * @param sqrtScale square root of the snapshot's price in the range's unit of price
+ * @param sqrtPool square root of the pool's price
+ * @param from index of a bin that is not above the range
+ * @returns index of the last bin reached: `from` for the next range
  */
 export function addLiquidityRange(
   into: LadderAccumulator,

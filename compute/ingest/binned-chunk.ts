@@ -10,11 +10,11 @@ import { type KeyedMarket, type MarketFieldNames, MarketParser } from './market-
 
 /** A chunk of a file, binned. */
 export interface BinnedChunk {
-  /** In order of first arrival of the (chain, address, tier); empty if there are faults. */
+  /** In order of first arrival of the (chain, address, tier); empty if any row has faults. */
   runs: BinnedRun[];
   /** Rows read, faulty ones included. */
   rows: number;
-  /** Snapshots and cells in `runs`; cells without an amount do not count. */
+  /** Snapshots and cells in `runs`; cells without amounts do not count. */
   snapshots: number;
   cells: number;
   /** Levels, pool bins and cells with an amount outside the ladder. */
@@ -28,13 +28,13 @@ export interface BinnedChunk {
 /** Snapshots of one (chain, address, tier) and the markets that `run.market` indexes. */
 export interface BinnedRun {
   run: SnapshotRun;
-  /** In order of first arrival, also those without any cell. */
+  /** In order of first arrival, including markets without cells. */
   markets: Market[];
-  /** When each market arrived, counted over the whole chunk: orders markets across tiers. */
+  /** When each market arrived, counted over the whole chunk, to order markets across tiers. */
   arrivals: number[];
   /** Where each market first appeared, for faults. */
   marketOrigins: MarketOrigin[];
-  /** The first line of each snapshot; if several rows made the snapshot, of the last of them. */
+  /** The first line of each snapshot; if several rows form the snapshot, that of the last row. */
   lines: Float64Array;
 }
 
@@ -44,7 +44,7 @@ export interface MarketOrigin {
   prefix: string;
 }
 
-/** The buffers of the runs' columns, to move to another thread. */
+/** The buffers of the runs' columns, for transfer to another thread. */
 export function transferablesOf(runs: readonly { run: SnapshotRun }[]): ArrayBuffer[] {
   return runs.flatMap(({ run }) =>
     [
@@ -59,7 +59,7 @@ export function transferablesOf(runs: readonly { run: SnapshotRun }[]): ArrayBuf
   );
 }
 
-/** A chunk while its rows are read. */
+/** A chunk whose rows are being read. */
 export class ChunkBuilder {
   readonly faults = new FaultLog();
   readonly warnings = new WarningTally();
@@ -90,26 +90,26 @@ export class ChunkBuilder {
   }
 
   /**
-   * The price of the snapshot that a row merges into: that of an earlier row of the chunk, else
-   * `basePriceUsd`. NaN if there is none or nothing is merged.
+   * The price of the snapshot into which a row is merged: that of an earlier row of the chunk, otherwise
+   * `basePriceUsd`. NaN if there is no such snapshot, or nothing is merged.
    */
-  standingPrice(run: RunBuilder, t: number, basePriceUsd: number): number {
+  existingPrice(run: RunBuilder, t: number, basePriceUsd: number): number {
     if (this.mode === 'replace') return NaN;
     return run.at(t)?.priceUsd ?? basePriceUsd;
   }
 
-  /** Refuses cells that were binned around another price than the snapshot's. */
-  checkCellsPrice(givenUsd: number, standingUsd: number): void {
-    if (Number.isNaN(standingUsd) || givenUsd === standingUsd) return;
+  /** Adds a fault if cells were binned around another price than the snapshot's. */
+  checkCellsPrice(givenUsd: number, existingUsd: number): void {
+    if (Number.isNaN(existingUsd) || givenUsd === existingUsd) return;
     this.faults.add(
       'price_usd',
-      `must be ${standingUsd}, the price of the snapshot that stands: cells made for another price`,
+      `must be ${existingUsd}, the price of the existing snapshot: these cells were binned around another price`,
     );
   }
 
   /**
-   * Index of a market in its run; -1 and a fault if the token has too many. Another fault where
-   * an earlier row of the chunk gives the market another type.
+   * Index of a market in its run; -1 and a fault if the token has too many. Also adds a fault if an
+   * earlier row of the chunk gives the market another type.
    */
   arrive(run: RunBuilder, keyed: KeyedMarket, names: MarketFieldNames): number {
     const { prefix } = names;
@@ -135,7 +135,7 @@ export class ChunkBuilder {
     return index;
   }
 
-  /** Warns of a snapshot without a cell, or with more than half of its levels outside the ladder. */
+  /** Warns if a snapshot has no cells, or more than half of its levels are outside the ladder. */
   warnOfLevels(line: number, t: number, levels: number, dropped: number, cells: number): void {
     const named = (): string => `the snapshot of ${new Date(t * 1000).toISOString()}`;
     if (cells === 0) this.warnings.add('no_cells', line, () => `${named()} has no cell`);
@@ -147,7 +147,7 @@ export class ChunkBuilder {
   }
 
   /**
-   * Adds a snapshot unless it exceeds what one may hold.
+   * Adds a snapshot, unless it exceeds the limits of one.
    * @param head with the price that the cells were binned around
    */
   put(run: RunBuilder, head: SnapshotHead, markets: MarketCells[], field: string): void {
@@ -186,7 +186,7 @@ export class ChunkBuilder {
     };
   }
 
-  /** Only runs for a merge hold cells without amounts. */
+  /** Only runs to be merged hold cells without amounts. */
   private cellsOf(run: SnapshotRun): number {
     return this.mode === 'merge' ? countCells(run) : run.bin.length;
   }
@@ -250,7 +250,7 @@ export class RunBuilder {
   }
 }
 
-/** The markets of a snapshot after those of a later one were added or replaced theirs. */
+/** The markets of a snapshot after a later one has added its own or replaced them. */
 function merged(earlier: readonly MarketCells[], later: readonly MarketCells[]): MarketCells[] {
   const byMarket = new Map<number, MarketCells>();
   for (const cells of earlier) byMarket.set(cells.market, cells);
@@ -259,8 +259,8 @@ function merged(earlier: readonly MarketCells[], later: readonly MarketCells[]):
 }
 
 /**
- * The columns of snapshots. With `tombstones` a market without cells becomes one cell without
- * amounts in the lowest bin, which joinRuns takes as its removal.
+ * The columns of snapshots. With `tombstones`, a market without cells becomes one cell without
+ * amounts in the lowest bin, which joinRuns takes as the market's removal.
  */
 function runOf(
   key: RunKey,
@@ -278,7 +278,7 @@ function runOf(
   const cells = cellOffsets[snapshots.length];
   const market = new Uint16Array(cells);
   const bin = new Int16Array(cells);
-  // Most stores have no cell of more than 32 bits.
+  // In most stores every cell fits into 32 bits.
   const isNarrow = store.greatestCents <= MAX_NARROW_CENTS;
   const support = isNarrow ? new Uint32Array(cells) : new Float64Array(cells);
   const resistance = isNarrow ? new Uint32Array(cells) : new Float64Array(cells);

@@ -3,8 +3,8 @@ import type { LadderAccumulator } from './accumulator.js';
 import { type FaultLog, type Fields, isTuple, NOT_NEGATIVE, POSITIVE, readList } from './fields.js';
 
 /**
- * Adds a `book` body (docs/definitions.md#order-book) to the ladder: a bid's `price * size` to
- * support at its bin, an ask's to resistance. Reads and bins in one pass: most input is books.
+ * Adds a `book` body (docs/definitions.md#order-book) to the ladder: a bid's `price * size` to the
+ * support of its bin, an ask's to the resistance. Reads and bins in one pass: most input is books.
  * @returns the best prices
  */
 export function addBook(
@@ -19,7 +19,7 @@ export function addBook(
   };
 }
 
-/** Highest bid and lowest ask with a size, in USD; NaN where the side has none. */
+/** Highest bid and lowest ask with a size, in USD; NaN if the side has none. */
 export interface BestPrices {
   bidUsd: number;
   askUsd: number;

@@ -1,4 +1,4 @@
-/** Rows of the dataset `cells` by column, the output of every reader. */
+/** Rows of the dataset `cells` as columns, which every reader outputs. */
 import { isFields, type Fields } from './fields.js';
 
 /** Text columns, in the dataset's order. */
@@ -17,26 +17,26 @@ export type CellText = (typeof CELL_TEXTS)[number];
 export const CELL_NUMBERS = ['t', 'price_usd', 'bin', 'support_usd', 'resistance_usd'] as const;
 export type CellNumber = (typeof CELL_NUMBERS)[number];
 
-/** One entry for each row; NaN if a value is missing or not a number. */
+/** One entry per row; NaN if a value is missing or not a number. */
 type CellNumbers = Record<CellNumber, Float64Array>;
 
 /** Entry `i` is `values[codes[i]]`; equal entries have equal codes. */
 export interface CodedTexts {
   codes: Uint32Array;
-  /** Strings, null, undefined, or anything that an untrusted row held. */
+  /** Strings, null, undefined, or whatever an untrusted row contained. */
   values: readonly unknown[];
 }
 export type CellTexts = Readonly<Record<CellText, CodedTexts>>;
 
 /**
- * Rows as columns. Texts seldom change from row to row, so they have one entry for each text run:
+ * Rows as columns. Texts rarely change from row to row, so they have one entry per text run:
  * consecutive rows with the same texts.
  */
 export interface CellColumns extends Readonly<CellNumbers> {
   /** First row of each text run, ascending from 0. */
   starts: Uint32Array;
   texts: CellTexts;
-  /** The line of each row, where it differs from the row's number in the file. */
+  /** The line of each row, if it differs from the row's number in the file. */
   lines?: Float64Array;
 }
 
@@ -79,7 +79,7 @@ export function cellTexts(columnOf: (name: CellText, index: number) => CodedText
 
 const NO_FIELDS: Fields = {};
 
-/** Columns of parsed rows; values that are no objects have no fields. */
+/** Columns of parsed rows; values that are not objects have no fields. */
 export function cellColumnsOfRows(given: readonly unknown[]): CellColumns {
   const rows = given.map((row) => (isFields(row) ? row : NO_FIELDS));
   const starts = new Uint32Array(rows.length);

@@ -3,9 +3,9 @@ import { BIN_COUNT, centsOfUsd, MIN_BIN, MIN_CELL_CENTS } from '../ladder.js';
 import type { LadderAccumulator } from './accumulator.js';
 
 const MIN_CAPACITY = 1024;
-/** Cells of the largest store that is kept for the next chunk (4.5 MiB). */
+/** A store with more cells is not kept for the next chunk (4.5 MiB). */
 const MAX_KEPT_CAPACITY = 262_144;
-/** Cells that a new store has memory for, at most; it grows as they come. */
+/** A new store has memory for at most this many cells; it grows as needed. */
 const MAX_FIRST_CAPACITY = 65_536;
 
 /** Cells of one market of one snapshot: a range of the store, its bins ascending. */
@@ -14,7 +14,7 @@ export interface MarketCells {
   market: number;
   start: number;
   end: number;
-  /** Support + resistance; above MAX_SNAPSHOT_CENTS it is not exact. */
+  /** Support + resistance; not exact above MAX_SNAPSHOT_CENTS. */
   totalCents: number;
 }
 
@@ -27,7 +27,7 @@ export class CellStore {
   supportCents: Float64Array;
   resistanceCents: Float64Array;
   length = 0;
-  /** Greatest amount of a cell, both sides together. */
+  /** Greatest amount of a cell, support + resistance. */
   greatestCents = 0;
 
   private constructor(capacity: number) {
@@ -44,7 +44,7 @@ export class CellStore {
     return spare !== null && spare.bin.length >= capacity ? spare : new CellStore(capacity);
   }
 
-  /** Leaves the store to the thread's next chunk; it must not be used afterwards. */
+  /** Leaves the store to the thread's next chunk; do not use it afterwards. */
   release(): void {
     this.length = 0;
     this.greatestCents = 0;
@@ -52,8 +52,8 @@ export class CellStore {
   }
 
   /**
-   * Rounds amounts to cents and keeps the cell unless it is under 1.00 USD (docs/definitions.md#cells).
-   * @returns the cell's cents, 0 if it is omitted
+   * Rounds amounts to cents and keeps the cell unless it is below 1.00 USD (docs/definitions.md#cells).
+   * @returns the cell's cents; 0 if it is omitted
    */
   push(bin: number, supportUsd: number, resistanceUsd: number): number {
     const support = centsOfUsd(supportUsd);
@@ -96,8 +96,8 @@ function grown<T extends Int16Array | Int32Array | Float64Array>(from: T, into: 
 }
 
 /**
- * Rows of flat cells of one snapshot, those under 1 USD included: a market's index, a bin and a row
- * still fit into one double for sorting.
+ * Rows of flat cells of one snapshot, including those below 1 USD: up to here a market's index, a bin and
+ * a row fit into one double for sorting.
  */
 const MAX_ROWS_PER_SNAPSHOT = 2 ** 27;
 const FIRST_CAPACITY = 4096;
@@ -117,7 +117,7 @@ export class ScratchCells {
     private readonly resistanceUsd: Float64Array,
   ) {}
 
-  /** Cells so far, without those outside the ladder. */
+  /** Number of cells so far, without those outside the ladder. */
   get count(): number {
     return this.length;
   }
@@ -129,7 +129,7 @@ export class ScratchCells {
     this.rows[this.length++] = row;
   }
 
-  /** Notes a cell outside the ladder; false if its market had that bin before. */
+  /** Records a cell outside the ladder; false if the market already had this bin. */
   pushDropped(market: number, bin: number): boolean {
     const size = this.dropped.size;
     this.droppedMarkets.add(market);
@@ -143,10 +143,10 @@ export class ScratchCells {
   }
 
   /**
-   * The cells by market, markets with no cell on the ladder last.
-   * @param onTwice gets the row of each cell whose bin its market had before; the cell is left out
+   * The cells by market, markets without cells on the ladder last.
+   * @param onDuplicate gets the row of each cell whose market already had its bin; the cell is left out
    */
-  byMarket(store: CellStore, onTwice: (row: number) => void): MarketCells[] {
+  byMarket(store: CellStore, onDuplicate: (row: number) => void): MarketCells[] {
     this.sort();
     const { keys, rows } = this;
     const markets: MarketCells[] = [];
@@ -157,7 +157,7 @@ export class ScratchCells {
       const key = keys[i];
       const row = rows[i];
       if (i > 0 && key === keys[i - 1]) {
-        onTwice(row);
+        onDuplicate(row);
         continue;
       }
       if (cells === null || key >= nextMarket) {
@@ -178,7 +178,7 @@ export class ScratchCells {
     return markets;
   }
 
-  /** Sorts by market, bin and row; most files are sorted that way already. */
+  /** Sorts by market, bin and row; most files are already sorted. */
   private sort(): void {
     const { keys, rows, length } = this;
     let i = 1;

@@ -13,7 +13,7 @@ export function addCells(
   const cells = readList(market, 'cells', path, faults);
   if (cells === null) return;
   let last = -Infinity;
-  /** The bins so far, once they do not ascend; most lists do. */
+  /** All bins so far, from the first one that does not ascend; most lists ascend. */
   let seen: Set<number> | null = null;
   for (let i = 0; i < cells.length; i++) {
     const cell = cells[i];
@@ -25,7 +25,7 @@ export function addCells(
     const bin = (cell as number[])[0];
     if (bin <= last) seen ??= binsOf(cells.slice(0, i));
     if (seen?.has(bin) === true) {
-      faults.add(`${path}.cells[${i}]`, `bin ${bin} stands twice`);
+      faults.add(`${path}.cells[${i}]`, `bin ${bin} occurs twice`);
       continue;
     }
     seen?.add(bin);

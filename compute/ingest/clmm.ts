@@ -1,4 +1,4 @@
-/** Pools of concentrated liquidity as depth. */
+/** Concentrated-liquidity pools as depth. */
 import { BIN_COUNT } from '../ladder.js';
 import { addLiquidityRange, type LadderAccumulator } from './accumulator.js';
 import {
@@ -12,9 +12,9 @@ import {
   readNumber,
 } from './fields.js';
 
-/** A pool of Uniswap v3's shape. */
+/** A pool as in Uniswap v3. */
 interface ClmmBody {
-  /** Root of the raw price of token0 in token1 (without the 2^96). */
+  /** Square root of the raw price of token0 in token1 (without the 2^96). */
   sqrtPriceRaw: number;
   /** Ascending. */
   ticks: Int32Array;
@@ -22,7 +22,7 @@ interface ClmmBody {
   liquidity: Float64Array;
   decimals0: number;
   decimals1: number;
-  /** Which side the ladder's token is. */
+  /** Which of the two is the ladder's token. */
   token: 0 | 1;
   /** Price in USD of the other side. */
   quoteUsd: number;
@@ -33,10 +33,10 @@ const UINT160_LIMIT = 1n << 160n;
 const INT128_LIMIT = 1n << 127n;
 const UNSIGNED_DECIMAL = /^[0-9]{1,49}$/;
 const SIGNED_DECIMAL = /^-?[0-9]{1,39}$/;
-/** ln(1.0001) / 2, to the last digit: a tick's root is `exp(tick * this)` without drift. */
+/** ln(1.0001) / 2, to the last digit: a tick's square root is `exp(tick * this)` without drift. */
 const HALF_LN_TICK = Math.log1p(0.0001) / 2;
 
-/** Reads a `clmm` body; null and faults where a field is wrong. */
+/** Reads a `clmm` body; null and faults if a field is wrong. */
 export function readClmm(body: Fields, path: string, faults: FaultLog): ClmmBody | null {
   const before = faults.count;
   const sqrtPriceRaw = readSqrtPrice(body, path, faults);
@@ -61,8 +61,8 @@ function readSqrtPrice(body: Fields, path: string, faults: FaultLog): number {
 }
 
 /**
- * Ticks and the running sum of `liquidity_net`, exact until it becomes a double. Inconsistent chain
- * data can drive the sum below zero: there the pool holds nothing, and the sum goes on.
+ * Ticks and the running sum of `liquidity_net`, exact until it is converted to a double. Inconsistent
+ * chain data can make the sum negative: the pool holds nothing there, and the sum goes on.
  */
 function readTicks(
   body: Fields,
@@ -108,8 +108,8 @@ function fitsInt128(value: bigint): boolean {
 }
 
 /**
- * Adds a pool's depth (docs/definitions.md#clmm) in USD to the ladder: one walk up over ticks and
- * bins together, in roots of the price of the ladder's token in the other one.
+ * Adds a pool's depth (docs/definitions.md#clmm) in USD to the ladder: one upward walk over ticks and
+ * bins together, in square roots of the token's price in the other token.
  */
 export function addClmm(into: LadderAccumulator, pool: ClmmBody): void {
   const { ticks, liquidity, quoteUsd } = pool;

@@ -2,14 +2,14 @@
 import { addLiquidityRange, type LadderAccumulator } from './accumulator.js';
 import { type FaultLog, type Fields, NOT_NEGATIVE, POSITIVE, readNumber } from './fields.js';
 
-/** A constant-product pool: reserves in human units, the other side's price in USD. */
+/** A constant-product pool: reserves in human units, and the other side's price in USD. */
 interface ConstantProductBody {
   reserveToken: number;
   reserveQuote: number;
   quoteUsd: number;
 }
 
-/** Reads a `constant_product` body; null and faults where a field is wrong. */
+/** Reads a `constant_product` body; null and faults if a field is wrong. */
 export function readConstantProduct(
   body: Fields,
   path: string,

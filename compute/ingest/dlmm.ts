@@ -23,7 +23,7 @@ interface DlmmBody {
   amountY: Float64Array;
   decimalsX: number;
   decimalsY: number;
-  /** Which side the ladder's token is. */
+  /** Which of the two is the ladder's token. */
   token: 'x' | 'y';
   /** Price in USD of the other side. */
   quoteUsd: number;
@@ -31,7 +31,7 @@ interface DlmmBody {
 
 const BIN_STEP = integerWithin(1, MAX_BIN_STEP_BP);
 
-/** Reads a `dlmm` body; null and faults where a field is wrong. */
+/** Reads a `dlmm` body; null and faults if a field is wrong. */
 export function readDlmm(body: Fields, path: string, faults: FaultLog): DlmmBody | null {
   const before = faults.count;
   const binStepBp = readNumber(body, 'bin_step', BIN_STEP, path, faults);
@@ -80,11 +80,11 @@ function binProblem(entry: unknown, seen: ReadonlySet<number>): string | null {
   if (typeof id !== 'number' || !INTEGER.holds(id)) return 'id must be an integer';
   if (typeof x !== 'number' || !NOT_NEGATIVE.holds(x)) return 'amount_x must be a number >= 0';
   if (typeof y !== 'number' || !NOT_NEGATIVE.holds(y)) return 'amount_y must be a number >= 0';
-  return seen.has(id) ? `bin id ${id} stands twice` : null;
+  return seen.has(id) ? `bin id ${id} occurs twice` : null;
 }
 
 /**
- * Adds each bin as a level (docs/definitions.md#dlmm): the other side's amount to support, the
+ * Adds each bin as a level (docs/definitions.md#dlmm): the other token's amount to support, the ladder's
  * token's amount to resistance, both in USD at the bin's price.
  */
 export function addDlmm(into: LadderAccumulator, pool: DlmmBody): void {

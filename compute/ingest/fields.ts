@@ -1,4 +1,4 @@
-/** Fields of untrusted rows: a value of the right kind, or a fault that names the field. */
+/** Reads fields of untrusted rows: returns a value of the right kind, or adds a fault that names the field. */
 import {
   canonicalAddress,
   type Chain,
@@ -11,10 +11,10 @@ import type { RunKey } from '../segment/run.js';
 
 // Limits of one row; each guards memory or arithmetic.
 
-/** USD; beyond these prices the edges of the ladder's bins are zero, subnormal or infinite. */
+/** USD. Beyond these prices the edges of the ladder's bins are zero, subnormal or infinite. */
 const MIN_PRICE_USD = 1e-300;
 const MAX_PRICE_USD = 1e300;
-/** Latest epoch second that the `t` column holds (32 bits, year 2106). */
+/** Latest epoch second that fits the `t` column (32 bits, year 2106). */
 export const MAX_T_S = 4_294_967_295;
 /** Characters (UTF-16 units) of a venue's name. */
 export const MAX_SOURCE_CHARS = 200;
@@ -28,7 +28,7 @@ export const MAX_DECIMALS = 36;
 export const MAX_TICK = 887_272;
 /** Basis points. */
 export const MAX_BIN_STEP_BP = 10_000;
-/** Faults that are kept and reported; further ones are only counted. */
+/** Faults that are kept and reported; the others are only counted. */
 export const MAX_FAULTS = 10;
 
 /** One wrong field of one row, reported as `line: field: message`. */
@@ -36,15 +36,15 @@ export interface Fault {
   line: number;
   /** Path of the field, such as `markets[2].book.bids[14]`. */
   field: string;
-  /** What was expected of it. */
+  /** What the field must be. */
   message: string;
 }
 
-/** Collects faults in the order in which they are found. */
+/** Collects faults in the order in which they occur. */
 export class FaultLog {
   readonly faults: Fault[] = [];
   count = 0;
-  /** Line of the faults to come. */
+  /** The line of faults added from now on. */
   line = 0;
 
   add(field: string, message: string): void {
@@ -56,7 +56,7 @@ export class FaultLog {
 /** A JSON object. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The numbers that a field accepts, and how a fault describes them. */
+/** Which numbers a field accepts, and how a fault describes them. */
 interface NumberRule {
   holds(value: number): boolean;
   expected: string;
@@ -125,7 +125,7 @@ export function oneOf(words: readonly string[]): string {
   return `${words.slice(0, -1).join(', ')} or ${words[words.length - 1]}`;
 }
 
-/** A snapshot's key and price as a row gives them. */
+/** A snapshot's key and price as given in a row. */
 export interface HeadFields {
   chain?: unknown;
   address?: unknown;
@@ -134,7 +134,7 @@ export interface HeadFields {
   price_usd?: unknown;
 }
 
-/** A snapshot's key and price, valid. */
+/** A valid key and price of a snapshot. */
 export interface SnapshotHead extends RunKey {
   /** Epoch seconds. */
   t: number;

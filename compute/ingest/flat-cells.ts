@@ -1,4 +1,4 @@
-/** Dataset `cells`: rows of one cell each, binned already, packed into runs. */
+/** Dataset `cells`: rows of one cell each, already binned, packed into runs. */
 import { MAX_BIN, MIN_BIN } from '../ladder.js';
 import { type BinnedChunk, ChunkBuilder, type RunBuilder } from './binned-chunk.js';
 import {
@@ -21,7 +21,7 @@ import { eachJsonLine } from './json-lines.js';
 import type { MarketFieldNames } from './market-fields.js';
 import type { ChunkLines, ChunkOptions } from './snapshots.js';
 
-/** `basePrices` has one entry for each row. */
+/** `basePrices` has one entry per row. */
 type CellChunk = CellColumns & ChunkOptions;
 
 const NAMES: MarketFieldNames = { prefix: '', address: 'market_address' };
@@ -30,8 +30,8 @@ const HEAD_TEXTS = ['address', 'chain', 'tier'] as const;
 const MARKET_TEXTS = ['market_address', 'source', 'pair', 'exchange_type', 'type'] as const;
 
 /**
- * Packs flat cells into runs. The rows of one snapshot are adjacent and in one chunk; a snapshot that
- * comes back is a fault.
+ * Packs flat cells into runs. All rows of a snapshot are adjacent and in one chunk; rows elsewhere are
+ * a fault.
  */
 export function packCellColumns(chunk: CellChunk): BinnedChunk {
   const packer = new CellPacker(chunk);
@@ -68,13 +68,13 @@ export function packCellLines(input: ChunkLines): BinnedChunk {
   return { ...chunk, ...nothing, faults: faults.slice(0, MAX_FAULTS), faultCount };
 }
 
-/** Works by text run: it reads only the cell of a row whose texts repeat those of the row before. */
+/** Works by text run: of a row with the same texts as the row before, it reads only the cell. */
 class CellPacker {
   private readonly chunk: ChunkBuilder;
   private readonly scratch: ScratchCells;
   private head: SnapshotHead | null = null;
   private run: RunBuilder | null = null;
-  /** `price_usd` of the open snapshot's first row; NaN while none is open. */
+  /** `price_usd` of the open snapshot's first row; NaN if none is open. */
   private priceUsd = NaN;
   /** First row of the open snapshot. */
   private firstRow = 0;
@@ -82,9 +82,9 @@ class CellPacker {
   private dropped = 0;
   /** The text run of the current row. */
   private textRun = 0;
-  /** Whether the row before had a valid head. */
+  /** Whether the previous row had a valid head. */
   private isHeadSound = false;
-  /** Index of the row's market; -1 while it is unknown. */
+  /** Index of the row's market; -1 if unknown. */
   private market = -1;
 
   constructor(private readonly input: CellChunk) {
@@ -131,7 +131,7 @@ class CellPacker {
     else if (this.market >= 0 && this.isHeadSound) this.scratch.push(this.market, bin, row);
   }
 
-  /** Moves to the row's snapshot; it may be the open one, spelt differently. */
+  /** Moves to the row's snapshot, which may be the open one, spelled differently. */
   private enter(row: number): void {
     const { chunk } = this;
     const { t, price_usd } = this.input;
@@ -176,16 +176,16 @@ class CellPacker {
       return;
     }
     const base = input.basePrices?.[row] ?? NaN;
-    chunk.checkCellsPrice(head.priceUsd, chunk.standingPrice(run, head.t, base));
+    chunk.checkCellsPrice(head.priceUsd, chunk.existingPrice(run, head.t, base));
   }
 
-  /** Ends the open snapshot. */
+  /** Finishes the open snapshot. */
   private close(): void {
     const { head, run, chunk } = this;
     if (head !== null && run !== null) {
       const markets = this.scratch.byMarket(chunk.store, (row) => {
         this.at(row);
-        chunk.faults.add('bin', `bin ${this.input.bin[row]} stands twice in its market`);
+        chunk.faults.add('bin', `bin ${this.input.bin[row]} occurs twice in its market`);
       });
       this.at(this.firstRow);
       chunk.put(run, head, markets, 'bin');
@@ -234,7 +234,7 @@ class CellPacker {
     if (!this.isHeadSound || this.market < 0) return;
     if (!this.scratch.pushDropped(this.market, input.bin[row])) {
       this.at(row);
-      this.chunk.faults.add('bin', `bin ${input.bin[row]} stands twice in its market`);
+      this.chunk.faults.add('bin', `bin ${input.bin[row]} occurs twice in its market`);
     }
   }
 
@@ -253,14 +253,14 @@ class CellPacker {
     return values[codes[this.textRun]];
   }
 
-  /** Assigns the faults to come to a row. */
+  /** Sets the row of faults added from now on. */
   private at(row: number): void {
     const { lines, firstLine } = this.input;
     this.chunk.faults.line = lines?.[row] ?? firstLine + row;
   }
 }
 
-/** Whether a text run repeats some texts of the one before. */
+/** Whether a text run has some of the same texts as the one before. */
 function repeats(texts: CellTexts, names: readonly CellText[], run: number): boolean {
   for (const name of names) {
     const { codes } = texts[name];

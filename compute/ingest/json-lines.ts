@@ -11,7 +11,7 @@ const TAB = 0x09;
 /**
  * Calls `take` with the JSON value of each line, in order. Blank lines are skipped but counted; lines
  * end with `\n` or `\r\n`. A line that is not UTF-8 or not JSON is a fault of field `json`. A
- * byte-order mark is allowed where `firstLine` is 1.
+ * byte-order mark is allowed if `firstLine` is 1.
  * @param take also gets the line's index within `bytes`, from 0
  * @returns the number of lines that are not blank
  */
@@ -49,7 +49,7 @@ function textReader(bytes: Buffer): TextReader {
   return (start, end) => utf8.decode(bytes.subarray(start, end));
 }
 
-/** The line's value; undefined and a fault if it has none. */
+/** The line's value; undefined and a fault if it is not JSON. */
 function parseLine(textOf: TextReader, start: number, end: number, faults: FaultLog): unknown {
   let text: string;
   try {

@@ -13,7 +13,7 @@ import {
 } from '../market.js';
 import { MAX_MARKET_NAME_CHARS, MAX_SOURCE_CHARS, oneOf, type FaultLog } from './fields.js';
 
-/** A market's fields as a row gives them. */
+/** A market's fields as given in a row. */
 interface MarketFields {
   source?: unknown;
   exchange_type?: unknown;
@@ -22,9 +22,9 @@ interface MarketFields {
   pair?: unknown;
 }
 
-/** How the row names those fields, for faults. */
+/** What the row calls those fields, for faults. */
 export interface MarketFieldNames {
-  /** Precedes each name, such as `markets[2].`. */
+  /** Precedes each name: `markets[2].`. */
   prefix: string;
   address: 'address' | 'market_address';
 }
@@ -35,7 +35,7 @@ export interface KeyedMarket {
   key: string;
 }
 
-/** The market that all constant-product pools of a snapshot are summed into. */
+/** The market into which all constant-product pools of a snapshot are summed. */
 export const SUMMED_POOLS: KeyedMarket = {
   market: CONSTANT_PRODUCT_MARKET,
   key: marketKey(CONSTANT_PRODUCT_MARKET),
@@ -46,7 +46,7 @@ const SOURCE_EXPECTED =
   'must be a name with a letter a-z or a digit, ' + `at most ${MAX_SOURCE_CHARS} characters`;
 const NAME_EXPECTED = `must be null or a string of 1 to ${MAX_MARKET_NAME_CHARS} characters`;
 
-/** Reads markets and remembers the valid ones: most come in every snapshot. */
+/** Reads markets and remembers the valid ones: most occur in every snapshot. */
 export class MarketParser {
   private readonly known = new Map<string, KeyedMarket>();
 
@@ -66,8 +66,8 @@ export class MarketParser {
   }
 
   /**
-   * The market of a body that is not a constant-product pool: named `constant-product` it is that
-   * market, summed already. Null and a fault if its other fields do not fit.
+   * The market of a body other than a constant-product pool: one named `constant-product` is that market,
+   * already summed. Null and a fault if its other fields do not match.
    */
   withOwnBody(keyed: KeyedMarket, names: MarketFieldNames): KeyedMarket | null {
     const { market } = keyed;
@@ -82,7 +82,7 @@ export class MarketParser {
     return this.faults.count === before ? SUMMED_POOLS : null;
   }
 
-  /** Checks a pool that is to be summed into the market `constant-product`. */
+  /** Checks a pool that will be summed into the market `constant-product`. */
   checkPool(market: Market, names: MarketFieldNames): void {
     const { exchangeType, type } = CONSTANT_PRODUCT_MARKET;
     if (market.exchangeType !== exchangeType) {
@@ -146,7 +146,7 @@ export class MarketParser {
   }
 }
 
-/** A text that is unique to some texts and nulls; null if a value is neither. */
+/** A text that is unique for these texts and nulls; null if a value is neither. */
 function textOf(...values: unknown[]): string | null {
   let lengths = '';
   let texts = '';

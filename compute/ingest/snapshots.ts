@@ -14,28 +14,28 @@ import { type Fields, isFields, oneOf, readHead } from './fields.js';
 import { eachJsonLine } from './json-lines.js';
 import { type KeyedMarket, type MarketFieldNames, SUMMED_POOLS } from './market-fields.js';
 
-/** Bytes of a cell as text: `[-12,3456.78,0],`. */
-const BYTES_A_CELL = 16;
+/** Typical bytes of a cell as text: `[-12,3456.78,0],`. */
+const BYTES_PER_CELL = 16;
 
-/** Stands in for the price of a row without a valid one, whose markets are only checked. */
+/** Used for a row without a valid price, whose markets are only checked. */
 const ANY_PRICE_USD = 1;
 
 const BODIES = ['cells', 'book', 'constant_product', 'clmm', 'dlmm'] as const;
 type BodyKind = (typeof BODIES)[number];
 
-/** Options of any chunk of rows. */
+/** Options of every chunk of rows. */
 export interface ChunkOptions {
   /** Number of the chunk's first line or row in the file, from 1. */
   firstLine: number;
   mode: JoinMode;
   /**
-   * For `merge`: for each line of the chunk, blank ones included, the price in USD to bin around: the
-   * stored snapshot's, else that of the snapshot's first row in the file, NaN if neither is known.
+   * For `merge`: the price in USD to bin around, for each line of the chunk, blank lines included: the stored
+   * snapshot's, otherwise that of the snapshot's first row in the file; NaN if neither is known.
    */
   basePrices?: Float64Array;
 }
 
-/** The line of each parsed row, where rows are not numbered one by one. */
+/** The line of each parsed row, if rows are not numbered consecutively. */
 export interface RowLines {
   lines?: Float64Array | undefined;
 }
@@ -46,13 +46,13 @@ export interface ChunkLines extends ChunkOptions {
 }
 
 /**
- * Bins NDJSON lines of the dataset `snapshots`. Of two rows of one snapshot the later replaces the
- * earlier (`replace`), or its markets are added to or replace the earlier's (`merge`). Wrong lines
- * become faults, never errors.
+ * Bins NDJSON lines of the dataset `snapshots`. If two rows have the same snapshot, the later one replaces the
+ * earlier one (`replace`), or its markets are added or replace the earlier ones (`merge`). Invalid lines
+ * become faults, not errors.
  */
 export function binSnapshotLines(input: ChunkLines): BinnedChunk {
   const { bytes, firstLine, basePrices } = input;
-  const chunk = new ChunkBuilder(input.mode, Math.ceil(bytes.length / BYTES_A_CELL));
+  const chunk = new ChunkBuilder(input.mode, Math.ceil(bytes.length / BYTES_PER_CELL));
   const binner = new SnapshotBinner(chunk);
   chunk.rows = eachJsonLine(bytes, firstLine, chunk.faults, (row, index) => {
     binner.add(row, firstLine + index, basePrices?.[index] ?? NaN);
@@ -60,7 +60,7 @@ export function binSnapshotLines(input: ChunkLines): BinnedChunk {
   return chunk.finish();
 }
 
-/** As binSnapshotLines, of parsed rows: values as JSON.parse gives them. Each row is released once it is binned. */
+/** Like binSnapshotLines(), for rows parsed by JSON.parse. Each row is released once it is binned. */
 export function binSnapshotRows(
   rows: Iterable<unknown>,
   options: ChunkOptions & RowLines,
@@ -75,7 +75,7 @@ export function binSnapshotRows(
   return chunk.finish();
 }
 
-/** Bins parsed rows of `snapshots` into a chunk, one at a time. */
+/** Bins parsed `snapshots` rows into a chunk, one at a time. */
 class SnapshotBinner {
   private readonly ladder = new LadderAccumulator();
   private readonly poolsLadder = new LadderAccumulator();
@@ -84,7 +84,7 @@ class SnapshotBinner {
 
   /**
    * Adds a row's snapshot or its faults.
-   * @param basePriceUsd price to bin around in a merge (ChunkOptions.basePrices); NaN for the row's own
+   * @param basePriceUsd price to bin around in a merge (ChunkOptions.basePrices); NaN: the row's own
    */
   add(row: unknown, line: number, basePriceUsd: number): void {
     const { chunk } = this;
@@ -97,7 +97,7 @@ class SnapshotBinner {
     const head = readHead(row, chunk.faults);
     const run = head === null ? null : chunk.run(head);
     const standing =
-      head === null || run === null ? NaN : chunk.standingPrice(run, head.t, basePriceUsd);
+      head === null || run === null ? NaN : chunk.existingPrice(run, head.t, basePriceUsd);
     const given = head?.priceUsd ?? ANY_PRICE_USD;
     const priceUsd = Number.isNaN(standing) ? given : standing;
     const reading = new RowReading(chunk, this.ladder, this.poolsLadder, run, priceUsd);
@@ -110,25 +110,25 @@ class SnapshotBinner {
   }
 }
 
-/** Reads one row's markets into cells. */
+/** Reads the markets of one row into cells. */
 class RowReading {
   readonly markets: MarketCells[] = [];
   hasCells = false;
   droppedLevels = 0;
-  /** Levels with an amount, those outside the ladder included. */
+  /** Levels with an amount, including those outside the ladder. */
   levels = 0;
   cells = 0;
   private readonly keys = new Set<string>();
   /** Index of the market `constant-product`; -1 before its first pool. */
   private poolsIndex = -1;
-  /** Whether the row gives that market as pools to sum, or summed already. */
+  /** Whether the row gives that market as pools to be summed, or as a summed ladder. */
   private poolsGivenAs: 'pools' | 'ladder' | null = null;
 
   constructor(
     private readonly chunk: ChunkBuilder,
     private readonly ladder: LadderAccumulator,
     private readonly poolsLadder: LadderAccumulator,
-    /** Null if the row's head is wrong: its markets are only checked. */
+    /** Null if the row's head is invalid: its markets are only checked. */
     private readonly run: RunBuilder | null,
     private readonly priceUsd: number,
   ) {}
@@ -143,7 +143,7 @@ class RowReading {
     }
     for (let i = 0; i < markets.length; i++) {
       this.readMarket(markets[i], `markets[${i}]`);
-      // put() will refuse the snapshot: the rest need not be held in memory.
+      // put() will reject the snapshot: the rest need not be kept in memory.
       if (this.cells > MAX_CELLS_PER_SNAPSHOT) break;
     }
     if (this.poolsIndex >= 0) this.push(this.poolsIndex, this.poolsLadder);
@@ -196,7 +196,7 @@ class RowReading {
     this.keys.add(key);
   }
 
-  /** Refuses pools beside a market `constant-product` that is summed already. */
+  /** Adds a fault for pools beside a market `constant-product` that is already summed. */
   private checkPoolsOnce(givenAs: 'pools' | 'ladder', path: string): void {
     if (this.poolsGivenAs !== null && this.poolsGivenAs !== givenAs) {
       const { source } = SUMMED_POOLS.market;
@@ -205,7 +205,7 @@ class RowReading {
     this.poolsGivenAs ??= givenAs;
   }
 
-  /** Adds any body but constant_product to the ladder. */
+  /** Adds any body except constant_product to the ladder. */
   private addBody(kind: Exclude<BodyKind, 'constant_product'>, market: Fields, path: string): void {
     const { faults } = this.chunk;
     if (kind === 'cells') {

@@ -1,4 +1,4 @@
-/** Counts, by kind, what is valid in a file but seldom intended. */
+/** Counts, by kind, what is valid in a file but rarely intended. */
 
 const WARNING_KINDS = [
   /** A snapshot without a cell. */
@@ -7,7 +7,7 @@ const WARNING_KINDS = [
   'outside_ladder',
   /** A book whose best bid is not below its best ask. */
   'crossed_book',
-  /** A book with levels on one side alone. */
+  /** A book with levels on only one side. */
   'one_sided_book',
   /** A time more than an hour ahead. */
   'future_time',

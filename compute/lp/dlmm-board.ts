@@ -1,6 +1,6 @@
 /**
- * The board of DLMM pools (docs/definitions.md#dlmm-pools): for each period a row for every pool with
- * an hour in it, and the rows' order by every sort; also the leaders (docs/definitions.md#chips).
+ * The board of DLMM pools (docs/definitions.md#dlmm-pools): one row per period for every pool with an
+ * hour in it, and the order of the rows for every sort; also the leaders (docs/definitions.md#chips).
  */
 import { type Joined, splitTexts } from '../joined-texts.js';
 import type { BoardPools } from './dlmm-pool.js';
@@ -14,7 +14,7 @@ import {
 } from './hours.js';
 import type { NamedRangeTvl, RangeTvl } from './pool-range.js';
 
-/** The sorts of the board, and the column of each. */
+/** The board's sorts, and the column of each. */
 export const DLMM_SORT_COLUMNS = {
   rangeyield: 'rangeYield',
   feespertvl: 'feesPerAvgTvl',
@@ -25,7 +25,7 @@ export const DLMM_SORT_COLUMNS = {
 export type DlmmSort = keyof typeof DLMM_SORT_COLUMNS;
 export const DLMM_SORTS = Object.keys(DLMM_SORT_COLUMNS) as DlmmSort[];
 
-/** Hours of pools as columns; row i is index i of each, at most one per pool and hour. */
+/** Hours of pools as columns: row i is index i of each. At most one row per pool and hour. */
 export interface PoolHours {
   pubkeys: readonly string[];
   /** Index into `pubkeys`. */
@@ -48,14 +48,14 @@ export interface DlmmBoardInput {
 
 export interface DlmmBoard {
   thisHourS: number;
-  /** Number of pools by base token, in the order of `pools.baseMints`, with hours or without. */
+  /** Number of pools by base token, in the order of `pools.baseMints`, including pools without hours. */
   poolsOfBase: Uint32Array;
   periods: Record<DlmmPeriod, BoardPeriod>;
 }
 
-/** A row is index i of every column; rows ascend by address. NaN stands for null. USD. */
+/** Row i is index i of every column; rows ascend by address. NaN stands for null. USD. */
 export interface BoardPeriod {
-  /** Index into the board's pools. */
+  /** Index into the board's list of pools. */
   pool: Uint32Array;
   fees: Float64Array;
   volume: Float64Array;
@@ -72,7 +72,7 @@ export interface BoardPeriod {
   order: Record<DlmmSort, Uint32Array>;
 }
 
-/** The same as the pool's task gets it. */
+/** The input as it is sent to a thread. */
 interface DlmmBoardTask {
   pools: Joined<BoardPools>;
   hours: Joined<PoolHours>;
@@ -80,7 +80,7 @@ interface DlmmBoardTask {
   thisHourS: number;
 }
 
-/** The pool's task: the board of every period. */
+/** The board of every period: a task of the pool. */
 export function dlmmBoardTask({ pools, hours, ranges, thisHourS }: DlmmBoardTask): DlmmBoard {
   const { pubkeys, baseMints } = pools;
   return dlmmBoard({
@@ -232,14 +232,14 @@ function sumHours(table: HourTable, firstHour: number, pool: number) {
     }
     const rangeTvl = table.rangeTvl.ofHour[at];
     if (Number.isNaN(rangeTvl)) continue;
-    // An hour without a row has a range, but no fees.
+    // An hour without a row can have a range, but no fees.
     const earned = hasFees ? ratio(feesUsd[at], rangeTvl) : 0;
     ceiling = Number.isNaN(ceiling) ? earned : ceiling + earned;
   }
   return { fees, volume, tvl: tvl / rows, ceiling };
 }
 
-/** Each row's share of the fees of its base token's pools, and that over its share of their TVL. */
+/** Each row's share of the fees of its base token's pools, and the ratio of that to its share of their TVL. */
 function sharesOfBase(
   baseOfRow: Uint32Array,
   baseCount: number,
@@ -269,8 +269,8 @@ export const CHIP_KEYS = ['feesPerAvgTvl', 'rangeYield', 'fees'] as const;
 export type ChipKey = (typeof CHIP_KEYS)[number];
 
 /**
- * The leader of each key among `rows` of this hour's board: the row with the greatest value above 0,
- * ties to the first address. A key without a leader is left out.
+ * The leader by each key among `rows` of this hour's board: the row with the greatest value above 0,
+ * ties to the first address. Keys without a leader are left out.
  */
 export function chipLeaders(
   hour: Pick<BoardPeriod, ChipKey>,
@@ -301,7 +301,7 @@ function descending(a: number, b: number): number {
   return a === b ? 0 : a > b ? -1 : 1;
 }
 
-/** Indexes of addresses, ascending by address. */
+/** Indexes of addresses in ascending order of the addresses. */
 export function inOrderOfAddress(addresses: readonly string[]): Uint32Array {
   const order = Uint32Array.from(addresses, (_, i) => i);
   return order.sort((a, b) =>

@@ -42,8 +42,8 @@ export function defaultQuoteTokens(nativeMint: string): readonly string[] {
 type PoolMints = Pick<DlmmPool, 'tokenXMint' | 'tokenYMint'>;
 
 /**
- * A pool's base and quote token: the one that ranks higher in `quotes` is the quote; if neither is in
- * it, y is.
+ * A pool's base and quote token: the quote is the token that ranks higher in `quotes`, or y if neither
+ * is in it.
  * @param quotes mints, highest rank first
  */
 export function baseAndQuote(
@@ -65,7 +65,7 @@ export interface BoardPools {
   baseMints: string[];
 }
 
-/** Collects pools with their base tokens, in the order in which they are added. */
+/** Collects pools with their base tokens, in the order of adding. */
 export class BoardPoolList {
   private readonly pubkeys: string[] = [];
   private readonly base: number[] = [];

@@ -7,20 +7,20 @@ import { inOrderOfAddress, rankOf } from './dlmm-board.js';
 
 /** Hours of each window of volume. */
 export const LP_WINDOWS_H = { '1h': 1, '6h': 6, '24h': 24 } as const;
-export type LpWindow = keyof typeof LP_WINDOWS_H;
+type LpWindow = keyof typeof LP_WINDOWS_H;
 export const LP_WINDOWS = Object.keys(LP_WINDOWS_H) as LpWindow[];
 
 const LONGEST_WINDOW_H = LP_WINDOWS_H['24h'];
 
 export const LP_DENOMINATORS = ['near', 'bin10', 'range'] as const;
-export type LpDenominator = (typeof LP_DENOMINATORS)[number];
+type LpDenominator = (typeof LP_DENOMINATORS)[number];
 
 const NEAR_BINS = 25;
 const BIN10_BINS = 10;
 /** A token with a smaller denominator is left out. */
 const MIN_DENOMINATOR_USD = 1_000;
 
-/** A token's denominators, USD; NaN: none. */
+/** A token's denominators, USD; NaN if it has none. */
 export interface Denominators {
   near: number;
   bin10: number;
@@ -29,8 +29,8 @@ export interface Denominators {
 }
 
 /**
- * A token's denominators from its newest snapshot's on-chain pools.
- * @param prices of the token's snapshots in sight; null: none
+ * A token's denominators, from the on-chain pools of its newest snapshot.
+ * @param prices of the token's snapshots in sight; null if there are none
  */
 export function denominatorsOf(
   newest: { priceUsd: number; pools: BinSums },
@@ -52,7 +52,7 @@ export function denominatorsOf(
   };
 }
 
-/** Tokens that may be on the board; token i is index i of each column, and of each of `range`. */
+/** Tokens that the board may list; token i is index i of each column, also of those in `range`. */
 interface DensityTokens {
   addresses: readonly string[];
   near: Float64Array;
@@ -74,7 +74,7 @@ export function densityTokens(
   };
 }
 
-/** Hours of tokens as columns; row i is index i of each, at most one per token and hour. */
+/** Hours of tokens as columns: row i is index i of each. At most one row per token and hour. */
 interface TokenHours {
   addresses: readonly string[];
   /** Index into `addresses`. */
@@ -89,7 +89,7 @@ export interface FeeDensityInput {
   /** In any order; hours outside a window and tokens not in `tokens` are ignored. */
   hours: TokenHours;
   thisHourS: number;
-  /** Rows of each board. */
+  /** Most rows of each board. */
   maxRows: number;
 }
 
@@ -104,13 +104,13 @@ export interface FeeDensityRows {
 
 export type FeeDensityBoards = Record<LpWindow, Record<LpDenominator, FeeDensityRows>>;
 
-/** The same as the pool's task gets it. */
+/** The input as it is sent to a thread. */
 interface FeeDensityTask extends Omit<FeeDensityInput, 'tokens' | 'hours'> {
   tokens: Joined<DensityTokens>;
   hours: Joined<TokenHours>;
 }
 
-/** The pool's task: the board of every window and denominator. */
+/** The boards of every window and denominator: a task of the pool. */
 export function feeDensityTask({ tokens, hours, ...rest }: FeeDensityTask): FeeDensityBoards {
   return feeDensityBoards({
     tokens: { ...tokens, addresses: splitTexts(tokens.addresses) },
@@ -119,7 +119,7 @@ export function feeDensityTask({ tokens, hours, ...rest }: FeeDensityTask): FeeD
   });
 }
 
-/** The board of every window and denominator. */
+/** The boards of every window and denominator. */
 export function feeDensityBoards(input: FeeDensityInput): FeeDensityBoards {
   const { tokens, maxRows } = input;
   const byAddress = inOrderOfAddress(tokens.addresses);
@@ -137,7 +137,7 @@ export function feeDensityBoards(input: FeeDensityInput): FeeDensityBoards {
   return Object.fromEntries(boards) as FeeDensityBoards;
 }
 
-/** Index `hour * tokens + token`, the longest window's hours oldest first; NaN: no row. */
+/** Index `hour * tokens + token`, hours of the longest window, oldest first; NaN without a row. */
 function hourlyVolumes({ tokens, hours, thisHourS }: FeeDensityInput): Float64Array {
   const { length } = tokens.addresses;
   const volumes = new Float64Array(LONGEST_WINDOW_H * length).fill(NaN);
@@ -153,7 +153,7 @@ function hourlyVolumes({ tokens, hours, thisHourS }: FeeDensityInput): Float64Ar
   return volumes;
 }
 
-/** The sum of each token's last `windowHours` hours; NaN: no row there. */
+/** The sum of each token's last `windowHours` hours; NaN if it has no row there. */
 function volumesOver(hourly: Float64Array, length: number, windowHours: number): Float64Array {
   const volumes = new Float64Array(length).fill(NaN);
   for (let hour = LONGEST_WINDOW_H - windowHours; hour < LONGEST_WINDOW_H; hour++) {

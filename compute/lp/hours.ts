@@ -21,9 +21,9 @@ export function hourIndex(firstHourS: number, timeS: number): number {
 }
 
 /**
- * Start of 'this hour': the hour that contains now or, until any pool (or token) has a row there,
- * the one before.
- * @param hasRowAt whether the dataset has a row of the hour with this start
+ * Start of 'this hour': the hour that contains now or, until any pool (or token) has a row for it, the
+ * hour before.
+ * @param hasRowAt whether the dataset has a row for the hour with this start
  */
 export function thisHour(nowS: number, hasRowAt: (hourS: number) => boolean): number {
   const current = hourOf(nowS);
@@ -35,7 +35,7 @@ export function firstHourOf(thisHourS: number, hours: number): number {
   return thisHourS - (hours - 1) * HOUR_S;
 }
 
-/** The hours that can count now, whichever hour is 'this hour'. */
+/** The hours that can count now, whichever of them is 'this hour'. */
 export function hoursInSight(nowS: number): { firstHourS: number; lastHourS: number } {
   const lastHourS = hourOf(nowS);
   return { firstHourS: lastHourS - LONGEST_PERIOD_H * HOUR_S, lastHourS };

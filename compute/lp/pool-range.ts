@@ -20,18 +20,18 @@ import {
 
 /** A base token's snapshots in sight, and which of its markets are pools. */
 interface PoolRangesInput extends PriceHoursInput {
-  /** Pool by market index, or -1 (poolsOfMarkets). */
+  /** By market: index of its pool, or -1 (poolsOfMarkets). */
   poolOfMarket: Int32Array;
   poolCount: number;
-  /** Start of this hour; it and the 23 before must be in sight. */
+  /** Start of this hour; the hour and the 23 before it must be in sight. */
   thisHourS: number;
 }
 
-/** Mean depth of pools in the price range, USD; NaN is null. */
+/** Mean depth of pools in the price range, USD; NaN stands for null. */
 export interface RangeTvl {
   /** Index `pool * DLMM_PERIODS.length + period`. */
   ofPeriod: Float64Array;
-  /** Each hour by its own range: index `pool * LONGEST_PERIOD_H + hour`, oldest hour first. */
+  /** Each hour within its own range: index `pool * LONGEST_PERIOD_H + hour`, oldest hour first. */
   ofHour: Float64Array;
 }
 
@@ -53,7 +53,7 @@ export interface BaseTokenRanges {
   ranges: Omit<PoolRanges, 'prices'>;
 }
 
-/** Joins tokens' ranges. @throws Error if one was computed for another hour */
+/** Joins the ranges of several tokens. @throws Error if one was computed for another hour */
 export function joinRanges(tokens: readonly BaseTokenRanges[], thisHourS: number): NamedRangeTvl {
   const pubkeys = tokens.flatMap((token) => token.pubkeys);
   const ofPeriod = new Float64Array(DLMM_PERIODS.length * pubkeys.length);
@@ -71,8 +71,8 @@ export function joinRanges(tokens: readonly BaseTokenRanges[], thisHourS: number
 }
 
 /**
- * By market index, the pool with the market's address, or -1. Two markets with the same address (of
- * two sources) are both the pool.
+ * By market: index of the pool with the market's address, or -1. Two markets with the same address (of
+ * two sources) both belong to the pool.
  */
 export function poolsOfMarkets(markets: readonly Market[], pubkeys: readonly string[]): Int32Array {
   const poolOf = new Map(pubkeys.map((pubkey, pool) => [pubkey, pool]));
@@ -85,11 +85,11 @@ export function poolsOfMarkets(markets: readonly Market[], pubkeys: readonly str
 const MAX_HELD_BLOCK_BYTES = 32 * 1024 * 1024;
 
 /**
- * The pool's task: mean depth of each pool's market over the snapshots of each period, in the bins of
- * the period's price range; and the same of each hour.
- * @param maxHeldBytes blocks of up to this size stay decoded between the two passes; larger ones are
+ * The mean depth of each pool's market over the snapshots of each period, in the bins of the period's price
+ * range; and the same for each hour. A task of the pool.
+ * @param maxHeldBytes blocks of up to this size stay decoded between the two passes; larger blocks are
  *   decoded twice, one at a time
- * @throws Error if a block is damaged or lacks a selected row, or this hour is out of sight
+ * @throws Error if a block is damaged or lacks a selected row, or if this hour is out of sight
  */
 export function poolRanges(
   input: PoolRangesInput,
@@ -115,24 +115,23 @@ export function poolRanges(
   return { thisHourS, prices, ...sums.means() };
 }
 
-/** Windows that contain a snapshot: its own hour, then every period longer than an hour. */
+/** A snapshot's windows: its own hour, then every period longer than an hour. */
 const WINDOWS = DLMM_PERIODS.length;
 const OUTSIDE = 255;
 
 /**
- * The windows that contain a snapshot are nested, and so are their ranges of bins. Each cell is added
- * once, to the narrowest window with its bin; a window's depth is its own sum and those of all
- * narrower windows.
+ * A snapshot's windows are nested, and so are their ranges of bins. Each cell is added once, to the
+ * narrowest window with its bin; a window's depth is its own sum plus those of all narrower windows.
  */
 class DepthSums {
   /** Index `(pool * LONGEST_PERIOD_H + hour) * WINDOWS + window`. */
   private readonly cents: Float64Array;
   private readonly firstHourS: number;
-  /** Price range of each hour; null: no snapshot. */
+  /** Price range of each hour; null without a snapshot. */
   private readonly ofHour: (PriceRange | null)[];
   /** Price range of each period, in the order of DLMM_PERIODS. */
   private readonly ofPeriod: (PriceRange | null)[];
-  /** By bin, counted from MIN_BIN: the narrowest window of the current snapshot with that bin. */
+  /** By bin, from MIN_BIN on: the narrowest window of the current snapshot that contains the bin. */
   private readonly windowOfBin = new Uint8Array(BIN_COUNT);
 
   constructor(
@@ -169,8 +168,8 @@ class DepthSums {
   }
 
   /**
-   * Marks the widest window first, so that narrower ones overwrite it. Periods that begin after this
-   * hour need no special case: their ranges lie within those of the wider ones.
+   * Marks the widest window first: narrower ones overwrite it. Periods that begin after this hour need no
+   * special case: their ranges are within those of the wider periods.
    */
   private markBins(priceUsd: number, hour: number): void {
     this.windowOfBin.fill(OUTSIDE);
@@ -199,7 +198,7 @@ class DepthSums {
     return { ofPeriod, ofHour };
   }
 
-  /** Cents of the hours `from..last` in a window, narrower windows included. */
+  /** Cents of the hours `from..last` in a window, including narrower windows. */
   private centsOf(pool: number, from: number, last: number, widest: number): number {
     let sum = 0;
     for (let hour = from; hour <= last; hour++) {
@@ -210,7 +209,7 @@ class DepthSums {
   }
 }
 
-/** NaN if the range has no snapshot, or no depth of the pool's market. */
+/** NaN if the range has no snapshot, or the pool's market no depth in it. */
 function meanUsd(cents: number, range: PriceRange | null): number {
   return cents === 0 || range === null ? NaN : cents / range.snapshots / 100;
 }

@@ -1,6 +1,6 @@
 /**
- * A token's price range (docs/definitions.md#price-range): its least and greatest price by hour and
- * over several hours, and the bins of a snapshot in such a range.
+ * A token's price range (docs/definitions.md#price-range): its lowest and highest price by hour and
+ * over several hours, and the bins of a snapshot within such a range.
  */
 import { BIN_COUNT, BIN_FACTORS, BIN_RATIO, type BinRange, MIN_BIN } from '../ladder.js';
 import type { Selection } from '../replay/page.js';
@@ -14,12 +14,12 @@ export interface HourPrices {
   firstHourS: number;
   /** Number of snapshots in the hour. */
   snapshots: Uint32Array;
-  /** Least and greatest price of the hour; NaN without a snapshot. */
+  /** Lowest and highest price of the hour; NaN without a snapshot. */
   lowUsd: Float64Array;
   highUsd: Float64Array;
 }
 
-/** Least and greatest price of some snapshots. */
+/** Lowest and highest price of some snapshots. */
 export interface PriceRange {
   lowUsd: number;
   highUsd: number;
@@ -36,7 +36,7 @@ export interface PriceHoursInput {
 }
 
 /**
- * The pool's task for a token without pools: its prices in the HOURS_IN_SIGHT hours.
+ * The prices of a token without pools in the HOURS_IN_SIGHT hours: a task of the pool.
  * @throws Error if a block is damaged or lacks a selected row
  */
 export function priceHours(input: PriceHoursInput): HourPrices {
@@ -54,7 +54,7 @@ export function emptyHourPrices(firstHourS: number): HourPrices {
   };
 }
 
-/** Adds some of a run's snapshots; those out of sight are skipped. */
+/** Adds some snapshots of a run; those out of sight are skipped. */
 export function addHourPrices(prices: HourPrices, run: SnapshotRun, rows: readonly number[]): void {
   const { firstHourS, snapshots, lowUsd, highUsd } = prices;
   for (const row of rows) {
@@ -62,14 +62,14 @@ export function addHourPrices(prices: HourPrices, run: SnapshotRun, rows: readon
     if (hour < 0 || hour >= HOURS_IN_SIGHT) continue;
     const price = run.priceUsd[row];
     snapshots[hour]++;
-    // NaN stands for no price yet, which Math.min would keep.
+    // NaN means no price so far, which Math.min would keep.
     if (!(lowUsd[hour] <= price)) lowUsd[hour] = price;
     if (!(highUsd[hour] >= price)) highUsd[hour] = price;
   }
 }
 
 /**
- * Calls `use` with each selected block, decoded, and its selected rows. Blocks are decoded one at a
+ * Calls `use` with each selected block, decoded, and its selected rows. Decodes the blocks one at a
  * time, each once.
  * @throws Error if a block is damaged or lacks a selected row
  */
@@ -112,7 +112,7 @@ export function pricesOver(
 }
 
 const HALF_BIN = Math.sqrt(BIN_RATIO);
-/** Relative, at both ends, as for bands: rounding must not decide on a bin at the end. */
+/** Relative, at both ends, as for bands: rounding must not decide about a bin at the end. */
 const TOLERANCE = 1e-9;
 const LOW_FACTOR = (1 - TOLERANCE) / HALF_BIN;
 const HIGH_FACTOR = (1 + TOLERANCE) * HALF_BIN;

@@ -6,7 +6,7 @@ export type Direction = (typeof DIRECTIONS)[number];
 /** An active row of dataset `dca_orders`: not closed, and `remainingUsd > 0`. */
 export interface DcaOrder {
   dcaAddress: string;
-  /** A mint: DCA orders are on mainchain alone. */
+  /** A mint: DCA orders exist only on mainchain. */
   tokenAddress: string;
   direction: Direction;
   pairedSymbol: string;
@@ -17,7 +17,7 @@ export interface DcaOrder {
   cycleFrequencyS: number;
   /** Epoch seconds of the first cycle that counts; it may lie in the past. */
   nextCycleAtS: number;
-  /** Prices between which the order is active, both included; null: open. */
+  /** Prices between which the order is active, inclusive; null: no bound. */
   minUsd: number | null;
   maxUsd: number | null;
 }
@@ -26,10 +26,10 @@ export interface DcaOrder {
 export const TIMEFRAMES = ['5_min', '30_min', '1_hr', '6_hr', '24_hr'] as const;
 export type Timeframe = (typeof TIMEFRAMES)[number];
 
-/** Lengths of TIMEFRAMES, seconds. */
+/** Lengths of the TIMEFRAMES, seconds. */
 export const HORIZONS_S = [300, 1_800, 3_600, 21_600, 86_400] as const;
 
-/** Greatest count of cycles: beyond it counts are not exact. */
+/** Greatest count of cycles: larger counts are not exact. */
 const MAX_CYCLES = Number.MAX_SAFE_INTEGER;
 
 /**
@@ -58,7 +58,7 @@ export function cyclesWithin(
   return cyclesBy(sinceFirstS + horizonS, cycleFrequencyS) - cyclesBy(sinceFirstS, cycleFrequencyS);
 }
 
-/** `min <= current price <= max`, where null bounds nothing. Without a price no order is in range. */
+/** `min <= current price <= max`; null is no bound. Without a price no order is in range. */
 export function isInRange(
   { minUsd, maxUsd }: Pick<DcaOrder, 'minUsd' | 'maxUsd'>,
   priceUsd: number | null,
@@ -87,7 +87,7 @@ export function usdNext(
   return Math.min(order.remainingUsd, order.cycleUsd * cyclesWithin(order, nowS, horizonS));
 }
 
-/** `usdNext` of each of TIMEFRAMES. */
+/** `usdNext` for each of TIMEFRAMES. */
 export function usdNextByTimeframe(
   order: FlowingOrder,
   priceUsd: number | null,

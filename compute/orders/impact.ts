@@ -3,12 +3,12 @@ import { binFactor } from '../ladder.js';
 import type { BinSums } from '../segment/snapshots.js';
 
 /**
- * `net_pct`: the move of the price, in percent, that a net flow of `netUsd` causes on a ladder. Buying
- * (positive) uses up resistance from the lowest bin upward, selling (negative) support from the
- * highest downward. The price stops inside the bin where the flow ends, or at the far edge of the last
- * bin if the ladder ends first, and never moves against the flow.
- * @param ladder null: no depth at all
- * @returns 0 without a flow, else null without depth on the side that it uses up
+ * `net_pct`: how far, in percent, a net flow of `netUsd` moves the price on a ladder. Buying (positive)
+ * uses up resistance from the lowest bin upward, selling (negative) support from the highest bin
+ * downward. The price stops inside the bin where the flow ends, or at the far edge of the last bin if
+ * the ladder ends first, and never moves against the flow.
+ * @param ladder null if there is no depth
+ * @returns 0 without a flow; otherwise null if there is no depth on the side that the flow uses up
  */
 export function impactPct(ladder: BinSums | null, netUsd: number): number | null {
   if (netUsd === 0) return 0;
@@ -17,10 +17,10 @@ export function impactPct(ladder: BinSums | null, netUsd: number): number | null
   return bin === null ? null : 100 * (binFactor(bin) - 1);
 }
 
-/** Cents are whole, so the quotient is the nearest double in USD: it reaches an equal flow. */
+/** Cents are whole, so the quotient is the nearest double in USD, and reaches an equal flow. */
 const reaches = (cents: number, netUsd: number): boolean => cents / 100 >= netUsd;
 
-/** The share of a bin that a flow which ends in it uses up. */
+/** How much of a bin a flow uses up that ends in it. */
 const shareOf = (amount: number, used: number, netUsd: number): number =>
   Math.min(1, (netUsd * 100 - used) / amount);
 

@@ -3,18 +3,18 @@ import type { BinSums } from '../segment/snapshots.js';
 import { type DcaOrder, usdNext } from './dca-orders.js';
 import { impactPct } from './impact.js';
 
-/** Flows within this time count. */
+/** Only flows within this time count. */
 const HORIZON_S = 86_400;
-/** Size of a flow without depth to move along: below any other, so it ranks last. */
+/** Size of a flow without depth to use up: below any other size, so it ranks last. */
 const NO_DEPTH = -1;
 
-/** Orders rank by the move that their flow alone would cause, or by the flow. */
+/** Orders rank by the price move that their flow alone would cause, or by the flow. */
 type OrderSize = 'pct_impact' | 'usd_flow';
 
 interface RankingState {
-  /** The token's current price; null: unknown. */
+  /** The token's current price; null if unknown. */
   priceUsd: number | null;
-  /** The depth that flows move along; null: none. */
+  /** The depth that flows use up; null if there is none. */
   ladder: BinSums | null;
   /** The service's time. */
   nowS: number;
@@ -25,10 +25,10 @@ export class LargestOrders {
   /** Largest first; parallel to `sizes`. */
   private readonly best: DcaOrder[] = [];
   private readonly sizes: number[] = [];
-  /** By direction, the flow that an order must exceed to be kept: a larger flow moves the price more. */
+  /** By direction, the flow that an order must exceed to be kept: a larger flow moves the price further. */
   private readonly tooSmallUsd = { BUY: -Infinity, SELL: -Infinity };
 
-  /** @param limit greatest number of kept orders */
+  /** @param limit how many orders are kept */
   constructor(
     private readonly by: OrderSize,
     private readonly state: RankingState,
@@ -41,7 +41,7 @@ export class LargestOrders {
     for (let i = from; i < to; i++) {
       const order = orders[i];
       const flowUsd = usdNext(order, priceUsd, nowS, HORIZON_S);
-      // Without a flow there is no move, which still ranks before a flow without depth.
+      // An order without a flow does not move the price, but ranks before a flow without depth.
       if (flowUsd === 0 || flowUsd > this.tooSmallUsd[order.direction]) {
         this.consider(order, flowUsd);
       }
@@ -57,7 +57,7 @@ export class LargestOrders {
     const { best, sizes, limit } = this;
     const size = this.sizeOf(order, flowUsd);
     const isFull = best.length === limit;
-    // Earlier orders have lower addresses, so they stay ahead of equals.
+    // Earlier orders have lower addresses, so they stay ahead of orders of equal size.
     if (isFull && size <= sizes[limit - 1]) {
       this.tooSmallUsd[order.direction] = Math.max(this.tooSmallUsd[order.direction], flowUsd);
       return;

@@ -9,7 +9,7 @@ export interface LimitOrder {
   chain: Chain;
   tokenAddress: string;
   direction: Direction;
-  /** Name of the order platform, as given. */
+  /** Name of the order platform, as imported. */
   platform: string;
   pairedSymbol: string;
   /** Wallet address. */
@@ -23,7 +23,7 @@ export interface LimitOrder {
   createdAtS: number;
 }
 
-/** A leg's active orders; orders of the same price form a level. */
+/** A leg's active orders; orders at the same price form a level. */
 export interface LimitLadder {
   /** By price, then address, both ascending. */
   readonly orders: readonly LimitOrder[];
@@ -33,7 +33,7 @@ export interface LimitLadder {
   readonly levelStart: Uint32Array;
 }
 
-/** A leg whose orders are searched. */
+/** A leg to search for orders. */
 export interface LadderLeg {
   readonly ladder: LimitLadder;
   /** The leg's own current price. */
@@ -49,10 +49,10 @@ export interface NearOrder {
 }
 
 interface NearQuery {
-  /** Range of `pctAway`, both ends included, compared without a tolerance. */
+  /** Range of `pctAway`, inclusive at both ends, compared without a tolerance. */
   readonly lowChange: number;
   readonly highChange: number;
-  /** At most this many orders. */
+  /** Greatest number of orders. */
   readonly limit: number;
 }
 
@@ -81,8 +81,8 @@ export function limitLadder(orders: readonly LimitOrder[]): LimitLadder {
 }
 
 /**
- * The orders nearest to their legs' prices, by `|pctAway|`, ties by address ascending. The cost grows
- * with the orders found, not with the legs' orders.
+ * The orders nearest to their legs' prices, by `|pctAway|`, ties by address ascending. The cost depends on
+ * the number of orders found, not on how many orders the legs have.
  */
 export function nearestOrders(legs: readonly LadderLeg[], query: NearQuery): NearOrder[] {
   const cursors = legs.flatMap((leg, i) => [
@@ -107,7 +107,7 @@ export function nearestOrders(legs: readonly LadderLeg[], query: NearQuery): Nea
   return found;
 }
 
-/** Walks a leg's levels in the range, away from its price in one direction. */
+/** Walks over a leg's levels in the range, away from its price, in one direction. */
 class Cursor {
   /** `|pctAway|` of the current level; Infinity past the last. */
   distance = Infinity;
@@ -126,12 +126,12 @@ class Cursor {
       step === 1
         ? this.firstLevel((pct) => pct >= Math.max(lowChange, 0))
         : this.firstLevel((pct) => pct >= 0 || pct > highChange) - 1;
-    this.look();
+    this.readLevel();
   }
 
   next(): void {
     this.at += this.step;
-    this.look();
+    this.readLevel();
   }
 
   /** Adds the level's first orders, at most `limit`. */
@@ -144,7 +144,7 @@ class Cursor {
     }
   }
 
-  private look(): void {
+  private readLevel(): void {
     const { levelPriceUsd } = this.side.ladder;
     const { lowChange, highChange } = this.query;
     this.distance = Infinity;
@@ -158,14 +158,14 @@ class Cursor {
     return this.side.ladder.levelPriceUsd[level] / this.side.priceUsd - 1;
   }
 
-  /** The first level that passes; every level above it must pass too. */
+  /** The first level for which `passes` holds, as it must for every higher level. */
   private firstLevel(passes: (pctAway: number) => boolean): number {
     const { length } = this.side.ladder.levelPriceUsd;
     return firstIndex(0, length, (level) => passes(this.pctAwayOf(level)));
   }
 }
 
-/** The order of addresses everywhere: by code unit. */
+/** The order of addresses everywhere in Fathom: by code unit. */
 export function compareAddresses(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

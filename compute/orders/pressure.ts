@@ -1,6 +1,6 @@
 /**
- * Computes the DCA pressure of every token at a moment, and ranks the tokens by it
- * (docs/definitions.md#dca-pressure). Orders and ladders are in memory that threads share.
+ * Computes the DCA pressure of every token at a moment and ranks the tokens by it
+ * (docs/definitions.md#dca-pressure). Orders and ladders are in memory shared between threads.
  */
 import type { BinSums } from '../segment/snapshots.js';
 import { cyclesBy, type DcaOrder, HORIZONS_S, type Timeframe, TIMEFRAMES } from './dca-orders.js';
@@ -47,17 +47,17 @@ export function packOrders(orders: readonly DcaOrder[]): Float64Array {
 export interface PressureInput {
   /** The service's time, epoch seconds. */
   nowS: number;
-  /** Float64 values: packed orders, and ladders: support, then resistance, cents by bin. */
+  /** Float64 values: packed orders, then ladders: support, then resistance, cents by bin. */
   orders: SharedArrayBuffer;
   ladders: SharedArrayBuffer;
   /** Index of the first value of the token's orders, and number of orders. */
   ordersAt: Uint32Array;
   orderCount: Uint32Array;
-  /** Current price; NaN: none. */
+  /** Current price; NaN if there is none. */
   priceUsd: Float64Array;
   /** Index of the first value of the token's ladder. */
   ladderAt: Uint32Array;
-  /** Bins of the ladder; 0: no ladder. */
+  /** Number of bins of the ladder; 0 without a ladder. */
   binCount: Uint32Array;
   firstBin: Int16Array;
 }
@@ -74,15 +74,15 @@ export interface PressureRanking {
   totalSellUsd: Float64Array;
   netUsd: Float64Array;
   netPct: Float64Array;
-  /** Tokens by rank: see rankOf. */
+  /** Tokens by rank; read with rankOf(). */
   ranks: Uint32Array;
-  /** Indexes of the token's orders, largest `usdNext` first: see topOrdersOf. */
+  /** Indexes of the token's orders, largest `usdNext` first; read with topOrdersOf(). */
   topOrders: Uint32Array;
   /** Number of all orders. */
   ordersRanked: number;
 }
 
-/** The pool's task: every token's pressure in every timeframe, and the tokens in every order. */
+/** Every token's pressure in every timeframe, and the tokens in every order: a task of the pool. */
 export function rankPressure(input: PressureInput): PressureRanking {
   const { nowS, orderCount, priceUsd } = input;
   const tokens = orderCount.length;
@@ -125,7 +125,7 @@ export function rankOf(
   return ranking.ranks.subarray(nth * tokens, (nth + 1) * tokens);
 }
 
-/** A token's largest orders in a timeframe: at most `limit`, and MAX_TOP_ORDERS. */
+/** A token's largest orders in a timeframe, at most `limit` and at most MAX_TOP_ORDERS. */
 export function topOrdersOf(
   { buyCount, sellCount, topOrders: top }: PressureRanking,
   token: number,
@@ -152,7 +152,7 @@ function emptyRanking(nowS: number, tokens: number): PressureRanking {
   };
 }
 
-/** Totals of a token's orders, in range or not. */
+/** Totals of a token's orders, whether in range or not. */
 function putTotals(ranking: PressureRanking, token: number, packed: Float64Array): void {
   const n = packed.length / ORDER_COLUMNS;
   for (let i = 0; i < n; i++) {
@@ -169,8 +169,8 @@ function putTotals(ranking: PressureRanking, token: number, packed: Float64Array
 
 /**
  * The orders' `usdNext` by timeframe: order `i` in timeframe `f` is `flows[f * n + i]`.
- * @param priceUsd NaN: no price
- * @param flows at least `HORIZONS_S.length * n` long
+ * @param priceUsd NaN without a price
+ * @param flows has at least `HORIZONS_S.length * n` entries
  * @param nets set to the sum of BUY minus SELL by timeframe
  */
 function flowsOf(
@@ -183,7 +183,7 @@ function flowsOf(
   const n = packed.length / ORDER_COLUMNS;
   nets.fill(0);
   for (let i = 0; i < n; i++) {
-    // Both are false without a price.
+    // Both comparisons are false without a price.
     const inRange = packed[MIN_USD * n + i] <= priceUsd && priceUsd <= packed[MAX_USD * n + i];
     if (!inRange) {
       for (let f = 0; f < HORIZONS_S.length; f++) flows[f * n + i] = 0;
@@ -229,13 +229,13 @@ function rankTokens({ netUsd, netPct, ranks }: PressureRanking, tokens: number):
   }
 }
 
-/** Number of the descending rank of a sort and timeframe; the ascending one follows. */
+/** Number of the descending rank of a sort and timeframe; the ascending rank follows it. */
 function rankAt(sort: number, timeframe: number): number {
   return (sort * TIMEFRAMES.length + timeframe) * PRESSURE_DIRECTIONS.length;
 }
 
 /**
- * Ranks by value, largest first and smallest first, equals by index; NaN is null, and last in both.
+ * Ranks by value, largest first and smallest first, equal values by index; NaN is null, and last in both.
  * @param desc, asc set to the indexes of `values`
  */
 export function rankBothWays(values: Float64Array, desc: Uint32Array, asc: Uint32Array): void {
@@ -249,7 +249,7 @@ export function rankBothWays(values: Float64Array, desc: Uint32Array, asc: Uint3
 }
 
 /**
- * Writes the indexes of the MAX_TOP_ORDERS largest values, largest first, equals by index.
+ * Writes the indexes of the MAX_TOP_ORDERS largest values, largest first, equal values by index.
  * @param into set from index `at` on
  */
 export function topOrders(values: Float64Array, into: Uint32Array, at: number): void {

@@ -1,4 +1,4 @@
-/** Columns of Arrow tables of cells: dictionaries, times, and record batches of them. */
+/** Columns of Arrow tables of cells: dictionaries, times, and record batches from them. */
 import type {
   Data,
   DataType,
@@ -14,7 +14,7 @@ import { arrow } from '../segment/arrow.js';
 
 const { makeData, Struct, TimestampMillisecond } = arrow;
 
-/** What the column `timestamp` holds. */
+/** Type of the column `timestamp`. */
 export const UTC_MILLISECONDS = new TimestampMillisecond('UTC');
 
 /** A column of numbers or times, without nulls. */
@@ -22,7 +22,7 @@ export function plainData(type: DataType, data: ArrayBufferView & ArrayLike<unkn
   return makeData({ type, length: data.length, nullCount: 0, data } as never);
 }
 
-/** A column of doubles, null where there is none. */
+/** A column of doubles, with nulls. */
 export function nullableDoubles(values: readonly (number | null)[]): Data {
   const nullBitmap = new Uint8Array((values.length + 7) >> 3);
   let nullCount = 0;
@@ -37,14 +37,14 @@ export function nullableDoubles(values: readonly (number | null)[]): Data {
 
 /**
  * A type of texts by dictionary.
- * @param id tells the dictionaries of a table apart; the library would count ids up, and the same table would
- *   get other bytes each time
+ * @param id distinguishes the dictionaries of a table; the library would count ids up, and the same table would
+ *   get different bytes each time
  */
 export function dictionaryType(id: number, indexes: Int8 | Int32 = new arrow.Int32()): Dictionary {
   return new arrow.Dictionary(new arrow.Utf8(), indexes, id, false);
 }
 
-/** A column of texts by dictionary. @param codes indexes into the dictionary; below 0: null */
+/** A column of texts by dictionary. @param codes indexes into the dictionary; negative: null */
 export function dictionaryData(
   type: Dictionary,
   codes: Int8Array | Int32Array,
@@ -56,7 +56,7 @@ export function dictionaryData(
   if (nullCount === 0) {
     return makeData({ type, length, nullCount, data: codes, dictionary } as never);
   }
-  // Bit i, from the lowest of each byte, is set where row i has a value.
+  // Bit i, counted from the lowest of each byte, is set if row i has a value.
   const nullBitmap = new Uint8Array((length + 7) >> 3);
   const data = codes.slice();
   for (let from = 0; from < length; from += 8) {

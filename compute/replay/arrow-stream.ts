@@ -1,6 +1,6 @@
 /**
- * Writes an Arrow IPC stream of one record batch in place: its memory is allocated once, and the columns' values are
- * written where they belong. The library would copy each column twice.
+ * Writes an Arrow IPC stream of one record batch in place: it allocates memory once and writes the columns' values
+ * where they belong. The library would copy each column twice.
  */
 import type { Data, DataType, Dictionary, Field, Schema, Utf8, Vector } from 'apache-arrow';
 import { arrow } from '../segment/arrow.js';
@@ -12,16 +12,16 @@ export interface StreamColumn {
   name: string;
   type: DataType;
   bytesPerRow: number;
-  /** Whether it may hold nulls, and how many it does. */
+  /** Whether it may hold nulls, and how many it holds. */
   nullable: boolean;
   nullCount: number;
-  /** The texts of a column by dictionary. */
+  /** The dictionary of a column of texts. */
   dictionary?: Vector<Utf8>;
-  /** Writes all values. @param validity a cleared bit for each row, to be set where it has a value; null without nulls */
+  /** Writes all values. @param validity cleared bits, one per row, to be set if the row has a value; null without nulls */
   fill(values: Place, validity: Uint8Array | null): void;
 }
 
-/** Where a column's values go: at a multiple of 8 of the buffer. */
+/** Where a column's values are written: at a multiple of 8 of the buffer. */
 export interface Place {
   buffer: ArrayBuffer;
   byteOffset: number;
@@ -29,12 +29,12 @@ export interface Place {
 
 const ALIGNMENT = 8;
 const CONTINUATION = 0xffff_ffff;
-/** The continuation and the length of a message's metadata. */
+/** The continuation marker and the length of a message's metadata. */
 const PREFIX_BYTES = 8;
-/** A continuation and a length of 0. */
+/** A continuation marker and a length of 0. */
 const END_BYTES = 8;
 
-/** Memory with any contents that fills its ArrayBuffer. */
+/** Memory with arbitrary contents that fills its ArrayBuffer. */
 export const ownedBytes = (bytes: number): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Buffer.allocUnsafeSlow(bytes).buffer);
 
@@ -43,7 +43,7 @@ const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNM
 /**
  * Writes a stream.
  * @param metadata of the schema
- * @param allocate gives memory at a multiple of 8, of exactly this length and with any contents
+ * @param allocate returns memory at a multiple of 8, of exactly this length, with any contents
  */
 export function writeArrowStream(
   columns: readonly StreamColumn[],
@@ -101,8 +101,8 @@ function emptyData({ type, dictionary }: StreamColumn): Data {
 }
 
 /**
- * The metadata of a record batch up to the number of its buffers: a FlatBuffers Message that holds a RecordBatch, with
- * zeros for the lengths, laid out as the library does. What differs from batch to batch are the words below.
+ * The metadata of a record batch up to the number of its buffers: a FlatBuffers Message that contains a RecordBatch,
+ * laid out as the library does, with zeros for the lengths. The constants below locate what differs between batches.
  */
 const BATCH_METADATA = Buffer.from(
   '14000000' + // where the Message is
@@ -126,11 +126,11 @@ const BODY_BYTES_AT = 24;
 const NODES_AT = 60;
 const ROWS_AT = 64;
 const BUFFER_COUNT_AT = 76;
-/** A buffer has its place and its length, a node its rows and nulls, as 64-bit numbers. */
+/** Position and length of a buffer, or rows and nulls of a node, as 64-bit numbers. */
 const PAIR_BYTES = 16;
 const BUFFERS_PER_COLUMN = 2;
 
-/** With the number of nodes, and padding before it. */
+/** Includes the number of nodes, and the padding before it. */
 function batchMetadataBytes(columns: number): number {
   return BATCH_METADATA.length + (BUFFERS_PER_COLUMN + 1) * columns * PAIR_BYTES + ALIGNMENT;
 }

@@ -1,7 +1,7 @@
 /**
- * A replay page as an Arrow IPC stream: one record batch, one row a cell, in the page's order.
+ * A replay page as an Arrow IPC stream: one record batch, one row per cell, in the page's order.
  *
- * Columns, none of which but `pair` and `address` may hold nulls:
+ * Columns; only `pair` and `address` may hold nulls:
  * - `t` uint32 (epoch seconds), `tier` dictionary<int8, utf8>, `price_usd` float64 (the snapshot's)
  * - `market` (group=market) or `group` (venue, type) dictionary<int32, utf8>: index i of `market` is entry i
  *   of the reply's `markets`, of `group` entry i of `groups` (its value is the group's key)
@@ -9,13 +9,13 @@
  * - `timestamp` timestamp[ms, UTC]: `t` once more; `price` float64: the bin's, `price_usd * 1.01^bin`
  * - with group=market `source`, `pair`, `address` of the market, dictionary<int32, utf8>
  *
- * Columns are added at the end, for readers that count them.
+ * New columns are added at the end, for readers that address columns by number.
  *
  * Schema metadata, each a string:
  * - `format`: `fathom.replay.1`
  * - `page`: JSON, the JSON reply's object without `snapshots`
  * - `snapshots`: JSON, `[{t, tier, price_usd, cells}]`: every snapshot of the page with its number of
- *   rows, those without any cell too
+ *   rows, including snapshots without cells
  */
 import { BIN_FACTORS, MIN_BIN } from '../ladder.js';
 import { type Market, TIERS } from '../market.js';
@@ -32,7 +32,7 @@ const ARROW_PAGE_FORMAT = 'fathom.replay.1';
 const TIER_TYPE = dictionaryType(0, new Int8());
 const INDEX_TYPE = dictionaryType(1);
 
-/** What the page says of each cell's market. */
+/** Market fields that the page repeats for each cell. */
 const MARKET_COLUMNS = [
   { name: 'source', type: dictionaryType(2), nullable: false },
   { name: 'pair', type: dictionaryType(3), nullable: true },
@@ -41,7 +41,7 @@ const MARKET_COLUMNS = [
 
 /**
  * Encodes a page.
- * @param allocate gives the memory that it is written to, at a multiple of 8, of exactly this length
+ * @param allocate returns the memory to write to, at a multiple of 8, of exactly this length
  */
 export function encodeArrow(
   page: Page,
@@ -143,7 +143,7 @@ function nullsOf(codes: Int32Array, index: Uint16Array): number {
   return nulls;
 }
 
-/** Bit i, from the lowest of each byte, is set where row i has a value; a null's code is 0. */
+/** Bit i, counted from the lowest of each byte, is set if row i has a value; the code of a null is 0. */
 function fillNullable(
   cells: Int32Array,
   validity: Uint8Array,
@@ -162,7 +162,7 @@ function timesMs(t: Uint32Array): BigInt64Array {
   return BigInt64Array.from(t, (seconds) => BigInt(seconds) * 1000n);
 }
 
-/** The price of each cell's bin, by its snapshot's price. */
+/** The price of each cell's bin, from its snapshot's price. */
 function fillPrices(prices: Float64Array, page: Page): void {
   const { bin, priceUsd, cellOffsets, snapshotCount } = page;
   for (let s = 0; s < snapshotCount; s++) {
@@ -179,8 +179,8 @@ function usdColumn(name: string, cents: Float64Array): StreamColumn {
 }
 
 /**
- * Readable names, all different, because readers take dictionaries for categories: a market's source and its
- * address or pair, and its index where an earlier market has the same name.
+ * Readable, distinct names, because readers treat dictionaries as categories: a market's source and its
+ * address or pair, and its index if an earlier market has the same name.
  */
 function marketNames(markets: readonly Market[]): string[] {
   const names = new Set<string>();

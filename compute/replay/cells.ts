@@ -1,9 +1,9 @@
-/** The cells of a snapshot that a band keeps, market by market, and how a page adds them: copied or summed. */
+/** The cells of a snapshot within a band, market by market, and how a page adds them: copied or summed. */
 import { BIN_COUNT, type BinRange, MIN_BIN } from '../ladder.js';
 import type { RunColumns } from '../segment/run.js';
 import type { ReplayGroup } from './query.js';
 
-/** One snapshot's neighbouring cells of each market within a band; reused for the next snapshot. */
+/** The adjacent cells of each market of one snapshot within a band; reused for the next snapshot. */
 export interface MarketRanges {
   count: number;
   /** Index of the range's market, strictly ascending. */
@@ -15,7 +15,7 @@ export interface MarketRanges {
   cents: Float64Array;
 }
 
-/** Arrays that hold the ranges of any snapshot of a token with this many markets. */
+/** Arrays large enough for any snapshot of a token with this many markets. */
 export function emptyRanges(marketCount: number): MarketRanges {
   return {
     count: 0,
@@ -27,8 +27,8 @@ export function emptyRanges(marketCount: number): MarketRanges {
 }
 
 /**
- * Fills `ranges` with the cells of snapshot `row` in the band. A market without any has no range.
- * @throws RangeError where a cell's market is not in the token's list
+ * Fills `ranges` with the cells of snapshot `row` in the band. Markets without such cells have no range.
+ * @throws RangeError if a cell's market is not in the token's list
  */
 export function findRanges(
   run: RunColumns,
@@ -85,8 +85,8 @@ export function emptyCells(capacity: number): ServedCells {
 }
 
 /**
- * emptyCells() with memory that is reused: one page's cells last until the next page is built. They take
- * megabytes, which would otherwise be garbage to collect after each page.
+ * Like emptyCells(), with reused memory: one page's cells are valid until the next page is built. They take
+ * megabytes, which would otherwise be garbage after each page.
  */
 export function reusedCells(): typeof emptyCells {
   let kept = emptyCells(0);
@@ -103,7 +103,7 @@ type AppendCells = (cells: ServedCells, run: RunColumns, ranges: MarketRanges) =
 /**
  * How a grouping appends cells: as they are with group=market, else summed by slot.
  *
- * @param slot by market: the index that its cells get, -1 if they are dropped
+ * @param slot by market: the index for its cells, -1 if they are dropped
  * @param slotCount slots in use
  */
 export function cellAppender(group: ReplayGroup, slot: Int32Array, slotCount: number): AppendCells {
@@ -143,7 +143,7 @@ function appendRange(
   cells.length = at;
 }
 
-/** What sums are worked out in: one ladder, and each group's ranges as a linked list. */
+/** Working memory for sums: one ladder, and each group's ranges as a linked list. */
 interface GroupScratch {
   /** First range of each group, -1 if it has none in the snapshot. */
   head: Int32Array;

@@ -3,10 +3,10 @@ import zlib from 'node:zlib';
 
 export type ContentEncoding = 'identity' | 'gzip' | 'br' | 'zstd';
 
-/** A body of this length or more counts as a full page: 100,000 cells take at least 1.4 MB as JSON. */
+/** A body of at least this length counts as a full page: 100,000 cells take at least 1.4 MB as JSON. */
 const FULL_PAGE_BYTES = 1_000_000;
 
-/** How hard each coding tries. */
+/** Compression effort of each coding. */
 interface Effort {
   gzipLevel: number;
   gzipStrategy: number;
@@ -15,9 +15,9 @@ interface Effort {
 }
 
 /**
- * A full page must become 5 to 10 times smaller, as cheaply as possible:
- * popular pages come from fragments, which are compressed once and harder. CPU ms of a full page, and ratios
- * of page A, page B, the page of the tests, the median of 24 simulated ones:
+ * A full page must shrink by a factor of 5 to 10, as cheaply as possible: popular pages come from fragments,
+ * which are compressed once and harder. CPU ms of a full page, and ratios of page A, page B, the page of the
+ * tests, the median of 24 simulated pages:
  *
  *     gzip 4 filtered 11.5  5.51 4.57 5.20 5.79    brotli 2 6.0  5.76 5.46 5.29 6.21
  *     gzip 4           7.5  5.00 4.25 4.69 5.29    brotli 1 3.2  5.22 4.95 4.92 5.49
@@ -34,7 +34,7 @@ const FULL_PAGE: Effort = {
 };
 /**
  * Shorter bodies are mostly grouped pages, whose sums differ in nearly every digit: more effort gains little. Nor
- * does it in binary formats, of which a full page becomes over 5 times smaller. KB of page A, and CPU ms:
+ * does it in binary formats, whose full pages shrink by more than a factor of 5. KB of page A, and CPU ms:
  *
  *     MessagePack  gzip 4 filtered 310 10.4, gzip 1 334 6.4    brotli 2 282 7.2, brotli 1 349 4.6
  *     Arrow        gzip 4 filtered 467 19.7, gzip 1 449 9.1    brotli 2 381 9.4, brotli 1 434 5.5
@@ -49,8 +49,8 @@ const GZIP_MEM_LEVEL = 9;
 /** A window of 2^18 bytes reaches back over the widest snapshots, which deflate's 2^15 cannot. */
 const BROTLI_LGWIN = 18;
 /**
- * Share of the body that zlib's output buffer holds: most pages need one buffer. Its unused bytes are garbage
- * to collect.
+ * Size of zlib's output buffer as a share of the body: most pages need one buffer. Its unused bytes are
+ * garbage.
  */
 const CHUNK_SHARE = 1 / 3;
 const MIN_CHUNK_BYTES = 1024;
@@ -62,7 +62,7 @@ const zstdCompressSync = (zlib as { zstdCompressSync?: ZstdCompressSync }).zstdC
 const ZSTD_LEVEL_PARAM = (zlib.constants as { ZSTD_c_compressionLevel?: number })
   .ZSTD_c_compressionLevel;
 
-/** Whether this Node can make the coding. */
+/** Whether this version of Node supports the coding. */
 export function canEncode(encoding: ContentEncoding): boolean {
   return encoding !== 'zstd' || zstdCompressSync !== undefined;
 }
@@ -72,7 +72,7 @@ export function canEncode(encoding: ContentEncoding): boolean {
  *
  * @param isText whether it is JSON
  * @returns bytes that own their whole ArrayBuffer; with `identity` the body itself
- * @throws Error for zstd where this Node has none (canEncode)
+ * @throws Error for zstd if this Node does not support it (canEncode)
  */
 export function compressPage(
   body: Uint8Array<ArrayBuffer>,

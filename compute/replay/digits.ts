@@ -1,8 +1,8 @@
 /**
- * Numbers as JSON text, straight into bytes. Every writer takes the position to write at and returns the one
- * after its last byte. Texts of up to four characters are stored from tables as words of four bytes, so a
- * writer may touch TEXT_SLACK_BYTES after the position that it returns. The caller makes sure that the
- * buffer is large enough (MAX_*_BYTES).
+ * Writes numbers as JSON text directly as bytes. Every writer takes a position and returns the one after its
+ * last byte. Texts of up to four characters are stored from tables as words of four bytes, so a writer may
+ * touch TEXT_SLACK_BYTES after the position that it returns. The caller makes sure that the buffer is large
+ * enough (MAX_*_BYTES).
  */
 import { BIN_COUNT, MIN_BIN } from '../ladder.js';
 
@@ -18,9 +18,9 @@ export interface TextBuffer {
 let kept = newBuffer(0);
 
 /**
- * The buffer that every page is written to before it is compressed or cut to length: a body takes a megabyte
- * or more, which would otherwise be garbage to collect after each page. The limits of a page bound it. It
- * holds bytes of earlier pages; a text in it lasts until the next call.
+ * The buffer to which every page is written before it is compressed or cut to length: a body takes a megabyte
+ * or more, which would otherwise be garbage after each page. The limits of a page bound its size. It contains
+ * bytes of earlier pages; a text in it is valid until the next call.
  *
  * @param bytes its least length, slack not counted
  */
@@ -74,7 +74,7 @@ const CENTS = wordTable(100, (n) => {
 });
 /** Bins with their comma; the fifth character of the longest is always the comma. */
 const BINS = wordTable(BIN_COUNT, (b) => `${b + MIN_BIN},`);
-/** Indexes that fit a word with their comma. */
+/** Indexes that fit into a word with their comma. */
 const INDEXES = wordTable(1000, (n) => `${n},`);
 
 /** Writes ASCII text. */
@@ -107,7 +107,7 @@ function writeFraction(view: DataView, at: number, cents: number): number {
   return at + CENTS.lengths[cents];
 }
 
-/** Cents up to 2^53, by remainders of whole numbers: a quotient could round to the next dollar. */
+/** Cents up to 2^53, by remainders of whole numbers: a quotient could round up to the next dollar. */
 function writeWideCents(view: DataView, at: number, cents: number): number {
   const fraction = cents % 100;
   const whole = (cents - fraction) / 100;
@@ -126,7 +126,7 @@ function writeWideCents(view: DataView, at: number, cents: number): number {
 
 /**
  * Writes `amounts[from..to)` (cents) as USD, a comma after each.
- * @param marks where not null: gets the position of each amount, from index 0
+ * @param marks if not null: gets the position of each amount, from index 0
  */
 export function writeAmounts(
   { view }: TextBuffer,

@@ -1,6 +1,6 @@
 /**
- * A segment's fragments as one row of bytes: a head, then the columns. Threads hand it over in one buffer, a file
- * keeps it as it is, and its columns are read in place.
+ * A segment's fragments as one sequence of bytes: a head, then the columns. Threads pass it on in one buffer, files
+ * store it unchanged, and its columns are read in place.
  */
 import { crc32 } from 'node:zlib';
 import {
@@ -10,24 +10,24 @@ import {
   type SegmentFragments,
 } from './fragments.js';
 
-/** Which fragments of which segment. */
+/** Identifies a segment and the form of its fragments. */
 export interface FragmentsKey extends FragmentForm {
   segmentId: number;
 }
 
-/** Raise it whenever the same segment would give other bytes: files of another version are made again. */
+/** Raise this whenever the same segment would give different bytes: files of another version are made again. */
 export const FRAGMENTS_VERSION = 1;
 const MAGIC = 0x464d_5446;
 const WORD_BYTES = 4;
 /** A multiple of 8 bytes: doubles follow. */
 const HEAD_WORDS = 12;
 const HEAD_BYTES = WORD_BYTES * HEAD_WORDS;
-/** The checksum covers all that follows it. */
+/** The checksum covers everything after it. */
 const CHECKSUM_WORD = 2;
 const CHECKED_FROM = WORD_BYTES * (CHECKSUM_WORD + 1);
 const TWO_32 = 2 ** 32;
 
-/** Numbers of items in the columns. */
+/** Number of items in the columns. */
 interface Counts {
   snapshots: number;
   sums: number;
@@ -35,7 +35,7 @@ interface Counts {
   linkedBytes: number;
 }
 
-/** The columns in the order of their bytes: the widest numbers first, so that each begins where it has to. */
+/** The columns in the order of their bytes: widest numbers first, to align each. */
 function columnsIn(buffer: ArrayBuffer, { snapshots, sums, aloneBytes, linkedBytes }: Counts) {
   let at = HEAD_BYTES;
   const take = <T extends ArrayBufferView>(
@@ -97,9 +97,9 @@ export function packFragments(segmentId: number, fragments: SegmentFragments): U
 }
 
 /**
- * The fragments in packed bytes, which are views of them.
+ * The fragments in packed bytes; they are views of the bytes.
  * @param bytes begin their ArrayBuffer
- * @returns null if they are damaged, or those of another segment, form or version
+ * @returns null if they are damaged, or belong to another segment, form or version
  */
 export function unpackFragments(
   bytes: Uint8Array,

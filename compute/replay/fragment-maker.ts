@@ -24,7 +24,7 @@ import {
 } from './json.js';
 import { PageMatcher, SeenAmounts, takeAmounts } from './matches.js';
 
-/** Plain data and bytes, which cross threads. */
+/** Plain data and bytes that can cross threads. */
 export interface FragmentsInput extends FragmentForm {
   /** An LZ4 block that encodeSegment made. */
   segment: Uint8Array;
@@ -33,8 +33,8 @@ export interface FragmentsInput extends FragmentForm {
 }
 
 /**
- * Makes the fragments of a segment. Their columns share no memory with anything else.
- * @throws Error where the segment is damaged, RangeError where it names a market that the token does not have
+ * Makes the fragments of a segment. Their columns share memory with nothing else.
+ * @throws Error if the segment is damaged, RangeError if it names a market that the token does not have
  */
 export function makeFragments({
   segment,
@@ -61,10 +61,10 @@ function crcsOf(text: Uint8Array, ends: Uint32Array): Uint32Array {
 }
 
 /**
- * Writes every snapshot of a run as JSON, a comma before each, in the default band and without a filter. The
- * text lasts until the next one is written.
+ * Writes every snapshot of a run as JSON, a comma before each, in the default band and unfiltered. The text is
+ * valid until the next one is written.
  *
- * @throws RangeError where a cell names a market that the token does not have
+ * @throws RangeError if a cell names a market that the token does not have
  */
 function writeRun(
   run: SnapshotRun,
@@ -79,7 +79,7 @@ function writeRun(
   const sumOffsets = new Uint32Array(snapshots + 1);
   const sumMarket: number[] = [];
   const sumCents: number[] = [];
-  // No filter: with group=market a market's slot is its own number.
+  // No filter: with group=market a market's slot is its number.
   const slot = Int32Array.from({ length: marketCount }, (_, m) => (group === 'market' ? m : 0));
   const append = cellAppender(group, slot, 1);
   for (let s = 0; s < snapshots; s++) {
@@ -116,12 +116,12 @@ function writeRun(
   };
 }
 
-/** What a snapshot that stands alone repeats of the last one. */
+/** The previous amounts for the form that stands alone: it repeats none. */
 const NO_AMOUNTS: AmountRange = emptyMarks().support;
 
 /**
- * Compresses each of a segment's snapshots twice as it is written: `alone` repeats only text of the snapshot
- * itself; `linked`, which has the comma before it, also text of the snapshot before it.
+ * Compresses each of a segment's snapshots twice while it is written: `alone` repeats only text of the snapshot
+ * itself; `linked`, which includes the comma before it, also text of the snapshot before it.
  */
 class SnapshotCompressor implements TextListener {
   private readonly linkedEncoder: FragmentEncoder;
@@ -131,7 +131,7 @@ class SnapshotCompressor implements TextListener {
   private readonly seen = new SeenAmounts();
   private text: Uint8Array<ArrayBuffer> = new Uint8Array(0);
   private marks = emptyMarks();
-  /** Where the last snapshot begins. */
+  /** Where the previous snapshot begins. */
   private lastStart = 0;
   private linkedEnds: number[] = [];
   private aloneEnds: number[] = [];
@@ -166,8 +166,8 @@ class SnapshotCompressor implements TextListener {
   }
 
   /**
-   * The compressed snapshots since begin(). A linked form that is no shorter is left out: where snapshots are
-   * longer than the coding's window, too little is in reach.
+   * The compressed snapshots since begin(). A linked form that is not shorter is left out: snapshots longer than the
+   * coding's window have too little text in reach.
    */
   texts(comma: Uint8Array): Record<'alone' | 'linked', CompressedTexts> {
     const alone = fragmentsOf(this.aloneEncoder, this.aloneEnds).map((text) => [comma, text]);
@@ -193,7 +193,7 @@ class SnapshotCompressor implements TextListener {
   private takeLinked(columns: SnapshotColumns, s: number): void {
     const encoder = this.linkedEncoder;
     const { start, end } = this.marks;
-    // A match would repeat the last snapshot's comma, which is missing where that one begins a page.
+    // A match would repeat the previous snapshot's comma, which is missing if that snapshot begins a page.
     if (s > 0) encoder.plain(start);
     this.linked.reachBackTo(this.lastStart);
     this.linked.follow(columns, s);

@@ -1,6 +1,6 @@
 /**
  * The fragments of a segment: each of its snapshots, compressed in advance as pages of one grouping in the
- * default band show it. A page is assembled from fragments; only its head is encoded for each page.
+ * default band show it. A page is assembled from fragments; only its head is encoded per page.
  */
 import zlib from 'node:zlib';
 import { BrotliEncoder } from '../deflate/brotli-encoder.js';
@@ -15,10 +15,10 @@ import { encodeHead, PAGE_TAIL } from './json.js';
 import type { PageSummary, ReplayEnvelope } from './page.js';
 import { facetsOfMarkets, type ReplayQuery, slotsOfMarkets } from './query.js';
 
-/** The groupings that fragments are made for. */
+/** The groupings with fragments. */
 export const FRAGMENT_GROUPS = ['market', 'all'] as const;
 export type FragmentGroup = (typeof FRAGMENT_GROUPS)[number];
-/** The content codings that fragments are made for. */
+/** The content codings with fragments. */
 export const FRAGMENT_CODINGS = ['gzip', 'br'] as const;
 export type FragmentCoding = (typeof FRAGMENT_CODINGS)[number];
 
@@ -28,31 +28,31 @@ export interface FragmentForm {
   coding: FragmentCoding;
 }
 
-/** Compressed texts, concatenated: text `i` is `offsets[i] <= at < offsets[i + 1]` of the bytes. */
+/** Compressed texts, concatenated: text `i` has the bytes `offsets[i] <= at < offsets[i + 1]`. */
 export interface CompressedTexts {
   offsets: Uint32Array;
   bytes: Uint8Array;
 }
 
 /**
- * A segment's fragments; plain data and bytes, which cross threads. Every fragment's text has a comma before
- * it. In the form that stands alone the comma is a block of its own, so that a page can leave out its first.
+ * A segment's fragments: plain data and bytes that can cross threads. Every fragment's text begins with a comma.
+ * In the form that stands alone the comma has a separate block, which a page leaves out of its first fragment.
  */
 export interface SegmentFragments extends FragmentForm {
-  /** Epoch seconds, one a snapshot. */
+  /** Epoch seconds, one per snapshot. */
   t: Uint32Array;
-  /** What each snapshot holds, summed up as in the segment's entry. */
+  /** A digest of each snapshot, as in the segment's entry. */
   digests: Uint32Array;
-  /** Cells as served of all snapshots before each; one entry more than snapshots. */
+  /** How many cells all snapshots before each snapshot serve; one more entry than snapshots. */
   cellEnds: Uint32Array;
-  /** Length in bytes and CRC-32 of the text before each snapshot, commas included; likewise. */
+  /** Length in bytes and CRC-32 of the text before each snapshot, commas included; one more entry than snapshots. */
   textEnds: Uint32Array;
   crcs: Uint32Array;
-  /** Each snapshot in the form that can follow anything. */
+  /** Each snapshot in a form that can follow anything. */
   alone: CompressedTexts;
-  /** Each snapshot in the form that can follow the one before it in the segment; empty if it has none. */
+  /** Each snapshot in a form that can follow only the one before it in the segment; empty if it has no such form. */
   linked: CompressedTexts;
-  /** Snapshot `s` has the sums `sumOffsets[s] <= i < sumOffsets[s + 1]`: none with group=all. */
+  /** Snapshot `s` has the sums `sumOffsets[s] <= i < sumOffsets[s + 1]`; with group=all it has none. */
   sumOffsets: Uint32Array;
   sumMarket: Uint16Array;
   /** Support + resistance of the market in the snapshot, within the band. */
@@ -67,24 +67,24 @@ export function bytesOfFragments({ alone, linked, ...columns }: SegmentFragments
   return [...numbers, ...texts].reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
-/** What a coding needs around fragments. Every block ends on a byte boundary. */
+/** What a coding needs around its fragments. Every block ends on a byte boundary. */
 interface CodingBlocks {
   newEncoder: () => FragmentEncoder;
   /** A stored comma. */
   comma: Uint8Array;
   /** The stream's header and a page's head, compressed. */
   begin: (text: Uint8Array) => Uint8Array[];
-  /** The same as it is: at most MAX_STORED_BYTES. */
+  /** Like `begin`, uncompressed: at most MAX_STORED_BYTES. */
   beginStored: (text: Uint8Array) => Uint8Array[];
-  /** A stored text of at most 2^16 - 1 bytes that ends the stream, but for gzip's trailer. */
+  /** A stored text of at most 2^16 - 1 bytes that ends the stream, except for gzip's trailer. */
   end: (text: Uint8Array) => Uint8Array;
 }
 
-/** Deflate blocks that may share codes: neighbouring snapshots look alike. */
+/** How many deflate blocks may share codes: adjacent snapshots are similar. */
 const BLOCKS_PER_CODE = 8;
 /**
- * A head of this share of the page or less is stored: compressing it costs an eighth of the event loop's time for a
- * full page, and saves less than a fiftieth of its bytes.
+ * A head is stored if it has at most this share of the page: compressing it takes an eighth of the event loop's
+ * time for a full page, and saves less than a fiftieth of the page's bytes.
  */
 const STORED_HEAD_SHARE = 1 / 32;
 const MAX_STORED_BYTES = 65_535;
@@ -98,7 +98,7 @@ const BROTLI_BEGIN = {
     [zlib.constants.BROTLI_PARAM_LGWIN]: LGWIN,
   },
 };
-/** How a stream states LGWIN: the bits 0011, the lowest first (RFC 7932, 9.1). */
+/** How a stream states LGWIN: the bits 0011, lowest first (RFC 7932, 9.1). */
 const LGWIN_BITS = { count: 4, value: 3 };
 const LAST_BROTLI_BLOCK = 3;
 const COMMA = Buffer.from(',');
@@ -152,7 +152,7 @@ export interface FragmentSpan {
   end: number;
 }
 
-/** A page that fragments can serve: default band, no filter, group=market or all. */
+/** A page that can be served from fragments: default band, no filter, group=market or all. */
 export interface FragmentPage {
   /** In serving order, none empty; all of one form. */
   spans: readonly FragmentSpan[];
@@ -169,7 +169,7 @@ const TAIL_CRC = zlib.crc32(TAIL);
 const TAIL_BLOCKS = { gzip: CODING_BLOCKS.gzip.end(TAIL), br: CODING_BLOCKS.br.end(TAIL) };
 
 /**
- * A page's compressed body. Unpacked, it is byte for byte what renderPage makes of the same page.
+ * A page's compressed body. Decompressed, it is byte for byte what renderPage() makes of the same page.
  *
  * @returns null if a market's sum is too large to be exact
  */
@@ -193,7 +193,7 @@ export function assemblePage(page: FragmentPage): Uint8Array | null {
   return concatenated(parts);
 }
 
-/** Cells of the spans as served. */
+/** How many cells the spans serve. */
 export function cellsOf(spans: readonly FragmentSpan[]): number {
   let cells = 0;
   for (const { fragments, first, end } of spans) {
@@ -248,7 +248,7 @@ function sumMarkets(spans: readonly FragmentSpan[], marketCount: number) {
   return { marketCents, lastMarket };
 }
 
-/** Adds the first snapshot in the form that stands alone, later ones linked where they can be. */
+/** Adds the first snapshot in the form that stands alone, and later ones linked if possible. */
 function addSpan({ fragments, first, end }: FragmentSpan, parts: Uint8Array[]): void {
   const { alone, linked } = fragments;
   for (let s = first; s < end;) {
@@ -259,7 +259,7 @@ function addSpan({ fragments, first, end }: FragmentSpan, parts: Uint8Array[]): 
   }
 }
 
-/** CRC-32 and length of the page's text, from those of its parts. */
+/** CRC-32 and length of the page's text, combined from those of its parts. */
 function gzipTrailer(head: Uint8Array, spans: readonly FragmentSpan[]): Uint8Array {
   let bytes = head.length;
   let crc = zlib.crc32(head);
@@ -267,7 +267,7 @@ function gzipTrailer(head: Uint8Array, spans: readonly FragmentSpan[]): Uint8Arr
     let before = fragments.crcs[first];
     let spanBytes = fragments.textEnds[end] - fragments.textEnds[first];
     if (i === 0) {
-      // The page's first comma is left out, so it counts as text before the span.
+      // The page's first comma is left out, so it is counted as text before the span.
       before = zlib.crc32(',', before);
       spanBytes--;
     }
@@ -275,7 +275,7 @@ function gzipTrailer(head: Uint8Array, spans: readonly FragmentSpan[]): Uint8Arr
     bytes += spanBytes;
   });
   const trailer = new DataView(new ArrayBuffer(GZIP_TRAILER_BYTES));
-  trailer.setUint32(0, crcOfBoth(crc, TAIL_CRC, TAIL.length), true);
+  trailer.setUint32(0, joinedCrc(crc, TAIL_CRC, TAIL.length), true);
   trailer.setUint32(4, bytes + TAIL.length, true);
   return new Uint8Array(trailer.buffer);
 }
@@ -329,7 +329,7 @@ function powers(): Int32Array {
   return table;
 }
 
-/** The factor of a text's CRC where `bytes` bytes follow it, below 2^32. */
+/** The factor of a text's CRC when `bytes` bytes follow it, below 2^32. */
 function powerOf(bytes: number): number {
   let power = POWERS[bytes & 255];
   if (bytes > 0xff) power = multiply(POWERS[256 + ((bytes >>> 8) & 255)], power);
@@ -339,15 +339,15 @@ function powerOf(bytes: number): number {
 }
 
 /** The CRC of two texts, one after the other. */
-export function crcOfBoth(first: number, second: number, secondBytes: number): number {
+export function joinedCrc(first: number, second: number, secondBytes: number): number {
   return (multiply(powerOf(secondBytes), first) ^ second) >>> 0;
 }
 
 /**
  * The CRC of a text followed by the end of another text.
- * @param whole CRC of the other text
- * @param before CRC of the other text up to that end
+ * @param whole CRC of the whole other text
+ * @param before CRC of the other text before that end
  */
 export function crcWithEnd(first: number, whole: number, before: number, endBytes: number): number {
-  return crcOfBoth(first ^ before, whole, endBytes);
+  return joinedCrc(first ^ before, whole, endBytes);
 }

@@ -1,4 +1,4 @@
-/** A replay page as JSON text, byte for byte what JSON.stringify writes of the same reply. */
+/** A replay page as JSON text, byte for byte as JSON.stringify writes it. */
 import { TIERS } from '../market.js';
 import {
   MAX_AMOUNT_BYTES,
@@ -14,7 +14,7 @@ import {
 } from './digits.js';
 import { indexKey, type Page, pageHead, type PageSummary, type ReplayEnvelope } from './page.js';
 
-/** A cell's four numbers, each with its comma. */
+/** A cell's four numbers with their commas. */
 const MAX_CELL_BYTES = MAX_INDEX_BYTES + MAX_BIN_BYTES + 2 * MAX_AMOUNT_BYTES;
 /** A snapshot's names and brackets, time, tier and price (at most 24 characters). */
 const MAX_SNAPSHOT_BYTES = 192;
@@ -22,7 +22,7 @@ const MAX_SNAPSHOT_BYTES = 192;
 const COMMA = 44;
 const CLOSE_BRACKET = 93;
 
-/** The columns that snapshots are written from. */
+/** The columns from which snapshots are written. */
 export type SnapshotColumns = Pick<
   Page,
   't' | 'tier' | 'priceUsd' | 'cellOffsets' | 'index' | 'bin' | 'supportCents' | 'resistanceCents'
@@ -30,11 +30,11 @@ export type SnapshotColumns = Pick<
 
 /**
  * Encodes a page. Amounts are exact cents in their shortest form; other numbers are as JavaScript writes
- * them. Above 2^46 USD, where cents are finer than doubles, the text is still exact and so longer than a
- * double's shortest form.
+ * them. Above 2^46 USD, where cents are finer than doubles, the text is still exact and therefore longer than
+ * a double's shortest form.
  *
- * @param follower is called where each part of the text begins
- * @returns a view of the buffer that the next page is written to
+ * @param follower called at the beginning of each part of the text
+ * @returns a view of the buffer that the next page overwrites
  */
 export function writeJson(
   page: Page,
@@ -58,7 +58,7 @@ export function writeJson(
 /** The text after a page's snapshots. */
 export const PAGE_TAIL = ']}';
 
-/** A page's text up to the bracket that opens the snapshots, which is included. */
+/** A page's text up to and including the bracket that opens the snapshots. */
 export function encodeHead(page: PageSummary, envelope: ReplayEnvelope | null): Uint8Array {
   const text = Buffer.from(JSON.stringify({ ...pageHead(page, envelope), snapshots: [] }));
   return text.subarray(0, -PAGE_TAIL.length);
@@ -68,7 +68,7 @@ export function encodeHead(page: PageSummary, envelope: ReplayEnvelope | null): 
  * Encodes snapshots, each with a comma before it: snapshot `s` is `offsets[s] <= i < offsets[s + 1]`
  * of the bytes.
  *
- * @returns a view of the buffer that the next page is written to
+ * @returns a view of the buffer that the next page overwrites
  */
 export function writeSnapshots(
   columns: SnapshotColumns,
@@ -86,12 +86,12 @@ export function writeSnapshots(
   return { bytes: out.subarray(0, offsets[columns.t.length]), offsets };
 }
 
-/** The most bytes that the snapshots can take, commas included. */
+/** Upper bound of the snapshots' bytes, commas included. */
 function snapshotBytes({ t, bin }: SnapshotColumns): number {
   return t.length * MAX_SNAPSHOT_BYTES + bin.length * MAX_CELL_BYTES;
 }
 
-/** Returns a function that writes snapshot `s` at a position; snapshots are written in order. */
+/** Returns a function that writes snapshot `s` at a position; call it for each snapshot in order. */
 function snapshotWriter(
   buffer: TextBuffer,
   columns: SnapshotColumns,
@@ -100,7 +100,7 @@ function snapshotWriter(
   const { out, view } = buffer;
   const { cellOffsets, supportCents, resistanceCents } = columns;
   const key = indexKey(columns);
-  // Where the last snapshot's arrays of indexes and bins begin and end.
+  // Where the previous snapshot's arrays of indexes and bins begin and end.
   let positionsAt = 0;
   let positionsEnd = 0;
   return (start, s) => {
@@ -159,7 +159,7 @@ function writePositions(
   return closeArray(view, writeBins(buffer, at, bin, from, to), to > from);
 }
 
-/** Whether a snapshot's cells have the indexes and bins of the last snapshot's. */
+/** Whether a snapshot's cells have the same indexes and bins as those of the previous snapshot. */
 function hasPositionsOfLast({ cellOffsets, index, bin }: SnapshotColumns, s: number): boolean {
   const from = cellOffsets[s];
   const count = cellOffsets[s + 1] - from;
@@ -171,14 +171,14 @@ function hasPositionsOfLast({ cellOffsets, index, bin }: SnapshotColumns, s: num
   return true;
 }
 
-/** Writes the closing bracket, over the last item's comma where there is one. */
+/** Writes the closing bracket, over the comma of the last item if there is one. */
 function closeArray(view: DataView, at: number, hasItems: boolean): number {
   if (hasItems) at--;
   view.setUint8(at, CLOSE_BRACKET);
   return at + 1;
 }
 
-/** Epoch seconds reach past 2^31. */
+/** Writes epoch seconds, which can exceed 2^31. */
 function writeTime({ out, view }: TextBuffer, at: number, t: number): number {
   return t < 0x8000_0000 ? writeUint(view, at, t) : writeAscii(out, at, String(t));
 }
@@ -201,7 +201,7 @@ export interface SnapshotMarks {
   supportKey: number;
   resistanceKey: number;
   end: number;
-  /** Whether the cells have the indexes and bins of the last snapshot's. */
+  /** Whether the cells have the same indexes and bins as those of the previous snapshot. */
   samePositions: boolean;
   support: AmountRange;
   resistance: AmountRange;
@@ -228,12 +228,12 @@ export function setRange(range: AmountRange, from: number, to: number): void {
   if (range.at.length < to - from) range.at = new Int32Array(2 * (to - from));
 }
 
-/** Follows the writing of a page's text. */
+/** Is told the parts of a page's text while it is written. */
 export interface TextListener {
-  /** The text has been written up to the bracket that opens the snapshots. */
+  /** The text is complete up to the bracket that opens the snapshots. */
   begin(text: Uint8Array<ArrayBuffer>, headEnd: number): void;
   /** Returns the marks to fill for the next snapshot, whose cells are `from <= i < to`. */
   marksFor(from: number, to: number): SnapshotMarks;
-  /** Snapshot `s` has been written, and its marks are set. */
+  /** Snapshot `s` is written, and its marks are set. */
   follow(columns: SnapshotColumns, s: number): void;
 }

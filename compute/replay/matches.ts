@@ -1,7 +1,7 @@
 /**
- * Where a page's text repeats itself. Consecutive snapshots have the same names and mostly the same cells, so
- * the columns tell which earlier digits an amount repeats. The text itself is searched only if cells have
- * come or gone.
+ * Finds where a page's text repeats itself. Consecutive snapshots have the same names and mostly the same cells,
+ * so the columns tell which earlier digits an amount repeats. The text itself is searched only if cells were
+ * added or removed.
  */
 import { ByteMatcher } from '../deflate/byte-matches.js';
 import type { MatchTaker } from '../deflate/encoder.js';
@@ -14,14 +14,14 @@ import {
   type TextListener,
 } from './json.js';
 
-/** Cells after which a page is judged while it is being written. */
+/** After this many cells a page is judged while it is being written. */
 const MIN_JUDGED_CELLS = 4096;
-/** At most one in this many of the changed amounts may be a stray. */
+/** At most one in this many of the changed amounts may occur elsewhere. */
 const STRAYS_LIMIT = 2;
 /** At most one in this many cells may be new. */
 const ADDED_LIMIT = 4;
 
-/** Follows the JSON writer and passes the matches to an encoder. */
+/** Listens to the JSON writer and passes matches to an encoder. */
 export class PageMatcher implements TextListener {
   private readonly encoder: MatchTaker;
   private readonly bytes = new ByteMatcher();
@@ -29,16 +29,16 @@ export class PageMatcher implements TextListener {
   private text = new Uint8Array(0);
   private marks = emptyMarks();
   private last = emptyMarks();
-  /** By cell: the last snapshot's cell with the same index and bin, -1 for none. */
+  /** By cell: the previous snapshot's cell with the same index and bin, -1 if none. */
   private earlier = new Int32Array(0);
-  /** Cells that the last snapshot did not have, and all cells. */
+  /** Cells that the previous snapshot did not have, and all cells. */
   private added = 0;
   private cells = 0;
   private isFollowing = true;
 
   constructor(
     encoder: MatchTaker,
-    /** Whether to stop as soon as zlib would do better. */
+    /** Whether to stop once zlib would compress better. */
     readonly mayGiveUp = true,
   ) {
     this.encoder = encoder;
@@ -56,7 +56,7 @@ export class PageMatcher implements TextListener {
     this.bytes.take(this.encoder, text, 0, headEnd);
   }
 
-  /** From now on matches begin at `at` or later. */
+  /** From now on no match begins before `at`. */
   reachBackTo(at: number): void {
     this.bytes.floor = at;
     this.seen.floor = at;
@@ -90,8 +90,8 @@ export class PageMatcher implements TextListener {
   }
 
   /**
-   * Whether these matches pay: zlib compresses better where amounts often move to other cells, and is as
-   * fast where cells keep coming and going.
+   * Whether these matches pay: zlib compresses better if amounts often move to other cells, and is as fast if
+   * many cells are added and removed.
    */
   pays(): boolean {
     if (!this.mayGiveUp) return true;
@@ -145,30 +145,30 @@ export class PageMatcher implements TextListener {
   }
 }
 
-/** Shortest match taken: one that reaches back to the last snapshot costs as much as five digits. */
+/** Shortest match: one that reaches back to the previous snapshot costs as much as five digits. */
 const MIN_LENGTH_BYTES = 6;
-/** A changed amount is a match where its first digits, this many, are as they were. */
+/** A changed amount gives a match if at least this many first digits are unchanged. */
 const PREFIX_BYTES = MIN_LENGTH_BYTES - 1;
-/** Least changed amount that is compared so, 10,000 USD: shorter texts differ in too many digits. */
+/** Smaller amounts than this, 10,000 USD, are not compared digit by digit: too many of their digits differ. */
 const MIN_PREFIXED_CENTS = 1_000_000;
 
-/** log2 of the amounts remembered: nearly all of those in deflate's window of 32 KB. */
+/** log2 of how many amounts are remembered: nearly all in deflate's window of 32 KB. */
 const SEEN_BITS = 11;
 /** Knuth's multiplier for hashes: the golden ratio of 2^32. */
 const GOLDEN = 0x9e37_79b1;
 
 /** Recent amounts of either column. */
 export class SeenAmounts {
-  /** By hash: the last amount's lower 32 bits, and where it begins in the text. */
+  /** By hash: the lower 32 bits of the last such amount, and where it begins in the text. */
   readonly table = new Int32Array(2 << SEEN_BITS);
-  /** Text before this is not repeated. */
+  /** Text before this position is not repeated. */
   floor = 0;
-  /** Amounts that equal neither their cell's in the last snapshot nor the one before them. */
+  /** Amounts that equal neither their cell's in the previous snapshot nor the amount before them. */
   changed = 0;
-  /** Those of them that occur elsewhere within reach. */
+  /** Changed amounts that occur elsewhere within reach. */
   strays = 0;
 
-  /** Begins a page. */
+  /** Starts a new page. */
   clear(): void {
     this.floor = this.changed = this.strays = 0;
     for (let entry = 0; entry < this.table.length; entry += 2) {
@@ -179,7 +179,7 @@ export class SeenAmounts {
 }
 
 /**
- * Takes text that repeats itself as a match, extended by the byte before it and by bytes after it where they
+ * Encodes repeated text as a match, extended by the byte before it and by bytes after it as far as they
  * are repeated too.
  *
  * @param at where the match begins, after the text's first byte
@@ -204,10 +204,10 @@ function takeMatch(
 }
 
 /**
- * Takes a snapshot's amounts of one column up to its last match.
+ * Encodes a snapshot's amounts of one column up to their last match.
  *
- * @param last the last snapshot's amounts; empty for the first
- * @param earlier by cell: its number in `last`, -1 for none; null if the numbers are the same
+ * @param last the previous snapshot's amounts; empty for the first snapshot
+ * @param earlier by cell: its number in `last`, -1 if none; null if the numbers are the same
  * @param limit end of the text written so far
  */
 export function takeAmounts(
@@ -253,13 +253,13 @@ export function takeAmounts(
       k++;
       continue;
     }
-    // Without the last amount's comma or bracket, which may differ.
+    // Without the comma or bracket after the last amount, which may differ.
     const known = k < count ? at[k] - 1 : at[k - 1] + 1;
     takeMatch(encoder, text, start, known, distance, limit);
   }
 }
 
-/** How far back the amount last occurred, 0 if unknown; remembers where it occurs now. */
+/** How far back the amount last occurred, 0 if unknown; remembers its current position. */
 function distanceOfSeen(
   seen: SeenAmounts,
   amount: number,
@@ -279,7 +279,7 @@ function distanceOfSeen(
   return distance;
 }
 
-/** Takes an amount's first digits where they repeat those `distance` before. */
+/** Encodes an amount's first digits as a match if they repeat those `distance` before. */
 function takePrefix(
   encoder: MatchTaker,
   text: Uint8Array,

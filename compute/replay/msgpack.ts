@@ -1,6 +1,6 @@
 /**
- * A replay page as MessagePack: the JSON reply's structure in standard types only (maps with string
- * keys, arrays, integers, floats, strings, booleans, nil), so that any language's library reads it.
+ * A replay page as MessagePack: the structure of the JSON reply, only in standard types (maps with string
+ * keys, arrays, integers, floats, strings, booleans, nil) that every library reads.
  */
 import { Packr } from 'msgpackr';
 import { TIERS } from '../market.js';
@@ -11,7 +11,7 @@ const packr = new Packr({ useRecords: false, variableMapSize: true });
 
 /** A snapshot's array headers, names, time, tier and price. */
 const MAX_SNAPSHOT_BYTES = 128;
-/** uint16 index, int16 bin, two doubles, each after its type byte. */
+/** uint16 index, int16 bin and two doubles, each after its type byte. */
 const MAX_CELL_BYTES = 3 + 3 + 2 * 9;
 const MAX_ARRAY_HEADER_BYTES = 5;
 
@@ -29,9 +29,9 @@ const ARRAY32 = 0xdd;
 
 /**
  * Encodes a page. Times, indexes and bins are integers; prices and amounts of snapshots are always
- * float64 (the double nearest to the cents), so that typed readers see one type a column.
+ * float64 (the double nearest to the cents), so typed readers see one type per column.
  *
- * @returns a view of the buffer that the next page is written to
+ * @returns a view of the buffer that the next page overwrites
  */
 export function writeMsgpack(page: Page, envelope: ReplayEnvelope | null): Uint8Array<ArrayBuffer> {
   const head = packr.pack({ ...pageHead(page, envelope), snapshots: [] });
@@ -41,7 +41,7 @@ export function writeMsgpack(page: Page, envelope: ReplayEnvelope | null): Uint8
     page.snapshotCount * MAX_SNAPSHOT_BYTES +
     page.rowCount * MAX_CELL_BYTES;
   const writer = new Writer(maxBytes);
-  // The last byte is the header of an empty list of snapshots; the real one replaces it.
+  // The last byte is the header of an empty list of snapshots, which the real header replaces.
   writer.bytes(head.subarray(0, -1));
   writer.arrayHeader(page.snapshotCount);
   const key = indexKey(page);
@@ -71,7 +71,7 @@ function writeSnapshot(writer: Writer, page: Page, s: number, key: string | null
   writer.amounts(page.resistanceCents, from, to);
 }
 
-/** Writes MessagePack items to a buffer of their greatest length. */
+/** Writes MessagePack items to a buffer large enough for all of them. */
 class Writer {
   private readonly out: Uint8Array<ArrayBuffer>;
   private readonly view: DataView;

@@ -21,7 +21,7 @@ import {
   venuesWithoutDepth,
 } from './query.js';
 
-/** The most cells as served, and the most snapshots, that a page holds. */
+/** How many cells (as served) and snapshots a page holds at most. */
 export interface PageLimits {
   maxCells: number;
   maxSnapshots: number;
@@ -44,24 +44,24 @@ export interface PageInput {
   /** The token's markets in order of first arrival; the runs' `market` columns index it. */
   markets: readonly Market[];
   query: ReplayQuery;
-  /** Whether visible snapshots of the window come after the selection. */
+  /** Whether the window has visible snapshots after the selection. */
   windowContinues: boolean;
-  /** `t` of the first of these, where it is known. */
+  /** `t` of the first of these, if known. */
   nextT?: number | null;
 }
 
 /**
  * Why a page ended: `cells`, the next snapshot's cells do not fit; `snapshots`, it holds as many as it may;
- * `window`, the window ends with it; `more`, the selection ran out first, so the caller must select more.
+ * `window`, the window ends with it; `more`, the selection ended first: the caller must select more.
  */
 export type PageEnd = 'cells' | 'snapshots' | 'window' | 'more';
 
 /** A page in columns. Cell `i` of snapshot `s` is `cellOffsets[s] <= i < cellOffsets[s + 1]`. */
 export interface Page {
   query: ReplayQuery;
-  /** Epoch seconds, one a snapshot. */
+  /** Epoch seconds, one per snapshot. */
   t: Uint32Array;
-  /** Index into TIERS, one a snapshot. */
+  /** Index into TIERS, one per snapshot. */
   tier: Uint8Array;
   priceUsd: Float64Array;
   cellOffsets: Int32Array;
@@ -87,7 +87,7 @@ export class ReplayCancelled extends Error {
   override readonly name = 'ReplayCancelled';
 }
 
-/** A page as it is being built. */
+/** A page under construction. */
 interface Draft {
   cells: ServedCells;
   t: Uint32Array;
@@ -97,7 +97,7 @@ interface Draft {
   snapshotCount: number;
   /** By market: support + resistance within the band on the page, before the filter. */
   marketCents: Float64Array;
-  /** Highest market and slot with a cell on the page, -1 for none. */
+  /** Highest market and slot with a cell on the page, -1 if none. */
   lastMarket: number;
   lastSlot: number;
 }
@@ -107,8 +107,8 @@ interface Draft {
  *
  * @param onSnapshot called before each snapshot; may throw to stop
  * @param newCells allocates the cells; the page's columns are views of them
- * @throws RangeError where a run names a market outside the list, or one snapshot alone exceeds
- *   `maxCells` (with PAGE_LIMITS no stored snapshot does)
+ * @throws RangeError if a run names a market outside the list, or a single snapshot exceeds `maxCells` (with
+ *   PAGE_LIMITS no stored snapshot does)
  */
 export function buildPage(
   input: PageInput,
@@ -143,7 +143,7 @@ export function buildPage(
   return finishPage(input, slots, draft, end, end === 'more' ? null : next);
 }
 
-/** Columns for a full page and the one snapshot that turns out not to fit. */
+/** Columns for a full page plus the one snapshot that turns out not to fit. */
 function emptyDraft(
   input: PageInput,
   rows: number,
@@ -172,7 +172,7 @@ function emptyDraft(
   };
 }
 
-/** Adds the snapshot whose cells were just appended. */
+/** Accepts the snapshot whose cells were just appended. */
 function accept(
   draft: Draft,
   run: RunColumns,
@@ -208,8 +208,8 @@ function endOfSelection(
   next: number | null,
 ): PageEnd {
   if (served === input.selection.run.length && !input.windowContinues) return 'window';
-  // A page full of cells may still take a snapshot that the filter empties. A page full of snapshots
-  // is done, but needs the next one's time.
+  // A page full of cells may still take a snapshot whose cells are all filtered out. A page full of
+  // snapshots is done, but needs the time of the next snapshot.
   return served === limits.maxSnapshots && next !== null ? 'snapshots' : 'more';
 }
 
@@ -252,18 +252,18 @@ function finishPage(
   };
 }
 
-/** The fields of a reply that repeat its request. */
+/** The reply's fields that repeat the request. */
 export interface ReplayEnvelope {
   /** The address in the request. */
   token: string;
-  /** The mint whose snapshots answer a request for its `0x` leg; else null. */
+  /** The mint whose snapshots answer a request for its `0x` leg; otherwise null. */
   resolvedToken: string | null;
   chain: Chain;
   /** Epoch seconds after clamping. */
   window: { from: number; to: number; clamped: boolean };
 }
 
-/** What the reply's head says of the page. */
+/** What the reply's head states about the page. */
 export type PageSummary = Pick<
   Page,
   | 'query'
@@ -284,7 +284,7 @@ export function indexKey(
   return page.query.group === 'market' ? 'market_idx' : 'group_idx';
 }
 
-/** The fields before `snapshots`, in the order in which they are written: a reply's, or without an envelope a message's. */
+/** The fields before `snapshots`, in order: of a reply, or without an envelope of a message. */
 export function pageHead(page: PageSummary, envelope: ReplayEnvelope | null) {
   const columns = {
     markets: page.markets.map(({ source, exchangeType, address, pair }) => ({

@@ -1,6 +1,6 @@
 /**
- * A replay request as the server has checked it (docs/definitions.md#replay), and what follows from it for
- * a token's markets: which of them count, what their cells are grouped by, their facets.
+ * A validated replay request (docs/definitions.md#replay), and what it means for a token's markets: which of
+ * them count, how their cells are grouped, their facets.
  */
 import type { BinRange } from '../ladder.js';
 import { type Market, MARKET_TYPE_LABELS, type MarketType, venueKey } from '../market.js';
@@ -8,7 +8,7 @@ import { type Market, MARKET_TYPE_LABELS, type MarketType, venueKey } from '../m
 export const REPLAY_GROUPS = ['market', 'venue', 'type', 'all'] as const;
 export type ReplayGroup = (typeof REPLAY_GROUPS)[number];
 
-/** Which markets count, by type and by venue key; null if the request does not say. */
+/** Which markets count, by type and by venue key; null if the request does not restrict them. */
 export interface ReplayFilter {
   types: readonly MarketType[] | null;
   excludeTypes: readonly MarketType[] | null;
@@ -35,7 +35,7 @@ export function hasFilter(query: ReplayFilter): boolean {
   );
 }
 
-/** Whether the filter keeps a market of this type and venue key. */
+/** Whether the filter keeps a market with this type and venue key. */
 function keepsMarket(filter: ReplayFilter, type: MarketType, venue: string): boolean {
   return (
     (filter.types?.includes(type) ?? true) &&
@@ -52,22 +52,22 @@ export interface PageGroup {
   type: MarketType;
 }
 
-/** Which index each of a token's markets has on a page. */
+/** The index of each of a token's markets on a page. */
 export interface MarketSlots {
   /** Venue key of each of the token's markets. */
   venueKeys: string[];
   /**
-   * By market: its index in the page's list of markets (group=market), the index of its group
-   * (venue, type), 0 (all); -1 if the filter drops it.
+   * By market: its index in the page's list of markets (group=market), the index of its group (venue, type),
+   * or 0 (all); -1 if the filter drops it.
    */
   slot: Int32Array;
   /** Number of slots in use. */
   count: number;
-  /** The groups in order of first arrival among the markets that the filter keeps. */
+  /** The groups in order of first arrival among the kept markets. */
   groups: PageGroup[];
 }
 
-/** The slots of a token's markets, which are in order of first arrival. */
+/** The slots of a token's markets, which must be in order of first arrival. */
 export function slotsOfMarkets(
   markets: readonly Market[],
   query: ReplayFilter & Pick<ReplayQuery, 'group'>,
@@ -135,9 +135,9 @@ export interface Facets {
 }
 
 /**
- * Mean depth of each type and venue on a page, before types and venues are filtered
- * (docs/definitions.md#replay-facets). Types and venues are in order of first arrival. Only those with depth
- * on the page are listed, so that a page of the past does not change when a market appears later.
+ * Mean depth of each type and venue on a page, before filtering by type and venue
+ * (docs/definitions.md#replay-facets). Types and venues are in order of first arrival. Only those with depth on
+ * the page are listed: a page of the past must not change when a market appears later.
  *
  * @param marketCents by market: support + resistance within the band, exact up to 2^53
  * @param frames snapshots on the page
@@ -156,7 +156,7 @@ export function facetsOfMarkets(
     if (venue) venue.cents += marketCents[m];
     else venueCents.set(venueKeys[m], { type: market.type, cents: marketCents[m] });
   });
-  // A single division of whole cents gives the double nearest to the true mean.
+  // One division of whole cents gives the double nearest to the true mean.
   const mean = (cents: number) => cents / (100 * frames);
   const labels = venueLabels(markets, venueKeys);
   return {
@@ -175,7 +175,7 @@ export function facetsOfMarkets(
   };
 }
 
-/** The requested venue keys without depth on the page, each once, in the order of the request. */
+/** The requested venue keys without depth on the page, without duplicates, in the order of the request. */
 export function venuesWithoutDepth(requested: readonly string[], facets: Facets): string[] {
   const found = new Set(facets.venues.map((venue) => venue.key));
   return [...new Set(requested)].filter((key) => !found.has(key));

@@ -1,9 +1,9 @@
-/** Renders a replay page, from segments to a reply's body: a task of the pool. */
+/** Renders a replay page, from segments to the body of a reply: a task of the pool. */
 import { crc32 } from 'node:zlib';
 import { GzipEncoder } from '../deflate/encoder.js';
 import type { Market } from '../market.js';
 import { PlainMemory } from '../segment/lz4.js';
-import { leaveRun, runAt, type RunColumns, type SharedSlice } from '../segment/run.js';
+import { fillSlice, runOfSlice, type RunColumns, type SharedSlice } from '../segment/run.js';
 import { decodeSample } from '../segment/sample.js';
 import { checkedBlock, decodeSegmentInto, type StoredBlock } from '../segment/segment.js';
 import { encodeArrow } from './arrow.js';
@@ -29,12 +29,12 @@ import type { ReplayQuery } from './query.js';
 export const PAGE_FORMATS = ['json', 'msgpack', 'arrow'] as const;
 export type PageFormat = (typeof PAGE_FORMATS)[number];
 
-/** A stored block whose checksum has yet to be verified, and a cleared slice for its columns, if any. */
+/** A stored block whose checksum is not verified yet, and a cleared slice for its columns, if there is one. */
 export type FreshSegment = StoredBlock & { fillAt: SharedSlice | null };
-/** A segment: an LZ4 block that encodeSegment made, or the slice that holds its columns. */
+/** A segment: an LZ4 block from encodeSegment(), or the slice that holds its columns. */
 export type SegmentInput = Uint8Array | FreshSegment | { keptAt: SharedSlice };
 
-/** Plain data and bytes, which cross threads. */
+/** Plain data and bytes that can cross threads. */
 export interface PageSource {
   /** The selection's `run` indexes them. */
   segments: readonly SegmentInput[];
@@ -49,7 +49,7 @@ export interface PageSource {
 }
 
 export interface RenderInput extends PageSource {
-  /** null: the page is part of a message, which has the fields of an envelope itself. */
+  /** null if the page is part of a message, which has the envelope's fields itself. */
   envelope: ReplayEnvelope | null;
   format: PageFormat;
   encoding: ContentEncoding;
@@ -66,7 +66,7 @@ interface PageCounts {
 
 /** A task that made no page. */
 type NoPage =
-  /** The selection was too short; the counts help the caller to judge how much is missing. */
+  /** The selection was too short; from the counts the caller judges how much is missing. */
   { status: 'more'; snapshotCount: number; rowCount: number } | { status: 'cancelled' };
 
 export type CountResult = PageCounts | NoPage;
@@ -75,7 +75,7 @@ export type RenderResult =
   | (PageCounts & {
       /** Owns its whole ArrayBuffer, so it can be transferred. */
       body: Uint8Array<ArrayBuffer>;
-      /** Length of the body before its content coding. */
+      /** Length of the body before compression. */
       plainBytes: number;
     })
   | NoPage;
@@ -86,7 +86,7 @@ const newCells = reusedCells();
 
 /**
  * Decodes the segments, builds the page, encodes and compresses it.
- * @throws Error where a segment is damaged, or the selection does not fit segments and markets
+ * @throws Error if a segment is damaged, or the selection does not match the segments and markets
  */
 export function renderPage(input: RenderInput): RenderResult {
   return untilCancelled(input, (stopIfCancelled) => render(input, stopIfCancelled));
@@ -102,7 +102,7 @@ export function countPage(input: PageSource): CountResult {
 
 export type StopIfCancelled = () => void;
 
-/** Runs a task's work, which ends early once the task is cancelled. */
+/** Runs the work of a task; it ends early once the task is cancelled. */
 export function untilCancelled<R>(
   { cancel }: Pick<PageSource, 'cancel'>,
   work: (stopIfCancelled: StopIfCancelled) => R,
@@ -120,7 +120,7 @@ export function untilCancelled<R>(
   }
 }
 
-/** The page lasts until the next one is built. */
+/** The page is valid until the next one is built. */
 function pageOf(input: PageSource, stopIfCancelled: StopIfCancelled): Page {
   plainMemory.clear();
   const runs = input.segments.map((segment) => {
@@ -150,14 +150,14 @@ function render(input: RenderInput, stopIfCancelled: StopIfCancelled): RenderRes
   return { ...written, body, plainBytes: plain.length };
 }
 
-/** One segment's run, which lasts until this thread decodes another segment. */
-export function onlyRun(segment: SegmentInput): RunColumns {
+/** Decodes one segment; the run is valid until this thread decodes another one. */
+export function decodeRun(segment: SegmentInput): RunColumns {
   plainMemory.clear();
   return runOfSegment(segment);
 }
 
-/** The run of a sample, until the next run is taken; null where the sample is damaged: the segment still has all. */
-export function onlySampleRun({ block, crc32: written }: StoredBlock): RunColumns | null {
+/** Decodes a sample, like decodeRun(); null if the sample is damaged: the segment still has all snapshots. */
+export function decodeSampleRun({ block, crc32: written }: StoredBlock): RunColumns | null {
   if (crc32(block) !== written) return null;
   plainMemory.clear();
   return decodeSample(plainMemory, block);
@@ -165,9 +165,9 @@ export function onlySampleRun({ block, crc32: written }: StoredBlock): RunColumn
 
 function runOfSegment(segment: SegmentInput): RunColumns {
   if (segment instanceof Uint8Array) return decodeSegmentInto(plainMemory, segment);
-  if ('keptAt' in segment) return runAt(segment.keptAt);
+  if ('keptAt' in segment) return runOfSlice(segment.keptAt);
   const run = decodeSegmentInto(plainMemory, checkedBlock(segment));
-  if (segment.fillAt !== null) leaveRun(run, segment.fillAt);
+  if (segment.fillAt !== null) fillSlice(run, segment.fillAt);
   return run;
 }
 
@@ -180,12 +180,12 @@ export function encodePage(
   return ownBytes(writePage(page, envelope, format, ownedBytes));
 }
 
-/** Memory of this thread that lasts until the next page is encoded. */
+/** Memory of this thread that is valid until the next page is encoded. */
 const keptBytes = (bytes: number) => textBuffer(bytes).out.subarray(0, bytes);
 
 /**
- * Encodes a page; the bytes may last only until the next one is encoded.
- * @param allocate memory for a format whose length is known beforehand
+ * Encodes a page; the bytes may be valid only until the next page is encoded.
+ * @param allocate allocates memory for formats whose length is known in advance
  */
 function writePage(
   page: Page,
@@ -199,17 +199,17 @@ function writePage(
     case 'msgpack':
       return writeMsgpack(page, envelope);
     case 'arrow':
-      if (envelope === null) throw new Error('a message is no Arrow stream');
+      if (envelope === null) throw new Error('a message cannot be an Arrow stream');
       return encodeArrow(page, envelope, allocate);
   }
 }
 
-/** The same bytes where they fill their ArrayBuffer, else a copy. */
+/** The same bytes if they fill their ArrayBuffer, otherwise a copy. */
 function ownBytes(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
 }
 
-/** Pages with fewer cells repeat too little for codes of their own. */
+/** Pages with fewer cells repeat too little to pay for dynamic codes. */
 const MIN_MATCHED_CELLS = 512;
 
 /** A gzip body, and the length of its text. */
@@ -224,8 +224,8 @@ const encoder = new GzipEncoder();
 const matcher = new PageMatcher(encoder);
 
 /**
- * Encodes a page as JSON in one gzip member: by PageMatcher where that pays, else by zlib. The choice depends
- * on the page alone.
+ * Encodes a page as JSON in one gzip member: by PageMatcher if that pays, otherwise by zlib. The choice depends
+ * only on the page.
  *
  * @param onText called before the text is compressed; may throw to stop
  */
@@ -241,7 +241,7 @@ export function gzipJson(
   return { body, plainBytes: text.length };
 }
 
-/** The same with zlib alone. */
+/** Like gzipJson(), always by zlib. */
 export function plainGzipJson(page: Page, envelope: ReplayEnvelope | null): GzippedText {
   const text = writeJson(page, envelope);
   return { body: compressPage(text, 'gzip'), plainBytes: text.length };

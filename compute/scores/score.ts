@@ -3,14 +3,14 @@ import { binFactor, type BinRange, MAX_BIN, MIN_BIN } from '../ladder.js';
 import type { Market } from '../market.js';
 import type { SnapshotCells } from '../segment/snapshots.js';
 
-/** Name of the formula below; it changes with the formula. */
+/** Name of the formula below; it changes when the formula does. */
 export const SCORE_FORMULA = 'fathom.score.1';
 /** Depth further from the price than this fraction has no weight. */
 const SCORE_REACH = 0.25;
 /** Greatest points for depth, and for balance. */
 export const DEPTH_POINTS = 80;
 export const BALANCE_POINTS = 20;
-/** Depth of 1,000 USD earns no points, depth of 10^5 times that all of them. */
+/** Depth of 1,000 USD earns no points, 10^5 times that earns all. */
 const DEPTH_FLOOR_USD = 1000;
 const DEPTH_DECADES = 5;
 /** Less weighted depth than this counts as none. */
@@ -50,7 +50,7 @@ export interface ScoreLadder {
 /** All markets but perps count for the score. */
 export const isScored = (market: Market): boolean => market.type !== 'cex_perp';
 
-/** Sums a snapshot's cells by bin; `mask` (by market index) says which markets count. */
+/** Sums a snapshot's cells by bin; `mask` (by market index) tells which markets count. */
 export function scoreLadder(
   cells: Omit<SnapshotCells, 't' | 'priceUsd'>,
   mask: Uint8Array,
@@ -65,7 +65,7 @@ export function scoreLadder(
   return ladder;
 }
 
-/** Adds the legs' ladders. Cents are whole, so the order of the legs does not matter. */
+/** Adds up the ladders of the legs. Cents are whole, so the order of the legs does not matter. */
 export function mergeLadders(ladders: readonly ScoreLadder[]): ScoreLadder {
   if (ladders.length === 1) return ladders[0];
   const merged = emptyLadder();
@@ -143,7 +143,7 @@ function balanceMessage(supportUsd: number, resistanceUsd: number): string {
   return `Support and resistance are balanced ${where}`;
 }
 
-/** Both columns share a buffer, as those of binSums() do. */
+/** Both columns share a buffer, as in binSums(). */
 function emptyLadder(): ScoreLadder {
   const cents = new Float64Array(2 * WEIGHTS.length);
   return {

@@ -1,6 +1,6 @@
 /**
- * Apache Arrow, from the package's single minified file: it loads in a quarter of the time that the package's
- * CommonJS files take, and every process and every thread loads it.
+ * Apache Arrow, from the package's single minified file: it loads in a quarter of the time of the package's
+ * CommonJS files, and every process and every thread loads it.
  */
 import { createRequire } from 'node:module';
 import type * as Arrow from 'apache-arrow';

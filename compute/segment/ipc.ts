@@ -1,10 +1,10 @@
 /**
- * Reads the Arrow IPC stream of a segment in place. The library's reader takes any stream, but makes so many objects
- * for each that small pages spent a quarter of a worker's time in it.
+ * Reads the Arrow IPC stream of a segment in place. The library's reader takes any stream, but creates so many objects
+ * per stream that small pages spent a quarter of a worker's time in it.
  */
 
 const CONTINUATION = 0xffff_ffff;
-/** The continuation and the length of a message's metadata. */
+/** The continuation marker and the length of a message's metadata. */
 const PREFIX_BYTES = 8;
 /** Arrow's columns begin at multiples of 8 of the stream. */
 const ALIGNMENT = 8;
@@ -14,8 +14,8 @@ export const RECORD_BATCH = 3;
 const TWO_32 = 4_294_967_296;
 
 /**
- * A table of FlatBuffers, the encoding of Arrow's metadata. Fields have the numbers of their order in Arrow's
- * Message.fbs and Schema.fbs, where a union takes two.
+ * A table of FlatBuffers, the encoding of Arrow's metadata. Fields are numbered in the order of Arrow's Message.fbs and
+ * Schema.fbs; a union takes two numbers.
  */
 class FlatTable {
   constructor(
@@ -23,7 +23,7 @@ class FlatTable {
     private readonly at: number,
   ) {}
 
-  /** The table that an offset at this place leads to. */
+  /** The table to which the offset at this place points. */
   static at(view: DataView, at: number): FlatTable {
     return new FlatTable(view, at + view.getUint32(at, true));
   }
@@ -36,7 +36,7 @@ class FlatTable {
     return this.view.getInt32(this.placeOf(field), true);
   }
 
-  /** FlatBuffers leaves out a 0. */
+  /** FlatBuffers omits zeros. */
   int64(field: number): number {
     const offset = this.offsetOf(field);
     return offset === 0 ? 0 : int64At(this.view, this.at + offset);
@@ -70,7 +70,7 @@ class FlatTable {
     const place = this.placeOf(field);
     const at = place + this.view.getUint32(place, true);
     const length = this.view.getUint32(at, true);
-    // Each item takes a byte at least.
+    // Each item takes at least one byte.
     if (length > this.view.byteLength - at) throw damaged();
     return { start: at + 4, length };
   }
@@ -103,7 +103,7 @@ interface Message {
   end: number;
 }
 
-/** The message that begins at a place; null at the stream's end. */
+/** The message that begins at this place; null at the end of the stream. */
 export function messageAt(view: DataView, at: number): Message | null {
   if (at === view.byteLength) return null;
   if (view.getUint32(at, true) !== CONTINUATION) throw damaged();
@@ -122,19 +122,19 @@ type ColumnType<T> = (new (buffer: ArrayBufferLike, at: number, length: number) 
 };
 
 /** A stream of one record batch. */
-export interface IpcStream {
+interface IpcStream {
   /** Of the schema. */
   metadata: ReadonlyMap<string, string>;
   fields: FlatTable[];
   rows: number;
   bufferCount: number;
-  /** The first values of the batch's buffer number `index`, in place. @throws Error where it has fewer */
+  /** The first values of the batch's buffer number `index`, in place. @throws Error if it has fewer */
   column<T>(index: number, type: ColumnType<T>, length: number): T;
 }
 
 /**
  * Opens a stream.
- * @throws Error where it is damaged, or has other than one record batch
+ * @throws Error if it is damaged, or does not have exactly one record batch
  */
 export function openIpcStream(ipc: Uint8Array): IpcStream {
   const isAligned = ipc.byteOffset % ALIGNMENT === 0;
@@ -144,7 +144,7 @@ export function openIpcStream(ipc: Uint8Array): IpcStream {
   const batch = schema && messageAt(view, schema.end);
   if (schema?.kind !== SCHEMA || batch?.kind !== RECORD_BATCH) throw damaged();
   if (messageAt(view, batch.end) !== null) {
-    throw new Error('segment holds other than one record batch');
+    throw new Error('segment does not have exactly one record batch');
   }
   const buffers = batch.header.pairs(2);
   return {
@@ -162,12 +162,12 @@ export function openIpcStream(ipc: Uint8Array): IpcStream {
   };
 }
 
-/** The bits of a field of whole numbers, somewhere within a field. @param path indexes of children */
+/** The bit width of an integer field, somewhere within a field. @param path indexes of children */
 export function bitsOf(field: FlatTable, path: readonly number[]): number {
   const inner = path.reduce((outer, child) => outer.tables(5)[child], field);
   return inner.table(3).int32(0);
 }
 
 function damaged(): Error {
-  return new Error('segment is no Arrow stream, or damaged');
+  return new Error('segment is not an Arrow stream, or is damaged');
 }

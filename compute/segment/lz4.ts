@@ -10,22 +10,22 @@ export function lz4Compress(plain: Uint8Array): Uint8Array {
 }
 
 /**
- * The plain bytes of a block that lz4Compress made.
- * @throws Error where the block is cut short or damaged
+ * The plain bytes of a block from lz4Compress().
+ * @throws Error if the block is truncated or damaged
  */
 export function lz4Decompress(block: Uint8Array): Uint8Array {
   const plainBytes = statedPlainBytes(block);
   const plain = uncompressSync(asBuffer(block));
-  if (plain.byteLength !== plainBytes) throw new Error('LZ4 block of another length than stated');
+  if (plain.byteLength !== plainBytes) throw new Error('LZ4 block has another length than stated');
   return plain;
 }
 
 /**
  * The plain length that a block states.
- * @throws Error where it is impossible
+ * @throws Error if it is impossible
  */
 export function statedPlainBytes(block: Uint8Array): number {
-  if (block.byteLength < 4) throw new Error('LZ4 block shorter than its header');
+  if (block.byteLength < 4) throw new Error('LZ4 block is shorter than its header');
   const plainBytes = new DataView(block.buffer, block.byteOffset, 4).getUint32(0, true);
   if (plainBytes > MAX_PLAIN_BYTES) throw new Error('LZ4 block states an impossible length');
   return plainBytes;
@@ -43,7 +43,7 @@ export function lz4FrameDecompress(frame: Uint8Array): Uint8Array {
 /** The plain length in front of a block. */
 const HEADER_BYTES = 4;
 const MIN_MATCH_BYTES = 4;
-/** A length of this continues in further bytes. */
+/** A length with this value continues in further bytes. */
 const LENGTH_GOES_ON = 15;
 /** Shorter copies are made word by word, longer ones by the engine. */
 const LONG_COPY_BYTES = 48;
@@ -51,9 +51,9 @@ const LONG_COPY_BYTES = 48;
 const WORD_BYTES = 4;
 
 /**
- * Decompresses a block that lz4Compress made into memory of exactly its plain length (the format:
- * lz4_Block_format.md). Some four times slower than the library, which allocates each time (PlainMemory).
- * @throws Error where the block is cut short or damaged; no byte outside of `plain` is touched
+ * Decompresses a block from lz4Compress() into memory of exactly its plain length (the format: lz4_Block_format.md).
+ * About four times slower than the library, which allocates each time (PlainMemory).
+ * @throws Error if the block is truncated or damaged; no byte outside `plain` is touched
  */
 export function lz4DecompressInto(block: Uint8Array, plain: Uint8Array): void {
   const source = viewOf(block);
@@ -114,7 +114,7 @@ function copyLiterals(
   }
 }
 
-/** Repeats the bytes `distance` before `to`, which may overlap those being written. */
+/** Repeats the bytes `distance` before `to`; they may overlap the bytes being written. */
 function copyMatch(
   plain: Uint8Array,
   target: DataView,
@@ -151,7 +151,7 @@ const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
 /**
  * Reused memory for the segments of each page. The LZ4 library allocates each time and reports memory pressure to V8
- * with every block, which costs a full collection every dozen pages.
+ * with every block, which causes a full collection every dozen pages.
  */
 export class PlainMemory {
   private kept = new Uint8Array(0);
@@ -164,7 +164,7 @@ export class PlainMemory {
     this.taken = 0;
   }
 
-  /** Memory with arbitrary contents, valid until clear(); newly allocated where the kept memory is full. */
+  /** Memory with arbitrary contents, valid until clear(); newly allocated if the kept memory is full. */
   take(bytes: number): Uint8Array<ArrayBuffer> {
     const start = this.taken;
     this.taken += Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;

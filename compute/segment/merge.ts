@@ -9,20 +9,20 @@ export interface MarketRun {
 }
 
 /**
- * How two snapshots of the same `t` are joined (docs/definitions.md#merging): `replace`, the later one replaces
- * the earlier; `merge`, each market of the later one replaces that of the earlier.
+ * How two snapshots of the same `t` are joined (docs/definitions.md#merging): with `replace`, the later one replaces
+ * the earlier one; with `merge`, each market of the later one replaces that market of the earlier one.
  */
 export type JoinMode = 'replace' | 'merge';
 
 /**
- * Whether a cell has no amounts. A snapshot to be merged names an empty market with one such cell, so that the
- * market's stored cells are replaced. Stored runs never contain one.
+ * Whether a cell has no amounts. A snapshot to be merged names an empty market with one such cell, to replace the
+ * market's stored cells. Stored runs never contain one.
  */
 export function isTombstone(run: SnapshotRun, cell: number): boolean {
   return run.supportCents[cell] === 0 && run.resistanceCents[cell] === 0;
 }
 
-/** Cells that hold an amount. */
+/** Number of cells that hold an amount. */
 export function countCells(run: SnapshotRun): number {
   let cells = 0;
   for (let c = 0; c < run.bin.length; c++) if (!isTombstone(run, c)) cells++;
@@ -39,8 +39,8 @@ export class PriceConflictError extends Error {
 /**
  * Joins runs of one token and tier, each ascending in `t`; later runs win over earlier ones. The result has
  * every `t` once, ascending, and cells sorted by market, then bin. Its markets are those of the first run,
- * followed by the others' new ones in order of arrival. Cells without amounts are dropped unless
- * `keepTombstones` is set, for results that have yet to be merged.
+ * followed by the new ones of the others in order of arrival. Cells without amounts are dropped unless
+ * `keepTombstones` is set, for results that will be merged later.
  * @throws PriceConflictError in mode `merge`
  */
 export function joinRuns(
@@ -98,7 +98,7 @@ function unifyMarkets(parts: readonly MarketRun[]): { markets: Market[]; maps: U
   return { markets, maps };
 }
 
-/** The snapshots of all runs by `t`, those of the same `t` in the order of their runs. */
+/** The snapshots of all runs by `t`; those with the same `t` in the order of their runs. */
 function orderSnapshots(runs: readonly SnapshotRun[]): Pick[] {
   const picks: Pick[] = [];
   let sorted = true;
@@ -139,7 +139,7 @@ class RunWriter {
     this.resistance = wide ? new Float64Array(capacity) : new Uint32Array(capacity);
   }
 
-  /** Adds a snapshot from picks of the same `t`: of each market, the cells of the last pick that has it. */
+  /** Adds a snapshot from picks of the same `t`: each market's cells come from the last pick that has it. */
   snapshot(picks: readonly Pick[]): void {
     const price = picks[0].run.priceUsd[picks[0].row];
     for (const { run, row, t } of picks) {

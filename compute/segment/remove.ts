@@ -1,19 +1,19 @@
-/** Takes snapshots, or the cells of some markets, out of a run. */
+/** Removes snapshots, or the cells of some markets, from a run. */
 import { type CentsColumn, narrowCents, type SnapshotRun } from './run.js';
 
-/** What to take out: `fromS <= t < toS`. */
+/** What to remove: `fromS <= t < toS`. */
 export interface Removal {
   fromS: number;
   toS: number;
-  /** By market index: 1 where its cells go; null: whole snapshots go. */
+  /** By market index: 1 if its cells are removed; null removes whole snapshots. */
   markets: Uint8Array | null;
 }
 
-/** What was taken out. */
+/** What was removed. */
 export interface Removed {
-  /** Snapshots that were removed; where only some markets were, those that have no cell left. */
+  /** Removed snapshots; if only some markets were removed, the snapshots left without cells. */
   snapshots: number;
-  /** Snapshots that lost cells and have others left. */
+  /** Snapshots that lost cells and still have others. */
   changedSnapshots: number;
   cells: number;
 }

@@ -3,8 +3,8 @@ import { isTombstone, type JoinMode } from './merge.js';
 import type { SnapshotRun } from './run.js';
 
 /**
- * Replaced snapshots. Entry `i` of snapshot `s` is index `offsets[s] <= i < offsets[s + 1]` of the last
- * three columns: a market and the number of its cells before and after.
+ * Replaced snapshots. Snapshot `s` has the entries `offsets[s] <= i < offsets[s + 1]` of the last three columns:
+ * a market, and how many cells it had before and has after.
  */
 export interface ReplacedSnapshots {
   /** Epoch seconds, ascending. */
@@ -19,7 +19,7 @@ export interface ReplacedSnapshots {
 /**
  * Compares stored snapshots with added ones of the same times. Mode `replace` compares whole snapshots,
  * mode `merge` the markets that both have; a snapshot without such a market is not replaced.
- * @param stored ascending, without overlap; market indexes are the token's own, as those of `added`
+ * @param stored ascending, without overlap; market indexes are the token's own, as in `added`
  */
 export function replacedSnapshots(
   stored: readonly SnapshotRun[],
@@ -57,7 +57,7 @@ export function replacedSnapshots(
   };
 }
 
-/** Cells with an amount by market; a market that is named without one has 0. */
+/** Number of cells with an amount by market; 0 for a market named without amounts. */
 function cellsByMarket(run: SnapshotRun, row: number): Map<number, number> {
   const cells = new Map<number, number>();
   for (let c = run.cellOffsets[row]; c < run.cellOffsets[row + 1]; c++) {

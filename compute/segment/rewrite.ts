@@ -1,4 +1,4 @@
-/** Making and rewriting segments: tasks of the pool. */
+/** Makes and rewrites segments: tasks of the pool. */
 import { MAX_CELLS_PER_SNAPSHOT, MAX_SNAPSHOT_CENTS } from '../ladder.js';
 import { type Market, type Tier, TIERS } from '../market.js';
 import {
@@ -19,14 +19,14 @@ import {
   splitRun,
 } from './segment.js';
 
-/** Segments ready to be stored, and the markets that they index. */
+/** Segments to be stored, and the markets that they index. */
 interface JoinedSegments {
   segments: EncodedSegment[];
   markets: Market[];
 }
 
 /**
- * Joins newly binned runs and encodes the result as segments. In mode `merge` cells without amounts are kept
+ * Joins newly binned runs and encodes the result as segments. In mode `merge`, cells without amounts are kept
  * until the segments are merged with stored ones.
  */
 export function encodeRuns(input: { parts: MarketRun[]; mode: JoinMode }): JoinedSegments {
@@ -39,7 +39,7 @@ interface AddedBlock {
   block: Uint8Array;
   fromRow: number;
   toRow: number;
-  /** The block's market index -> the token's; null if they are the same. */
+  /** Market index of the block -> the token's; null if they are the same. */
   marketMap: Uint16Array | null;
 }
 
@@ -51,20 +51,20 @@ export interface SnapshotCopy {
   t: number;
 }
 
-/** What rewriteSegments joins: stored blocks, oldest first, and new snapshots. */
+/** Input of rewriteSegments(): stored blocks, oldest first, and new snapshots. */
 export interface RewriteInput {
   stored: Uint8Array[];
   added: AddedBlock | null;
-  /** What to take out of the stored blocks instead. */
+  /** What to remove from the stored blocks instead. */
   removal?: Removal;
-  /** What to copy out of them instead, ascending in `t` within a tier. */
+  /** What to copy from them instead, ascending in `t` within a tier. */
   copies?: readonly SnapshotCopy[];
   mode: JoinMode;
 }
 
 /**
- * `replaced` is null if nothing was added. `unchanged`: the stored blocks already hold all of it.
- * `price-conflict`: a snapshot to be merged has another price in the store than the one it was binned at.
+ * `replaced` is null if nothing was added. `unchanged`: the stored blocks already contain everything.
+ * `price-conflict`: a snapshot to be merged was binned at another price than the stored one.
  * `too-large`: a merged snapshot would exceed a limit. These are results because errors lose their class
  * between threads.
  */
@@ -77,8 +77,8 @@ export type RewriteResult =
   | { status: 'too-large'; t: number; limit: string };
 
 /**
- * Joins a block with stored ones of the same token and tier, takes a removal or copies out of them, and splits
- * the result into segments. Without any of these it only joins small segments into large ones.
+ * Joins a block with stored blocks of the same token and tier, or removes or copies snapshots, and splits the
+ * result into segments. Without any of these it only joins small segments into larger ones.
  */
 export function rewriteSegments(input: RewriteInput): RewriteResult {
   const { added, mode } = input;
@@ -111,7 +111,7 @@ function runOfAdded({ block, fromRow, toRow, marketMap }: AddedBlock): SnapshotR
   return marketMap === null ? run : remapMarkets(run, marketMap);
 }
 
-/** Joins runs whose market indexes are the token's own, so that there are no lists to unify. */
+/** Joins runs whose market indexes are the token's own: no lists need to be unified. */
 function joined(runs: readonly SnapshotRun[], mode: JoinMode): SnapshotRun {
   return joinRuns(
     runs.map((run) => ({ run, markets: [] })),
@@ -143,7 +143,7 @@ function segmentsOf(run: SnapshotRun): EncodedSegment[] {
   return splitRun(run).map(describeSegment);
 }
 
-/** The first snapshot beyond a limit: a merge of two snapshots within the limits may exceed them. */
+/** The first snapshot beyond a limit: merging two snapshots within the limits may exceed them. */
 function findExcess(run: SnapshotRun): { t: number; limit: string } | null {
   for (let s = 0; s < run.t.length; s++) {
     const first = run.cellOffsets[s];

@@ -1,7 +1,7 @@
-/** Runs: consecutive snapshots of one token and tier as columns, also in memory that threads share. */
+/** Runs: consecutive snapshots of one token and tier as columns, also in memory shared between threads. */
 import { type Chain, type Tier, TIERS } from '../market.js';
 
-/** Cents: 32 bits where every cell fits, else doubles, which hold whole cents exactly. */
+/** Cents: 32 bits if every cell fits, otherwise doubles, which hold whole cents exactly. */
 export type CentsColumn = Uint32Array | Float64Array;
 
 /** The token and tier of a run's snapshots. */
@@ -12,17 +12,17 @@ export interface RunKey {
 }
 
 /**
- * Snapshots of one token and tier as columns, `t` strictly ascending. Cell `i` of snapshot `s` is
- * index `cellOffsets[s] <= i < cellOffsets[s + 1]` of the four cell columns; within a snapshot cells
- * are sorted by market, then bin, and no (market, bin) stands twice.
+ * Snapshots of one token and tier as columns, `t` strictly ascending. Snapshot `s` has the indexes
+ * `cellOffsets[s] <= i < cellOffsets[s + 1]` of the four cell columns; within a snapshot cells are
+ * sorted by market, then bin, and each (market, bin) occurs once.
  */
 export interface SnapshotRun extends RunKey {
-  /** Epoch seconds, one a snapshot. */
+  /** Epoch seconds, one per snapshot. */
   t: Uint32Array;
   priceUsd: Float64Array;
   /** Snapshots + 1 entries, the first one 0. */
   cellOffsets: Int32Array;
-  /** Index into the list of markets that goes with the run. */
+  /** Index into the list of markets that belongs to the run. */
   market: Uint16Array;
   bin: Int16Array;
   supportCents: CentsColumn;
@@ -59,8 +59,8 @@ export function narrowCents(cents: ArrayLike<number>, length: number): CentsColu
 }
 
 /**
- * Memory for one run. Layout, every column at a multiple of SLICE_ALIGNMENT: int32 state (READY once all is written),
- * snapshots, cells, tier, 1 where support and where resistance is wide; then the columns in the order of RunColumns.
+ * Memory for one run. Layout, every column at a multiple of SLICE_ALIGNMENT: int32 state (READY once everything is
+ * written), snapshots, cells, tier, 1 if support is wide, 1 if resistance is wide; then the columns of RunColumns.
  */
 interface RunSlice<M extends ArrayBufferLike = ArrayBufferLike> {
   memory: M;
@@ -70,8 +70,8 @@ interface RunSlice<M extends ArrayBufferLike = ArrayBufferLike> {
 }
 
 /**
- * A slice that is written once by the thread that decodes the segment, and read in place by all. Its owner decides when
- * it is reused.
+ * A slice is written once, by the thread that decodes the segment, and read in place by all. Its owner decides when
+ * to reuse it.
  */
 export type SharedSlice = RunSlice<SharedArrayBuffer>;
 
@@ -92,10 +92,10 @@ export function isFilled(slice: RunSlice): boolean {
 }
 
 /**
- * Writes a run to a cleared slice, or nothing where the slice is too small. The plain length of the run's
- * segment is enough: it holds the same columns and more.
+ * Writes a run to a cleared slice, or nothing if the slice is too small. The plain length of the run's segment
+ * is enough: the segment holds the same columns and more.
  */
-export function leaveRun(run: RunColumns, slice: SharedSlice): void {
+export function fillSlice(run: RunColumns, slice: SharedSlice): void {
   const shape = shapeOf(run);
   if (bytesOf(shape) <= slice.bytes) writeRun(run, shape, slice);
 }
@@ -137,9 +137,9 @@ function writeRun(run: RunColumns, shape: RunShape, slice: RunSlice): void {
 
 /**
  * The run in a slice; its columns are views.
- * @throws Error where the slice is empty
+ * @throws Error if the slice is empty
  */
-export function runAt(slice: RunSlice): RunColumns {
+export function runOfSlice(slice: RunSlice): RunColumns {
   if (!isFilled(slice)) throw new Error('no run in this slice');
   const [, snapshots, cells, tier, wideSupport, wideResistance] = headerOf(slice);
   return columnsAt(slice, { snapshots, cells, tier, wideSupport, wideResistance });
@@ -151,7 +151,7 @@ interface RunShape {
   cells: number;
   /** Index into TIERS. */
   tier: number;
-  /** 1 for 64 bits a cell, 0 for 32. */
+  /** 1 for 64 bits per cell, 0 for 32. */
   wideSupport: number;
   wideResistance: number;
 }

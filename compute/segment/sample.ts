@@ -1,22 +1,22 @@
 /**
- * Samples: the snapshots of a segment that a step of an hour, or of a day, shows, stored apart from its block. A long
- * series reads one or two snapshots of each segment: from a sample this costs a tenth of reading the whole.
+ * Samples: the snapshots of a segment that a series with a step of an hour or a day shows, stored apart from its block.
+ * A long series reads one or two snapshots of each segment: from a sample this costs a tenth of reading the whole.
  */
 import { lz4Compress, lz4DecompressInto, type PlainMemory, statedPlainBytes } from './lz4.js';
-import { type CentsColumn, type RunColumns, runAt, sliceOfRun } from './run.js';
+import { type CentsColumn, type RunColumns, runOfSlice, sliceOfRun } from './run.js';
 import { checkedBlock, decodeSegment, type StoredBlock } from './segment.js';
 
-/** A sample has the last snapshot of each period: the first of these that is long enough for the segment. */
+/** A sample has the last snapshot of each period: the shortest of these periods that keeps the sample small enough. */
 const PERIODS_S = [3600, 86_400] as const;
-/** A sample holds at most one of this many of its segment's snapshots. */
-export const SNAPSHOTS_A_SAMPLED = 8;
+/** A sample holds at most one in this many of its segment's snapshots. */
+export const SNAPSHOTS_PER_SAMPLED = 8;
 
-/** Whether samples hold the snapshots of a series with this step. */
+/** Whether samples contain the snapshots of a series with this step. */
 export const isSampled = (stepS: number): boolean => stepS % PERIODS_S[0] === 0;
 
-/** The snapshots that a segment's sample holds, as rows; null: there is none. */
+/** The snapshots of a segment's sample, as rows; null if it needs no sample. */
 export function sampledRows(times: Uint32Array): number[] | null {
-  const most = times.length / SNAPSHOTS_A_SAMPLED;
+  const most = times.length / SNAPSHOTS_PER_SAMPLED;
   for (const periodS of PERIODS_S) {
     const periodOf = (row: number): number => Math.ceil(times[row] / periodS);
     const rows: number[] = [];
@@ -28,7 +28,7 @@ export function sampledRows(times: Uint32Array): number[] | null {
   return null;
 }
 
-/** The sample of a segment's run; null: it needs none. */
+/** The sample of a segment's run; null if it needs none. */
 export function encodeSample(run: RunColumns): Uint8Array | null {
   const rows = sampledRows(run.t);
   if (rows === null) return null;
@@ -42,20 +42,20 @@ export function sampleSegments(segments: readonly StoredBlock[]): (Uint8Array | 
     try {
       return encodeSample(decodeSegment(checkedBlock(segment)));
     } catch {
-      // Whoever reads the segment hears of it.
+      // The damage is reported when the segment is read.
       return null;
     }
   });
 }
 
 /**
- * The snapshots of a sample, in memory that lasts until it is cleared.
- * @throws Error where the bytes are damaged
+ * The snapshots of a sample, in memory that is valid until it is cleared.
+ * @throws Error if the bytes are damaged
  */
 export function decodeSample(memory: PlainMemory, sample: Uint8Array): RunColumns {
   const plain = memory.take(statedPlainBytes(sample));
   lz4DecompressInto(sample, plain);
-  return runAt({ memory: plain.buffer, offset: plain.byteOffset, bytes: plain.length });
+  return runOfSlice({ memory: plain.buffer, offset: plain.byteOffset, bytes: plain.length });
 }
 
 /** Some snapshots of a run. */

@@ -1,6 +1,6 @@
 /**
- * Segments: a run as one Arrow record batch, one row a snapshot, its cells a list. Behind LZ4 there is a whole IPC
- * stream, which any Arrow reader opens.
+ * Segments: a run as one Arrow record batch, one row per snapshot, its cells a list. Decompressed, a segment is a whole
+ * IPC stream that any Arrow reader opens.
  */
 import { crc32 } from 'node:zlib';
 import type { Data, DataType } from 'apache-arrow';
@@ -49,12 +49,12 @@ export interface StoredBlock {
 }
 
 /**
- * The block, its checksum verified.
- * @throws DamageError where it does not match
+ * The block, after its checksum was verified.
+ * @throws DamageError if it does not match
  */
 export function checkedBlock({ segmentId, block, crc32: written }: StoredBlock): Uint8Array {
   if (crc32(block) !== written) {
-    throw new DamageError(`segment ${segmentId} is damaged: its checksum does not fit`);
+    throw new DamageError(`segment ${segmentId} is damaged: its checksum does not match`);
   }
   return block;
 }
@@ -70,14 +70,14 @@ export function encodeSegment(run: SnapshotRun): Uint8Array {
 }
 
 /**
- * Decodes what encodeSegment made.
- * @throws Error where the bytes are damaged or of another layout
+ * Decodes a block from encodeSegment().
+ * @throws Error if the bytes are damaged or have another layout
  */
 export function decodeSegment(block: Uint8Array): SnapshotRun {
   return ipcToRun(lz4Decompress(block));
 }
 
-/** The same, in memory that lasts until it is cleared. */
+/** Like decodeSegment(), in memory that is valid until it is cleared. */
 export function decodeSegmentInto(memory: PlainMemory, block: Uint8Array): SnapshotRun {
   const plain = memory.take(statedPlainBytes(block));
   lz4DecompressInto(block, plain);
@@ -144,13 +144,13 @@ function segmentToIpc(run: SnapshotRun): Uint8Array {
   return tableToIPC(new Table([new RecordBatch(schema, rows as never)]), 'stream');
 }
 
-/** Buffers of the record batch: of each column that is not of cells, and of each column of cells, after its nulls. */
+/** Buffers of the record batch: one for each column without cells, and one for each column of cells, after its nulls. */
 const BUFFERS = {
   ...{ t: 1, priceUsd: 3, cellOffsets: 5 },
   ...{ market: 8, bin: 10, supportCents: 12, resistanceCents: 14 },
   count: 15,
 } as const;
-/** Where the field of support stands: field `cells`, its list's item, the item's third child. */
+/** Where the field of support is: field `cells`, its list's item, the item's third child. */
 const CELLS_FIELD = 2;
 const SUPPORT_PATH = [0, 2];
 
@@ -158,7 +158,7 @@ function ipcToRun(ipc: Uint8Array): SnapshotRun {
   const stream = openIpcStream(ipc);
   const key = keyOfMetadata(stream.metadata);
   const { rows, fields } = stream;
-  if (stream.bufferCount !== BUFFERS.count) throw new Error('segment of other columns');
+  if (stream.bufferCount !== BUFFERS.count) throw new Error('segment has unexpected columns');
   const cellOffsets = stream.column(BUFFERS.cellOffsets, Int32Array, rows + 1);
   const cells = cellOffsets[rows];
   const isWide = bitsOf(fields[CELLS_FIELD], SUPPORT_PATH) === 64;
@@ -180,7 +180,7 @@ function ipcToRun(ipc: Uint8Array): SnapshotRun {
 
 function keyOfMetadata(metadata: ReadonlyMap<string, string>): RunKey {
   if (metadata.get('format') !== SEGMENT_FORMAT) {
-    throw new Error(`segment of an unknown format: ${metadata.get('format') ?? 'none'}`);
+    throw new Error(`segment has an unknown format: ${metadata.get('format') ?? 'none'}`);
   }
   return {
     chain: metadata.get('chain') as Chain,
@@ -189,7 +189,7 @@ function keyOfMetadata(metadata: ReadonlyMap<string, string>): RunKey {
   };
 }
 
-/** Cents as the bytes of uint32 or little-endian uint64, without a BigInt a cell. */
+/** Cents as the bytes of uint32 or little-endian uint64, without a BigInt per cell. */
 function centsBuffer(cents: CentsColumn, length: number, wide: boolean): ArrayBufferView {
   if (!wide) return cents.subarray(0, length);
   const halves = new Uint32Array(length * 2);
@@ -209,9 +209,9 @@ function centsOfHalves(halves: Uint32Array): CentsColumn {
   return narrowCents(cents, cents.length);
 }
 
-/** The most cells of a segment with several snapshots. */
+/** Most cells of a segment with several snapshots. */
 export const MAX_SEGMENT_CELLS = 16_384;
-/** The most snapshots of a segment: those of a full page. */
+/** Most snapshots of a segment: those of a full page. */
 export const MAX_SEGMENT_SNAPSHOTS = 288;
 
 /** A segment's block and its index entry. */
@@ -222,11 +222,11 @@ export interface EncodedSegment {
   times: Uint32Array;
   /** Cells of each snapshot in the default band, ungrouped. */
   bandCells: Uint32Array;
-  /** What each snapshot holds, as digestsOf() sums it up. */
+  /** A digest of each snapshot, by digestsOf(). */
   digests: Uint32Array;
   /** Cells in all. */
   cells: number;
-  /** Where each of its markets has cells, as marketRows() makes it. */
+  /** Where each of its markets has cells, by marketRows(). */
   marketRows: Uint16Array;
 }
 
@@ -321,7 +321,7 @@ function mixed(hash: number, word: number): number {
   return (Math.imul((h << 13) | (h >>> 19), 5) + 0xe6546b64) | 0;
 }
 
-/** Three numbers for each market of a run that has cells: its index, the first and the last row with any. */
+/** Three numbers for each market of a run with cells: its index, and the first and the last row with its cells. */
 export function marketRows({ t, cellOffsets, market }: RunColumns): Uint16Array {
   const first = new Map<number, number>();
   const last = new Map<number, number>();

@@ -16,7 +16,7 @@ export interface SnapshotCells {
   resistanceCents: CentsColumn;
 }
 
-/** Copies snapshot `row` out of a run, all columns into one buffer: each one more costs the collector. */
+/** Copies snapshot `row` out of a run, all columns into one buffer: each further buffer costs garbage collection. */
 export function cellsOfRun(run: SnapshotRun, row: number): SnapshotCells {
   const from = run.cellOffsets[row];
   const to = run.cellOffsets[row + 1];
@@ -43,7 +43,7 @@ export function cellsOfRun(run: SnapshotRun, row: number): SnapshotCells {
   };
 }
 
-/** Each column begins where the widest elements may lie. */
+/** Where a column may begin: at a multiple of the widest element. */
 function aligned(bytes: number): number {
   return Math.ceil(bytes / 8) * 8;
 }
@@ -58,7 +58,7 @@ export function bytesOfCells(cells: SnapshotCells): number {
   );
 }
 
-/** By market: 1 where `keep` is true, else 0. */
+/** By market: 1 if `keep` is true, otherwise 0. */
 export function marketMask(
   markets: readonly Market[],
   keep: (market: Market) => boolean,
@@ -74,7 +74,7 @@ interface PickInput {
 
 /**
  * The chosen snapshots of each segment, in the order of `rows`: a task of the pool.
- * @throws Error where a block is damaged
+ * @throws Error if a block is damaged
  */
 export function pickSnapshots(inputs: readonly PickInput[]): SnapshotCells[][] {
   return inputs.map(({ block, rows }) => {
@@ -90,13 +90,13 @@ export interface BinSums {
   resistanceCents: Float64Array;
 }
 
-/** Sums of all bins while a snapshot is summed; zeros at other times. */
+/** Sums of all bins while a snapshot is being summed; zeros at other times. */
 const support = new Float64Array(BIN_COUNT);
 const resistance = new Float64Array(BIN_COUNT);
 
 /**
- * Sums a snapshot's cells by bin; `mask` (by market index) says which markets count. Called for every token, so it
- * makes one buffer for both columns: while V8 collects garbage, each new buffer costs milliseconds of marking.
+ * Sums a snapshot's cells by bin; `mask` (by market index) tells which markets count. It is called for every token, so
+ * it makes one buffer for both columns: while V8 collects garbage, each new buffer costs milliseconds of marking.
  */
 export function binSums(cells: SnapshotCells, mask: Uint8Array): BinSums {
   let first = BIN_COUNT;

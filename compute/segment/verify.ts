@@ -7,7 +7,7 @@ import { PlainMemory } from './lz4.js';
 import { decodeSample } from './sample.js';
 import { decodeSegment, describeBand, digestsOf, type StoredBlock } from './segment.js';
 
-/** What the store says of a segment. */
+/** What the store states about a segment. */
 interface SegmentEntry {
   chain: Chain;
   address: string;
@@ -18,16 +18,16 @@ interface SegmentEntry {
   digests: Uint32Array;
   /** Whether it has digests; segments of earlier versions lack them. */
   hasDigests: boolean;
-  /** Markets of its token. */
+  /** Number of markets of its token. */
   markets: number;
 }
 
-/** What is wrong with a segment, in words; null: nothing. */
+/** What is wrong with a segment, in words; null if nothing is. */
 export function segmentFault(
   { block, crc32: written }: StoredBlock,
   entry: SegmentEntry,
 ): string | null {
-  if (crc32(block) !== written) return 'its checksum does not fit';
+  if (crc32(block) !== written) return 'its checksum does not match';
   let run: SnapshotRun;
   try {
     run = decodeSegment(block);
@@ -42,19 +42,19 @@ export function segmentFault(
   const cells = run.cellOffsets[run.t.length];
   if (cells !== entry.cells) return `it has ${cells} cells, its entry ${entry.cells}`;
   if (!isSame(describeBand(run), entry.bandCells)) return 'its entry counts other cells';
-  if (entry.hasDigests && !isSame(digestsOf(run), entry.digests)) return 'its digests do not fit';
+  if (entry.hasDigests && !isSame(digestsOf(run), entry.digests)) return 'its digests do not match';
   if (!run.priceUsd.every((price) => price > 0 && price < Infinity)) return 'it has a wrong price';
   if (!areCellsInOrder(run)) return 'its cells are not in order';
   if (run.market.some((market) => market >= entry.markets)) return 'it names an unknown market';
   return null;
 }
 
-/** What is wrong with a segment's sample, in words; null: nothing. */
+/** What is wrong with a segment's sample, in words; null if nothing is. */
 export function sampleFault(
   { block, crc32: written }: StoredBlock,
   { times, digests, hasDigests }: Pick<SegmentEntry, 'times' | 'digests' | 'hasDigests'>,
 ): string | null {
-  if (crc32(block) !== written) return 'the checksum of its sample does not fit';
+  if (crc32(block) !== written) return 'the checksum of its sample does not match';
   let run: RunColumns;
   try {
     run = decodeSample(new PlainMemory(), block);
@@ -66,7 +66,7 @@ export function sampleFault(
     const row = times.indexOf(t);
     return row >= 0 && (!hasDigests || digests[row] === own[i]);
   };
-  return run.t.every(isHeld) ? null : 'its sample holds other snapshots';
+  return run.t.every(isHeld) ? null : 'its sample has other snapshots than it';
 }
 
 /** Whether times ascend. */

@@ -10,15 +10,12 @@ import type { ChartLine } from './compared.js';
 
 const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 
-/** Lines that have a colour of their own: `--series-1` and on of the theme. */
-export const MAX_LINES = 8;
-
 interface LineChartProps {
   /** What the lines show, for screen readers. */
   label: string;
   /** Epoch seconds, ascending. */
   t: readonly number[];
-  /** At most MAX_LINES. */
+  /** At most 8: the theme has the colours `--series-1` to `--series-8`. */
   lines: readonly ChartLine[];
   format: (value: number) => string;
   /** Whether the axis of values begins at zero. */

@@ -3,7 +3,7 @@ import type { FathomClient, ReplayParameters } from '../../client/index.js';
 import type { FileColumn } from './columns.js';
 
 /** The most cells of a file. */
-export const MAX_FILE_CELLS = 2_000_000;
+const MAX_FILE_CELLS = 2_000_000;
 
 /** @throws Error where the window has more than MAX_FILE_CELLS */
 export async function columnsOfHistory(

@@ -34,7 +34,7 @@ export interface Scale {
   highUsd: number;
 }
 
-export const DEFAULT_SCALE: Readonly<Scale> = { lowUsd: 100, highUsd: 1_000_000 };
+const DEFAULT_SCALE: Readonly<Scale> = { lowUsd: 100, highUsd: 1_000_000 };
 
 /** The shares of cells that lie below and above the scale. */
 const SHARE_BELOW = 0.3;
@@ -84,7 +84,7 @@ export function roundUp(value: number): number {
   return power * (ROUND.find((one) => one * power >= value * (1 - 1e-9)) ?? 10);
 }
 
-export function roundDown(value: number): number {
+function roundDown(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   return power * (ROUND.findLast((one) => one * power <= value * (1 + 1e-9)) ?? 1);
 }

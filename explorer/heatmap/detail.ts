@@ -44,7 +44,7 @@ export function stepName(stepS: number): StepName | undefined {
   return (Object.keys(STEPS) as StepName[]).find((name) => STEPS[name] === stepS);
 }
 
-export interface HeldRange extends TimeWindow {
+interface HeldRange extends TimeWindow {
   stepS: number;
 }
 

@@ -6,7 +6,7 @@ import { type View, xOf, yOf } from './view.js';
 
 /** Room for the axes at the usual text size; heatmap.css leaves the same. */
 export const PRICE_AXIS_PX = 68;
-export const TIME_AXIS_PX = 26;
+const TIME_AXIS_PX = 26;
 const MIN_TIME_TICK_PX = 84;
 const MIN_PRICE_TICK_PX = 34;
 /** Height of the price's tag. */
@@ -39,7 +39,7 @@ export function styleOf(element: HTMLElement): Style {
   };
 }
 
-export interface OverlayFrame {
+interface OverlayFrame {
   view: View;
   held: readonly Held[];
   pixelRatio: number;

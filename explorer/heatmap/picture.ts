@@ -55,7 +55,7 @@ export interface Photograph {
   style: Style;
 }
 
-export interface PictureElements {
+interface PictureElements {
   frame: HTMLElement;
   cells: HTMLCanvasElement;
   overlay: HTMLCanvasElement;

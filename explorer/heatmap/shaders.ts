@@ -5,7 +5,7 @@ import { SHADES } from './palette.js';
 
 /** Textures by the samplers that read them; each has its own unit. */
 export const UNITS = ['cells', 'columns', 'spans', 'palette', 'steps', 'stepSpans'] as const;
-export type Unit = (typeof UNITS)[number];
+type Unit = (typeof UNITS)[number];
 
 /** The code of a step without data. */
 const NO_DATA = '65535u';

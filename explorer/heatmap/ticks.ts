@@ -4,7 +4,7 @@ import { type Zone, zone } from '../state/zone.js';
 import { roundUp } from './amounts.js';
 import type { View } from './view.js';
 
-export interface Tick {
+interface Tick {
   /** Epoch seconds, or the logarithm of a price. */
   at: number;
   label: string;

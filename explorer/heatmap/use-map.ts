@@ -39,13 +39,13 @@ export interface MapProps {
   onFailure: (error: unknown) => void;
 }
 
-export interface Canvases {
+interface Canvases {
   frame: RefObject<HTMLDivElement | null>;
   cells: RefObject<HTMLCanvasElement | null>;
   overlay: RefObject<HTMLCanvasElement | null>;
 }
 
-export interface DepthMap {
+interface DepthMap {
   canvases: Canvases;
   /** Null before the canvases are there, and without WebGL 2. */
   picture: Picture | null;

@@ -13,7 +13,7 @@ export interface Ladder {
   parts: LadderPart[];
 }
 
-export interface LadderPart {
+interface LadderPart {
   key: string;
   label: string;
   supportUsd: number;
@@ -59,7 +59,7 @@ export function ladderOf(page: ReplayPage, snapshot: ReplayPage['snapshots'][num
   };
 }
 
-export interface DepthCurve {
+interface DepthCurve {
   /** Distance from the price in percent, ascending. */
   pct: number[];
   /** The sum between the price and there; null on the other side of the price. */

@@ -25,7 +25,7 @@ export interface Played {
   isMoving: boolean;
 }
 
-export interface PlaybackProps extends FramesSource {
+interface PlaybackProps extends FramesSource {
   /** The snapshots in sight, by ascending time. */
   shotsInSight: () => readonly Shot[];
   view: TimeWindow;

@@ -12,7 +12,7 @@ const MAX_MARKET_POINTS = 120;
 const MAX_LAYERS = 6;
 
 /** A part of the depth; amounts by point, USD. */
-export interface Layer {
+interface Layer {
   key: string;
   label: string;
   supportUsd: number[];

@@ -35,7 +35,7 @@ const HUES: Record<Theme, string[]> = {
 };
 const GROUP_TEXTS = { venue: 'by venue', type: 'by type', market: 'by market', all: 'in all' };
 
-export interface StripsProps extends Asked {
+interface StripsProps extends Asked {
   group: keyof typeof GROUP_TEXTS;
   view: View;
   /** The part of a window that has history. */

@@ -1,6 +1,6 @@
 /** Parses query strings, and reads parameters by their schemas. */
 import { isOptional, type Static, type TObject, type TSchema } from './type.js';
-import { meant } from '../../compute/nearest.js';
+import { closeMatch } from '../../compute/nearest.js';
 import { InstantError, parseTime } from '../../compute/time.js';
 import { excerpt, invalidParameter } from './errors.js';
 
@@ -82,7 +82,7 @@ function unknownParameter(name: string, known: ReadonlySet<string>) {
 
 function whatItHas(name: string, known: readonly string[]): string {
   if (known.length === 0) return 'this endpoint has no query parameters';
-  const near = meant(name, known);
+  const near = closeMatch(name, known);
   const has = near === null ? `it has ${known.join(', ')}` : `did you mean ${near}?`;
   return `this endpoint has no such parameter; ${has}`;
 }
@@ -270,7 +270,7 @@ function textReader(name: string, { maxLength = Infinity }: ParameterSchema): Va
   };
 }
 
-/** Reads an AskedTime: only the handler knows the 'now' of its request. */
+/** Reads an RequestedTime: only the handler knows the 'now' of its request. */
 function instantReader(name: string): ValueReader {
   return (text) => {
     try {

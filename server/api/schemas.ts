@@ -1,7 +1,7 @@
 /** Schemas that endpoints share. Each one says what its values mean, in what unit. */
 import Type, { type TProperties, type TSchema, type TSchemaOptions } from './type.js';
 import { CHAINS } from '../../compute/market.js';
-import type { AskedTime } from '../../compute/time.js';
+import type { RequestedTime } from '../../compute/time.js';
 
 /** One of a fixed set of words, or of integers. */
 export function word<const W extends (string | number)[]>(
@@ -107,7 +107,7 @@ export const positives = (
 /** Query time. */
 export const instant = (description: string, example: string) =>
   Type.Optional(
-    Type.Unsafe<AskedTime>({
+    Type.Unsafe<RequestedTime>({
       type: 'string',
       format: 'instant',
       description:

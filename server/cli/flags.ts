@@ -5,7 +5,7 @@
 import path from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { canonicalAddress, type Chain, chainOfAddress, CHAINS } from '../../compute/market.js';
-import { meant } from '../../compute/nearest.js';
+import { closeMatch } from '../../compute/nearest.js';
 import { InstantError, parseInstant, UNITS_S } from '../../compute/time.js';
 import { UsageError } from '../../storage/errors.js';
 import { systemClock } from '../clock.js';
@@ -176,7 +176,7 @@ function expectation(from: string, { values, ...declared }: Flag | Word): string
 
 /** `; did you mean X?` where a known word comes close. */
 export function didYouMean(word: string, known: readonly string[], prefix = ''): string {
-  const name = meant(word, known);
+  const name = closeMatch(word, known);
   return name === null ? '' : `; did you mean ${prefix}${name}?`;
 }
 

@@ -8,7 +8,10 @@ import {
   type OrderSide,
   slippage,
 } from '../../compute/depth/slippage.js';
-import { type SlippageAsked, slippageDocument } from '../../compute/depth/slippage-document.js';
+import {
+  type SlippageRequestFields,
+  slippageDocument,
+} from '../../compute/depth/slippage-document.js';
 import { CHAINS, MARKET_TYPES } from '../../compute/market.js';
 import type { EncodedDocument } from '../../compute/documents.js';
 import type { ComputePool } from '../../compute/pool.js';
@@ -146,7 +149,7 @@ type SlippageReply = SlippageDocument | KeptReply<SlippageDocument> | RemoteRepl
 
 /** What a request asks for, and whose snapshots answer. */
 interface SlippageRequest {
-  asked: SlippageAsked;
+  asked: SlippageRequestFields;
   /** null if the token is unknown. */
   source: TokenRecord | null;
   filter: ReplayFilter;

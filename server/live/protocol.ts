@@ -1,7 +1,7 @@
 /** The messages of a live connection (docs/live.md#messages): how they are read and written. */
 import { Packr, unpack } from 'msgpackr';
 import type { PageFormat } from '../../compute/replay/render.js';
-import { meant } from '../../compute/nearest.js';
+import { closeMatch } from '../../compute/nearest.js';
 import { excerpt, invalidParameter } from '../api/errors.js';
 import { ApiError } from '../http/errors.js';
 
@@ -100,7 +100,7 @@ function wordOf<W extends string>(
   if (word !== undefined) return word;
   const expected = `expected any of ${words.join(', ')}`;
   if (typeof sent === 'string') {
-    const near = meant(sent, words);
+    const near = closeMatch(sent, words);
     const hint = near === null ? '' : `; did you mean ${near}?`;
     throw invalidParameter(name, `${expected}; was '${excerpt(sent)}'${hint}`);
   }

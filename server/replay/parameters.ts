@@ -8,7 +8,7 @@ import {
   DEFAULT_MIN_PCT,
 } from '../../compute/ladder.js';
 import { MARKET_TYPES, type Chain, type MarketType, venueKey } from '../../compute/market.js';
-import { type AskedTime, instantOf, isoOf } from '../../compute/time.js';
+import { type RequestedTime, instantOf, isoOf } from '../../compute/time.js';
 import {
   hasFilter,
   REPLAY_GROUPS,
@@ -24,7 +24,7 @@ import { ApiError } from '../http/errors.js';
 /** Data older than this is not served. */
 export const WINDOW_LIMIT_S = 365 * 86_400;
 /** The end of the window where `to` is not sent. */
-const NOW: AskedTime = { s: 0, fromNow: true };
+const NOW: RequestedTime = { s: 0, fromNow: true };
 /** Length of the window where `from` is not sent. */
 const DEFAULT_WINDOW_S = 86_400;
 
@@ -215,7 +215,7 @@ export const atParameter = instant(
  * The time that `at` asks for, whole epoch seconds, at most now; null: it was not sent.
  * @throws ApiError 400 window_out_of_range
  */
-export function instantAt(at: AskedTime | undefined, nowS: number): number | null {
+export function instantAt(at: RequestedTime | undefined, nowS: number): number | null {
   if (at === undefined) return null;
   const atS = instantOf(at, nowS);
   checkAge('at', atS, nowS);

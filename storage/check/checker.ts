@@ -27,11 +27,11 @@ import { checkFragments } from './fragments.js';
 import { RULES, SCANNED, UNIQUE } from './rules.js';
 
 /** Rows, or segments, that one step reads. */
-const ROWS_A_STEP = 65_536;
-const SEGMENTS_A_STEP = 128;
-const ENTRIES_A_STEP = 16_384;
+const ROWS_PER_STEP = 65_536;
+const SEGMENTS_PER_STEP = 128;
+const ENTRIES_PER_STEP = 16_384;
 /** Keys of one look for duplicates. */
-const KEYS_A_STEP = 500_000;
+const KEYS_PER_STEP = 500_000;
 /** Damages that one step reports. */
 const MAX_DAMAGES_A_STEP = 1000;
 
@@ -103,7 +103,7 @@ export class Checker {
 
   /** Reads rows of a table with all their columns: DuckDB checks the blocks that it reads. */
   private async scan(table: string, dataset: string, after: number): Promise<Found> {
-    const to = after + ROWS_A_STEP;
+    const to = after + ROWS_PER_STEP;
     const damages: Damage[] = [];
     const [[last]] = await this.database.rows(`SELECT max(rowid) FROM ${table}`);
     try {
@@ -126,7 +126,7 @@ export class Checker {
 
   private async duplicates(table: string, keys: readonly string[], after: number): Promise<Found> {
     const [[rows]] = await this.database.rows(`SELECT count(*) FROM ${table}`);
-    const shares = Math.max(1, Math.ceil((rows as number) / KEYS_A_STEP));
+    const shares = Math.max(1, Math.ceil((rows as number) / KEYS_PER_STEP));
     const share = after + 1;
     const list = keys.join(', ');
     const found = await this.database.rows(
@@ -144,7 +144,7 @@ export class Checker {
       `SELECT s.segment_id, s.tier, s.cells, s.times, s.band_cells, s.digests, s.crc32, t.chain, t.address, coalesce(m.n, 0)
        FROM segments s JOIN tokens t USING (token_id)
        LEFT JOIN (SELECT token_id, count(*) AS n FROM markets GROUP BY token_id) m USING (token_id)
-       WHERE s.segment_id > ${after} ORDER BY s.segment_id LIMIT ${SEGMENTS_A_STEP}`,
+       WHERE s.segment_id > ${after} ORDER BY s.segment_id LIMIT ${SEGMENTS_PER_STEP}`,
     );
     const ids = rows.map(([id]) => id as number);
     const blocks = await readStoredBlocks(this.database, ids);
@@ -164,7 +164,7 @@ export class Checker {
     }
     return {
       damages,
-      next: rows.length < SEGMENTS_A_STEP ? null : (ids.at(-1) ?? null),
+      next: rows.length < SEGMENTS_PER_STEP ? null : (ids.at(-1) ?? null),
       segments: rows.length,
     };
   }
@@ -175,7 +175,11 @@ export class Checker {
       `SELECT token_id, count(*) FROM segments WHERE token_id > ${after} GROUP BY token_id ORDER BY token_id`,
     )) as [number, number][];
     let last = after;
-    for (let entries = 0, i = 0; i < counts.length && (i === 0 || entries < ENTRIES_A_STEP); i++) {
+    for (
+      let entries = 0, i = 0;
+      i < counts.length && (i === 0 || entries < ENTRIES_PER_STEP);
+      i++
+    ) {
       [last] = counts[i];
       entries += counts[i][1];
     }

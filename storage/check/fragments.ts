@@ -6,7 +6,7 @@ import { isOneOf, type Statements } from '../duckdb/statements.js';
 import { type FragmentFile, fragmentFileOf, FRAGMENTS_FOLDER } from '../fragment-files.js';
 
 /** Files that one step reads. */
-const FILES_A_STEP = 64;
+const FILES_PER_STEP = 64;
 
 interface CheckedFragments {
   /** What is wrong with files, in words. */
@@ -25,7 +25,7 @@ export async function checkFragments(
 ): Promise<CheckedFragments> {
   const folder = path.join(directory, FRAGMENTS_FOLDER);
   const names = (await readdir(folder).catch(() => [])).sort();
-  const part = names.slice(from, from + FILES_A_STEP);
+  const part = names.slice(from, from + FILES_PER_STEP);
   const files = part.map((name) => ({ name, file: fragmentFileOf(name) }));
   const digests = await digestsOf(
     database,
@@ -33,7 +33,7 @@ export async function checkFragments(
   );
   const checked: CheckedFragments = {
     ...{ faults: [], strays: [] },
-    next: from + FILES_A_STEP < names.length ? from + FILES_A_STEP : null,
+    next: from + FILES_PER_STEP < names.length ? from + FILES_PER_STEP : null,
   };
   for (const { name, file } of files) {
     const shown = `${FRAGMENTS_FOLDER}/${name}`;

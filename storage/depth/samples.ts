@@ -1,6 +1,6 @@
 /** The table `segment_samples`: what long series show of each segment (compute/segment/sample.ts). */
 import { crc32 } from 'node:zlib';
-import { sampleSegments, SNAPSHOTS_A_SAMPLED } from '../../compute/segment/sample.js';
+import { sampleSegments, SNAPSHOTS_PER_SAMPLED } from '../../compute/segment/sample.js';
 import type { StoredBlock } from '../../compute/segment/segment.js';
 import type { Database } from '../duckdb/database.js';
 import { isOneOf, type Statements } from '../duckdb/statements.js';
@@ -62,7 +62,7 @@ export class SampleMaker {
     const rows = await database.rows(
       `SELECT segment_id FROM segments
        WHERE segment_id > ${this.sampledId} AND segment_id <= ${lastSegmentId}
-         AND octet_length(times) >= ${SNAPSHOTS_A_SAMPLED * Uint32Array.BYTES_PER_ELEMENT}
+         AND octet_length(times) >= ${SNAPSHOTS_PER_SAMPLED * Uint32Array.BYTES_PER_ELEMENT}
        ORDER BY segment_id LIMIT ${SAMPLED_AT_ONCE}`,
     );
     const ids = rows.map(([id]) => id as number);

@@ -19,7 +19,7 @@ export class MemoryDatabase extends Connection {
     return new MemoryDatabase(instance, await instance.connect());
   }
 
-  /** @throws DiskFullError where a file that the statement writes finds no room */
+  /** @throws DiskFullError if a file that the statement writes finds no room */
   override async run(...statement: Parameters<Connection['run']>): Promise<void> {
     await super.run(...statement).catch((error: unknown) => {
       const isFull = error instanceof DuckDBError && error.isDiskFull;

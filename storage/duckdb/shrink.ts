@@ -11,7 +11,7 @@ import type { Statements } from './statements.js';
 /** Free blocks (of 256 KiB) that are not worth the work. */
 const SPARE_BLOCKS = 16;
 /** Row groups that one step moves, each in a separate transaction: at most some 4 MB each. */
-const GROUPS_A_STEP = 4;
+const GROUPS_PER_STEP = 4;
 
 /** Rows `first <= rowid <= last`. */
 interface RowGroup {
@@ -76,7 +76,7 @@ async function lastGroups(database: Database, usedBlocks: number): Promise<RowGr
     `SELECT name, first::BIGINT, (first + n - 1)::BIGINT FROM (
        SELECT *, sum(n) OVER (PARTITION BY name ORDER BY row_group_id) - n AS first
        FROM (${groups.join(' UNION ALL ')}))
-     WHERE block >= ${usedBlocks} ORDER BY block DESC LIMIT ${GROUPS_A_STEP}`,
+     WHERE block >= ${usedBlocks} ORDER BY block DESC LIMIT ${GROUPS_PER_STEP}`,
   );
   return (rows as [string, number, number][]).map(([table, first, last]) => ({
     table,

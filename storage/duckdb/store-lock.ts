@@ -177,7 +177,7 @@ async function claiming(
 
 /**
  * Attaches the lock file: DuckDB locks it.
- * @throws DatabaseLockedError while another process has it, or where the one that had it has removed it
+ * @throws DatabaseLockedError while another process has it, or if the one that had it has removed it
  */
 async function hold(name: string, mode?: 'READ_ONLY'): Promise<Held> {
   const instance = await (keeper ??= client.DuckDBInstance.create(':memory:', INSTANCE));

@@ -33,7 +33,7 @@ import { type PlannedRewrite, planRewrites } from './rewrite-plan.js';
 const MAX_STAGED_OWNERS = 2 * 1024 * 1024;
 
 /** Names looked up in one turn: a millisecond or two. */
-const NAMES_A_TURN = 16_384;
+const NAMES_PER_TURN = 16_384;
 /** Owners that a token may gain before unused ones are dropped. */
 const SPARE_OWNERS = 4096;
 
@@ -212,8 +212,8 @@ async function numbersOf(token: StagedHolders, frame: HoldersFrame): Promise<Uin
     );
   }
   const numbers = new Uint32Array(names.offsets.length - 1);
-  for (let from = 0; from < numbers.length; from += NAMES_A_TURN) {
-    const to = Math.min(from + NAMES_A_TURN, numbers.length);
+  for (let from = 0; from < numbers.length; from += NAMES_PER_TURN) {
+    const to = Math.min(from + NAMES_PER_TURN, numbers.length);
     token.owners.number(names, from, to, numbers);
     await nextTurn();
   }

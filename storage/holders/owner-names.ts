@@ -144,7 +144,7 @@ export function ownersUpTo(chunk: OwnerChunk): number {
 }
 
 function countOf({ data, crc32: stated }: OwnerChunk): number {
-  if (crc32(data) !== stated) throw damaged('a checksum does not fit');
+  if (crc32(data) !== stated) throw damaged('a checksum does not match');
   const count = new DataView(data.buffer, data.byteOffset).getUint32(0, true);
   if (COUNT_BYTES + count > data.length) throw damaged('a chunk is cut short');
   return count;

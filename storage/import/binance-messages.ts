@@ -54,7 +54,7 @@ export const idBefore = ({ previousId, firstId }: DepthUpdate): number => previo
 
 /**
  * The messages of stream files, a batch at a time: `<local time> <JSON>`, one a line.
- * @throws InputError where a line or its message is malformed, or the files are no Binance stream
+ * @throws InputError if a line or its message is malformed, or the files are no Binance stream
  */
 export async function* readBinanceMessages(
   files: readonly string[],

@@ -88,7 +88,7 @@ export class UnnamedSnapshots {
     return true;
   }
 
-  /** @throws InputError where a snapshot was taken that may be of this update's symbol */
+  /** @throws InputError if a snapshot was taken that may be of this update's symbol */
   seeOther(update: DepthUpdate): void {
     const known = this.others.get(update.symbol);
     if (known !== undefined) {
@@ -104,7 +104,7 @@ export class UnnamedSnapshots {
 
   /**
    * Takes the newest snapshot that the updates continue. It and all older ones wait no longer.
-   * @throws InputError where another symbol's ids fit it, too
+   * @throws InputError if another symbol's ids fit it, too
    */
   takeFitting(updates: UpdateBuffer): DepthSnapshot | null {
     const { idBefore: from, lastId: to } = updates;

@@ -77,7 +77,7 @@ export class BookSampler {
   /**
    * Names the market; options override what the feed says of itself.
    * @param where the message that names it
-   * @throws OptionNeededError where its sizes are contracts and no option says of what
+   * @throws OptionNeededError if its sizes are contracts and no option says of what
    */
   nameMarket(fromFeed: BookMarket, where: string): void {
     checkContracts(where, fromFeed, this.request.options);
@@ -156,7 +156,7 @@ export class BookSampler {
    * The snapshots up to the feed's last message.
    * @param noBook why the book was never whole, if it never was
    * @param lastUs time of the feed's last message of any kind
-   * @throws NothingImportedError where there was no snapshot at all
+   * @throws NothingImportedError if there was no snapshot at all
    */
   *finish(noBook: string, lastUs = 0): Generator<object, void, undefined> {
     const endUs = Math.max(lastUs, this.feedUs);

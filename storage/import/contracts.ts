@@ -31,7 +31,7 @@ const RULES: Readonly<Record<string, ContractRule>> = {
   'okex-swap': {},
 };
 
-/** @throws OptionNeededError where a market's sizes are contracts, whose size only a user knows */
+/** @throws OptionNeededError if a market's sizes are contracts, whose size only a user knows */
 export function checkContracts(
   where: string,
   market: { source: string; pair: string },

@@ -67,8 +67,8 @@ type BasePrices = (times: readonly number[]) => Promise<Float64Array>;
  * (docs/definitions.md#imports), one at a time; `report` is up to date whenever a row
  * comes.
  * @throws InputError (`file:line: field: what`) at damaged input
- * @throws OptionNeededError where an option is missing that the input makes necessary
- * @throws NothingImportedError after the last file, where no row came of any
+ * @throws OptionNeededError if an option is missing that the input makes necessary
+ * @throws NothingImportedError after the last file, if no row came of any
  * @throws UsageError without a file, or without the token or time that a format needs
  */
 export async function* importRows(
@@ -132,7 +132,7 @@ function rowsOf(
 
 /**
  * Imports the files as one transaction.
- * @throws LossError where a market would lose more than half of its cells, unless `replace` is set
+ * @throws LossError if a market would lose more than half of its cells, unless `replace` is set
  * @throws InputError | UsageError | StoreBusyError
  */
 export async function importIntoStore(request: ImportRequest): Promise<ImportedFile> {

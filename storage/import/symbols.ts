@@ -30,8 +30,8 @@ export class SymbolChoice {
   /**
    * Whether the import takes what `where` (`file:line`) says of a market.
    * @param source its exchange; null where that is not said
-   * @throws InputError where two exchanges have the symbol
-   * @throws OptionNeededError where enough of several symbols are known
+   * @throws InputError if two exchanges have the symbol
+   * @throws OptionNeededError if enough of several symbols are known
    */
   takes(where: string, symbol: string, source: string | null): boolean {
     const { market, wanted } = this;
@@ -59,8 +59,8 @@ export class SymbolChoice {
 
   /**
    * Call it at the end of the files.
-   * @throws OptionNeededError where they hold several symbols and none was chosen
-   * @throws InputError where they hold others than the chosen one
+   * @throws OptionNeededError if they hold several symbols and none was chosen
+   * @throws InputError if they hold others than the chosen one
    */
   finish(): void {
     if (this.secondAt !== null) this.refuse(this.secondAt);

@@ -68,7 +68,7 @@ export class TardisRow {
     this.names = [];
   }
 
-  /** @throws InputError where the header is that of another data type */
+  /** @throws InputError if the header is that of another data type */
   expectType(expected: 'incremental_book_L2' | 'book_snapshot_N'): void {
     const found = tardisType(this.names);
     if (found === null || found === expected) return;

@@ -43,7 +43,7 @@ if ('zstdDecompressSync' in zlib) {
 
 /**
  * What `read` makes of each record batch. The first bytes tell a file from a stream.
- * @throws InputError where the file is damaged, cut short, no Arrow file or lacks a column
+ * @throws InputError if the file is damaged, cut short, no Arrow file or lacks a column
  */
 async function* readArrowBatches<T>(
   file: string,

@@ -9,7 +9,7 @@ import { type Chunk, nameOfKey, snapshotKey } from './chunks.js';
 /** Snapshots that one file may merge into. */
 const MAX_MERGED_SNAPSHOTS = 2_000_000;
 /** Snapshots in one request for prices. */
-const KEYS_A_REQUEST = 50_000;
+const KEYS_PER_REQUEST = 50_000;
 const NEWLINE = 0x0a;
 
 /**
@@ -38,8 +38,8 @@ export async function* withBasePrices(
       prices.set(nameOfKey(key), typeof head?.price_usd === 'number' ? head.price_usd : NaN);
     }
   }
-  for (let i = 0; i < keys.length; i += KEYS_A_REQUEST) {
-    const some = keys.slice(i, i + KEYS_A_REQUEST);
+  for (let i = 0; i < keys.length; i += KEYS_PER_REQUEST) {
+    const some = keys.slice(i, i + KEYS_PER_REQUEST);
     const stored = await useStore((store) => store.snapshotPrices(some));
     some.forEach((key, k) => {
       if (!Number.isNaN(stored[k])) prices.set(nameOfKey(key), stored[k]);

@@ -35,7 +35,7 @@ export class CellCutter {
   /**
    * Adds a batch of rows and keeps it.
    * @returns the rows of whole snapshots once they are enough for a chunk
-   * @throws InputError where one snapshot has more than MAX_SNAPSHOT_ROWS
+   * @throws InputError if one snapshot has more than MAX_SNAPSHOT_ROWS
    */
   add(batch: CellColumns): CellColumnsChunk | null {
     const start = lastSnapshotOf(batch, this.held.at(-1));

@@ -90,7 +90,7 @@ function readCells(source: RowSource, faults: FaultLog): AsyncGenerator<CellColu
 
 /**
  * Holds back the lines of a chunk's last snapshot until the next snapshot begins.
- * @throws InputError where one snapshot has more than MAX_SNAPSHOT_BYTES
+ * @throws InputError if one snapshot has more than MAX_SNAPSHOT_BYTES
  */
 async function* cutLines(
   file: string,

@@ -36,7 +36,7 @@ const DEPTH: readonly Dataset[] = ['snapshots', 'cells', 'levels'];
 
 /**
  * The format that is named, else that of the file's ending (before a `.gz`).
- * @throws UsageError where the ending is of no format, or the dataset cannot have it
+ * @throws UsageError if the ending is of no format, or the dataset cannot have it
  */
 export function formatOf(file: string, dataset: Dataset, named?: FileFormat): FileFormat {
   const format = named ?? formatOfEnding(file);
@@ -48,7 +48,7 @@ export function formatOf(file: string, dataset: Dataset, named?: FileFormat): Fi
   return format;
 }
 
-/** @throws UsageError where the dataset cannot be merged */
+/** @throws UsageError if the dataset cannot be merged */
 export function checkMerge(dataset: Dataset, merge: boolean): void {
   if (merge && !DEPTH.includes(dataset)) {
     throw new UsageError(

@@ -15,7 +15,7 @@ import {
 import type { NumberedRow } from './columns.js';
 
 /** Rows of one frame, which the server reads in one turn: some 2 ms. */
-const ROWS_A_FRAME = 256;
+const ROWS_PER_FRAME = 256;
 /** Rows between two reports of progress. */
 const PROGRESS_ROWS = 8192;
 
@@ -109,7 +109,7 @@ function framedRows<T>(
     add(given, faults) {
       const row = read(given, faults);
       if (row !== null) frame.push(row);
-      if (frame.length < ROWS_A_FRAME) return true;
+      if (frame.length < ROWS_PER_FRAME) return true;
       const full = frame;
       frame = [];
       return write(full).then(() => true);

@@ -1,5 +1,5 @@
 /** Flags that would make a command take a file that it refused. */
-import { meant } from '../../compute/nearest.js';
+import { closeMatch } from '../../compute/nearest.js';
 
 /** Columns that a message names, at most. */
 const SHOWN = 20;
@@ -93,7 +93,7 @@ const isAddress = (field: string): boolean => field === 'address' || field === '
 
 function near(field: string, columns: readonly string[]): string | null {
   if (field.length < MIN_NAME_CHARS) return null;
-  return meant(
+  return closeMatch(
     field,
     columns.filter(({ length }) => length >= MIN_NAME_CHARS),
   );

@@ -70,7 +70,7 @@ export async function* ingestFiles(request: IngestRequest): AsyncGenerator<FileR
 
 /**
  * The format of each file: a wrong name is refused before the first file is read.
- * @throws UsageError | InputError where files of these names cannot be ingested, or not into this directory
+ * @throws UsageError | InputError if files of these names cannot be ingested, or not into this directory
  */
 export async function formatsOf(request: RequestedFiles): Promise<FileFormat[]> {
   const { dataset, files } = request;
@@ -228,7 +228,7 @@ async function prepareLevels(
 /**
  * Checks a file without opening it: a pipe can be opened only once.
  * @param twice whether the file will be read twice
- * @throws InputError where it cannot be read, is a directory, an empty gzip file, or a pipe that
+ * @throws InputError if it cannot be read, is a directory, an empty gzip file, or a pipe that
  * would be read twice
  */
 async function checkInputFile(file: string, twice: boolean): Promise<void> {

@@ -77,7 +77,7 @@ interface SortedLevels {
 /**
  * Reads and sorts a file of levels.
  * @param faults gets the faults of rows; with any, nothing is sorted
- * @throws InputError where the file lacks a column or has too many rows; DiskFullError
+ * @throws InputError if the file lacks a column or has too many rows; DiskFullError
  */
 export async function sortedLevels(
   directory: string,
@@ -246,7 +246,7 @@ async function* chunksOf(
   if (rows.length > 0) yield chunk();
 }
 
-/** The levels of each snapshot, in order. @throws InputError where one has too many */
+/** The levels of each snapshot, in order. @throws InputError if one has too many */
 async function* snapshotsOf(sorter: LevelSorter): AsyncGenerator<Level[]> {
   let levels: Level[] = [];
   for await (const level of sorter.sorted()) {

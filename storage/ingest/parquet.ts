@@ -40,7 +40,7 @@ interface OpenParquet {
 /**
  * The rows of a Parquet file as objects of the wanted columns, with lists and structs as in JSON;
  * 64-bit integers within those are bigints.
- * @throws InputError where the file is damaged, cut short, no Parquet file or lacks a column
+ * @throws InputError if the file is damaged, cut short, no Parquet file or lacks a column
  */
 export async function* parquetRows(
   file: string,

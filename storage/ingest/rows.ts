@@ -27,7 +27,7 @@ export interface RowSource {
 
 /**
  * The rows of a dataset in the file's order. A malformed line becomes a fault.
- * @throws InputError where the file lacks a column
+ * @throws InputError if the file lacks a column
  */
 export async function* tableRows(
   source: RowSource,
@@ -81,7 +81,7 @@ function fileBatches(
   }
 }
 
-/** @throws InputError where no line has a column that a flag names */
+/** @throws InputError if no line has a column that a flag names */
 function checkSeen(file: string, unseen: ReadonlySet<string>, first: unknown): void {
   const [name] = unseen;
   if (name === undefined) return;

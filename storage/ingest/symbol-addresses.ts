@@ -6,7 +6,7 @@ import type { NumberedRow } from './columns.js';
 /** Symbols that one file may name. */
 const MAX_FILE_SYMBOLS = 1_000_000;
 /** Symbols in one request. */
-const SYMBOLS_A_REQUEST = 10_000;
+const SYMBOLS_PER_REQUEST = 10_000;
 /** Candidates that a fault names. */
 const SHOWN = 5;
 
@@ -37,8 +37,8 @@ export class SymbolAddresses {
     }
     const symbols = [...fresh];
     for (const symbol of symbols) this.known.set(symbol, []);
-    for (let i = 0; i < symbols.length; i += SYMBOLS_A_REQUEST) {
-      const found = await this.findTokens(symbols.slice(i, i + SYMBOLS_A_REQUEST));
+    for (let i = 0; i < symbols.length; i += SYMBOLS_PER_REQUEST) {
+      const found = await this.findTokens(symbols.slice(i, i + SYMBOLS_PER_REQUEST));
       for (const token of found) this.known.get(token.symbol.toLowerCase())?.push(token);
     }
   }

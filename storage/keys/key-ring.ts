@@ -169,7 +169,7 @@ export class KeyRing implements KeySource {
 
   /**
    * Stores a key that a node of a cluster has drafted.
-   * @throws RefusalError where a key to be rotated is revoked by now, or there are too many
+   * @throws RefusalError if a key to be rotated is revoked by now, or there are too many
    */
   async adopt(stored: StoredKey, isNew: boolean, mark: LogMark): Promise<void> {
     await this.changes.use(async () => {
@@ -182,12 +182,12 @@ export class KeyRing implements KeySource {
     });
   }
 
-  /** Changes a key as a node of a cluster has asked for. @throws RefusalError where it is not live */
+  /** Changes a key as a node of a cluster has asked for. @throws RefusalError if it is not live */
   async adoptUpdate(update: KeyUpdate, mark: LogMark): Promise<KeyRecord> {
     return this.changes.use(() => this.write(update, mark));
   }
 
-  /** Ends a key as a node of a cluster has asked for. @throws RefusalError where it is not live */
+  /** Ends a key as a node of a cluster has asked for. @throws RefusalError if it is not live */
   async adoptRevocation({ id, revokedAtS }: Revocation, mark: LogMark): Promise<KeyRecord> {
     return this.changes.use(async () => {
       const stored = this.live(id);
@@ -202,7 +202,7 @@ export class KeyRing implements KeySource {
     });
   }
 
-  /** A revocation of a key that is not stored yet. @throws RefusalError where the key is not live */
+  /** A revocation of a key that is not stored yet. @throws RefusalError if the key is not live */
   draftRevocation(key: string): Revocation {
     return { id: this.live(key).record.id, revokedAtS: this.nowS() };
   }
@@ -253,7 +253,7 @@ export class KeyRing implements KeySource {
   /**
    * Revokes a key for good: in memory at once, without waiting for other changes, and on the disk before the promise
    * resolves. If the write failed, revoking the key again repeats it.
-   * @throws UnwrittenError where it could not be written: the key is revoked in this process
+   * @throws UnwrittenError if it could not be written: the key is revoked in this process
    */
   async revoke(key: string): Promise<KeyRecord> {
     const { id } = this.named(key).record;

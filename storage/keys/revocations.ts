@@ -51,7 +51,7 @@ export class RevocationFile {
   /**
    * Writes a revocation to the disk.
    * @param isNeeded whether the table lacks a revocation, whose line must stay then
-   * @throws Error where the system cannot write it, or every line is needed
+   * @throws Error if the system cannot write it, or every line is needed
    */
   async add(revocation: Revocation, isNeeded: (id: string) => boolean): Promise<void> {
     const free = this.lines.findIndex((line) => line === null || !isNeeded(line.id));

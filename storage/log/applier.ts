@@ -56,7 +56,7 @@ export class Applier {
   /**
    * Applies the first of some consecutive entries, or the first few in one transaction.
    * @returns how many it applied
-   * @throws StoppedError, or any other error where another attempt may succeed
+   * @throws StoppedError, or any other error if another attempt may succeed
    */
   async apply(messages: readonly LogMessage[]): Promise<number> {
     const beganMs = performance.now();
@@ -140,7 +140,7 @@ export class Applier {
       : apply();
   }
 
-  /** @throws StoppedError where the log begins with data that this store lacks, or the store has data that the log lacks */
+  /** @throws StoppedError if the log begins with data that this store lacks, or the store has data that the log lacks */
   private async checkOrigin(entry: Extract<Entry, { kind: 'origin' }>): Promise<void> {
     const { store, name } = this.options;
     const isOurs = entry.node === name && Buffer.compare(entry.pepper, store.keys.secret) === 0;

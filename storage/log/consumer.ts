@@ -90,7 +90,7 @@ export class LogConsumer {
 
   /**
    * Yields entries until `stop`, each time those that have arrived.
-   * @throws Error where the consumer sends no heartbeats
+   * @throws Error if the consumer sends no heartbeats
    */
   async *batches(stop: AbortSignal): AsyncGenerator<LogMessage[]> {
     const messages = await this.consumer.consume({

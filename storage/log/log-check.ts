@@ -10,7 +10,7 @@ export class ShortLogError extends Error {}
  * The position from which a store follows the log.
  * @param state of the log; null: JetStream has none
  * @param mark of the store; null: it has followed no log yet
- * @throws StoppedError where the log is not the one that the store has followed, or lacks what comes next
+ * @throws StoppedError if the log is not the one that the store has followed, or lacks what comes next
  * @throws ShortLogError
  */
 export async function positionToFollow(

@@ -306,7 +306,7 @@ export class LogNode {
 
   /**
    * Watches where the log ends, until it is not the one that is being followed.
-   * @throws Error where JetStream does not answer, or does not deliver an entry for too long
+   * @throws Error if JetStream does not answer, or does not deliver an entry for too long
    */
   private async watchEnd(signal: AbortSignal): Promise<void> {
     const { maxLagMs } = this.times;
@@ -336,7 +336,7 @@ export class LogNode {
     }
   }
 
-  /** Reports the node's state. @throws TwinError where a process that began earlier has the same name */
+  /** Reports the node's state. @throws TwinError if a process that began earlier has the same name */
   private async watchName(signal: AbortSignal): Promise<void> {
     for (;;) {
       // If JetStream is away, watchEnd() reports it.
@@ -359,7 +359,7 @@ export class LogNode {
     return state;
   }
 
-  /** Finds where to follow the log from. @throws StoppedError where the store cannot follow it */
+  /** Finds where to follow the log from. @throws StoppedError if the store cannot follow it */
   private async look(): Promise<number> {
     const { log, store } = this.options;
     const state = await this.poll();

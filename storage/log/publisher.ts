@@ -25,7 +25,7 @@ const BEGIN_POLL_MS = 50;
 interface PublisherOptions {
   store: Store;
   log: JetStreamLog;
-  /** @throws StoreUnavailableError where the node no longer applies entries */
+  /** @throws StoreUnavailableError if the node no longer applies entries */
   checkFollows: () => void;
   /** How long a command waits for its entry to be applied once the log has it. */
   waitMs: number;

@@ -55,7 +55,7 @@ it.runIf(process.platform === 'linux').each(ENGINE_NAMES)(
   },
 );
 
-/** Opens a live connection, and closes it. @throws Error where it is refused */
+/** Opens a live connection, and closes it. @throws Error if it is refused */
 async function comeAndGo(port: number, key: string): Promise<void> {
   const headers = { 'x-api-key': key };
   const socket = new WebSocket(`ws://127.0.0.1:${port}/api/v1/stream`, { headers });

@@ -311,7 +311,7 @@ export async function killedRun(
 }
 
 /** CSV by a plain reader: every record's fields as text, null where empty and not quoted. */
-export function parseCsv(text: string): (string | null)[][] {
+function parseCsv(text: string): (string | null)[][] {
   const records: (string | null)[][] = [];
   let record: (string | null)[] = [];
   let at = 0;

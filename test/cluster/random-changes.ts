@@ -34,7 +34,7 @@ const LEAST_CENTS = 100;
  */
 export type Outcome = 'done' | 'refused' | 'decided' | 'unknown';
 
-export interface Backup {
+interface Backup {
   directory: string;
   position: number;
 }

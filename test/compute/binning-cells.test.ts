@@ -153,7 +153,7 @@ describe('flat cells', () => {
     const lines = (more: string) =>
       packCellLines({ bytes: Buffer.from(more), firstLine: 10, mode: 'replace' });
     expect(lines(text).faults).toEqual([
-      { line: 14, field: 'bin', message: 'bin 1 stands twice in its market' },
+      { line: 14, field: 'bin', message: 'bin 1 occurs twice in its market' },
     ]);
     const broken = lines(`[]\n${text}\n{`);
     expect(broken.faults.map((fault) => [fault.line, fault.field])).toEqual([
@@ -174,7 +174,8 @@ describe('flat cells', () => {
       {
         line: 2,
         field: 'price_usd',
-        message: 'must be 3, the price of the snapshot that stands: cells made for another price',
+        message:
+          'must be 3, the price of the existing snapshot: these cells were binned around another price',
       },
     ]);
   });
@@ -206,7 +207,7 @@ describe('flat cells', () => {
     ['support_usd', 'must be a number >= 0', { support_usd: -1 }],
     ['resistance_usd', 'must be a number >= 0', { resistance_usd: undefined }],
     ['resistance_usd', 'must be a number >= 0', { resistance_usd: Infinity }],
-    ['bin', 'bin 0 stands twice in its market', { bin: 0 }],
+    ['bin', 'bin 0 occurs twice in its market', { bin: 0 }],
     [
       'pair',
       'must be null for constant-product',
@@ -248,7 +249,7 @@ describe('flat cells', () => {
     expect(pack([{ ...far, support_usd: 0 }]).droppedLevels).toBe(0);
     expect(pack([far, { ...far, pair: 'C/D' }]).faultCount).toBe(0);
     expect(pack([far, good, far]).faults).toEqual([
-      { line: 4, field: 'bin', message: 'bin 300 stands twice in its market' },
+      { line: 4, field: 'bin', message: 'bin 300 occurs twice in its market' },
     ]);
   });
 

@@ -139,7 +139,7 @@ const oneFault: [string, string, unknown][] = [
   ],
   [
     'markets[0].cells[2]',
-    'bin 4 stands twice',
+    'bin 4 occurs twice',
     inMarket({
       cells: [
         [4, 1, 1],
@@ -150,7 +150,7 @@ const oneFault: [string, string, unknown][] = [
   ],
   [
     'markets[0].cells[1]',
-    'bin 900 stands twice',
+    'bin 900 occurs twice',
     inMarket({
       cells: [
         [900, 1, 1],
@@ -223,7 +223,7 @@ const oneFault: [string, string, unknown][] = [
   ['markets[0].dlmm.bins[0]', 'amount_y must be a number >= 0', dlmm({ bins: [[1, 2, '3']] })],
   [
     'markets[0].dlmm.bins[1]',
-    'bin id 1 stands twice',
+    'bin id 1 occurs twice',
     dlmm({
       bins: [
         [1, 2, 3],

@@ -217,7 +217,7 @@ describe('snapshot rows', () => {
         line: 1,
         field: 'price_usd',
         message:
-          'must be 2.0000001, the price of the snapshot that stands: cells made for another price',
+          'must be 2.0000001, the price of the existing snapshot: these cells were binned around another price',
       },
     ]);
     expect(batch.runs).toEqual([]);

@@ -7,7 +7,7 @@ import {
   assemblePage,
   bytesOfFragments,
   type CompressedTexts,
-  crcOfBoth,
+  joinedCrc,
   crcWithEnd,
   FRAGMENT_CODINGS,
   type FragmentForm,
@@ -278,7 +278,7 @@ describe('checksums', () => {
       fc.property(bytes, bytes, bytes, (first, left, second) => {
         const sumOf = (...texts: Uint8Array[]) => zlib.crc32(Buffer.concat(texts));
         const both = sumOf(first, second);
-        expect(crcOfBoth(sumOf(first), sumOf(second), second.length)).toBe(both);
+        expect(joinedCrc(sumOf(first), sumOf(second), second.length)).toBe(both);
         const [whole, before] = [sumOf(left, second), sumOf(left)];
         expect(crcWithEnd(sumOf(first), whole, before, second.length)).toBe(both);
       }),
@@ -288,7 +288,7 @@ describe('checksums', () => {
   it('of long texts too', () => {
     const text = Buffer.alloc(20_000_001, 'fathom');
     const before = zlib.crc32('a');
-    expect(crcOfBoth(before, zlib.crc32(text), text.length)).toBe(zlib.crc32(text, before));
+    expect(joinedCrc(before, zlib.crc32(text), text.length)).toBe(zlib.crc32(text, before));
   });
 });
 

@@ -1,7 +1,7 @@
 /** Which known word a mistyped one stands for. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { editsBetween, meant, nearest } from '../../compute/nearest.js';
+import { closeMatch, editsBetween, nearest } from '../../compute/nearest.js';
 
 const PARAMETERS = ['group', 'from', 'to', 'types', 'venues', 'min_pct', 'max_pct', 'onchain'];
 const COMMANDS = ['serve', 'start', 'ingest', 'import', 'replay', 'keys', 'queue', 'demo'];
@@ -51,10 +51,10 @@ describe('the word that was meant', () => {
     ['strat', 'start'],
     ['que', 'queue'],
   ])('by %s is %s', (word, expected) => {
-    expect(meant(word, COMMANDS)).toBe(expected);
+    expect(closeMatch(word, COMMANDS)).toBe(expected);
   });
 
   it.each(['', 'x', 'backup', 'delete', '__proto__'])('by %j is none of them', (word) => {
-    expect(meant(word, COMMANDS)).toBeNull();
+    expect(closeMatch(word, COMMANDS)).toBeNull();
   });
 });

@@ -10,7 +10,7 @@ import type { PlainCell, PlainRequest, PlainSnapshot, PlainStore } from '../refe
 export const MINT = 'So11111111111111111111111111111111111111112';
 export const START_T = 1_794_000_000;
 /** A page of the tests takes at least this many cells: no snapshot has more. */
-export const MAX_TEST_CELLS = 14;
+const MAX_TEST_CELLS = 14;
 
 /** Venues as collectors spell them: some share a key, and a key has one type. */
 const VENUES = [

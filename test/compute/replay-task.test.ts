@@ -183,7 +183,7 @@ describe('the replay task', () => {
       ...stored(block, i, i === 0 ? place : null),
       crc32: zlib.crc32(block) ^ (i === 0 ? 1 : 0),
     }));
-    const message = 'segment 0 is damaged: its checksum does not fit';
+    const message = 'segment 0 is damaged: its checksum does not match';
     expect(() => bodyOf({ ...input, segments: damaged })).toThrow(message);
     expect(isFilled(place)).toBe(false);
   });

@@ -4,8 +4,8 @@ import { statedPlainBytes } from '../../compute/segment/lz4.js';
 import {
   clearSlice,
   isFilled,
-  leaveRun,
-  runAt,
+  fillSlice,
+  runOfSlice,
   type RunColumns,
 } from '../../compute/segment/run.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
@@ -33,10 +33,10 @@ describe('a run in shared memory', () => {
           const place = { memory, offset: MARGIN, bytes };
           clearSlice(place);
           expect(isFilled(place)).toBe(false);
-          leaveRun(run, place);
+          fillSlice(run, place);
           expect(isFilled(place)).toBe(true);
-          expect(plain(runAt(place))).toEqual(plain(run));
-          expect(runAt(place).bin.buffer).toBe(memory);
+          expect(plain(runOfSlice(place))).toEqual(plain(run));
+          expect(runOfSlice(place).bin.buffer).toBe(memory);
           expect(all.subarray(0, MARGIN).every((byte) => byte === MARK)).toBe(true);
           expect(all.subarray(MARGIN + bytes).every((byte) => byte === MARK)).toBe(true);
         }
@@ -50,9 +50,9 @@ describe('a run in shared memory', () => {
     const memory = new SharedArrayBuffer(4096);
     const place = { memory, offset: 0, bytes: 64 };
     clearSlice(place);
-    leaveRun(run, place);
+    fillSlice(run, place);
     expect(isFilled(place)).toBe(false);
-    expect(() => runAt(place)).toThrow('no run in this slice');
+    expect(() => runOfSlice(place)).toThrow('no run in this slice');
     expect(new Uint8Array(memory).every((byte) => byte === 0)).toBe(true);
   });
 });

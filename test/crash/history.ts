@@ -13,7 +13,7 @@ export interface Act {
   end: number;
 }
 
-export interface Explained {
+interface Explained {
   /** Descriptions of rows that no order of the operations explains. */
   faults: string[];
   /** Whether only unacknowledged operations are at fault. */

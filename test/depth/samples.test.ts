@@ -8,7 +8,7 @@ import {
   decodeSample,
   encodeSample,
   sampledRows,
-  SNAPSHOTS_A_SAMPLED,
+  SNAPSHOTS_PER_SAMPLED,
 } from '../../compute/segment/sample.js';
 import { digestsOf, type StoredBlock } from '../../compute/segment/segment.js';
 import { replyMemory } from '../../server/api/replies.js';
@@ -51,7 +51,7 @@ describe('A sample', () => {
           ...new Map(all.map((one, row) => [Math.ceil(one.t / periodS), row])).values(),
         ];
         const isSmall = (rows: number[]): boolean =>
-          rows.length * SNAPSHOTS_A_SAMPLED <= all.length;
+          rows.length * SNAPSHOTS_PER_SAMPLED <= all.length;
         const rows = [3600, 86_400].map(lastsOf).find(isSmall) ?? null;
         expect(sampledRows(run.t)).toEqual(rows);
         const sample = encodeSample(run);

@@ -109,14 +109,14 @@ describe('A holder block', () => {
     // Words: format, snapshots, owners, changes, two times, two counts, then bytes in planes.
     const faults: [Record<number, number>, RegExp][] = [
       [{ 0: 7 }, /unknown format/],
-      [{ 1: 3 }, /another length/],
-      [{ 3: 0xffff_ffff }, /another length/],
+      [{ 1: 3 }, /its length differs/],
+      [{ 3: 0xffff_ffff }, /its length differs/],
       [{ 5: 10 }, /times fall/],
       [{ 6: 2 }, /counts differ/],
       [{ 8: 0 }, /owners fall/],
-      [{ 10: 0 }, /change of no owner/],
-      [{ 10: 0x0909 }, /change of no owner/],
-      [{ 14: 0, 15: 0x7f7f_f0f0 }, /no amount/],
+      [{ 10: 0 }, /change has no owner/],
+      [{ 10: 0x0909 }, /change has no owner/],
+      [{ 14: 0, 15: 0x7f7f_f0f0 }, /not a number above 0/],
     ];
     for (const [words, message] of faults) {
       expect(() => decodeHolderBlock(forged(block, words))).toThrow(message);

@@ -181,7 +181,7 @@ describe('two collectors', () => {
 
 describe('cells made elsewhere', () => {
   const expected = (name: string, line: number, price: number) => [
-    `${name}:${line}: price_usd: must be ${price}, the price of the snapshot that stands: cells made for another price`,
+    `${name}:${line}: price_usd: must be ${price}, the price of the existing snapshot: these cells were binned around another price`,
   ];
 
   it('are refused where they were made for another price than the one that stands', async () => {

@@ -12,7 +12,7 @@ const T0 = 1_794_000_000;
 const NOW_S = T0 + 86_400;
 /** More than the buffers of a connection's two ends take. */
 const COMMITS = 10;
-const SNAPSHOTS_A_COMMIT = 12;
+const SNAPSHOTS_PER_COMMIT = 12;
 const MARKETS = 40;
 const BINS = 149;
 /** MAX_WAITING_BYTES, and the longest message. */
@@ -31,8 +31,8 @@ describe.each(ENGINES)('A slow reader on engine %s', (engine) => {
     const file = path.join(temporaryDirectory(), 'cells.ndjson');
     const commit = async (number: number, mint = MINT): Promise<number[]> => {
       const times = Array.from(
-        { length: SNAPSHOTS_A_COMMIT },
-        (_, i) => T0 + 60 * (number * SNAPSHOTS_A_COMMIT + i),
+        { length: SNAPSHOTS_PER_COMMIT },
+        (_, i) => T0 + 60 * (number * SNAPSHOTS_PER_COMMIT + i),
       );
       const lines = times.map((t) => {
         const markets = Array.from({ length: MARKETS }, (_, market) => ({

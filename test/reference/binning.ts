@@ -3,8 +3,8 @@
  * (not roots) and with 1.0001^tick in exact arithmetic. It shares no code with compute/binning.
  */
 
-export const FIRST_BIN = -232;
-export const LAST_BIN = 242;
+const FIRST_BIN = -232;
+const LAST_BIN = 242;
 
 export interface Ladder {
   support: Map<number, number>;

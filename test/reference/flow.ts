@@ -29,7 +29,7 @@ export const PLAIN_TIMEFRAMES = {
   '24_hr': 24 * 60 * 60,
 } as const;
 export type PlainTimeframe = keyof typeof PLAIN_TIMEFRAMES;
-export const PLAIN_TIMEFRAME_NAMES = Object.keys(PLAIN_TIMEFRAMES) as PlainTimeframe[];
+const PLAIN_TIMEFRAME_NAMES = Object.keys(PLAIN_TIMEFRAMES) as PlainTimeframe[];
 
 export function plainInRange({ min, max }: PlainDcaOrder, price: number | null): boolean {
   if (price === null) return false;

@@ -98,7 +98,7 @@ export interface PlainRow {
 }
 
 /** The higher in the list is the quote; neither: y is. */
-export function plainSides({ x, y }: PlainPool, quotes: readonly string[]) {
+function plainSides({ x, y }: PlainPool, quotes: readonly string[]) {
   for (const quote of quotes) {
     if (y === quote) return { base: x, quote: y };
     if (x === quote) return { base: y, quote: x };
@@ -202,7 +202,7 @@ export function plainLeaders(
   return leaders;
 }
 
-export interface PlainDensityRow {
+interface PlainDensityRow {
   address: string;
   organic_volume: number;
   denom_liquidity_usd: number;

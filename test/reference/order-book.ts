@@ -15,7 +15,7 @@ export interface PlainSnapshot {
   asks: [string, string][];
 }
 
-export interface PlainBook {
+interface PlainBook {
   bids: number[][];
   asks: number[][];
 }

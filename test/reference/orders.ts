@@ -30,7 +30,7 @@ export function plainLimitOrders(
 /** `[bin, support_usd, resistance_usd]` of a ladder. */
 export type PlainBin = readonly [number, number, number];
 
-export interface PlainDcaToken {
+interface PlainDcaToken {
   priceUsd: number | null;
   /** null: no snapshot. */
   ladder: readonly PlainBin[] | null;
@@ -39,7 +39,7 @@ export interface PlainDcaToken {
 const DAY_S = 86_400;
 
 /** USD that an order trades in `(now, now + 24 h]`: its cycles, one after the other. */
-export function plainDayFlow(order: DcaOrder, priceUsd: number | null, nowS: number): number {
+function plainDayFlow(order: DcaOrder, priceUsd: number | null, nowS: number): number {
   if (priceUsd === null) return 0;
   if (order.minUsd !== null && priceUsd < order.minUsd) return 0;
   if (order.maxUsd !== null && priceUsd > order.maxUsd) return 0;
@@ -51,7 +51,7 @@ export function plainDayFlow(order: DcaOrder, priceUsd: number | null, nowS: num
 }
 
 /** The size of the move, in percent, that a flow would cause alone; null with no depth to use up. */
-export function plainMove(
+function plainMove(
   ladder: readonly PlainBin[] | null,
   direction: 'BUY' | 'SELL',
   flowUsd: number,

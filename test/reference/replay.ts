@@ -59,7 +59,7 @@ export function usdText(cents: bigint): string {
 }
 
 /** Lower case, every run of other characters one dash, none at the ends: letter by letter. */
-export function plainVenueKey(source: string): string {
+function plainVenueKey(source: string): string {
   let key = '';
   for (const letter of source.toLowerCase()) {
     if ('abcdefghijklmnopqrstuvwxyz0123456789'.includes(letter)) key += letter;
@@ -164,7 +164,7 @@ function facetsOf(store: PlainStore, request: PlainRequest, snapshots: PlainSnap
   return { frames, types, venues };
 }
 
-export type PlainEnd = 'cells' | 'snapshots' | 'window';
+type PlainEnd = 'cells' | 'snapshots' | 'window';
 
 /** One page of a request as the object that its JSON is written from, and why the page ended. */
 export function referencePage(

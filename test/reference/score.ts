@@ -23,7 +23,7 @@ export interface PlainLeg {
   markets: PlainLadderMarket[];
 }
 
-export interface PlainScore {
+interface PlainScore {
   support: number;
   resistance: number;
   unrounded: number;
@@ -75,7 +75,7 @@ function messageOf(support: number, resistance: number): string {
   return 'Support and resistance are balanced' + tail;
 }
 
-export interface PlainDepthQuery {
+interface PlainDepthQuery {
   exchangeType: 'DEX' | 'CEX' | 'ALL';
   low: number;
   high: number;
@@ -83,7 +83,7 @@ export interface PlainDepthQuery {
   unit: number;
 }
 
-export interface PlainLevel {
+interface PlainLevel {
   bin: number;
   price: number;
   support: number;

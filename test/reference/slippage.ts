@@ -4,7 +4,7 @@
  */
 import type { PlainLadderMarket } from './score.js';
 
-export interface PlainCost {
+interface PlainCost {
   filled: boolean;
   average: number;
   end: number;

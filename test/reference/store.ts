@@ -98,7 +98,7 @@ export class PlainStore {
   }
 
   /** The price that cells merged into a snapshot must have been made for. */
-  standingPrice(row: Pick<SnapshotRow, 'address' | 'tier' | 't'>): number | undefined {
+  existingPrice(row: Pick<SnapshotRow, 'address' | 'tier' | 't'>): number | undefined {
     return this.tokens.get(row.address)?.snapshots.get(placeOf(row))?.price;
   }
 

@@ -173,7 +173,7 @@ describe('Damaged blocks', () => {
     expect(await ready.json()).toEqual({ status: 'ready' });
     const metrics = await (await fetch(`${server.url}/metrics`)).text();
     expect(Number(/^fathom_damaged_data_total (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThan(3);
-    expect(server.logged()).toContain('is damaged: its checksum does not fit');
+    expect(server.logged()).toContain('is damaged: its checksum does not match');
     // Nothing is tried again in vain.
     const errors = () => server.logged().split('"level":"error"').length;
     const before = errors();

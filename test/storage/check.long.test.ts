@@ -108,13 +108,13 @@ describe('fathom check', () => {
     [
       "UPDATE segment_parts SET data = unhex('00' || substr(hex(data), 3)) WHERE part = 3",
       'UPDATE segments SET cells = cells + 1 WHERE tier = 2',
-      /\(raw\): its checksum does not fit$/,
+      /\(raw\): its checksum does not match$/,
       /\(1h\): it has 1 cells, its entry 2$/,
     ],
     [
       'DELETE FROM segment_parts WHERE part = 2',
       "UPDATE segments SET times = unhex('FF' || substr(hex(times), 3)) WHERE tier = 2",
-      /\(raw\): its checksum does not fit$/,
+      /\(raw\): its checksum does not match$/,
       /\(1h\): its times are not those/,
     ],
     [
@@ -267,7 +267,7 @@ describe('A check of a large token’s holders', () => {
         { dataset: 'holders', token: `mainchain:${OTHER_MINT}`, from: null, to: null, what },
       ];
       expect(await checked()).toEqual(
-        told('the names of holders are damaged: a checksum does not fit'),
+        told('the names of holders are damaged: a checksum does not match'),
       );
       await database.run(`DELETE FROM holder_owners WHERE ${ofToken} AND first_owner = 0`);
       expect(await checked()).toEqual(told('the names of holders are damaged: a chunk is missing'));

@@ -95,7 +95,7 @@ describe('A damaged segment', () => {
     await tamper(flipped);
     const store = await open();
     const [id] = await segmentIds(store);
-    const message = `segment ${id} is damaged: its checksum does not fit`;
+    const message = `segment ${id} is damaged: its checksum does not match`;
     await expect(store.depth.readSegments([id])).rejects.toThrow(message);
     await commitRows(store, [snapshot(2, [orca([])])]);
     expect(told).toEqual([message]);
@@ -124,7 +124,7 @@ describe('A damaged segment', () => {
     const left = await segmentIds(store);
     expect(left).toContain(ids[3]);
     expect(left.length).toBeLessThan(7);
-    expect(told).toEqual([`segment ${ids[3]} is damaged: its checksum does not fit`]);
+    expect(told).toEqual([`segment ${ids[3]} is damaged: its checksum does not match`]);
     expect([...(await store.snapshotTimes(KEY))]).toHaveLength(13);
     await store.close();
   });

@@ -37,7 +37,7 @@ const TEXTS = [
   'TransactionContext Error: x: No space left on device',
   'quota exceeded',
   'Corrupt database file: computed checksum',
-  'segment 1 is damaged: its checksum does not fit',
+  'segment 1 is damaged: its checksum does not match',
   'WAL',
 ];
 

@@ -77,7 +77,7 @@ function expectEveryMoment(rows: SnapshotRow[], firstMs: number, endMs: number, 
 }
 
 /** The same book in three forms. */
-export interface SpotSource {
+interface SpotSource {
   native: string[];
   tardis: string;
   /** The top levels as the exporter rebuilt them. */

@@ -17,7 +17,7 @@ import {
 import { importRows } from '../../storage/import/import.js';
 import { NothingImportedError } from '../../storage/import/refusals.js';
 
-export const SHARED = path.resolve('..', 'shared', 'data');
+const SHARED = path.resolve('..', 'shared', 'data');
 export const hasShared = existsSync(SHARED);
 export const shared = (file: string) => path.join(SHARED, file);
 export const fixture = (file: string) => path.resolve('test', 'fixtures', 'import', file);

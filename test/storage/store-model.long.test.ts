@@ -130,7 +130,7 @@ function sendable(
   const prices = new Map<string, number>();
   return rows.map((row) => {
     const place = `${row.address} ${row.tier} ${row.t}`;
-    const standing = prices.get(place) ?? model.standingPrice(row) ?? row.price_usd;
+    const standing = prices.get(place) ?? model.existingPrice(row) ?? row.price_usd;
     if (mode === 'merge') prices.set(place, standing);
     const chain = row.address === EVM_TOKEN ? 'evmchain' : 'mainchain';
     return { ...row, chain, price_usd: mode === 'merge' ? standing : row.price_usd };

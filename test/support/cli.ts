@@ -45,7 +45,7 @@ export async function cleanUp(): Promise<void> {
     rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
 }
 
-export interface RunOptions {
+interface RunOptions {
   env?: Record<string, string>;
   cwd?: string;
   /** Standard input; none by default. */

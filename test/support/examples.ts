@@ -12,7 +12,7 @@ const EXAMPLES = path.resolve('..', 'shared', 'examples');
 export const HAS_EXAMPLES = existsSync(EXAMPLES);
 
 /** The NDJSON file of a dataset. */
-export const exampleFile = (dataset: string): string => path.join(EXAMPLES, `${dataset}.ndjson`);
+const exampleFile = (dataset: string): string => path.join(EXAMPLES, `${dataset}.ndjson`);
 
 /** A dataset's rows. */
 export function exampleRows(dataset: string): Json[] {

@@ -95,7 +95,7 @@ export async function faultsOf(
 }
 
 /** A stored cell: market's name, bin, cents of support, cents of resistance. */
-export type StoredCell = [string, number, number, number];
+type StoredCell = [string, number, number, number];
 
 export interface StoredSnapshot {
   t: number;

@@ -64,7 +64,7 @@ async function* batches<T>(orders: readonly T[]): AsyncGenerator<T[]> {
 }
 
 /** Few, so that a flow needs several blocks, and not all of any. */
-const SNAPSHOTS_A_BLOCK = 3;
+const SNAPSHOTS_PER_BLOCK = 3;
 
 interface History {
   names: OwnerNames;
@@ -117,8 +117,8 @@ function historyOf(rows: readonly HolderRow[]): History {
 
 function blocksOf(snapshots: readonly HolderSnapshot[]): History['blocks'] {
   const blocks: History['blocks'] = [];
-  for (let from = 0; from < snapshots.length; from += SNAPSHOTS_A_BLOCK) {
-    const part = snapshots.slice(from, from + SNAPSHOTS_A_BLOCK);
+  for (let from = 0; from < snapshots.length; from += SNAPSHOTS_PER_BLOCK) {
+    const part = snapshots.slice(from, from + SNAPSHOTS_PER_BLOCK);
     blocks.push({ times: part.map(({ t }) => t), block: encodeHolderBlock(part) });
   }
   return blocks;
@@ -131,7 +131,7 @@ export function namesOf(owners: readonly string[]): OwnerNames {
   return { offsets, bytes: Buffer.from(owners.join(''), 'latin1') };
 }
 
-export interface PoolHour {
+interface PoolHour {
   pubkey: string;
   hour: number;
   feesUsd: number;
@@ -139,7 +139,7 @@ export interface PoolHour {
   tvlUsd: number;
 }
 
-export interface TokenHour {
+interface TokenHour {
   address: string;
   hour: number;
   organicVolumeUsd: number;

@@ -8,7 +8,7 @@ const SEED = 18 << 3;
 /** An ed25519 key in PKCS #8, before its 32 bytes. */
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-export interface NKey {
+interface NKey {
   publicKey: string;
   seed: string;
   sign: (text: string) => Buffer;
@@ -41,7 +41,7 @@ function checked(bytes: readonly number[]): string {
 }
 
 /** A token that says `nats` of a subject. */
-export function jwt(issuer: NKey, subject: string, nats: object): string {
+function jwt(issuer: NKey, subject: string, nats: object): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const claims = { jti: subject, iat: 1_794_000_000, iss: issuer.publicKey, name: 'fathom' };
   const head = part({ typ: 'JWT', alg: 'ed25519-nkey' });

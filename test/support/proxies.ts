@@ -20,7 +20,7 @@ const PROXIES = {
   },
 };
 
-export type ProxyName = keyof typeof PROXIES;
+type ProxyName = keyof typeof PROXIES;
 export const PROXY_NAMES = Object.keys(PROXIES) as ProxyName[];
 export const INSTALLED_PROXIES = PROXY_NAMES.filter((program) => {
   try {

@@ -96,7 +96,7 @@ const column = (rows: readonly Json[], name: string): unknown[] =>
 const bigints = (values: unknown[]): unknown[] =>
   values.map((value) => (typeof value === 'number' ? BigInt(value) : value));
 
-export interface CellsArrow {
+interface CellsArrow {
   form: Form;
   /** Texts as dictionaries. */
   dictionary: boolean;

@@ -21,7 +21,7 @@ export async function eventually(
   }
 }
 
-/** Asks until it is answered as expected. @throws with the last answer where it never is */
+/** Asks until it is answered as expected. @throws with the last answer if it never is */
 export async function becomes<T>(ask: () => Promise<T> | T, expected: T): Promise<void> {
   let answer: T;
   const isThere = async (): Promise<boolean> => isDeepStrictEqual((answer = await ask()), expected);
