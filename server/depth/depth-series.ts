@@ -266,7 +266,7 @@ function renderSeries(
   planned: PagePlan,
   run: RunTask,
 ): Promise<PreparedReply | null> {
-  const { exchange, stepS, query, envelope, representation } = job;
+  const { exchange, nowS, stepS, query, envelope, representation } = job;
   return withPlan(services.depth, job.plan, planned, async (plan) => {
     const { markets } = plan;
     const length = pointsOfReply(plan, query);
@@ -276,8 +276,10 @@ function renderSeries(
     const nextFrom = nextT === null ? null : pointOf(nextT) * stepS;
     const points = snapshots.map(({ t }) => pointOf(t));
     const t = points.map((point) => point * stepS);
+    // The last point may lie ahead of the clock, and so may stored snapshots.
+    const times = t.map((time) => Math.min(time, nowS));
     const score = job.withScore
-      ? await services.history.at(job.address, t, stepS, run, exchange)
+      ? await services.history.at(job.address, times, stepS, run, exchange)
       : null;
     if (exchange.aborted) return null;
     const tag = tagOf(job, plan, score);

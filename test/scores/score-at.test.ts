@@ -29,6 +29,8 @@ const snap = (address: string, hoursAgo: number, usd: number, more = {}) =>
 let service: MarketService;
 /** What the service said when its clock stood at each time. */
 const said = new Map<string, unknown>();
+/** At each time, with a token: the last score of a series of days that go on behind it, and the score. */
+const ahead: [token: string, t: number, ofSeries: unknown, ofScore: unknown][] = [];
 
 beforeAll(async () => {
   service = await MarketService.start();
@@ -61,6 +63,11 @@ beforeAll(async () => {
         const { status, headers, body } = await service.get(`/score/${token}?chain=all${query}`);
         said.set(`${token} ${t}${query}`, [status, headers.get('x-data-time'), body]);
       }
+      const days = `from=${t - DAY_S}&to=${t + 2 * DAY_S}&step=1d&score=true`;
+      const { body: series } = await service.get(`/depth-series/${token}?${days}`);
+      if (!(series.t.at(-1) > t)) continue;
+      const { body: score } = await service.get(`/score/${token}?chain=all`);
+      ahead.push([token, t, series.score.at(-1), score.service_score]);
     }
   }
   await service.turnTo(NOW_S);
@@ -122,6 +129,14 @@ describe('GET /score/:address?at=', () => {
     }
     expect(found.has(null)).toBe(true);
     expect(found.size).toBeGreaterThan(6);
+  });
+
+  it('is the current score in a step of /depth-series that goes on behind the clock', () => {
+    // The leg's next snapshot, an hour later, lies within that step.
+    expect(ahead.map(([token, t]) => [token, t])).toContainEqual([BRIDGED, NOW_S - 2 * HOUR_S]);
+    for (const [token, t, ofSeries, ofScore] of ahead) {
+      expect([token, t, ofSeries]).toEqual([token, t, ofScore]);
+    }
   });
 
   it('is the current score now, and at a time to come', async () => {
