@@ -206,7 +206,10 @@ export class UwsRequest implements EngineRequest {
       },
       end: () => {
         clearInterval(this.rewind);
-        res.cork(() => res.end(undefined, true));
+        if (this.expectsMoreBody) this.cut();
+        // Told to close the connection, the library would write that header into the body. The client closes it, or the
+        // library after 10 s of silence.
+        else res.cork(() => res.end());
       },
       cut: () => this.cut(),
     };
