@@ -4,7 +4,7 @@ import type { ReplayPage } from './generated/api.js';
 import { type Http, kindOf, type OpenReply, type RequestOptions } from './http.js';
 import { pathWith } from './methods.js';
 import type { ReplayParameters } from './replay.js';
-import { backoffMs } from './retries.js';
+import { backoffMs, RETRY_LIMITS } from './retries.js';
 
 /** The server sends a heartbeat after 5 s: a connection that is silent for longer than this is lost. */
 const SILENCE_MS = 16_000;
@@ -82,14 +82,14 @@ class Restart extends Error {
 export async function* follow(
   http: Http,
   address: string,
-  { cursor: given, from, ...view }: FollowParameters,
+  { cursor, from, ...view }: FollowParameters,
   { heartbeats = false, signal }: FollowOptions,
 ): AsyncGenerator<LiveMessage> {
-  let cursor = given ?? null;
+  // The server refuses both together.
+  let begin: Pick<FollowParameters, 'cursor' | 'from'> = { cursor, from };
   for (let failures = 0; ; failures++) {
     let open: OpenReply | null = null;
     try {
-      const begin = cursor === null ? { from } : { cursor };
       const path = pathWith('/stream/{address}', { address, ...view, ...begin });
       open = await http.open(
         { method: 'GET', path, accept: 'text/event-stream', signal },
@@ -100,7 +100,7 @@ export async function* follow(
         if (message.type === 'close') throw ended(message, retryMs);
         if (message.type === 'error') throw failed(message);
         failures = 0;
-        ({ cursor } = message);
+        begin = { cursor: message.cursor };
         if (message.type === 'closing') retryMs = message.retry_ms;
         else if (message.type !== 'subscribed' && (heartbeats || message.type !== 'heartbeat')) {
           yield message;
@@ -114,6 +114,8 @@ export async function* follow(
       if (kind === null) throw failure;
       const askedMs = error instanceof Restart ? error.retryMs : failure.retryAfterMs;
       const waitMs = askedMs ?? backoffMs(failures);
+      // A quota that is used up until the next month.
+      if (waitMs > RETRY_LIMITS[kind].maxWaitMs) throw failure;
       open?.close();
       await http.wait(kind, failure, waitMs, signal);
     } finally {

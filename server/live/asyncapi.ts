@@ -99,12 +99,15 @@ const SENT: readonly [type: string, summary: string, fields: TProperties][] = [
   ['pong', 'Answers ping.', {}],
   [
     'error',
-    'A message was refused, or a subscription ended. The connection stays open.',
+    'A message was refused, or a subscription ended. A WebSocket stays open.',
     {
       id: Type.Optional(id),
       error: Type.String(),
       message: Type.Optional(Type.String()),
       error_code: Type.Optional(Type.String()),
+      retry_ms: Type.Optional(
+        Type.Integer({ minimum: 0, description: 'Another attempt may succeed after this long.' }),
+      ),
     },
   ],
 ];

@@ -10,7 +10,7 @@ import { Cursors, type Progress } from './cursor.js';
 import type { DepthFeed, Update, View } from './depth-feed.js';
 import type { UpdateStep } from './depth-follower.js';
 import { type Account, HOUR_MS, PageMeter, STREAM } from './account.js';
-import { encodeMessage, joinMessage, PAGE_FIELDS } from './protocol.js';
+import { encodeError, encodeMessage, joinMessage, PAGE_FIELDS } from './protocol.js';
 
 /** A subscription without a message for this long gets a heartbeat. */
 export const HEARTBEAT_MS = 5_000;
@@ -37,6 +37,8 @@ interface DepthSubscriptionOptions {
   onMessage: (type: string, lagMs: number | null) => void;
   /** Called for failures that the client did not cause. */
   onError: (error: unknown) => void;
+  /** Told once the client has been told that the subscription has ended. */
+  onFailed: () => void;
 }
 
 export class DepthSubscription implements Subscription, Follower {
@@ -300,12 +302,13 @@ export class DepthSubscription implements Subscription, Follower {
   /** Ends the subscription with an error; the client may subscribe again with its cursor. */
   private fail(error: unknown): void {
     if (this.isEnded) return;
-    const { connection, view, onError } = this.options;
+    const { connection, view, onError, onMessage, onFailed } = this.options;
     if (!(error instanceof ApiError)) onError(error);
     const answer = error instanceof ApiError ? error : isDamage(error) ? damaged() : replayBusy();
-    const message = encodeMessage(view.format, { type: 'error', id: this.id, ...answer.body });
-    connection.send(message);
+    onMessage('error', null);
+    connection.send(encodeError(view.format, this.id, answer));
     connection.end(this.id);
+    onFailed();
   }
 }
 

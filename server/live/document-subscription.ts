@@ -5,7 +5,7 @@ import { type Account, HOUR_MS } from './account.js';
 import type { Connection, Subscription } from './connection.js';
 import { type DocumentRequest, DOCUMENT_FIELDS, type DocumentFeed } from './document-feed.js';
 import { HEARTBEAT_MS } from './depth-subscription.js';
-import { encodeMessage, joinMessage, type LiveFormat } from './protocol.js';
+import { encodeError, encodeMessage, joinMessage, type LiveFormat } from './protocol.js';
 
 interface DocumentSubscriptionOptions {
   id: string;
@@ -60,7 +60,7 @@ export class DocumentSubscription implements Subscription {
       }
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      this.sendDocument('error', error.body);
+      this.send('error', encodeError(connection.format, this.id, error));
       connection.end(this.id);
       return;
     }

@@ -35,6 +35,7 @@ import { beginningOf, getStream } from './parameters.js';
 import {
   CHANNELS,
   CLOSE_CODES,
+  encodeError,
   encodeMessage,
   idIn,
   readRequest,
@@ -203,20 +204,24 @@ export class LiveHub {
     else this.byKey.set(id, left);
   }
 
-  /** Begins a subscription of channel `depth`. @throws ApiError 400, 403, 429 */
+  /**
+   * Begins a subscription of channel `depth`.
+   * @param isOnly the connection is for this subscription alone: it ends with it, and its request is paid
+   * @throws ApiError 400, 403, 429
+   */
   async followDepth(
     connection: Connection,
     id: string,
     address: string,
     query: string,
-    isPaid = false,
+    isOnly = false,
   ): Promise<void> {
     const { depth, clock, log } = this.options;
     const { token, query: parameters } = this.readStream({ query }, address, null);
     const beginning = beginningOf(parameters, clock.nowS());
     const view = viewOf(parameters);
     const account = this.accountOf(connection);
-    if (!isPaid) account.pay(STREAM);
+    if (!isOnly) account.pay(STREAM);
     const subscription = new DepthSubscription({
       ...{ id, connection, token, account, beginning, depth },
       feed: this.depthFeed,
@@ -225,6 +230,9 @@ export class LiveHub {
       nowS: () => clock.nowS(),
       onMessage: (type, lagMs) => this.options.onMessage?.(type, lagMs),
       onError: (error) => log.error('a live subscription failed', {}, error),
+      onFailed: () => {
+        if (isOnly) this.end(connection, CLOSE_CODES.ended, 'the subscription has ended');
+      },
     });
     await this.begin(connection, subscription);
   }
@@ -252,7 +260,7 @@ export class LiveHub {
 
   private async handle(connection: Connection, request: Request): Promise<void> {
     if (request.op === 'ping') {
-      connection.send(encodeMessage(connection.format, { type: 'pong' }));
+      this.send(connection, 'pong', encodeMessage(connection.format, { type: 'pong' }));
       return;
     }
     if (request.op === 'auth') {
@@ -267,7 +275,8 @@ export class LiveHub {
     const { id } = request;
     if (request.op === 'unsubscribe') {
       if (!connection.end(id)) throw invalidParameter('id', 'expected that of a subscription');
-      connection.send(encodeMessage(connection.format, { type: 'unsubscribed', id }));
+      const answer = { type: 'unsubscribed', id };
+      this.send(connection, answer.type, encodeMessage(connection.format, answer));
       return;
     }
     if (connection.subscriptions.has(id)) {
@@ -277,8 +286,10 @@ export class LiveHub {
       throw tooMany(`A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions`, 1, []);
     }
     const { channel, address, query } = request;
-    if (channel !== 'top-scores' && channel !== 'dca-pressure' && address === null) {
-      throw invalidParameter('address', 'expected an address, was not sent');
+    const isOfToken = channel === 'depth' || channel === 'score';
+    if (isOfToken !== (address !== null)) {
+      const expected = isOfToken ? 'an address, was not sent' : `none for channel ${channel}`;
+      throw invalidParameter('address', `expected ${expected}`);
     }
     if (channel === 'depth') await this.followDepth(connection, id, address ?? '', query);
     else await this.followDocument(connection, id, { channel, address, query });
@@ -322,10 +333,15 @@ export class LiveHub {
 
   private refuse(connection: Connection, id: string | null, error: unknown): void {
     if (!(error instanceof ApiError)) this.options.log.error('a live message failed', {}, error);
-    const { body } =
+    const failure =
       error instanceof ApiError ? error : new ApiError(500, 'internal_error', 'Internal error');
-    const named = id === null ? {} : { id };
-    connection.send(encodeMessage(connection.format, { type: 'error', ...named, ...body }));
+    this.send(connection, 'error', encodeError(connection.format, id, failure));
+  }
+
+  /** Sends a message that is no subscription's. */
+  private send(connection: Connection, type: string, message: Uint8Array): void {
+    this.options.onMessage?.(type, null);
+    connection.send(message);
   }
 
   private checkKey(connection: Connection): void {

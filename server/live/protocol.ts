@@ -17,6 +17,8 @@ export const PROTOCOLS: Readonly<Record<string, LiveFormat>> = {
 
 /** Codes with which the server closes a WebSocket. */
 export const CLOSE_CODES = {
+  /** The only subscription of an event stream has ended with an error. */
+  ended: 1000,
   /** The server is stopping. */
   restart: 1012,
   /** Too many messages, or too many unread replies. */
@@ -41,6 +43,21 @@ const packr = new Packr({ useRecords: false, variableMapSize: true });
 
 export function encodeMessage(format: LiveFormat, message: object): Uint8Array {
   return format === 'json' ? Buffer.from(JSON.stringify(message)) : packr.pack(message);
+}
+
+/** A failure as a message. @param id of the subscription; null: it is about none */
+export function encodeError(
+  format: LiveFormat,
+  id: string | null,
+  { body, headers }: ApiError,
+): Uint8Array {
+  const waitS = headers.find(([name]) => name === 'Retry-After')?.[1];
+  return encodeMessage(format, {
+    type: 'error',
+    ...(id === null ? {} : { id }),
+    ...body,
+    ...(waitS === undefined ? {} : { retry_ms: Number(waitS) * 1000 }),
+  });
 }
 
 /**
@@ -128,7 +145,7 @@ function decoded(message: Uint8Array, isText: boolean): Record<string, unknown> 
     value = null;
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    const expected = isText ? 'a JSON object' : 'a MessagePack map';
+    const expected = isText ? 'a JSON object' : 'a MessagePack map; JSON goes into text frames';
     throw new ApiError(400, 'invalid_body', `message: expected ${expected}`);
   }
   return value as Record<string, unknown>;

@@ -80,6 +80,7 @@ function openSocket({ hub, keys, checkPlan }: StreamOptions, exchange: Exchange)
       const reason = `Sec-WebSocket-Protocol: expected any of ${names}`;
       hub.end(connection, CLOSE_CODES.policy, reason);
     } else if (key !== '') hub.admit(connection, key, 'the one in the x-api-key header');
+    if (connection.key !== null) exchange.belongsTo(connection.key.record.id);
     return {
       onMessage: (message, isText) => hub.receive(connection, message, isText),
       onRoom: () => connection.onRoom(),

@@ -103,6 +103,33 @@ describe('The key of a live connection', () => {
     client.socket.close();
   });
 
+  it('is told when it may subscribe again', async () => {
+    const { key } = await keys('create', '--tier', 'premium', '--rpm', '1');
+    const client = await LiveClient.open(service.url, key);
+    subscribe(client);
+    expect((await client.next()).type).toBe('subscribed');
+    subscribe(client, { id: 'b' });
+    const error = await client.next();
+    expect(error).toMatchObject({ type: 'error', id: 'b', retry_ms: expect.any(Number) });
+    expect(error.error).toBe(
+      `Rate limit exceeded: retry in ${Number(error.retry_ms) / 1000} seconds`,
+    );
+    client.socket.close();
+  });
+
+  it('ends Server-Sent Events with its quota, and may connect again', async () => {
+    const { key, id } = await newKey('--quota', '2');
+    for (let i = 0; i < 11; i++) {
+      await keys('update', id, '--quota', String(2 + 2 * i));
+      const reply = await service.get(`/stream/${MINT}?from=${T0}&group=all`, key);
+      const [error, close] = (await reply.text()).trim().split('\n\n').slice(-2);
+      expect(error).toMatch(
+        /^data: \{"type":"error","id":"stream","error":"Monthly quota.*"retry_ms":\d+\}$/,
+      );
+      expect(close).toMatch(/^event: close\ndata: \{"type":"close","code":1000,/);
+    }
+  });
+
   it('pays for history as for pages until its quota is used up, and goes on by the cursor', async () => {
     const { key, id } = await newKey('--quota', '3');
     const client = await LiveClient.open(service.url, key);

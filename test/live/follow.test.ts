@@ -121,10 +121,15 @@ describe('The client that follows a token', () => {
       );
     expect(await failing({ key: 'wrong' }, {})).toEqual({ status: 401, parameter: null });
     expect(await failing({}, { cursor: 'x' })).toEqual({ status: 400, parameter: 'cursor' });
-    expect(await failing({}, { cursor: 'x', from: T0 })).toEqual({
-      status: 400,
-      parameter: 'cursor',
-    });
+    const { cursor } = (await first({}, { from: T0 })) ?? {};
+    expect(await failing({}, { cursor, from: T0 })).toEqual({ status: 400, parameter: 'cursor' });
+    const { stdout } = await fathom([
+      ...['keys', 'create', '--tier', 'premium', '--quota', '1', '--data', directory],
+    ]);
+    const spent = stdout.trim();
+    expect((await service.get('/top-scores', spent)).status).toBe(200);
+    // The next month is too far away to wait for.
+    expect(await failing({ key: spent }, {})).toEqual({ status: 429, parameter: null });
     expect(await failing({ retry: false, url: 'http://127.0.0.1:9' }, {})).toEqual({
       ...{ status: null, parameter: null },
     });

@@ -174,6 +174,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
       [{ ...asked, op: 'subscrib' }, /^op: .*; was 'subscrib'; did you mean subscribe\?$/],
       [{ op: 7 }, /^op: expected any of .*, was not a text$/],
       [{ type: 'subscribe', id: 'x' }, /^op: .*, was not sent; rename type to op$/],
+      [{ ...asked, channel: 'top-scores' }, /^address: expected none for channel top-scores$/],
     ];
     for (const [message, expected] of faults) {
       client.send(message);
@@ -181,6 +182,10 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
       expect(error).toMatchObject({ type: 'error', error: 'Bad Request' });
       expect(error.message).toMatch(expected);
     }
+    client.socket.send(Buffer.from('{"op":"ping"}'));
+    expect((await client.next()).message).toMatch(/MessagePack map; JSON goes into text frames$/);
+    const metrics = await (await fetch(`${service.url}/metrics`)).text();
+    expect(metrics).toContain(`fathom_stream_messages_total{type="error"} ${faults.length + 1}`);
     client.send({ op: 'ping' });
     expect(await client.next()).toEqual({ type: 'pong' });
     client.send({ ...asked, types: ['cex_perp'], group: 'venue' });
@@ -223,9 +228,22 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
       await client.next();
       clients.push(client);
     }
+    await eventually('log lines that name the key', () =>
+      /"route":"\/api\/v1\/stream","status":101,"key_id":"key_/.test(service.logged()),
+    );
     expect((await (await open(service.url, own)).end()).code).toBe(4429);
     await fathom(['keys', 'revoke', `brief-${engine}`, '--data', directory]);
     for (const client of clients) expect((await client.end()).code).toBe(4401);
+  });
+
+  it('ends Server-Sent Events whole, and says why', async () => {
+    const own = await newKey(...TERMS, '--name', `events-${engine}`);
+    const reply = await service.get(`/stream/${MINT}`, own);
+    await fathom(['keys', 'revoke', `events-${engine}`, '--data', directory]);
+    // A reply with an invalid end would reject.
+    expect(await reply.text()).toMatch(
+      /\n\nevent: close\ndata: \{"type":"close","code":4401,"reason":"Invalid API key: .*"\}\n\n$/,
+    );
   });
 
   it('streams the same as Server-Sent Events, which go on by the last id', async () => {
