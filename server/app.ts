@@ -5,7 +5,7 @@ import { BASE_PATH, type Handlers, type PlanCheck, unlimited } from './api/endpo
 import { explorerRoutes } from './api/explorer.js';
 import { POSITION_HEADER, RESPONSE_HEADER_NAMES } from './api/openapi.js';
 import type { ReadingOptions } from './api/parameters.js';
-import { admitUnanswered, apiRoutes, hasKey } from './api/routes.js';
+import { admitUnrouted, apiRoutes, hasKey } from './api/routes.js';
 import { ENDPOINTS } from './endpoints.js';
 import { withCors } from './http/cors.js';
 import { connectionLimits } from './http/connection-limit.js';
@@ -26,10 +26,10 @@ import { RequestLog } from './operations/request-log.js';
 interface ServerOptions {
   keys: KeySource;
   handlers: Handlers<typeof ENDPOINTS>;
-  /** Default: nothing is limited. */
+  /** Default: no limits. */
   checkPlan?: PlanCheck;
   reading?: ReadingOptions;
-  /** Epoch seconds at which the service's clock stands still; default: it runs. */
+  /** Epoch seconds at which the server's clock is frozen; default: it runs. */
   frozenS?: number;
   /** A limit by client address; default: none. */
   addressLimit?: Omit<AddressLimitOptions, 'below'> | null;
@@ -37,20 +37,20 @@ interface ServerOptions {
   corsOrigins?: readonly string[];
   /** An address or name of this machine. */
   host: string;
-  /** 0 for any free one. */
+  /** 0: any free port. */
   port: number;
   log: Log;
   limits?: HttpLimits;
   /** Default: uWebSockets.js. */
   engine?: HttpEngine;
   operations?: Operations;
-  /** Live connections; default: there are none. */
+  /** Default: no live connections. */
   hub?: LiveHub;
-  /** Of a node of a cluster: its position in the log. */
+  /** A cluster node's position in the log. */
   position?: () => number;
 }
 
-/** What operators ask of the server, and where. */
+/** Metrics and health checks, and their port. */
 interface Operations {
   metrics: Metrics;
   checks: Checks;
@@ -77,7 +77,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     : [];
   const admin = operations?.admin ?? null;
   const routes = [...routesOf(options), ...(admin === null ? forOperators : [])];
-  const router = createRouter(routes, log, admitUnanswered(keys, checkPlan));
+  const router = createRouter(routes, log, admitUnrouted(keys, checkPlan));
   const { addressLimit = null } = options;
   const below = `${BASE_PATH}/`;
   const limited =
@@ -131,7 +131,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     port: server.port,
     close: async () => {
       options.hub?.close();
-      // Operators can look on while the API drains.
+      // The operators' port closes last: it answers while the API drains.
       for (const each of servers) await each.close();
       requestLog.close();
     },

@@ -1,12 +1,12 @@
-/** A board: a value made of much data, kept in memory and made again in the background when its data change. */
+/** A board: a value computed from much data, kept in memory, and rebuilt in the background when its data change. */
 import { isDamage } from '../compute/damage.js';
 import { Follower } from './follower.js';
 import type { Log } from './log.js';
 
-/** Interval between looks at the clock. */
+/** Interval between checks of the clock. */
 const TICK_MS = 500;
 
-/** Calls `use` at once with a value that is ready, else as soon as its promise resolves. */
+/** Calls `use` at once if the value is no promise, else when it resolves. */
 export function whenReady<T, R>(
   value: T | Promise<T>,
   use: (value: T) => R | Promise<R>,
@@ -23,14 +23,14 @@ interface BoardOptions<T> {
   /** Longest wait between a request and the start of its build. */
   maxPauseMs?: number;
   retryAfterMs?: number;
-  /** Whether time alone has made the value out of date; asked twice a second once `followClock` is called. */
+  /** Whether the value is out of date because time has passed; called twice a second after `followClock`. */
   isOutOfDate?: (current: T | null) => boolean;
 }
 
 /** A value that is rebuilt in the background on request, at a bounded pace. */
 export class Board<T extends object> {
   private value: T | null = null;
-  /** The first build failed, and will until damaged data are replaced. */
+  /** The first build failed, and will fail until damaged data are replaced. */
   private lacksData = false;
   private waiting: { resolve: (value: T) => void; reject: (error: unknown) => void }[] = [];
   private readonly follower: Follower<'value'>;
@@ -49,7 +49,7 @@ export class Board<T extends object> {
     return this.value;
   }
 
-  /** Whether there is a value, or none can be built of damaged data. */
+  /** Whether there is a value, or damaged data prevent one. */
   get isSettled(): boolean {
     return this.value !== null || this.lacksData;
   }
@@ -68,17 +68,17 @@ export class Board<T extends object> {
     return whenReady(this.get(), use);
   }
 
-  /** Asks for a build in the background, from the data known after this call. */
+  /** Requests a build in the background, from the data known after this call. */
   request(): void {
     this.follower.touch(['value']);
   }
 
-  /** Rebuilds from now on what time has made out of date. */
+  /** From now on, rebuilds the value when the passing of time makes it out of date. */
   followClock(): void {
     this.ticking ??= setInterval(() => this.tick(), TICK_MS).unref();
   }
 
-  /** Asks for a build where time alone has made the value out of date. */
+  /** Requests a build if the passing of time has made the value out of date. */
   tick(): void {
     if (this.options.isOutOfDate?.(this.value) === true) this.request();
   }

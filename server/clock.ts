@@ -4,14 +4,14 @@ import { wallS } from '../storage/wall-clock.js';
 export interface Clock {
   /** Whole epoch seconds. */
   nowS(): number;
-  /** Epoch seconds at which it stands still; undefined: it runs. */
+  /** Epoch seconds at which it is frozen; undefined: it runs. */
   readonly frozenS?: number;
 }
 
 /** The system's clock. */
 export const systemClock: Clock = { nowS: wallS };
 
-/** A clock that stands still (`--as-of`); `atS` in epoch seconds, rounded down. */
+/** A frozen clock (`--as-of`); `atS` in epoch seconds, rounded down. */
 export function frozenClock(atS: number): Clock {
   const nowS = Math.floor(atS);
   return { nowS: () => nowS, frozenS: nowS };

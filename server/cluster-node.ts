@@ -28,14 +28,14 @@ export function sharedSettings(
   });
   const { overruled } = settings;
   if (overruled.length > 0) {
-    log.warn("the cluster's settings hold: this node is configured otherwise", {
+    log.warn("this node uses the cluster's settings, which differ from its configuration", {
       settings: overruled.join(', '),
     });
   }
   return settings;
 }
 
-/** Starts to follow the cluster's log. The modules for that are loaded only here. */
+/** Starts to follow the cluster's log, and loads the modules for that on demand. */
 export async function startNode({
   access,
   node: name,
@@ -65,7 +65,7 @@ export async function startNode({
   const node = new LogNode({
     ...{ store, name, version: VERSION, nowS: () => clock.nowS() },
     log: journal,
-    onStopped: (why) => log.error('the node follows the log no longer', { why }),
+    onStopped: (why) => log.error('the node no longer follows the log', { why }),
     onError: (error) =>
       log.warn('the log cannot be followed', {
         cause: error instanceof Error ? error.message : String(error),
@@ -74,7 +74,7 @@ export async function startNode({
     onPublished: published,
     onApplied: applied,
     onMalformed: (position, why) =>
-      log.warn('an entry of the log was not written by Fathom: every node passes over it', {
+      log.warn('an entry of the log was not written by Fathom: every node skips it', {
         ...{ position, why },
       }),
     ...(settings === null ? {} : { settings }),

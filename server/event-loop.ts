@@ -25,7 +25,7 @@ export function putLoopFirst(): void {
   }
 }
 
-/** Empty if the directory cannot be read: the service works with equal priorities, too. */
+/** Empty if the directory cannot be read: the server also works with equal priorities. */
 function threadIds(): number[] {
   try {
     return readdirSync(THREADS).map(Number);
@@ -35,7 +35,7 @@ function threadIds(): number[] {
 }
 
 /**
- * Leaves the marking of old objects to V8's own threads, and to short steps as memory is asked for. The steps that
+ * Leaves the marking of old objects to V8's own threads, and to short steps as memory is allocated. The steps that
  * V8 takes as tasks of the event loop last 30 to 50 ms each where some hundred thousand tokens are in memory.
  */
 export function markOutsideLoop(): void {

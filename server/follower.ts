@@ -16,8 +16,8 @@ const BURST = 3;
 /** Default for the time before a failed key is retried. */
 const RETRY_AFTER_MS = 5_000;
 
-/** Batches between two looks at the clock, for work that waits for nothing. */
-const BATCHES_A_LOOK = 4;
+/** Batches between two checks of the clock, for work that never awaits. */
+const BATCHES_A_CHECK = 4;
 
 export interface FollowerOptions<K> {
   /**
@@ -168,8 +168,8 @@ export class Follower<K extends string | number> {
       const batch = this.dueKeys.take(batchKeys);
       await this.workOn(batch);
       this.release(batch);
-      // Work that reads nothing would never release the event loop.
-      if (++batches % BATCHES_A_LOOK === 0) await turns.take();
+      // Work that never awaits would not release the event loop.
+      if (++batches % BATCHES_A_CHECK === 0) await turns.take();
     }
   }
 

@@ -70,7 +70,7 @@ export class LiveParts {
   /** Resolves when tokens, their boards and orders can answer. Requests for the first boards of `lp` wait for them. */
   async start(): Promise<void> {
     await this.tokens.start();
-    // Ranked earlier, the boards would lack tokens, and rest before they are ranked again.
+    // Boards ranked before this point would lack tokens, and would rest before the next ranking.
     await this.topScores.start();
     await this.orders.start();
     this.lp.start();

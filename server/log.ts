@@ -1,11 +1,11 @@
-/** The log, by pino: a JSON object a line, or lines for people. Only this module imports pino. */
+/** The log: one JSON object per line, or text for people. Only this module imports pino. */
 import { createRequire } from 'node:module';
 import type { Writable } from 'node:stream';
 import { pino } from 'pino';
 import type * as Pretty from 'pino-pretty';
 import { wallMs } from '../storage/wall-clock.js';
 
-/** docs/operating.md says what each is for. */
+/** docs/operating.md describes the levels. */
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 export const LOG_FORMATS = ['json', 'pretty'] as const;
@@ -144,7 +144,7 @@ function prettyLines(stream: LogStream): (line: string) => string {
   return prettyFactory({ colorize, translateTime: 'SYS:HH:MM:ss.l', singleLine: true });
 }
 
-/** Makes the times of lines, once a millisecond: formatting a time costs as much as the rest of a line. */
+/** Formats the time of lines once a millisecond, because that costs as much as the rest of a line. */
 function timestamps(): () => string {
   let atMs = 0;
   let text = '';

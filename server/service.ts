@@ -32,7 +32,7 @@ import { Fragments } from './replay/fragments.js';
 import { SegmentColumns } from './replay/segment-columns.js';
 import { startRetention } from './retention.js';
 
-/** A server that has not stopped by then, its `--stop-delay` aside, ends at once. */
+/** If stopping takes longer than this after `--stop-delay`, the process ends at once. */
 export const STOP_DEADLINE_MS = 60_000;
 
 /**
@@ -76,7 +76,7 @@ export async function startService(
       onFault: onError('the database failed and is being reopened'),
       onShortage: shortageLines(log),
       onLost: (error: unknown) => {
-        log.fatal('ended: the database cannot be used any more', error);
+        log.fatal('ended: the database can no longer be used', error);
         process.exit(1);
       },
       memory: { ...memory, owners: memory.holders / 2 },
@@ -98,7 +98,7 @@ export async function startService(
     closing.push(async () => filler?.close());
     store.events.on('segments', (removed) => {
       files?.remove(removed);
-      filler?.look();
+      filler?.scan();
     });
     const live = new LiveParts({
       sources: { market: depth, depth, orders: store.orders, holders: store.holders, lp: store.lp },
@@ -189,7 +189,7 @@ export async function startService(
     });
     closing.push(() => server.close());
     isServing = true;
-    filler?.look();
+    filler?.scan();
     void warnOfFault(engine, log);
     return {
       url: server.url,

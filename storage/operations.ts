@@ -61,7 +61,7 @@ const OPERATIONS = {
   listKeys: ofStore<() => Promise<ListedKey[]>>(),
   /** Changes the given terms of a key, found by its id or its name. */
   updateKey: ofNode<(key: string, changes: Partial<KeyTerms>) => Promise<KeyRecord>>(),
-  /** Gives a key a new text; the old one stays valid for `overlapS` seconds (default 0). */
+  /** Replaces a key's text; the old one stays valid for `overlapS` seconds (default 0). */
   rotateKey: ofNode<(key: string, overlapS?: number) => Promise<IssuedKey>>(),
   revokeKey: ofNode<(key: string) => Promise<KeyRecord>>(),
   /** Calls in a month, as 202611, of up to 1,000 keys whose ids come after `afterId`, in order of the ids. */

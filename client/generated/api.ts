@@ -10,7 +10,7 @@ export interface paths {
     };
     /**
      * Score of one token
-     * @description The liquidity score of the token's asset. Never a 404: a mint without a record is `pending` and is queued for analysis. The `0x` address of a bridged asset is answered with its mainchain mint. With `at`, the reply is what it was at that time: each leg's newest snapshot is its newest one at or before it.
+     * @description The liquidity score of the token's asset. Never a 404: a mint without a record is `pending` and is queued for analysis. The `0x` address of a bridged asset gets the reply of its mainchain mint. With `at`, the reply is as of that time, and uses each leg's newest snapshot at or before it.
      *
      *     Premium and Enterprise. Costs one call of the monthly quota; draws on the rate limit `general`.
      */
@@ -120,7 +120,7 @@ export interface paths {
     };
     /**
      * Tokens by the pressure of their DCA orders
-     * @description Tokens with a record and at least one active DCA order, by net buying (`desc`) or by net selling (`asc`). An order is active if it is not closed and has something left to trade. Counts and totals cover all active orders, flows only those whose price range holds the current price; a token without a price has none of these. With `sort_by=impact`, tokens whose `net_pct` of the timeframe is null come last in either direction. Ties are by ascending address. The list is updated within a second of a change in its data, and is at most 15 seconds old; it is exact when the clock is frozen. All of a reply describes the same moment.
+     * @description Tokens with a record and at least one active DCA order, by net buying (`desc`) or by net selling (`asc`). An order is active if it is not closed and has something left to trade. Counts and totals cover all active orders, flows only those whose price range contains the current price; a token without a price has none of these. With `sort_by=impact`, tokens whose `net_pct` of the timeframe is null come last in either direction. Ties are by ascending address. The list is updated within a second of a change in its data, and is at most 15 seconds old; it is exact when the clock is frozen. The whole reply describes the same moment.
      *
      *     Premium and Enterprise. Costs one call of the monthly quota; draws on the rate limit `dca-pressure`.
      */
@@ -142,7 +142,7 @@ export interface paths {
     };
     /**
      * DCA orders of one token
-     * @description Active DCA orders of a mint, in their price range or not, with what they will trade from now on. An order is active if it is not closed and has something left to trade. The list is empty for a token outside a requested range. A token without a record is a 404 and is not queued.
+     * @description Active DCA orders of a mint, inside or outside their price range, with what they will trade from now on. An order is active if it is not closed and has something left to trade. The list is empty for a token outside a requested range. A token without a record is a 404 and is not queued.
      *
      *     Premium and Enterprise. Costs one call of the monthly quota; draws on the rate limit `general`.
      */
@@ -188,11 +188,11 @@ export interface paths {
      * Activity of the largest holders of one token
      * @description Counts and flows of the largest holders by window and by day, and the holders themselves.
      *
-     *     Tiers are the first 20, 50 and 100 of the newest holder snapshot, ranked by balance, ties by address; of a token with fewer holders, all of them. A window compares it with the newest snapshot at or before its time less the window; an owner who is not in that one held 0. Where there is none, the window's counts and flows are 0. The sparkline compares the last snapshot of each of the 30 UTC days up to the newest snapshot's with the last one of any earlier day, by that day's ranking; a day where either is missing has zeros. Amounts are in tokens.
+     *     Tiers are the first 20, 50 and 100 holders of the newest snapshot, ranked by balance, ties by address, or all holders if there are fewer. A window compares that snapshot with the newest one that is at least as old as the window is long; an owner missing there held 0. Without such a snapshot, the window's counts and flows are 0. The sparkline compares the last snapshot of each of the 30 UTC days up to the newest snapshot's with the last one of any earlier day, by that day's ranking; a day where either is missing has zeros. Amounts are in tokens.
      *
-     *     Snapshots of the last two days are all kept; older ones are thinned to the last of each UTC hour for nine days, of each six hours for 33 days, of each day for 400: the 7-day window is exact to the hour, those of 14 and 30 days to six hours, the days of the sparkline wholly. A server whose clock is frozen more than two days before the newest stored snapshot sees what is kept there.
+     *     Snapshots of the last two days are all kept; older ones are thinned to the last of each UTC hour for nine days, of each six hours for 33 days, of each day for 400: the 7-day window is exact to the hour, those of 14 and 30 days to six hours, and the days of the sparkline exactly. A server whose clock is frozen more than two days before the newest stored snapshot has only the thinned snapshots.
      *
-     *     A token without a visible snapshot is no error: `has_coverage` is false and `last_snapshot_at` null. `summary` and `sparkline` are then `{}`, and `wallets` is empty.
+     *     A token without a visible snapshot is not an error: `has_coverage` is false and `last_snapshot_at` null. `summary` and `sparkline` are then `{}`, and `wallets` is empty.
      *
      *     Limited to one request per second, on top of the plan's limits. Snapshots arrive about once a minute; `Cache-Control` lets clients cache a reply for as long.
      *
@@ -204,11 +204,11 @@ export interface paths {
      * Activity of the largest holders of up to 10 tokens
      * @description Counts and flows in the order of the request, duplicates included.
      *
-     *     Tiers are the first 20, 50 and 100 of the newest holder snapshot, ranked by balance, ties by address; of a token with fewer holders, all of them. A window compares it with the newest snapshot at or before its time less the window; an owner who is not in that one held 0. Where there is none, the window's counts and flows are 0. The sparkline compares the last snapshot of each of the 30 UTC days up to the newest snapshot's with the last one of any earlier day, by that day's ranking; a day where either is missing has zeros. Amounts are in tokens.
+     *     Tiers are the first 20, 50 and 100 holders of the newest snapshot, ranked by balance, ties by address, or all holders if there are fewer. A window compares that snapshot with the newest one that is at least as old as the window is long; an owner missing there held 0. Without such a snapshot, the window's counts and flows are 0. The sparkline compares the last snapshot of each of the 30 UTC days up to the newest snapshot's with the last one of any earlier day, by that day's ranking; a day where either is missing has zeros. Amounts are in tokens.
      *
-     *     Snapshots of the last two days are all kept; older ones are thinned to the last of each UTC hour for nine days, of each six hours for 33 days, of each day for 400: the 7-day window is exact to the hour, those of 14 and 30 days to six hours, the days of the sparkline wholly. A server whose clock is frozen more than two days before the newest stored snapshot sees what is kept there.
+     *     Snapshots of the last two days are all kept; older ones are thinned to the last of each UTC hour for nine days, of each six hours for 33 days, of each day for 400: the 7-day window is exact to the hour, those of 14 and 30 days to six hours, and the days of the sparkline exactly. A server whose clock is frozen more than two days before the newest stored snapshot has only the thinned snapshots.
      *
-     *     A token without a visible snapshot is no error: `has_coverage` is false and `last_snapshot_at` null. Its `summary` and `sparkline` are left out.
+     *     A token without a visible snapshot is not an error: `has_coverage` is false and `last_snapshot_at` null. Its `summary` and `sparkline` are left out.
      *
      *     Limited to six requests per minute, on top of the plan's limits.
      *
@@ -318,7 +318,7 @@ export interface paths {
     };
     /**
      * Pages of a window of depth history
-     * @description How `/replay/:address` pages a window, so that its pages can be fetched side by side: send a page's `from` with `to` of `window` and the same other parameters to get exactly that page. A plan has up to 500 pages; send its `next_from` as `from` for the next ones. Data that come or go meanwhile change the pages that hold them and those after.
+     * @description How `/replay/:address` pages a window, so that its pages can be fetched side by side: send a page's `from` with `to` of `window` and the same other parameters to get exactly that page. A plan has up to 500 pages; send its `next_from` as `from` for the next ones. Data added or deleted in the meantime change their page and all later ones.
      *
      *     Premium and Enterprise. Costs one call of the monthly quota; draws on the rate limit `general`.
      */
@@ -340,7 +340,7 @@ export interface paths {
     };
     /**
      * Depth near the price over time
-     * @description Support and resistance within some percent of the price, one point for each multiple of a step in the window: of the newest snapshot of that step. A step without a snapshot is left out. Without a filter, perps are left out. A reply holds up to 2,000 points; to go on, send `next_from` as `from` with the same `to` and `step`, until `next_from` is null.
+     * @description Support and resistance within some percent of the price, one point for each multiple of a step in the window, from the newest snapshot of that step. A step without a snapshot is left out. Without a filter, perps are left out. A reply holds up to 2,000 points; to go on, send `next_from` as `from` with the same `to` and `step`, until `next_from` is null.
      *
      *     Premium and Enterprise. Costs one call of the monthly quota; draws on the rate limit `general`.
      */
@@ -361,8 +361,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * History that one token has
-     * @description The token's stored depth by tier, its gaps and its markets. A token without history has none of them; it is never a 404.
+     * Stored history of one token
+     * @description The token's stored depth by tier, its gaps and its markets. Without history, all of these are empty; the reply is never a 404.
      *
      *     Premium and Enterprise. Costs one call of the monthly quota; draws on the rate limit `general`.
      */
@@ -384,7 +384,7 @@ export interface paths {
     };
     /**
      * Tokens by symbol, name or address
-     * @description Tokens whose symbol, name or address begins with `query`, whatever its case (base58 as it is); all tokens without it. A token whose symbol is the query comes first, then by score, then by address. To get the next page, send `next_cursor` as `cursor` with the same parameters, until it is null.
+     * @description Tokens whose symbol, name or address begins with `query`, in any case (base58 in the exact case); all tokens without it. A token whose symbol is the query comes first, then by score, then by address. To get the next page, send `next_cursor` as `cursor` with the same parameters, until it is null.
      *
      *     Premium and Enterprise. Costs one call of the monthly quota; draws on the rate limit `general`.
      */
@@ -405,8 +405,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Calls of the key that asks
-     * @description Calls charged in the current UTC month, in all, by day and by endpoint. Asking is free, also when the quota is used up. Calls in progress are not counted yet.
+     * The calling key's usage
+     * @description Calls charged in the current UTC month, in total, by day and by endpoint. This call is free, even when the quota is used up. Calls in progress are not counted yet.
      *
      *     Premium and Enterprise. Costs nothing of the monthly quota; draws on the rate limit `general`.
      */
@@ -486,7 +486,7 @@ export interface components {
       service_score: number | null;
       /** @description Time of the token's newest snapshot, Unix epoch seconds; null without one. */
       data_time: number | null;
-      /** @description True where the newest snapshot that the score rests on is older than the server allows (`stale_after`, 1 hour unless configured), absent otherwise. The score keeps its value. */
+      /** @description True if the newest snapshot that the score is based on is older than the server allows (`stale_after`, 1 hour unless configured), absent otherwise. The score keeps its value. */
       stale?: boolean;
       /**
        * @description `available`: scored. `pending`: not scored yet; the score follows its data within 15 seconds. `unsupported`: on mainchain, permanently excluded; on evmchain, not indexed yet, do not poll. `unscored`: depth and price only, never scored. `price_unavailable`: supported, but without a price.
@@ -574,7 +574,7 @@ export interface components {
       gaps: components['schemas']['HistoryGap'][];
       /** @description Whether there are more than 1000 gaps. */
       gaps_truncated: boolean;
-      /** @description Markets with any depth, in the order in which they came. */
+      /** @description Markets with any depth, in the order of their first appearance. */
       markets: components['schemas']['CoveredMarket'][];
     };
     CoveredMarket: {
@@ -777,11 +777,11 @@ export interface components {
     };
     /** @description Per key, the token's pool with the highest value above 0 this hour; ties go to the lower pubkey. */
     DlmmLeaders: {
-      /** @description Pubkey of the pool that leads; left out where none does */
+      /** @description Pubkey of the leading pool; absent if there is none */
       feesPerAvgTvl?: string;
-      /** @description Pubkey of the pool that leads; left out where none does */
+      /** @description Pubkey of the leading pool; absent if there is none */
       rangeYield?: string;
-      /** @description Pubkey of the pool that leads; left out where none does */
+      /** @description Pubkey of the leading pool; absent if there is none */
       fees?: string;
     };
     DlmmPool: {
@@ -795,7 +795,7 @@ export interface components {
       token_x_mint: string;
       /** @description Symbol; null if unknown. */
       token_x_symbol: string | null;
-      /** @description URL of its icon; null where none is known. */
+      /** @description URL of its icon; null if unknown. */
       token_x_icon: string | null;
       /** @description Decimals of the token, as the pool has them */
       token_x_decimals: number;
@@ -805,7 +805,7 @@ export interface components {
       token_y_mint: string;
       /** @description Symbol; null if unknown. */
       token_y_symbol: string | null;
-      /** @description URL of its icon; null where none is known. */
+      /** @description URL of its icon; null if unknown. */
       token_y_icon: string | null;
       /** @description Decimals of the token, as the pool has them */
       token_y_decimals: number;
@@ -848,7 +848,7 @@ export interface components {
       sort: 'rangeyield' | 'feespertvl' | 'fees' | 'volume' | 'tvl';
       /** @description The floor that was applied, USD */
       minTvl: number;
-      /** @description The token that was asked for; null for the board of all. */
+      /** @description The requested token; null for the board of all pools. */
       mint: string | null;
       /** @description Items of `data` */
       count: number;
@@ -883,9 +883,9 @@ export interface components {
       quoteSymbol: string | null;
       /** @description Mint of the base token */
       baseMint: string;
-      /** @description Mint of the quote token: the one that ranks higher in the configured list of quote tokens; y where neither is in it */
+      /** @description Mint of the quote token: the one that ranks higher in the configured list of quote tokens; y if neither is in it */
       quoteMint: string;
-      /** @description URL of the base token's icon; null where none is known. */
+      /** @description URL of the base token's icon; null if unknown. */
       tokenIcon: string | null;
       /** @description Mean hourly TVL, over the hours with data, USD */
       tvl: number;
@@ -931,7 +931,7 @@ export interface components {
       chips: components['schemas']['DlmmChips'];
     };
     EndpointUsage: {
-      /** @description Method and path, as `GET /score/:address`. */
+      /** @description Method and path, such as `GET /score/:address`. */
       endpoint: string;
       /** @description Calls charged */
       requests: number;
@@ -1188,7 +1188,7 @@ export interface components {
       last_refresh: number | null;
       /** @description Liquidity score of the asset, 0 to 100 with one decimal; null if not scored. */
       service_score: number | null;
-      /** @description True where the newest snapshot that the score rests on is older than the server allows (`stale_after`, 1 hour unless configured), absent otherwise. The score keeps its value. */
+      /** @description True if the newest snapshot that the score is based on is older than the server allows (`stale_after`, 1 hour unless configured), absent otherwise. The score keeps its value. */
       stale?: boolean;
       /** @description How support compares with resistance, or why there is no score. */
       score_msg: string;
@@ -1196,7 +1196,7 @@ export interface components {
       price: number | null;
       /** @description Non-empty levels in the range, by ascending price. */
       depth_data: components['schemas']['DepthLevel'][];
-      /** @description Only where the snapshot has depth, but none on markets of the requested `exchange_type`: which value has it. */
+      /** @description Only if the snapshot has depth, but none on markets of the requested `exchange_type`: names the value that has it. */
       hint?: string;
       summary?: components['schemas']['DepthSummary'];
     };
@@ -1256,7 +1256,7 @@ export interface components {
       liquidity_usd: number | null;
       /** @description Liquidity score of the asset, 0 to 100 with one decimal; null if not scored. */
       service_score: number | null;
-      /** @description True where the newest snapshot that the score rests on is older than the server allows (`stale_after`, 1 hour unless configured), absent otherwise. The score keeps its value. */
+      /** @description True if the newest snapshot that the score is based on is older than the server allows (`stale_after`, 1 hour unless configured), absent otherwise. The score keeps its value. */
       stale?: boolean;
       /** @description Current price, USD; null if unknown. */
       price_usd: number | null;
@@ -1283,27 +1283,27 @@ export interface components {
       snapshot_count: number;
       /** @description Cells on the page */
       row_count: number;
-      /** @description About how many bytes it has as JSON before compression */
+      /** @description Approximate bytes of the page as uncompressed JSON */
       approx_bytes: number;
     };
     PressureFlows: {
-      /** @description What BUY orders trade less what SELL orders do, within the timeframe, USD */
+      /** @description Amount that BUY orders trade less that of SELL orders, within the timeframe, USD */
       net_usd_5_min: number;
       /** @description The move of the price that this net flow would cause, percent; 0 for no flow, null without depth on the side that it uses up. */
       net_pct_5_min: number | null;
-      /** @description What BUY orders trade less what SELL orders do, within the timeframe, USD */
+      /** @description Amount that BUY orders trade less that of SELL orders, within the timeframe, USD */
       net_usd_30_min: number;
       /** @description The move of the price that this net flow would cause, percent; 0 for no flow, null without depth on the side that it uses up. */
       net_pct_30_min: number | null;
-      /** @description What BUY orders trade less what SELL orders do, within the timeframe, USD */
+      /** @description Amount that BUY orders trade less that of SELL orders, within the timeframe, USD */
       net_usd_1_hr: number;
       /** @description The move of the price that this net flow would cause, percent; 0 for no flow, null without depth on the side that it uses up. */
       net_pct_1_hr: number | null;
-      /** @description What BUY orders trade less what SELL orders do, within the timeframe, USD */
+      /** @description Amount that BUY orders trade less that of SELL orders, within the timeframe, USD */
       net_usd_6_hr: number;
       /** @description The move of the price that this net flow would cause, percent; 0 for no flow, null without depth on the side that it uses up. */
       net_pct_6_hr: number | null;
-      /** @description What BUY orders trade less what SELL orders do, within the timeframe, USD */
+      /** @description Amount that BUY orders trade less that of SELL orders, within the timeframe, USD */
       net_usd_24_hr: number;
       /** @description The move of the price that this net flow would cause, percent; 0 for no flow, null without depth on the side that it uses up. */
       net_pct_24_hr: number | null;
@@ -1409,7 +1409,7 @@ export interface components {
       row_count: number;
       /** @description Pages with snapshots, in order. */
       pages: components['schemas']['PlannedPage'][];
-      /** @description Gaps that reach into the window, as `/coverage/:address` has them, newest first. */
+      /** @description Gaps that reach into the window, as in `/coverage/:address`, newest first. */
       gaps: components['schemas']['HistoryGap'][];
       /** @description `from` of the next plan; null on the last one. */
       next_from: number | null;
@@ -1469,11 +1469,11 @@ export interface components {
       service_score: number | null;
       /** @description How support compares with resistance, or why there is no score. */
       score_msg: string;
-      /** @description Time of the newest snapshot that the score rests on, of any leg, UTC; null if there is no score. */
+      /** @description Time of the newest snapshot that the score is based on, of any leg, UTC; null if there is no score. */
       service_last_run: string | null;
       /** @description Time of the token's newest snapshot, Unix epoch seconds; null without one. */
       data_time: number | null;
-      /** @description True where the newest snapshot that the score rests on is older than the server allows (`stale_after`, 1 hour unless configured), absent otherwise. The score keeps its value. */
+      /** @description True if the newest snapshot that the score is based on is older than the server allows (`stale_after`, 1 hour unless configured), absent otherwise. The score keeps its value. */
       stale?: boolean;
       /** @description Current price, USD; null if unknown. */
       service_current_price: number | null;
@@ -1552,7 +1552,7 @@ export interface components {
       bin: number;
       /** @description max(0, 1 - |1.01^bin - 1| / 0.25) */
       weight: number;
-      /** @description Support of all legs in this bin, without perps, USD */
+      /** @description Support of all legs in this bin, perps left out, USD */
       support: number;
       /** @description Resistance of all legs in this bin, perps left out, USD */
       resistance: number;
@@ -1576,7 +1576,7 @@ export interface components {
        * @enum {string}
        */
       side: 'sell' | 'buy';
-      /** @description All that the chosen markets have on the side that the order takes, USD; null without a snapshot. */
+      /** @description Depth of the chosen markets on the side that the order takes, USD; null without a snapshot. */
       fillable_usd: number | null;
       /** @description One per item of `usd`. */
       quotes: components['schemas']['SlippageQuote'][];
@@ -1586,7 +1586,7 @@ export interface components {
     SlippageMove: {
       /** @description Move of the price, percent */
       move_pct: number;
-      /** @description What stands between; all there is beyond the end of the ladder, USD */
+      /** @description Depth up to the moved price; beyond the end of the ladder, all depth, USD */
       usd: number;
     };
     SlippageQuote: {
@@ -1604,7 +1604,7 @@ export interface components {
       best_pct: number | null;
       /** @description The same if each bin had its amount at its far end. */
       worst_pct: number | null;
-      /** @description Venues that take part, largest first; of an order that is not filled, what there is. */
+      /** @description Venues of the order, largest first; if it cannot be filled, all that they have. */
       venues: components['schemas']['SlippageVenue'][];
     };
     SlippageVenue: {
@@ -1712,7 +1712,7 @@ export interface components {
       /** @description With `details=true`: the score at each of the last 24 whole hours, oldest first; null if no score. */
       scores_24h?: (number | null)[];
     };
-    /** @description With `details=true`: depth of all legs that the score rests on, without perps. */
+    /** @description With `details=true`: depth of all legs that the score is based on, without perps. */
     TopScoreDepth: {
       /** @description Support within 2% below the price, USD */
       support: number;
@@ -1727,7 +1727,7 @@ export interface components {
       chain: 'mainchain' | 'evmchain' | 'all';
       /** @description Items of `tokens` */
       count: number;
-      /** @description Tokens left out because the newest snapshot that their score rests on is older than the server allows (`stale_after`, 1 hour unless configured) */
+      /** @description Tokens left out because the newest snapshot that their score is based on is older than the server allows (`stale_after`, 1 hour unless configured) */
       stale_count: number;
       tokens: components['schemas']['TopScore'][];
     };
@@ -1890,7 +1890,7 @@ export interface operations {
          */
         explain?: boolean;
         /**
-         * @description Answers from the newest snapshot at or before this time, within the last 365 days. Default: the newest. Unix epoch seconds, RFC 3339 with a zone, a date (midnight UTC), `now`, or a time before now in s, m, h, d or w.
+         * @description Uses the newest snapshot at or before this time, within the last 365 days. Default: the newest. Unix epoch seconds, RFC 3339 with a zone, a date (midnight UTC), `now`, or a time before now in s, m, h, d or w.
          * @example -1h
          */
         at?: string;
@@ -2064,7 +2064,7 @@ export interface operations {
          */
         move_pct?: number[];
         /**
-         * @description Answers from the newest snapshot at or before this time, within the last 365 days. Default: the newest. Unix epoch seconds, RFC 3339 with a zone, a date (midnight UTC), `now`, or a time before now in s, m, h, d or w.
+         * @description Uses the newest snapshot at or before this time, within the last 365 days. Default: the newest. Unix epoch seconds, RFC 3339 with a zone, a date (midnight UTC), `now`, or a time before now in s, m, h, d or w.
          * @example -1h
          */
         at?: string;
@@ -2082,7 +2082,7 @@ export interface operations {
          */
         onchain?: boolean;
         /**
-         * @description Venues to include, by key or by name. Matched whatever their case.
+         * @description Venues to include, by key or by name. Case does not matter.
          * @example [
          *       "binance",
          *       "okx"
@@ -2097,7 +2097,7 @@ export interface operations {
          */
         exclude_types?: ('onchain_pool' | 'onchain_limit_order' | 'cex_spot' | 'cex_perp')[];
         /**
-         * @description Venues to leave out; not together with `venues`. Matched whatever their case.
+         * @description Venues to leave out; not together with `venues`. Case does not matter.
          * @example [
          *       "Binance Futures"
          *     ]
@@ -2430,7 +2430,7 @@ export interface operations {
          */
         period?: '1h' | '2h' | '4h' | '12h' | '24h';
         /**
-         * @description Field to sort by; `feespertvl` is `feesPerAvgTvl`, the others are named alike.
+         * @description Field to sort by; `feespertvl` is `feesPerAvgTvl`, the others have the names of their fields.
          * @example rangeyield
          */
         sort?: 'rangeyield' | 'feespertvl' | 'fees' | 'volume' | 'tvl';
@@ -2533,7 +2533,7 @@ export interface operations {
          */
         onchain?: boolean;
         /**
-         * @description Venues to include, by key or by name. Matched whatever their case.
+         * @description Venues to include, by key or by name. Case does not matter.
          * @example [
          *       "binance",
          *       "okx"
@@ -2548,14 +2548,14 @@ export interface operations {
          */
         exclude_types?: ('onchain_pool' | 'onchain_limit_order' | 'cex_spot' | 'cex_perp')[];
         /**
-         * @description Venues to leave out; not together with `venues`. Matched whatever their case.
+         * @description Venues to leave out; not together with `venues`. Case does not matter.
          * @example [
          *       "Binance Futures"
          *     ]
          */
         exclude_venues?: string[];
         /**
-         * @description Only the newest snapshot of each step stays: of each interval that ends at a multiple of this length (inclusive) since the Unix epoch. Default: every snapshot.
+         * @description Keeps only the newest snapshot of each step, an interval that ends at a multiple of this length (inclusive) since the Unix epoch. Default: every snapshot.
          * @example 1m
          */
         step?: '1m' | '5m' | '15m' | '1h' | '4h' | '1d';
@@ -2624,7 +2624,7 @@ export interface operations {
          */
         onchain?: boolean;
         /**
-         * @description Venues to include, by key or by name. Matched whatever their case.
+         * @description Venues to include, by key or by name. Case does not matter.
          * @example [
          *       "binance",
          *       "okx"
@@ -2639,14 +2639,14 @@ export interface operations {
          */
         exclude_types?: ('onchain_pool' | 'onchain_limit_order' | 'cex_spot' | 'cex_perp')[];
         /**
-         * @description Venues to leave out; not together with `venues`. Matched whatever their case.
+         * @description Venues to leave out; not together with `venues`. Case does not matter.
          * @example [
          *       "Binance Futures"
          *     ]
          */
         exclude_venues?: string[];
         /**
-         * @description Only the newest snapshot of each step stays: of each interval that ends at a multiple of this length (inclusive) since the Unix epoch. Default: every snapshot.
+         * @description Keeps only the newest snapshot of each step, an interval that ends at a multiple of this length (inclusive) since the Unix epoch. Default: every snapshot.
          * @example 1m
          */
         step?: '1m' | '5m' | '15m' | '1h' | '4h' | '1d';
@@ -2712,12 +2712,12 @@ export interface operations {
          */
         pct?: number[];
         /**
-         * @description How markets are grouped. Default: all are one.
+         * @description How to group the markets. Default: all in one.
          * @example venue
          */
         group?: 'venue' | 'type';
         /**
-         * @description Adds `score`: what `/score` gives at the time of each point.
+         * @description Adds `score`: the token's score at the time of each point.
          * @example true
          */
         score?: boolean;
@@ -2735,7 +2735,7 @@ export interface operations {
          */
         onchain?: boolean;
         /**
-         * @description Venues to include, by key or by name. Matched whatever their case.
+         * @description Venues to include, by key or by name. Case does not matter.
          * @example [
          *       "binance",
          *       "okx"
@@ -2750,7 +2750,7 @@ export interface operations {
          */
         exclude_types?: ('onchain_pool' | 'onchain_limit_order' | 'cex_spot' | 'cex_perp')[];
         /**
-         * @description Venues to leave out; not together with `venues`. Matched whatever their case.
+         * @description Venues to leave out; not together with `venues`. Case does not matter.
          * @example [
          *       "Binance Futures"
          *     ]

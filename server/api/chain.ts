@@ -45,7 +45,7 @@ export type ChainRule =
     };
 
 /** The token of a request. */
-export interface AskedToken {
+export interface RequestedToken {
   readonly chain: Chain;
   /** In canonical form. */
   readonly address: string;
@@ -62,8 +62,8 @@ export interface ChainQuestion {
 
 interface ChainAnswer {
   readonly chain: ChainFilter | null;
-  readonly token: AskedToken | null;
-  readonly tokens: readonly AskedToken[];
+  readonly token: RequestedToken | null;
+  readonly tokens: readonly RequestedToken[];
   readonly invalidAddresses: readonly string[];
 }
 
@@ -132,14 +132,14 @@ function effective({ supported }: ChainRule, chain: ChainFilter): ChainFilter {
   return chain === 'all' && supported.length === 1 ? supported[0] : chain;
 }
 
-function supportedToken(rule: ChainRule, address: string): AskedToken {
-  const token = askedToken(address);
+function supportedToken(rule: ChainRule, address: string): RequestedToken {
+  const token = requestedToken(address);
   if (token === null) throw invalidAddress(addressName(rule), address, rule.supported);
   if (!rule.supported.includes(token.chain)) throw chainNotSupported(rule, token.chain);
   return token;
 }
 
-function askedToken(address: string): AskedToken | null {
+function requestedToken(address: string): RequestedToken | null {
   const chain = chainOfAddress(address);
   return chain && { chain, address: canonicalAddress(address) };
 }
@@ -158,7 +158,7 @@ function addressName(rule: ChainRule): string {
   }
 }
 
-function contradicts(asked: ChainFilter | null, token: AskedToken): boolean {
+function contradicts(asked: ChainFilter | null, token: RequestedToken): boolean {
   return asked !== null && asked !== 'all' && asked !== token.chain;
 }
 
@@ -168,10 +168,10 @@ function resolveBatch(
   asked: ChainFilter | null,
   addresses: readonly string[],
 ): ChainAnswer {
-  const tokens: AskedToken[] = [];
+  const tokens: RequestedToken[] = [];
   const invalidAddresses: string[] = [];
   for (const address of addresses) {
-    const token = askedToken(address);
+    const token = requestedToken(address);
     if (token !== null) tokens.push(token);
     else if (rule.invalid === 'listed') invalidAddresses.push(address);
     else throw invalidAddress(rule.name, address, rule.supported);
@@ -194,8 +194,8 @@ function chainNotSupported({ supported }: ChainRule, chain: string): ApiError {
 
 function chainMismatch(
   sent: string,
-  { chain, address }: AskedToken,
-  offenders: readonly AskedToken[] | null = null,
+  { chain, address }: RequestedToken,
+  offenders: readonly RequestedToken[] | null = null,
 ): ApiError {
   const message = `chain: ${address} is an address of ${chain}, not of ${sent}`;
   const named = offenders && { mismatched_addresses: offenders.map((token) => token.address) };

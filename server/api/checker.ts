@@ -9,7 +9,7 @@ export interface Fault {
   expected: string | null;
 }
 
-/** The path as texts have it: `snapshots[3].t`; `body` for the whole value. */
+/** The path as text: `snapshots[3].t`, or `body` for the whole value. */
 export function fieldOf(path: Fault['path']): string {
   const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`));
   return steps.length === 0 ? 'body' : steps.join('').replace(/^\./, '');
@@ -18,7 +18,7 @@ export function fieldOf(path: Fault['path']): string {
 /** Finds the first fault of a value; null if it matches. */
 export type Checker = (value: unknown) => Fault | null;
 
-/** The keywords that matter here; the others describe. */
+/** The keywords that are checked; others only describe the value. */
 interface Constraints extends TSchema {
   type?: string;
   properties?: Readonly<Record<string, TSchema>>;
@@ -33,7 +33,7 @@ interface Constraints extends TSchema {
 
 /**
  * Makes the function that checks values against a schema.
- * @throws Error if the schema is of a kind that no checker supports
+ * @throws Error if no checker supports the type of the schema
  */
 export function checkerOf(schema: Constraints): Checker {
   const { type, anyOf, items, properties } = schema;
@@ -73,7 +73,7 @@ function oneOf(words: readonly unknown[]): Checker {
   return (value) => (words.includes(value) ? null : fault);
 }
 
-/** The fault is that of the first alternative: nullable values have their schema there. */
+/** Reports the fault of the first alternative, because that is the schema of a nullable value. */
 function anyChecker(checkers: readonly Checker[]): Checker {
   return (value) => {
     let first: Fault | null = null;

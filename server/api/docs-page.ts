@@ -1,4 +1,4 @@
-/** The page at `/docs`: Swagger UI, with the key of the tab, in the colours of the explorer or the system. */
+/** The page at `/docs`: Swagger UI with the tab's key, in the colours of the explorer or the system. */
 import { createHash } from 'node:crypto';
 import type { Headers } from '../http/errors.js';
 import { BASE_PATH } from './endpoint.js';
@@ -48,7 +48,7 @@ noscript { display: block; margin: 2rem; }
 const SCRIPT = `
 const KEY = 'fathom.key';
 const isDark = matchMedia('(prefers-color-scheme: dark)');
-/** What was chosen in the explorer goes before what the system says. */
+/** The theme chosen in the explorer takes precedence over the system's. */
 const showTheme = () => {
   const chosen = localStorage.getItem('fathom.theme');
   document.documentElement.classList.toggle('dark-mode', chosen === null ? isDark.matches : chosen === 'dark');
@@ -59,12 +59,12 @@ showTheme();
 
 /** The key of this tab, or the one that the explorer remembers in this browser. */
 const enteredKey = () => sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY);
-const tellKey = () => {
+const showKeyHint = () => {
   document.querySelector('#key').textContent = enteredKey() === null
     ? 'Enter your key once with “Authorize”: every request from this page sends it. It stays in this tab.'
     : 'Your key is entered: every request from this page sends it.';
 };
-tellKey();
+showKeyHint();
 
 const keepKey = {
   statePlugins: {
@@ -72,13 +72,13 @@ const keepKey = {
       wrapActions: {
         authorize: (act) => (sent) => {
           sessionStorage.setItem(KEY, sent.apiKey.value);
-          tellKey();
+          showKeyHint();
           return act(sent);
         },
         logout: (act) => (names) => {
           sessionStorage.removeItem(KEY);
           localStorage.removeItem(KEY);
-          tellKey();
+          showKeyHint();
           return act(names);
         },
       },
@@ -86,7 +86,7 @@ const keepKey = {
   },
 };
 
-/** Swagger UI would send the examples of optional parameters, too, and repeat the headers at every status. */
+/** Removes examples of optional parameters, which Swagger UI would send, and headers that every status repeats. */
 function shorten(description) {
   for (const { parameters = [], responses } of Object.values(description.paths).flatMap(Object.values)) {
     for (const parameter of parameters.filter(({ required }) => !required)) {
@@ -104,7 +104,7 @@ const showShortened = {
   statePlugins: { spec: { wrapActions: { updateJsonSpec: (act) => (json) => act(shorten(json)) } } },
 };
 
-/** Swagger UI would take minutes over a page of replay. */
+/** Swagger UI would take minutes to show a replay page. */
 const MOST_CHARACTERS = 50_000;
 const MOST_ITEMS = 10;
 function cutLists(value) {
@@ -120,7 +120,7 @@ function cutReply(reply) {
   reply.cutFrom = text.length;
   return reply;
 }
-const tellCuts = {
+const showCuts = {
   wrapComponents: {
     liveResponse: (Original, { React }) => (props) => {
       const cutFrom = props.response.get('cutFrom');
@@ -132,7 +132,7 @@ const tellCuts = {
   },
 };
 
-/** What Swagger UI leaves without a name, or out of reach of the keyboard. */
+/** Gives names and keyboard access to elements that Swagger UI leaves without them. */
 const docs = document.querySelector('#docs');
 new MutationObserver(() => {
   for (const select of docs.querySelectorAll('select:not([aria-label])')) {
@@ -145,7 +145,7 @@ new MutationObserver(() => {
 const ui = SwaggerUIBundle({
   url: '${DESCRIPTION_PATH}',
   dom_id: '#docs',
-  plugins: [keepKey, showShortened, tellCuts],
+  plugins: [keepKey, showShortened, showCuts],
   responseInterceptor: cutReply,
   deepLinking: true,
   defaultModelsExpandDepth: -1,
@@ -176,7 +176,7 @@ export const PAGE = `<!doctype html>
 </body></html>
 `;
 
-/** The page loads from and calls this server only, and runs no script but Swagger UI and its start. */
+/** The page loads from and calls only this server. Its only scripts are Swagger UI and the one that starts it. */
 const POLICY = [
   "default-src 'none'",
   `script-src 'self' ${hashSource(SCRIPT)}`,

@@ -1,12 +1,12 @@
 /**
- * The specification of an endpoint, from which parsing, validation, types, limits and the API's
- * description all follow; its handler; and how plans check a call.
+ * The specification of an endpoint, which determines parsing, validation, types, limits and the API's
+ * description; its handler; and how plans check a call.
  */
 import type { Static, TObject, TSchema } from './type.js';
 import type { KeyRecord, KeyTier } from '../../storage/contract.js';
 import type { Headers } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
-import type { AddressRule, AskedToken, ChainFilter, ChainRule } from './chain.js';
+import type { AddressRule, RequestedToken, ChainFilter, ChainRule } from './chain.js';
 import type { ErrorCode } from './errors.js';
 import type { KeptReply, RemoteReply } from './replies.js';
 
@@ -14,18 +14,18 @@ export const BASE_PATH = '/api/v1';
 
 /** Groups of endpoints in the API's description. */
 export const TAGS = [
-  { name: 'Tokens', description: 'Which tokens there are.' },
+  { name: 'Tokens', description: 'The list of tokens.' },
   { name: 'Scores', description: 'Liquidity scores of tokens.' },
   { name: 'Depth', description: 'Support and resistance by price level, now and over time.' },
   { name: 'Orders', description: 'Open DCA and limit orders.' },
   { name: 'Holders', description: 'Activity of large holders.' },
-  { name: 'Liquidity providing', description: 'Where liquidity earns fees.' },
-  { name: 'Account', description: 'What a key has used.' },
+  { name: 'Liquidity providing', description: 'Pools and tokens where liquidity earns fees.' },
+  { name: 'Account', description: "The key's usage." },
 ] as const;
 
 type Tag = (typeof TAGS)[number]['name'];
 
-/** Rate limits that requests draw on; a plan sets the size of each. */
+/** The buckets of the rate limits; a plan sets the size of each. */
 export const RATE_BUCKETS = [
   'general',
   'market-depth',
@@ -47,31 +47,31 @@ export interface EndpointSpec {
   readonly description: string;
   /** The lowest tier that can call it. */
   readonly tier: KeyTier;
-  /** What a 2xx costs of the monthly quota; `tokens`: one call per token requested. */
+  /** Cost of a 2xx in calls of the monthly quota; `tokens`: one call per token requested. */
   readonly quotaCost: 0 | 1 | 'tokens';
-  /** A call draws on each of them. */
+  /** A call takes one request from each. */
   readonly rateBuckets: readonly RateBucket[];
   readonly chain: ChainRule;
   /**
-   * Query parameters without `chain`, which follows from the rule. One with a default is not optional:
-   * its parsed value is always there.
+   * Query parameters without `chain`, which follows from the rule. A parameter with a default is not optional:
+   * its parsed value is always present.
    */
   readonly query: TObject;
   /** The JSON body without `chain`; null if the endpoint takes none. */
   readonly body: TObject | null;
   /** The body of a 200. */
   readonly response: TSchema;
-  /** Error codes besides those that follow from its method, parameters and chain rule. */
+  /** Error codes in addition to those that follow from the method, parameters and chain rule. */
   readonly errors: readonly ErrorCode[];
-  /** Whether a 200 names the time of the token's newest snapshot (`X-Data-Time`), if it has one. */
+  /** Whether a 200 has `X-Data-Time`, the time of the token's newest snapshot, if there is one. */
   readonly dataTime?: true;
   /** Seconds that a client may cache a 200; undefined: it may not. */
   readonly maxAgeS?: number;
-  /** Set if the handler makes the reply's bytes itself: its media types besides the API's own. */
+  /** Set if the handler encodes its replies itself: media types in addition to the API's own. */
   readonly prepares?: readonly string[];
 }
 
-/** Most endpoints have these; a specification states only where it differs. */
+/** Values of most endpoints; a specification states only those that differ. */
 export const USUAL = {
   tier: 'premium',
   quotaCost: 1,
@@ -100,12 +100,12 @@ export interface Call<E extends EndpointSpec = EndpointSpec> {
   readonly chain: ChainOf<E['chain']>;
   /** The requested address; null on list endpoints if none was sent. */
   readonly token: E['chain'] extends { at: AddressRule }
-    ? AskedToken
+    ? RequestedToken
     : E['chain'] extends { scope: string }
-      ? AskedToken | null
+      ? RequestedToken | null
       : null;
   /** The addresses of a batch in the order of the request, duplicates included; else empty. */
-  readonly tokens: readonly AskedToken[];
+  readonly tokens: readonly RequestedToken[];
   /** Items of a batch that are not addresses, as sent, if the endpoint lists them; else empty. */
   readonly invalidAddresses: readonly string[];
   /** For work that ends when the client disconnects, and for prepared replies. */
@@ -116,13 +116,13 @@ type ChainOf<R extends ChainRule> = R extends { kind: 'list' | 'filter' }
   ? ChainFilter
   : R extends { kind: 'batch' | 'absent' }
     ? null
-    : AskedToken['chain'];
+    : RequestedToken['chain'];
 
 /** A reply whose bytes and headers its handler makes. */
 export interface PreparedReply {
   status: 200 | 304;
   headers: Headers;
-  /** Nothing else uses it: its memory is freed once it has been sent. null if the status has no body. */
+  /** null if the status has no body. Must not be used elsewhere: its memory is freed after sending. */
   body: Uint8Array | null;
 }
 

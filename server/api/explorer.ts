@@ -1,4 +1,4 @@
-/** Serves the explorer at `/`: the page that Vite builds of explorer/. */
+/** Serves the explorer at `/`: the page that Vite builds from explorer/. */
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { builtPath } from '../../compute/built.js';
@@ -31,14 +31,14 @@ const PAGE_HEADERS: Headers = [
   ['Referrer-Policy', 'no-referrer'],
   ['Cache-Control', 'no-cache'],
 ];
-/** Least time between two readings of the folder, however many requests ask for missing files. */
-const LOOK_AGAIN_MS = 200;
-/** A file's name has a hash of its content. */
+/** Minimum time between two scans of the folder, however many requests ask for missing files. */
+const RESCAN_AFTER_MS = 200;
+/** File names contain a hash of the content. */
 const ASSET_HEADERS: Headers = [['Cache-Control', 'public, max-age=31536000, immutable']];
 
 /**
  * Routes of the page and of its files, which `folder` holds; they need no key.
- * @param options.frozenS where the service's clock stands still; undefined: it runs
+ * @param options.frozenS the time at which the server's clock is frozen; undefined: it runs
  */
 export function explorerRoutes({
   folder = FOLDER,
@@ -62,11 +62,11 @@ export function explorerRoutes({
   ];
 }
 
-/** The files of the build, which may be made, or made again, while the server runs. */
+/** The built files. A build may run while the server does. */
 class Build {
-  /** By name; none if there is no build. */
+  /** By name; empty if there is no build. */
   private files: ReadonlyMap<string, StaticFile> = new Map();
-  private lookedMs = -Infinity;
+  private scannedMs = -Infinity;
 
   private readonly pageHeaders: Headers;
 
@@ -74,7 +74,7 @@ class Build {
     private readonly folder: string,
     frozenS: number | undefined,
   ) {
-    // The page has no other way to learn the clock without a request: scripts can read this header of their own page.
+    // Scripts can read this header of their own page, which saves them a request for the clock.
     this.pageHeaders =
       frozenS === undefined
         ? PAGE_HEADERS
@@ -83,18 +83,18 @@ class Build {
 
   /** @throws ApiError 404 or 503 */
   reply(exchange: Exchange, name: string): Promise<void> {
-    if (!this.files.has(name) && performance.now() - this.lookedMs >= LOOK_AGAIN_MS) this.look();
+    if (!this.files.has(name) && performance.now() - this.scannedMs >= RESCAN_AFTER_MS) this.scan();
     const file = this.files.get(name);
     if (file === undefined) throw name === INDEX ? notBuilt() : noSuchFile();
     return file.reply(exchange).catch((error: unknown) => {
-      // The file was listed and is gone: a new build may have replaced the page that names it.
+      // The listed file is gone: a new build may have replaced the page that names it.
       this.files = new Map();
       throw error;
     });
   }
 
-  private look(): void {
-    this.lookedMs = performance.now();
+  private scan(): void {
+    this.scannedMs = performance.now();
     const { folder, files } = this;
     const names = existsSync(path.join(folder, INDEX)) ? readdirSync(folder) : [];
     const fileOf = (name: string): StaticFile =>

@@ -17,7 +17,7 @@ import { isRequired } from './query.js';
 import { MEDIA_TYPES } from './replies.js';
 import { damagedData, internalError, replayBusy } from '../http/errors.js';
 import { VERSION } from '../version.js';
-import { askedAddress, takeNamedSchemas } from './schemas.js';
+import { addressParameter, takeNamedSchemas } from './schemas.js';
 
 /** Version of the API, raised with every addition. The program is versioned separately. */
 export const API_VERSION = '1.5.0';
@@ -29,7 +29,7 @@ const INTRODUCTION = [
     'create`. Replies are JSON, or MessagePack with ' +
     '`Accept: application/msgpack`; `Accept-Encoding` can ask for `gzip` or `br`.',
   'A bad value is an error, and so is a parameter that the endpoint does not have, unless the server runs ' +
-    'with `--lenient-parameters`. Words, such as those of `chain` or `sort`, are taken in any case. Every GET endpoint answers HEAD, too. New fields can appear at any time: ignore those that you do not know.',
+    'with `--lenient-parameters`. Words, such as those of `chain` or `sort`, can be in upper or lower case. Every GET endpoint also answers HEAD. New fields can appear at any time: ignore unknown fields.',
   'The examples are replies of the demo market, which `npm start` serves; long lists are cut.',
   'An unknown path is a 404 `not_found`, an unsupported method a 405 `method_not_allowed` with an ' +
     '`Allow` header; their bodies have `error`, `message` and `error_code`.',
@@ -40,7 +40,7 @@ const text = (description: string) => ({ description, schema: { type: 'string' }
 const UNLIMITED = '2147483647 means unlimited.';
 
 const RESPONSE_HEADERS = {
-  'X-Request-Id': text("Identifies the request in the service's log."),
+  'X-Request-Id': text("Identifies the request in the server's log."),
   'X-API-Tier': {
     description: "The key's tier.",
     schema: { type: 'string', enum: ['premium', 'enterprise'] },
@@ -56,7 +56,7 @@ const RESPONSE_HEADERS = {
   RateLimit: text('Requests left in each of these buckets, and seconds until it is full.'),
   'Retry-After': whole('Seconds to wait before retrying.'),
   'X-Data-Time': whole(
-    'Time of the snapshot that the reply rests on, Unix epoch seconds; not sent where there is none.',
+    'Time of the snapshot that the reply is based on, Unix epoch seconds; absent if there is none.',
   ),
   'X-Next-From': whole(
     '`next_from`, as in the body: where the next page begins. Absent on the last page, and for HEAD.',
@@ -67,15 +67,15 @@ const RESPONSE_HEADERS = {
   ),
 } as const;
 
-/** Of replies of a node of a cluster: the entry of its log that the node had applied (docs/cluster.md). */
+/** On replies of a cluster node: the position of the last log entry that it had applied (docs/cluster.md). */
 export const POSITION_HEADER = 'X-Fathom-Position';
 
 type HeaderName = keyof typeof RESPONSE_HEADERS;
 
-/** Headers of replies that mean something to a client of the API. */
+/** Response headers that clients of the API can use. */
 export const RESPONSE_HEADER_NAMES = [...Object.keys(RESPONSE_HEADERS), 'Allow', POSITION_HEADER];
 
-/** Every reply to a key has them. */
+/** Headers of every reply to a valid key. */
 export const PLAN_HEADERS: readonly HeaderName[] = [
   'X-API-Tier',
   'X-RateLimit-Limit',
@@ -90,14 +90,14 @@ export const PLAN_HEADERS: readonly HeaderName[] = [
 ];
 
 const EXAMPLE_ID = '01982f4c-5b1e-7cc3-9a55-3f6d0f1c2b7a';
-/** What a healthy market does not answer. */
+/** Example errors that the demo market never returns. */
 const FAILURES: Partial<Record<ErrorCode, object>> = {
   internal_error: internalError(EXAMPLE_ID).body,
   damaged_data: damagedData(EXAMPLE_ID).body,
   replay_busy: replayBusy().body,
 };
 
-/** The description as plain data, the same every time. */
+/** The description as plain data, the same on every call. */
 export function describeApi(endpoints: readonly EndpointSpec[]) {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const endpoint of endpoints) {
@@ -167,14 +167,14 @@ function limitsText({ tier, quotaCost, rateBuckets }: EndpointSpec): string {
 
 function parametersOf({ path, query, chain }: EndpointSpec) {
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name);
-  const inPath = names.map((name) => parameter(name, 'path', true, askedAddress));
+  const inPath = names.map((name) => parameter(name, 'path', true, addressParameter));
   const inQuery = Object.entries(query.properties).map(([name, schema]) =>
     parameter(name, 'query', isRequired(schema), schema),
   );
   return [...inPath, ...chainParameter(chain), ...inQuery];
 }
 
-/** Works on the demo market. */
+/** An example value for which the demo market has data. */
 function exampleOf({ type, examples, default: fallback, enum: words }: Described): unknown {
   return examples?.[0] ?? (type === 'boolean' ? true : (fallback ?? words?.[0]));
 }
@@ -251,7 +251,7 @@ function success({ operationId, response, prepares = [], dataTime }: EndpointSpe
   return { description: 'Success.', headers: headersOf(200, more), content };
 }
 
-/** Only endpoints that prepare their replies tag them. */
+/** Only prepared replies have entity tags. */
 function notModified({ prepares }: EndpointSpec) {
   if (prepares === undefined) return {};
   const description =
@@ -271,7 +271,7 @@ function errorCodesOf({ chain, body, errors }: EndpointSpec): ErrorCode[] {
   if (canContradict && (chain.kind === 'address' || chain.kind === 'batch')) {
     codes.push('chain_mismatch');
   }
-  // A parameter that the endpoint does not have is one, too.
+  // Even an endpoint without parameters refuses unknown ones.
   codes.push('invalid_parameter');
   if (oneAddress || (chain.kind === 'batch' && chain.invalid === 'refused')) {
     codes.push('invalid_address');
@@ -321,7 +321,7 @@ function response(
   return { description, headers: headersOf(status), content };
 }
 
-/** References to the examples of a reply; of errors by their codes. */
+/** References to the examples of a reply, or of errors by their codes. */
 function examplesOf(operationId: string, status: number, codes: readonly ErrorCode[] = []) {
   const failures = codes.filter((code) => code in FAILURES).map((code) => [code, code] as const);
   const names = { ...EXAMPLES_OF[operationId]?.[status], ...Object.fromEntries(failures) };

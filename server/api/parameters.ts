@@ -15,7 +15,7 @@ type Parameters<E extends EndpointSpec> = Omit<Call<E>, 'key' | 'exchange'>;
 export interface ReadingOptions {
   /** The EVM chain's numeric id. */
   evmChainId?: number;
-  /** Whether query parameters that the endpoint does not have are ignored. */
+  /** Whether unknown query parameters are ignored. */
   lenientParameters?: boolean;
 }
 
@@ -130,7 +130,7 @@ function compileBody(schema: TObject): (bytes: Uint8Array) => BodyValues {
 
 type WordLists = ReadonlyMap<string, (text: string) => unknown>;
 
-/** How the items of a body's lists of words are found, by field. */
+/** Finders of the words that a body's lists may contain, by field. */
 function wordLists({ properties }: TObject): WordLists {
   return new Map(
     Object.entries(properties).flatMap(([name, { items }]: [string, { items?: TSchema }]) => {
@@ -140,7 +140,7 @@ function wordLists({ properties }: TObject): WordLists {
   );
 }
 
-/** Gives words the case of the schema: as in queries, theirs does not matter. */
+/** Gives words the schema's case, because case does not matter, as in queries. */
 function spellWords(body: BodyValues, lists: WordLists): void {
   for (const [name, find] of lists) {
     const items = body[name];

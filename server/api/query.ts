@@ -4,12 +4,12 @@ import { closeMatch } from '../../compute/nearest.js';
 import { InstantError, parseTime } from '../../compute/time.js';
 import { excerpt, invalidParameter } from './errors.js';
 
-/** Maximum of `name=value` pairs in a request; no endpoint has nearly as many parameters. */
+/** Maximum number of `name=value` pairs in a request; no endpoint has nearly as many parameters. */
 const MAX_PAIRS = 256;
 
 /** The parameters of one request, decoded when they are read. */
 export class QueryParameters {
-  /** Raw value by decoded name; a count for a parameter that was sent repeatedly. */
+  /** Raw values by decoded name; for a repeated parameter, how often it was sent. */
   private readonly raw = new Map<string, string | number>();
 
   /**
@@ -47,7 +47,7 @@ export class QueryParameters {
 
   /**
    * A parameter's text, possibly empty; null if it was not sent.
-   * @param expected what the error expects of a client that sent it more than once
+   * @param expected begins the error for a repeated parameter
    * @throws ApiError 400 if it was sent more than once or with malformed encoding
    */
   getText(name: string, expected = 'expected once'): string | null {
@@ -77,10 +77,10 @@ function tooManyPairs() {
 }
 
 function unknownParameter(name: string, known: ReadonlySet<string>) {
-  return invalidParameter(excerpt(name), whatItHas(name, [...known]));
+  return invalidParameter(excerpt(name), knownNamesHint(name, [...known]));
 }
 
-function whatItHas(name: string, known: readonly string[]): string {
+function knownNamesHint(name: string, known: readonly string[]): string {
   if (known.length === 0) return 'this endpoint has no query parameters';
   const near = closeMatch(name, known);
   const has = near === null ? `it has ${known.join(', ')}` : `did you mean ${near}?`;
@@ -107,7 +107,7 @@ type ValueReader = (text: string) => unknown;
 interface CompiledParameter {
   name: string;
   read: ValueReader;
-  /** What the error expects of a client that sent it more than once. */
+  /** Begins the error for a repeated parameter. */
   once: string;
   /** The value if it was not sent; undefined if it is optional. */
   fallback: unknown;
@@ -139,7 +139,7 @@ export function isRequired(schema: TSchema): boolean {
 
 /**
  * Makes the function that reads an endpoint's query parameters.
- * @throws Error if a schema is of a kind that no reader supports
+ * @throws Error if no reader supports the type of a schema
  */
 export function compileQuery<Q extends TObject>(schema: Q): (query: QueryParameters) => Static<Q> {
   const parameters = Object.entries(schema.properties).map(([name, property]) =>
@@ -185,7 +185,7 @@ function readerOf(name: string, schema: ParameterSchema): ValueReader {
   }
 }
 
-/** Makes the function that finds one of some words, whatever the case of the text; undefined: the text is not one of them. */
+/** Makes a function that finds a word whatever the case of the text, or returns undefined. */
 export function wordFinder<W extends string | number | boolean>(
   words: readonly W[],
 ): (text: string) => W | undefined {
@@ -270,7 +270,7 @@ function textReader(name: string, { maxLength = Infinity }: ParameterSchema): Va
   };
 }
 
-/** Reads an RequestedTime: only the handler knows the 'now' of its request. */
+/** Reads a RequestedTime: only the handler knows the 'now' of its request. */
 function instantReader(name: string): ValueReader {
   return (text) => {
     try {

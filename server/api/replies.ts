@@ -26,7 +26,7 @@ type MediaType = DocumentForm['mediaType'];
 export const COMPRESS_ABOVE_BYTES = 1_400;
 /** Remembered texts per negotiated header. */
 const MAX_REMEMBERED_HEADERS = 256;
-/** Larger bodies are compressed at the first request too; TCP sends these at once. */
+/** Bodies up to this size are not compressed for their first request: TCP sends them in one flight. */
 const PLAIN_AT_FIRST_BYTES = 8 * 1024;
 /** Larger bodies are compressed outside the event loop. */
 const MAX_SYNC_COMPRESS_BYTES = 64 * 1024;
@@ -80,7 +80,7 @@ export function smallForms(maxAgeS: number | null): SmallForms {
 
 const NOT_CACHED = smallForms(null);
 
-/** Remembers results: clients send only a few different texts. */
+/** Caches results: clients send only a few different texts. */
 function remembering<T extends string>(read: (header: string) => T): (header: string) => T {
   const known = new Map<string, T>();
   return (header) => {
@@ -122,12 +122,12 @@ export function notAcceptable(header: string, offers: readonly string[]): ApiErr
 export class KeptReply<T = unknown> {
   /** Encoded bodies by form, made on demand. */
   readonly encoded = new Map<SmallBodyForm, EncodedDocument>();
-  /** Whether few are asked for again: small ones are compressed from the second request on. */
+  /** Whether such replies are rarely requested again: small ones are then compressed from the second request on. */
   plainAtFirst = false;
 
   /**
    * @param document must not change afterwards
-   * @param isPermanent whether it is kept as long as the process runs: its replies take no further memory
+   * @param isPermanent whether it is kept for the life of the process: sending it takes no further memory
    */
   constructor(
     readonly document: T,
@@ -140,14 +140,14 @@ export class RemoteReply {
   constructor(readonly make: (form: DocumentForm) => Promise<EncodedDocument>) {}
 }
 
-/** What endpoints keep for later requests: replies, and what replies are made of. */
+/** The cache of endpoints: replies, and the data from which they are made. */
 export type ReplyMemory = LRUCache<string, object>;
 
 export function replyMemory(maxBytes: number): ReplyMemory {
   return new LRUCache({ maxSize: maxBytes });
 }
 
-/** An endpoint's kept replies, by keys that name everything they depend on. */
+/** An endpoint's cached replies, by keys that name everything they depend on. */
 export class KeptReplies<T> {
   /**
    * @param name of the endpoint
@@ -177,11 +177,11 @@ export class KeptReplies<T> {
 }
 
 /** Adds the header with the time of the snapshot that the reply is based on; null: there is none. */
-export function nameDataTime(exchange: Exchange, t: number | null): void {
+export function addDataTime(exchange: Exchange, t: number | null): void {
   if (t !== null) exchange.addHeader('X-Data-Time', String(t));
 }
 
-/** Numbers immutable objects: keys of kept replies name them by number. */
+/** Numbers immutable objects for the keys of cached replies. */
 export class Versions {
   private readonly numbers = new WeakMap<object, number>();
   private last = 0;
@@ -230,7 +230,7 @@ async function replyRemote(
   exchange.reply(200, plain ? form.plainHeaders : form.headers, body);
 }
 
-/** Encodes at the first request, on the event loop whatever the size: later requests reuse it. */
+/** Encodes at the first request, on the event loop whatever the size, because later requests reuse the result. */
 function replyKept(exchange: Exchange, kept: KeptReply, form: SmallBodyForm): void {
   if (kept.plainAtFirst && form.compressAbove >= 0) {
     kept.plainAtFirst = false;

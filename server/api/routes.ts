@@ -1,4 +1,4 @@
-/** Turns endpoints into routes, which take every request through the same steps. */
+/** Turns endpoints into routes, which process every request in the same steps. */
 import type { KeyRecord, KeySource } from '../../storage/contract.js';
 import { isoOf } from '../../compute/time.js';
 import { wallS } from '../../storage/wall-clock.js';
@@ -121,17 +121,14 @@ export function admit(
 /** Limits of requests with an unknown path or method. */
 const NO_ENDPOINT: LimitedEndpoint = { ...USUAL, method: 'GET', path: '' };
 
-/** Requires a key for requests below the API's path that no endpoint takes. */
-export function admitUnanswered(
-  keys: KeySource,
-  checkPlan: PlanCheck,
-): (exchange: Exchange) => void {
+/** Requires a key for requests below the API's path that match no endpoint. */
+export function admitUnrouted(keys: KeySource, checkPlan: PlanCheck): (exchange: Exchange) => void {
   return (exchange) => {
     if (exchange.path.startsWith(`${BASE_PATH}/`)) admit(exchange, NO_ENDPOINT, keys, checkPlan);
   };
 }
 
-/** Where a key comes from. */
+/** Ends the messages about missing and invalid keys. */
 const SOURCE = "The operator of this server makes keys with 'fathom keys create'.";
 
 /** Longer keys cannot be valid and are not hashed. */
@@ -161,8 +158,8 @@ function authenticate(keys: KeySource, exchange: Exchange): KeyRecord {
 }
 
 /**
- * The key with a text.
- * @param where names it in the error
+ * Finds the key with a text.
+ * @param where says in the error where the text came from
  * @throws ApiError 401
  */
 export function validKey(keys: KeySource, text: string, where: string): KeyRecord {

@@ -1,4 +1,4 @@
-/** Schemas that endpoints share. Each one says what its values mean, in what unit. */
+/** Schemas that endpoints share. Each says what its values mean, and their unit. */
 import Type, { type TProperties, type TSchema, type TSchemaOptions } from './type.js';
 import { CHAINS } from '../../compute/market.js';
 import type { RequestedTime } from '../../compute/time.js';
@@ -23,7 +23,7 @@ export function nullable<S extends TSchema>(schema: S, description?: string) {
  * An object of a reply, or the body of a request, under its own name in the API's description. It is
  * open: new fields come without a new major version, so clients have to ignore fields that they do not know.
  *
- * @param name as generated types have it; objects of one name are alike
+ * @param name the name of the generated type; objects of the same name must be equal
  */
 export function document<P extends TProperties>(
   name: string,
@@ -51,7 +51,7 @@ const TOKEN_ADDRESS =
   'Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits.';
 export const tokenAddress = Type.String({ description: TOKEN_ADDRESS });
 /** The same as a parameter. */
-export const askedAddress = Type.String({
+export const addressParameter = Type.String({
   description: TOKEN_ADDRESS,
   examples: [EXAMPLE_MINTS[0]],
 });
@@ -140,7 +140,7 @@ export function takeNamedSchemas(description: unknown): NamedSchemas {
   return { value, schemas: Object.fromEntries(sorted) };
 }
 
-/** @param done what became of each part: endpoints share most of theirs */
+/** @param done results by part: endpoints share most parts */
 function taken(node: unknown, schemas: Map<string, unknown>, done: Map<object, unknown>): unknown {
   if (typeof node !== 'object' || node === null) return node;
   let part = done.get(node);

@@ -1,6 +1,6 @@
 /**
- * `npm run bench` and its relatives: installs and builds what is needed, then measures. Its first
- * argument names the program, unless that is the bench itself.
+ * `npm run bench` and `npm run bench:*`: installs and builds what is needed, then measures. Its first
+ * argument names the program; default: the bench itself.
  */
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -7,7 +7,7 @@ import { root } from './prepare.mjs';
 
 const FILE = path.join(root, 'client/generated/api.ts');
 
-/** The text of a TypeScript file as `npm run format` would have it. */
+/** Formats a TypeScript file as `npm run format` does. */
 export async function formatted(file, text) {
   const options = JSON.parse(readFileSync(path.join(root, '.oxfmtrc.json'), 'utf8'));
   const { code, errors } = await format(file, text, { ...options, ignorePatterns: [] });
@@ -15,7 +15,7 @@ export async function formatted(file, text) {
   return code;
 }
 
-/** The file's text. @param description as `/openapi.json` has it */
+/** The file's text. @param description the document of `/openapi.json` */
 export async function clientTypes(description) {
   const types = astToString(
     await openapiTS(withoutFailures(description), { excludeDeprecated: true }),
@@ -31,7 +31,7 @@ export async function clientTypes(description) {
   return formatted(FILE, text);
 }
 
-/** Failures get no names: the client throws FathomError. */
+/** Names for the types of schemas, except errors, for which the client throws FathomError. */
 function namedTypes({ components }) {
   return Object.keys(components.schemas)
     .filter((name) => !name.endsWith('Error'))
@@ -49,7 +49,7 @@ function routesOf(description) {
   return Object.fromEntries(routes);
 }
 
-/** A copy with only the JSON of successful replies: the client throws FathomError for failures. */
+/** A copy with only the JSON of successful replies: the client throws FathomError for errors. */
 function withoutFailures(description) {
   const copy = structuredClone(description);
   for (const operation of Object.values(copy.paths).flatMap((item) => Object.values(item))) {

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const stamp = path.join(root, 'node_modules/.installed-lock');
-/** Beside what it was built from; a build by other means changes what it stands for. */
+/** Holds the digest of the last build. */
 const builtStamp = path.join(root, 'dist/.built');
 const SOURCES = [
   'client',
@@ -24,7 +24,7 @@ const SETTINGS = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
 const BUILT = ['dist/build.tsbuildinfo', 'dist/explorer'];
 const SUPPORTED = /^v(20\.(19|[2-9]\d)|22\.(1[2-9]|[2-9]\d)|24)\./;
 
-/** Runs a program in the clone and ends this process with its status where it fails. */
+/** Runs a program in the clone. If it fails, ends this process with its status. */
 export function run(program, args) {
   const { status, error } = spawnSync(program, args, { cwd: root, stdio: 'inherit' });
   if (error) console.error(`${program}: ${error.message}`);
@@ -44,7 +44,7 @@ function isInstalled() {
   );
 }
 
-/** A digest of all files that the build reads, and of what tells one build from another; null if there is none. */
+/** A digest of the build's inputs, and of outputs that another build would change; null if there is no build. */
 function buildDigest() {
   if (BUILT.some((name) => !existsSync(path.join(root, name)))) return null;
   const hash = createHash('sha256');
@@ -71,7 +71,7 @@ async function succeeds(args) {
   return status === 0;
 }
 
-/** Installs what is missing or out of date, then builds, unless nothing has changed since the last time. */
+/** Installs what is missing or out of date, then builds unless nothing has changed since the last build. */
 export async function prepare() {
   if (!SUPPORTED.test(process.version)) {
     console.error(`Fathom needs Node 20.19+, 22.12+ or 24; this is ${process.version}`);

@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots`: the README's pictures of the explorer. Shows a new demo market, or with
- * `-- URL` and the variable KEY a running server.
+ * `npm run screenshots`: takes the README's pictures of the explorer, of a new demo market, or with
+ * `-- URL` and the variable KEY of a running server.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ const PROGRAM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const FLAGS = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
 const OUT = path.join(root, 'docs/images');
 const MAIN = path.join(root, 'dist/server/cli/main.js');
-/** A fixed end of the market: every run takes the same pictures. */
+/** The end of the market is fixed, so every run takes the same pictures. */
 const UNTIL = '2026-11-20T12:00:00Z';
 const SOL = 'So11111111111111111111111111111111111111112';
 /** Small enough for a README, in pixels and in bytes. */

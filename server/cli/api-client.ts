@@ -1,4 +1,4 @@
-/** What the commands that call a running server's API share: flags, request, key and failures. */
+/** Flags, request, key and failures of the commands that call a running server's API. */
 import { FathomError } from '../../client/index.js';
 import { MARKET_TYPES } from '../../compute/market.js';
 import { REPLAY_GROUPS } from '../../compute/replay/query.js';
@@ -97,7 +97,7 @@ export function keyOf(): string {
   throw new UsageError('FATHOM_KEY: expected an API key, this has characters that no key has');
 }
 
-/** The first signal ends the command in order, a second one at once. */
+/** The first signal aborts the command; a second one ends the process at once. */
 export async function interruptible<T>(body: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const interrupt = new AbortController();
   const unlisten = atSignal(() => interrupt.abort(new ReplayError('interrupted')));
@@ -108,7 +108,7 @@ export async function interruptible<T>(body: (signal: AbortSignal) => Promise<T>
   }
 }
 
-/** A failed request in the command's words: it names the flag from which a refused parameter came. */
+/** Rewords the failure of a request: names the flag instead of the refused parameter. */
 export function namedFailure(error: unknown): unknown {
   if (!(error instanceof FathomError)) return error;
   const { message, parameter, status } = error;

@@ -1,4 +1,4 @@
-/** The settings of a node of a cluster, and how they say to reach the servers of its log. */
+/** The settings of a cluster node, among them the access to the servers of its log. */
 import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { UsageError } from '../../storage/errors.js';
@@ -7,9 +7,9 @@ import { variableOf } from './effective-settings.js';
 import { wholeNumber } from './flags.js';
 
 const NODE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
-/** What JetStream takes. */
+/** JetStream's maximum. */
 const MAX_REPLICAS = 5;
-/** Three of them agree while one is missing. */
+/** Three keep a majority while one is missing. */
 const USUAL_REPLICAS = 3;
 const SERVERS = 'NATS JetStream servers: nats://host:port or tls://host:port, separated by commas';
 
@@ -35,7 +35,7 @@ export const CLUSTER_SETTINGS = {
   node: {
     kind: 'text',
     placeholder: 'NAME',
-    meaning: `the node's name, unique in the cluster; goes with --cluster`,
+    meaning: `the node's name, unique in the cluster; needs --cluster`,
     default: 'none given',
     fallback: null,
     read: nodeName,
@@ -74,7 +74,7 @@ type AccessValues = { cluster: readonly string[] | null } & {
 };
 type ClusterValues = AccessValues & { node: string | null; 'cluster-replicas': number | null };
 
-/** What a server needs to be a node of a cluster; null: it is a single server. */
+/** The options of a cluster node; null: a single server. */
 export function clusterOf(
   values: ClusterValues,
 ): { access: NatsAccess; node: string; replicas: number } | null {
@@ -105,22 +105,22 @@ export function checkAccess(
   const { cluster } = values;
   const given = (Object.keys(FILES) as FileName[]).filter((name) => values[name]);
   for (const name of given) {
-    if (cluster === null) throw new UsageError(`${from(name)}: goes with --cluster alone`);
+    if (cluster === null) throw new UsageError(`${from(name)}: needs --cluster`);
     const isOfTls = name !== 'cluster-credentials';
     if (isOfTls && !cluster[0].startsWith('tls:')) {
-      throw new UsageError(`${from(name)}: goes with servers as tls://host:port`);
+      throw new UsageError(`${from(name)}: needs servers as tls://host:port`);
     }
   }
   const pair = given.filter((name) => name === 'cluster-cert' || name === 'cluster-key');
   if (pair.length !== 1) return;
   const other = pair[0] === 'cluster-cert' ? '--cluster-key' : '--cluster-cert';
-  throw new UsageError(`${from(pair[0])}: goes with ${other}`);
+  throw new UsageError(`${from(pair[0])}: needs ${other}`);
 }
 
 /** @throws UsageError */
 function natsServers(text: string, from: string): readonly string[] {
   const servers = text.split(',').map((item) => item.trim());
-  // What stands before it may be a password, which no error repeats.
+  // The text before the @ may be a password, which errors must not repeat.
   if (text.includes('@')) {
     throw new UsageError(
       `${from}: expected servers as nats://host:port: a user, password or token goes into the file that --cluster-credentials names`,

@@ -2,11 +2,11 @@
 import { readWords, type Flags, type FlagValues, type Words, type WordValues } from './flags.js';
 
 interface Declared<F extends Flags, W extends Words> {
-  /** What it does, in a sentence or a few. */
+  /** What it does, in one to three sentences. */
   readonly about: string;
   readonly words: W;
   readonly flags: F;
-  /** Variables that it reads and that stand for no flag, with what they say. */
+  /** Environment variables that it reads besides those of flags, with their meaning. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Command lines, at least two. */
   readonly examples: readonly string[];
@@ -14,7 +14,7 @@ interface Declared<F extends Flags, W extends Words> {
 }
 
 export interface Command extends Omit<Declared<Flags, Words>, 'run'> {
-  /** Runs it with the words behind its name. @throws UsageError | InputError */
+  /** Runs it with the words after its name. @throws UsageError | InputError */
   readonly run: (given: readonly string[]) => Promise<void>;
 }
 

@@ -4,7 +4,14 @@ import type { Command } from './command.js';
 import type { NamedCommand } from './commands/completion.js';
 import { didYouMean } from './flags.js';
 import { commandHelp, overview } from './help.js';
-import { PartlyDone, failureDocument, failureText, printJson, printLine, tell } from './output.js';
+import {
+  PartlyDone,
+  failureDocument,
+  failureText,
+  printJson,
+  printLine,
+  printNote,
+} from './output.js';
 import { checkDescriptors } from '../http/connection-limit.js';
 import { VERSION } from '../version.js';
 
@@ -19,14 +26,14 @@ const SUMMARIES: Readonly<Record<string, string>> = {
   backup: 'copies a store, even while a server uses it',
   check: 'reads a whole store and lists what is damaged',
   prune: 'deletes depth history before a time',
-  retention: 'resumes retention that waits',
+  retention: 'resumes retention that waits for approval',
   follow: "prints a token's depth as it changes, from a running server",
   replay: 'downloads depth history from a server into a file',
-  'keys create': 'makes an API key',
+  'keys create': 'creates an API key',
   'keys list': 'lists the API keys',
   'keys update': "changes a key's name, plan, limits or expiry",
-  'keys rotate': 'gives a key a new text',
-  'keys revoke': 'ends a key',
+  'keys rotate': "replaces a key's text",
+  'keys revoke': 'revokes a key',
   usage: 'prints the calls of every key in a month',
   queue: 'lists the tokens that wait for data',
   'cluster status': 'lists the nodes of a cluster',
@@ -34,7 +41,7 @@ const SUMMARIES: Readonly<Record<string, string>> = {
   'cluster forget': 'forgets a node that no longer answers',
   'cluster leave': 'turns a stopped node into a single server',
   demo: 'fills a data directory with a simulated market',
-  completion: 'prints a script by which a shell completes commands and flags',
+  completion: 'prints a script with which a shell completes commands and flags',
 };
 export const COMMAND_NAMES = Object.keys(SUMMARIES);
 
@@ -70,7 +77,7 @@ function ofServer<T>(load: () => Promise<T>): Promise<T> {
 
 export const FAILED = 1;
 const WRONG_USAGE = 2;
-/** The cluster has the change, or may have it, but this node has not applied it yet. */
+/** The cluster's log has the change, or may have it, but this node has not applied it yet. */
 const PENDING = 3;
 const HELP_FLAGS = ['--help', '-h'];
 
@@ -94,7 +101,7 @@ function loadAll(): Promise<NamedCommand[]> {
 export async function runCommand(given: readonly string[]): Promise<number> {
   const [first] = given;
   if (first === undefined) {
-    tell(allCommands());
+    printNote(allCommands());
     return WRONG_USAGE;
   }
   if (first === '--version' || first === '-V') {
@@ -166,9 +173,9 @@ function report(error: unknown, name: string, wantsJson: boolean): number {
   if (wantsJson) printJson(failureDocument(error));
   const cause = error instanceof PartlyDone ? error.cause : error;
   if (cause instanceof UsageError) {
-    tell(`fathom: ${cause.message}\n${`See fathom help ${name}`.trim()}`);
+    printNote(`fathom: ${cause.message}\n${`See fathom help ${name}`.trim()}`);
     return WRONG_USAGE;
   }
-  tell(failureText(cause));
+  printNote(failureText(cause));
   return cause instanceof PendingError ? PENDING : FAILED;
 }

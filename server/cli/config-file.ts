@@ -5,22 +5,22 @@ import { UsageError } from '../../storage/errors.js';
 import { didYouMean, type Flag, refuseEmpty } from './flags.js';
 
 export interface ConfigEntry {
-  /** The setting's texts, as its flag would have them. */
+  /** The setting's values, as text for its flag. */
   texts: readonly string[];
   /** The file and the key in it. */
   from: string;
 }
 
 interface ConfigFile {
-  /** null: there is none. */
+  /** null: there is no file. */
   file: string | null;
   /** By setting. */
   entries: Readonly<Record<string, ConfigEntry | undefined>>;
-  /** Everything that is wrong with the others, a line each. */
+  /** The errors of all other entries, one line each. */
   faults: readonly string[];
 }
 
-/** What a setting may be in the file: `json` is any document. */
+/** The type of a setting in the file; `json`: any document. */
 type ConfigKind = Flag['kind'] | 'json';
 
 /**
@@ -61,7 +61,7 @@ export function readConfig(settings: Readonly<Record<string, Flag>>): ConfigFile
   return { file, entries, faults };
 }
 
-/** Whether a setting is a JSON document, in the file as it is, elsewhere as text: no placeholder stands for that. */
+/** Whether a setting is a JSON document (in a variable: JSON text); only such settings have no placeholder. */
 export function isJson({ kind, placeholder }: Flag): boolean {
   return kind === 'text' && placeholder === undefined;
 }

@@ -1,11 +1,11 @@
-/** What each setting is and where it comes from: the flag, else the variable, else the config file, else the default. */
+/** Each setting's value and its source: the flag, else the variable, else the config file, else the default. */
 import { allOf, UsageError } from '../../storage/errors.js';
 import { type ConfigEntry, isJson, readConfig } from './config-file.js';
 import type { Flag } from './flags.js';
 
-/** A setting has a value at all times: a text's fallback, no texts, or a switch that is off. */
+/** A flag that always has a value: by default its fallback, an empty list, or false. */
 export type Setting = Flag & {
-  /** The value as the config file may have it, where that is not what was given. */
+  /** Converts the value to the form of the config file, if that differs from the given text. */
   readonly document?: (value: never) => unknown;
 } & (
     | { kind: 'text'; fallback: unknown; read: NonNullable<Flag['read']> }
@@ -32,8 +32,8 @@ export function variableOf(name: string): string {
 }
 
 /**
- * @param flags as the command line has them, by setting
- * @param check finds faults that lie in several settings; it gets those that are right
+ * @param flags the values of the command line, by setting
+ * @param check finds contradictions between settings; gets the settings that are valid on their own
  * @throws UsageError with a line for each fault, which names where the value came from
  */
 export function effectiveSettings<S extends Readonly<Record<string, Setting>>>(
@@ -56,7 +56,7 @@ export function effectiveSettings<S extends Readonly<Record<string, Setting>>>(
   return { file, settings: read as Record<keyof S, Effective> };
 }
 
-/** One setting alone, whatever is wrong with others. @throws UsageError */
+/** Reads one setting; errors in others do not matter. @throws UsageError */
 export function effectiveSetting(
   settings: Readonly<Record<string, Setting>>,
   name: string,
@@ -65,7 +65,7 @@ export function effectiveSetting(
   return { value: valueOf(settings[name], given), given };
 }
 
-/** What a setting is given; null: nothing. */
+/** The text given for a setting, and its source; null: none. */
 function givenTo(
   name: string,
   { kind }: Setting,
@@ -83,7 +83,7 @@ function givenTo(
   return entry === undefined ? null : { ...entry, source: 'file' };
 }
 
-/** A flag that is not given is undefined, false where it is a switch, empty where it may be repeated. */
+/** A flag that is not given is undefined, or false (a switch), or empty (a repeatable flag). */
 function flagTexts(flag: unknown): readonly string[] {
   if (Array.isArray(flag)) return flag.map(String);
   if (flag === true) return ['true'];
@@ -104,7 +104,7 @@ function trueOrFalse(text: string, from: string): boolean {
   throw new UsageError(`${from}: expected true or false, not ${text}`);
 }
 
-/** A setting's value in the form of the config file; null: a default that the file cannot say. */
+/** A setting's value in the form of the config file; null: a default that has no such form. */
 export function settingDocument(setting: Setting, { value, given }: Effective): unknown {
   if (setting.document !== undefined) return setting.document(value as never);
   if (setting.kind !== 'text') return value;

@@ -15,16 +15,16 @@ export interface Flag {
   readonly kind: 'text' | 'texts' | 'switch';
   /** Placeholder of the value; a switch has none. */
   readonly placeholder?: string;
-  /** What it does, as the help and docs/cli.md say it. */
+  /** Its description in the help and in docs/cli.md. */
   readonly meaning: string;
   /** The default as shown. */
   readonly default?: string;
-  /** The variable that stands for it where it is not given. */
+  /** The environment variable that is read if the flag is not given. */
   readonly variable?: string;
   readonly needed?: true;
-  /** The values that it may have. */
+  /** The allowed values. */
   readonly values?: readonly string[];
-  /** Whether it may have others: a configuration adds some. */
+  /** Whether a configuration can allow other values. */
   readonly isOpen?: true;
   /** Whether its value is the name of a file, or of a directory: completion offers them. */
   readonly names?: 'file' | 'directory';
@@ -37,7 +37,7 @@ export type Flags = Readonly<Record<string, Flag>>;
 export interface Word {
   readonly values?: readonly string[];
   readonly names?: 'file';
-  /** One or more; the last word alone. */
+  /** One or more; for the last word only. */
   readonly repeated?: true;
 }
 export type Words = Readonly<Record<string, Word>>;
@@ -56,10 +56,10 @@ type FlagValue<F extends Flag> = F['kind'] extends 'switch'
       ? ValueOf<F>
       : ValueOf<F> | undefined;
 
-/** What a command is given: a value for each of its flags. */
+/** The values of a command's flags. */
 export type FlagValues<F extends Flags> = { [N in keyof F]: FlagValue<F[N]> };
 
-/** What a command is given: a text, or texts, for each of its words. */
+/** The values of a command's words. */
 export type WordValues<W extends Words> = {
   [N in keyof W]: W[N] extends { repeated: true } ? ValueOf<W[N]>[] : ValueOf<W[N]>;
 };
@@ -74,14 +74,14 @@ export const DATA = {
   names: 'directory',
 } as const satisfies Flag;
 
-/** `--accept-damaged-log` of what opens a store itself. */
+/** `--accept-damaged-log` of a command that can open a store itself. */
 export const ACCEPT_DAMAGED_LOG = {
   kind: 'switch',
   meaning:
     'opens a store whose log has lost commits: cuts the log after the last intact commit and saves the rest in a file beside it',
 } as const satisfies Flag;
 
-/** The flags of a command that opens the store where no server has it open. */
+/** The flags of a command that opens the store itself if no server has it open. */
 export const STORE_FLAGS = { data: DATA, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
 export type StoreFlags = Partial<FlagValues<typeof STORE_FLAGS>>;
 
@@ -159,7 +159,7 @@ export function oneOf<V extends string>(text: string, from: string, values: read
   throw new UsageError(`${expected}, not ${text}${didYouMean(text, values)}`);
 }
 
-/** An empty text is mostly a shell's variable that is not set. @throws UsageError */
+/** An empty text usually comes from an unset shell variable. @throws UsageError */
 export function refuseEmpty(text: string, from: string): void {
   if (text === '') throw new UsageError(`${from}: expected a value, not an empty text`);
 }
@@ -174,7 +174,7 @@ function expectation(from: string, { values, ...declared }: Flag | Word): string
   return `${from}: expected ${list}`;
 }
 
-/** `; did you mean X?` where a known word comes close. */
+/** `; did you mean X?` if a known word is similar. */
 export function didYouMean(word: string, known: readonly string[], prefix = ''): string {
   const name = closeMatch(word, known);
   return name === null ? '' : `; did you mean ${prefix}${name}?`;
@@ -223,7 +223,7 @@ export function dataDirectory(flag: string | undefined): string {
 
 /**
  * A whole number within bounds.
- * @param or what else may be said there, for the error
+ * @param or other allowed values, for the error
  * @throws UsageError that names where the text came from
  */
 export function wholeNumber(text: string, from: string, min: number, max: number, or = ''): number {
@@ -266,7 +266,7 @@ export function token(text: string, from: string): { chain: Chain; address: stri
   return { chain, address: canonicalAddress(address) };
 }
 
-/** Epoch seconds of a time on the command line, whose now is the system's. @throws UsageError that names where it came from */
+/** Epoch seconds of a time on the command line, relative to the system's clock. @throws UsageError that names its source */
 export function instant(text: string, from: string): number {
   try {
     return parseInstant(text, systemClock.nowS());

@@ -1,4 +1,4 @@
-/** The texts of `fathom help` and `fathom help COMMAND`, made of what the commands declare. */
+/** The texts of `fathom help` and `fathom help COMMAND`, generated from the commands' declarations. */
 import type { Command } from './command.js';
 import type { Flag, Word } from './flags.js';
 
@@ -12,7 +12,7 @@ export function overview(summaries: Readonly<Record<string, string>>, version: s
     `fathom ${version}: stores the depth of token markets, and serves it over HTTP`,
     'Usage: fathom COMMAND [WORD...] [FLAG...]',
     section('Commands', Object.entries(summaries)),
-    'fathom help COMMAND shows its flags and examples; docs/cli.md has it all.',
+    'fathom help COMMAND shows its flags and examples; docs/cli.md has all details.',
   ].join('\n\n');
 }
 
@@ -59,7 +59,7 @@ function flagEntry([name, flag]: [string, Flag]): readonly [string, string] {
   return [flagShape(name, flag), noted(flag.meaning, [...notesOf(flag), ...shown])];
 }
 
-/** A flag's row of a table in the documents: how it is written, its default and what it does. */
+/** A flag's row in the tables of docs/cli.md: notation, default and meaning. */
 export function flagRow(name: string, flag: Flag): readonly [string, string, string] {
   return [flagShape(name, flag), flag.default ?? '', noted(flag.meaning, notesOf(flag))];
 }
@@ -94,7 +94,7 @@ function section(title: string, entries: readonly (readonly [string, string])[])
   return [`${title}:`, ...lines].join('\n');
 }
 
-/** An example, continued on further lines where it is too long; a flag keeps its value beside it. */
+/** An example; if it is too long, it continues on further lines, split before flags. */
 function exampleText(example: string): string {
   const lines = wrap(example.split(/ (?=--)/), 6, ' \\');
   return lines.join('\n').replace(/^ {4}/, '');

@@ -1,4 +1,4 @@
-/** The flags of `fathom import` that describe the data, and messages about flags that an import lacks. */
+/** The flags of `fathom import` that describe the data, and errors about missing flags. */
 import { MAX_DECIMALS, MAX_SOURCE_CHARS, MAX_T_S } from '../../compute/ingest/fields.js';
 import {
   canonicalAddress,
@@ -25,7 +25,7 @@ import { duration, type Flag, type FlagValues, instant, token, wholeNumber } fro
 /** Default of `--every`. */
 const DEFAULT_EVERY_S = 60;
 const MAX_EVERY = '24h';
-/** Order books are centralised exchanges', so pool types do not apply. */
+/** Order books come from centralised exchanges, so the types of pools do not apply. */
 const BOOK_TYPES = MARKET_TYPES.filter((type): type is MarketType & `cex_${string}` =>
   type.startsWith('cex_'),
 );
@@ -39,15 +39,15 @@ export const DESCRIBING = {
     kind: 'text',
     placeholder: 'CHAIN:ADDRESS',
     meaning:
-      'books, pools, holders: the token whose snapshots are made; needed. Orders: the token whose orders are taken, by default all',
+      'books, pools, holders: the token that the data are of; needed. Orders: the token whose orders are imported; by default all',
     read: token,
   },
   symbol: {
     of: ['book'],
     kind: 'text',
     placeholder: 'SYMBOL',
-    meaning: 'books: which of several symbols of the files to take',
-    default: 'the only one there is',
+    meaning: 'books: the symbol to import, if the files have several',
+    default: 'the only one',
     read: nameOf,
   },
   source: {
@@ -55,7 +55,7 @@ export const DESCRIBING = {
     kind: 'text',
     placeholder: 'NAME',
     meaning: 'books, pools: name of the venue',
-    default: 'what the feed says',
+    default: 'as in the feed',
     read: venueName,
   },
   pair: {
@@ -63,7 +63,7 @@ export const DESCRIBING = {
     kind: 'text',
     placeholder: 'P',
     meaning: "books: the market's pair",
-    default: 'what the feed says',
+    default: 'as in the feed',
     read: nameOf,
   },
   type: {
@@ -71,7 +71,7 @@ export const DESCRIBING = {
     kind: 'text',
     placeholder: 'TYPE',
     meaning: 'books: the type of market',
-    default: 'what the feed says',
+    default: 'as in the feed',
     values: BOOK_TYPES,
   },
   'quote-usd': {
@@ -79,7 +79,7 @@ export const DESCRIBING = {
     kind: 'texts',
     placeholder: 'N|ADDRESS=N',
     meaning:
-      'books: USD price N of the currency that the book is quoted in; pools, orders: ADDRESS=N is the USD price of the token on the other side (of a DCA order: of the token that it gives), once for each',
+      'books: USD price N of the currency that the book is quoted in; pools, orders: ADDRESS=N is the USD price of the token on the other side (of a DCA order: of the token that it spends), once for each',
     default: '1 for books',
   },
   decimals: {
@@ -93,7 +93,7 @@ export const DESCRIBING = {
     of: ['book'],
     kind: 'text',
     placeholder: 'DURATION',
-    meaning: 'books: time between snapshots: whole seconds (s, m or h), a day at most',
+    meaning: 'books: interval of the snapshots, in whole seconds (s, m or h), at most a day',
     default: '60s',
     read: (text: string, from: string) => duration(text, from, MAX_EVERY),
   },
@@ -129,7 +129,7 @@ export function importOptions(format: ImportFormat, flags: Given): ImportOptions
     const given = Array.isArray(value) ? value.length > 0 : value !== undefined;
     const applicable: readonly ImportKind[] = DESCRIBING[name as keyof Given].of;
     if (given && !applicable.includes(kind)) {
-      throw new UsageError(`--${name}: ${format} has no use for it`);
+      throw new UsageError(`--${name}: does not apply to ${format}`);
     }
   }
   if (flags['contract-usd'] !== undefined && flags['contract-size'] !== undefined) {
@@ -230,10 +230,10 @@ const FLAGS_NEEDED: Readonly<Record<NeededOption, string>> = {
   everyS: 'give a shorter --every',
 };
 
-/** A refusal that names its flag; any other error unchanged. */
+/** Adds the flag that avoids a refusal; returns any other error unchanged. */
 export function withFlags(error: unknown): unknown {
   if (error instanceof LossError) {
-    const refused = 'nothing was stored; --replace stores these files all the same';
+    const refused = 'nothing was stored; --replace stores these files anyway';
     return new InputError(`${error.message}\n${refused}`, error.faults);
   }
   const needsOption = error instanceof OptionNeededError || error instanceof NothingImportedError;

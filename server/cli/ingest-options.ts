@@ -1,4 +1,4 @@
-/** The flags of `fathom ingest` that describe files which were not made for a dataset. */
+/** The flags of `fathom ingest` that describe files whose layout differs from the dataset's. */
 import { nearest } from '../../compute/nearest.js';
 import { UsageError } from '../../storage/errors.js';
 import type { WantedColumn } from '../../storage/ingest/columns.js';
@@ -13,7 +13,7 @@ import {
 import { TIME_UNITS } from '../../storage/ingest/time-units.js';
 import { type Flags, type FlagValues, instant, oneOf } from './flags.js';
 
-/** How a tab may be written: shells seldom pass one. */
+/** Notations of a tab, which is hard to pass through a shell. */
 const TABS: readonly string[] = ['tab', String.raw`\t`];
 
 export const MAPPING_FLAGS = {
@@ -37,7 +37,7 @@ export const MAPPING_FLAGS = {
   },
   coerce: {
     kind: 'switch',
-    meaning: 'accepts texts of numbers as numbers',
+    meaning: 'accepts numbers written as text',
   },
   'token-column': {
     kind: 'text',
@@ -54,7 +54,7 @@ export const MAPPING_FLAGS = {
 } as const satisfies Flags;
 
 /**
- * What the flags say of the files; no mapping where none of them is given.
+ * The mapping that the flags describe; null if none of them is given.
  * @throws UsageError that names the flag and what was expected
  */
 export function mappingOf(

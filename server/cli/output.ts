@@ -31,7 +31,7 @@ export function printTable(rows: readonly (readonly string[])[]): void {
 }
 
 /** A message on stderr. */
-export function tell(text: string): void {
+export function printNote(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
@@ -43,14 +43,14 @@ export function tolerateOutputErrors(): void {
   process.stderr.on('error', () => undefined);
   process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => {
     process.stdout.on('error', () => undefined);
-    if (code !== 'EPIPE') tell(`fathom: the result could not be written to stdout: ${code}`);
+    if (code !== 'EPIPE') printNote(`fathom: the result could not be written to stdout: ${code}`);
   });
 }
 
-/** Reports an uncaught failure with its stack: it is a bug of the program. */
+/** Reports an uncaught failure with its stack, because it is a bug. */
 export let reportCrash = (error: unknown): void => {
-  tell(failureText(error));
-  if (error instanceof Error && error.stack !== undefined) tell(error.stack);
+  printNote(failureText(error));
+  if (error instanceof Error && error.stack !== undefined) printNote(error.stack);
 };
 
 /** Sends such reports to the server's log. */
@@ -61,7 +61,7 @@ export function reportCrashesWith(report: (error: unknown) => void): void {
 /** How long a reader has for the rest of stderr once the command is done. */
 const STDERR_READER_MS = 2000;
 
-/** Ends a process that has nothing left to do but wait for a reader of stderr. */
+/** Ends a process that only waits for a reader of stderr. */
 export function endWithoutReader(): void {
   setInterval(() => {
     if (process.stdout.writableLength === 0) process.exit();

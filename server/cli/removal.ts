@@ -14,7 +14,7 @@ export const YES = {
 /**
  * Counts in a rehearsal, asks the user, and removes if the answer is yes. With `yes` or `dry-run` it does not ask.
  * @param remove removes, or in a dry run counts what it would remove
- * @param question asks about what the text names
+ * @param question the question about what would be removed
  * @throws UsageError without a terminal on which to ask | InputError if the answer is no
  */
 export async function confirmed(
@@ -28,7 +28,7 @@ export async function confirmed(
   const isDryRun = flags['dry-run'];
   if (isDryRun || flags.yes) return attempt(isDryRun);
   if (!process.stdin.isTTY) {
-    throw new UsageError('--yes: needed where there is no terminal on which to ask');
+    throw new UsageError('--yes: needed without a terminal');
   }
   if (await isYes(question(await attempt(true)))) return attempt(false);
   throw new InputError('nothing was deleted');

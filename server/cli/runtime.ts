@@ -6,7 +6,7 @@ import { holdsStore } from '../../storage/data-directory.js';
 import { InputError } from '../../storage/errors.js';
 import type { StoreOperations, UseStore } from '../../storage/operations.js';
 import type { StoreOptions } from '../../storage/opening.js';
-import { tell } from './output.js';
+import { printNote } from './output.js';
 import { dataDirectory, type StoreFlags } from './flags.js';
 import { closingAtSignal } from './signals.js';
 
@@ -39,9 +39,9 @@ export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
       ),
     outlineBlock: (block) => pool.run('outlineOfBlock', block),
     onBackgroundError: (error, work) =>
-      tell(`${work} failed: ${error instanceof Error ? error.message : 'unknown'}`),
-    onLogNotice: tell,
-    onMigration: tell,
+      printNote(`${work} failed: ${error instanceof Error ? error.message : 'unknown'}`),
+    onLogNotice: printNote,
+    onMigration: printNote,
   };
 }
 
@@ -88,7 +88,7 @@ export async function onNewStore<T>(
   const directory = dataDirectory(flags.data);
   const isNew = !(await holdsStore(directory));
   const result = await onAnyStore(directory, flags, body, plans);
-  if (isNew) tell(`${directory} held no store; it holds a new, empty one now`);
+  if (isNew) printNote(`${directory} held no store; created a new, empty one`);
   return result;
 }
 
@@ -102,7 +102,13 @@ function onAnyStore<T>(
     const { rewriteSegments } = await import('../../compute/segment/rewrite.js');
     return rewriteSegments(input);
   };
-  const options = { acceptDamagedLog, plans, rewrite, onLogNotice: tell, onMigration: tell };
+  const options = {
+    acceptDamagedLog,
+    plans,
+    rewrite,
+    onLogNotice: printNote,
+    onMigration: printNote,
+  };
   return closingAtSignal((stop) => withStore(directory, options, body, LOCK_WAIT_MS, stop));
 }
 
@@ -126,7 +132,7 @@ async function withOwnPool<T>(
 ): Promise<T> {
   const { startPool } = await import('../../compute/pool.js');
   const pool = await startPool({
-    onError: (error) => tell(`compute pool: ${error.message}`),
+    onError: (error) => printNote(`compute pool: ${error.message}`),
     threadsAtStart: 1,
     ...(threads === undefined ? {} : { threads }),
   });

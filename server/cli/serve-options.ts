@@ -1,4 +1,4 @@
-/** What the settings of `fathom serve` come to: options of the server, or every fault in them. */
+/** Turns the settings of `fathom serve` into options of the server, or reports all faults. */
 import path from 'node:path';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import type { Retention } from '../../storage/depth/retention-steps.js';
@@ -23,13 +23,13 @@ type SettingValue<S> = S extends { kind: 'switch' }
 
 export interface ServeOptions {
   directory: string;
-  /** Whether a damaged log of the database is cut, instead of being refused. */
+  /** Whether to cut a damaged log of the database instead of refusing it. */
   acceptDamagedLog?: boolean;
   host: string;
   port: number;
   /** Epoch seconds at which the service's clock is frozen; null: it runs. */
   asOfS: number | null;
-  /** Greatest age of a newest snapshot that is not stale. */
+  /** A newest snapshot older than this is stale. */
   staleAfterS: number;
   /** Worker threads. */
   threads: number;
@@ -47,7 +47,7 @@ export interface ServeOptions {
   admin: { host: string; port: number } | null;
   log: { level: LogLevel; format: LogFormat };
   engine: EngineName;
-  /** How long the server takes requests after it was told to stop. */
+  /** How long the server takes requests after a stop signal. */
   stopDelayS: number;
   lenientParameters: boolean;
   /** A limit by client address; null: none. */
@@ -81,7 +81,7 @@ function checkAdmin(read: Partial<Record<SettingName, Effective>>): void {
   if (adminPort.value === null) {
     const { fallback } = SETTINGS['admin-host'];
     if (!adminHost?.given || adminHost.value === fallback) return;
-    throw new UsageError(`${adminHost.given.from}: goes with --admin-port alone`);
+    throw new UsageError(`${adminHost.given.from}: needs --admin-port`);
   }
   if (adminPort.value !== 0 && adminPort.value === port?.value) {
     throw new UsageError(
@@ -109,11 +109,11 @@ function checkCluster(read: Partial<Record<SettingName, Effective>>): void {
     throw new UsageError(`${cluster.given?.from}: needs --node, the name of this node`);
   }
   if (cluster.value === null && node.value !== null) {
-    throw new UsageError(`${node.given?.from}: goes with --cluster alone`);
+    throw new UsageError(`${node.given?.from}: needs --cluster`);
   }
 }
 
-/** @throws UsageError if the memory does not do for the threads and the shares that are given */
+/** @throws UsageError if the memory is too small for the threads and the given shares */
 function checkMemory(read: Partial<Record<SettingName, Effective>>): void {
   const { 'memory-mib': memory, threads } = read;
   const { 'fragments-memory-mib': fragments, 'columns-memory-mib': columns } = read;
@@ -136,7 +136,7 @@ function givenShares(fragments: number | null, columns: number | null): Partial<
   };
 }
 
-/** What a command takes where no setting says otherwise. */
+/** Defaults of a command for settings that are not given. */
 interface Defaults {
   /** The most worker threads. */
   maxThreads?: number;

@@ -1,4 +1,4 @@
-/** Readers of the settings' texts, and the settings that several share the form of. */
+/** Readers of the settings' texts, and builders of settings of the same form. */
 import { chainOfAddress, TIERS } from '../../compute/market.js';
 import type { Retention } from '../../storage/depth/retention-steps.js';
 import { allOf, UsageError } from '../../storage/errors.js';
@@ -53,7 +53,7 @@ export function mint(address: string, from: string): string {
   throw new UsageError(`${from}: expected a base58 mint, not ${address}`);
 }
 
-/** Characters of hosts that URL takes but no browser sends: wildcards, and the commas of a list. */
+/** Characters that URL accepts in hosts but no browser sends: wildcards, and the commas of a list. */
 const NO_HOST = /[*,]/;
 
 /** An origin as browsers send it: without a path, a default port or an upper-case letter. */
@@ -71,7 +71,7 @@ export function webOrigin(text: string, from: string): string {
 /** @throws UsageError that names the tier and what was expected */
 export function readRetention(text: string, from: string): Retention {
   const read = ([tier, kept]: [string, unknown]): [string, number] => {
-    // A number without a unit would be seconds: too easily taken for days.
+    // A number without a unit would mean seconds, and could easily be meant as days.
     if (typeof kept === 'string' && /[a-z]$/.test(kept)) {
       return [tier, duration(kept, `${from}.${tier}`, MAX_RETENTION)];
     }

@@ -73,7 +73,7 @@ const FLAGS = {
   'stale-after': {
     kind: 'text',
     placeholder: 'DURATION',
-    meaning: `greatest age of a newest snapshot, such as 90s, 15m or 7d, at most ${MAX_STALE_AFTER}; a score that rests on an older one is stale, and left out of /top-scores`,
+    meaning: `greatest age of a newest snapshot, such as 90s, 15m or 7d, at most ${MAX_STALE_AFTER}; a score based on an older one is stale, and left out of /top-scores`,
     default: DEFAULT_STALE_AFTER,
     fallback: duration(DEFAULT_STALE_AFTER, 'default', MAX_STALE_AFTER),
     read: (text: string, from: string) => duration(text, from, MAX_STALE_AFTER),
@@ -115,7 +115,7 @@ const FLAGS = {
     kind: 'text',
     placeholder: 'N',
     meaning:
-      'serves /healthz, /readyz and /metrics on a separate port and no longer on that of the API; 0 takes a free one',
+      "serves /healthz, /readyz and /metrics on a separate port instead of the API's; 0 takes a free one",
     default: 'the port of the API',
     fallback: null,
     read: (text: string, from: string) => wholeNumber(text, from, 0, MAX_PORT),
@@ -178,7 +178,7 @@ const FLAGS = {
     MAX_MEMORY_MIB,
   ),
   'fragments-memory-mib': mebibytes(
-    'MiB of that for fragments of pages; 0 turns them off',
+    'MiB of --memory-mib for fragments of pages; 0 turns them off',
     MAX_MEMORY_MIB,
   ),
   'fragments-disk-gib': {
@@ -191,7 +191,7 @@ const FLAGS = {
     document: (bytes: number) => bytes / GIB,
   },
   'columns-memory-mib': mebibytes(
-    `MiB of that for decoded cells of segments, at most ${MAX_COLUMNS_MIB}; 0 keeps none`,
+    `MiB of --memory-mib for decoded cells of segments, at most ${MAX_COLUMNS_MIB}; 0 keeps none`,
     MAX_COLUMNS_MIB,
   ),
   'lenient-parameters': {

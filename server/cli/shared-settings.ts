@@ -17,7 +17,7 @@ export function sharedSettingsOf(options: ServeOptions): Settings {
   };
 }
 
-/** @throws UsageError if they are of a version that knows other plans */
+/** @throws UsageError if they come from a version with other plans */
 export function withSharedSettings(options: ServeOptions, shared: Settings): ServeOptions {
   return {
     ...options,

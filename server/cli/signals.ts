@@ -10,13 +10,13 @@ let stopsItself = false;
  */
 export function atSignal(listener: (signal: NodeJS.Signals) => void): () => void {
   const stop = (): void => {
-    for (const signal of SIGNALS) process.off(signal, heard);
+    for (const signal of SIGNALS) process.off(signal, onSignal);
   };
-  const heard = (signal: NodeJS.Signals): void => {
+  const onSignal = (signal: NodeJS.Signals): void => {
     stop();
     listener(signal);
   };
-  for (const signal of SIGNALS) process.on(signal, heard);
+  for (const signal of SIGNALS) process.on(signal, onSignal);
   return stop;
 }
 
@@ -48,8 +48,8 @@ export function stopSignal(): Promise<void> {
 }
 
 /**
- * Runs what has a store open. At a signal `stop` aborts, `body` closes the store, and the signal ends the
- * process, as it would have at once.
+ * Runs `body`, which has a store open. At a signal `stop` aborts; once `body` has closed the store, the signal ends
+ * the process.
  */
 export async function closingAtSignal<T>(body: (stop?: AbortSignal) => Promise<T>): Promise<T> {
   if (stopsItself) return body();

@@ -8,7 +8,7 @@ import {
 } from '../../compute/depth/coverage.js';
 import { type Chain, CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
 import type { DepthSource, StoredHistory, TokenRecord } from '../../storage/contract.js';
-import type { AskedToken } from '../api/chain.js';
+import type { RequestedToken } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
 import {
   chainKey,
@@ -40,10 +40,10 @@ export const getCoverage = defineEndpoint({
   method: 'GET',
   path: '/coverage/:address',
   tag: 'Depth',
-  summary: 'History that one token has',
+  summary: 'Stored history of one token',
   description:
-    "The token's stored depth by tier, its gaps and its markets. A token without history has none of " +
-    'them; it is never a 404.',
+    "The token's stored depth by tier, its gaps and its markets. Without history, all of these are " +
+    'empty; the reply is never a 404.',
   chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
   query: Type.Object({}),
   response: document('Coverage', {
@@ -83,7 +83,7 @@ export const getCoverage = defineEndpoint({
         first_t: epochSeconds('Time of the first snapshot with any of its depth'),
         last_t: epochSeconds('Time of the last'),
       }),
-      { description: 'Markets with any depth, in the order in which they came.' },
+      { description: 'Markets with any depth, in the order of their first appearance.' },
     ),
   }),
 });
@@ -114,21 +114,21 @@ export function coverageHandler({ depth, clock }: CoverageServices): Handler<typ
 }
 
 /**
- * The token whose snapshots answer for `asked`, null if it is unknown; `leg` if that is its mainchain
- * mint instead.
+ * The token whose snapshots are used for `asked`, null if it is unknown; `leg` if that is its mainchain
+ * leg instead.
  */
 export function sourceOf(
   depth: Pick<DepthSource, 'token' | 'mainchainLeg'>,
-  asked: AskedToken,
+  asked: RequestedToken,
 ): { source: TokenRecord | null; leg: TokenRecord | null } {
   const own = depth.token(asked.chain, asked.address);
   const leg = own && depth.mainchainLeg(own);
   return { source: leg ?? own, leg };
 }
 
-/** The fields with which a reply names its token, and the leg that answers for it, if any. */
+/** The fields of a reply that name its token, and the leg whose data it shows, if any. */
 export function namedToken(
-  { address, chain }: AskedToken,
+  { address, chain }: RequestedToken,
   leg: TokenRecord | null,
 ): { token: string; chain: Chain; resolved_token?: string } {
   if (leg === null) return { token: address, chain };

@@ -52,14 +52,14 @@ import { serviceScore } from '../tokens/token-fields.js';
 import { namedToken, resolvedToken, sourceOf } from './coverage.js';
 import type { SnapshotSumsReader } from './snapshot-sums.js';
 
-/** What one reply holds and reads. */
+/** Limits of one reply. */
 const SERIES_LIMITS = {
   maxPoints: 2000,
   /** Amounts of either side; at most this many points times groups times percents. */
   maxAmounts: 200_000,
   maxSegments: 512,
 } as const;
-/** Points that a default step gives at most. */
+/** The most points with a default step. */
 const DEFAULT_POINTS = 500;
 const MAX_PERCENTS = 10;
 const DEFAULT_PCT = [1, 2, 5, 10];
@@ -84,7 +84,7 @@ export const getDepthSeries = defineEndpoint({
   summary: 'Depth near the price over time',
   description:
     'Support and resistance within some percent of the price, one point for each multiple of a step in the ' +
-    'window: of the newest snapshot of that step. A step without a snapshot is left out. Without a filter, ' +
+    'window, from the newest snapshot of that step. A step without a snapshot is left out. Without a filter, ' +
     `perps are left out. A reply holds up to ${SERIES_LIMITS.maxPoints.toLocaleString('en-US')} points; to go ` +
     'on, send `next_from` as `from` with the same `to` and `step`, until `next_from` is null.',
   chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
@@ -102,9 +102,9 @@ export const getDepthSeries = defineEndpoint({
       100,
     ),
     group: Type.Optional(
-      word(SERIES_GROUPS, { description: 'How markets are grouped. Default: all are one.' }),
+      word(SERIES_GROUPS, { description: 'How to group the markets. Default: all in one.' }),
     ),
-    score: flag('Adds `score`: what `/score` gives at the time of each point.'),
+    score: flag("Adds `score`: the token's score at the time of each point."),
     ...filterParameters,
   }),
   response: document('DepthSeries', {
@@ -155,7 +155,7 @@ type SeriesCall = Call<typeof getDepthSeries>;
 interface SeriesJob extends ReplyJob {
   plan: PlanRequest;
   stepS: number;
-  /** As asked for. */
+  /** As requested. */
   address: string;
   withScore: boolean;
   query: SeriesQuery;
@@ -169,7 +169,7 @@ export function depthSeriesHandler(services: DepthSeriesServices): Handler<typeo
     exchange.addHeader(...VARY);
     const job = seriesJob(services, call);
     const plan = await firstPlan(services, job);
-    // A tag covers the scores, too: they are looked up first.
+    // The tag covers the scores, so they are looked up first.
     const early = job.withScore ? null : replyWithoutBody(job, tagOf(job, plan, null));
     if (early !== null) return early;
     const render = (run: RunTask) => renderSeries(services, job, plan, run);
@@ -256,7 +256,7 @@ function tagOf(
   return entityTag({ ...representation, query: asked, envelope }, plan);
 }
 
-/** By point; null: not asked for. */
+/** By point; null: not requested. */
 type Score = (number | null)[] | null;
 
 /** Renders in the pool; null if the client has disconnected. */

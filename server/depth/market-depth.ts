@@ -11,9 +11,9 @@ import type { KeyRecord } from '../../storage/contract.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { excerpt, invalidParameter } from '../api/errors.js';
 import { wordFinder } from '../api/query.js';
-import { KeptReplies, type KeptReply, nameDataTime, type ReplyMemory } from '../api/replies.js';
+import { KeptReplies, type KeptReply, addDataTime, type ReplyMemory } from '../api/replies.js';
 import {
-  askedAddress,
+  addressParameter,
   chainKey,
   document,
   flag,
@@ -64,7 +64,7 @@ export const getMarketDepth = defineEndpoint({
   rateBuckets: ['market-depth'],
   chain: { kind: 'address', at: { in: 'query', name: 'token_address' }, supported: CHAINS },
   query: Type.Object({
-    token_address: askedAddress,
+    token_address: addressParameter,
     exchange_type: exchangeType,
     currency,
     low_pct_change: share('fraction', MIN_CHANGE, MAX_CHANGE, {
@@ -108,8 +108,8 @@ export const getMarketDepth = defineEndpoint({
     hint: Type.Optional(
       Type.String({
         description:
-          'Only where the snapshot has depth, but none on markets of the requested `exchange_type`: which ' +
-          'value has it.',
+          'Only if the snapshot has depth, but none on markets of the requested `exchange_type`: names the ' +
+          'value that has it.',
       }),
     ),
     summary: Type.Optional(
@@ -137,7 +137,7 @@ export const getMarketDepth = defineEndpoint({
 const LEVEL_BYTES = 300;
 const REPLY_BYTES = 3000;
 
-/** The currency that depth is available in beside USD. */
+/** The currency besides USD in which depth is available. */
 export interface NativeCurrency {
   code: string;
   /** The mint whose current price is the price of the currency. */
@@ -174,7 +174,7 @@ export function marketDepthHandler(services: MarketDepthServices): Handler<typeo
     exchange: Exchange,
   ): DepthReply | Promise<DepthReply> => {
     const make = (held: HeldToken): DepthReply => {
-      nameDataTime(exchange, snapshotOf(held, request)?.ref.t ?? null);
+      addDataTime(exchange, snapshotOf(held, request)?.ref.t ?? null);
       return replies.get(replyKey(token, request), () => depthDocument(token, request, held));
     };
     return whenReady(tokens.depth(token), make);
@@ -216,7 +216,10 @@ function currencyOf(
   const token = tokens.table.token(native.mint);
   const priceUsd = token && currentPriceUsd(token);
   if (priceUsd === null || priceUsd <= 0) {
-    throw invalidParameter('currency', `no price of ${native.code} is known now; USD is served`);
+    throw invalidParameter(
+      'currency',
+      `the price of ${native.code} is unknown at the moment; use USD`,
+    );
   }
   return { currency, usdPerUnit: priceUsd };
 }
@@ -274,7 +277,7 @@ function depthDocument(token: LiveToken, request: DepthRequest, held: HeldToken)
 
 function hintOf(asked: string, elsewhere: ExchangeType): string {
   return (
-    `The token has depth on ${elsewhere} markets alone, and exchange_type is ${asked}: ` +
+    `The token has depth on ${elsewhere} markets only, and exchange_type is ${asked}: ` +
     `ask with exchange_type=${elsewhere} or ALL`
   );
 }

@@ -22,7 +22,7 @@ import { invalidParameter } from '../api/errors.js';
 import {
   KeptReplies,
   type KeptReply,
-  nameDataTime,
+  addDataTime,
   RemoteReply,
   type ReplyMemory,
 } from '../api/replies.js';
@@ -51,7 +51,7 @@ import { namedToken, resolvedToken, sourceOf } from './coverage.js';
 
 /** Amounts, and moves, of one request. */
 const MAX_AMOUNTS = 20;
-/** The pool answers questions with more cells, or with more parts of venues in the amounts. */
+/** The pool computes replies with more cells, or more parts of venues in all amounts together. */
 const MAX_CELLS_ON_LOOP = 2000;
 const MAX_PARTS_ON_LOOP = 24;
 
@@ -93,7 +93,7 @@ export const getSlippage = defineEndpoint({
     side,
     fillable_usd: nullable(
       Type.Number(),
-      'All that the chosen markets have on the side that the order takes, USD; null without a snapshot.',
+      'Depth of the chosen markets on the side that the order takes, USD; null without a snapshot.',
     ),
     quotes: Type.Array(
       document('SlippageQuote', {
@@ -118,7 +118,7 @@ export const getSlippage = defineEndpoint({
           }),
           {
             description:
-              'Venues that take part, largest first; of an order that is not filled, what there is.',
+              'Venues of the order, largest first; if it cannot be filled, all that they have.',
           },
         ),
       }),
@@ -127,7 +127,7 @@ export const getSlippage = defineEndpoint({
     moves: Type.Array(
       document('SlippageMove', {
         move_pct: number('Move of the price, percent'),
-        usd: usd('What stands between; all there is beyond the end of the ladder'),
+        usd: usd('Depth up to the moved price; beyond the end of the ladder, all depth'),
       }),
       { description: 'One per item of `move_pct`.' },
     ),
@@ -147,7 +147,7 @@ type SlippageCall = Call<typeof getSlippage>;
 type SlippageDocument = Static<(typeof getSlippage)['response']>;
 type SlippageReply = SlippageDocument | KeptReply<SlippageDocument> | RemoteReply;
 
-/** What a request asks for, and whose snapshots answer. */
+/** A checked request, and the token whose snapshots it uses. */
 interface SlippageRequest {
   asked: SlippageRequestFields;
   /** null if the token is unknown. */
@@ -195,7 +195,7 @@ function slippageRequest(
   };
 }
 
-/** The snapshot that answers; null if the client has disconnected. */
+/** The snapshot to use; null if the client has disconnected. */
 function depthOf(
   { tokens, pool }: SlippageServices,
   { exchange, key }: SlippageCall,
@@ -218,7 +218,7 @@ function reply(
   const newest = held?.newest ?? null;
   if (held === null || newest === null) return slippageDocument(asked, null);
   const { ref, cells } = newest;
-  nameDataTime(exchange, cells.t);
+  addDataTime(exchange, cells.t);
   // Segments never change: the snapshot's place identifies its content.
   const question = JSON.stringify([ref.segmentId, ref.row, asked, filter]);
   const replies = new KeptReplies<SlippageDocument>(kept, 'slippage', bytesOfDocument);
@@ -230,7 +230,7 @@ function reply(
     const { groups, ladder } = small;
     const found = slippage(ladder, asked);
     const reply = replies.put(question, slippageDocument(asked, { t, priceUsd, groups, found }));
-    // Most amounts are asked once: compressing takes longer than all else.
+    // Most amounts are requested only once, and compression would take longer than all the rest.
     reply.plainAtFirst = true;
     return reply;
   }
@@ -254,8 +254,8 @@ interface VenueLadder {
 }
 
 /**
- * A ladder of at most MAX_CELLS_ON_LOOP cells, else null. It is kept: most questions about a snapshot differ in their
- * amounts alone.
+ * A ladder of at most MAX_CELLS_ON_LOOP cells, else null. It is cached, because most requests for a snapshot differ
+ * only in their amounts.
  */
 function smallLadder(
   kept: ReplyMemory,

@@ -19,7 +19,7 @@ import type { SegmentColumns } from '../replay/segment-columns.js';
 
 /** A snapshot of a series. */
 interface SummedSnapshot {
-  /** Number of the point: its time by the step. */
+  /** Number of the point: its time divided by the step. */
   point: number;
   /** Where it is stored. The content of that place never changes. */
   segmentId: number;
@@ -74,7 +74,7 @@ class Block {
 /** The snapshots of one segment that have to be summed, as indexes. */
 type Unread = [segmentId: number, snapshots: number[]];
 
-/** What is asked of each snapshot. */
+/** What to sum of each snapshot. */
 interface SumsQuestion {
   /** Names the token, the step and `sums`. */
   key: string;
@@ -129,7 +129,7 @@ export class SnapshotSumsReader {
       if (result.status === 'cancelled') return;
       indexes.forEach((i, n) => {
         const own = result.numbers.subarray(n * width, (n + 1) * width);
-        // A sample without this snapshot: its segment has it.
+        // The sample lacks this snapshot; its segment has it.
         if (Number.isNaN(own[0])) return;
         numbers.set(own, i * width);
         isKnown[i] = 1;
@@ -184,7 +184,7 @@ function unreadOf(snapshots: readonly SummedSnapshot[], isKnown: Uint8Array): Un
   return [...unread];
 }
 
-/** Reads all in parts, some at the same time, while the client is there. */
+/** Reads everything in parts, several at a time, until the client disconnects. */
 async function inParts(
   unread: readonly Unread[],
   atOnce: number,
@@ -200,7 +200,7 @@ async function inParts(
         await read(unread.slice(from, next));
       }
     } finally {
-      // After a failure nobody wants the others.
+      // After a failure, the other parts are not needed.
       if (next < unread.length) next = unread.length;
     }
   };

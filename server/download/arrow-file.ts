@@ -52,7 +52,7 @@ async function* rowBatches(part: string): AsyncIterable<Rows> {
   let rows: string[][] = [];
   const input = createReadStream(part);
   try {
-    // The reader of lines does not report that a file cannot be opened.
+    // The line reader does not report that a file cannot be opened.
     await once(input, 'open');
     for await (const line of createInterface({ input })) {
       rows.push(line.split(','));

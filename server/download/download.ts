@@ -54,7 +54,7 @@ interface Download {
   restart: boolean;
   /** The pages of the request, or of its rest, in order. */
   pages: (rest: Rest | null) => AsyncIterable<RemotePage>;
-  /** What the server has of the token, where the window holds nothing; '' if it does not say. */
+  /** Describes the token's stored history if the window is empty; '' if it is unknown. */
   coverage: (totals: Totals) => Promise<string>;
   onProgress: (state: ReplayState) => void;
 }
@@ -115,7 +115,7 @@ async function emptyWindow({ coverage }: Download, totals: Totals): Promise<Repl
   );
 }
 
-/** Parameters that leave cells out. */
+/** Parameters that exclude cells. */
 const NARROWING = [
   'types',
   'onchain',
@@ -155,8 +155,8 @@ async function checkOutput({ out, force }: Download): Promise<void> {
   if (parent?.isDirectory() !== true) throw new ReplayError(`--out: no directory ${directory}`);
   const existing = await stat(out).catch(absent);
   if (existing === null) return;
-  if (!existing.isFile()) throw new ReplayError(`--out: ${out} is no regular file`);
-  if (!force) throw new ReplayError(`--out: ${out} is already there; --force replaces it`);
+  if (!existing.isFile()) throw new ReplayError(`--out: ${out} is not a regular file`);
+  if (!force) throw new ReplayError(`--out: ${out} already exists; --force replaces it`);
 }
 
 /** The part file of an interrupted download of the same request, or an empty one. */
@@ -198,7 +198,7 @@ async function fetchPages(options: Download, part: PartFile<ReplayState>): Promi
     onProgress(part.state);
     if (from === null) return totals;
   }
-  throw outdated('pages that were there are gone');
+  throw outdated('earlier pages are gone');
 }
 
 /** Checks that the page continues the window without a gap, and that the window will end. */

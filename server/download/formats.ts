@@ -30,7 +30,7 @@ export interface PageWriter {
 export const jsonWriter: PageWriter = {
   *page(page, totals) {
     if (totals.pages === 1) {
-      // JSON.stringify leaves out what is undefined: both follow the snapshots, when they are known.
+      // JSON.stringify omits undefined fields: window and filter are known only at the end, and follow the snapshots.
       const fields = { ...totals.head, window: undefined, filter: undefined };
       yield `${JSON.stringify(fields).slice(0, -1)},"snapshots":[`;
     }

@@ -73,7 +73,7 @@ async function replacesStale(draft: string, lock: string): Promise<boolean> {
 
 /** @throws ReplayError if the holder that the lock names is running */
 function refuseLive(text: string, lock: string): void {
-  const advice = `if that is no fathom replay, delete ${lock}`;
+  const advice = `if that is not fathom replay, delete ${lock}`;
   // Without links, the file exists before its text is written.
   if (text === '') throw new ReplayError(`another process is taking ${lock}; ${advice}`);
   const pid = Number(text.split(' ')[0]);

@@ -56,7 +56,7 @@ function copyStatement(totals: Totals, part: string, to: string): string {
   return `COPY (SELECT ${selected.join(', ')} FROM ${source}) TO ${literal(to)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, USE_TMP_FILE false, KV_METADATA {${literal(ARROW_SCHEMA_KEY)}: ${literal(arrowSchema(totals))}})`;
 }
 
-/** Key of the file's metadata under which readers that make Arrow tables look for the types of columns. */
+/** The metadata key under which readers of Arrow tables look for the types of columns. */
 const ARROW_SCHEMA_KEY = 'ARROW:schema';
 
 const { Field, Float64, Int16, Int64, RecordBatchStreamWriter, Schema } = arrow;
@@ -100,17 +100,17 @@ function globEscaped(path: string): string {
 /** Length of the footer and the mark `PAR1`, at the end of every file. */
 const TAIL_BYTES = 8;
 /**
- * What the footer says of the column `timestamp`: its name, then in Thrift's compact protocol the converted
+ * The footer's entry of the column `timestamp`: its name, then in Thrift's compact protocol the converted
  * type TIMESTAMP_MILLIS and the logical type TIMESTAMP with isAdjustedToUTC false and the unit MILLIS.
  */
 const LOCAL_TIMESTAMP = Buffer.from('timestamp\x25\x12\x4c\x8c\x12\x1c\x1c\0\0\0\0', 'latin1');
-/** Where isAdjustedToUTC stands in it, and what true is. */
+/** The position of isAdjustedToUTC in it, and the byte for true. */
 const ADJUSTED_AT = 'timestamp'.length + 4;
 const ADJUSTED = Uint8Array.of(0x11);
 
 /**
- * Declares the times of the column `timestamp` to be UTC. DuckDB writes milliseconds as times without a zone
- * only, and times with one in microseconds only.
+ * Declares the times of the column `timestamp` to be UTC. DuckDB writes milliseconds only without a zone,
+ * and times with a zone only in microseconds.
  */
 async function markTimestampUtc(parquet: string): Promise<void> {
   const file = await open(parquet, 'r+');
@@ -122,7 +122,7 @@ async function markTimestampUtc(parquet: string): Promise<void> {
     const footerAt = size - TAIL_BYTES - footer.length;
     await file.read(footer, 0, footer.length, footerAt);
     const at = footer.indexOf(LOCAL_TIMESTAMP);
-    if (at < 0) throw new Error('DuckDB wrote the column timestamp in a form that is not known');
+    if (at < 0) throw new Error('DuckDB wrote the column timestamp in an unknown form');
     await file.write(ADJUSTED, 0, ADJUSTED.length, footerAt + at + ADJUSTED_AT);
   } finally {
     await file.close();

@@ -47,14 +47,14 @@ export class PartFile<S> {
     private position: number,
   ) {}
 
-  /** What an interrupted download left; null if nothing. @throws ReplayError */
+  /** The state of an interrupted download; null if there is none. @throws ReplayError */
   static async left<S>(paths: PartPaths): Promise<Written<S> | null> {
     const size = (await stat(paths.part).catch(absent))?.size ?? null;
     // An interruption at the very start or end leaves a state without a part.
     if (size === null) return null;
     const text = await readFile(paths.state, 'utf8').catch(absent);
     if (text === null) {
-      throw new ReplayError(`${paths.part} is there without ${paths.state}; use --restart`);
+      throw new ReplayError(`${paths.part} exists without ${paths.state}; use --restart`);
     }
     const written = parseState<S>(text, paths.state);
     if (size >= written.bytes) return written;
@@ -102,7 +102,7 @@ export class PartFile<S> {
     this.position += bytes.length;
   }
 
-  /** Makes the appended data valid, with `state` as what comes next. */
+  /** Makes the appended data valid. @param state from which a download resumes after them */
   async commit(state: S): Promise<void> {
     await this.file.datasync();
     this.written = { bytes: this.position, state };
@@ -132,7 +132,7 @@ async function writeState<S>({ newState, state }: PartPaths, written: Written<S>
 
 const STATE_VERSION = 2;
 
-/** Shows whether a state is as it was written. */
+/** Detects a damaged state file. */
 function digestOf(written: Written<unknown>): string {
   return createHash('sha256').update(JSON.stringify(written)).digest('hex');
 }
@@ -147,7 +147,9 @@ function parseState<S>(text: string, file: string): Written<S> {
   } catch {
     // Reported below.
   }
-  throw new ReplayError(`${file} is no state of this version of fathom replay; use --restart`);
+  throw new ReplayError(
+    `${file} is not a state file of this version of fathom replay; use --restart`,
+  );
 }
 
 /** Removes every file beside OUT except the lock. */

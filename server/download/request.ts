@@ -5,7 +5,7 @@ import { UsageError } from '../../storage/errors.js';
 /** Query parameters by name; the server checks them. */
 export type ReplayParameters = Readonly<Record<string, string>>;
 
-/** The flag of `fathom replay` that sends a query parameter. */
+/** The flag of `fathom replay` for a query parameter. */
 export function flagOf(parameter: string): string {
   return `--${parameter.replaceAll('_', '-')}`;
 }

@@ -118,12 +118,12 @@ function checkContinues(before: Totals, page: RemotePage): void {
     page.resolved_token === head.resolved_token &&
     page.chain === head.chain &&
     page.group === head.group;
-  if (!same) throw changed(`it now answers for ${page.chain} ${page.token}, group=${page.group}`);
+  if (!same) throw changed(`it now returns ${page.chain} ${page.token}, group=${page.group}`);
   const slots = slotsOf(page);
   const shared = Math.min(slots.length, before.slots.length);
   for (let i = 0; i < shared; i++) {
     if (JSON.stringify(slots[i]) !== JSON.stringify(before.slots[i])) {
-      throw changed('its list of markets is no longer the one that the first pages had');
+      throw changed('its list of markets differs from that of the first pages');
     }
   }
   let last = servedTo ?? -Infinity;

@@ -24,7 +24,7 @@ export interface TokenFlow {
 
 interface Reading {
   current: TokenFlow | null;
-  /** When it next changes with the clock alone; null: never. */
+  /** When the passing of time next changes it; null: never. */
   nextVisibleS: number | null;
 }
 
@@ -66,7 +66,7 @@ export class HolderFlows {
       work: async ([tokenAddress]) => {
         if (this.kept.peek(tokenAddress)?.stale) await this.work(tokenAddress);
       },
-      failure: 'a holder flow could not be worked out',
+      failure: 'a holder flow could not be computed',
       keyField: 'token_address',
       log: options.log,
       // It stays stale, and the next request tries again.
@@ -174,7 +174,9 @@ export class HolderFlows {
         return { current: { revision: ++this.revisions, flow }, nextVisibleS: nextS };
       }
       if (reads === MAX_READS) {
-        throw new Error(`holder snapshots of ${tokenAddress} were gone whenever they were read`);
+        throw new Error(
+          `holder snapshots of ${tokenAddress} were removed before each attempt to read them`,
+        );
       }
     }
   }

@@ -10,7 +10,7 @@ import type { HolderFlow } from '../../compute/holders/flow.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
 import { KeptReplies, type ReplyMemory } from '../api/replies.js';
 import {
-  askedAddress,
+  addressParameter,
   chainKey,
   count,
   document,
@@ -43,17 +43,17 @@ const MAX_INCLUDE_ITEMS = 100;
 const MAX_BATCH_TOKENS = 10;
 
 const HOLDER_FLOW_NOTES =
-  'Tiers are the first 20, 50 and 100 of the newest holder snapshot, ranked by balance, ties by address; ' +
-  'of a token with fewer holders, all of them. A window compares it with the newest snapshot at or before ' +
-  "its time less the window; an owner who is not in that one held 0. Where there is none, the window's " +
+  'Tiers are the first 20, 50 and 100 holders of the newest snapshot, ranked by balance, ties by address, or ' +
+  'all holders if there are fewer. A window compares that snapshot with the newest one that is at least as ' +
+  "old as the window is long; an owner missing there held 0. Without such a snapshot, the window's " +
   'counts and flows are 0. The sparkline compares the last snapshot of each of the 30 UTC days up to the ' +
   "newest snapshot's with the last one of any earlier day, by that day's ranking; a day where either is " +
   'missing has zeros. Amounts are in tokens.\n\n' +
   'Snapshots of the last two days are all kept; older ones are thinned to the last of each UTC hour for ' +
   'nine days, of each six hours for 33 days, of each day for 400: the 7-day window is exact to the hour, those of 14 and ' +
-  '30 days to six hours, the days of the sparkline wholly. A server whose clock is frozen more than two ' +
-  'days before the newest stored snapshot sees what is kept there.\n\n' +
-  'A token without a visible snapshot is no error: `has_coverage` is false and `last_snapshot_at` null.';
+  '30 days to six hours, and the days of the sparkline exactly. A server whose clock is frozen more than two ' +
+  'days before the newest stored snapshot has only the thinned snapshots.\n\n' +
+  'A token without a visible snapshot is not an error: `has_coverage` is false and `last_snapshot_at` null.';
 
 const none = document(
   'NoCoverage',
@@ -76,7 +76,7 @@ export const getWhaleActivity = defineEndpoint({
   rateBuckets: ['general', 'whale-get'],
   chain: { kind: 'address', at: { in: 'query', name: 'token_address' }, supported: ['mainchain'] },
   query: Type.Object({
-    token_address: askedAddress,
+    token_address: addressParameter,
     include: list(
       word(FLOW_SECTIONS),
       MAX_INCLUDE_ITEMS,
@@ -225,7 +225,7 @@ export function flowDocument(
   return reply;
 }
 
-/** A key of all that a reply depends on; a revision belongs to one token at one time. */
+/** A cache key with everything that a reply depends on; a revision belongs to one token at one time. */
 function replyKey({ revision }: TokenFlow, view: FlowView): string {
   const { sections, walletLimit, walletActivity } = view;
   const shown = FLOW_SECTIONS.filter((section) => sections.has(section));

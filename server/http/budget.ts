@@ -1,4 +1,4 @@
-/** Bounds on what is in use at a time: a count, and bytes of replies by key. */
+/** Bounds on simultaneous use: of a count, and of the bytes of replies by key. */
 
 /** A limited count that is taken and given back. */
 export class Budget {
@@ -27,7 +27,7 @@ export interface BytesInFlightLimits {
   maxBytesInFlight: number;
   /** Of the clients of one key. */
   maxBytesInFlightPerKey: number;
-  /** Of the clients without a key, who take nothing from the others. */
+  /** Of the clients without a key, whose budget is separate. */
   maxKeylessBytesInFlight: number;
 }
 

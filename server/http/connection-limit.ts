@@ -56,7 +56,7 @@ export function connectionLimits(log: Log): { api: ConnectionLimit; admin: Conne
 }
 
 /**
- * Call before a server's modules are loaded: without a descriptor, Node may say that a package is missing.
+ * Call before a server's modules are loaded: without a free descriptor, Node may report a missing package.
  * @throws InputError where the limit on open files is too low to start
  */
 export function checkDescriptors(): void {

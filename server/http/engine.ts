@@ -1,5 +1,5 @@
 /**
- * What the server asks of an HTTP engine. An engine speaks HTTP/1.1 on a port, hands over
+ * The interface of HTTP engines. An engine speaks HTTP/1.1 on a port, hands over
  * a connection's requests one at a time, and reports how much of a reply the kernel has taken. It cuts a client that
  * sends a request while an earlier one of its connection is in progress.
  */
@@ -18,7 +18,7 @@ export interface HttpEngine {
 export interface ListenOptions {
   /** An address or name of this machine. */
   host: string;
-  /** 0 for any free one. */
+  /** 0: any free port. */
   port: number;
   /** Gets every request. Before it returns, it replies or calls the request's onGone(). */
   onRequest: (request: EngineRequest) => void;
@@ -87,7 +87,7 @@ export interface EngineRequest {
   /** The protocols that the client offers for a WebSocket; null: it asks for none. */
   readonly socketProtocols: readonly string[] | null;
   /**
-   * Makes a WebSocket of the connection, in place of a reply.
+   * Turns the connection into a WebSocket instead of replying.
    * @param protocol one of those that the client offers; null: none
    * @param open is called with the open socket, unless the client has gone
    */
@@ -98,7 +98,7 @@ export interface EngineRequest {
 
 /** A reply's body or a socket, which the client may read slowly. */
 interface Outlet {
-  /** Bytes that the kernel has not taken yet, or more. */
+  /** An upper bound of the bytes that the kernel has not taken yet. */
   readonly waitingBytes: number;
   /** Cuts the client's connection. */
   cut(): void;
@@ -165,7 +165,7 @@ export const badRequest = (message: string) => new ApiError(400, 'bad_request', 
 
 /** Why an engine cannot listen, by the code of Node's error. */
 export function listenFault(host: string, port: number, code = 'for an unknown reason'): Error {
-  const why = LISTEN_FAULTS[code] ?? ` can't be listened on (${code})`;
+  const why = LISTEN_FAULTS[code] ?? ` cannot be opened (${code})`;
   return new Error(`port ${port} on ${host}${why}`);
 }
 

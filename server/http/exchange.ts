@@ -37,7 +37,7 @@ type RequestHeader =
  */
 type Settle = (status: number | null) => Headers;
 
-/** Bodies up to this size do not count as bytes in flight: errors always fit. */
+/** Bodies up to this size do not count as bytes in flight, so errors always fit. */
 const UNCOUNTED_BODY_BYTES = 16 * 1024;
 
 /**
@@ -71,7 +71,7 @@ export class Exchange {
   readonly path: string;
   /** The query string as sent, without its question mark. */
   readonly query: string;
-  /** The pattern of the route that took the request; null: none did. */
+  /** The pattern of the matching route; null: none matches. */
   route: string | null = null;
   private readonly host: ExchangeHost;
   private readonly request: EngineRequest;
@@ -105,7 +105,7 @@ export class Exchange {
     request.onGone(() => this.onAborted());
   }
 
-  /** The reply's status; null before the reply, and where the client has disconnected first. */
+  /** The reply's status; null before the reply, and if the client disconnected first. */
   get status(): number | null {
     return this.sentStatus;
   }
@@ -268,7 +268,7 @@ export class Exchange {
     return this.request.socketProtocols;
   }
 
-  /** Makes a WebSocket of the connection, which ends the exchange. Call it instead of reply(). */
+  /** Turns the connection into a WebSocket, which ends the exchange. Call it instead of reply(). */
   openSocket(protocol: string | null, open: OpenSocket): void {
     if (this.answered) return;
     this.sentStatus = 101;
@@ -313,7 +313,7 @@ export class Exchange {
     if (this.state !== 'ended') this.request.cut();
   }
 
-  /** Counts bytes as in flight; where there are too many, clients that read more slowly are cut first. */
+  /** Counts bytes as in flight. If there are too many, first cuts clients that read more slowly. */
   private reserve(bytes: number): boolean {
     for (;;) {
       const taken = this.host.bytesInFlight.take(this.keyId, bytes);

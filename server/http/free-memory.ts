@@ -9,7 +9,7 @@ const { port1: nowhere } = new MessageChannel();
 nowhere.close();
 
 /**
- * Frees the memory of bytes that nothing uses any more, if they fill their ArrayBuffer. V8 would
+ * Frees the memory of bytes that are no longer used, if they fill their ArrayBuffer. V8 would
  * free it in a full collection, and would run one for every few buffers of several megabytes: with Arrow pages of 6 MB,
  * these collections took a fifth of a page's CPU time.
  */

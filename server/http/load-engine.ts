@@ -39,7 +39,7 @@ export async function warnOfFault(engine: HttpEngine, log: Log): Promise<void> {
   );
 }
 
-/** Whether the engine accepts a request line that arrives in two pieces; asks a listener made for the check. */
+/** Whether the engine accepts a request line that arrives in two pieces, tested on a temporary listener. */
 export async function takesSplitRequestLine(engine: HttpEngine): Promise<boolean> {
   const listener = await engine.listen({
     host: '127.0.0.1',

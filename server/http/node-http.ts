@@ -219,7 +219,7 @@ class NodeRequest implements EngineRequest {
 
   openSocket(headers: Headers, protocol: string | null, open: OpenSocket): void {
     const { req, res, connection, upgradeHead } = this;
-    if (upgradeHead === null) throw new Error('the request asks for no WebSocket');
+    if (upgradeHead === null) throw new Error('the request does not ask for a WebSocket');
     connection.unread.delete(this);
     this.isHandedOver = true;
     const { socket } = connection;
@@ -336,7 +336,7 @@ function parseFault(code: string): ApiError | null {
       return new ApiError(505, 'version_not_supported', 'Expected HTTP/1.1 or HTTP/1.0');
     default:
       return code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE'
-        ? badRequest('This is no valid HTTP request')
+        ? badRequest('This is not a valid HTTP request')
         : null;
   }
 }

@@ -1,11 +1,11 @@
-/** WebSockets of Node's own HTTP, by the library ws. */
+/** WebSockets of Node's own HTTP, with the library ws. */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { type LiveSocket, type OpenSocket, SOCKET_LIMITS } from './engine.js';
 import type { Headers } from './errors.js';
 
-/** How long a client may take to answer the end of its WebSocket. */
+/** How long a client may take to answer a close frame. */
 const CLOSE_LIMIT_MS = 2_000;
 
 /** Whether ws accepts a request. It would answer any other request itself. */
@@ -25,7 +25,7 @@ interface Upgrade {
   protocol: string | null;
 }
 
-/** Makes a WebSocket of the connection of a request for which isHandshake() holds. */
+/** Upgrades the connection of a request that passes isHandshake(). */
 export function upgrade(
   { req, socket, upgradeHead, headers, protocol }: Upgrade,
   open: OpenSocket,
@@ -44,7 +44,7 @@ export function upgrade(
 
 function openNodeSocket(ws: WebSocket, connection: Socket, open: OpenSocket): void {
   let silence: NodeJS.Timeout | undefined;
-  const heard = (): void => {
+  const restartSilence = (): void => {
     clearTimeout(silence);
     silence = setTimeout(() => ws.terminate(), SOCKET_LIMITS.silenceS * 1000).unref();
   };
@@ -63,14 +63,14 @@ function openNodeSocket(ws: WebSocket, connection: Socket, open: OpenSocket): vo
   // An error is followed by 'close'.
   ws.on('error', () => undefined);
   const listener = open(socket);
-  heard();
+  restartSilence();
   ws.on('message', (data: Buffer, isBinary) => {
-    heard();
+    restartSilence();
     listener.onMessage(data, !isBinary);
   });
-  ws.on('pong', heard);
+  ws.on('pong', restartSilence);
   ws.on('ping', () => {
-    heard();
+    restartSilence();
     // The library has queued a reply to it.
     if (ws.bufferedAmount > SOCKET_LIMITS.maxWaitingBytes) ws.terminate();
   });

@@ -35,20 +35,20 @@ interface CompiledRoute extends Route {
 }
 
 /**
- * Makes the function that answers every request. `onUnanswered` is called before a request without a
+ * Makes the function that answers every request. `onUnrouted` is called before a request without a
  * route gets its 404 or 405, and may throw another ApiError.
  */
 export function createRouter(
   routes: readonly Route[],
   log: Log,
-  onUnanswered: (exchange: Exchange) => void = () => undefined,
+  onUnrouted: (exchange: Exchange) => void = () => undefined,
 ): (exchange: Exchange) => void {
   const failures = new Failures(log);
   const compiled = routes.map((route) => ({ ...route, segments: route.path.split('/') }));
   return (exchange) => {
     let pending: void | Promise<void>;
     try {
-      pending = dispatch(compiled, exchange, onUnanswered);
+      pending = dispatch(compiled, exchange, onUnrouted);
     } catch (error) {
       failures.reply(exchange, error);
       return;
@@ -60,7 +60,7 @@ export function createRouter(
 function dispatch(
   routes: readonly CompiledRoute[],
   exchange: Exchange,
-  onUnanswered: (exchange: Exchange) => void,
+  onUnrouted: (exchange: Exchange) => void,
 ): void | Promise<void> {
   const segments = exchange.path.split('/');
   const method = exchange.method === 'HEAD' ? 'GET' : exchange.method;
@@ -75,7 +75,7 @@ function dispatch(
     }
     allowed.push(...(route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]));
   }
-  onUnanswered(exchange);
+  onUnrouted(exchange);
   if (allowed.length > 0) throw methodNotAllowed(allowed);
   throw new ApiError(404, 'not_found', 'There is no such endpoint');
 }
@@ -83,7 +83,7 @@ function dispatch(
 /** The variable segments of a path; null if the path does not match. */
 function match(pattern: readonly string[], path: readonly string[]): Record<string, string> | null {
   if (pattern.length !== path.length) return null;
-  // From the end: all routes begin alike.
+  // Compares from the end, because all paths begin alike.
   for (let i = path.length - 1; i >= 0; i--) {
     if (pattern[i] !== path[i] && (!isVariable(pattern[i]) || path[i] === '')) return null;
   }
@@ -112,12 +112,12 @@ function methodNotAllowed(allowed: readonly string[]): ApiError {
   });
 }
 
-/** Interval between log lines about requests that cannot be answered for now. */
+/** Interval between log lines about requests refused with 503. */
 const BUSY_LOG_MS = 10_000;
 
 /** Turns failures into replies. */
 class Failures {
-  /** Requests that could not be answered for now, since that was logged. */
+  /** Requests refused with 503 since the last such line. */
   private refused = 0;
   private loggedMs = -Infinity;
 

@@ -8,7 +8,7 @@ import type { EngineRequest, HttpEngine } from './engine.js';
 import { Exchange, type ExchangeHost } from './exchange.js';
 
 export interface HttpLimits extends BytesInFlightLimits {
-  /** A client is cut off that takes less than `leastBytesPerS` of its reply over this time. */
+  /** A client that reads its reply more slowly than `leastBytesPerS` over this time is cut off. */
   stallLimitMs: number;
   leastBytesPerS: number;
   /** Closing waits this long for requests in progress. */
@@ -31,7 +31,7 @@ export function httpLimits(replyBytes: number): HttpLimits {
 
 export const HTTP_LIMITS: Readonly<HttpLimits> = httpLimits(DEFAULT_SHARES.replies);
 
-/** A client is not cut to make room for others before it has stalled this long. */
+/** A client must have stalled this long before it is cut to make room for others. */
 const MIN_STALL_MS = 1000;
 
 /**

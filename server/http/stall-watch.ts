@@ -5,7 +5,7 @@ import { runningMs } from '../../compute/running-time.js';
 const WATCH_MS = 4_000;
 
 export interface StallLimits {
-  /** A reply is abandoned when the kernel has taken less than `leastBytesPerS` of it over this time. */
+  /** A reply is abandoned if the kernel takes it more slowly than `leastBytesPerS` over this time. */
   stallLimitMs: number;
   leastBytesPerS: number;
 }
@@ -22,10 +22,10 @@ export class StallWatch {
     onStall: () => void,
   ) {
     const { stallLimitMs } = limits;
-    const look = () => {
+    const check = () => {
       if (this.stalledMs >= stallLimitMs) onStall();
     };
-    this.timer = setInterval(look, Math.min(WATCH_MS, stallLimitMs / 4));
+    this.timer = setInterval(check, Math.min(WATCH_MS, stallLimitMs / 4));
   }
 
   /** How long the client has read below the minimum rate. */

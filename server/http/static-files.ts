@@ -19,7 +19,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Types whose files are already compressed. */
 const COMPRESSED = ['.png', '.woff2'];
 const ENCODINGS = ['br', 'gzip'] as const;
-/** Beyond this the time of brotli grows faster than the file shrinks. */
+/** Above this quality, brotli's time grows faster than the file shrinks. */
 const BROTLI_QUALITY = 9;
 
 const brotli = promisify<Buffer, zlib.BrotliOptions, Buffer>(zlib.brotliCompress);
@@ -75,7 +75,7 @@ export class StaticFile {
     }
   }
 
-  /** Keeps a file that was read, but not a failure: the file, or a free descriptor, may be there the next time. */
+  /** Caches the file, but no failure: the file, or a free descriptor, may exist at the next request. */
   private whenLoaded(): Promise<Loaded> {
     this.loaded ??= this.load().catch((error: unknown) => {
       this.loaded = null;

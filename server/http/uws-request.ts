@@ -44,7 +44,7 @@ export function framingFault(names: readonly string[], values: readonly string[]
   }
   if (hosts !== 1) return badRequest(`Host: expected one, not ${hosts}`);
   if (codings > chunked || codings > 1) {
-    return badRequest('Transfer-Encoding: expected chunked alone');
+    return badRequest('Transfer-Encoding: expected only chunked');
   }
   if (lengths > 1) return badRequest(`Content-Length: expected one, not ${lengths}`);
   return isEmptyLength ? badRequest('Content-Length: expected a number') : null;
@@ -143,8 +143,8 @@ export class UwsRequest implements EngineRequest {
     body: Uint8Array | null,
     onTaken: (bytes: number, isAll: boolean) => void,
   ): boolean {
-    // After a reply the library drops the rest of a body uncounted, and takes trailers behind a chunked one for the
-    // next request: there must be neither.
+    // After a reply the library would drop the rest of a body uncounted, and treat trailers of a chunked body as the
+    // next request. A last reply prevents both.
     const head = this.hasOpenEndedBody ? { ...given, isLast: true } : given;
     this.isReplied = true;
     const isBodyless = body === null || body.byteLength === 0 || this.method === 'HEAD';
@@ -171,7 +171,7 @@ export class UwsRequest implements EngineRequest {
   }
 
   openSocket(headers: Headers, protocol: string | null, open: OpenSocket): void {
-    if (this.socketContext === null) throw new Error('the request asks for no WebSocket');
+    if (this.socketContext === null) throw new Error('the request does not ask for a WebSocket');
     this.isReplied = true;
     const { res, socketContext } = this;
     res.cork(() => {
@@ -239,7 +239,7 @@ export class UwsRequest implements EngineRequest {
     this.sendLast(head, Buffer.byteLength(text) + LINE_BREAK.length, LINE_BREAK + text);
   }
 
-  /** Writes status and headers in one call. The library takes the whole text for the status, and adds a line break. */
+  /** Writes status and headers in one call: the library gets the whole text as the status, and adds a line break. */
   private writeHead({ status, reason, headers, isLast }: ReplyHead): void {
     let head = `${status} ${reason}`;
     for (const [name, value] of headers) head += `${LINE_BREAK}${name}: ${value}`;
@@ -260,9 +260,9 @@ export class UwsRequest implements EngineRequest {
   }
 
   /**
-   * Replies and ends the connection, for which the library has no call. It takes the whole text for the status of a
-   * reply that never comes, and adds a line break.
-   * @param text what follows the headers, but for that line break
+   * Replies and ends the connection. The library has no call for that: it gets the whole reply as the status of a
+   * reply that never follows, and adds a line break.
+   * @param text what follows the headers, except for that line break
    */
   private sendLast(head: ReplyHead, length: number | null, text = ''): void {
     const headers = [

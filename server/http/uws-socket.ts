@@ -14,7 +14,7 @@ type LibrarySocket = Uws.WebSocket<SocketData>;
 export const SOCKET_BEHAVIOR = {
   maxPayloadLength: SOCKET_LIMITS.maxMessageBytes,
   idleTimeout: SOCKET_LIMITS.silenceS,
-  // The server sends nothing while this much waits: what the library drops beyond it are replies to pings.
+  // The server sends nothing while this much waits, so the library drops only replies to pings.
   maxBackpressure: SOCKET_LIMITS.maxWaitingBytes,
   sendPingsAutomatically: false,
   open(ws: LibrarySocket) {
@@ -35,7 +35,7 @@ export const SOCKET_BEHAVIOR = {
   },
 } satisfies Uws.WebSocketBehavior<SocketData>;
 
-/** Does not touch the library's socket once that is closed. */
+/** Does not use the library's socket after it has closed. */
 class UwsSocket implements LiveSocket {
   isOpen = true;
 

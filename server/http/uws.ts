@@ -44,7 +44,7 @@ async function listen(options: ListenOptions): Promise<Listener> {
       compression: uws.DISABLED,
       close(ws) {
         SOCKET_BEHAVIOR.close(ws);
-        // The filter hears when a WebSocket's connection opens, but not when it ends.
+        // The library calls the filter when a WebSocket's connection opens, but not when it ends.
         connections?.closed();
       },
       upgrade: (res, req, context) => onIncoming(new UwsRequest(res, req, context)),

@@ -86,7 +86,7 @@ export function networkOf(text: string): string | null {
   return `${network.join(':')}::/64`;
 }
 
-/** The groups of an IPv6 address. @param address as isIPv6() takes it, without a zone */
+/** The groups of an IPv6 address. @param address valid for isIPv6(), without a zone */
 function groupsOf(address: string): number[] {
   const [head, tail] = address.split('::').map((part) =>
     part.split(':').flatMap((group) => {

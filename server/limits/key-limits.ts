@@ -22,7 +22,7 @@ export class KeyLimits {
     private readonly usage: UsageSource,
   ) {}
 
-  /** Notes that the key was used at a time. */
+  /** Records a use of the key. */
   use(wallMs: number): void {
     const hourS = Math.floor(wallMs / HOUR_MS) * (HOUR_MS / 1000);
     if (hourS === this.usedHourS) return;

@@ -27,7 +27,7 @@ interface LimiterOptions {
 /** What a key has used in a UTC month. */
 interface MonthOfKey {
   tier: KeyTier;
-  /** As 202611. */
+  /** A number such as 202611. */
   month: number;
   used: number;
   /** Calls a month; Infinity: unlimited. */

@@ -6,13 +6,13 @@ const DAY_MS = 86_400_000;
 
 /**
  * A key's calls in a UTC month: those charged, and those held by calls in progress. A call holds its
- * cost from its admission to its end: parallel calls cannot exceed the quota together.
+ * cost from its admission to its end, so parallel calls together cannot exceed the quota.
  */
 export class MonthAccount {
   readonly startMs: number;
   /** The first moment of the next month. */
   readonly endMs: number;
-  /** As 202611. */
+  /** A number such as 202611. */
   readonly month: number;
   private readonly counter: UsageCounter;
   private heldCalls = 0;

@@ -31,7 +31,7 @@ export interface Plan {
 /** By name: a plan for each tier, and the operator's own. */
 export type Plans = Readonly<Record<KeyTier, Plan>> & Readonly<Partial<Record<string, Plan>>>;
 
-/** Live connections of a key at once, where its plan says nothing. */
+/** Live connections of a key at once, if its plan does not set them. */
 const TIER_CONNECTIONS: Readonly<Record<KeyTier, number>> = { premium: 10, enterprise: 100 };
 
 /** The most live connections that a plan's key may have at once. */
@@ -295,7 +295,7 @@ function readRule(value: unknown, at: string, bucket: RateBucket): BucketRule {
   });
 }
 
-/** The same where it may be missing. @returns null: it is */
+/** Like limitOf(), for a value that may be missing. @returns null if it is missing */
 function limitAt(value: unknown, at: string, max: number): number | null {
   return value === undefined ? null : limitOf(value, at, max);
 }

@@ -13,9 +13,9 @@ export const getUsage = defineEndpoint({
   method: 'GET',
   path: '/usage',
   tag: 'Account',
-  summary: 'Calls of the key that asks',
+  summary: "The calling key's usage",
   description:
-    'Calls charged in the current UTC month, in all, by day and by endpoint. Asking is free, also when the ' +
+    'Calls charged in the current UTC month, in total, by day and by endpoint. This call is free, even when the ' +
     'quota is used up. Calls in progress are not counted yet.',
   quotaCost: 0,
   chain: { kind: 'absent', supported: [] },
@@ -32,7 +32,7 @@ export const getUsage = defineEndpoint({
     }),
     endpoints: Type.Array(
       document('EndpointUsage', {
-        endpoint: Type.String({ description: 'Method and path, as `GET /score/:address`.' }),
+        endpoint: Type.String({ description: 'Method and path, such as `GET /score/:address`.' }),
         requests,
       }),
       { description: 'Endpoints with calls, the most used first, then by name.' },

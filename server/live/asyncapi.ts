@@ -3,7 +3,7 @@ import Type, { type TProperties, type TSchema } from '../api/type.js';
 import { BASE_PATH } from '../api/endpoint.js';
 import { API_VERSION } from '../api/openapi.js';
 import {
-  askedAddress,
+  addressParameter,
   chainKey,
   document,
   epochSeconds,
@@ -126,7 +126,7 @@ const RECEIVED: readonly [name: string, summary: string, schema: TSchema][] = [
       op: op('subscribe'),
       id: Type.String({ minLength: 1, maxLength: 100 }),
       channel: word(CHANNELS),
-      address: Type.Optional(askedAddress),
+      address: Type.Optional(addressParameter),
       ...getStream.query.properties,
     }),
   ],

@@ -1,7 +1,7 @@
 /** A subscription of channel `depth`: history, revisions and new snapshots of one token, in order. */
 import { isDamage } from '../../compute/damage.js';
 import type { DepthSource, TokenRecord } from '../../storage/contract.js';
-import type { AskedToken } from '../api/chain.js';
+import type { RequestedToken } from '../api/chain.js';
 import { sourceOf } from '../depth/coverage.js';
 import { ApiError, replayBusy } from '../http/errors.js';
 import type { Cohorts, Follower, Message } from './cohorts.js';
@@ -25,7 +25,7 @@ export interface Beginning {
 interface DepthSubscriptionOptions {
   id: string;
   connection: Connection;
-  token: AskedToken;
+  token: RequestedToken;
   view: View;
   account: Account;
   beginning: Beginning;

@@ -54,7 +54,8 @@ export const getDlmmPools = defineEndpoint({
     }),
     sort: word(DLMM_SORTS, {
       default: 'rangeyield',
-      description: 'Field to sort by; `feespertvl` is `feesPerAvgTvl`, the others are named alike.',
+      description:
+        'Field to sort by; `feespertvl` is `feesPerAvgTvl`, the others have the names of their fields.',
     }),
     minTvl: Type.Optional(
       bounded(0, MAX_MIN_TVL_USD, {
@@ -75,7 +76,7 @@ export const getDlmmPools = defineEndpoint({
     period: word(DLMM_PERIODS),
     sort: word(DLMM_SORTS),
     minTvl: number('The floor that was applied, USD'),
-    mint: nullable(Type.String(), 'The token that was asked for; null for the board of all.'),
+    mint: nullable(Type.String(), 'The requested token; null for the board of all pools.'),
     count: count('Items of `data`'),
     data: Type.Array(
       document('DlmmPoolRow', {
@@ -85,12 +86,9 @@ export const getDlmmPools = defineEndpoint({
         baseMint: text('Mint of the base token'),
         quoteMint: text(
           'Mint of the quote token: the one that ranks higher in the configured list of quote tokens; y ' +
-            'where neither is in it',
+            'if neither is in it',
         ),
-        tokenIcon: nullable(
-          Type.String(),
-          "URL of the base token's icon; null where none is known.",
-        ),
+        tokenIcon: nullable(Type.String(), "URL of the base token's icon; null if unknown."),
         tvl,
         binStep: integer('Basis points between two bins'),
         baseFeePct: number('Base fee, percent'),

@@ -2,9 +2,9 @@
 import Type, { type Static } from '../api/type.js';
 import { CHIP_KEYS, chipLeaders, type ChipKey } from '../../compute/lp/dlmm-board.js';
 import { poolPrice, type DlmmPool } from '../../compute/lp/dlmm-pool.js';
-import type { AskedToken } from '../api/chain.js';
+import type { RequestedToken } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { KeptReplies, nameDataTime, type ReplyMemory } from '../api/replies.js';
+import { KeptReplies, addDataTime, type ReplyMemory } from '../api/replies.js';
 import {
   chainKey,
   document,
@@ -24,7 +24,7 @@ import { POOL_FRESHNESS, figuresOf, orNull, poolFigures } from './pool-figures.j
 /** Pools of a reply besides the leaders; replies have no pages. */
 const MAX_TOKEN_POOLS = 2000;
 
-const icon = nullable(Type.String(), 'URL of its icon; null where none is known.');
+const icon = nullable(Type.String(), 'URL of its icon; null if unknown.');
 const decimals = integer('Decimals of the token, as the pool has them');
 const price = nullable(Type.Number(), 'Current price of the token, USD; null without one.');
 const reserve = number('Reserve of this side, tokens');
@@ -32,7 +32,7 @@ const reserveUsd = nullable(
   Type.Number(),
   'The reserve at the current price, USD; null without one.',
 );
-const leader = Type.Optional(text('Pubkey of the pool that leads; left out where none does'));
+const leader = Type.Optional(text('Pubkey of the leading pool; absent if there is none'));
 
 export const getDlmm = defineEndpoint({
   operationId: 'getDlmm',
@@ -152,7 +152,7 @@ export function dlmmHandler({ lp, tokens, kept }: DlmmServices): Handler<typeof 
     lp.poolBoard.use((board) => {
       const known = tokens.token(token.address);
       const dataT = known && dataTime(known);
-      nameDataTime(exchange, dataT);
+      addDataTime(exchange, dataT);
       const make = () => poolsDocument(token, board, tokens);
       const pools = board.book.ofMint.get(token.address)?.length ?? 0;
       if (pools <= MANY_POOLS) return make();
@@ -172,7 +172,7 @@ interface PricedPool {
   totalUsd: number | null;
 }
 
-function poolsDocument(asked: AskedToken, board: PoolBoard, tokens: Tokens): PoolsDocument {
+function poolsDocument(asked: RequestedToken, board: PoolBoard, tokens: Tokens): PoolsDocument {
   const indexes = board.book.ofMint.get(asked.address) ?? [];
   const leaders = leadersOf(board, indexes);
   const pubkeyOf = (index: number) => board.book.pools[index].pubkey;

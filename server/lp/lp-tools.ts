@@ -101,13 +101,13 @@ export class LpTools {
     await Promise.all([this.ranges.close(), this.poolBoard.close(), this.feeDensity.close()]);
   }
 
-  /** Rebuilds the boards that use a token's new ranges; a build that waits for ranges reads them itself. */
+  /** Rebuilds the boards that use a token's new ranges, unless a build already waits for ranges. */
   private useRanges({ pubkeys, wantsPrices }: RangeRequest): void {
     if (pubkeys.length > 0 && !this.poolBuilder.waitsForRanges) this.poolBoard.request();
     if (wantsPrices && !this.feeDensityBuilder.waitsForRanges) this.feeDensity.request();
   }
 
-  /** Follows loaded tokens: after a commit, or when time has made snapshots visible. */
+  /** Follows loaded tokens: after a commit, or when snapshots have become visible. */
   private load(addresses: readonly string[]): void {
     const { table } = this.options.tokens;
     const touched: string[] = [];

@@ -14,9 +14,9 @@ import {
   type TokenDepthServices,
 } from './token-depth.js';
 
-/** After each token, the next one waits three times as long as its work took: a thread stays free. */
+/** After each token, the next one waits three times as long as its work took, which keeps a thread free. */
 const REST_FACTOR = 3;
-/** This many tokens at the head of the queue are read in a moment. */
+/** This many tokens at the head of the queue count as about to be read. */
 const NEXT_TOKENS = 4;
 /** Time before a failed token is retried. */
 const RETRY_AFTER_MS = 10_000;

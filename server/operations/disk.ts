@@ -5,13 +5,13 @@ import type { Gauges } from './metrics.js';
 
 const LINES: Readonly<Record<WaitsForRoom, { began: string; over: string }>> = {
   checkpoints: {
-    began: 'checkpoints are put off: the disk has too little room',
-    over: 'checkpoints are made again',
+    began: 'checkpoints are postponed: the disk has too little space',
+    over: 'checkpoints are no longer postponed',
   },
-  commits: { began: 'commits are refused: the disk is full', over: 'commits are taken again' },
+  commits: { began: 'commits are refused: the disk is full', over: 'commits are accepted again' },
 };
 
-/** Logs once that checkpoints or commits find no room, and once that they find it again. */
+/** Logs once when checkpoints or commits find too little space, and once when they find enough again. */
 export function shortageLines(log: Log): NonNullable<RoomListener['onShortage']> {
   return (what, shortage) => {
     const { began, over } = LINES[what];
@@ -27,7 +27,7 @@ export function shortageLines(log: Log): NonNullable<RoomListener['onShortage']>
   };
 }
 
-/** Logs once that fragments can no longer be written to files, and once that they can again. */
+/** Logs once when fragments can no longer be written to files, and once when they can again. */
 export function fragmentTroubleLines(log: Log): (error: unknown) => void {
   return (error) => {
     if (error === null) log.info('fragments are written to disk again');

@@ -8,7 +8,7 @@ import type { Exchange } from '../http/exchange.js';
 /** Other methods are counted as one: a label has few values. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'OPTIONS']);
 const OTHER_METHOD = 'other';
-/** The route of a request that no route takes. */
+/** The route of a request that matches none. */
 const NO_ROUTE = 'none';
 /** The status of a request whose client disconnected before the reply. */
 export const CLIENT_GONE = 499;
@@ -24,7 +24,7 @@ const NS_PER_S = 1e9;
 /** How a replay page was answered. */
 export type PageSource = 'fragments' | 'pool' | 'not_modified';
 
-/** What the rows of a commit belong to: a dataset's name, `snapshots` for depth in either form. */
+/** Rows of a commit by the name of their dataset; `snapshots` for depth in either form. */
 type RowsByDataset = Readonly<Record<string, number>>;
 
 /** Gauges, and counts kept elsewhere, that are read together with the metrics. */
@@ -45,15 +45,15 @@ const GAUGES = {
   diskBytes: { metric: 'fathom_disk_bytes', help: "Bytes of the store's disk" },
   storeLogBytes: {
     metric: 'fathom_store_log_bytes',
-    help: 'Bytes of what is committed and not yet in the database',
+    help: 'Bytes of committed data that are not yet in the database file',
   },
   checkpointsPutOff: {
     metric: 'fathom_checkpoints_put_off_total',
-    help: 'Checkpoints that were due and found too little room on the disk',
+    help: 'Checkpoints postponed because the disk had too little space',
   },
   commitsRefused: {
     metric: 'fathom_commits_refused_total',
-    help: 'Commits that found too little room on the disk',
+    help: 'Commits refused because the disk had too little space',
   },
   fragmentsMemoryBytes: {
     metric: 'fathom_fragments_memory_bytes',
@@ -85,11 +85,11 @@ const GAUGES = {
   },
   retentionWaits: {
     metric: 'fathom_retention_waits',
-    help: '1 while something is due that retention does not take: the log says why; else 0',
+    help: '1 while retention waits, for the reason in the log; else 0',
   },
   logPosition: {
     metric: 'fathom_log_position',
-    help: "Entry of the cluster's log that the node has applied last",
+    help: "The last entry of the cluster's log that the node has applied",
   },
   logLagS: {
     metric: 'fathom_log_lag_seconds',
@@ -113,7 +113,7 @@ interface StreamState {
 /** The label of a method. */
 const methodOf = (method: string): string => (METHODS.has(method) ? method : OTHER_METHOD);
 
-/** A route's requests, passed to prom-client only when the metrics are read: it takes 3 µs to count one. */
+/** A route's requests, passed to prom-client only when the metrics are read, because it takes 3 µs to count one. */
 class RouteRequests {
   totalS = 0;
   /** Durations up to each of REQUEST_BUCKETS_S and above the one before it, and those above all. */
@@ -135,11 +135,7 @@ class RouteRequests {
 export class Metrics {
   private readonly registry = new Registry();
   private readonly routes = new Map<string, RouteRequests>();
-  private readonly pages = this.counter(
-    'fathom_pages_total',
-    'Replay pages by what answered them',
-    ['source'],
-  );
+  private readonly pages = this.counter('fathom_pages_total', 'Replay pages by source', ['source']);
   private readonly streamMessages = this.counter(
     'fathom_stream_messages_total',
     'Messages of live connections',
@@ -148,7 +144,7 @@ export class Metrics {
   private readonly streamMessagesByType = new Map<string, Counter.Internal>();
   private readonly streamLag = this.histogram(
     'fathom_stream_lag_seconds',
-    'Time from a commit to a live message that tells of it',
+    'Time from a commit to the live messages that it causes',
     WAIT_BUCKETS_S,
   );
   private readonly pageWaits = this.histogram(
@@ -225,9 +221,9 @@ export class Metrics {
     this.pages.inc({ source });
   }
 
-  /** Counts a message of a live connection. @param lagMs since the commit that it tells of; null: it tells of none */
+  /** Counts a message of a live connection. @param lagMs time since its commit; null: no commit caused it */
   streamed(type: string, lagMs: number | null): void {
-    // Ten thousands a second: the library's look-up by labels takes longer than the rest of a message.
+    // There are tens of thousands a second, and the library's look-up by labels takes longer than the rest of a message.
     let counter = this.streamMessagesByType.get(type);
     if (counter === undefined) {
       counter = this.streamMessages.labels(type);

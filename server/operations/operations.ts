@@ -7,10 +7,10 @@ import type { Metrics } from './metrics.js';
 
 /** A check that takes longer has failed. */
 const CHECK_DEADLINE_MS = 2000;
-/** Least time between two runs of the checks, however many requests come. */
+/** Minimum time between two runs of the checks, however many requests come. */
 const CHECK_INTERVAL_MS = 1000;
 
-/** Least time between two readings of the metrics: earlier requests wait, and share the next one. */
+/** Minimum time between two readings of the metrics: earlier requests wait for the next one, and share it. */
 export const SCRAPE_INTERVAL_MS = 100;
 
 /** Conditions for the server to be ready; a check that fails rejects, or returns false. */
@@ -58,9 +58,9 @@ export function operationsRoutes(
 
 const NOT_STORED = [['Cache-Control', 'no-store']] as const;
 
-/** Reads the metrics once for all waiting requests: anybody can ask, and a reading blocks the event loop for milliseconds. */
+/** Reads the metrics once for all waiting requests: anyone can request them, and reading them blocks the event loop for milliseconds. */
 class Scrapes {
-  /** The next reading; null: nobody has asked for one. */
+  /** The next reading; null: none is requested. */
   private next: Promise<Buffer> | null = null;
   private latest: Promise<unknown> = Promise.resolve();
   private beganMs = -Infinity;

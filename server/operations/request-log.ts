@@ -3,19 +3,19 @@ import type { Exchange } from '../http/exchange.js';
 import type { Log } from '../log.js';
 import { CLIENT_GONE } from './metrics.js';
 
-/** Anybody can send requests without a key: each period, this many of them are logged, and the rest counted. */
+/** Anyone can send requests without a key: in each period, this many of them are logged, and the rest counted. */
 export const MAX_KEYLESS_LINES = 100;
 const KEYLESS_PERIOD_MS = 10_000;
 const UNAUTHORIZED = 401;
 const MAX_METHOD_CHARS = 32;
-/** What stands in JSON as it is. */
+/** Text that JSON needs no escapes for. */
 const PLAIN_TEXT = /^[\w:/.-]*$/;
 
 export class RequestLog {
-  /** Of requests without a valid key, in this period. */
+  /** Lines of requests without a valid key in this period. */
   private lines = 0;
   private leftOut = 0;
-  /** Of failed authentications in this period, but the first. */
+  /** Failed authentications of this period after the first. */
   private missing = 0;
   private invalid = 0;
   private hasFailed = false;

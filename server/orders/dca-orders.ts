@@ -6,11 +6,11 @@ import { defineEndpoint, type Handler } from '../api/endpoint.js';
 import {
   KeptReplies,
   type KeptReply,
-  nameDataTime,
+  addDataTime,
   type ReplyMemory,
   Versions,
 } from '../api/replies.js';
-import { askedAddress, count, document, most, tokenAddress, word } from '../api/schemas.js';
+import { addressParameter, count, document, most, tokenAddress, word } from '../api/schemas.js';
 import type { Clock } from '../clock.js';
 import { whenReady } from '../board.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
@@ -38,13 +38,13 @@ export const getDcaOrders = defineEndpoint({
   tag: 'Orders',
   summary: 'DCA orders of one token',
   description:
-    'Active DCA orders of a mint, in their price range or not, with what they will trade from now on. An ' +
+    'Active DCA orders of a mint, inside or outside their price range, with what they will trade from now on. An ' +
     'order is active if it is not closed and has something left to trade. The list is empty for a token ' +
     'outside a requested range. A token without a record is a 404 and is not queued.',
   dataTime: true,
   chain: { kind: 'address', at: { in: 'query', name: 'token_address' }, supported: ['mainchain'] },
   query: Type.Object({
-    token_address: askedAddress,
+    token_address: addressParameter,
     sort_by: word(SORTS, {
       default: 'pct_impact',
       description:
@@ -69,7 +69,7 @@ export const getDcaOrders = defineEndpoint({
   errors: ['token_not_found'],
 });
 
-/** Orders ranked between two looks at the clock: well under a millisecond's work. */
+/** Orders ranked between two checks of the clock: well under a millisecond's work. */
 const ORDERS_AT_ONCE = 2_000;
 
 interface DcaOrdersServices {
@@ -100,7 +100,7 @@ export function dcaOrdersHandler(services: DcaOrdersServices): Handler<typeof ge
     const ranges = readSizeRanges(query);
     orders.dca.checkReadable();
     const reply = (token: LiveToken): DcaOrdersReply | Promise<DcaOrdersReply> => {
-      nameDataTime(exchange, dataTime(token));
+      addDataTime(exchange, dataTime(token));
       return replies.get({
         token,
         orders: isWithinSizeRanges(token, ranges) ? orders.dca.orders(token.details.address) : NONE,
@@ -144,7 +144,7 @@ class DcaReplies {
     key: string,
     { token, ...request }: OrdersRequest,
   ): Promise<DcaOrdersReply> {
-    // The token may change between turns: the reply is of its present state.
+    // The token may change between turns; the reply uses its present state.
     const now: OrdersRequest = { ...request, token: { ...token } };
     const largest = rankingOf(now);
     const { orders } = now;

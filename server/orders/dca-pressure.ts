@@ -28,7 +28,7 @@ const MAX_TOKENS = 50;
 const DEFAULT_TOKENS = 20;
 const DEFAULT_ORDERS = 5;
 
-const netUsd = usd('What BUY orders trade less what SELL orders do, within the timeframe');
+const netUsd = usd('Amount that BUY orders trade less that of SELL orders, within the timeframe');
 const netPct = nullable(
   Type.Number(),
   'The move of the price that this net flow would cause, percent; 0 for no flow, null without depth ' +
@@ -55,11 +55,11 @@ export const getDcaPressure = defineEndpoint({
   description:
     'Tokens with a record and at least one active DCA order, by net buying (`desc`) or by net selling ' +
     '(`asc`). An order is active if it is not closed and has something left to trade. Counts and totals ' +
-    'cover all active orders, flows only those whose price range holds the current price; a token ' +
+    'cover all active orders, flows only those whose price range contains the current price; a token ' +
     'without a price has none of these. With `sort_by=impact`, tokens whose `net_pct` of the timeframe ' +
     'is null come last in either direction. Ties are by ascending address. The list is updated within a ' +
     'second of a change in its data, and is at most 15 seconds old; it is exact when the clock is ' +
-    'frozen. All of a reply describes the same moment.',
+    'frozen. The whole reply describes the same moment.',
   rateBuckets: ['dca-pressure'],
   chain: { kind: 'list', supported: ['mainchain'] },
   query: Type.Object({

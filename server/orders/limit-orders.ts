@@ -9,9 +9,9 @@ import {
 import type { ChainFilter } from '../api/chain.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
-import { KeptReplies, nameDataTime, type ReplyMemory, Versions } from '../api/replies.js';
+import { KeptReplies, addDataTime, type ReplyMemory, Versions } from '../api/replies.js';
 import {
-  askedAddress,
+  addressParameter,
   chainFilter,
   chainKey,
   count,
@@ -72,7 +72,7 @@ export const getLimitOrders = defineEndpoint({
   dataTime: true,
   chain: { kind: 'filter', at: { in: 'query', name: 'token_address' }, supported: CHAINS },
   query: Type.Object({
-    token_address: askedAddress,
+    token_address: addressParameter,
     low_pct_change: share('fraction', MIN_CHANGE, MAX_CHANGE, {
       default: DEFAULT_LOW_CHANGE,
       description:
@@ -156,7 +156,7 @@ export function limitOrdersHandler({
     checkRange(query);
     orders.limit.checkReadable();
     return whenReady(tokens.known(asked), (token) => {
-      nameDataTime(exchange, dataTime(token));
+      addDataTime(exchange, dataTime(token));
       return reply(token, chain, query);
     });
   };

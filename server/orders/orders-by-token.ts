@@ -38,7 +38,7 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
   /** Values are replaced, never changed; a token without an active order has no entry. */
   private readonly byToken = new Map<string, Kept>();
   private readonly listeners: OrderListener[] = [];
-  /** Why not all of them could be read. */
+  /** Why some orders could not be read; null: all were read. */
   private damage: Error | null = null;
   private readonly follower: Follower<string>;
 

@@ -18,7 +18,7 @@ import { Turns } from '../../storage/turns.js';
 import type { DcaOrdersByToken } from './orders-by-token.js';
 import { type SharedColumn, SharedColumns } from './shared-columns.js';
 
-/** Greatest age of a board in a reply while the clock runs, as the API promises. */
+/** Maximum age of a board in a reply while the clock runs, as the API promises. */
 const MAX_BOARD_AGE_S = 15;
 /** A board of this age is ranked again even without changes: this leaves time for the ranking. */
 const REFRESH_AFTER_S = MAX_BOARD_AGE_S / 3;

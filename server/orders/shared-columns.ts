@@ -2,9 +2,9 @@
 import type { Turns } from '../../storage/turns.js';
 
 const BYTES = Float64Array.BYTES_PER_ELEMENT;
-/** Least number of values of a memory. */
+/** Minimum size of the memory, in values. */
 const LEAST_VALUES = 16 * 1024;
-/** New memory has twice the space it needs: it rarely fills up. */
+/** New memory has twice the space it needs, so it rarely fills up. */
 const SPARE = 2;
 
 /** A column in shared memory: index of its first value, number of values. */

@@ -1,4 +1,4 @@
-/** The entity tag of a replay page or another reply that is made of a plan, and how long a client may keep it. */
+/** The entity tag of a replay page or another reply made from a plan, and how long a client may keep it. */
 import { createHash } from 'node:crypto';
 import { type Market, TIERS } from '../../compute/market.js';
 import type { ReplayEnvelope } from '../../compute/replay/page.js';
@@ -21,7 +21,7 @@ export type PageIdentity = Pick<RenderInput, 'query' | 'format' | 'encoding'> & 
   envelope: ReplayEnvelope;
 };
 
-/** The same of any reply that is made of a plan. */
+/** The same for any reply made from a plan. */
 type Identity = Pick<PageIdentity, 'format' | 'encoding'> & { query: object; envelope: object };
 
 /**

@@ -1,4 +1,4 @@
-/** Makes fragments of stored segments before anyone asks for them, the newest first, while the pool has nothing else to do. */
+/** Makes fragments of stored segments before they are requested, the newest first, while the pool is idle. */
 import type { FragmentCoding, FragmentGroup } from '../../compute/replay/fragments.js';
 import { FRAGMENT_GROUPS } from '../../compute/replay/fragments.js';
 import type { SegmentRange, SegmentSource } from '../../storage/contract.js';
@@ -7,18 +7,18 @@ import { Turns } from '../../storage/turns.js';
 import type { Log } from '../log.js';
 import type { Fragments, FragmentsOrder } from './fragments.js';
 
-/** The coding that clients ask for most; fragments of the other are made when pages miss them. */
+/** The coding that clients request most; fragments of the other are made after pages have missed them. */
 const CODING: FragmentCoding = 'gzip';
 /** Segments listed by one statement. */
 const LISTED_AT_ONCE = 64;
-/** Segments whose fragments one task makes: a page that comes meanwhile waits for no more. */
+/** Segments whose fragments one task makes: a page that arrives in the meantime waits for at most these. */
 const MADE_AT_ONCE = 2;
-/** Between two looks at new segments: commits come many times a second, and each look has DuckDB scan a table. */
+/** Pause between two scans for new segments: commits can come many times a second, and DuckDB scans a table each time. */
 const REST_MS = 1_000;
-/** After files could not be written. */
+/** Pause after a failure to write files. */
 const RETRY_AFTER_MS = 60_000;
 
-/** A tiny segment is about to be joined, unless it has been there for this long, or since the start. */
+/** Compaction will soon join a tiny segment, unless it is older than this or than the process. */
 const JOINED_WITHIN_MS = 3_600_000;
 
 interface FragmentFillerOptions {
@@ -34,9 +34,9 @@ interface FragmentFillerOptions {
 export class FragmentFiller {
   /** The newest last. */
   private ranges: SegmentRange[] = [];
-  /** The newest segment's id at the last look. */
+  /** The newest segment's id at the last scan. */
   private newest = 0;
-  /** Tiny ones up to this id have been looked at, or are about to be. */
+  /** Tiny segments up to this id have been scanned, or are about to be. */
   private newestTiny = 0;
   private readonly tinyTimer: NodeJS.Timeout;
   private working: Promise<void> | null = null;
@@ -50,13 +50,13 @@ export class FragmentFiller {
     const { joinedWithinMs = JOINED_WITHIN_MS } = options;
     let before = 0;
     this.tinyTimer = setInterval(() => {
-      this.lookAtTiny(before);
+      this.scanTiny(before);
       before = this.newest;
     }, joinedWithinMs).unref();
   }
 
-  /** Looks at the segments stored since the last call; the first call looks at all. */
-  look(): void {
+  /** Scans the segments stored since the last call; the first call scans all. */
+  scan(): void {
     const { lastSegmentId } = this.options.source;
     if (lastSegmentId > this.newest) {
       const isFirst = this.newest === 0;
@@ -67,13 +67,13 @@ export class FragmentFiller {
         this.ranges.push({ above: this.newest, below: lastSegmentId + 1, tiny: false });
       }
       this.newest = lastSegmentId;
-      if (isFirst) this.lookAtTiny(lastSegmentId);
+      if (isFirst) this.scanTiny(lastSegmentId);
     }
     this.run();
   }
 
-  /** Looks at those up to an id, after all others. */
-  private lookAtTiny(upTo: number): void {
+  /** Scans tiny segments up to an id, after all others. */
+  private scanTiny(upTo: number): void {
     if (upTo <= this.newestTiny) return;
     this.ranges.unshift({ above: this.newestTiny, below: upTo + 1, tiny: true });
     this.newestTiny = upTo;

@@ -1,34 +1,34 @@
 /**
- * Decides whether making fragments pays. It costs as much as some pages, and where no memory or disk is left, it
- * also costs the fragments that go for them. So what is made there is earned: by pages from fragments, each of
- * which has saved the pool a page, and a little by pages that missed theirs, without which old fragments would stay
- * forever. At worst, pages cost as much as the pool's, and a small share more.
+ * Decides whether making fragments is worth the cost, which is that of several pages. If memory and disk are full, it
+ * also evicts other fragments. Then it must be earned: by pages from fragments, each of which saved the pool a page,
+ * and slightly by pages that missed fragments, because otherwise old fragments would stay forever. At worst, pages cost
+ * slightly more than without fragments.
  */
 
 /** Making a segment's fragments costs this many times what the pool needs for the segment's share of a page. */
 const MAKING_COST = 4;
 /** Share of a segment's cost that a page from the pool may add for fragments. */
 const MISS_SHARE = 1 / 32;
-/** Segments that may be made at once after a quiet time. */
+/** Limits the segments that are made in a row after a quiet time. */
 const MAX_EARNED = 64 * MAKING_COST;
 
 export class FragmentsAdmission {
-  /** In shares of a page, each a segment's. */
+  /** In segments' shares of pages. */
   private earned = 0;
 
-  /** A page was made of this many segments' fragments. */
+  /** Call when a page was made from the fragments of this many segments. */
   served(segments: number): void {
     this.earn(segments);
   }
 
-  /** The pool makes a page, for which this many segments' fragments were missing. */
+  /** Call when the pool makes a page because the fragments of this many segments were missing. */
   missed(segments: number): void {
     this.earn(MISS_SHARE * segments);
   }
 
   /**
-   * Whether a segment's fragments are made; if so, their cost is paid.
-   * @param hasRoom whether others need not go for them
+   * Whether to make a segment's fragments; if so, pays their cost.
+   * @param hasRoom whether they fit without evicting others
    */
   takes(hasRoom: boolean): boolean {
     if (hasRoom) return true;

@@ -1,4 +1,4 @@
-/** Pages from fragments: keeps the fragments in memory and in files, orders missing ones, and puts pages together. */
+/** Pages from fragments: keeps the fragments in memory and in files, orders missing ones, and assembles pages. */
 import { LRUCache } from 'lru-cache';
 import { countedCache } from '../../storage/counted-cache.js';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
@@ -31,7 +31,7 @@ import type { PageIdentity } from './entity-tag.js';
 
 /** Memory of a segment's fragments besides their columns: objects, key. */
 const ENTRY_BYTES = 2048;
-/** Segments whose fragments may wait to be made; further ones are ordered when missed again. */
+/** Segments whose fragments may wait to be made; others are ordered when they are missed again. */
 const MAX_WAITING_FRAGMENTS = 4096;
 /**
  * Segments whose fragments one task makes, about a page's: reading, queueing and replying are paid once, and a
@@ -51,11 +51,11 @@ export interface FragmentsOrder {
 
 interface Kept {
   fragments: SegmentFragments;
-  /** Whether they were read: a file may be of another segment that had the id before. */
+  /** Whether they were read from a file, which may belong to an earlier segment with the same id. */
   isRead: boolean;
 }
 
-/** A page to be put together. */
+/** A page to be assembled. */
 interface Request {
   plan: PagePlan;
   form: FragmentForm;
@@ -70,7 +70,7 @@ interface FragmentsOptions {
   log: Log;
   /** Memory that fragments may take; 0: the pool makes every page. */
   memoryBytes?: number;
-  /** Where fragments stay; null: in memory alone. */
+  /** Files of fragments; null: fragments are only in memory. */
   files?: FragmentFiles | null;
 }
 
@@ -83,7 +83,7 @@ export class Fragments {
   /** Fragments to be made, by name. */
   private readonly orders = new Map<string, FragmentsOrder>();
   private readonly missed = countedCache<string, true>(MAX_NAMES);
-  /** Fragments that could not be made: segments never change, so neither would another attempt. */
+  /** Fragments that could not be made: segments never change, so another attempt would fail, too. */
   private readonly givenUp = countedCache<string, true>(MAX_NAMES);
   /** Fragments whose file held other snapshots than planned. */
   private readonly distrusted = countedCache<string, true>(MAX_NAMES);
@@ -134,13 +134,13 @@ export class Fragments {
     await this.idle();
   }
 
-  /** Whether fragments need not be made: they are there, or cannot be made. */
+  /** Whether fragments exist, or cannot be made. */
   isDone(key: FragmentsKey): boolean {
     const name = textOfKey(key);
     return this.files?.has(key) === true || this.orders.has(name) || this.givenUp.has(name);
   }
 
-  /** Makes fragments that nobody asked for, and keeps them in files alone. */
+  /** Makes fragments before they are requested, and keeps them only in files. */
   async makeAhead(orders: readonly FragmentsOrder[]): Promise<void> {
     await this.schedule('idle', async (run) => {
       await this.makeAll(orders, run, true);
@@ -182,7 +182,7 @@ export class Fragments {
     return null;
   }
 
-  /** Fragments from their file; null if it is gone, or not whole, or another segment's: it goes then. */
+  /** Fragments from their file; null if it is missing, or is deleted because it is incomplete or another segment's. */
   private async read(request: Request, segment: number): Promise<SegmentFragments | null> {
     const key = keyOf(request, segment);
     const name = textOfKey(key);
@@ -261,7 +261,7 @@ export class Fragments {
       .finally(() => (this.making = null));
   }
 
-  /** Whether what is ordered can be kept without other fragments' going: on disk, or in memory. */
+  /** Whether the ordered fragments fit on disk or in memory without evicting others. */
   private hasRoom(): boolean {
     const more = this.orders.size + 1;
     if (this.files?.hasRoom(more)) return true;
@@ -286,8 +286,8 @@ export class Fragments {
   }
 
   /**
-   * Makes fragments in one task; where that fails, one segment at a time, since a single one may be at fault.
-   * @param isAhead whether nobody has asked for them
+   * Makes fragments in one task; if that fails, one segment at a time, since a single one may be at fault.
+   * @param isAhead whether they are made before they are requested
    */
   private async makeAll(
     orders: readonly FragmentsOrder[],

@@ -20,10 +20,10 @@ import type { Exchange } from '../http/exchange.js';
 import type { PageIdentity } from './entity-tag.js';
 import type { SegmentColumns } from './segment-columns.js';
 
-/** Plans made for one page: compaction may replace its segments before they are read. */
+/** The most plans for one page: compaction may replace its segments before they are read. */
 const MAX_PLANS = 3;
 
-/** What a page is planned from. */
+/** The input of a plan. */
 export interface PlanRequest {
   /** The token whose snapshots the page shows; null if the token is unknown: its plan is empty. */
   source: TokenRecord | null;
@@ -66,9 +66,9 @@ function joinedPlans(plan: PagePlan, { snapshots, ...next }: PagePlan): PagePlan
 }
 
 /**
- * What `use` makes of a plan; where a planned segment has been replaced meanwhile, of a new plan.
+ * Calls `use` with a plan, and again with a new plan if a planned segment has been replaced.
  * @param plan the first one
- * @throws ApiError `replay_busy` where that happens MAX_PLANS times
+ * @throws ApiError `replay_busy` if that happens MAX_PLANS times
  */
 export async function withPlan<T>(
   depth: DepthSource,
@@ -88,7 +88,7 @@ export async function withPlan<T>(
 }
 
 /**
- * Whether the plan alone says which snapshots are on the page: the default band, no filter, and a grouping by
+ * Whether the plan alone determines the page's snapshots: the default band, no filter, and a grouping by
  * market or none.
  */
 export function isDefaultView(query: ReplayQuery): boolean {
@@ -100,7 +100,7 @@ export function isDefaultView(query: ReplayQuery): boolean {
 /** A plan's first snapshots. */
 export interface PageStart {
   length: number;
-  /** Cells that the plan expects of them: exact in the default view by market, otherwise the most. */
+  /** Their expected number of cells: exact in the default view by market, otherwise an upper bound. */
   cells: number;
   /** `t` of the first visible snapshot after them within the window, or null. */
   nextT: number | null;
@@ -160,7 +160,7 @@ export function spansOfPlan({ snapshots }: PagePlan, length: number): PlanSpan[]
   return spans;
 }
 
-/** What is read of a plan for a page. */
+/** The part of a plan to read for a page. */
 interface PageRead {
   /** Ids of the segments to read; `selection.run` indexes them. */
   segmentIds: number[];
@@ -201,8 +201,8 @@ export function locate(plan: PagePlan, length: number): Pick<PageRead, 'segmentI
 }
 
 /**
- * The expected cells to read in the next attempt, after `budget` gave only `rowCount` cells as served: twice
- * as many, or more in proportion where filter and grouping keep few.
+ * The expected cells to read in the next attempt, after `budget` yielded only `rowCount` cells: twice
+ * as many, or in proportion if filter and grouping keep few.
  */
 function enlargedBudget(budget: number, rowCount: number): number {
   return budget * Math.max(2, PAGE_LIMITS.maxCells / rowCount);
@@ -216,8 +216,8 @@ export interface MadePage {
 }
 
 /**
- * The page; null if the client has disconnected. Reads as much of the plan as the page is expected to need, and
- * more while that is too little.
+ * The page; null if the client has disconnected. Reads as much of the plan as the page is expected to need, then
+ * more until it is enough.
  * @throws SegmentGoneError
  */
 export async function renderPlan(

@@ -16,16 +16,16 @@ import {
   type ReplayGroup,
   type ReplayQuery,
 } from '../../compute/replay/query.js';
-import type { AskedToken } from '../api/chain.js';
+import type { RequestedToken } from '../api/chain.js';
 import { invalidParameter } from '../api/errors.js';
 import { instant, list, share, word } from '../api/schemas.js';
 import { ApiError } from '../http/errors.js';
 
 /** Data older than this is not served. */
 export const WINDOW_LIMIT_S = 365 * 86_400;
-/** The end of the window where `to` is not sent. */
+/** The end of the window if `to` is not sent. */
 const NOW: RequestedTime = { s: 0, fromNow: true };
-/** Length of the window where `from` is not sent. */
+/** Length of the window if `from` is not sent. */
 const DEFAULT_WINDOW_S = 86_400;
 
 /** What `onchain=true` means. */
@@ -64,7 +64,7 @@ const venue = Type.String({ maxLength: MAX_VENUE_CHARS });
 const types = (description: string, example: readonly MarketType[]) =>
   list(marketType, MAX_LIST_ITEMS, description, example);
 const venues = (description: string, example: readonly string[]) =>
-  list(venue, MAX_LIST_ITEMS, `${description} Matched whatever their case.`, example);
+  list(venue, MAX_LIST_ITEMS, `${description} Case does not matter.`, example);
 
 /** What `step` may be, and its length in seconds. */
 export const STEPS = {
@@ -120,7 +120,7 @@ export const replayParameters = Type.Object({
   step: Type.Optional(
     word(STEP_NAMES, {
       description:
-        'Only the newest snapshot of each step stays: of each interval that ends at a multiple of this ' +
+        'Keeps only the newest snapshot of each step, an interval that ends at a multiple of this ' +
         'length (inclusive) since the Unix epoch. Default: every snapshot.',
     }),
   ),
@@ -136,13 +136,13 @@ type ReplayParameters = Static<typeof replayParameters>;
 type Markets = ReplayParameters['markets'];
 
 /**
- * The request that the parameters make together.
+ * Combines the parameters into a request.
  *
- * @param nowS the service's now
+ * @param nowS the server's time
  * @throws ApiError 400
  */
 export function replayRequest(
-  token: AskedToken,
+  token: RequestedToken,
   parameters: ReplayParameters,
   nowS: number,
 ): ReplayRequest {
@@ -157,7 +157,7 @@ export function replayRequest(
   };
 }
 
-/** What the parameters make of each snapshot. @throws ApiError 400 */
+/** The part of the parameters that decides what each snapshot shows. @throws ApiError 400 */
 export function viewOf(
   parameters: Pick<ReplayParameters, keyof typeof viewParameters> & { markets?: Markets },
 ): ReplayQuery {
@@ -205,14 +205,14 @@ function checkAge(name: string, atS: number, nowS: number): void {
   throw new ApiError(400, 'window_out_of_range', message);
 }
 
-/** The parameter `at` of endpoints that answer as of one time. */
+/** The parameter `at` of endpoints that reply as of one time. */
 export const atParameter = instant(
-  'Answers from the newest snapshot at or before this time, within the last 365 days. Default: the newest.',
+  'Uses the newest snapshot at or before this time, within the last 365 days. Default: the newest.',
   '-1h',
 );
 
 /**
- * The time that `at` asks for, whole epoch seconds, at most now; null: it was not sent.
+ * The time of `at`, whole epoch seconds, at most now; null: it was not sent.
  * @throws ApiError 400 window_out_of_range
  */
 export function instantAt(at: RequestedTime | undefined, nowS: number): number | null {
@@ -238,7 +238,7 @@ function groupOf({ group, markets }: Pick<ReplayParameters, 'group' | 'markets'>
   return meant;
 }
 
-/** The same of an endpoint that leaves out perps unless a filter is sent. @throws ApiError 400 */
+/** As filterOf(), for an endpoint that leaves out perps unless a filter is sent. @throws ApiError 400 */
 export function filterWithoutPerps(parameters: FilterParameters): ReplayFilter {
   const filter = filterOf(parameters);
   return hasFilter(filter) ? filter : { ...filter, excludeTypes: ['cex_perp'] };
@@ -278,7 +278,7 @@ function venueKeysOf(names: readonly string[] | undefined): readonly string[] | 
   return names && [...new Set(names.map((name) => venueKey(name) || name))];
 }
 
-/** `types`, or what `onchain=true` means; both may be sent where they mean the same. */
+/** `types`, or what `onchain=true` means; both may be sent if they mean the same. */
 function keptTypes({ types, onchain }: FilterParameters): readonly MarketType[] | undefined {
   if (onchain !== true) return types;
   const same = types === undefined || sameMembers(types, ONCHAIN_TYPES);

@@ -36,8 +36,8 @@ export const getReplayPlan = defineEndpoint({
   description:
     "How `/replay/:address` pages a window, so that its pages can be fetched side by side: send a page's " +
     '`from` with `to` of `window` and the same other parameters to get exactly that page. A plan has up ' +
-    `to ${MAX_PAGES} pages; send its \`next_from\` as \`from\` for the next ones. Data that come or go ` +
-    'meanwhile change the pages that hold them and those after.',
+    `to ${MAX_PAGES} pages; send its \`next_from\` as \`from\` for the next ones. Data added or deleted ` +
+    'in the meantime change their page and all later ones.',
   chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
   query: replayParameters,
   response: document('ReplayPlan', {
@@ -54,14 +54,13 @@ export const getReplayPlan = defineEndpoint({
         from: epochSeconds('`from` of the page'),
         snapshot_count: count('Snapshots on the page'),
         row_count: count('Cells on the page'),
-        approx_bytes: count('About how many bytes it has as JSON before compression'),
+        approx_bytes: count('Approximate bytes of the page as uncompressed JSON'),
       }),
       { maxItems: MAX_PAGES, description: 'Pages with snapshots, in order.' },
     ),
     gaps: Type.Array(historyGap, {
       maxItems: MAX_GAPS,
-      description:
-        'Gaps that reach into the window, as `/coverage/:address` has them, newest first.',
+      description: 'Gaps that reach into the window, as in `/coverage/:address`, newest first.',
     }),
     next_from: nullable(Type.Integer(), '`from` of the next plan; null on the last one.'),
   }),

@@ -161,7 +161,7 @@ export const MAX_PAGES_IN_PREPARATION = 1024;
 
 export interface ReplayServices {
   depth: DepthSource;
-  /** The segments that pages are made of. */
+  /** The segments of pages. */
   columns: SegmentColumns;
   pool: ComputePool;
   clock: Clock;
@@ -169,7 +169,7 @@ export interface ReplayServices {
   inPreparation: Budget;
   /** Without it the pool makes every page. */
   fragments?: Fragments;
-  /** Called with what answered a page. */
+  /** Called with the source of each page. */
   onAnswered?: (source: PageSource) => void;
 }
 
@@ -243,7 +243,7 @@ async function replyWithoutPool(
   const tag = tagOf(job, plan);
   const unchanged = notModified(job, tag);
   if (unchanged !== null) return unchanged;
-  // A fragment is of a whole segment: it does not pay where pages take a few of its snapshots.
+  // Fragments cover whole segments, and do not pay if pages use only a few snapshots of each.
   const fragments = request.stepS === undefined ? services.fragments : undefined;
   const assembled = await fragments?.page(plan, page);
   if (assembled) return fullReply(job, tag, assembled);

@@ -29,7 +29,7 @@ export interface Representation {
 }
 
 /**
- * What the request's Accept and Accept-Encoding ask for.
+ * The representation that the request's Accept and Accept-Encoding prefer.
  * @throws ApiError 406
  */
 export function negotiate(exchange: Exchange): Representation {

@@ -89,7 +89,7 @@ interface Pinned {
 }
 
 export class SegmentColumns {
-  /** By segment id: this process never sees an id with other contents. */
+  /** By segment id, whose content never changes within a process. */
   private readonly ring: SliceRing<number>;
   private readonly usedOnce = countedCache<number, true>(MAX_USED_ONCE);
 
@@ -141,7 +141,7 @@ export class SegmentColumns {
     });
   }
 
-  /** A block, and a slice for its columns where the segment was used before. */
+  /** A block, and a slice for its columns if the segment was used before. */
   private fresh(
     segmentId: number,
     stored: StoredBlock | undefined,

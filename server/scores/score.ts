@@ -11,9 +11,9 @@ import {
 } from '../../compute/scores/score.js';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
 import type { TokenQueue } from '../../storage/contract.js';
-import type { AskedToken } from '../api/chain.js';
+import type { RequestedToken } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { KeptReply, nameDataTime } from '../api/replies.js';
+import { KeptReply, addDataTime } from '../api/replies.js';
 import {
   chainKey,
   count,
@@ -99,7 +99,7 @@ const scoreExplanation = document('ScoreExplanation', {
         description: 'Bin of the 1% ladder: price = price of the leg * 1.01^bin.',
       }),
       weight: number('max(0, 1 - |1.01^bin - 1| / 0.25)'),
-      support: usd('Support of all legs in this bin, without perps'),
+      support: usd('Support of all legs in this bin, perps left out'),
       resistance: usd('Resistance of all legs in this bin, perps left out'),
     }),
     { description: `Every weighted bin, ${FIRST_SCORE_BIN} to ${LAST_SCORE_BIN}.` },
@@ -124,8 +124,8 @@ export const getScore = defineEndpoint({
   summary: 'Score of one token',
   description:
     "The liquidity score of the token's asset. Never a 404: a mint without a record is `pending` and is " +
-    'queued for analysis. The `0x` address of a bridged asset is answered with its mainchain mint. With `at`, the ' +
-    "reply is what it was at that time: each leg's newest snapshot is its newest one at or before it.",
+    'queued for analysis. The `0x` address of a bridged asset gets the reply of its mainchain mint. With `at`, the ' +
+    "reply is as of that time, and uses each leg's newest snapshot at or before it.",
   dataTime: true,
   chain: {
     kind: 'address',
@@ -146,7 +146,7 @@ export const getScore = defineEndpoint({
     score_msg: scoreMessage,
     service_last_run: nullable(
       Type.String({ format: 'date-time' }),
-      'Time of the newest snapshot that the score rests on, of any leg, UTC; null if there is no score.',
+      'Time of the newest snapshot that the score is based on, of any leg, UTC; null if there is no score.',
     ),
     data_time: tokenDataTime,
     stale: isStaleScore,
@@ -240,13 +240,13 @@ export function scoreHandler(services: ScoreServices): Handler<typeof getScore> 
         const token = table && answeringToken(table, table.token(asked.address) ?? named);
         // Without a table the client has disconnected.
         if (token === null) return scoreDocument(asked, null, BEING_LOADED);
-        nameDataTime(exchange, dataTime(token));
+        addDataTime(exchange, dataTime(token));
         return query.explain ? explainedDocument(token) : tokenDocument(token);
       });
     }
     const token = answeringToken(tokens.table, named);
     tokens.table.checkReadable(token);
-    nameDataTime(exchange, dataTime(token));
+    addDataTime(exchange, dataTime(token));
     if (query.explain) return explainedDocument(token);
     const known = kept.get(token);
     if (known?.revision === token.revision) return known.reply;
@@ -256,7 +256,7 @@ export function scoreHandler(services: ScoreServices): Handler<typeof getScore> 
   };
 }
 
-/** A bridged leg of an asset with a mainchain leg is answered as that mint. */
+/** The token whose reply a token gets: a bridged leg gets that of its mainchain leg. */
 const answeringToken = (table: TokenTable, named: LiveToken): LiveToken =>
   table.leg(named, 'mainchain') ?? named;
 
@@ -269,7 +269,7 @@ function explainedDocument(token: LiveToken): ScoreDocument {
 }
 
 export function batchScoreHandler(services: QueueServices): Handler<typeof postScore> {
-  const item = ({ address, chain }: AskedToken) => {
+  const item = ({ address, chain }: RequestedToken) => {
     const { table } = services.tokens;
     const token = table.token(address);
     if (token !== null) table.checkReadable(token);
@@ -290,7 +290,7 @@ export function batchScoreHandler(services: QueueServices): Handler<typeof postS
       if (!items.has(asked.address)) items.set(asked.address, item(asked));
     }
     const times = [...items.values()].flatMap(({ data_time: t }) => t ?? []);
-    nameDataTime(exchange, times.length === 0 ? null : Math.min(...times));
+    addDataTime(exchange, times.length === 0 ? null : Math.min(...times));
     return {
       count: tokens.length,
       tokens: tokens.flatMap(({ address }) => items.get(address) ?? []),
@@ -299,10 +299,10 @@ export function batchScoreHandler(services: QueueServices): Handler<typeof postS
   };
 }
 
-/** The standing of a token that is not in memory; queues what can be a mint and has no record. */
+/** The standing of a token that is not in memory; queues the token if it can be a mint and has no record. */
 function standingWithoutState(
   { tokens, queue, log }: QueueServices,
-  { chain, address }: AskedToken,
+  { chain, address }: RequestedToken,
 ): Standing {
   if (tokens.hasRecord(chain, address)) return BEING_LOADED;
   if (chain === 'evmchain') return NOT_INDEXED;
@@ -313,7 +313,7 @@ function standingWithoutState(
 
 /** @param token null: not in memory */
 function scoreDocument(
-  { address, chain }: AskedToken,
+  { address, chain }: RequestedToken,
   token: LiveToken | null,
   standing: Standing,
 ): ScoreDocument {

@@ -1,4 +1,4 @@
-/** The boards of scores with details: made on request, for some seconds of requests at a time. */
+/** The boards of scores with details: made on request, and kept for up to a minute. */
 import { isDamage } from '../../compute/damage.js';
 import { binsOfBand } from '../../compute/ladder.js';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
@@ -13,7 +13,7 @@ import type { LiveToken, TokenTable } from '../tokens/token-table.js';
 import type { ScoreHistory } from './score-history.js';
 import { type Boards, rankTokens, type Ranking, type ScoreBoard, topScore } from './top-scores.js';
 
-/** A board this old is made again while it is still served; one of twice this age is not served. */
+/** A board of this age is rebuilt while it is still served; a board of twice this age is not served. */
 const REFRESH_AFTER_S = 30;
 const HOUR_S = 3600;
 const DAY_S = 86_400;
@@ -27,7 +27,7 @@ interface DetailServices {
   clock: Clock;
 }
 
-/** By the clock of market data, and by the process'. */
+/** A time by the clock of market data, and by the process's clock. */
 interface Moment {
   nowS: number;
   passedMs: number;
@@ -107,7 +107,7 @@ export class DetailedScores {
       const [score_24h_ago = null, ...scores_24h] = scores ?? [];
       return { score_24h_ago, scores_24h };
     } catch (error) {
-      // The token's other data are whole.
+      // The token's other data are intact.
       if (isDamage(error)) return { score_24h_ago: null, scores_24h: hours.map(() => null) };
       throw error;
     }

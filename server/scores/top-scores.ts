@@ -44,7 +44,7 @@ export const getTopScores = defineEndpoint({
     chain: chainFilter,
     count: count('Items of `tokens`'),
     stale_count: count(
-      'Tokens left out because the newest snapshot that their score rests on is older than the server ' +
+      'Tokens left out because the newest snapshot that their score is based on is older than the server ' +
         'allows (`stale_after`, 1 hour unless configured)',
     ),
     tokens: Type.Array(
@@ -75,7 +75,7 @@ export const getTopScores = defineEndpoint({
             },
             {
               description:
-                'With `details=true`: depth of all legs that the score rests on, without perps.',
+                'With `details=true`: depth of all legs that the score is based on, without perps.',
             },
           ),
         ),

@@ -14,7 +14,7 @@ import type {
 } from '../../storage/contract.js';
 import { LargeMap } from '../../compute/large-map.js';
 import { Turns } from '../../storage/turns.js';
-import type { AskedToken } from '../api/chain.js';
+import type { RequestedToken } from '../api/chain.js';
 import type { Clock } from '../clock.js';
 import { Follower } from '../follower.js';
 import { ApiError, replayBusy } from '../http/errors.js';
@@ -36,7 +36,7 @@ const TOKENS_AT_ONCE = 16;
 const LOADS_AT_START = 4;
 /** Longest wait of a request for a token that is not in memory yet. */
 const MAX_LOAD_WAIT_MS = 2_000;
-/** Interval between looks at the clock. */
+/** Interval between checks of the clock. */
 const TICK_MS = 1000;
 
 interface LiveTokensOptions {
@@ -75,7 +75,7 @@ export class LiveTokens {
     this.follower = new Follower({
       work: async (tokenIds) => {
         await this.loadTokens(tokenIds);
-        this.noteAge();
+        this.logStaleness();
       },
       failure: 'a token could not be loaded',
       keyField: 'token_id',
@@ -91,7 +91,7 @@ export class LiveTokens {
     const { source, clock, log } = this.options;
     const nowS = clock.nowS();
     const snapshots = await allNewestSnapshots(source, nowS).catch((error: unknown) => {
-      // A damaged entry of a segment fails the query: token by token, the others are found.
+      // A damaged entry of a segment fails the query; one query per token still finds the others.
       log.error("tokens' newest snapshots are looked up one by one", {}, error);
       return undefined;
     });
@@ -111,7 +111,7 @@ export class LiveTokens {
     };
     // The loads share one iterator: each takes the next batch when it finishes one.
     await Promise.all(Array.from({ length: LOADS_AT_START }, load));
-    this.noteAge();
+    this.logStaleness();
     this.follower.start();
     if (hasFailed) await this.follower.settled();
   }
@@ -121,7 +121,7 @@ export class LiveTokens {
     this.follower.touch(tokenIds);
   }
 
-  /** Reloads tokens that change with the clock alone. */
+  /** Reloads tokens that change because time has passed. */
   tick(): void {
     this.touch(this.alarms.due(this.options.clock.nowS()));
   }
@@ -141,7 +141,7 @@ export class LiveTokens {
    * @throws ApiError 404 token_not_found, at once; 503 replay_busy after MAX_LOAD_WAIT_MS
    * @throws Error if its newest snapshot is damaged
    */
-  known({ chain, address }: AskedToken): LiveToken | Promise<LiveToken> {
+  known({ chain, address }: RequestedToken): LiveToken | Promise<LiveToken> {
     const token = this.readable(address);
     if (token !== null) return token;
     const record = this.options.source.token(chain, address);
@@ -180,7 +180,7 @@ export class LiveTokens {
   }
 
   /**
-   * The token and the legs of its asset as of `atS`: what a server holds whose clock stands there.
+   * The token and the legs of its asset as of `atS`, as a server with its clock frozen there would hold them.
    * @throws Error if a segment is damaged
    */
   async tableAt(token: LiveToken, atS: number, run: RunTask): Promise<TokenTable> {
@@ -198,7 +198,7 @@ export class LiveTokens {
   }
 
   /**
-   * The token whose score a token has (for a bridged leg, the mainchain mint), and the legs that the score rests on;
+   * The token whose score a token has (for a bridged leg, the mainchain mint), and the legs that the score is based on;
    * null: the token is not in memory and has no score.
    */
   scored(address: string): { token: LiveToken; legs: LiveToken[] } | null {
@@ -260,7 +260,7 @@ export class LiveTokens {
   }
 
   /** Logs when the last token has become stale, for example because no collector runs, and when that is over. */
-  private noteAge(): void {
+  private logStaleness(): void {
     const { snapshotCount, staleCount } = this.table;
     const allStale = snapshotCount > 0 && staleCount === snapshotCount;
     if (allStale === this.allStale) return;
@@ -350,7 +350,7 @@ async function allNewestSnapshots(
   return snapshots;
 }
 
-/** Times at which tokens change with the clock alone. */
+/** Times at which tokens change without a commit. */
 class Alarms {
   private readonly byToken = new LargeMap<number, number>();
   private readonly byTime = new Map<number, Set<number>>();

@@ -41,7 +41,7 @@ export interface HeldToken {
 export type HeldDepth = LRUCache<number, HeldToken>;
 
 /**
- * Holds snapshots within a bound of bytes, 12 KB for 1,000 cells. Past it the least recently used tokens go,
+ * Holds snapshots within a bound of bytes, 12 KB for 1,000 cells. Beyond it the least recently used tokens are evicted,
  * and requests for them read the store.
  */
 export function createHeldDepth(maxBytes: number = DEFAULT_SHARES.ladders): HeldDepth {
@@ -57,7 +57,7 @@ function bytesOfToken({ newest, delayed }: HeldToken): number {
   return bytes;
 }
 
-/** Least age of depth with `delayed=true` (docs/definitions.md#market-depth). */
+/** Minimum age of depth with `delayed=true` (docs/definitions.md#market-depth). */
 export const DEPTH_DELAY_S = 15 * 60;
 const NO_SNAPSHOTS: NewestSnapshots = { newest: null, delayed: null, nextChangeS: null };
 
@@ -66,7 +66,7 @@ export interface LoadedToken {
   details: TokenDetails;
   /** null: its newest snapshot is unchanged, and it is not held. */
   held: HeldToken | null;
-  /** When it next changes with the clock alone. */
+  /** When it next changes without a commit. */
   nextChangeS: number | null;
   /** Part of `held` could not be read: the caller does not keep it. */
   isPartial?: boolean;
@@ -112,7 +112,7 @@ export class DepthLoader {
       const plans = await Promise.all(
         tokenIds.map((id) => this.plan(id, { ...options, snapshots })),
       );
-      // What the caller knows is out of date at the next attempt.
+      // The caller's snapshots may be out of date at the next attempt.
       snapshots = undefined;
       return this.read(
         plans.filter((plan) => plan !== null),

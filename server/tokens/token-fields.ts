@@ -28,12 +28,12 @@ export const serviceScore = nullable(
 export const isStaleScore = Type.Optional(
   Type.Boolean({
     description:
-      'True where the newest snapshot that the score rests on is older than the server allows ' +
+      'True if the newest snapshot that the score is based on is older than the server allows ' +
       '(`stale_after`, 1 hour unless configured), absent otherwise. The score keeps its value.',
   }),
 );
 
-/** The field `stale`, where it is true. */
+/** The field `stale`, if it is true. */
 export function staleField({ asset }: Pick<Standing, 'asset'>): { stale?: boolean } {
   return asset?.isStale ? { stale: true } : {};
 }
@@ -91,7 +91,7 @@ export function lastRefreshOf(token: LiveToken): number | null {
   return dataTime(token) ?? token.details.lastRefreshS;
 }
 
-/** The `token` beside one token's orders. */
+/** The field `token` of a reply with one token's orders. */
 export const ordersToken = document('OrdersToken', {
   ...identity,
   ...size,

@@ -1,4 +1,4 @@
-/** Every token with its price and standing, which are computed when the token is loaded: requests only look them up. */
+/** Every token with its price and standing, which are computed when it is loaded, so requests only look them up. */
 import { binsOfBand } from '../../compute/ladder.js';
 import type { Chain, Market } from '../../compute/market.js';
 import { isScored, scoreLadder, type ScoreLadder } from '../../compute/scores/score.js';
@@ -111,7 +111,7 @@ export class TokenTable {
   /** `t` of the newest snapshot of all tokens; null without one. */
   get newestT(): number | null {
     if (this.withSnapshot === 0) return null;
-    // Only after the newest snapshots have been deleted.
+    // This happens only after the newest snapshots have been deleted.
     if (this.newest.tokens === 0) {
       this.newest.t = 0;
       for (const token of this.all()) this.noteTime(null, dataTime(token));

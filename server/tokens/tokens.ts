@@ -30,7 +30,7 @@ import { currentPriceUsd, type LiveToken, type TokenTable } from './token-table.
 
 const MAX_QUERY_CHARS = 100;
 const MAX_CURSOR_CHARS = 400;
-/** Tokens looked at between two looks at the clock. */
+/** Tokens compared between two checks of the clock. */
 const TOKENS_AT_ONCE = 512;
 
 const LIMIT = { maximum: 100, fallback: 20 };
@@ -44,7 +44,7 @@ export const getTokens = defineEndpoint({
   tag: 'Tokens',
   summary: 'Tokens by symbol, name or address',
   description:
-    'Tokens whose symbol, name or address begins with `query`, whatever its case (base58 as it is); all ' +
+    'Tokens whose symbol, name or address begins with `query`, in any case (base58 in the exact case); all ' +
     'tokens without it. A token whose symbol is the query comes first, then by score, then by address. ' +
     'To get the next page, send `next_cursor` as `cursor` with the same parameters, until it is null.',
   chain: { kind: 'list', supported: CHAINS },
@@ -166,9 +166,9 @@ async function search(
   const turns = new Turns();
   const lower = text.toLowerCase();
   const best: { token: LiveToken; place: Place }[] = [];
-  let looked = 0;
+  let compared = 0;
   for (const token of table.all()) {
-    if (++looked % TOKENS_AT_ONCE === 0) await turns.take();
+    if (++compared % TOKENS_AT_ONCE === 0) await turns.take();
     if (chain !== 'all' && token.details.chain !== chain) continue;
     if (!matches(token, text, lower)) continue;
     const place = placeOf(token, lower);
@@ -187,7 +187,7 @@ function matches({ details }: LiveToken, text: string, lower: string): boolean {
   return (
     beginsWith(symbol, lower) ||
     beginsWith(name, lower) ||
-    // Base58 tells cases apart.
+    // Base58 is case-sensitive.
     address.startsWith(chain === 'evmchain' ? lower : text)
   );
 }

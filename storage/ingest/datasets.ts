@@ -52,7 +52,7 @@ export function formatOf(file: string, dataset: Dataset, named?: FileFormat): Fi
 export function checkMerge(dataset: Dataset, merge: boolean): void {
   if (merge && !DEPTH.includes(dataset)) {
     throw new UsageError(
-      `--merge goes with ${DEPTH.slice(0, -1).join(', ')} and ${DEPTH.at(-1)}, not with ${dataset}`,
+      `--merge applies to ${DEPTH.slice(0, -1).join(', ')} and ${DEPTH.at(-1)}, not to ${dataset}`,
     );
   }
 }

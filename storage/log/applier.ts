@@ -32,7 +32,7 @@ interface ApplierOptions {
   name: string;
   publisher: Publisher;
   onApplied?: ((tookMs: number) => void) | undefined;
-  /** Called with an entry that no version of Fathom writes: every node passes over it. */
+  /** Called with an entry that no version of Fathom writes: every node skips it. */
   onMalformed?: ((position: number, why: string) => void) | undefined;
 }
 

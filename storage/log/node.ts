@@ -56,7 +56,7 @@ export interface NodeOptions {
   onFollowing?: ((position: number) => void) | undefined;
   onPublished?: (tookMs: number) => void;
   onApplied?: (tookMs: number) => void;
-  /** Called with an entry that no version of Fathom writes: every node passes over it. */
+  /** Called with an entry that no version of Fathom writes: every node skips it. */
   onMalformed?: (position: number, why: string) => void;
   /** The settings that nodes share. */
   settings?: SharedSettings;

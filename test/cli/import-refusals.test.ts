@@ -67,7 +67,7 @@ describe('a refused import', () => {
     const ended = await importRows(book('X'), ['--out', path.join(nowhere, 'rows.ndjson')]);
     expect([ended.status, ended.stderr.split('\n')[0]]).toEqual([
       2,
-      `fathom: --out: ${nowhere} is no folder`,
+      `fathom: --out: ${nowhere} is not a folder`,
     ]);
   });
 

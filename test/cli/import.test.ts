@@ -75,7 +75,7 @@ describe('an import over snapshots of the same market and times', () => {
       const ended = await importTop('--json', ...words);
       expect(ended.status).toBe(1);
       const lost = `binance/AUSDT of mainchain:${MINT}: 5 stored snapshots with ${fullCells} cells would be replaced by ones with 10, less than half`;
-      const told = `${lost}\nnothing was stored; --replace stores these files all the same`;
+      const told = `${lost}\nnothing was stored; --replace stores these files anyway`;
       expect(documentOf(ended)).toEqual({ error: told, faults: [lost] });
       expect(ended.stderr).toBe(`${told}\n`);
       expect(digestOf(data)).toBe(before);
@@ -116,6 +116,6 @@ describe('an import over snapshots of the same market and times', () => {
     const words = ['import', 'tardis-book-snapshot', top, ...TOKEN, '--out', out, flag];
     const ended = await fathom(words);
     expect(ended.status).toBe(2);
-    expect(ended.stderr).toContain(`${flag}: goes with --data, not with --out`);
+    expect(ended.stderr).toContain(`${flag}: needs --data instead of --out`);
   });
 });

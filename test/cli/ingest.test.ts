@@ -213,7 +213,7 @@ describe('wrong usage', () => {
       untouched,
     ]);
     expect(ended.status).toBe(2);
-    const error = '--merge goes with snapshots, cells and levels, not with tokens';
+    const error = '--merge applies to snapshots, cells and levels, not to tokens';
     expect(documentOf(ended)).toEqual({ error });
     expect(ended.stderr).toBe(`fathom: ${error}\nSee fathom help ingest\n`);
     expectWords(ended);

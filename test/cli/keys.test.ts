@@ -54,7 +54,7 @@ describe('a directory without a store', () => {
   it('gets one by create, which says so', async () => {
     const missing = path.join(temporaryDirectory(), 'new');
     const made = await fathom(['keys', 'create', '--tier', 'premium', '--json', '--data', missing]);
-    expect(made.stderr).toBe(`${missing} held no store; it holds a new, empty one now\n`);
+    expect(made.stderr).toBe(`${missing} held no store; created a new, empty one\n`);
     expect((await fathom(['keys', 'list', '--data', missing])).status).toBe(0);
   });
 

@@ -119,7 +119,7 @@ describe('OUT', () => {
     mkdirSync(folder);
     const nowhere = path.join(directory, 'no', 'x.csv');
     const words = (out: string) => [MINT, '--out', out, '--force'];
-    expect((await failure(words(folder))).message).toMatch(/is no regular file/);
+    expect((await failure(words(folder))).message).toMatch(/is not a regular file/);
     expect((await failure(words(nowhere))).message).toMatch(/--out: no directory/);
     expect(existsSync(path.dirname(nowhere))).toBe(false);
   });

@@ -298,13 +298,13 @@ describe('groupings and filters are the server’s', () => {
   it.each([
     ['an empty window, with what there is', MINT, `${window}; there are snapshots ${there}`],
     ['one of a leg', LEG, `${window}; there are snapshots ${there}`],
-    ['a token without depth', BARE_MINT, `${window}; the server has none of it at all`],
+    ['a token without depth', BARE_MINT, `${window}; the server has no depth of this token`],
     [
       'a token whose snapshots are no longer served',
       OLD_MINT,
       `${window}; there are snapshots from ${iso(OLD_T)} to ${iso(OLD_T)}`,
     ],
-    ['an unknown token', UNKNOWN_MINT, `${window}; the server has none of it at all`],
+    ['an unknown token', UNKNOWN_MINT, `${window}; the server has no depth of this token`],
   ])('refuses %s, and leaves no file', async (_, address, told) => {
     for (const format of ['json', 'ndjson', 'csv', 'arrow', 'parquet']) {
       const out = path.join(temporaryDirectory(), `empty.${format}`);

@@ -56,7 +56,7 @@ describe('The addresses of serve', () => {
     expect(() => optionsOf('--port=8081 --admin-port=8081')).toThrow(
       '--admin-port: expected another port than that of the API, 8081',
     );
-    expect(() => optionsOf('--admin-host=0.0.0.0')).toThrow('--admin-host: goes with --admin-port');
+    expect(() => optionsOf('--admin-host=0.0.0.0')).toThrow('--admin-host: needs --admin-port');
     expect(optionsOf('--port=0 --admin-port=0 --admin-host=::1').admin).toEqual({
       host: '::1',
       port: 0,
@@ -80,9 +80,9 @@ describe('The servers of a cluster', () => {
     });
     const faults: [string, string][] = [
       [`${CLUSTER}=tls://x:1,nats://y:1`, '--cluster: expected all servers as tls://host:port'],
-      [`${CLUSTER}=nats://x:1 --cluster-ca=${own}`, '--cluster-ca: goes with servers as tls://'],
-      [`${CLUSTER}=tls://x:1 --cluster-key=${own}`, '--cluster-key: goes with --cluster-cert'],
-      [`--cluster-credentials=${own}`, '--cluster-credentials: goes with --cluster alone'],
+      [`${CLUSTER}=nats://x:1 --cluster-ca=${own}`, '--cluster-ca: needs servers as tls://'],
+      [`${CLUSTER}=tls://x:1 --cluster-key=${own}`, '--cluster-key: needs --cluster-cert'],
+      [`--cluster-credentials=${own}`, '--cluster-credentials: needs --cluster'],
       [
         `${CLUSTER}=tls://x:1 --cluster-ca=none.pem`,
         '--cluster-ca: none.pem cannot be read: ENOENT',
@@ -295,7 +295,7 @@ describe('fathom config', () => {
       `${file}: plans: gold.tier: expected "premium" or "enterprise"`,
       `${file}: retention.raw: expected a duration with its unit`,
       `${file}: retention.day: expected one of raw, 15m, 1h`,
-      `${file}: admin_host: goes with --admin-port alone`,
+      `${file}: admin_host: needs --admin-port`,
       'See fathom help config',
     ];
     const lines = told.stderr.trimEnd().split('\n');

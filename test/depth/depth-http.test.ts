@@ -112,7 +112,7 @@ describe('GET /market-depth', () => {
     };
     expect(await of(cex)).toEqual([
       0,
-      'The token has depth on CEX markets alone, and exchange_type is DEX: ask with exchange_type=CEX or ALL',
+      'The token has depth on CEX markets only, and exchange_type is DEX: ask with exchange_type=CEX or ALL',
     ]);
     expect(await of(cex, '&low_pct_change=5&include_summary=true')).toEqual([
       0,

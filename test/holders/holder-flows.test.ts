@@ -248,7 +248,7 @@ describe('a failure', () => {
   it('of reading ever other snapshots than were planned ends', async () => {
     let t = NOW_S - 1000;
     source.beforeRead = () => source.set(MINT, rows([t++, 6]));
-    await expect(flows.get(MINT)).rejects.toThrow('were gone whenever they were read');
+    await expect(flows.get(MINT)).rejects.toThrow('were removed before each attempt to read them');
   });
 });
 

@@ -172,7 +172,7 @@ describe('files', () => {
     expect(await wrong('snapshots', 'a.csv')).toMatch(/^a\.csv: snapshots are nested and cannot/);
     expect(await wrong('snapshots', 'a.ndjson', { format: 'csv' })).toMatch(/nested/);
     expect(await wrong('tokens', 'a.ndjson', { merge: true })).toBe(
-      '--merge goes with snapshots, cells and levels, not with tokens',
+      '--merge applies to snapshots, cells and levels, not to tokens',
     );
   });
 

@@ -101,7 +101,7 @@ describe.each(FLAT_DATASETS)('Files of %s', (dataset) => {
   it('are not merged', async () => {
     const name = file('.ndjson', lines(ROWS[dataset]));
     await expect(ingest(scratch.data, dataset, [name], { merge: true })).rejects.toThrow(
-      `--merge goes with snapshots, cells and levels, not with ${dataset}`,
+      `--merge applies to snapshots, cells and levels, not to ${dataset}`,
     );
   });
 

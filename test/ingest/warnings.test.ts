@@ -135,7 +135,7 @@ describe('--strict', () => {
     const warned = await run('snapshots', rows);
     expect(warned.status).toBe(0);
     expect(warned.stderr).toContain(
-      'warning: books with one side alone: 1, such as 2: the book of Kraken A/B has no asks',
+      'warning: books with only one side: 1, such as 2: the book of Kraken A/B has no asks',
     );
   });
 });

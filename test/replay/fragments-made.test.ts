@@ -77,9 +77,9 @@ describe('fragments made ahead', () => {
     });
     store.events.on('segments', (removed) => {
       files.remove(removed);
-      filler.look();
+      filler.scan();
     });
-    filler.look();
+    filler.scan();
     const settled = async () => {
       await store.settled();
       await filler.idle();
@@ -143,11 +143,11 @@ describe('fragments made ahead', () => {
         ...{ source: store.depth, files, log: here.log, joinedWithinMs: 1 },
         fragments: here.open(store.depth, files),
       });
-      later.look();
+      later.scan();
       await later.idle();
       expect(files.count).toBe(4);
       await commitRows(store, rows(20, 1));
-      later.look();
+      later.scan();
       await eventually('fragments of a tiny segment', () => files.count === 6);
       await later.close();
     });
@@ -173,18 +173,18 @@ describe('fragments made ahead', () => {
       };
       const parts = { source, files, log: here.log, fragments: here.open(store.depth, files) };
       const resting = new FragmentFiller({ ...parts, restMs: 3_600_000 });
-      resting.look();
+      resting.scan();
       await resting.idle();
       const atFirst = listed;
       for (const from of [300, 600, 900]) {
         await commitRows(store, rows(from, 288));
-        resting.look();
+        resting.scan();
       }
       // Its rest ends with it.
       await resting.close();
       expect(listed).toBe(atFirst);
       const brisk = new FragmentFiller({ ...parts, restMs: 0 });
-      brisk.look();
+      brisk.scan();
       await brisk.idle();
       await brisk.close();
       expect(listed).toBeGreaterThan(atFirst);
@@ -223,7 +223,7 @@ describe('fragments made ahead', () => {
         'someone',
         () => new Promise<void>((done) => (end = done)),
       );
-      filler.look();
+      filler.scan();
       // What begins the other work would have begun this by then.
       await here.pool.run('ping', null);
       expect(files.count).toBe(0);

@@ -69,7 +69,7 @@ describe.runIf(hasPrlimit)('A server whose disk is full', () => {
     spawnSync('prlimit', ['--pid', String(server.pid), '--fsize=unlimited']);
     expect((await ingest(large)).status).toBe(0);
     await becomes(() => readiness(server), 'ready');
-    expect(said(server, 'commits are taken again')).toBe(2);
+    expect(said(server, 'commits are accepted again')).toBe(2);
     expect(server.logged()).not.toContain('"level":"error"');
     const [free, all] = [
       await metric(server, 'fathom_disk_free_bytes'),

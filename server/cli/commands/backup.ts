@@ -3,7 +3,7 @@ import path from 'node:path';
 import { backupStore } from '../../../storage/backup.js';
 import { defineCommand } from '../command.js';
 import { type Flags, type FlagValues, JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
-import { mebibytes, printJson, Progress, tell } from '../output.js';
+import { mebibytes, printJson, Progress, printNote } from '../output.js';
 import { storeOf } from '../runtime.js';
 
 const FLAGS = {
@@ -42,7 +42,7 @@ async function backup(flags: FlagValues<typeof FLAGS>): Promise<void> {
   }).finally(() => progress.end());
   const seconds = Math.round(performance.now() - startedMs) / 1000;
   const place = position === null ? '' : `, as of position ${position} of the cluster's log`;
-  tell(`copied ${mebibytes(bytes)} to ${flags.out} in ${seconds} s${place}`);
+  printNote(`copied ${mebibytes(bytes)} to ${flags.out} in ${seconds} s${place}`);
   if (flags.json) {
     printJson({ out: flags.out, bytes, seconds, ...(position === null ? {} : { position }) });
   }

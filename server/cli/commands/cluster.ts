@@ -79,7 +79,7 @@ export const trim = defineCommand({
     const freed = await withLog(access, (log) => trimLog(log, to));
     if (json) printJson({ to, freed });
     else
-      printLine(`freed ${counted(freed, 'position')}; the log begins behind position ${count(to)}`);
+      printLine(`freed ${counted(freed, 'position')}; the log begins after position ${count(to)}`);
   },
 });
 
@@ -110,7 +110,7 @@ export const leave = defineCommand({
     const position = await onStore({ data }, (store) => store.leaveLog());
     if (json) printJson({ position });
     else if (position === null) printLine('it belonged to no cluster');
-    else printLine(`it stood at position ${position}, and follows no log any more`);
+    else printLine(`it was at position ${position}, and no longer follows a log`);
   },
 });
 

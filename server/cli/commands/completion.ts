@@ -1,6 +1,6 @@
 /**
- * `fathom completion SHELL`: a script by which the shell completes commands, flags and their values. It is
- * a table of what may stand where, made of what the commands declare, and a walk through the words
+ * `fathom completion SHELL`: a script with which the shell completes commands, flags and their values. A table,
+ * generated from the commands' declarations, has the completions of each place; code finds the place from the words
  * before the cursor.
  */
 import { type Command, defineCommand } from '../command.js';
@@ -17,18 +17,18 @@ export interface NamedCommand {
   readonly command: Command;
 }
 
-/** What may stand at a place: words with their descriptions, or names of files. */
+/** The completions of a place: words with their descriptions, or file names. */
 interface Choice {
-  /** The command, then the flag whose value it is, `-` for a flag, or the number of the word. */
+  /** The command, then the flag whose value is completed, `-` for a flag, or the number of the word. */
   readonly place: string;
   readonly offers: readonly (readonly [string, string])[] | 'file' | 'directory';
 }
 
-/** The command; `load` gives all of them. */
+/** The command `completion`. @param load loads all commands */
 export function completionOf(load: () => Promise<readonly NamedCommand[]>): Command {
   return defineCommand({
     about:
-      'Prints a script by which a shell completes commands, flags, and values such as datasets and formats. bash and zsh source it; fish reads it from its folder of completions.',
+      'Prints a script with which a shell completes commands, flags, and values such as datasets and formats. bash and zsh source it; fish reads it from its folder of completions.',
     words: { shell: { values: SHELLS } },
     flags: {},
     examples: [
@@ -42,7 +42,7 @@ export function completionOf(load: () => Promise<readonly NamedCommand[]>): Comm
   });
 }
 
-/** The script for a shell, to be sourced by it. */
+/** The script that a shell sources. */
 function completionScript(shell: Shell, commands: readonly NamedCommand[]): string {
   const flags = commands.flatMap(({ command }) => Object.entries(command.flags));
   const valued = flags.flatMap(([name, { kind }]) => (kind === 'switch' ? [] : [`--${name}`]));
@@ -109,7 +109,7 @@ function pattern(place: string): string {
 }
 
 function bashScript(choices: readonly Choice[], valued: string[], groups: string[]): string {
-  // For names of files the shell's own completion steps in.
+  // The shell's own completion handles file names.
   const cases = choices.flatMap(({ place, offers }) =>
     typeof offers === 'string'
       ? []
@@ -120,7 +120,7 @@ _fathom() {
   local cur=\${COMP_WORDS[COMP_CWORD]} name='' count=0 flag='' place offers='' word i
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
-    # bash takes the = and : within a word for words of their own.
+    # bash treats = and : within a word as separate words.
     if [[ $word == [=:] || \${COMP_WORDS[i - 1]} == : ]]; then continue
     elif [[ $flag ]]; then flag=''
     elif [[ ${quoted(` ${valued.join(' ')} `)} == *" $word "* ]]; then flag=$word

@@ -12,7 +12,7 @@ import {
   token,
   STORE_FLAGS,
 } from '../flags.js';
-import { printJson, tell } from '../output.js';
+import { printJson, printNote } from '../output.js';
 import { confirmed, removedText, YES } from '../removal.js';
 import { storeOf } from '../runtime.js';
 
@@ -80,7 +80,7 @@ async function deleteSnapshots(flags: FlagValues<typeof FLAGS>): Promise<void> {
     (from) => deleteDepth({ ...from, ...what }),
     (found) => `Delete ${removedText(found)} of ${name}?`,
   );
-  tell(`${isDryRun ? 'dry run: would delete' : 'deleted'} ${removedText(removed)}`);
+  printNote(`${isDryRun ? 'dry run: would delete' : 'deleted'} ${removedText(removed)}`);
   if (!flags.json) return;
   printJson({
     token: name,

@@ -20,11 +20,11 @@ import {
   STORE_FLAGS,
   type StoreFlags,
 } from '../flags.js';
-import { count, printJson, printLine, Progress, tell } from '../output.js';
+import { count, printJson, printLine, Progress, printNote } from '../output.js';
 import { storeThrough, withPool } from '../runtime.js';
 import { stopSignal } from '../signals.js';
 
-/** Threads of a live market, and of a server beside it: each holds some tens of MB, whatever the machine has cores. */
+/** Threads of a live market, and of a server beside it: each takes some tens of MB, so more cores do not mean more threads. */
 export const DEMO_THREADS = Math.min(2, availableParallelism());
 const MAX_SEED = 0x7fff_ffff;
 
@@ -47,7 +47,7 @@ const FLAGS = {
   live: {
     kind: 'switch',
     meaning:
-      'keeps the market going until a signal comes; continues a demo that the directory already holds',
+      'extends the market until a signal comes; continues a demo that the directory already holds',
   },
   json: JSON_OUTPUT,
 } as const satisfies Flags;
@@ -76,7 +76,7 @@ async function demo(flags: FlagValues<typeof FLAGS>): Promise<void> {
       if (live) return fillWithin(request, marker);
       const { rows, snapshots, cells } = await fillWithProgress(request, marker);
       const { key } = await request.useStore(renewDemoKey);
-      tell(`${count(rows)} rows, ${count(snapshots)} snapshots, ${count(cells)} cells`);
+      printNote(`${count(rows)} rows, ${count(snapshots)} snapshots, ${count(cells)} cells`);
       const { seed, untilS: until } = marker;
       if (flags.json) printJson({ seed, until, rows, snapshots, cells, key });
       else printLine(key);
@@ -84,7 +84,7 @@ async function demo(flags: FlagValues<typeof FLAGS>): Promise<void> {
     },
     live ? DEMO_THREADS : undefined,
   );
-  // One thread is enough from here on, and those of the fill have given their memory back.
+  // From here on one thread is enough; the end of the fill's pool has freed its memory.
   if (begun === null || begun.signal.aborted) return;
   const { marker, signal } = begun;
   await withPool((pool) => keepAlive({ ...requestOf(directory, pool), signal }, marker), 1);
@@ -94,7 +94,7 @@ function requestOf(directory: string, pool: ComputePool, flags: StoreFlags = {})
   return { directory, pool, useStore: storeThrough(directory, pool, flags) };
 }
 
-/** A market that is filled, and the signal that ends it. */
+/** A filled market, and the signal that ends it. */
 interface LiveMarket {
   marker: DemoMarker;
   signal: AbortSignal;

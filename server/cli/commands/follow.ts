@@ -13,14 +13,14 @@ import {
 } from '../api-client.js';
 import { defineCommand } from '../command.js';
 import type { Flags, FlagValues } from '../flags.js';
-import { tell } from '../output.js';
+import { printNote } from '../output.js';
 
 /** Flags that are sent to the server. */
 const PASSED_ON = {
   from: {
     kind: 'text',
     placeholder: 'TIME',
-    meaning: 'start of the history that comes first',
+    meaning: 'start of the history to send first',
     default: 'no history',
   },
   cursor: {
@@ -40,10 +40,10 @@ const FLAGS = {
 
 export const command = defineCommand({
   about:
-    "Prints a token's depth as it changes, one JSON message a line, until it is interrupted: history from --from, then each new snapshot, and what was revised or deleted. It reconnects by itself, and with --cursor continues where an earlier run ended.",
+    "Prints a token's depth as it changes, one JSON message per line, until it is interrupted: history from --from, then each new snapshot, and what was revised or deleted. It reconnects by itself, and with --cursor continues where an earlier run ended.",
   words: { address: {} },
   flags: FLAGS,
-  environment: { FATHOM_KEY: 'the API key, which no flag takes' },
+  environment: { FATHOM_KEY: 'the API key; no flag takes it' },
   examples: [
     'fathom follow So11111111111111111111111111111111111111112 --from -1h',
     'fathom follow So11111111111111111111111111111111111111112 --group venue --min-pct -2 --max-pct 2 --heartbeats',
@@ -57,7 +57,7 @@ async function follow(address: string, flags: FlagValues<typeof FLAGS>): Promise
   const request = requestOf(address, flags.url, parameters);
   const client = fathomClient({
     ...{ url: request.url, key: keyOf() },
-    onWait: ({ message }) => tell(message),
+    onWait: ({ message }) => printNote(message),
   });
   const readerGone = new AbortController();
   process.stdout.once('error', () => readerGone.abort());
@@ -72,7 +72,7 @@ async function follow(address: string, flags: FlagValues<typeof FLAGS>): Promise
         await once(process.stdout, 'drain', { signal });
       }
     } catch (error) {
-      // Ctrl-C, or `head`, is how this command ends.
+      // Ctrl-C and a reader that closes its end, such as `head`, are the normal ends of this command.
       if (!signal.aborted) throw namedFailure(error);
     }
   });

@@ -23,11 +23,11 @@ import {
   STORE_FLAGS,
 } from '../flags.js';
 import { DESCRIBING, importOptions, leftOutReason, withFlags } from '../import-options.js';
-import { count, PartlyDone, printJson, Progress, tell } from '../output.js';
+import { count, PartlyDone, printJson, Progress, printNote } from '../output.js';
 import { replacedJson, replacedText } from '../replaced.js';
 import { rehearsed, storeThrough, withPool } from '../runtime.js';
 
-/** Entries shown of each list of the report. */
+/** The most entries that the report shows of a list. */
 const SHOWN = 5;
 
 const FLAGS = {
@@ -49,7 +49,7 @@ const FLAGS = {
 
 export const command = defineCommand({
   about:
-    'Converts market data into rows of a dataset and stores them (all files in one transaction) or, with --out, writes them to an NDJSON file for ingest. A flag that does not apply to the format is an error. docs/data.md has the formats and their rules.',
+    'Converts market data into rows of a dataset and stores them (all files in one transaction) or, with --out, writes them to an NDJSON file for ingest. A flag that does not apply to the format is an error. docs/data.md describes the formats and their rules.',
   words: { format: { values: IMPORT_FORMATS }, file: { repeated: true, names: 'file' } },
   flags: FLAGS,
   examples: [
@@ -74,7 +74,7 @@ async function importFiles(
   const ofStores = ['replace', 'dry-run', 'accept-damaged-log'] as const;
   const misplaced = out === undefined ? undefined : ofStores.find((name) => given[name]);
   if (misplaced !== undefined) {
-    throw new UsageError(`--${misplaced}: goes with --data, not with --out`);
+    throw new UsageError(`--${misplaced}: needs --data instead of --out`);
   }
   if (out !== undefined && data !== undefined) {
     throw new UsageError('--data and --out: expected one of them');
@@ -88,11 +88,11 @@ async function importFiles(
       : intoFile(format, files, options, out);
   const report = await done.catch((error: unknown) => {
     if (!(error instanceof NothingImportedError)) throw withFlags(error);
-    tellReport(error.report);
+    printReport(error.report);
     throw new PartlyDone(withFlags(error), { format, ...jsonReport(error.report) });
   });
-  tellReport(report.read);
-  tell(report.text);
+  printReport(report.read);
+  printNote(report.text);
   if (json) printJson({ format, ...jsonReport(report.read), ...report.json });
 }
 
@@ -177,7 +177,7 @@ async function intoFile(
 async function checkOut(out: string, files: readonly string[]): Promise<void> {
   const folder = await stat(path.dirname(out)).catch(() => null);
   if (folder?.isDirectory() !== true) {
-    throw new UsageError(`--out: ${path.dirname(out)} is no folder`);
+    throw new UsageError(`--out: ${path.dirname(out)} is not a folder`);
   }
   for (const place of [out, `${out}.part`]) {
     const found = await stat(place).catch(() => null);
@@ -191,22 +191,22 @@ async function checkOut(out: string, files: readonly string[]): Promise<void> {
   }
 }
 
-function tellReport(read: ImportReport): void {
-  tellList('breaks of the feed', read.gaps, timedText);
-  tellList('late messages', read.outOfOrder, timedText);
-  tellList('crossed books', read.crossed, timedText);
-  tellList(
+function printReport(read: ImportReport): void {
+  printList('gaps in the feed', read.gaps, timedText);
+  printList('late messages', read.outOfOrder, timedText);
+  printList('crossed books', read.crossed, timedText);
+  printList(
     'left out',
     read.leftOut,
     (item) => `${item.where}: ${item.what}: ${leftOutReason(item)}`,
   );
 }
 
-function tellList<T>(title: string, tally: Tally<T>, text: (item: T) => string): void {
+function printList<T>(title: string, tally: Tally<T>, text: (item: T) => string): void {
   if (tally.count === 0) return;
-  tell(`${title}: ${count(tally.count)}`);
-  for (const item of tally.first.slice(0, SHOWN)) tell(`  ${text(item)}`);
-  if (tally.count > SHOWN) tell(`  and ${count(tally.count - SHOWN)} more`);
+  printNote(`${title}: ${count(tally.count)}`);
+  for (const item of tally.first.slice(0, SHOWN)) printNote(`  ${text(item)}`);
+  if (tally.count > SHOWN) printNote(`  and ${count(tally.count - SHOWN)} more`);
 }
 
 function timedText({ t, reason }: { t: number | null; reason: string }): string {

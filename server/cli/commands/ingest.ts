@@ -14,7 +14,7 @@ import {
   STORE_FLAGS,
 } from '../flags.js';
 import { MAPPING_FLAGS, mappingOf } from '../ingest-options.js';
-import { count, PartlyDone, printJson, Progress, tell } from '../output.js';
+import { count, PartlyDone, printJson, Progress, printNote } from '../output.js';
 import { replacedJson, replacedText } from '../replaced.js';
 import { rehearsed, storeThrough, withPool } from '../runtime.js';
 
@@ -23,8 +23,8 @@ const FLAGS = {
   format: {
     kind: 'text',
     placeholder: 'FORMAT',
-    meaning: 'format of the files, whatever their names end in',
-    default: "by the file's ending",
+    meaning: 'format of the files, regardless of their extension',
+    default: "by the file's extension",
     values: FILE_FORMATS,
   },
   merge: {
@@ -32,7 +32,7 @@ const FLAGS = {
     meaning: "snapshots, cells and levels: merges the file's markets into stored snapshots",
   },
   ...MAPPING_FLAGS,
-  strict: { kind: 'switch', meaning: 'refuses a file for any warning, as a whole' },
+  strict: { kind: 'switch', meaning: 'refuses a whole file for any warning' },
   'dry-run': DRY_RUN,
   json: JSON_OUTPUT,
 } as const satisfies Flags;
@@ -52,7 +52,7 @@ export const command = defineCommand({
   run: (flags, { dataset, file }) => ingest(dataset, file, flags),
 });
 
-/** A file's line of the report; the times include reading. */
+/** The report on a file; its times include reading. */
 interface TimedReport extends FileReport {
   seconds: number;
   cells_per_second: number;
@@ -77,7 +77,7 @@ async function ingest(
   const ingestInto = async (directory: string): Promise<void> => {
     const { format, merge } = flags;
     const requested = { directory, dataset, files, merge, ...(format && { format }) };
-    // Before threads start, which takes longer.
+    // Refuses wrong flags before threads start, which takes longer.
     await formatsOf(requested);
     await withPool(async (pool) => {
       const request = {
@@ -95,8 +95,8 @@ async function ingest(
         startedMs = performance.now();
         reports.push(timed);
         progress.end();
-        tell(`${dryRun ? 'dry run, nothing stored: ' : ''}${reportText(timed)}`);
-        for (const warning of timed.warnings) tell(warningText(timed.file, warning));
+        printNote(`${dryRun ? 'dry run, nothing stored: ' : ''}${reportText(timed)}`);
+        for (const warning of timed.warnings) printNote(warningText(timed.file, warning));
       }
     });
   };
@@ -115,12 +115,12 @@ function withTime(report: FileReport, elapsedMs: number): TimedReport {
   return { ...report, seconds, cells_per_second: Math.round(report.cells / seconds) };
 }
 
-/** How a warning's kind reads behind its count. */
+/** Texts of warnings by kind. */
 const WARNING_TEXTS: Readonly<Record<WarningKind, string>> = {
   no_cells: 'snapshots without a cell',
   outside_ladder: 'snapshots with more than half of their levels outside the ladder',
   crossed_book: 'crossed books',
-  one_sided_book: 'books with one side alone',
+  one_sided_book: 'books with only one side',
   future_time: 'times more than an hour ahead',
 };
 

@@ -12,7 +12,7 @@ import { systemClock } from '../../clock.js';
 import { type LimitsDocument, limitsDocument, planOfKey } from '../../limits/plans.js';
 import { defineCommand } from '../command.js';
 import { duration, type Flag, instant, JSON_OUTPUT, STORE_FLAGS, wholeNumber } from '../flags.js';
-import { printJson, printLine, printTable, tell } from '../output.js';
+import { printJson, printLine, printTable, printNote } from '../output.js';
 import { onNewStore, onStore } from '../runtime.js';
 import { plansInEffect } from '../serve-options.js';
 import { SERVE_ENVIRONMENT } from '../settings.js';
@@ -39,8 +39,7 @@ const TIER = {
 const NAME = {
   kind: 'text',
   placeholder: 'NAME',
-  meaning:
-    'a name to recognise the key by; commands take it in place of the id if no other key has it',
+  meaning: 'a name for the key; commands accept it instead of the id if no other key has it',
   read: keyName,
 } as const satisfies Flag;
 
@@ -48,17 +47,17 @@ const RPM = {
   kind: 'text',
   placeholder: 'N',
   meaning:
-    "requests a minute in place of the plan's figures, or unlimited; for update also default",
+    "requests a minute instead of the plan's limits, or unlimited; update also accepts default",
 } as const satisfies Flag;
 const QUOTA = {
   kind: 'text',
   placeholder: 'N',
-  meaning: 'requests a month, or unlimited; for update also default or none (unlimited)',
+  meaning: 'requests a month, or unlimited; update also accepts default or none (unlimited)',
 } as const satisfies Flag;
 const EXPIRES = {
   kind: 'text',
   placeholder: 'TIME',
-  meaning: 'when the key expires; for update also never',
+  meaning: 'when the key expires; update also accepts never',
 } as const satisfies Flag;
 
 export const create = defineCommand({
@@ -101,7 +100,7 @@ export const list = defineCommand({
       return { ...key, limits: plan && limitsDocument(plan) };
     });
     if (json) printJson(keys.map(jsonListed));
-    else if (keys.length === 0) tell('no keys');
+    else if (keys.length === 0) printNote('no keys');
     else printTable([HEADINGS, ...keys.map(rowOf)]);
   },
 });
@@ -137,7 +136,7 @@ export const update = defineCommand({
 
 export const rotate = defineCommand({
   about:
-    'Gives a key a new text and prints it on stdout. The text cannot be shown again. The old one stops working at once, or after --overlap.',
+    "Replaces a key's text and prints the new one on stdout. It cannot be shown again. The old text stops working at once, or after --overlap.",
   words: { key: {} },
   flags: {
     overlap: {
@@ -177,7 +176,7 @@ function printIssued(issued: IssuedKey, json: boolean): void {
   const { earlierUntilS } = issued;
   const overlap =
     earlierUntilS === null ? '' : `\nThe old text is valid until ${isoOf(earlierUntilS)}.`;
-  tell(`${recordText(issued)}${overlap}\nThe key, shown this once:`);
+  printNote(`${recordText(issued)}${overlap}\nThe key, shown this once:`);
   printLine(issued.key);
 }
 
@@ -210,10 +209,10 @@ function jsonLimit(value: number | null): number | 'unlimited' | null {
   return value === Infinity ? 'unlimited' : value;
 }
 
-/** Limits of a key whose plan the settings here do not have. */
+/** Shown in place of the limits of a key whose plan is not in the settings. */
 const UNKNOWN_PLAN = 'unknown plan';
 
-/** Null: the settings here do not have its plan. */
+/** `limits` is null if the key's plan is not in the settings. */
 type KeyWithLimits = ListedKey & { limits: LimitsDocument | null };
 
 const HEADINGS = [
@@ -253,7 +252,7 @@ function timeText(atS: number | null, none: string): string {
   return atS === null ? none : isoOf(atS);
 }
 
-/** A key in a line. */
+/** A key on one line. */
 function recordText(record: KeyRecord): string {
   const state = stateOf(record);
   return [

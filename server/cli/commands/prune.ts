@@ -12,7 +12,7 @@ import {
   STORE_FLAGS,
   token,
 } from '../flags.js';
-import { mebibytes, printJson, Progress, tell } from '../output.js';
+import { mebibytes, printJson, Progress, printNote } from '../output.js';
 import { confirmed, removedText, YES } from '../removal.js';
 import { storeOf } from '../runtime.js';
 
@@ -73,7 +73,7 @@ async function prune(flags: FlagValues<typeof FLAGS>): Promise<void> {
   );
   const isDryRun = flags['dry-run'];
   const file = isDryRun ? null : await shrinkStore(store.useStore);
-  tell(
+  printNote(
     file === null
       ? `dry run: would delete ${removedText(removed)}`
       : `deleted ${removedText(removed)}; the store has ${mebibytes(file.after)} instead of ${mebibytes(file.before)}`,

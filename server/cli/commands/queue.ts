@@ -1,7 +1,7 @@
 /** `fathom queue` */
 import { defineCommand } from '../command.js';
 import { type FlagValues, JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
-import { printJson, printLine, tell } from '../output.js';
+import { printJson, printLine, printNote } from '../output.js';
 import { onStore } from '../runtime.js';
 
 const FLAGS = { ...STORE_FLAGS, json: JSON_OUTPUT };
@@ -31,5 +31,5 @@ async function queue(flags: FlagValues<typeof FLAGS>): Promise<void> {
     const since = new Date(requestedAtS * 1000).toISOString();
     printLine(`${chain}  ${address}  since ${since}  ${requests} requests`);
   }
-  if (tokens.length === 0) tell('no token waits for data');
+  if (tokens.length === 0) printNote('no token waits for data');
 }

@@ -31,7 +31,7 @@ import {
 } from '../api-client.js';
 import { defineCommand } from '../command.js';
 import { type Flags, type FlagValues, JSON_OUTPUT, wholeNumber } from '../flags.js';
-import { count, counted, printJson, Progress, tell } from '../output.js';
+import { count, counted, printJson, Progress, printNote } from '../output.js';
 
 const { group, ...VIEW } = VIEW_FLAGS;
 /** Flags that are sent to the server, with underscores in their names; the server checks them. */
@@ -60,7 +60,7 @@ const FLAGS = {
     kind: 'text',
     placeholder: 'FORMAT',
     meaning: 'format of the file',
-    default: "by the file's ending",
+    default: "by the file's extension",
     values: REPLAY_FORMATS,
   },
   url: URL_FLAG,
@@ -74,7 +74,7 @@ const FLAGS = {
     read: (text: string, from: string) => wholeNumber(text, from, 1, MAX_AHEAD),
   },
   force: { kind: 'switch', meaning: 'replaces an existing file' },
-  restart: { kind: 'switch', meaning: 'discards what an interrupted run left' },
+  restart: { kind: 'switch', meaning: 'discards the pages of an interrupted run' },
   json: JSON_OUTPUT,
 } as const satisfies Flags;
 
@@ -83,7 +83,7 @@ export const command = defineCommand({
     'Downloads a window of depth history from a running server, page by page, into one file, which appears when it is complete. If it ends early, the same command resumes it.',
   words: { address: {} },
   flags: FLAGS,
-  environment: { FATHOM_KEY: 'the API key, which no flag takes' },
+  environment: { FATHOM_KEY: 'the API key; no flag takes it' },
   examples: [
     'fathom replay So11111111111111111111111111111111111111112 --out sol.parquet',
     'fathom replay So11111111111111111111111111111111111111112 --out week.ndjson --from 2026-11-13T00:00:00Z --to 2026-11-20T00:00:00Z --types cex_spot,cex_perp --min-pct -10 --max-pct 10',
@@ -92,7 +92,7 @@ export const command = defineCommand({
   run: (flags, { address }) => replay(address, flags),
 });
 
-/** Text of the progress line while the server makes the client wait. */
+/** Texts of the progress line while the client waits for the server. */
 const WAITS = { busy: 'waiting, replay is busy', limited: 'waiting for the rate limit' } as const;
 
 /** @throws UsageError | ReplayError */
@@ -101,7 +101,7 @@ async function replay(address: string, flags: FlagValues<typeof FLAGS>): Promise
   const startedMs = performance.now();
   const result = await interruptible((signal) => run(options, signal));
   const seconds = (performance.now() - startedMs) / 1000;
-  tell(resultText(options, result, seconds));
+  printNote(resultText(options, result, seconds));
   if (options.json) printJson(jsonResult(options, result, seconds));
 }
 
@@ -115,7 +115,7 @@ async function run(options: ReplayOptions, signal: AbortSignal): Promise<Downloa
       return;
     }
     progress.end();
-    tell(message);
+    printNote(message);
   };
   const client = fathomClient({ url: request.url, key, onWait });
   const coverage = async (): Promise<string> => {
@@ -137,7 +137,7 @@ async function run(options: ReplayOptions, signal: AbortSignal): Promise<Downloa
       },
     });
   } catch (error) {
-    // After the signal, any failure is its consequence.
+    // A failure after the signal is a consequence of it.
     const cause: unknown = signal.aborted ? signal.reason : namedFailure(error);
     throw cause instanceof ReplayError ? withResumeHint(cause, state) : cause;
   } finally {
@@ -264,7 +264,7 @@ function replayOptions(address: string, flags: FlagValues<typeof FLAGS>): Replay
 
 function outOf(flag: string): string {
   if (flag !== '' && flag !== '-') return flag;
-  throw new UsageError('--out: expected a file, beside which the parts of an interrupted run lie');
+  throw new UsageError('--out: expected the name of a file');
 }
 
 function formatOf(flag: ReplayFormat | undefined, out: string): ReplayFormat {

@@ -3,7 +3,7 @@ import { MAX_T_S } from '../../../compute/ingest/fields.js';
 import { isoOf } from '../../../compute/time.js';
 import { defineCommand } from '../command.js';
 import { type Flags, type FlagValues, instant, JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
-import { printJson, tell } from '../output.js';
+import { printJson, printNote } from '../output.js';
 import { onStore } from '../runtime.js';
 
 const FLAGS = {
@@ -34,6 +34,6 @@ export const command = defineCommand({
 async function allow(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const toS = Math.min(Math.floor(flags.allow), MAX_T_S);
   await onStore(flags, (store) => store.allowRetention(toS));
-  tell(`retention may take all that is due at ${isoOf(toS)}`);
+  printNote(`retention may delete everything due at ${isoOf(toS)}`);
   if (flags.json) printJson({ allowed_to: toS });
 }

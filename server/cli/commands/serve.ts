@@ -10,7 +10,7 @@ import { serveOptions, type ServeOptions } from '../serve-options.js';
 import { SERVE_ENVIRONMENT, SERVE_FLAGS } from '../settings.js';
 import { stopSignal } from '../signals.js';
 
-/** A damaged log is accepted for one start, so no variable stands for the flag. */
+/** `accept-damaged-log` has no variable, because it should apply to one start only. */
 const FLAGS = { ...SERVE_FLAGS, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
 
 export const command = defineCommand({
@@ -36,8 +36,8 @@ async function serve(options: ServeOptions): Promise<void> {
 }
 
 /**
- * Starts the server, then `body`, which ends once a signal has come; then the server drains. A signal that
- * comes before it serves is heard, too.
+ * Starts the server and runs `body`, which ends after a signal; then drains the server. A signal during the
+ * start stops the server, too.
  */
 export async function serveUntilSignal(
   options: ServeOptions,

@@ -9,19 +9,19 @@ import { DOCS_PATH } from '../../api/docs-page.js';
 import { BASE_PATH } from '../../api/endpoint.js';
 import { defineCommand } from '../command.js';
 import { ACCEPT_DAMAGED_LOG } from '../flags.js';
-import { printLine, tell } from '../output.js';
+import { printLine, printNote } from '../output.js';
 import { onStore } from '../runtime.js';
 import { serveOptions, type ServeOptions } from '../serve-options.js';
 import { SERVE_ENVIRONMENT, SERVE_FLAGS } from '../settings.js';
 import { DEMO_THREADS } from './demo.js';
 import { serveUntilSignal } from './serve.js';
 
-/** A damaged log is accepted for one start, so no variable stands for the flag. */
+/** `accept-damaged-log` has no variable, because it should apply to one start only. */
 const FLAGS = { ...SERVE_FLAGS, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
 
 export const command = defineCommand({
   about:
-    'What npm start runs: serve, and a second process that fills an empty directory with the demo market and keeps it up to date. Prints the address of the documentation, the URL, a new key, which replaces that of the previous start, a command to try, and last the address of the explorer with that key. Logs only warnings unless a setting says otherwise: the printed lines stay in sight.',
+    'What npm start runs: serve, and a second process that fills an empty directory with the demo market and keeps it up to date. Prints the address of the documentation, the URL, a new key, which replaces that of the previous start, a command to try, and last the address of the explorer with that key. Logs only warnings unless a setting says otherwise, which keeps the printed lines visible.',
   words: {},
   flags: FLAGS,
   environment: SERVE_ENVIRONMENT,
@@ -34,15 +34,15 @@ export const command = defineCommand({
 });
 
 /**
- * People who try Fathom out have other programs open: the collector's threads get young heaps of 4 MiB, not 16,
- * and two pools of freed memory between them.
+ * Saves memory, because people who try Fathom out have other programs open: young heaps of 4 MiB, not 16, and two
+ * malloc arenas.
  */
 const COLLECTOR_FLAGS = ['--max-semi-space-size=4'];
 const COLLECTOR_ENVIRONMENT = { MALLOC_ARENA_MAX: '2' };
 /** The collector is killed if it takes longer than this to stop. */
 const COLLECTOR_STOP_MS = 5000;
 const FILLING =
-  'Note The history fills in over the next seconds: two hours now, the last day next, a week before it in the end';
+  'Note The history fills in over the next seconds: first two hours, then the rest of the last day, then the week before';
 /** How long to wait for the first snapshots before printing the command to try. */
 const FIRST_DATA_MS = 8000;
 const FIRST_DATA_POLL_MS = 100;
@@ -61,7 +61,7 @@ async function start(options: ServeOptions): Promise<void> {
   });
 }
 
-/** Where to look, where the documentation is, and what to try, which has less to show at first. */
+/** The lines that `npm start` prints. @param filling whether the history is still being filled in */
 export function greeting(url: string, key: string, filling: boolean): string[] {
   const [{ address }] = demoTokens(DEMO_SEED);
   const page = `${url}${BASE_PATH}/replay/${address}?group=all`;
@@ -71,7 +71,7 @@ export function greeting(url: string, key: string, filling: boolean): string[] {
     `Key  ${key}`,
     `Try  curl --compressed -H 'x-api-key: ${key}' '${page}'`,
     ...(filling ? [FILLING] : []),
-    // A fragment is not sent to the server; the page takes the key out of the address bar, and keeps it for other tabs.
+    // Browsers do not send the fragment; the page removes the key from the address bar and keeps it for other tabs.
     `Open ${url}/#key=${key}&remember`,
   ];
 }
@@ -80,7 +80,7 @@ export function greeting(url: string, key: string, filling: boolean): string[] {
 async function startCollector(directory: string): Promise<ChildProcess | null> {
   const summary = await onStore({ data: directory }, (store) => store.summary());
   if (summary.tokens > 0 && (await readMarker(directory)) === null) {
-    tell('The data directory has other data, so the demo market is not added.');
+    printNote('The data directory has other data, so the demo market is not added.');
     return null;
   }
   const main = fileURLToPath(new URL('../main.js', import.meta.url));

@@ -6,7 +6,7 @@ import type { StoreOperations } from '../../../storage/operations.js';
 import { systemClock } from '../../clock.js';
 import { defineCommand } from '../command.js';
 import { JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
-import { count, counted, printJson, printLine, printTable, tell } from '../output.js';
+import { count, counted, printJson, printLine, printTable, printNote } from '../output.js';
 import { onStore } from '../runtime.js';
 
 const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/;
@@ -28,7 +28,7 @@ export const command = defineCommand({
   },
   examples: ['fathom usage --data data', 'fathom usage --month 2026-10 --csv > usage.csv'],
   run: async ({ month = currentMonth(), csv, json, ...flags }) => {
-    if (csv && json) throw new UsageError('--csv: goes without --json');
+    if (csv && json) throw new UsageError('--csv: cannot be combined with --json');
     const { keys, usage } = await onStore(flags, (store) => usageOf(store, month));
     if (json) printJson(documentOf(month, keys, usage));
     else if (csv) printCsv(keys, usage);
@@ -36,7 +36,7 @@ export const command = defineCommand({
   },
 });
 
-/** As 202611. */
+/** @returns a number such as 202611 */
 function monthOf(text: string, from: string): number {
   const [, year, month] = MONTH.exec(text) ?? [];
   if (month !== undefined) return Number(year) * 100 + Number(month);
@@ -100,7 +100,7 @@ function printRows(month: number, keys: KnownKeys, usage: readonly KeyDayUsage[]
     ]);
   }
   const users = new Set(usage.map(({ keyId }) => keyId)).size;
-  tell(`${dateOfDigits(month)}: ${counted(sum(usage), 'call')} of ${counted(users, 'key')}`);
+  printNote(`${dateOfDigits(month)}: ${counted(sum(usage), 'call')} of ${counted(users, 'key')}`);
 }
 
 const sum = (usage: readonly { calls: number }[]): number =>
