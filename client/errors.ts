@@ -8,9 +8,9 @@ interface Details {
   status: number | null;
   /** `error_code` of the reply; null without one. */
   code?: string | null;
-  /** The parameter that the server refused; null for any other cause. */
+  /** The refused parameter; null if the failure has another cause. */
   parameter?: string | null;
-  /** The wait before another try that the reply asks for; null: none. */
+  /** The wait that the reply's Retry-After asks for; null: none. */
   retryAfterMs?: number | null;
   cause?: unknown;
 }
@@ -42,7 +42,7 @@ export function quoted(text: string): string {
   return line.length <= MAX_QUOTED_CHARS ? line : `${line.slice(0, MAX_QUOTED_CHARS)}...`;
 }
 
-/** A server that answers with the same next reply again. */
+/** The error of a server whose `next_from` does not advance. */
 export function noProgress(from: number): FathomError {
   return new FathomError(`the server makes no progress: its next page is ${from} again`, {
     status: 200,

@@ -1,4 +1,4 @@
-/** Follows a token's depth over Server-Sent Events, which fetch reads in Node and in browsers alike. */
+/** Follows a token's depth over Server-Sent Events, which fetch can read in Node and in browsers. */
 import { FathomError, quoted, type WaitKind } from './errors.js';
 import type { ReplayPage } from './generated/api.js';
 import { type Http, kindOf, type OpenReply, type RequestOptions } from './http.js';
@@ -8,12 +8,12 @@ import { backoffMs, RETRY_LIMITS } from './retries.js';
 
 /** The server sends a heartbeat after 5 s: a connection that is silent for longer than this is lost. */
 const SILENCE_MS = 16_000;
-/** The longest event; a message of the server has about 0.5 MB, unless a single snapshot is larger. */
+/** The longest event. The server's messages have about 0.5 MB, unless a single snapshot is larger. */
 const MAX_EVENT_CHARS = 32 * 1024 * 1024;
 
 /** Parameters of a live subscription: those of `replay` that do not choose a window, and where to begin. */
 export type FollowParameters = Omit<ReplayParameters, 'to' | 'step' | 'markets'> & {
-  /** Goes on where the message with this cursor stood; not together with `from`. */
+  /** Continues after the message with this cursor; not together with `from`. */
   cursor?: string;
 };
 
@@ -23,35 +23,35 @@ export interface FollowOptions extends RequestOptions {
 }
 
 interface Where {
-  /** Where new snapshots go on, epoch seconds. */
+  /** The time from which new snapshots follow, epoch seconds. */
   next_from: number;
-  /** Where this message stands among all changes. */
+  /** The subscription's progress after this message. */
   cursor: string;
 }
 
 /**
- * Snapshots that the caller does not have (`snapshots`), or that replace its own of the same `t`, or came late
+ * Snapshots that the caller does not have yet (`snapshots`), or that replace the caller's of the same `t` or came late
  * (`revised`).
  */
 export interface LiveSnapshots extends Where, Pick<ReplayPage, 'markets' | 'groups' | 'snapshots'> {
   type: 'snapshots' | 'revised';
 }
 
-/** Times that have no snapshot any more. */
+/** Times that no longer have a snapshot. */
 export interface LiveDeleted extends Where {
   type: 'deleted';
   t: number[];
 }
 
 /**
- * `reset`: what was revised since the cursor is not known any more; `lagged`: the caller read too slowly, and what it
- * missed follows; `heartbeat`: nothing has changed.
+ * `reset`: the server does not know which revisions followed the cursor; `lagged`: the caller read too slowly, and what
+ * it missed follows; `heartbeat`: nothing has changed.
  */
 export interface LiveNotice extends Where {
   type: 'reset' | 'lagged' | 'heartbeat';
   /** Of `reset`. */
   reason?: string;
-  /** Of `heartbeat`: the server's now, epoch seconds. */
+  /** Of `heartbeat`: the server's time, epoch seconds. */
   t?: number;
 }
 
@@ -64,7 +64,7 @@ type OtherMessage =
   | { type: 'error'; error?: unknown; message?: unknown; error_code?: unknown }
   | { type: 'close'; code: number; reason: string };
 
-/** Close codes of the server, and what they are as HTTP. */
+/** The HTTP statuses that the server's close codes stand for. */
 const STATUS_OF_CODE: Readonly<Partial<Record<number, number>>> = {
   4401: 401,
   4403: 403,
@@ -72,7 +72,7 @@ const STATUS_OF_CODE: Readonly<Partial<Record<number, number>>> = {
 };
 const RESTART = 1012;
 
-/** The server ends the stream, and says when to come back. */
+/** The server ended the stream, and said when to reconnect. */
 class Restart extends Error {
   constructor(readonly retryMs: number) {
     super('the server is restarting');
@@ -124,7 +124,7 @@ export async function* follow(
   }
 }
 
-/** What another try may wait for; null: it would not help, or the client does not retry. */
+/** Why another try may succeed; null: it would not, or the client does not retry. */
 const kindOfFailure = (http: Http, failure: FathomError): WaitKind | null =>
   http.retries
     ? failure.status === null && failure.code === null

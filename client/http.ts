@@ -1,4 +1,4 @@
-/** Requests with retries while the server is busy, limits the rate or is unreachable. */
+/** Requests, with retries while the server is busy, limits the rate or is unreachable. */
 import { FathomError, quoted, type WaitKind } from './errors.js';
 import { Retries, retryAfterMs, secondsText } from './retries.js';
 
@@ -61,10 +61,10 @@ export interface Reply {
 
 export class Http {
   readonly base: string;
-  /** No request starts earlier: a limit applies to all requests of the key. */
+  /** No request starts earlier, because a limit applies to all requests of the key. */
   private waitUntilMs = 0;
 
-  /** @throws TypeError where `url` is no http or https URL of a server */
+  /** @throws TypeError if `url` is not an http or https URL of a server */
   constructor(private readonly options: ClientOptions) {
     this.base = baseOf(options.url);
   }
@@ -76,7 +76,7 @@ export class Http {
   async request(request: Request): Promise<Reply> {
     const { key } = this.options;
     if (!KEY_FORM.test(key)) {
-      // The status with which the server refuses a wrong key.
+      // The server's status for a wrong key.
       throw new FathomError('key: has characters that no key has', { status: 401 });
     }
     const retries = new Retries();
@@ -149,7 +149,7 @@ export class Http {
     return new FathomError(message, { status: null, cause });
   }
 
-  /** Waits until a time on the clock of performance.now(), and tells of it. */
+  /** Waits until a time on the clock of performance.now(), and calls `onWait`. */
   async wait(
     kind: WaitKind,
     failure: FathomError,
@@ -182,7 +182,7 @@ export class Http {
         method,
         headers: {
           accept,
-          // Browsers ignore this, and ask for what they can decode.
+          // Browsers ignore this, and send the codings that they can decode.
           'accept-encoding': 'br, gzip',
           'x-api-key': this.options.key,
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -218,13 +218,13 @@ export class OpenReply {
   /** The next bytes, decoded; null at the end. @throws where the connection is lost, silent or aborted */
   async next(): Promise<Uint8Array | null> {
     if (this.reader === undefined) return null;
-    this.trial.goesOn();
+    this.trial.resume();
     const { value } = await this.trial.orEnd(this.reader.read());
     this.trial.pause();
     return value ?? null;
   }
 
-  /** All that is left. */
+  /** The rest of the body. */
   async rest(): Promise<Uint8Array<ArrayBuffer>> {
     const chunks: Uint8Array[] = [];
     let length = 0;
@@ -237,14 +237,14 @@ export class OpenReply {
 
   close(): void {
     this.trial.close();
-    // Nothing else closes the connection of a reply that was not read to its end.
+    // Otherwise the connection of a reply that was not read to its end would stay open.
     this.reader?.cancel().catch(() => undefined);
   }
 }
 
 /**
- * One try of a request, until its signal is aborted or the server is silent for too long. Waits for itself: Node's
- * fetch sometimes misses an abort once a reply has begun, and its reader then waits for ever.
+ * One try of a request, until its signal is aborted or the server is silent for too long. It ends waits itself: Node's
+ * fetch sometimes misses an abort once a reply has begun, and its reader then waits forever.
  */
 class Trial {
   private readonly ending = new AbortController();
@@ -270,18 +270,18 @@ class Trial {
     return this.ending.signal;
   }
 
-  /** The result, unless the try ends first. @throws the reason of its end */
+  /** The result, unless the try ends first. @throws the reason why it ended */
   orEnd<T>(result: Promise<T>): Promise<T> {
     return Promise.race([result, this.ended]);
   }
 
-  /** Called when something is awaited again. */
-  goesOn(): void {
+  /** Call when something is awaited again. */
+  resume(): void {
     clearTimeout(this.timer);
     this.timer = this.silence();
   }
 
-  /** Called when nothing is awaited. */
+  /** Call when nothing is awaited. */
   pause(): void {
     clearTimeout(this.timer);
   }
@@ -315,7 +315,7 @@ function baseOf(url: string): string {
 
 type Outcome =
   | { reply: Reply }
-  /** `kind` is null where another try would not help. */
+  /** `kind` is null if another try would not help. */
   | { failure: FathomError; kind: WaitKind | null; askedMs: number | null };
 
 function joined(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
@@ -363,7 +363,7 @@ function errorBody(text: string): Record<string, unknown> {
   }
 }
 
-/** What another try may wait for; null: it would not help. */
+/** Why another try may succeed; null: it would not. */
 export function kindOf({ status, code }: FathomError): WaitKind | null {
   if (status === TOO_MANY_REQUESTS) return 'limited';
   if (code === 'damaged_data') return null;

@@ -44,7 +44,7 @@ export type { SeriesParameters } from './series.js';
 /** One method per operation, and depth history as iterators. All throw FathomError. */
 export interface FathomClient extends Methods {
   /**
-   * Pages of a window, in order, fetched side by side. To continue after an interruption, pass the last
+   * Pages of a window, in order, fetched in parallel. To continue after an interruption, pass the last
    * page's `next_from` as `from` and its `window.to` as `to`.
    */
   replay(
@@ -80,8 +80,8 @@ export interface FathomClient extends Methods {
     options?: RequestOptions,
   ): AsyncGenerator<Result<'getDepthSeries'>>;
   /**
-   * A token's depth: history from `from`, then each new snapshot, and what was revised or deleted, for as long as the
-   * caller reads. Reconnects by itself; to go on later, pass the last message's `cursor`.
+   * A token's depth: history from `from`, then each new snapshot, revision and deletion, for as long as the
+   * caller reads. Reconnects by itself; to continue later, pass the last message's `cursor`.
    */
   follow(
     address: string,
@@ -90,7 +90,7 @@ export interface FathomClient extends Methods {
   ): AsyncGenerator<LiveMessage>;
 }
 
-/** @throws TypeError where an option is wrong */
+/** @throws TypeError if an option is wrong */
 export function fathomClient(options: ClientOptions): FathomClient {
   const http = new Http(options);
   const replay: FathomClient['replay'] = (address, parameters = {}, given = {}) =>

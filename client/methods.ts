@@ -5,7 +5,7 @@ import type { Http, RequestOptions } from './http.js';
 
 export type OperationId = keyof operations;
 
-/** An operation without such parameters has `never`. */
+/** Replaces `never`, the type of an operation without such parameters. */
 type Known<T> = [T] extends [never] ? unknown : T;
 type PartOf<K extends OperationId, P extends 'query' | 'path'> = Known<
   NonNullable<operations[K]['parameters'][P]>
@@ -54,7 +54,7 @@ export function methodsOf(http: Http): Methods {
 
 /**
  * A path with its variable segments filled in, and the query.
- * @throws FathomError where a segment has no value
+ * @throws FathomError if a segment has no value
  */
 export function pathWith(path: string, parameters: Values): string {
   const query = new URLSearchParams();

@@ -1,11 +1,11 @@
-/** Depth history, page by page: pages are fetched side by side and come in order. */
+/** Depth history, page by page: pages are fetched in parallel and yielded in order. */
 import type { Tier } from './cells.js';
 import { FathomError, noProgress } from './errors.js';
 import { OPERATIONS, type ReplayPage, type ReplayPlan } from './generated/api.js';
 import type { Http, Reply, RequestOptions } from './http.js';
 import { type Parameters, pathWith } from './methods.js';
 
-// Programs that take no Arrow pages compile without the package.
+// Programs that use no Arrow pages compile without the package.
 /* oxlint-disable typescript/ban-ts-comment, typescript/consistent-type-imports */
 /** @ts-ignore */
 export type ArrowTable = import('apache-arrow').Table;
@@ -154,7 +154,7 @@ async function* inOrder<P extends AnyPage>(
       for (const [i, start] of starts.entries()) {
         while (begun.length < Math.min(i + ahead, starts.length)) {
           const page = fetchPage({ from: starts[begun.length], to: rest.to }, ended);
-          // It may fail long before its turn, or never have one.
+          // The page may fail long before its turn, or never have a turn.
           page.catch(() => undefined);
           begun.push(page);
         }
@@ -174,7 +174,7 @@ async function* inOrder<P extends AnyPage>(
   }
 }
 
-/** Where the pages of the rest begin; only the first one if the server has no plans. */
+/** Starts of the remaining pages; only the first one if the server has no plans. */
 async function startsOf(
   fetchPlan: (rest: Rest, signal: AbortSignal) => Promise<ReplayPlan>,
   rest: Rest,

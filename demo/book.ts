@@ -17,7 +17,7 @@ export interface BookProfile {
   above: number;
   /** Share of the price grid that holds an order. */
   fill: number;
-  /** How long a level usually stands before its size is redrawn. */
+  /** How long a level usually keeps its size. */
   redrawS: number;
   /** Price and size steps per unit, powers of ten: they keep printed prices short. */
   ticksPerUnit: number;
@@ -66,8 +66,8 @@ const WALL_VENUE_SHARE = 0.55;
 const MIN_WALL_DISTANCE = 0.003;
 
 /**
- * The book at `t` about `priceUsd`: bids best first, then asks best first, uncrossed. Levels stand
- * on absolute prices and keep their size until their next redraw.
+ * The book at `t` around `priceUsd`: bids best first, then asks best first, uncrossed. Levels are
+ * at absolute prices and keep their size until their next redraw.
  */
 export function bookAt(book: BookProfile, priceUsd: number, t: number) {
   const { ticksPerUnit, lotsPerUnit } = book;

@@ -27,13 +27,13 @@ import { type DemoToken, demoTokenRows, demoTokens } from './tokens.js';
 const SIMULATE: OtherTask = { file: 'demo/worker.js', name: 'simulate' };
 /** Marks a data directory that holds the simulated market and says which one. */
 const MARKER_FILE = 'demo.json';
-/** Stands for the file's name in faults. */
+/** Replaces the file's name in faults. */
 const SOURCE = 'simulated market';
 /** Units per commit: few, to make pages work soon. */
 const UNITS_A_COMMIT = 6;
 /** Snapshots, of up to 2,000 cells each, that a thread makes at once: few, to save memory. */
 const SNAPSHOTS_A_CHUNK = 128;
-/** The longest gap that is filled in; of a longer pause, only the end. */
+/** The longest gap that is filled; of a longer one, only the end is. */
 const MAX_GAP_S = DEMO_RAW_S;
 
 export interface DemoMarker {
@@ -61,8 +61,8 @@ export interface DemoRequest {
 export type DemoTotals = Omit<FileReport, 'file' | 'replaced' | 'warnings'>;
 
 /**
- * The directory's marker, or null where it holds no simulated market.
- * @throws InputError where the marker is damaged
+ * The directory's marker, or null if it holds no simulated market.
+ * @throws InputError if the marker is damaged
  */
 export async function readMarker(directory: string): Promise<DemoMarker | null> {
   const file = path.join(directory, MARKER_FILE);
@@ -85,7 +85,7 @@ export async function writeMarker(directory: string, marker: DemoMarker): Promis
 }
 
 /**
- * Fills in the history that the marker names, newest first. Skips what is stored already, so an
+ * Fills in the history that the marker names, newest first. Skips stored snapshots, so an
  * interrupted fill continues where it ended.
  */
 export async function fillDemo(request: DemoRequest, marker: DemoMarker): Promise<DemoTotals> {
@@ -128,10 +128,10 @@ export async function fillDemo(request: DemoRequest, marker: DemoMarker): Promis
 }
 
 /**
- * Brings the market's depth from where the store ends up to `nowS`, a day at most.
+ * Extends the market's depth from the end of the store to `nowS`, by a day at most.
  * @returns what was stored
  */
-export async function carryOn(
+export async function extendDepth(
   request: DemoRequest,
   seed: number,
   nowS: number,
@@ -149,14 +149,14 @@ export async function carryOn(
     return due;
   });
   const totals: DemoTotals = { rows: 0, snapshots: 0, cells: 0, droppedLevels: 0 };
-  // In one commit: readers see all tokens at one moment.
+  // In one commit, so readers see all tokens at the same moment.
   await commitUnits(request, seed, units, units.length, totals);
   return totals;
 }
 
 /**
  * Commits the orders, holders, pools and hours that changed since the market was last collected.
- * @returns the marker as it now stands
+ * @returns the updated marker
  */
 export async function collectFlat(
   request: DemoRequest,

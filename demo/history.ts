@@ -99,7 +99,7 @@ export function demoSnapshotTimes(
  * The row of dataset `snapshots` of one token at one moment: its price and every market's raw
  * state. Hourly rows have only the cells near the price.
  * @param t epoch seconds, one of `demoSnapshotTimes`
- * @throws RangeError where the token has no price and so no snapshots
+ * @throws RangeError if the token has no price, and therefore no snapshots
  */
 export function demoSnapshotRow(token: DemoToken, t: number, tier: Tier) {
   if (token.price === null) throw new RangeError(`${token.symbol} has no price and no snapshots`);

@@ -4,7 +4,7 @@ import type { IssuedKey } from '../storage/contract.js';
 import type { StoreOperations } from '../storage/operations.js';
 import { InputError } from '../storage/errors.js';
 import { wallS } from '../storage/wall-clock.js';
-import { carryOn, collectFlat, type DemoMarker, type DemoRequest, readMarker } from './fill.js';
+import { extendDepth, collectFlat, type DemoMarker, type DemoRequest, readMarker } from './fill.js';
 import { DEMO_SEED } from './tokens.js';
 
 /** How often a live market is extended. */
@@ -12,7 +12,7 @@ const COLLECT_EVERY_MS = 5000;
 /** Name of the demo's key, which every start replaces. */
 const DEMO_KEY_NAME = 'demo';
 
-/** The market that is requested. */
+/** The requested market. */
 interface WantedMarket {
   /** Null: any. */
   seed: number | null;
@@ -26,7 +26,7 @@ interface WantedMarket {
  * The market that the directory holds, or should hold. Resumes an interrupted fill, unless another
  * market is requested; a live market continues any.
  *
- * @throws InputError where the directory has other data
+ * @throws InputError if the directory has other data
  */
 export async function chosenMarket(
   request: DemoRequest,
@@ -65,7 +65,7 @@ export async function keepAlive(
   let collected = marker;
   while (!signal.aborted) {
     const t = wallS();
-    await carryOn(request, marker.seed, t);
+    await extendDepth(request, marker.seed, t);
     collected = await collectFlat(request, collected, t);
     await sleep(COLLECT_EVERY_MS, undefined, { signal }).catch(() => undefined);
   }

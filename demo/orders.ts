@@ -19,8 +19,8 @@ const MEDIAN_DEPOSIT = 0.006;
 const MAX_RANGED_CYCLES = 200;
 
 const LIMIT_STAY_S = [HOUR_S, 12 * DAY_S] as const;
-/** How often in its life a limit order is checked against the price. */
-const LOOKS = 16;
+/** How often a limit order is checked against the price before it closes. */
+const CHECKS = 16;
 /** A price this far (log) beyond an order's fills all of it. */
 const FILL_REACH = 0.02;
 /** Median of a limit order as a share of what the token's pools hold. */
@@ -163,11 +163,11 @@ function rangeOf(key: number, direction: Direction, priceUsd: number): PriceRang
 function limitOrder(token: DemoToken, price: PriceModel, { key, fromS, toS }: Tenancy, t: number) {
   const { chain } = token;
   const direction: Direction = unit(hash(key, 1)) < BUY_SHARE ? 'BUY' : 'SELL';
-  // Most stand near the price, some far away.
+  // Most are near the price, some far away.
   const away = 0.004 + 0.5 * Math.pow(unit(hash(key, 2)), 2.2);
   const sign = direction === 'BUY' ? -1 : 1;
   const usdPrice = Number((fairPrice(price, fromS) * Math.exp(sign * away)).toPrecision(7));
-  const everyS = (toS - fromS) / LOOKS;
+  const everyS = (toS - fromS) / CHECKS;
   let filled = 0;
   for (let at = fromS + everyS; at <= t && filled < 1; at += everyS) {
     const beyond = sign * Math.log(fairPrice(price, at) / usdPrice);

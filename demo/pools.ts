@@ -70,7 +70,7 @@ function axisOf(pool: PoolProfile, priceInQuote: number): number {
 }
 
 /**
- * The positions of a pool at `t`: wide ones stand for weeks, narrow ones for hours, each around the
+ * The positions of a pool at `t`: wide ones stay for weeks, narrow ones for hours, each around the
  * price when its group arrived, with heavy-tailed sizes.
  */
 function positionsAt(pool: PoolProfile, t: number): PositionSet {
@@ -180,7 +180,7 @@ export function dlmmAt(pool: PoolProfile, priceUsd: number, t: number) {
   const last = Math.min(firstId + usd.length - 1, activeId + REACH_BINS);
   for (let id = Math.max(firstId, activeId - REACH_BINS); id <= last; id++) {
     const h = hash(pool.key, id);
-    // Bins differ, and each changes before long.
+    // Bins differ, and each changes every few minutes.
     const change = Math.floor((t + (h % BIN_CHANGE_S)) / BIN_CHANGE_S);
     const worthUsd = usd[id - firstId] * (0.75 + 0.5 * unit(hash(h, change)));
     if (worthUsd < MIN_BIN_USD) continue;

@@ -2,11 +2,11 @@
 import { DAY_S } from '../compute/time.js';
 import { hash, normal, unit } from './hash.js';
 
-/** What moves one leg's price. */
+/** The parameters of one leg's price. */
 export interface PriceModel {
-  /** The asset's own walk: both legs of an asset carry the same key. */
+  /** Key of the asset's walk: both legs of an asset have the same. */
   assetKey: number;
-  /** The walk that every asset shares. */
+  /** Key of the walk that all assets share. */
   marketKey: number;
   legKey: number;
   lnBase: number;

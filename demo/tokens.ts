@@ -41,7 +41,7 @@ export interface DemoToken extends Leg {
 /** symbol, name, kind, chains, USD price, market value in USD, daily volatility in percent. */
 type AssetLine = readonly [string, string, TokenKind, 'm' | 'e' | 'me', number, number, number];
 
-/** Those with the most venues first. */
+/** Assets with the most venues come first. */
 const ASSETS: readonly AssetLine[] = [
   ['SOL', 'Wrapped SOL', 'major', 'me', 168, 91e9, 3.1],
   ['WETH', 'Wrapped Ether', 'major', 'e', 3_420, 410e9, 2.6],
@@ -90,7 +90,7 @@ const ASSETS: readonly AssetLine[] = [
   ['COVE', 'Cove Credit', 'onchain', 'e', 0.98, 27e6, 4.5],
   // Priced and listed but not scored.
   ['USDC', 'USD Coin', 'stable', 'm', 1, 38e9, 0],
-  // Known and nothing else: no price, no depth.
+  // Listed only: no price, no depth.
   ['WRECK', 'Old Wreck', 'dormant', 'm', 0, 0, 0],
 ];
 

@@ -188,7 +188,7 @@ export interface paths {
      * Activity of the largest holders of one token
      * @description Counts and flows of the largest holders by window and by day, and the holders themselves.
      *
-     *     Tiers are the first 20, 50 and 100 holders of the newest snapshot, ranked by balance, ties by address, or all holders if there are fewer. A window compares that snapshot with the newest one that is at least as old as the window is long; an owner missing there held 0. Without such a snapshot, the window's counts and flows are 0. The sparkline compares the last snapshot of each of the 30 UTC days up to the newest snapshot's with the last one of any earlier day, by that day's ranking; a day where either is missing has zeros. Amounts are in tokens.
+     *     Tiers are the first 20, 50 and 100 holders of the newest snapshot, ranked by balance, ties by address, or all holders if there are fewer. A window compares that snapshot with the newest one that is older by at least the window's length; an owner missing there held 0. Without such a snapshot, the window's counts and flows are 0. The sparkline compares the last snapshot of each of the 30 UTC days up to the newest snapshot's with the last one of any earlier day, by that day's ranking; a day where either is missing has zeros. Amounts are in tokens.
      *
      *     Snapshots of the last two days are all kept; older ones are thinned to the last of each UTC hour for nine days, of each six hours for 33 days, of each day for 400: the 7-day window is exact to the hour, those of 14 and 30 days to six hours, and the days of the sparkline exactly. A server whose clock is frozen more than two days before the newest stored snapshot has only the thinned snapshots.
      *
@@ -204,7 +204,7 @@ export interface paths {
      * Activity of the largest holders of up to 10 tokens
      * @description Counts and flows in the order of the request, duplicates included.
      *
-     *     Tiers are the first 20, 50 and 100 holders of the newest snapshot, ranked by balance, ties by address, or all holders if there are fewer. A window compares that snapshot with the newest one that is at least as old as the window is long; an owner missing there held 0. Without such a snapshot, the window's counts and flows are 0. The sparkline compares the last snapshot of each of the 30 UTC days up to the newest snapshot's with the last one of any earlier day, by that day's ranking; a day where either is missing has zeros. Amounts are in tokens.
+     *     Tiers are the first 20, 50 and 100 holders of the newest snapshot, ranked by balance, ties by address, or all holders if there are fewer. A window compares that snapshot with the newest one that is older by at least the window's length; an owner missing there held 0. Without such a snapshot, the window's counts and flows are 0. The sparkline compares the last snapshot of each of the 30 UTC days up to the newest snapshot's with the last one of any earlier day, by that day's ranking; a day where either is missing has zeros. Amounts are in tokens.
      *
      *     Snapshots of the last two days are all kept; older ones are thinned to the last of each UTC hour for nine days, of each six hours for 33 days, of each day for 400: the 7-day window is exact to the hour, those of 14 and 30 days to six hours, and the days of the sparkline exactly. A server whose clock is frozen more than two days before the newest stored snapshot has only the thinned snapshots.
      *

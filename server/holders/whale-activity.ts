@@ -44,8 +44,8 @@ const MAX_BATCH_TOKENS = 10;
 
 const HOLDER_FLOW_NOTES =
   'Tiers are the first 20, 50 and 100 holders of the newest snapshot, ranked by balance, ties by address, or ' +
-  'all holders if there are fewer. A window compares that snapshot with the newest one that is at least as ' +
-  "old as the window is long; an owner missing there held 0. Without such a snapshot, the window's " +
+  'all holders if there are fewer. A window compares that snapshot with the newest one that is older by at ' +
+  "least the window's length; an owner missing there held 0. Without such a snapshot, the window's " +
   'counts and flows are 0. The sparkline compares the last snapshot of each of the 30 UTC days up to the ' +
   "newest snapshot's with the last one of any earlier day, by that day's ranking; a day where either is " +
   'missing has zeros. Amounts are in tokens.\n\n' +

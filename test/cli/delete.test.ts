@@ -155,7 +155,7 @@ describe('fathom delete', () => {
   it.each([
     [[], 2, /^fathom: --token: expected CHAIN:ADDRESS$/m],
     [['--token', `evmchain:${MINT}`], 2, /--token: expected an address of evmchain/],
-    [['--token', TOKEN], 2, /--yes: needed where there is no terminal/],
+    [['--token', TOKEN], 2, /--yes: needed without a terminal/],
     [['--token', TOKEN, '--from', String(T), '--to', String(T), '--yes'], 2, /--from: expected/],
     [['--token', TOKEN, '--from', 'soon', '--yes'], 2, /--from: /],
     [
@@ -230,7 +230,7 @@ describe('fathom prune', () => {
     [[], 2, /^fathom: --before: expected TIME$/m],
     [['--before', 'soon', '--yes'], 2, /--before: expected epoch seconds/],
     [['--before', '-1d', '--tier', '5m', '--yes'], 2, /--tier: expected one of raw, 15m, 1h/],
-    [['--before', '-1d'], 2, /--yes: needed where there is no terminal/],
+    [['--before', '-1d'], 2, /--yes: needed without a terminal/],
     [
       ['--before', 'now', '--token', `evmchain:0x${'a'.repeat(40)}`, '--yes'],
       1,

@@ -39,7 +39,7 @@ describe('wrong usage', () => {
     ['an address of no chain', ['../score', ...OUT], /^ADDRESS: expected a base58 mint/],
     ['two addresses', [MINT, MINT, ...OUT], /unexpected So1/],
     ['no file', [MINT], /^--out: expected FILE/],
-    ['stdout', [MINT, '--out', '-'], /^--out: expected a file/],
+    ['stdout', [MINT, '--out', '-'], /^--out: expected the name of a file/],
     ['no format', [MINT, '--out', 'x.txt'], /^--format: expected one of json, ndjson, csv/],
     [
       'a bad group',
@@ -128,7 +128,7 @@ describe('OUT', () => {
     const there = path.join(directory, 'there.csv');
     writeFileSync(there, 'mine');
     const refused = await failure([MINT, '--out', there]);
-    expect(refused.message).toMatch(/already there; --force/);
+    expect(refused.message).toMatch(/already exists; --force/);
     expect(readFileSync(there, 'utf8')).toBe('mine');
     const words = ['--out', there, '--group', 'all', '--force'];
     expect(await runReplay(market, `${market.server.url}/`, words)).toMatchObject({ status: 0 });

@@ -91,7 +91,7 @@ describe('what an earlier run left', () => {
       /has 5 bytes where .* counts \d+; use --restart/,
     );
     writeFileSync(`${out()}.part.state`, 'nonsense');
-    expect((await ours.run(out())).error?.message).toMatch(/no state of this version/);
+    expect((await ours.run(out())).error?.message).toMatch(/not a state file of this version/);
     expect(await ours.run(out(), [...WHOLE, '--restart'])).toMatchObject({ error: null });
   });
 

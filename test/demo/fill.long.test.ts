@@ -3,7 +3,13 @@ import path from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { demoSnapshotTimes, type DemoUnitInput } from '../../demo/history.js';
 import { demoTokens } from '../../demo/tokens.js';
-import { carryOn, collectFlat, fillDemo, readMarker, type DemoRequest } from '../../demo/fill.js';
+import {
+  extendDepth,
+  collectFlat,
+  fillDemo,
+  readMarker,
+  type DemoRequest,
+} from '../../demo/fill.js';
 import { cleanUp, replayBytes, temporaryDirectory, withStoreOf } from '../support/cli.js';
 import { storeIn } from '../support/ingest.js';
 import { sharedPool } from '../support/pool.js';
@@ -87,14 +93,14 @@ describe('the simulated market', () => {
     const day = 24 * HOUR_S;
     const pause = 600;
     expect(await timesOf(once, thin)).toEqual(between(UNTIL + 1 - day, UNTIL + 1));
-    const { snapshots } = await carryOn(await request(once), SEED, UNTIL + pause);
+    const { snapshots } = await extendDepth(await request(once), SEED, UNTIL + pause);
     expect(snapshots).toBeGreaterThan(tokens.length);
     expect(await timesOf(once, thin)).toEqual(between(UNTIL + 1 - day, UNTIL + pause + 1));
     // Nothing is due yet; then more, without a gap.
-    const idle = await carryOn(await request(once), SEED, UNTIL + pause);
+    const idle = await extendDepth(await request(once), SEED, UNTIL + pause);
     expect(idle).toMatchObject({ snapshots: 0 });
-    await carryOn(await request(once), SEED, UNTIL + pause + 5);
-    await carryOn(await request(once), SEED, UNTIL + pause + 300);
+    await extendDepth(await request(once), SEED, UNTIL + pause + 5);
+    await extendDepth(await request(once), SEED, UNTIL + pause + 300);
     expect(await timesOf(once, thin)).toEqual(between(UNTIL + 1 - day, UNTIL + pause + 301));
   });
 
@@ -126,7 +132,7 @@ describe('the simulated market', () => {
 
   it('fills a pause of a day at most', async () => {
     const nowS = UNTIL + 5 * 24 * HOUR_S;
-    await carryOn(await request(again), SEED, nowS);
+    await extendDepth(await request(again), SEED, nowS);
     const added = (await timesOf(again, thin)).filter((t) => t > UNTIL);
     expect(added).toEqual(between(nowS - 24 * HOUR_S, nowS + 1));
   });

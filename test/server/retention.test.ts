@@ -44,7 +44,7 @@ it('says so in its log and its metrics, with the command that allows it', async 
   const allowed = await fathom(command.split(' '));
   expect(allowed).toMatchObject({
     status: 0,
-    stderr: 'retention may take all that is due at 2036-01-26T22:40:00Z\n',
+    stderr: 'retention may delete everything due at 2036-01-26T22:40:00Z\n',
   });
   await first.stop();
   const json = ['retention', '--allow', '2036-01-26T22:40:00Z', '--data', data, '--json'];
