@@ -10,7 +10,7 @@ afterAll(cleanUp);
 
 const [, ...sections] = documentNamed('docs/data.md')
   .text.split('\n## ')
-  .find((text) => text.startsWith('Your file looks like this'))!
+  .find((text) => text.startsWith('Examples of files'))!
   .split('\n### ');
 const FENCED = /^```([^\n]*)\n([\s\S]*?)^```$/gm;
 const blocksOf = (text: string): Block[] =>
