@@ -30,9 +30,9 @@ const MARKER_FILE = 'demo.json';
 /** Replaces the file's name in faults. */
 const SOURCE = 'simulated market';
 /** Units per commit: few, to make pages work soon. */
-const UNITS_A_COMMIT = 6;
+const UNITS_PER_COMMIT = 6;
 /** Snapshots, of up to 2,000 cells each, that a thread makes at once: few, to save memory. */
-const SNAPSHOTS_A_CHUNK = 128;
+const SNAPSHOTS_PER_CHUNK = 128;
 /** The longest gap that is filled; of a longer one, only the end is. */
 const MAX_GAP_S = DEMO_RAW_S;
 
@@ -118,9 +118,9 @@ export async function fillDemo(request: DemoRequest, marker: DemoMarker): Promis
     request,
     flat.filter((one) => !isHolders(one)),
   );
-  await commitUnits(request, seed, present, UNITS_A_COMMIT, totals, progress);
+  await commitUnits(request, seed, present, UNITS_PER_COMMIT, totals, progress);
   totals.rows += await commitFlat(request, flat.filter(isHolders));
-  await commitUnits(request, seed, past, UNITS_A_COMMIT, totals, (done) =>
+  await commitUnits(request, seed, past, UNITS_PER_COMMIT, totals, (done) =>
     progress(present.length + done),
   );
   if (request.signal?.aborted !== true) await writeMarker(directory, { ...marker, filled: true });
@@ -211,7 +211,7 @@ async function* unitChunks(
   units: readonly DemoUnit[],
 ): AsyncGenerator<Chunk> {
   for (const { token, tier, fromS, toS } of units) {
-    const partS = SNAPSHOTS_A_CHUNK * (tier === 'raw' ? token.cadenceS : TIER_LENGTH_S[tier]);
+    const partS = SNAPSHOTS_PER_CHUNK * (tier === 'raw' ? token.cadenceS : TIER_LENGTH_S[tier]);
     for (let from = fromS; from < toS; from += partS) {
       const part = { fromS: from, toS: Math.min(toS, from + partS) };
       const unit: DemoUnitInput = { seed, tokenIndex: token.index, tier, ...part };

@@ -17,7 +17,7 @@ const BURST = 3;
 const RETRY_AFTER_MS = 5_000;
 
 /** Batches between two checks of the clock, for work that never awaits. */
-const BATCHES_A_CHECK = 4;
+const BATCHES_PER_CHECK = 4;
 
 export interface FollowerOptions<K> {
   /**
@@ -169,7 +169,7 @@ export class Follower<K extends string | number> {
       await this.workOn(batch);
       this.release(batch);
       // Work that never awaits would not release the event loop.
-      if (++batches % BATCHES_A_CHECK === 0) await turns.take();
+      if (++batches % BATCHES_PER_CHECK === 0) await turns.take();
     }
   }
 

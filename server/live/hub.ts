@@ -46,7 +46,7 @@ const MAX_SUBSCRIPTIONS = 100;
 const AUTH_LIMIT_MS = 5_000;
 const TICK_MS = 1_000;
 /** A client's messages between two ticks. */
-const MAX_MESSAGES_A_TICK = 500;
+const MAX_MESSAGES_PER_TICK = 500;
 /** Unread replies to a client's own messages. */
 const MAX_UNREAD_REPLY_BYTES = 1024 * 1024;
 /** When clients of a stopped server should reconnect; a random time for each spreads them. */
@@ -168,8 +168,8 @@ export class LiveHub {
   receive(connection: Connection, message: Uint8Array, isText: boolean): void {
     const sender = this.connections.get(connection);
     if (sender === undefined) return;
-    if (++sender.messages > MAX_MESSAGES_A_TICK) {
-      const most = `${MAX_MESSAGES_A_TICK} messages a second`;
+    if (++sender.messages > MAX_MESSAGES_PER_TICK) {
+      const most = `${MAX_MESSAGES_PER_TICK} messages a second`;
       this.end(connection, CLOSE_CODES.policy, `expected at most ${most}`);
       return;
     }

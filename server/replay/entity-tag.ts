@@ -14,7 +14,7 @@ const SETTLED_MAX_AGE_S = 300;
 /** Characters of a tag: 160 bits. */
 const TAG_CHARS = 27;
 /** A snapshot in a tag: its time, tier and digest. */
-const WORDS_A_SNAPSHOT = 3;
+const WORDS_PER_SNAPSHOT = 3;
 
 /** What determines the text of a page, besides its plan. */
 export type PageIdentity = Pick<RenderInput, 'query' | 'format' | 'encoding'> & {
@@ -34,7 +34,7 @@ export function entityTag(
   plan: Pick<PagePlan, 'markets' | 'snapshots' | 'nextT'>,
 ): string {
   const { markets, snapshots, nextT } = plan;
-  const words = new Uint32Array(WORDS_A_SNAPSHOT * snapshots.length);
+  const words = new Uint32Array(WORDS_PER_SNAPSHOT * snapshots.length);
   let at = 0;
   for (const { t, tier, digest } of snapshots) {
     words[at++] = t;

@@ -36,7 +36,7 @@ export interface PlanRequest {
 }
 
 /** Snapshots planned in one turn of the event loop. */
-const SNAPSHOTS_A_TURN = PAGE_LIMITS.maxSnapshots;
+const SNAPSHOTS_PER_TURN = PAGE_LIMITS.maxSnapshots;
 
 /** The next snapshots of the window. A plan of many is made in turns. */
 export async function makePlan(
@@ -46,7 +46,7 @@ export async function makePlan(
   if (source === null) return { segmentIds: [], snapshots: [], nextT: null, markets: [] };
   const { tokenId } = source;
   const next = (fromS: number, planned: number) => {
-    const most = Math.min(SNAPSHOTS_A_TURN, maxSnapshots - planned);
+    const most = Math.min(SNAPSHOTS_PER_TURN, maxSnapshots - planned);
     return depth.plan({ tokenId, ...window, fromS, maxSnapshots: most });
   };
   let plan = await next(window.fromS, 0);
