@@ -12,7 +12,6 @@ const MAX_MESSAGES = 5;
 const RETRY_MS = 100;
 
 export class Wanderer {
-  readonly held: HeldSnapshots;
   /** Nodes that it has connected to. */
   moves = 0;
   private cursor: string | null = null;
@@ -24,8 +23,8 @@ export class Wanderer {
     private readonly key: string,
     private readonly asked: { address: string; from: number },
     private readonly below: (end: number) => number,
+    readonly held: HeldSnapshots = new HeldSnapshots(asked.address),
   ) {
-    this.held = new HeldSnapshots(asked.address);
     this.connect();
   }
 
