@@ -110,7 +110,15 @@ const SENT: readonly [type: string, summary: string, fields: TProperties][] = [
       ),
     },
   ],
+  [
+    'close',
+    'The last event of a stream that the server ends, with the codes of a WebSocket.',
+    { code: Type.Integer(), reason: Type.String() },
+  ],
 ];
+/** Messages that only one of the channels has. */
+const SOCKET_ONLY = ['document', 'unsubscribed', 'pong'];
+const EVENTS_ONLY = ['close'];
 
 const op = <O extends string>(name: O) => Type.Literal(name);
 const RECEIVED: readonly [name: string, summary: string, schema: TSchema][] = [
@@ -151,7 +159,10 @@ export function describeLive(): object {
     names.map((name) => ({ $ref: `#/channels/${channel}/messages/${name}` }));
   const channel = (names: readonly string[]) =>
     Object.fromEntries(names.map((name) => [name, { $ref: `#/components/messages/${name}` }]));
-  const [sentNames, receivedNames] = [sent, received].map((list) => list.map(({ name }) => name));
+  const sentBut = (left: readonly string[]) =>
+    sent.map(({ name }) => name).filter((name) => !left.includes(name));
+  const [socketNames, eventNames] = [sentBut(EVENTS_ONLY), sentBut(SOCKET_ONLY)];
+  const receivedNames = received.map(({ name }) => name);
   return {
     asyncapi: '3.0.0',
     info: {
@@ -168,20 +179,20 @@ export function describeLive(): object {
       socket: {
         address: SOCKET_PATH,
         summary: `A WebSocket; subprotocols: ${Object.keys(PROTOCOLS).join(', ')}.`,
-        messages: channel([...sentNames, ...receivedNames]),
+        messages: channel([...socketNames, ...receivedNames]),
       },
       events: {
         address: `${BASE_PATH}${getStream.path.replace(':address', '{address}')}`,
         summary: 'The depth of one token as Server-Sent Events.',
         parameters: { address: { description: 'The address of the token.' } },
-        messages: channel(sentNames),
+        messages: channel(eventNames),
       },
     },
     operations: {
       send: {
         action: 'send',
         channel: { $ref: '#/channels/socket' },
-        messages: refs('socket', sentNames),
+        messages: refs('socket', socketNames),
       },
       receive: {
         action: 'receive',
@@ -191,7 +202,7 @@ export function describeLive(): object {
       stream: {
         action: 'send',
         channel: { $ref: '#/channels/events' },
-        messages: refs('events', sentNames),
+        messages: refs('events', eventNames),
       },
     },
     components: { ...(value as object), schemas },

@@ -17,7 +17,7 @@ const T0 = 1_794_000_000;
 /** Times of snapshots, a minute apart. */
 const TIMES = 60;
 /** More of them, for a long search: FATHOM_ROUNDS=200, with FATHOM_SEED=N. */
-const ROUNDS = Number(process.env.FATHOM_ROUNDS ?? 8);
+const ROUNDS = Number(process.env.FATHOM_ROUNDS ?? 5);
 const SEED = Number(process.env.FATHOM_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** A change gives one market this many dollars times its number, and the other its number: no two sums are the same. */
 const FACTOR = 10_000;
