@@ -4,12 +4,8 @@ import { UsageError } from '../../storage/errors.js';
 import type { WantedColumn } from '../../storage/ingest/columns.js';
 import { columnsOf } from '../../storage/ingest/dataset-columns.js';
 import type { Dataset } from '../../storage/ingest/datasets.js';
-import {
-  addressField,
-  isNumberText,
-  type Mapping,
-  NO_MAPPING,
-} from '../../storage/ingest/mapping.js';
+import { addressField, type Mapping, NO_MAPPING } from '../../storage/ingest/mapping.js';
+import { DECIMAL_MARKS, isNumberText } from '../../storage/ingest/texts.js';
 import { TIME_UNITS } from '../../storage/ingest/time-units.js';
 import { type Flags, type FlagValues, instant, oneOf } from './flags.js';
 
@@ -37,7 +33,14 @@ export const MAPPING_FLAGS = {
   },
   coerce: {
     kind: 'switch',
-    meaning: 'accepts numbers written as text',
+    meaning: 'accepts numbers written as text, and buy, b or BID for bid and the like',
+  },
+  decimal: {
+    kind: 'text',
+    placeholder: 'CHAR',
+    meaning:
+      "decimal mark of numbers; the other one, a space or ' may separate thousands; includes --coerce",
+    values: DECIMAL_MARKS,
   },
   'token-column': {
     kind: 'text',
@@ -61,7 +64,8 @@ export function mappingOf(
   dataset: Dataset,
   flags: FlagValues<typeof MAPPING_FLAGS>,
 ): { mapping: Mapping | null; delimiter: string | undefined } {
-  const { delimiter, coerce, 'token-column': tokenColumn, 'time-unit': timeUnit } = flags;
+  const { delimiter, decimal = null, 'token-column': tokenColumn, 'time-unit': timeUnit } = flags;
+  const coerce = flags.coerce || decimal !== null;
   const fields = columnsOf(dataset);
   const columns = new Map(
     pairs('--column', flags.column, 'NAME', dataset, fields).map(({ field, value }) => [
@@ -88,6 +92,7 @@ export function mappingOf(
     columns,
     constants,
     coerce,
+    decimal,
     timeUnit: timeUnit ?? NO_MAPPING.timeUnit,
     tokenColumn: tokenColumn ?? null,
   };

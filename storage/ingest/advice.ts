@@ -2,12 +2,15 @@
 import { FaultLog, isFields } from '../../compute/ingest/fields.js';
 import { FaultyFileError } from '../errors.js';
 import type { WantedColumn } from './columns.js';
-import { columnFor } from './hints.js';
-import { isNumberText, type Mapping, NO_MAPPING } from './mapping.js';
+import { missingKey } from './hints.js';
+import { type Mapping, NO_MAPPING } from './mapping.js';
 import { type RowSource, rowBatches } from './rows.js';
+import { isNumberText, numberOfText, wordFor } from './texts.js';
 import { looksLikeIso, UNIT_NAMES, unitOfNumber } from './time-units.js';
 
 const COERCE = 'numbers as text: add --coerce';
+/** Characters of a wrong value that a message shows. */
+const MAX_SHOWN_CHARS = 40;
 
 /**
  * The error with hints at those faults whose value suggests a flag. Reads the file again, up to the last of the
@@ -67,30 +70,54 @@ function hintFor(
   { format, mapping }: RowSource,
 ): string | null {
   const [root] = field.split(/[.[]/);
-  const { columns, timeUnit, coerce } = mapping ?? NO_MAPPING;
+  const { columns, timeUnit, coerce, decimal, tokenColumn } = mapping ?? NO_MAPPING;
   // Faults of a file with a schema name the file's columns.
   const column = wanted.find(({ name }) => name === root || columns.get(name) === root);
   if (column === undefined || !isFields(row)) return null;
   const value = row[columns.get(column.name) ?? root];
   const isText = !coerce && format !== 'csv';
-  if (value === undefined) return columns.has(root) ? null : renamed(root, row, wanted);
+  if (value === undefined) {
+    // The symbols' tokens say which chain they are on.
+    if (columns.has(root) || (tokenColumn !== null && root === 'chain')) return null;
+    const names = wanted.map(({ name }) => name);
+    return column.required ? missingKey(column, Object.keys(row), names) : null;
+  }
   if (column.time !== undefined) {
     const hints = [isText && isNumberText(value) ? COERCE : null, timeHint(value, timeUnit)];
-    return hints.filter((hint) => hint !== null).join('; ') || null;
+    return (
+      hints.filter((hint) => hint !== null).join('; ') ||
+      (isNumberText(value) ? null : shown(value))
+    );
   }
+  if (column.kind === 'text') return column.values ? wordHint(value, column.values, coerce) : null;
   const found = root === field ? value : valueAt(row, field);
-  return isText && holdsNumberText(found) && column.kind !== 'text' ? COERCE : null;
+  if (isText && holdsNumberText(found)) return COERCE;
+  if (column.kind !== 'number' || typeof found !== 'string') return null;
+  if (decimal !== null) return shown(found);
+  return isNumberText(found) ? null : (decimalHint(found) ?? shown(found));
 }
 
-/** The field of a JSON row under another name that no field of the dataset has. */
-function renamed(
-  field: string,
-  row: Readonly<Record<string, unknown>>,
-  wanted: readonly WantedColumn[],
-): string | null {
-  const others = Object.keys(row).filter((key) => !wanted.some(({ name }) => name === key));
-  const guess = columnFor(field, others);
-  return guess && `the row has ${JSON.stringify(guess.column)}: add ${guess.flag}`;
+/** Of a text with a comma in a number. */
+function decimalHint(text: string): string | null {
+  const [point, comma] = [numberOfText(text, '.'), numberOfText(text, ',')];
+  if (point === null && comma === null) return null;
+  if (point === null) return "a decimal comma: add --decimal ','";
+  if (comma === null) return 'separated thousands: add --decimal .';
+  return `add --decimal ',' if ${text.trim()} is ${comma}, or --decimal . if it is ${point}`;
+}
+
+/** Of a text that stands for a value of the field. */
+function wordHint(value: unknown, values: readonly string[], coerce: boolean): string | null {
+  if (typeof value !== 'string' || values.includes(value)) return null;
+  const word = coerce ? null : wordFor(value, values);
+  return word === null ? shown(value) : `${JSON.stringify(value)} for ${word}: add --coerce`;
+}
+
+/** A wrong text, in a message. */
+function shown(value: unknown): string | null {
+  if (typeof value !== 'string' || value === '') return null;
+  const text = value.length > MAX_SHOWN_CHARS ? `${value.slice(0, MAX_SHOWN_CHARS)}...` : value;
+  return `it is ${JSON.stringify(text)}`;
 }
 
 function timeHint(value: unknown, given: Mapping['timeUnit']): string | null {
@@ -99,6 +126,9 @@ function timeHint(value: unknown, given: Mapping['timeUnit']): string | null {
   }
   if (typeof value !== 'number' && !isNumberText(value)) return null;
   const unit = unitOfNumber(Number(value));
+  if (unit === given && !Number.isInteger(Number(value))) {
+    return 'a fraction of a second: add --time-unit auto';
+  }
   return unit === given ? null : `looks like ${UNIT_NAMES[unit]}: add --time-unit ${unit}`;
 }
 

@@ -18,6 +18,7 @@ import {
   checkColumns,
   rowsOfColumns,
   type ColumnKind,
+  type ColumnsSeen,
   type WantedColumn,
 } from './columns.js';
 import { arrow } from '../../compute/segment/arrow.js';
@@ -48,6 +49,7 @@ if ('zstdDecompressSync' in zlib) {
 async function* readArrowBatches<T>(
   file: string,
   wanted: readonly WantedColumn[],
+  onColumns: ColumnsSeen | undefined,
   read: (batch: RecordBatch) => Iterable<T>,
 ): AsyncGenerator<T> {
   // With a handle instead of a stream, only the current batch is held in memory.
@@ -57,7 +59,9 @@ async function* readArrowBatches<T>(
     const reader = await arrow.RecordBatchReader.from(handle);
     await reader.open();
     if (reader.schema === undefined) throw new Error('no schema');
-    checkColumns(file, columnsOf(reader.schema), wanted);
+    const found = columnsOf(reader.schema);
+    onColumns?.([...found.keys()]);
+    checkColumns(file, found, wanted);
     for await (const batch of batchesOf(reader)) {
       if (!holdsItsRows(batch)) throw new Error('it is damaged');
       yield* read(batch);
@@ -117,8 +121,9 @@ async function checkEnd(handle: FileHandle): Promise<void> {
 export async function* arrowRows(
   file: string,
   wanted: readonly WantedColumn[],
+  onColumns?: ColumnsSeen,
 ): AsyncGenerator<Record<string, unknown>[]> {
-  yield* readArrowBatches(file, wanted, (batch) => {
+  yield* readArrowBatches(file, wanted, onColumns, (batch) => {
     const columns = wanted.flatMap(({ name, time }) => {
       const vector = batch.getChild(name);
       if (vector === null) return [];
@@ -197,8 +202,11 @@ function kindOf(column: DataType): ColumnKind {
  * The rows of `cells` by column, from the vectors' buffers where their types allow it.
  * @throws InputError as readArrowBatches does
  */
-export async function* arrowCells(file: string): AsyncGenerator<CellColumns> {
-  yield* readArrowBatches(file, CELL_COLUMNS, cellsOf);
+export async function* arrowCells(
+  file: string,
+  onColumns?: ColumnsSeen,
+): AsyncGenerator<CellColumns> {
+  yield* readArrowBatches(file, CELL_COLUMNS, onColumns, cellsOf);
 }
 
 function* cellsOf(batch: RecordBatch): Generator<CellColumns> {

@@ -82,9 +82,9 @@ export async function* cellChunks(source: RowSource, faults: FaultLog): AsyncGen
 }
 
 function readCells(source: RowSource, faults: FaultLog): AsyncGenerator<CellColumns> {
-  const { file, format, mapping } = source;
-  if (mapping === null && format === 'parquet') return parquetCells(file);
-  if (mapping === null && format === 'arrow') return arrowCells(file);
+  const { file, format, mapping, onColumns } = source;
+  if (mapping === null && format === 'parquet') return parquetCells(file, onColumns);
+  if (mapping === null && format === 'arrow') return arrowCells(file, onColumns);
   return cellRows(source, faults);
 }
 

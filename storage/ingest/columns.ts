@@ -35,6 +35,9 @@ export interface WantedColumn {
   time?: 'whole' | 'instant';
 }
 
+/** Gets the names of a file's columns before its rows are read. */
+export type ColumnsSeen = (names: readonly string[]) => void;
+
 /** A timestamp of a file's schema, which needs no unit. */
 export class Instant {
   /** @param s epoch seconds with their fraction */
@@ -106,8 +109,9 @@ function problemOf(
   if (!wanted.required) return null;
   if (found === undefined) {
     const names = [...columns.keys()];
+    const plain = names.filter((name) => columns.get(name)?.kind !== 'other');
     const fields = all.map(({ name }) => name);
-    if (wanted.flag === undefined) return missingColumn(wanted, names, fields);
+    if (wanted.flag === undefined) return missingColumn(wanted, plain, fields);
     return `${wanted.flag}: the file has no such column; it has ${listed(names)}`;
   }
   if (found.kind === 'time' && wanted.time !== undefined) return null;

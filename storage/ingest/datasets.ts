@@ -1,6 +1,7 @@
 /** Datasets and file formats that `fathom ingest` knows. */
 import path from 'node:path';
 import { UsageError } from '../errors.js';
+import { quotedForShell } from './hints.js';
 import { STANDARD_INPUT } from './standard-input.js';
 
 export const DATASETS = [
@@ -29,6 +30,25 @@ const FORMAT_OF_ENDING: Readonly<Record<string, FileFormat>> = {
   '.arrows': 'arrow',
 };
 
+/** What to add for other endings. */
+const FLAGS_OF_ENDING: Readonly<Record<string, string>> = {
+  '.tsv': '--format csv --delimiter tab',
+  '.tab': '--format csv --delimiter tab',
+  '.txt': '--format csv',
+  '.json': '--format ndjson',
+  '.feather': '--format arrow',
+  '.ipc': '--format arrow',
+  '.pq': '--format parquet',
+};
+/** What unpacks files that are packed in other ways than by gzip. */
+const UNPACKERS: Readonly<Record<string, string>> = {
+  '.zst': 'zstd -dc',
+  '.xz': 'xz -dc',
+  '.bz2': 'bzip2 -dc',
+  '.lz4': 'lz4 -dc',
+  '.zip': 'unzip -p',
+};
+
 /** Datasets whose rows hold lists, which CSV cannot. */
 const NESTED: readonly Dataset[] = ['snapshots'];
 /** Depth datasets, the ones that can be merged. */
@@ -39,10 +59,10 @@ const DEPTH: readonly Dataset[] = ['snapshots', 'cells', 'levels'];
  * @throws UsageError if the ending is of no format, or the dataset cannot have it
  */
 export function formatOf(file: string, dataset: Dataset, named?: FileFormat): FileFormat {
-  const format = named ?? formatOfEnding(file);
+  const format = named ?? formatOfEnding(file, dataset);
   if (format === 'csv' && NESTED.includes(dataset)) {
     throw new UsageError(
-      `${file}: ${dataset} are nested and cannot be read from CSV; use NDJSON, Parquet or Arrow, or dataset cells`,
+      `${file}: ${dataset} are nested and cannot be read from CSV; use NDJSON, Parquet or Arrow, or dataset cells or levels`,
     );
   }
   return format;
@@ -57,7 +77,8 @@ export function checkMerge(dataset: Dataset, merge: boolean): void {
   }
 }
 
-function formatOfEnding(file: string): FileFormat {
+/** @throws UsageError that says what to add, or how to unpack the file */
+function formatOfEnding(file: string, dataset: Dataset): FileFormat {
   if (file === STANDARD_INPUT) {
     throw new UsageError(`--format: standard input needs it, one of ${FILE_FORMATS.join(', ')}`);
   }
@@ -65,6 +86,17 @@ function formatOfEnding(file: string): FileFormat {
   const ending = path.extname(name.endsWith('.gz') ? name.slice(0, -3) : name);
   const format = FORMAT_OF_ENDING[ending];
   const gzipped = name.endsWith('.gz') && (format === 'parquet' || format === 'arrow');
+  const flags = FLAGS_OF_ENDING[ending];
+  if (flags !== undefined) {
+    throw new UsageError(`${file}: the ending names no format: add ${flags}`);
+  }
+  const unpacker = UNPACKERS[ending];
+  if (unpacker !== undefined) {
+    const inner = FORMAT_OF_ENDING[path.extname(name.slice(0, -ending.length))] ?? 'csv';
+    throw new UsageError(
+      `${file}: of packed files only those of gzip are read: ${unpacker} ${quotedForShell(file)} | fathom ingest ${dataset} - --format ${inner}`,
+    );
+  }
   if (format === undefined || gzipped) {
     throw new UsageError(
       `${file}: the ending names no format; expected ${Object.keys(FORMAT_OF_ENDING).join(', ')} (NDJSON and CSV also with .gz), or --format`,

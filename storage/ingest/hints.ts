@@ -19,7 +19,7 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
   price_usd: ['price', 'px', 'mid', 'mid_price'],
   size: ['amount', 'qty', 'quantity', 'volume', 'sz'],
   balance: ['amount', 'quantity', 'qty'],
-  source: ['exchange', 'venue', 'platform'],
+  source: ['exchange', 'venue', 'platform', 'exchange_name', 'venue_name'],
   side: ['bid_ask', 'direction', 'book_side'],
   chain: ['network', 'blockchain'],
   owner: ['wallet', 'holder', 'account'],
@@ -35,25 +35,53 @@ export function listed(names: readonly string[]): string {
   return names.length === 0 ? 'none' : `${shown.join(', ')}${more}`;
 }
 
+/** A field, and the values that it may have if they are few. */
+interface Field {
+  name: string;
+  values?: readonly string[];
+}
+
 /**
  * What to say of a file that lacks the column of a field.
- * @param wanted the field, and the values that it may have if they are few
  * @param fields those of the dataset: a column with the name of one is never another
  */
 export function missingColumn(
-  { name: field, values = [] }: { name: string; values?: readonly string[] },
+  field: Field,
   columns: readonly string[],
   fields: readonly string[],
 ): string {
+  const guess = guessFor(field.name, columns, fields);
+  return guess === null
+    ? `the file has no column of this name: add ${flagsFor(field)}`
+    : `no column ${JSON.stringify(field.name)}; the file has ${JSON.stringify(guess.column)}: add ${guess.flag}`;
+}
+
+/** As missingColumn, of a row of JSON. */
+export function missingKey(
+  field: Field,
+  keys: readonly string[],
+  fields: readonly string[],
+): string {
+  const guess = guessFor(field.name, keys, fields);
+  return guess === null
+    ? `the row has no such field: add ${flagsFor(field)}`
+    : `the row has ${JSON.stringify(guess.column)}: add ${guess.flag}`;
+}
+
+function guessFor(
+  field: string,
+  columns: readonly string[],
+  fields: readonly string[],
+): { column: string; flag: string } | null {
   const others = columns.filter((name) => !fields.includes(name));
   // The column of symbols gives the chain too, where it stands for the address.
   const bySymbol = field === 'chain' && !fields.includes('symbol') && !columns.includes('address');
-  const guess = columnFor(field, others) ?? (bySymbol ? symbolColumn(others) : null);
-  if (guess !== null) {
-    return `no column ${JSON.stringify(field)}; the file has ${JSON.stringify(guess.column)}: add ${guess.flag}`;
-  }
+  return columnFor(field, others) ?? (bySymbol ? symbolColumn(others) : null);
+}
+
+function flagsFor({ name, values = [] }: Field): string {
   const which = values.length === 0 ? '' : `, where VALUE is ${values.join(' or ')}`;
-  return `the file has no column of this name: add --column ${field}=NAME or --set ${field}=VALUE${which}`;
+  return `--column ${name}=NAME or --set ${name}=VALUE${which}`;
 }
 
 /** What to say of a header that is one column, where another delimiter makes several of it. */
@@ -65,8 +93,19 @@ export function delimiterIn(header: string): string | null {
   return `${COUNTS[count] ?? count} columns in one: add --delimiter ${shown}`;
 }
 
+/** What to say of a file whose first line begins a JSON document of many lines or rows; null: it does not. */
+export function linesOfDocument(firstLine: string, file: string): string | null {
+  const text = firstLine.trim();
+  if (text !== '{' && !/^\[\s*(\{|$)/.test(text)) return null;
+  const [what, filter] = text === '{' ? ['an object on several lines', '.'] : ['a list', "'.[]'"];
+  const name = quotedForShell(file);
+  const isZipped = file.toLowerCase().endsWith('.gz');
+  const read = isZipped ? `gzip -dc ${name} | jq -c ${filter}` : `jq -c ${filter} ${name}`;
+  return `${what}, not a row on each line: ${read} > rows.ndjson makes one`;
+}
+
 /** The column that seems to be a field under another name, and the flag that reads it. */
-export function columnFor(
+function columnFor(
   field: string,
   columns: readonly string[],
 ): { column: string; flag: string } | null {
@@ -84,9 +123,14 @@ function symbolColumn(columns: readonly string[]): { column: string; flag: strin
     : { column: symbol, flag: `--token-column ${quotedForShell(symbol)}` };
 }
 
-/** The column with the first of some names that one has, in any case. */
+/** The column with the first of some names that one has, in any case; `Time (ms)` is `time`. */
 function columnNamed(names: readonly string[], columns: readonly string[]): string | undefined {
-  return names.map((name) => columns.find((one) => one.toLowerCase() === name)).find(Boolean);
+  return names.map((name) => columns.find((one) => plainName(one) === name)).find(Boolean);
+}
+
+function plainName(column: string): string {
+  const bare = column.replace(/[([{].*$/, '').trim();
+  return bare.toLowerCase().replaceAll(/[\s-]+/g, '_');
 }
 
 const isAddress = (field: string): boolean => field === 'address' || field === 'token_address';
@@ -99,6 +143,7 @@ function near(field: string, columns: readonly string[]): string | null {
   );
 }
 
-function quotedForShell(name: string): string {
+/** A name as a word of a command line. */
+export function quotedForShell(name: string): string {
   return /^[\w.:/-]+$/.test(name) ? name : `'${name.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -16,6 +16,7 @@ import { columnsOf } from './dataset-columns.js';
 import { prepareChunks } from './depth.js';
 import { prepareFlatRows, prepareTokenRows } from './flat.js';
 import { prepareHolderRows } from './holders.js';
+import { ofDataset } from './other-dataset.js';
 import { PAST_TIMES } from './future-times.js';
 import { sortedLevels } from './levels.js';
 import type { Mapping } from './mapping.js';
@@ -165,12 +166,13 @@ type FileRequest = BundleRequest & Pick<IngestRequest, 'dataset' | 'pool' | 'use
 async function prepareFile(request: FileRequest, source: RowSource): Promise<PreparedFile> {
   const { file, dataset } = request;
   await checkInputFile(file, request.mode === 'merge');
+  // A pipe can be read only once.
+  const readsAgain = (await stat(file)).isFile();
   try {
-    return await prepareSource(request, source);
+    return await prepareSource(request, await ofDataset(dataset, source, readsAgain));
   } catch (error) {
-    // A pipe can be read only once.
-    const isPlain = error instanceof FaultyFileError && (await stat(file)).isFile();
-    throw isPlain ? await withAdvice(error, source, columnsOf(dataset)) : error;
+    const isAdvised = error instanceof FaultyFileError && readsAgain;
+    throw isAdvised ? await withAdvice(error, source, columnsOf(dataset)) : error;
   }
 }
 

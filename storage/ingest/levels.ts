@@ -138,7 +138,7 @@ class LevelReader {
     }
     const before = faults.count;
     const token = this.token(row);
-    const market = token < 0 ? -1 : this.market(token, row);
+    const market = this.market(token, row);
     const side = SIDES.findIndex((name) => name === row.side);
     if (side < 0) faults.add('side', 'must be bid or ask');
     const price = this.number(row, 'price', POSITIVE);
@@ -301,7 +301,8 @@ function snapshotRow(
   }
   const priceUsd = Number.isNaN(givenUsd) ? midOfDeepest(books) : givenUsd;
   if (Number.isNaN(priceUsd)) {
-    const message = 'no book of this t has bids and asks: give the price in column price_usd';
+    const message =
+      'no book of this t has bids and asks: add --column price_usd=NAME or --set price_usd=VALUE';
     return faultOf(first.line, 'price_usd', message);
   }
   return {

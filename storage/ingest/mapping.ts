@@ -4,6 +4,7 @@ import { type FaultLog, isFields } from '../../compute/ingest/fields.js';
 import { Instant, type NumberedRow, type WantedColumn } from './columns.js';
 import type { FileFormat } from './datasets.js';
 import type { SymbolAddresses } from './symbol-addresses.js';
+import { type DecimalMark, isNumberText, numberOfText, wordFor } from './texts.js';
 import { timeIn, type TimeUnit } from './time-units.js';
 
 export interface Mapping {
@@ -12,8 +13,10 @@ export interface Mapping {
   /** Values of fields that are the same in all rows. */
   constants: ReadonlyMap<string, string | number | boolean>;
   timeUnit: TimeUnit;
-  /** Whether to read texts of numbers as numbers. */
+  /** Whether to read texts of numbers as numbers, and other words for a field's values as those. */
   coerce: boolean;
+  /** What stands before the fraction of such numbers, whose thousands may be separated; null: a point, and they are not. */
+  decimal: DecimalMark | null;
   /** The column of symbols from which addresses are found; null: none. */
   tokenColumn: string | null;
 }
@@ -23,23 +26,18 @@ export const NO_MAPPING: Mapping = {
   constants: new Map(),
   timeUnit: 's',
   coerce: false,
+  decimal: null,
   tokenColumn: null,
 };
 
 /** A field's fraction of a second, beside the field `t` of a row of levels. */
 export const FRACTION = 'fraction_s';
 
-/** A number that is written out. */
-export const NUMBER_TEXT = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 /** Fields of nested rows that are texts, also where they look like numbers. */
 const NESTED_TEXTS: readonly string[] = [
   ...['source', 'exchange_type', 'type', 'address', 'pair'],
   'sqrt_price_x96',
 ];
-
-/** Whether a text is a number that is written out. */
-export const isNumberText = (value: unknown): boolean =>
-  typeof value === 'string' && NUMBER_TEXT.test(value.trim());
 
 /** The field that holds a token's address, of those of a dataset; null: none, or several. */
 export function addressField(wanted: readonly WantedColumn[]): string | null {
@@ -123,7 +121,8 @@ export class RowMapper {
     const before = this.faults.count;
     this.faults.line = line;
     for (const name of this.unseen) if (given[name] !== undefined) this.unseen.delete(name);
-    for (const { name, kind, time } of this.wanted) {
+    for (const column of this.wanted) {
+      const { name, time } = column;
       const constant = constants.get(name);
       if (constant !== undefined) {
         row[name] = constant;
@@ -131,7 +130,7 @@ export class RowMapper {
       }
       const value = given[columns.get(name) ?? name];
       if (time !== undefined) this.setTime(row, name, value);
-      else row[name] = this.mapping.coerce ? coerced(name, kind, value) : value;
+      else row[name] = this.mapping.coerce ? coerced(column, value, this.mapping.decimal) : value;
     }
     this.setToken(row, given);
     return this.faults.count === before ? row : null;
@@ -173,25 +172,35 @@ export class RowMapper {
   }
 }
 
-/** A value with its texts of numbers as numbers; an empty text is null. */
-function coerced(name: string, kind: WantedColumn['kind'], value: unknown): unknown {
-  if (kind === 'number') return value === '' ? null : numberOf(value);
-  return kind === 'any' && typeof value === 'object' ? nested(name, value) : value;
+/** A value with its texts as the numbers and words that they stand for; an empty text of a number is null. */
+function coerced(
+  { name, kind, values }: WantedColumn,
+  value: unknown,
+  decimal: DecimalMark | null,
+): unknown {
+  if (kind === 'number') return value === '' ? null : numberOf(value, decimal);
+  if (values !== undefined && typeof value === 'string') return wordFor(value, values) ?? value;
+  return kind === 'any' && typeof value === 'object' ? nested(name, value, decimal) : value;
 }
 
-const numberOf = (value: unknown): unknown => (isNumberText(value) ? Number(value) : value);
+function numberOf(value: unknown, decimal: DecimalMark | null): unknown {
+  if (typeof value !== 'string') return value;
+  if (decimal !== null) return numberOfText(value, decimal) ?? value;
+  return isNumberText(value) ? Number(value) : value;
+}
 
-function nested(name: string, value: unknown): unknown {
+function nested(name: string, value: unknown, decimal: DecimalMark | null): unknown {
   if (Array.isArray(value)) {
     // The second value of a tick is a decimal string.
-    if (name === 'tick')
-      return value.map((entry: unknown, i) => (i === 0 ? numberOf(entry) : entry));
-    return value.map((entry) => nested(name === 'ticks' ? 'tick' : name, entry));
+    if (name === 'tick') {
+      return value.map((entry: unknown, i) => (i === 0 ? numberOf(entry, decimal) : entry));
+    }
+    return value.map((entry) => nested(name === 'ticks' ? 'tick' : name, entry, decimal));
   }
   if (isFields(value)) {
     return Object.fromEntries(
-      Object.entries(value).map(([key, inner]) => [key, nested(key, inner)]),
+      Object.entries(value).map(([key, inner]) => [key, nested(key, inner, decimal)]),
     );
   }
-  return NESTED_TEXTS.includes(name) ? value : numberOf(value);
+  return NESTED_TEXTS.includes(name) ? value : numberOf(value, decimal);
 }

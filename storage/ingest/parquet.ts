@@ -14,6 +14,7 @@ import {
   CELL_COLUMNS,
   checkColumns,
   type ColumnKind,
+  type ColumnsSeen,
   type FoundColumn,
   rowsOfColumns,
   type WantedColumn,
@@ -45,8 +46,9 @@ interface OpenParquet {
 export async function* parquetRows(
   file: string,
   wanted: readonly WantedColumn[],
+  onColumns?: ColumnsSeen,
 ): AsyncGenerator<Record<string, unknown>[]> {
-  yield* parquetSource(file, wanted, async function* ({ reader, source, found }) {
+  yield* parquetSource(file, wanted, onColumns, async function* ({ reader, source, found }) {
     const columns = wanted
       .filter(({ name }) => found.has(name))
       .map(({ name, time }) => ({
@@ -68,6 +70,7 @@ export async function* parquetRows(
 async function* parquetSource<T>(
   file: string,
   wanted: readonly WantedColumn[],
+  onColumns: ColumnsSeen | undefined,
   read: (parquet: OpenParquet) => AsyncGenerator<T>,
 ): AsyncGenerator<T> {
   const reader = await MemoryDatabase.open({ memoryLimitMiB: READER_MEMORY_MIB, threads: 1 });
@@ -80,6 +83,7 @@ async function* parquetSource<T>(
         { kind: kindOf(type as string), type: type as string },
       ]),
     );
+    onColumns?.([...found.keys()]);
     checkColumns(file, found, wanted);
     yield* read({ reader, source, found });
   } catch (error) {
@@ -111,8 +115,11 @@ const secondsOf = (name: string): string => `epoch_us(${quoted(name)}) / 1e6`;
  * returns them only where one changes: copying eight texts a row would take longer than all the rest.
  * @throws InputError as parquetRows does
  */
-export async function* parquetCells(file: string): AsyncGenerator<CellColumns> {
-  yield* parquetSource(file, CELL_COLUMNS, async function* ({ reader, source, found }) {
+export async function* parquetCells(
+  file: string,
+  onColumns?: ColumnsSeen,
+): AsyncGenerator<CellColumns> {
+  yield* parquetSource(file, CELL_COLUMNS, onColumns, async function* ({ reader, source, found }) {
     const lists = new TextLists();
     for await (const chunk of reader.stream(cellQuery(source, found))) {
       yield cellsOf(chunk, lists);

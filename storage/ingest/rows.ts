@@ -5,13 +5,20 @@ import { readCsvBatches } from '../csv.js';
 import { readLineBatches } from '../lines.js';
 import { InputError } from '../errors.js';
 import { arrowRows } from './arrow.js';
-import { CELL_COLUMNS, checkColumns, type NumberedRow, type WantedColumn } from './columns.js';
+import {
+  CELL_COLUMNS,
+  checkColumns,
+  type ColumnsSeen,
+  type NumberedRow,
+  type WantedColumn,
+} from './columns.js';
 import type { FileFormat } from './datasets.js';
 import type { FlatField } from './flat-fields.js';
 import { listed } from './hints.js';
-import { type Mapping, mappedColumns, NUMBER_TEXT, RowMapper } from './mapping.js';
+import { type Mapping, mappedColumns, RowMapper } from './mapping.js';
 import { parquetRows } from './parquet.js';
 import type { SymbolAddresses } from './symbol-addresses.js';
+import { NUMBER_TEXT } from './texts.js';
 
 /** A file of rows, and how it is read. */
 export interface RowSource {
@@ -23,6 +30,8 @@ export interface RowSource {
   mapping: Mapping | null;
   /** Where the mapping has a column of symbols. */
   symbols: SymbolAddresses | null;
+  /** For the formats with a schema. */
+  onColumns?: ColumnsSeen;
 }
 
 /**
@@ -65,7 +74,7 @@ export async function* rowBatches(
 
 /** The rows as the file has them. */
 function fileBatches(
-  { file, format, delimiter }: RowSource,
+  { file, format, delimiter, onColumns }: RowSource,
   wanted: readonly WantedColumn[],
   faults: FaultLog,
 ): AsyncGenerator<NumberedRow[]> {
@@ -73,11 +82,11 @@ function fileBatches(
     case 'ndjson':
       return jsonBatches(file, faults);
     case 'csv':
-      return csvBatches(file, wanted, faults, delimiter);
+      return csvBatches(file, wanted, faults, delimiter, onColumns);
     case 'parquet':
-      return numbered(parquetRows(file, wanted));
+      return numbered(parquetRows(file, wanted, onColumns));
     case 'arrow':
-      return numbered(arrowRows(file, wanted));
+      return numbered(arrowRows(file, wanted, onColumns));
   }
 }
 
@@ -134,6 +143,7 @@ async function* csvBatches(
   wanted: readonly WantedColumn[],
   faults: FaultLog,
   delimiter: string,
+  onColumns: ColumnsSeen | undefined,
 ): AsyncGenerator<NumberedRow[]> {
   let columns: (WantedColumn & { index: number })[] | null = null;
   const onFault = (line: number, what: string): void => {
@@ -142,6 +152,7 @@ async function* csvBatches(
   };
   for await (const { header, records } of readCsvBatches(file, onFault, delimiter)) {
     if (columns === null) {
+      onColumns?.(header);
       checkHeader(file, header, wanted);
       columns = wanted
         .map((column) => ({ ...column, index: header.indexOf(column.name) }))

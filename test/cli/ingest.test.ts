@@ -77,7 +77,7 @@ describe('several files', () => {
   it('are committed one by one until one is refused', () => {
     expect(ended.status).toBe(1);
     const faults = [
-      `${bad}:2: price_usd: must be a number > 0`,
+      `${bad}:2: price_usd: must be a number > 0: it is "two"`,
       `${bad}:3: price_usd: must be a number > 0`,
     ];
     expect(documentOf(ended)).toEqual({
@@ -118,7 +118,7 @@ describe('several files', () => {
       /good\.ndjson: 2 rows, 2 snapshots, 2 cells \([\d,]+ cells\/s\), 2 levels outside the ladder in \d+\.\d s$/,
     );
     expect(lines.slice(2)).toEqual([
-      `${bad}:2: price_usd: must be a number > 0`,
+      `${bad}:2: price_usd: must be a number > 0: it is "two"`,
       `${bad}:3: price_usd: must be a number > 0`,
       `${bad}: nothing was stored: 2 faults`,
     ]);

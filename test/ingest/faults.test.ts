@@ -156,17 +156,24 @@ describe('faulty rows', () => {
   it('before a record that is none are not forgotten', async () => {
     const rows = withField(cells(T), 0, { bin: 'x' });
     expect(await said('cells', file('.csv', `${csv(rows)}1,2\n`))).toEqual([
-      '2: bin: must be an integer',
+      '2: bin: must be an integer: it is "x"',
       '5: csv: expected 13 fields as in the header, found 2',
     ]);
   });
 
   it('are refused for numbers that are none', async () => {
     const text = csv(cells(T));
-    for (const value of ['NaN', 'Infinity', '1e999', '0x10', ' 5', '1,5', '']) {
+    const hints = [
+      ...['NaN', 'Infinity', '0x10'].map((value) => [value, `: it is "${value}"`]),
+      ...['1e999', ' 5', ''].map((value) => [value, '']),
+      ['1,5', ": a decimal comma: add --decimal ','"],
+      ['1,500.5', ': separated thousands: add --decimal .'],
+      ['1,500', ": add --decimal ',' if 1,500 is 1.5, or --decimal . if it is 1500"],
+    ];
+    for (const [value, hint] of hints) {
       const field = value.includes(',') ? `"${value}"` : value;
       const name = file('.csv', text.replace(',-1,5,0\n', `,-1,${field},0\n`));
-      expect(await said('cells', name)).toEqual(['2: support_usd: must be a number >= 0']);
+      expect(await said('cells', name)).toEqual([`2: support_usd: must be a number >= 0${hint}`]);
     }
     const source = file('.ndjson', lines(cells(T)));
     for (const value of ['nan', 'inf', '-inf']) {

@@ -165,7 +165,7 @@ describe('files', () => {
         () => 'done',
         (error: unknown) => (error instanceof UsageError ? error.message : String(error)),
       );
-    expect(await wrong('cells', 'a.txt')).toMatch(/^a\.txt: the ending names no format; expected /);
+    expect(await wrong('cells', 'a.doc')).toMatch(/^a\.doc: the ending names no format; expected /);
     expect(await wrong('cells', 'a.parquet.gz')).toMatch(
       /^a\.parquet\.gz: the ending names no format/,
     );

@@ -232,12 +232,12 @@ describe('levels', () => {
       '3: type: must be cex_spot, as in an earlier row of venue kraken, not cex_perp',
     ]);
     expect(await said([level(address, 'buy', -1, 'x')])).toEqual([
-      '1: side: must be bid or ask',
+      '1: side: must be bid or ask: "buy" for bid: add --coerce',
       '1: price: must be a number > 0',
-      '1: size: must be a number >= 0',
+      '1: size: must be a number >= 0: it is "x"',
     ]);
     expect(await said([pair[0]])).toEqual([
-      '1: price_usd: no book of this t has bids and asks: give the price in column price_usd',
+      '1: price_usd: no book of this t has bids and asks: add --column price_usd=NAME or --set price_usd=VALUE',
     ]);
   });
 

@@ -98,7 +98,7 @@ describe('columns and constants', () => {
     ];
     const constants = ['--set', `token_address=${MINT}`, '--set', `t=${T}`];
     expect(await said('holders', holders, ...ofHolders, ...constants)).toEqual([
-      '2: balance: must be a number from 0 to 1e+300',
+      "2: balance: must be a number from 0 to 1e+300: a decimal comma: add --decimal ','",
     ]);
   });
 
