@@ -86,7 +86,7 @@ class BinanceFeed {
     if (this.updateUs === 0 && this.snapshots === 0)
       return `no depth update; ${this.others.text()}`;
     if (this.snapshots === 0) {
-      return 'no depth snapshot (a line with lastUpdateId, bids and asks), which a book begins with';
+      return 'no depth snapshot (a line with lastUpdateId, bids and asks; of T_DEPTH, rows of update_type snap), which a book begins with';
     }
     if (this.unnamed.count > 0) return 'no depth snapshot names the symbol or fits its updates';
     return this.updateUs === 0 ? 'no depth update' : 'no depth update continues the depth snapshot';

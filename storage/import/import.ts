@@ -92,7 +92,7 @@ function reasonOfNoRow(format: ImportFormat, { messages, leftOut }: ImportReport
   if (kind === 'tokens') return `none of ${messages} entries makes a token`;
   return leftOut.count === 0
     ? `none of ${messages} ${what} holds the token`
-    : `all ${leftOut.count} ${what} that hold the token were left out`;
+    : `all ${leftOut.count} ${what}${kind === 'holders' ? '' : ' that hold the token'} were left out`;
 }
 
 function rowsOf(

@@ -33,9 +33,10 @@ export async function readJsonDocuments(path: string): Promise<JsonDocument[]> {
   const lines = text.split('\n').map((line, i) => ({ where: `${path}:${i + 1}`, line }));
   const filled = lines.filter(({ line }) => line.trim() !== '');
   if (parsed(filled[0].line) === null) {
-    throw new InputError(
-      `${path}: expected a JSON document, or one on each line: it is cut off or damaged`,
-    );
+    const what = /^\s*[{[]/.test(text)
+      ? ': it is cut off or damaged'
+      : `, found '${excerpt(filled[0].line.trim())}'`;
+    throw new InputError(`${path}: expected a JSON document, or one on each line${what}`);
   }
   return filled.map(({ where, line }) => {
     const document = parsed(line);

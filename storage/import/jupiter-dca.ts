@@ -4,6 +4,9 @@ import { hasCloseTx, noPrice, type OrderPrices } from './jupiter-orders.js';
 
 /** @throws InputError */
 export function readDcaOrder(order: JsonFields, prices: OrderPrices) {
+  if (order.has('makingAmount')) {
+    throw order.fault('makingAmount', 'this is a limit order: import it as jupiter-limit-orders');
+  }
   const [input, output] = [order.mint('inputMint'), order.mint('outputMint')];
   const sides = prices.sidesOf(input, output);
   if (sides === null) return null;

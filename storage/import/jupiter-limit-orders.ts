@@ -20,6 +20,9 @@ interface LimitOrder {
 
 /** @throws InputError */
 export function readLimitOrder(order: JsonFields, prices: OrderPrices) {
+  if (order.has('inDeposited')) {
+    throw order.fault('inDeposited', 'this is a recurring order: import it as jupiter-dca');
+  }
   const found = order.has('account') ? accountOf(order) : triggerOf(order);
   const { key, maker, fields, making, taking, remainingMaking } = found;
   const [input, output] = [fields.mint('inputMint'), fields.mint('outputMint')];

@@ -47,6 +47,10 @@ export async function* importSolscanHolders(
       const where = `${file}:${line}`;
       const { owner, account, balance } = rowOf(where, header, fields);
       report.messages++;
+      if (owner === '') {
+        report.leftOut.add({ where, what: account, reason: 'a token account without an owner' });
+        continue;
+      }
       if (accounts.has(account)) {
         throw new InputError(`${where}: ${account} comes twice: expected parts of one export`);
       }
@@ -61,18 +65,24 @@ export async function* importSolscanHolders(
     yield { token_address: token.address, t, owner, balance };
 }
 
+/** What takes a file that has a row for each owner. */
+function ofOwners(columns: readonly string[]): string {
+  return columns.includes('owner') && columns.includes('balance')
+    ? '; owners and balances are rows of holders: use fathom ingest holders --set token_address=MINT --set t=TIME'
+    : '';
+}
+
 function rowOf(where: string, header: readonly string[], fields: readonly string[]) {
   const names = header.map((name) => name.trim());
   const layout = LAYOUTS.find((columns) => Object.values(columns).every((c) => names.includes(c)));
   if (layout === undefined) {
     throw new InputError(
       `${where}: expected an export of Solscan with the columns Account,Token Account,Quantity or ` +
-        `address,owner,amount, found '${excerpt(header.join(','))}'`,
+        `address,owner,amount, found '${excerpt(header.join(','))}'${ofOwners(names)}`,
     );
   }
   const text = (column: string): string => fields[names.indexOf(column)].trim();
-  const address = (column: string): string => {
-    const found = text(column);
+  const address = (column: string, found: string): string => {
     if (chainOfAddress(found) === 'mainchain') return found;
     throw new InputError(
       `${where}: ${column}: expected a base58 address, found '${excerpt(found)}'`,
@@ -85,5 +95,11 @@ function rowOf(where: string, header: readonly string[], fields: readonly string
       `${where}: ${layout.quantity}: expected a number such as 1234.5 or 1,234.5, found '${excerpt(quantity)}'`,
     );
   }
-  return { owner: address(layout.owner), account: address(layout.account), balance };
+  const [owner, account] = [text(layout.owner), text(layout.account)];
+  return {
+    // Exports name no owner of some accounts, such as closed ones.
+    owner: owner === '' ? owner : address(layout.owner, owner),
+    account: address(layout.account, account),
+    balance,
+  };
 }

@@ -68,11 +68,31 @@ describe('solscan-holders', () => {
     );
   });
 
+  it('leaves out and reports token accounts without an owner', async () => {
+    const rows = [`${A},${ACCOUNT_1},10.5,60`, `,${ACCOUNT_2},7,39`];
+    const { rows: found, report } = await run([HEADER, ...rows].join('\n'));
+    expect(found).toEqual([{ token_address: SOL, t: T, owner: A, balance: 10.5 }]);
+    expect(report.messages).toBe(2);
+    expect(report.leftOut.first).toEqual([
+      {
+        where: expect.stringMatching(/holders\.csv:3$/),
+        what: ACCOUNT_2,
+        reason: 'a token account without an owner',
+      },
+    ]);
+    expect((await run(`${HEADER}\n,${ACCOUNT_1},1,1\n`)).nothing).toBe(
+      'nothing to import: all 1 holders were left out',
+    );
+  });
+
   it('says what is wrong with a file', async () => {
     const row = (quantity: string, owner = A) => `${HEADER}\n${owner},${ACCOUNT_1},${quantity},1\n`;
     await expect(run('')).rejects.toThrow('holders.csv:1: expected a header, found nothing');
     await expect(run('a,b\n1,2\n')).rejects.toThrow(
       "holders.csv:2: expected an export of Solscan with the columns Account,Token Account,Quantity or address,owner,amount, found 'a,b'",
+    );
+    await expect(run(`owner,balance\n${A},1\n`)).rejects.toThrow(
+      "found 'owner,balance'; owners and balances are rows of holders: use fathom ingest holders --set token_address=MINT --set t=TIME",
     );
     await expect(run(row('"1,23"'))).rejects.toThrow(
       "holders.csv:2: Quantity: expected a number such as 1234.5 or 1,234.5, found '1,23'",

@@ -40,7 +40,7 @@ describe('nothing comes', () => {
       'updates without a snapshot',
       'binance-stream',
       update(1) + update(2),
-      'no depth snapshot (a line with lastUpdateId, bids and asks), which a book begins with (of 2 messages)',
+      'no depth snapshot (a line with lastUpdateId, bids and asks; of T_DEPTH, rows of update_type snap), which a book begins with (of 2 messages)',
     ],
     [
       'updates that do not fit the snapshot',
@@ -102,7 +102,9 @@ describe('nothing comes', () => {
   it.runIf(hasShared)('of the file that continues another', async () => {
     const file = shared('cex/binance/spot_BTCUSDT_20240809.stream.gz');
     const { nothing } = await importAll('binance-stream', [file], TOKEN);
-    expect(nothing).toContain('no depth snapshot (a line with lastUpdateId, bids and asks)');
+    expect(nothing).toContain(
+      'no depth snapshot (a line with lastUpdateId, bids and asks; of T_DEPTH, rows of update_type snap)',
+    );
     expect(nothing).toContain('(of 3044 messages)');
   });
 });

@@ -237,6 +237,15 @@ describe('files of orders', () => {
     await expect(runText('jupiter-limit-orders', lines)).rejects.toThrow(
       `orders.json:2: the line: expected a whole JSON document, found '{"orderKey":'`,
     );
+    await expect(runText('jupiter-dca', 'orderKey,inputMint\n')).rejects.toThrow(
+      "orders.json: expected a JSON document, or one on each line, found 'orderKey,inputMint'",
+    );
+    await expect(run('jupiter-dca', [LIMIT])).rejects.toThrow(
+      'orders.json[0]: makingAmount: this is a limit order: import it as jupiter-limit-orders',
+    );
+    await expect(run('jupiter-limit-orders', [DCA])).rejects.toThrow(
+      'orders.json[0]: inDeposited: this is a recurring order: import it as jupiter-dca',
+    );
     const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
     await expect(runText('jupiter-dca', deep)).rejects.toThrow('lists are nested too deep');
     await expect(run('jupiter-dca', { error: 'rate limited' })).rejects.toThrow(
@@ -264,7 +273,6 @@ describe('files of orders', () => {
       { ...LIMIT, remainingMakingAmount: '11' },
       'remainingMakingAmount: expected at most makingAmount',
     ],
-    ['jupiter-limit-orders', DCA, 'userPubkey: expected a text'],
   ] as [Format, object, string][])(
     'of %s name the faulty field: %#',
     async (format, order, what) => {
