@@ -20,7 +20,10 @@ interface CorsOptions {
 /** Replies to preflights: the methods, and the headers of an API request that browsers send only if allowed. */
 const PREFLIGHT: Headers = [
   ['Access-Control-Allow-Methods', 'GET, HEAD, POST'],
-  ['Access-Control-Allow-Headers', 'x-api-key, content-type, if-none-match, want-repr-digest'],
+  [
+    'Access-Control-Allow-Headers',
+    'x-api-key, content-type, if-none-match, want-repr-digest, last-event-id',
+  ],
   // Two hours, the longest that Chromium accepts.
   ['Access-Control-Max-Age', '7200'],
 ];

@@ -63,7 +63,7 @@ describe('with two origins', () => {
       expect(headers.get('vary')).toBe('Origin');
       expect(listOf(headers.get('access-control-allow-methods'))).toEqual(['get', 'head', 'post']);
       expect(listOf(headers.get('access-control-allow-headers'))).toEqual(
-        expect.arrayContaining(['x-api-key', 'content-type', 'if-none-match']),
+        expect.arrayContaining(['x-api-key', 'content-type', 'if-none-match', 'last-event-id']),
       );
       expect(headers.get('x-quota-used')).toBeNull();
     }
