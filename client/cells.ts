@@ -9,7 +9,7 @@ import type {
 
 /** How densely a snapshot's history is kept. */
 export type Tier = ReplaySnapshot['tier'];
-/** What the cells of a page are summed by. */
+/** The unit over which a page sums cells. */
 export type Group = ReplayPage['group'];
 export type MarketType = TypeFacet['key'];
 

@@ -4,7 +4,7 @@
 export type WaitKind = 'busy' | 'limited' | 'connection';
 
 interface Details {
-  /** HTTP status; null where no reply came. */
+  /** HTTP status; null if no reply came. */
   status: number | null;
   /** `error_code` of the reply; null without one. */
   code?: string | null;

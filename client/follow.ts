@@ -145,7 +145,7 @@ function failed({ error, message, error_code: code }: Extract<OtherMessage, { ty
   return new FathomError(`the server ended the subscription: ${quoted(said)}`, details);
 }
 
-/** The messages of an event stream. @throws where it is cut, silent or no event stream */
+/** The messages of an event stream. @throws if it is cut off, silent or not an event stream */
 async function* messagesOf(open: OpenReply): AsyncGenerator<LiveMessage | OtherMessage> {
   const decoder = new TextDecoder();
   let text = '';

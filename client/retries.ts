@@ -20,7 +20,7 @@ const MAX_WAIT_MS = 10_000;
 /** Spreads the retries of clients that were refused together. */
 const JITTER_MS = 100;
 
-/** How long to wait before another try, after so many that failed in a row. */
+/** How long to wait before another try. @param failures failed tries in a row */
 export function backoffMs(failures: number): number {
   const mostMs = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures, 10));
   return mostMs * (0.5 + Math.random() / 2);

@@ -160,7 +160,7 @@ function addWalls(book: BookProfile, midUsd: number, t: number, add: AddLevel): 
   }
 }
 
-/** Strength of the wall at one round price, in usual levels: it stands for two to five hours. 0: none. */
+/** Strength of the wall at one round price, as a multiple of the usual level; a wall lasts two to five hours. 0: no wall. */
 function wallAt(h: number, digits: number, isBid: boolean, t: number): number {
   const position = (t + (h % WALL_EPOCH_S)) / WALL_EPOCH_S;
   const epoch = Math.floor(position);

@@ -87,7 +87,7 @@ const OLD_POOLS_ALONE: Listing = { constant_product: 1.3, dlmm: 0.7 };
 const OLD_POOLS_SHARE = 0.3;
 
 interface KindProfile {
-  /** Null for tokens that trade in pools alone. */
+  /** Null for tokens that trade only in pools. */
   listing: Listing | null;
   /** Extra spread of books, and how long their levels stand. */
   spread: number;
@@ -145,7 +145,7 @@ export function isBusy(kind: TokenKind): boolean {
 
 /**
  * The markets of a leg, each at a different venue if the group has enough of them.
- * @param isHome false for the bridged leg of an asset, which trades in pools alone
+ * @param isHome false for the bridged leg of an asset, which trades only in pools
  * @param native the chain's native coin, null for that coin itself
  */
 export function marketsOf(

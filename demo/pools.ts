@@ -8,7 +8,7 @@ import { fairPrice, quotePrice, smoothNoise, type PriceModel } from './price.js'
 export interface PoolProfile {
   key: number;
   price: PriceModel;
-  /** Null where the pool is quoted in dollars. */
+  /** Null if the pool is quoted in dollars. */
   quote: PriceModel | null;
   tvlUsd: number;
   /** About how many positions there are at a time. */

@@ -66,7 +66,7 @@ export function tradedPrice(model: PriceModel, t: number): number {
   return Number(fairPrice(model, lastTradeTime(model, t)).toPrecision(9));
 }
 
-/** The price of a quote token; collectors refresh it every few minutes. Null stands for dollars. */
+/** The price of a quote token; collectors refresh it every few minutes. Null: dollars. */
 export function quotePrice(model: PriceModel | null, t: number): number {
   if (model === null) return 1;
   return Number(fairPrice(model, t - (t % QUOTE_REFRESH_S)).toPrecision(7));

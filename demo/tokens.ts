@@ -27,14 +27,14 @@ export interface DemoToken extends Leg {
   /** Name shared by the legs of an asset that has two; null for the rest. */
   asset: string | null;
   coverage: 'full' | 'depth_only' | 'excluded';
-  /** Coins in circulation; 0 where nothing is known. */
+  /** Coins in circulation; 0 if nothing is known. */
   supply: number;
-  /** Null where the token has no price. */
+  /** Null if the token has no price. */
   price: PriceModel | null;
   /** Raw snapshots are taken at `t % cadenceS === offsetS`. */
   cadenceS: number;
   offsetS: number;
-  /** Empty where the token has no depth. */
+  /** Empty if the token has no depth. */
   markets: DemoMarket[];
 }
 

@@ -6,7 +6,7 @@ import type { Log } from './log.js';
 /** Interval between checks of the clock. */
 const TICK_MS = 500;
 
-/** Calls `use` at once if the value is no promise, else when it resolves. */
+/** Calls `use` at once if the value is not a promise, else when it resolves. */
 export function whenReady<T, R>(
   value: T | Promise<T>,
   use: (value: T) => R | Promise<R>,

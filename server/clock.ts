@@ -1,4 +1,4 @@
-/** The service's clock: the only source of 'now' for market data. */
+/** The server's clock: the only source of 'now' for market data. */
 import { wallS } from '../storage/wall-clock.js';
 
 export interface Clock {

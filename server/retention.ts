@@ -19,7 +19,7 @@ export function startRetention({
 }: {
   retention: Retention;
   store: Store;
-  /** The node of a server in a cluster; null: the server is alone. */
+  /** The server's cluster node; null: a single server. */
   node: LogNode | null;
   tokens: Pick<LiveTokens, 'newestT'>;
   clock: Clock;

@@ -105,16 +105,16 @@ const showShortened = {
 };
 
 /** Swagger UI would take minutes to show a replay page. */
-const MOST_CHARACTERS = 50_000;
-const MOST_ITEMS = 10;
+const MAX_CHARACTERS = 50_000;
+const MAX_ITEMS = 10;
 function cutLists(value) {
-  if (Array.isArray(value)) return value.slice(0, MOST_ITEMS).map(cutLists);
+  if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map(cutLists);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, cutLists(item)]));
 }
 function cutReply(reply) {
   const { text = '', body, url } = reply;
-  if (text.length < MOST_CHARACTERS || typeof body !== 'object' || url.endsWith('${DESCRIPTION_PATH}')) return reply;
+  if (text.length < MAX_CHARACTERS || typeof body !== 'object' || url.endsWith('${DESCRIPTION_PATH}')) return reply;
   reply.body = reply.obj = cutLists(body);
   reply.text = reply.data = JSON.stringify(reply.body);
   reply.cutFrom = text.length;
@@ -124,7 +124,7 @@ const showCuts = {
   wrapComponents: {
     liveResponse: (Original, { React }) => (props) => {
       const cutFrom = props.response.get('cutFrom');
-      const note = 'A reply of ' + cutFrom?.toLocaleString('en') + ' characters: lists are cut to ' + MOST_ITEMS + ' items here.';
+      const note = 'A reply of ' + cutFrom?.toLocaleString('en') + ' characters: lists are cut to ' + MAX_ITEMS + ' items here.';
       return React.createElement('div', null,
         cutFrom && React.createElement('p', { className: 'cut', role: 'status' }, note),
         React.createElement(Original, props));

@@ -24,8 +24,8 @@ type MediaType = DocumentForm['mediaType'];
 
 /** Bodies up to this size fit into one packet and are not compressed. */
 export const COMPRESS_ABOVE_BYTES = 1_400;
-/** Remembered texts per negotiated header. */
-const MAX_REMEMBERED_HEADERS = 256;
+/** Cached texts per negotiated header. */
+const MAX_CACHED_HEADERS = 256;
 /** Bodies up to this size are not compressed for their first request: TCP sends them in one flight. */
 const PLAIN_AT_FIRST_BYTES = 8 * 1024;
 /** Larger bodies are compressed outside the event loop. */
@@ -81,21 +81,21 @@ export function smallForms(maxAgeS: number | null): SmallForms {
 const NOT_CACHED = smallForms(null);
 
 /** Caches results: clients send only a few different texts. */
-function remembering<T extends string>(read: (header: string) => T): (header: string) => T {
+function memoized<T extends string>(read: (header: string) => T): (header: string) => T {
   const known = new Map<string, T>();
   return (header) => {
     let meaning = known.get(header);
     if (meaning === undefined) {
       meaning = read(header);
-      if (known.size >= MAX_REMEMBERED_HEADERS) known.clear();
+      if (known.size >= MAX_CACHED_HEADERS) known.clear();
       known.set(header, meaning);
     }
     return meaning;
   };
 }
 
-const acceptedType = remembering((accept) => negotiateMediaType(accept, MEDIA_TYPES) ?? 'none');
-const acceptedCoding = remembering((acceptEncoding): Coding | 'none' => {
+const acceptedType = memoized((accept) => negotiateMediaType(accept, MEDIA_TYPES) ?? 'none');
+const acceptedCoding = memoized((acceptEncoding): Coding | 'none' => {
   const encoding = negotiateEncoding(acceptEncoding, ENCODINGS) ?? 'none';
   if (encoding === 'none' || encoding === 'identity') return encoding;
   return negotiateEncoding(acceptEncoding, []) === null ? `only ${encoding}` : encoding;

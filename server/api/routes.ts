@@ -129,7 +129,7 @@ export function admitUnrouted(keys: KeySource, checkPlan: PlanCheck): (exchange:
 }
 
 /** Ends the messages about missing and invalid keys. */
-const SOURCE = "The operator of this server makes keys with 'fathom keys create'.";
+const SOURCE = "The operator of this server creates keys with 'fathom keys create'.";
 
 /** Longer keys cannot be valid and are not hashed. */
 const MAX_KEY_CHARS = 256;

@@ -64,7 +64,7 @@ function filesOf(name) {
     .sort();
 }
 
-/** Runs a Node program beside others. @returns whether it ended with 0 */
+/** Runs a Node program in the background. @returns whether it ended with 0 */
 async function succeeds(args) {
   const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit' });
   const [status] = await once(child, 'close');

@@ -51,7 +51,7 @@ export const CLUSTER_SETTINGS = {
   ...FILES,
 } as const;
 
-/** The flags of the commands that speak with the servers themselves. */
+/** The flags of the commands that connect to the servers directly. */
 export const CLUSTER_FLAGS = {
   cluster: {
     kind: 'text',
@@ -68,7 +68,7 @@ export const CLUSTER_FLAGS = {
 } as const;
 
 type FileName = keyof typeof FILES;
-/** The settings' values; null or undefined where they are not given. */
+/** The settings' values; null or undefined if they are not given. */
 type AccessValues = { cluster: readonly string[] | null } & {
   [N in FileName]?: string | null | undefined;
 };
@@ -106,8 +106,8 @@ export function checkAccess(
   const given = (Object.keys(FILES) as FileName[]).filter((name) => values[name]);
   for (const name of given) {
     if (cluster === null) throw new UsageError(`${from(name)}: needs --cluster`);
-    const isOfTls = name !== 'cluster-credentials';
-    if (isOfTls && !cluster[0].startsWith('tls:')) {
+    const needsTls = name !== 'cluster-credentials';
+    if (needsTls && !cluster[0].startsWith('tls:')) {
       throw new UsageError(`${from(name)}: needs servers as tls://host:port`);
     }
   }

@@ -2,7 +2,7 @@
 import type { Replaced } from '../../storage/operations.js';
 import { count } from './output.js';
 
-/** Empty where nothing was replaced. */
+/** Empty if nothing was replaced. */
 export function replacedText({ snapshots, cellsBefore, cellsAfter }: Replaced): string {
   if (snapshots === 0) return '';
   return `, replaced ${count(snapshots)} stored snapshots (${count(cellsBefore)} cells before, ${count(cellsAfter)} after)`;

@@ -48,7 +48,7 @@ export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
 /**
  * Runs `body` on a store without a pool: this thread rewrites segments.
  * @param plans names of the plans that keys may have; default: those built in
- * @throws InputError if the directory holds no store: a mistyped name makes none
+ * @throws InputError if the directory holds no store, because its name may be mistyped
  */
 export async function onStore<T>(
   flags: StoreFlags,
@@ -75,11 +75,11 @@ export async function storeDirectory(data: string | undefined): Promise<string> 
   const directory = dataDirectory(data);
   if (await holdsStore(directory)) return directory;
   throw new InputError(
-    `${directory} holds no store; is --data right? (ingest, import, demo, keys create and serve make one)`,
+    `${directory} holds no store; is --data right? (ingest, import, demo, keys create and serve create one)`,
   );
 }
 
-/** Like onStore(), but makes the store if there is none. */
+/** Like onStore(), but creates the store if there is none. */
 export async function onNewStore<T>(
   flags: StoreFlags,
   body: (store: StoreOperations) => Promise<T>,
@@ -112,7 +112,7 @@ function onAnyStore<T>(
   return closingAtSignal((stop) => withStore(directory, options, body, LOCK_WAIT_MS, stop));
 }
 
-/** Runs a function with a pool of so many threads at most. */
+/** Runs a function with a pool of at most `threads` threads. */
 type WithPool = <T>(body: (pool: ComputePool) => Promise<T>, threads?: number) => Promise<T>;
 
 let pooled: WithPool = withOwnPool;

@@ -6,7 +6,7 @@ let stopsItself = false;
 
 /**
  * Calls `listener` at the first signal; a second one ends the process at once.
- * @returns stops listening
+ * @returns a function that stops listening
  */
 export function atSignal(listener: (signal: NodeJS.Signals) => void): () => void {
   const stop = (): void => {

@@ -54,7 +54,7 @@ export const getCoverage = defineEndpoint({
       document('TierCoverage', {
         tier,
         snapshot_count: count(
-          'Stored snapshots; /replay leaves those of a coarse tier out where it has finer ones.',
+          'Stored snapshots; /replay leaves out those of a coarse tier if finer ones cover the same time.',
         ),
         first_t: epochSeconds('Time of the first'),
         last_t: epochSeconds('Time of the last'),

@@ -64,7 +64,7 @@ const DEFAULT_POINTS = 500;
 const MAX_PERCENTS = 10;
 const DEFAULT_PCT = [1, 2, 5, 10];
 
-/** By percent and point, with groups by group too. */
+/** By percent and point; with `group`, by group first. */
 const amounts = (description: string) =>
   Type.Union(
     [
@@ -129,7 +129,7 @@ export const getDepthSeries = defineEndpoint({
     score: Type.Optional(
       Type.Array(serviceScore, {
         description:
-          'With `score=true`: what `/score/:address?at=` gives at `t`, null if no score.',
+          'With `score=true`: what `/score/:address?at=` returns at `t`, null if no score.',
       }),
     ),
     support_usd: amounts('Support within the percent below the price'),

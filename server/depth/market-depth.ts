@@ -91,12 +91,12 @@ export const getMarketDepth = defineEndpoint({
     chain: chainKey,
     last_refresh: nullable(
       Type.Integer(),
-      "Time of the snapshot, else of the token's row, Unix epoch seconds; null where it has neither.",
+      "Time of the snapshot, else of the token's row, Unix epoch seconds; null if it has neither.",
     ),
     service_score: serviceScore,
     stale: isStaleScore,
     score_msg: scoreMessage,
-    price: nullable(Type.Number(), 'Price in `currency`; null where none is known.'),
+    price: nullable(Type.Number(), 'Price in `currency`; null if none is known.'),
     depth_data: Type.Array(
       document('DepthLevel', {
         price: number('Price of the level in `currency`'),

@@ -42,7 +42,7 @@ const TASKS_AT_ONCE = 4;
 const POINTS_OF_BLOCK = 32;
 /** Wider sums are not kept: a block of them is more than a megabyte. */
 const MAX_KEPT_WIDTH = 2048;
-/** Bytes of a block beside its numbers, and of a point beside those. */
+/** Bytes of a block and of each of its points, besides the numbers. */
 const BLOCK_OVERHEAD_BYTES = 512;
 const POINT_OVERHEAD_BYTES = 12;
 

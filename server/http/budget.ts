@@ -54,7 +54,7 @@ export class BytesInFlight {
   }
 
   /**
-   * Reserves the bytes of a reply, or says whose bytes are too many: this key's, or everybody's.
+   * Reserves the bytes of a reply, or returns which limit they exceed: this key's, or the total.
    * @param keyId null for a client without a key
    */
   take(keyId: string | null, bytes: number): 'taken' | 'full for the key' | 'full' {

@@ -10,7 +10,7 @@ import type { Log } from '../log.js';
 const MAX_SPARE_DESCRIPTORS = 256;
 /** A start briefly opens about 220 files, because the program's modules are read in parallel. */
 const LEAST_DESCRIPTORS = 256;
-/** The most of those for connections to the operators' port. */
+/** The most of them that are reserved for connections to the operators' port. */
 const MAX_ADMIN_CONNECTIONS = 64;
 
 export class ConnectionLimit {
@@ -57,7 +57,7 @@ export function connectionLimits(log: Log): { api: ConnectionLimit; admin: Conne
 
 /**
  * Call before a server's modules are loaded: without a free descriptor, Node may report a missing package.
- * @throws InputError where the limit on open files is too low to start
+ * @throws InputError if the limit on open files is too low to start
  */
 export function checkDescriptors(): void {
   const limit = descriptorLimit();

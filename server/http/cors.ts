@@ -30,7 +30,7 @@ const PREFLIGHT: Headers = [
 
 /**
  * Adds the headers of CORS to every reply of `handle`, errors included, and answers preflights itself, so
- * that they need no key and cost nothing. Without origins it is `handle`.
+ * that they need no key and cost nothing. Without origins it returns `handle`.
  */
 export function withCors(
   handle: (exchange: Exchange) => void,

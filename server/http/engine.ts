@@ -124,7 +124,7 @@ export interface SocketListener {
   onMessage(message: Uint8Array, isText: boolean): void;
   /** The kernel has taken all that waited. */
   onRoom(): void;
-  /** The connection has ended; the socket must not be used any more. */
+  /** The connection has ended; the socket must no longer be used. */
   onClose(): void;
 }
 

@@ -41,7 +41,7 @@ type Settle = (status: number | null) => Headers;
 const UNCOUNTED_BODY_BYTES = 16 * 1024;
 
 /**
- * Who uses a reply's body. `once`: this reply alone, and its memory is freed once it has been sent. `shared`: other
+ * Who uses a reply's body. `once`: only this reply, and its memory is freed once it has been sent. `shared`: other
  * replies, too. `permanent`: all replies as long as the process runs, and it does not count as bytes in flight.
  */
 export type BodyUse = 'once' | 'shared' | 'permanent';

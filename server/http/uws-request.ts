@@ -207,8 +207,8 @@ export class UwsRequest implements EngineRequest {
       end: () => {
         clearInterval(this.rewind);
         if (this.expectsMoreBody) this.cut();
-        // Told to close the connection, the library would write that header into the body. The client closes it, or the
-        // library after 10 s of silence.
+        // If asked to close the connection, the library would write that header into the body. Instead the client closes
+        // it, or the library after 10 s of silence.
         else res.cork(() => res.end());
       },
       cut: () => this.cut(),
@@ -247,7 +247,7 @@ export class UwsRequest implements EngineRequest {
     this.res.writeStatus(head);
   }
 
-  /** Sends the head alone, with the length of `body`. */
+  /** Sends only the head, with the length of `body`. */
   private sendHead(head: ReplyHead, body: Uint8Array | null): void {
     if (head.isLast) {
       this.sendLast(head, body?.byteLength ?? null);

@@ -68,7 +68,7 @@ export const DEFAULT_PLANS: Plans = {
 
 /** A key's limits; null in place of a number: unlimited. */
 export interface LimitsDocument {
-  /** Requests a minute by bucket, where they differ from `general`. */
+  /** Requests a minute of the buckets that differ from `general`. */
   readonly minute: Readonly<
     Partial<Record<RateBucket, number | null>> & { general: number | null }
   >;

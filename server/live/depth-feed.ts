@@ -118,7 +118,7 @@ export class DepthFeed {
   /** How long to wait after a failure of step() or update() before another attempt; null: it would fail too. */
   retryAfterMs(error: unknown): number | null {
     if (error instanceof SegmentGoneError) {
-      // Compaction, which is no commit, has replaced segments of kept steps.
+      // Compaction, which is not a commit, has replaced segments of kept steps.
       this.steps.clear();
       return 0;
     }

@@ -8,7 +8,7 @@ import { Turns } from '../../storage/turns.js';
 import type { Channel, LiveFormat } from './protocol.js';
 import { encodeMessage } from './protocol.js';
 
-/** Time alone also changes documents: each is checked at this interval. */
+/** Documents also change without commits, as time passes, so each is checked at this interval. */
 const POLL_EVERY_MS = 5_000;
 
 /** An endpoint whose documents a channel sends. */

@@ -206,7 +206,7 @@ export class LiveHub {
 
   /**
    * Begins a subscription of channel `depth`.
-   * @param isOnly the connection is for this subscription alone: it ends with it, and its request is paid
+   * @param isOnly whether the connection has only this subscription: both end together, and the request is already paid
    * @throws ApiError 400, 403, 429
    */
   async followDepth(
@@ -253,7 +253,7 @@ export class LiveHub {
       this.end(
         connection,
         CLOSE_CODES.restart,
-        `the server is stopping: come back in ${retryMs} ms`,
+        `the server is stopping: reconnect in ${retryMs} ms`,
       );
     }
   }
@@ -338,7 +338,7 @@ export class LiveHub {
     this.send(connection, 'error', encodeError(connection.format, id, failure));
   }
 
-  /** Sends a message that is no subscription's. */
+  /** Sends a message that belongs to no subscription. */
   private send(connection: Connection, type: string, message: Uint8Array): void {
     this.options.onMessage?.(type, null);
     connection.send(message);

@@ -24,13 +24,13 @@ export const getStream = defineEndpoint({
   chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
   query: Type.Object({
     from: instant(
-      'Start of the history that comes first, at most 365 days ago; `clamped` of `subscribed` says that an earlier one was raised to that. Default: none does.',
+      'Start of the history to send first, at most 365 days ago; an earlier time is raised to that, and `subscribed` then has `clamped`. Default: no history.',
       '-1h',
     ),
     cursor: Type.Optional(
       Type.String({
         maxLength: MAX_CURSOR_CHARS,
-        description: 'Goes on where the message with this cursor stood; not together with `from`.',
+        description: 'Continues after the message with this cursor; not together with `from`.',
       }),
     ),
     ...viewParameters,

@@ -32,7 +32,7 @@ const { fees, volume, tvl, ...ratios } = poolFigures;
 const rangeCeiling = nullable(
   number('Yield'),
   'Range yield of a liquidity provider that rebalances perfectly: the sum over hours of fees over the ' +
-    "liquidity in that hour's own range; null where no hour has such liquidity.",
+    "liquidity in that hour's own range; null if no hour has such liquidity.",
 );
 
 export const getDlmmPools = defineEndpoint({

@@ -93,7 +93,7 @@ const GAUGES = {
   },
   logLagS: {
     metric: 'fathom_log_lag_seconds',
-    help: 'Age of the oldest entry that the node has not applied; Inf where it is not known',
+    help: 'Age of the oldest entry that the node has not applied; Inf if it is not known',
   },
 } as const;
 

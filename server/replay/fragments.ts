@@ -187,7 +187,7 @@ export class Fragments {
     const key = keyOf(request, segment);
     const name = textOfKey(key);
     const bytes = this.kept?.has(name) ? null : await this.files?.read(key);
-    // Another page may have read them meanwhile.
+    // Another page may have read them in between.
     const known = this.kept?.get(name);
     const fragments = known?.fragments ?? (bytes ? unpackFragments(bytes, key) : null);
     if (fragments === null) {
@@ -316,7 +316,7 @@ export class Fragments {
   }
 
   private giveUp(name: string, error: unknown, isAhead: boolean): void {
-    // The segment was replaced meanwhile, or a thread was lost: later pages may order them again.
+    // The segment was replaced in between, or a thread was lost: later pages may order them again.
     if (error instanceof SegmentGoneError || error instanceof PoolUnavailableError) return;
     // A page that meets the fault reports it, and so does a check.
     if (isAhead) return;

@@ -1,6 +1,6 @@
 /**
  * A page's plan: which stored snapshots it may show, how many of them fit, and what comes after; and the page that
- * the pool makes of it, reading as much of the plan as it needs.
+ * the pool renders from it, reading as much of the plan as it needs.
  */
 import { setImmediate } from 'node:timers/promises';
 import { DEFAULT_BAND } from '../../compute/ladder.js';
@@ -172,7 +172,7 @@ interface PageRead {
 }
 
 /**
- * The plan's first snapshots with the one that is expected to exceed `maxCells`. The page may need more where
+ * The plan's first snapshots with the one that is expected to exceed `maxCells`. The page may need more if
  * filter and grouping keep fewer cells than expected: see enlargedBudget.
  */
 export function readOfPlan(plan: PagePlan, query: ReplayQuery, maxCells: number): PageRead {
@@ -235,7 +235,7 @@ export async function renderPlan(
 type Counts = Extract<CountResult, { status: 'done' }>;
 
 /**
- * What the page holds, without making it; null if the client has disconnected.
+ * Counts the page's snapshots and cells without rendering it; null if the client has disconnected.
  * @throws SegmentGoneError
  */
 export async function countPlan(

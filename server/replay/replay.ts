@@ -269,7 +269,7 @@ function tagOf({ request, page, nowS }: PageJob, plan: PagePlan): string | null 
   return request.toS < nowS ? entityTag(page, plan) : null;
 }
 
-/** What a reply's headers depend on. */
+/** The data that determine a reply's headers. */
 export type ReplyJob = Pick<PageJob, 'exchange' | 'representation' | 'nowS'> & {
   request: Pick<ReplayRequest, 'toS' | 'moves'>;
 };

@@ -27,7 +27,7 @@ export interface RingSlice extends SharedSlice {
  */
 export class SliceRing<K> {
   private readonly memory: SharedArrayBuffer;
-  /** The oldest first, as they lie from `next` on and around the end of the memory. */
+  /** The oldest first: in order of offset from `next`, wrapping around the end of the memory. */
   private readonly slices = new Map<K, RingSlice>();
   private next = 0;
 
@@ -153,7 +153,7 @@ export class SegmentColumns {
     return { ...stored, fillAt: slice && sharedSlice(slice) };
   }
 
-  /** @throws Error where the block is damaged: the length that it states could evict other columns */
+  /** @throws Error if the block is damaged: the length that it states could evict other columns */
   private newSlice(stored: StoredBlock): RingSlice | null {
     const { segmentId } = stored;
     if (this.ring.get(segmentId) !== undefined || !this.isUsedAgain(segmentId)) return null;

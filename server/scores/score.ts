@@ -88,9 +88,9 @@ const scoreExplanation = document('ScoreExplanation', {
     depth: component(
       'DepthComponent',
       DEPTH_POINTS,
-      'clamp(log10(D / 1000) / 5, 0, 1); 0 where D < 1.',
+      'clamp(log10(D / 1000) / 5, 0, 1); 0 if D < 1.',
     ),
-    balance: component('BalanceComponent', BALANCE_POINTS, '1 - |S - R| / D; 0 where D < 1.'),
+    balance: component('BalanceComponent', BALANCE_POINTS, '1 - |S - R| / D; 0 if D < 1.'),
   }),
   unrounded: number('The score before rounding'),
   weights: Type.Array(

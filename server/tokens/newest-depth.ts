@@ -16,7 +16,7 @@ import {
 } from '../../storage/contract.js';
 import { DEFAULT_SHARES } from '../memory.js';
 
-/** Bytes of a snapshot beside its columns. */
+/** Bytes of a snapshot besides its columns. */
 const SNAPSHOT_OVERHEAD_BYTES = 1024;
 
 /** Segments never change, so a rewritten snapshot has another segment. */
@@ -90,7 +90,7 @@ interface LoadOptions {
   always?: boolean;
   /** Leaves out delayed snapshots. */
   onlyNewest?: boolean;
-  /** Takes the newest snapshot at or before this time in place of the newest, and no delayed one. */
+  /** Loads the newest snapshot at or before this time instead of the newest, and no delayed one. */
   atS?: number;
   /** Runs the pool's task; by default it is a job by itself. */
   run?: RunTask;

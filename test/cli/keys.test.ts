@@ -45,7 +45,7 @@ describe('a directory without a store', () => {
       const ended = await fathom(['keys', ...words, '--data', missing]);
       expect([ended.status, ended.stdout]).toEqual([1, '']);
       expect(ended.stderr).toBe(
-        `${missing} holds no store; is --data right? (ingest, import, demo, keys create and serve make one)\n`,
+        `${missing} holds no store; is --data right? (ingest, import, demo, keys create and serve create one)\n`,
       );
       expect(existsSync(missing)).toBe(false);
     },

@@ -87,7 +87,7 @@ describe('a page is given up', () => {
     [
       'a page that is none',
       answer(200, {}),
-      /answered with no replay page: token: expected a value/,
+      /did not reply with a replay page: token: expected a value/,
     ],
     ['control characters', answer(400, { error: 'a\u001b[2Jb' }), /answered 400: a \[2Jb;/],
   ])('%s', async (_, instead, told) => {

@@ -82,7 +82,7 @@ describe('fathom check', () => {
     expect(ended).toEqual({
       status: 0,
       stderr: '',
-      stdout: `${data} is whole: 2 segments and all rows read\n`,
+      stdout: `${data} is intact: 2 segments and all rows read\n`,
     });
     expect(digestOf(data)).toBe(intact);
     const server = await serveHere(data);

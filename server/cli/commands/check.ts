@@ -48,7 +48,7 @@ async function check(flags: FlagValues<typeof FLAGS>): Promise<void> {
   }
   const rest = leftovers === 0 ? '' : `; ${counted(leftovers, 'left-over')} in staging/`;
   const stray = strays.length === 0 ? '' : `; files of no stored segment: ${strays.join(', ')}`;
-  const text = `${directory} is whole: ${counted(segments, 'segment')} and all rows read${rest}${stray}`;
+  const text = `${directory} is intact: ${counted(segments, 'segment')} and all rows read${rest}${stray}`;
   if (flags.json) printJson(document);
   else printLine(text);
 }

@@ -173,7 +173,7 @@ async function intoFile(
   return { read, text: `wrote ${count(read.rows)} rows to ${out}`, json: { out } };
 }
 
-/** @throws UsageError where the output would replace a file that is read, or its folder does not exist */
+/** @throws UsageError if the output would replace a file that is read, or its folder does not exist */
 async function checkOut(out: string, files: readonly string[]): Promise<void> {
   const folder = await stat(path.dirname(out)).catch(() => null);
   if (folder?.isDirectory() !== true) {

@@ -158,7 +158,7 @@ async function* checkedPages(
       yield checkedPage(page);
     } catch (error) {
       if (!(error instanceof PageFault)) throw error;
-      throw new ReplayError(`${url} answered with no replay page: ${error.message}`);
+      throw new ReplayError(`${url} did not reply with a replay page: ${error.message}`);
     }
   }
 }
@@ -231,8 +231,8 @@ function jsonResult(
   };
 }
 
-/** Default of --format, by the ending of OUT. */
-const FORMAT_OF_ENDING: Readonly<Partial<Record<string, ReplayFormat>>> = {
+/** Default of --format, by the extension of OUT. */
+const FORMAT_OF_EXTENSION: Readonly<Partial<Record<string, ReplayFormat>>> = {
   json: 'json',
   ndjson: 'ndjson',
   jsonl: 'ndjson',
@@ -268,8 +268,8 @@ function outOf(flag: string): string {
 }
 
 function formatOf(flag: ReplayFormat | undefined, out: string): ReplayFormat {
-  const ending = /\.([^./]+)$/.exec(out)?.[1].toLowerCase() ?? '';
-  const format = flag ?? FORMAT_OF_ENDING[ending];
+  const extension = /\.([^./]+)$/.exec(out)?.[1].toLowerCase() ?? '';
+  const format = flag ?? FORMAT_OF_EXTENSION[extension];
   if (format !== undefined) return format;
   throw new UsageError(`--format: expected one of ${REPLAY_FORMATS.join(', ')}`);
 }
