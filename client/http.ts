@@ -215,7 +215,7 @@ export class OpenReply {
     this.reader = (reply.body as ReadableStream<Uint8Array> | null)?.getReader();
   }
 
-  /** The next bytes, decoded; null at the end. @throws where the connection is lost, silent or aborted */
+  /** The next bytes, decoded; null at the end. @throws if the connection is lost, silent or aborted */
   async next(): Promise<Uint8Array | null> {
     if (this.reader === undefined) return null;
     this.trial.resume();

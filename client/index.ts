@@ -95,14 +95,14 @@ export function fathomClient(options: ClientOptions): FathomClient {
   const http = new Http(options);
   const replay: FathomClient['replay'] = (address, parameters = {}, given = {}) =>
     jsonPages(http, address, parameters, given);
-  const snapshots: FathomClient['snapshots'] = (...asked) => snapshotsOf(replay(...asked));
+  const snapshots: FathomClient['snapshots'] = (...request) => snapshotsOf(replay(...request));
   return {
     ...methodsOf(http),
     replay,
     replayArrow: (address, parameters = {}, given = {}) =>
       arrowPages(http, address, parameters, given),
     snapshots,
-    cells: (...asked) => cellsOf(snapshots(...asked)),
+    cells: (...request) => cellsOf(snapshots(...request)),
     depthSeries: (address, parameters = {}, given = {}) =>
       seriesReplies(http, address, parameters, given),
     follow: (address, parameters = {}, given = {}) => follow(http, address, parameters, given),

@@ -131,7 +131,7 @@ function pages<P extends AnyPage>(
 
 /**
  * Fetches the first page, then the pages of the plan, `ahead` at a time. If a page does not end where the
- * plan says, data have changed: it drops the pages fetched beyond, and plans the rest again.
+ * plan says, data have changed: it drops later pages, and plans the rest again.
  */
 async function* inOrder<P extends AnyPage>(
   fetchPage: FetchPage<P>,

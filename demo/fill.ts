@@ -184,13 +184,13 @@ async function commitUnits(
   request: DemoRequest,
   seed: number,
   units: readonly DemoUnit[],
-  unitsACommit: number,
+  unitsPerCommit: number,
   totals: DemoTotals,
   onCommit?: (done: number) => void,
 ): Promise<void> {
-  for (let first = 0; first < units.length; first += unitsACommit) {
+  for (let first = 0; first < units.length; first += unitsPerCommit) {
     if (request.signal?.aborted === true) return;
-    const some = units.slice(first, first + unitsACommit);
+    const some = units.slice(first, first + unitsPerCommit);
     const target = { ...bundleOf(request), pool: request.pool, together: false };
     const report = await commitPrepared(request.useStore, () =>
       prepareChunks(target, unitChunks(request.pool, seed, some)),

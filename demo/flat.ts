@@ -12,7 +12,7 @@ import { NATIVE_MINT, USDC_MINT, type DemoToken } from './tokens.js';
 const HOURS_BACK = 48;
 /** How long trading takes to swell and ebb. */
 const TURNOVER_PERIOD_S = 5 * HOUR_S;
-/** What a DLMM pool turns over in an average hour, as a share of what it holds. */
+/** Hourly turnover of a DLMM pool, as a share of its reserves. */
 const POOL_TURNOVER = 0.035;
 /** How long providers, volatility and fees take to come and go. */
 const POOL_PERIOD_S = 2 * HOUR_S;

@@ -1,4 +1,4 @@
-/** The simulated market of a data directory: chooses it, extends it, and makes its key. */
+/** The simulated market of a data directory: chooses it, extends it, and creates its key. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { IssuedKey } from '../storage/contract.js';
 import type { StoreOperations } from '../storage/operations.js';

@@ -15,7 +15,7 @@ const WORKED_SHARE = 0.85;
 const RANGED_SHARE = 0.35;
 /** Median of a deposit as a share of what the token's pools hold. */
 const MEDIAN_DEPOSIT = 0.006;
-/** Most cycles of an order with a range, which checks the price at each. */
+/** Maximum number of cycles of an order with a range, which checks the price at each. */
 const MAX_RANGED_CYCLES = 200;
 
 const LIMIT_STAY_S = [HOUR_S, 12 * DAY_S] as const;

@@ -1,4 +1,4 @@
-/** Puts a server together: store, pool, the parts that follow the store, handlers, HTTP, and a cluster's node. */
+/** Assembles a server: store, pool, the parts that follow the store, handlers, HTTP, and a cluster's node. */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -199,7 +199,7 @@ export async function startService(
         log.info('stopping', { stop_delay_s: options.stopDelayS });
         await sleep(1000 * options.stopDelayS);
         await withDeadline(closeAll(), STOP_DEADLINE_MS, 'stopping').catch((error: unknown) => {
-          // What was committed is in the log of the store.
+          // Committed data are in the store's log.
           log.error('ended before everything was closed', {}, error);
           process.exit(1);
         });

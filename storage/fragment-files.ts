@@ -195,7 +195,7 @@ export class FragmentFiles {
    * Whether to store fragments that no request needed: there is room, or they replace a file of an older segment that
    * no request has used since the start.
    */
-  async takesUnasked(segmentId: number, files: number): Promise<boolean> {
+  async acceptsAhead(segmentId: number, files: number): Promise<boolean> {
     if (this.hasRoom(files)) return true;
     if (this.trouble.lasts) return false;
     const victim = await this.nextVictim();

@@ -190,7 +190,7 @@ export interface paths {
      *
      *     Tiers are the first 20, 50 and 100 holders of the newest snapshot, ranked by balance, ties by address, or all holders if there are fewer. A window compares that snapshot with the newest one that is older by at least the window's length; an owner missing there held 0. Without such a snapshot, the window's counts and flows are 0. The sparkline compares the last snapshot of each of the 30 UTC days up to the newest snapshot's with the last one of any earlier day, by that day's ranking; a day where either is missing has zeros. Amounts are in tokens.
      *
-     *     Snapshots of the last two days are all kept; older ones are thinned to the last of each UTC hour for nine days, of each six hours for 33 days, of each day for 400: the 7-day window is exact to the hour, those of 14 and 30 days to six hours, and the days of the sparkline exactly. A server whose clock is frozen more than two days before the newest stored snapshot has only the thinned snapshots.
+     *     Snapshots of the last two days are all kept; older ones are thinned to the last of each UTC hour for nine days, of each six hours for 33 days, of each day for 400: the 7-day window is exact to the hour, those of 14 and 30 days to six hours, and the days of the sparkline are exact. A server whose clock is frozen more than two days before the newest stored snapshot has only the thinned snapshots.
      *
      *     A token without a visible snapshot is not an error: `has_coverage` is false and `last_snapshot_at` null. `summary` and `sparkline` are then `{}`, and `wallets` is empty.
      *
@@ -206,7 +206,7 @@ export interface paths {
      *
      *     Tiers are the first 20, 50 and 100 holders of the newest snapshot, ranked by balance, ties by address, or all holders if there are fewer. A window compares that snapshot with the newest one that is older by at least the window's length; an owner missing there held 0. Without such a snapshot, the window's counts and flows are 0. The sparkline compares the last snapshot of each of the 30 UTC days up to the newest snapshot's with the last one of any earlier day, by that day's ranking; a day where either is missing has zeros. Amounts are in tokens.
      *
-     *     Snapshots of the last two days are all kept; older ones are thinned to the last of each UTC hour for nine days, of each six hours for 33 days, of each day for 400: the 7-day window is exact to the hour, those of 14 and 30 days to six hours, and the days of the sparkline exactly. A server whose clock is frozen more than two days before the newest stored snapshot has only the thinned snapshots.
+     *     Snapshots of the last two days are all kept; older ones are thinned to the last of each UTC hour for nine days, of each six hours for 33 days, of each day for 400: the 7-day window is exact to the hour, those of 14 and 30 days to six hours, and the days of the sparkline are exact. A server whose clock is frozen more than two days before the newest stored snapshot has only the thinned snapshots.
      *
      *     A token without a visible snapshot is not an error: `has_coverage` is false and `last_snapshot_at` null. Its `summary` and `sparkline` are left out.
      *
@@ -318,7 +318,7 @@ export interface paths {
     };
     /**
      * Pages of a window of depth history
-     * @description How `/replay/:address` pages a window, so that its pages can be fetched side by side: send a page's `from` with `to` of `window` and the same other parameters to get exactly that page. A plan has up to 500 pages; send its `next_from` as `from` for the next ones. Data added or deleted in the meantime change their page and all later ones.
+     * @description How `/replay/:address` pages a window, so that its pages can be fetched in parallel: send a page's `from` with `to` of `window` and the same other parameters to get exactly that page. A plan has up to 500 pages; send its `next_from` as `from` for the next ones. Data added or deleted in the meantime change their page and all later ones.
      *
      *     Premium and Enterprise. Costs one call of the monthly quota; draws on the rate limit `general`.
      */
@@ -448,7 +448,7 @@ export interface components {
       '14d': components['schemas']['BalanceChange'];
       '30d': components['schemas']['BalanceChange'];
     };
-    /** @description 1 - |S - R| / D; 0 where D < 1. */
+    /** @description 1 - |S - R| / D; 0 if D < 1. */
     BalanceComponent: {
       /** @description Value of the component, 0 to 1. */
       value: number;
@@ -694,7 +694,7 @@ export interface components {
       /** @description Current price, USD; null if unknown. */
       current_price_usd: number | null;
     };
-    /** @description clamp(log10(D / 1000) / 5, 0, 1); 0 where D < 1. */
+    /** @description clamp(log10(D / 1000) / 5, 0, 1); 0 if D < 1. */
     DepthComponent: {
       /** @description Value of the component, 0 to 1. */
       value: number;
@@ -747,7 +747,7 @@ export interface components {
       /** @description Time of the snapshot of each point, Unix epoch seconds. */
       snapshot_t: number[];
       price_usd: number[];
-      /** @description With `score=true`: what `/score/:address?at=` gives at `t`, null if no score. */
+      /** @description With `score=true`: what `/score/:address?at=` returns at `t`, null if no score. */
       score?: (number | null)[];
       /** @description Support within the percent below the price, USD: `[pct][point]`, with `group` `[group][pct][point]`. */
       support_usd: number[][] | number[][][];
@@ -909,7 +909,7 @@ export interface components {
       rangeTvl: number | null;
       /** @description `fees` over `rangeTvl`; null if that is null. */
       rangeYield: number | null;
-      /** @description Range yield of a liquidity provider that rebalances perfectly: the sum over hours of fees over the liquidity in that hour's own range; null where no hour has such liquidity. */
+      /** @description Range yield of a liquidity provider that rebalances perfectly: the sum over hours of fees over the liquidity in that hour's own range; null if no hour has such liquidity. */
       rangeCeiling: number | null;
       /** @description Pools of the row's base token, on the board or not */
       tokenPoolCount: number;
@@ -1184,7 +1184,7 @@ export interface components {
        * @enum {string}
        */
       chain: 'mainchain' | 'evmchain';
-      /** @description Time of the snapshot, else of the token's row, Unix epoch seconds; null where it has neither. */
+      /** @description Time of the snapshot, else of the token's row, Unix epoch seconds; null if it has neither. */
       last_refresh: number | null;
       /** @description Liquidity score of the asset, 0 to 100 with one decimal; null if not scored. */
       service_score: number | null;
@@ -1192,7 +1192,7 @@ export interface components {
       stale?: boolean;
       /** @description How support compares with resistance, or why there is no score. */
       score_msg: string;
-      /** @description Price in `currency`; null where none is known. */
+      /** @description Price in `currency`; null if none is known. */
       price: number | null;
       /** @description Non-empty levels in the range, by ascending price. */
       depth_data: components['schemas']['DepthLevel'][];
@@ -1403,13 +1403,13 @@ export interface components {
       group: 'market' | 'venue' | 'type' | 'all';
       /** @description Items of `pages` */
       page_count: number;
-      /** @description Snapshots on all of them */
+      /** @description Snapshots on all pages */
       snapshot_count: number;
-      /** @description Cells on all of them */
+      /** @description Cells on all pages */
       row_count: number;
       /** @description Pages with snapshots, in order. */
       pages: components['schemas']['PlannedPage'][];
-      /** @description Gaps that reach into the window, as in `/coverage/:address`, newest first. */
+      /** @description Gaps that overlap the window, as in `/coverage/:address`, newest first. */
       gaps: components['schemas']['HistoryGap'][];
       /** @description `from` of the next plan; null on the last one. */
       next_from: number | null;
@@ -1624,7 +1624,7 @@ export interface components {
        * @enum {string}
        */
       tier: 'raw' | '15m' | '1h';
-      /** @description Stored snapshots; /replay leaves those of a coarse tier out where it has finer ones. */
+      /** @description Stored snapshots; /replay leaves out those of a coarse tier if finer ones cover the same time. */
       snapshot_count: number;
       /** @description Time of the first, Unix epoch seconds */
       first_t: number;

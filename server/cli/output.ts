@@ -53,7 +53,7 @@ export let reportCrash = (error: unknown): void => {
   if (error instanceof Error && error.stack !== undefined) printNote(error.stack);
 };
 
-/** Sends such reports to the server's log. */
+/** Sends reports of crashes to the server's log. */
 export function reportCrashesWith(report: (error: unknown) => void): void {
   reportCrash = report;
 }

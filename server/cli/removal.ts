@@ -35,16 +35,16 @@ export async function confirmed(
 }
 
 async function isYes(question: string): Promise<boolean> {
-  const asked = createInterface({ input: process.stdin, output: process.stderr });
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const answer = await new Promise<string>((resolve, reject) => {
       // The input ended without an answer.
-      asked.once('close', () => setImmediate(resolve, ''));
-      asked.question(`${question} There is no undo. [y/N] `).then(resolve, reject);
+      terminal.once('close', () => setImmediate(resolve, ''));
+      terminal.question(`${question} There is no undo. [y/N] `).then(resolve, reject);
     });
     return /^y(es)?$/i.test(answer.trim());
   } finally {
-    asked.close();
+    terminal.close();
   }
 }
 

@@ -27,7 +27,7 @@ export interface ServeOptions {
   acceptDamagedLog?: boolean;
   host: string;
   port: number;
-  /** Epoch seconds at which the service's clock is frozen; null: it runs. */
+  /** Epoch seconds at which the server's clock is frozen; null: it runs. */
   asOfS: number | null;
   /** A newest snapshot older than this is stale. */
   staleAfterS: number;
@@ -85,7 +85,7 @@ function checkAdmin(read: Partial<Record<SettingName, Effective>>): void {
   }
   if (adminPort.value !== 0 && adminPort.value === port?.value) {
     throw new UsageError(
-      `${adminPort.given?.from}: expected another port than that of the API, ${adminPort.value as number}`,
+      `${adminPort.given?.from}: expected a port other than the API's, ${adminPort.value as number}`,
     );
   }
 }

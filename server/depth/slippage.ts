@@ -49,7 +49,7 @@ import type { LiveTokens } from '../tokens/live-tokens.js';
 import type { HeldToken } from '../tokens/newest-depth.js';
 import { namedToken, resolvedToken, sourceOf } from './coverage.js';
 
-/** Amounts, and moves, of one request. */
+/** Maximum number of amounts, and of moves, in one request. */
 const MAX_AMOUNTS = 20;
 /** The pool computes replies with more cells, or more parts of venues in all amounts together. */
 const MAX_CELLS_ON_LOOP = 2000;

@@ -1,6 +1,6 @@
 /**
  * Sums of the snapshots that series show. They are kept by point, so that a series that moves with time reads only
- * the segments of its new points; the pool sums the others, a few segments at a time. Where the step is long, it reads
+ * the segments of its new points; the pool sums the others, a few segments at a time. If the step is long, it reads
  * the segments' samples.
  */
 import {
@@ -75,7 +75,7 @@ class Block {
 type Unread = [segmentId: number, snapshots: number[]];
 
 /** What to sum of each snapshot. */
-interface SumsQuestion {
+interface SumsRequest {
   /** Names the token, the step and `sums`. */
   key: string;
   stepS: number;
@@ -98,10 +98,10 @@ export class SnapshotSumsReader {
 
   /**
    * The numbers of each snapshot, one after the other; null if the client has disconnected.
-   * @throws SegmentGoneError; Error where a segment is damaged
+   * @throws SegmentGoneError; Error if a segment is damaged
    */
   async read(
-    { key, stepS, sums }: SumsQuestion,
+    { key, stepS, sums }: SumsRequest,
     snapshots: readonly SummedSnapshot[],
     run: RunTask,
     client: SumsClient = NEVER_GONE,

@@ -85,7 +85,7 @@ function arrowColumns(totals: Totals): ArrowColumn[] {
     nullable = false,
   ): ArrowColumn => {
     const { values, codes } = distinctTexts(list);
-    // All batches share one object, which the file then has once.
+    // All batches share one object, which the file then stores once.
     const dictionary = utf8Vector(values);
     const type = dictionaryType(dictionaries++);
     const codesOf = (rows: Rows) => Int32Array.from(rows, (row) => codes[index(row)]);

@@ -68,7 +68,7 @@ export interface DownloadResult {
 
 /**
  * Writes the whole window to `out`, which appears when it is complete.
- * @throws ReplayError, also where the window has no snapshot, or none of its cells passes the filters; fetched pages are kept for the next
+ * @throws ReplayError, also if the window has no snapshot, or none of its cells passes the filters; fetched pages are kept for the next
  *   download of the same request
  */
 export async function download(options: Download): Promise<DownloadResult> {

@@ -201,7 +201,7 @@ function column<T>(
   return { name, nullable, values: slots.map(value) };
 }
 
-/** The address that the data belong to: the mint, if it answered for a `0x` address. */
+/** The address that the data belong to: the mint, if its data are shown for a `0x` address. */
 export function dataAddress({ head }: Totals): string {
   return head.resolved_token ?? head.token;
 }

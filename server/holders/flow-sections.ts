@@ -20,7 +20,7 @@ export const lastSnapshotAt = nullable(
   'Time of the newest snapshot, ISO 8601 in UTC; null without coverage.',
 );
 
-/** Whether, and as of when, holders are known. @param flow null: they are not */
+/** States whether holders are known, and as of when. @param flow null: they are unknown */
 export function coverageOf(flow: HolderFlow | null) {
   return {
     has_coverage: flow !== null,

@@ -51,7 +51,7 @@ const HOLDER_FLOW_NOTES =
   'missing has zeros. Amounts are in tokens.\n\n' +
   'Snapshots of the last two days are all kept; older ones are thinned to the last of each UTC hour for ' +
   'nine days, of each six hours for 33 days, of each day for 400: the 7-day window is exact to the hour, those of 14 and ' +
-  '30 days to six hours, and the days of the sparkline exactly. A server whose clock is frozen more than two ' +
+  '30 days to six hours, and the days of the sparkline are exact. A server whose clock is frozen more than two ' +
   'days before the newest stored snapshot has only the thinned snapshots.\n\n' +
   'A token without a visible snapshot is not an error: `has_coverage` is false and `last_snapshot_at` null.';
 

@@ -13,7 +13,7 @@ const REQUEST_ID_HEADER = 'x-request-id';
 const FORWARDED_FOR_HEADER = 'x-forwarded-for';
 /** An id that a client or a proxy may give its request. The log and the reply repeat it. */
 const REQUEST_ID = /^[\w.:+/=~-]{1,128}$/;
-/** Request headers that the service reads. */
+/** Request headers that the server reads. */
 type RequestHeader =
   | 'x-api-key'
   | 'accept'

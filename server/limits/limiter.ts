@@ -101,7 +101,7 @@ export class Limiter {
     return connectionsOf(this.limitsOf(key).plan);
   }
 
-  /** @throws ApiError 401 where the key's plan is not configured */
+  /** @throws ApiError 401 if the key's plan is not configured */
   private limitsOf(key: KeyRecord): KeyLimits {
     const limits = this.keys.get(key.id);
     if (limits?.record === key) return limits;

@@ -274,7 +274,7 @@ export class LiveHub {
     }
     const { id } = request;
     if (request.op === 'unsubscribe') {
-      if (!connection.end(id)) throw invalidParameter('id', 'expected that of a subscription');
+      if (!connection.end(id)) throw invalidParameter('id', 'expected the id of a subscription');
       const answer = { type: 'unsubscribed', id };
       this.send(connection, answer.type, encodeMessage(connection.format, answer));
       return;

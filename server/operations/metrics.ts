@@ -173,7 +173,7 @@ export class Metrics {
     );
     const apply = this.histogram(
       'fathom_log_apply_seconds',
-      "Time in which the node has applied an entry of the cluster's log",
+      "Time that the node needs to apply an entry of the cluster's log",
       COMMIT_BUCKETS_S,
     );
     return {

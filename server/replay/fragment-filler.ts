@@ -85,7 +85,7 @@ export class FragmentFiller {
     while (this.working !== null) await this.working;
   }
 
-  /** Waits for the task in work. Idempotent. */
+  /** Waits for the current task. Idempotent. */
   async close(): Promise<void> {
     this.closing = true;
     clearInterval(this.tinyTimer);
@@ -161,7 +161,7 @@ export class FragmentFiller {
   /** @returns whether to continue */
   private async make(segmentId: number, orders: readonly FragmentsOrder[]): Promise<boolean> {
     const { files, fragments, retryAfterMs = RETRY_AFTER_MS } = this.options;
-    if (await files.takesUnasked(segmentId, orders.length)) {
+    if (await files.acceptsAhead(segmentId, orders.length)) {
       await fragments.makeAhead(orders);
     } else if (!files.inTrouble) {
       // Only older ones are left.

@@ -272,7 +272,7 @@ function filterOf(parameters: FilterParameters): ReplayFilter {
 
 /**
  * The keys of venues that are named by key or by name, in any case, each once. A text without a letter or
- * digit makes no key and stays as it is.
+ * digit has no key and stays unchanged.
  */
 function venueKeysOf(names: readonly string[] | undefined): readonly string[] | undefined {
   return names && [...new Set(names.map((name) => venueKey(name) || name))];

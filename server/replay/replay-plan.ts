@@ -34,7 +34,7 @@ export const getReplayPlan = defineEndpoint({
   tag: 'Depth',
   summary: 'Pages of a window of depth history',
   description:
-    "How `/replay/:address` pages a window, so that its pages can be fetched side by side: send a page's " +
+    "How `/replay/:address` pages a window, so that its pages can be fetched in parallel: send a page's " +
     '`from` with `to` of `window` and the same other parameters to get exactly that page. A plan has up ' +
     `to ${MAX_PAGES} pages; send its \`next_from\` as \`from\` for the next ones. Data added or deleted ` +
     'in the meantime change their page and all later ones.',
@@ -47,8 +47,8 @@ export const getReplayPlan = defineEndpoint({
     window: document('ReplayPlanWindow', window),
     group: word(REPLAY_GROUPS),
     page_count: count('Items of `pages`'),
-    snapshot_count: count('Snapshots on all of them'),
-    row_count: count('Cells on all of them'),
+    snapshot_count: count('Snapshots on all pages'),
+    row_count: count('Cells on all pages'),
     pages: Type.Array(
       document('PlannedPage', {
         from: epochSeconds('`from` of the page'),
@@ -60,7 +60,7 @@ export const getReplayPlan = defineEndpoint({
     ),
     gaps: Type.Array(historyGap, {
       maxItems: MAX_GAPS,
-      description: 'Gaps that reach into the window, as in `/coverage/:address`, newest first.',
+      description: 'Gaps that overlap the window, as in `/coverage/:address`, newest first.',
     }),
     next_from: nullable(Type.Integer(), '`from` of the next plan; null on the last one.'),
   }),

@@ -17,7 +17,7 @@ export class ScoreHistory {
   /**
    * The token's score at each time, null if it had none; null if the client has disconnected.
    * @param stepS the least distance between two times: ladders are kept by step
-   * @throws SegmentGoneError; Error where a segment is damaged
+   * @throws SegmentGoneError; Error if a segment is damaged
    */
   async at(
     address: string,

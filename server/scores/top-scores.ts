@@ -167,13 +167,13 @@ export async function rankTokens(
     await turns.take();
     if (token.standing.status !== 'available') continue;
     own[token.details.chain].add(token);
-    if (standsForAsset(token, table)) merged.add(token);
+    if (representsAsset(token, table)) merged.add(token);
   }
   return { ...own, all: merged };
 }
 
 /** Whether the token represents its asset: the mainchain leg does if it is available. */
-function standsForAsset(token: LiveToken, table: TokenTable): boolean {
+function representsAsset(token: LiveToken, table: TokenTable): boolean {
   if (token.details.chain === 'mainchain') return true;
   return table.leg(token, 'mainchain')?.standing.status !== 'available';
 }

@@ -54,7 +54,7 @@ describe('The addresses of serve', () => {
 
   it('have a port of their own for --admin-port, without which --admin-host means nothing', () => {
     expect(() => optionsOf('--port=8081 --admin-port=8081')).toThrow(
-      '--admin-port: expected another port than that of the API, 8081',
+      "--admin-port: expected a port other than the API's, 8081",
     );
     expect(() => optionsOf('--admin-host=0.0.0.0')).toThrow('--admin-host: needs --admin-port');
     expect(optionsOf('--port=0 --admin-port=0 --admin-host=::1').admin).toEqual({

@@ -168,7 +168,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
       [{ ...asked, min_pct: 50, max_pct: 10 }, /^min_pct: expected less than max_pct/],
       [{ ...asked, cursor: 'abc' }, /^cursor: expected one that a message/],
       [{ ...asked, cursor: 'abc', from: 5 }, /^cursor: expected without from/],
-      [{ op: 'unsubscribe', id: 'x' }, /^id: expected that of a subscription/],
+      [{ op: 'unsubscribe', id: 'x' }, /^id: expected the id of a subscription/],
       [{ op: 'auth', key }, /^op: expected auth once/],
       [{ op: 'go' }, /^op: expected any of auth, subscribe, unsubscribe, ping; was 'go'$/],
       [{ ...asked, op: 'subscrib' }, /^op: .*; was 'subscrib'; did you mean subscribe\?$/],

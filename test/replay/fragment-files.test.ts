@@ -82,13 +82,13 @@ describe('the folder', () => {
     // A block of the disk each.
     const bytes = 4096;
     const files = await here.openFiles({ maxBytes: 2 * bytes });
-    expect(await files.takesUnasked(1, 1)).toBe(true);
+    expect(await files.acceptsAhead(1, 1)).toBe(true);
     for (const id of [3, 4]) await files.write(key(id), packed(id));
-    expect(await files.takesUnasked(2, 1)).toBe(false);
-    expect(await files.takesUnasked(5, 1)).toBe(true);
+    expect(await files.acceptsAhead(2, 1)).toBe(false);
+    expect(await files.acceptsAhead(5, 1)).toBe(true);
     files.touch(key(3));
     files.touch(key(4));
-    expect(await files.takesUnasked(5, 1)).toBe(false);
+    expect(await files.acceptsAhead(5, 1)).toBe(false);
   });
 
   it('holds nothing of removed segments, even if they were just being made', async () => {
