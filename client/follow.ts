@@ -22,7 +22,7 @@ export interface FollowOptions extends RequestOptions {
   heartbeats?: boolean;
 }
 
-interface Where {
+interface Position {
   /** The time from which new snapshots follow, epoch seconds. */
   next_from: number;
   /** The subscription's progress after this message. */
@@ -33,12 +33,13 @@ interface Where {
  * Snapshots that the caller does not have yet (`snapshots`), or that replace the caller's of the same `t` or came late
  * (`revised`).
  */
-export interface LiveSnapshots extends Where, Pick<ReplayPage, 'markets' | 'groups' | 'snapshots'> {
+export interface LiveSnapshots
+  extends Position, Pick<ReplayPage, 'markets' | 'groups' | 'snapshots'> {
   type: 'snapshots' | 'revised';
 }
 
 /** Times that no longer have a snapshot. */
-export interface LiveDeleted extends Where {
+export interface LiveDeleted extends Position {
   type: 'deleted';
   t: number[];
 }
@@ -47,7 +48,7 @@ export interface LiveDeleted extends Where {
  * `reset`: the server does not know which revisions followed the cursor; `lagged`: the caller read too slowly, and what
  * it missed follows; `heartbeat`: nothing has changed.
  */
-export interface LiveNotice extends Where {
+export interface LiveNotice extends Position {
   type: 'reset' | 'lagged' | 'heartbeat';
   /** Of `reset`. */
   reason?: string;
@@ -59,8 +60,8 @@ export type LiveMessage = LiveSnapshots | LiveDeleted | LiveNotice;
 
 /** Messages that are not yielded. */
 type OtherMessage =
-  | ({ type: 'subscribed' } & Where)
-  | ({ type: 'closing'; retry_ms: number } & Where)
+  | ({ type: 'subscribed' } & Position)
+  | ({ type: 'closing'; retry_ms: number } & Position)
   | { type: 'error'; error?: unknown; message?: unknown; error_code?: unknown }
   | { type: 'close'; code: number; reason: string };
 

@@ -51,7 +51,7 @@ export interface DemoUnitInput {
 }
 
 /**
- * The demo's whole history up to and with `untilS` as units of work, newest first: the last two
+ * The demo's whole history up to and including `untilS` as units of work, newest first: the last two
  * hours of every token, then the rest of the raw day, then a week of quarter hours on mainchain
  * and a month of hours on evmchain. Units of one token and tier do not overlap and leave no gap.
  */

@@ -96,7 +96,7 @@ interface KindProfile {
   beta: number;
   /** Share of raw snapshots that see a trade, hence a new price, since the one before. */
   tradedShare: number;
-  /** Open orders and followed wallets at a time, about. */
+  /** Approximate numbers of open orders and of followed wallets. */
   dcaOrders: number;
   limitOrders: number;
   wallets: number;

@@ -36,7 +36,7 @@ function threadIds(): number[] {
 
 /**
  * Leaves the marking of old objects to V8's own threads, and to short steps as memory is allocated. The steps that
- * V8 takes as tasks of the event loop last 30 to 50 ms each where some hundred thousand tokens are in memory.
+ * V8 takes as tasks of the event loop last 30 to 50 ms each if some hundred thousand tokens are in memory.
  */
 export function markOutsideLoop(): void {
   setFlagsFromString('--no-incremental-marking-task');

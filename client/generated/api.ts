@@ -561,7 +561,7 @@ export interface components {
     Coverage: {
       /** @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits. */
       token: string;
-      /** @description The mainchain mint whose data answers for a bridged `0x` address. */
+      /** @description The mainchain mint whose data are shown for a bridged `0x` address. */
       resolved_token?: string;
       /**
        * @description Chain key.
@@ -734,7 +734,7 @@ export interface components {
        * @enum {string}
        */
       chain: 'mainchain' | 'evmchain';
-      /** @description The mainchain mint whose data answers for a bridged `0x` address. */
+      /** @description The mainchain mint whose data are shown for a bridged `0x` address. */
       resolved_token?: string;
       window: components['schemas']['ReplayPlanWindow'];
       /** @enum {string} */
@@ -1356,7 +1356,7 @@ export interface components {
     ReplayPage: {
       /** @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits. */
       token: string;
-      /** @description The mainchain mint whose data answers for a bridged `0x` address. */
+      /** @description The mainchain mint whose data are shown for a bridged `0x` address. */
       resolved_token?: string;
       /**
        * @description Chain key.
@@ -1391,7 +1391,7 @@ export interface components {
     ReplayPlan: {
       /** @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits. */
       token: string;
-      /** @description The mainchain mint whose data answers for a bridged `0x` address. */
+      /** @description The mainchain mint whose data are shown for a bridged `0x` address. */
       resolved_token?: string;
       /**
        * @description Chain key.
@@ -1565,7 +1565,7 @@ export interface components {
        * @enum {string}
        */
       chain: 'mainchain' | 'evmchain';
-      /** @description The mainchain mint whose data answers for a bridged `0x` address. */
+      /** @description The mainchain mint whose data are shown for a bridged `0x` address. */
       resolved_token?: string;
       /** @description Time of the snapshot, Unix epoch seconds; null without one. */
       t: number | null;

@@ -224,7 +224,7 @@ export function dataDirectory(flag: string | undefined): string {
 /**
  * A whole number within bounds.
  * @param or other allowed values, for the error
- * @throws UsageError that names if the text came from
+ * @throws UsageError that names the text's source
  */
 export function wholeNumber(text: string, from: string, min: number, max: number, or = ''): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
@@ -235,7 +235,7 @@ export function wholeNumber(text: string, from: string, min: number, max: number
 /**
  * Seconds of a duration: a whole number and its unit, seconds without one.
  * @param max the longest, in the same form
- * @throws UsageError that names if the text came from
+ * @throws UsageError that names the text's source
  */
 export function duration(text: string, from: string, max: string): number {
   const seconds = secondsOf(text);

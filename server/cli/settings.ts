@@ -65,7 +65,7 @@ const FLAGS = {
     kind: 'text',
     placeholder: 'TIME',
     meaning:
-      "freezes the service's clock at a time: RFC 3339, a date, epoch seconds, or one before now such as -7d",
+      "freezes the server's clock at a time: RFC 3339, a date, epoch seconds, or one before now such as -7d",
     default: 'off',
     fallback: null,
     read: instant,

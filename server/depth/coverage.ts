@@ -32,7 +32,9 @@ export const historyGap = document('HistoryGap', {
 });
 
 export const resolvedToken = Type.Optional(
-  Type.String({ description: 'The mainchain mint whose data answers for a bridged `0x` address.' }),
+  Type.String({
+    description: 'The mainchain mint whose data are shown for a bridged `0x` address.',
+  }),
 );
 
 export const getCoverage = defineEndpoint({

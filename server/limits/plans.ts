@@ -78,18 +78,18 @@ export interface LimitsDocument {
   readonly connections: number;
 }
 
-/** The limits of a plan in short: those of /whale-activity, which are the same for all keys of a plan, are left out. */
+/** A plan's limits, without those of /whale-activity, which are the same for all keys of a plan. */
 export function limitsDocument(plan: Plan): LimitsDocument {
   const orNull = (value: number): number | null => (value === Infinity ? null : value);
-  const aMinute = ({ requests, periodS }: RateRule) => orNull((60 * requests) / periodS);
+  const perMinuteOf = ({ requests, periodS }: RateRule) => orNull((60 * requests) / periodS);
   const { general, ...others } = plan.rates;
   const own = (['market-depth', 'dca-pressure'] as const).flatMap((bucket) => {
     const rule = others[bucket];
-    const isGeneral = rule === SHARED_BUCKET || aMinute(rule) === aMinute(general);
-    return isGeneral ? [] : [[bucket, aMinute(rule)] as const];
+    const isGeneral = rule === SHARED_BUCKET || perMinuteOf(rule) === perMinuteOf(general);
+    return isGeneral ? [] : [[bucket, perMinuteOf(rule)] as const];
   });
   return {
-    minute: { general: aMinute(general), ...Object.fromEntries(own) },
+    minute: { general: perMinuteOf(general), ...Object.fromEntries(own) },
     month: orNull(plan.monthlyQuota),
     connections: connectionsOf(plan),
   };

@@ -26,7 +26,7 @@ const MAX_MESSAGE_CELLS = 16_000;
 const MAX_KEPT_STEPS = 4096;
 /** Bytes of messages that are kept for other subscriptions of the view. */
 const MAX_KEPT_MESSAGE_BYTES = 32 * 1024 * 1024;
-/** The size that a message counts with until it is encoded. */
+/** The assumed size of a message until it is encoded. */
 const EXPECTED_MESSAGE_BYTES = 8 * 1024;
 /** Longer runs of snapshots are not kept: they are history, which two clients rarely read at once. */
 const MAX_KEPT_SNAPSHOTS = 8;

@@ -41,10 +41,10 @@ export class RequestLog {
   }
 
   private line({ id, method, route, status, keyId, bytes, ageMs }: Exchange): void {
-    const asked = `"method":${json(method.slice(0, MAX_METHOD_CHARS))},"route":${json(route)}`;
-    const whose = `"status":${status ?? CLIENT_GONE},"key_id":${json(keyId)}`;
-    const own = `"request_id":${json(id)},"bytes":${bytes},"ms":${Math.round(ageMs * 1000) / 1000}`;
-    this.log.often('request', `${asked},${whose},${own}`);
+    const request = `"method":${json(method.slice(0, MAX_METHOD_CHARS))},"route":${json(route)}`;
+    const outcome = `"status":${status ?? CLIENT_GONE},"key_id":${json(keyId)}`;
+    const measures = `"request_id":${json(id)},"bytes":${bytes},"ms":${Math.round(ageMs * 1000) / 1000}`;
+    this.log.often('request', `${request},${outcome},${measures}`);
   }
 
   private failed(exchange: Exchange): void {

@@ -46,7 +46,7 @@ export function representationHeaders({ mediaType, encoding }: Representation): 
   return encoding === 'identity' ? [type] : [type, ['Content-Encoding', encoding]];
 }
 
-/** Algorithms of Repr-Digest (RFC 9530) and their names in Web Crypto; of equals the first is used. */
+/** Algorithms of Repr-Digest (RFC 9530) and their names in Web Crypto; on a tie, the first is used. */
 const ALGORITHMS = { 'sha-256': 'SHA-256', 'sha-512': 'SHA-512' } as const;
 type Algorithm = keyof typeof ALGORITHMS;
 
