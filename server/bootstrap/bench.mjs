@@ -4,7 +4,7 @@
  */
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { prepare, root } from './prepare.mjs';
+import prepare, { root } from './prepare.mjs';
 
 const words = process.argv.slice(2);
 const program = words[0]?.endsWith('.js') === true ? words.shift() : 'main.js';

@@ -72,7 +72,7 @@ async function succeeds(args) {
 }
 
 /** Installs what is missing or out of date, then builds unless nothing has changed since the last build. */
-export async function prepare() {
+export default async function prepare() {
   if (!SUPPORTED.test(process.version)) {
     console.error(`Fathom needs Node 20.19+, 22.12+ or 24; this is ${process.version}`);
     process.exit(1);

@@ -1,7 +1,7 @@
 /** `npm start`: installs and builds what is needed, then serves a live demo market. */
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { prepare, root } from './prepare.mjs';
+import prepare, { root } from './prepare.mjs';
 
 await prepare();
 const main = path.join(root, 'dist/server/cli/main.js');

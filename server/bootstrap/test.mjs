@@ -1,5 +1,5 @@
 /** `npm test`, `npm run test:long` and `npm run test:bench`: install and build what is needed, then run the tests. */
-import { prepare, run } from './prepare.mjs';
+import prepare, { run } from './prepare.mjs';
 
 const PROJECTS = { '--long': ['long'], '--bench': ['bench'] };
 
