@@ -28,6 +28,9 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
 /** Names that files use for a column of symbols. */
 const SYMBOLS = ['symbol', 'sym', 'ticker', 'coin', 'token', 'base', 'asset'];
 
+/** Fields that no --set can give. */
+const LISTS: readonly string[] = ['markets'];
+
 /** Names in quotes, the first ones of many. */
 export function listed(names: readonly string[]): string {
   const shown = names.slice(0, SHOWN).map((name) => JSON.stringify(name));
@@ -80,6 +83,7 @@ function guessFor(
 }
 
 function flagsFor({ name, values = [] }: Field): string {
+  if (LISTS.includes(name)) return `--column ${name}=NAME`;
   const which = values.length === 0 ? '' : `, where VALUE is ${values.join(' or ')}`;
   return `--column ${name}=NAME or --set ${name}=VALUE${which}`;
 }

@@ -19,7 +19,7 @@ import { prepareHolderRows } from './holders.js';
 import { ofDataset } from './other-dataset.js';
 import { PAST_TIMES } from './future-times.js';
 import { sortedLevels } from './levels.js';
-import type { Mapping } from './mapping.js';
+import { addressFlags, type Mapping } from './mapping.js';
 import type { BundleRequest, FileReport, PreparedFile } from './prepared.js';
 import { type RowSource, tableRows } from './rows.js';
 import { STANDARD_INPUT, withStandardInput } from './standard-input.js';
@@ -105,7 +105,9 @@ async function ingestFile(
     const symbols =
       column === null
         ? null
-        : new SymbolAddresses(column, (names) => useStore((s) => s.tokensOfSymbols(names)));
+        : new SymbolAddresses(column, addressFlags(columnsOf(dataset)), (names) =>
+            useStore((s) => s.tokensOfSymbols(names)),
+          );
     const prepared = await prepareFile(target, { file: from, format, delimiter, mapping, symbols });
     if (request.strict !== true || prepared.report.warnings.length === 0) return prepared;
     await prepared.bundle.discard();

@@ -47,6 +47,12 @@ export function addressField(wanted: readonly WantedColumn[]): string | null {
   return names.find((name) => name === 'address' || name === 'token_address') ?? null;
 }
 
+/** The flags that give the token of all rows, to be filled in. */
+export function addressFlags(wanted: readonly WantedColumn[]): string {
+  const chain = wanted.some(({ name }) => name === 'chain') ? '--set chain=CHAIN ' : '';
+  return `${chain}--set ${addressField(wanted)}=ADDRESS in place of --token-column`;
+}
+
 /** The columns to read from a file to fill the wanted fields. */
 export function mappedColumns(
   wanted: readonly WantedColumn[],

@@ -17,8 +17,9 @@ import type { FlatField } from './flat-fields.js';
 import { listed } from './hints.js';
 import { type Mapping, mappedColumns, RowMapper } from './mapping.js';
 import { parquetRows } from './parquet.js';
+import { refusal } from './prepared.js';
 import type { SymbolAddresses } from './symbol-addresses.js';
-import { NUMBER_TEXT } from './texts.js';
+import { isNumberText, NUMBER_TEXT } from './texts.js';
 
 /** A file of rows, and how it is read. */
 export interface RowSource {
@@ -174,6 +175,11 @@ function checkHeader(
   header: readonly string[],
   wanted: readonly WantedColumn[],
 ): void {
+  if (wanted.every(({ name }) => !header.includes(name)) && header.slice(1).some(isNumberText)) {
+    const names = wanted.filter(({ required }) => required).map(({ name }) => name);
+    const message = `the first line is no header: put one above it, such as ${names.join(',')}`;
+    throw refusal(file, [{ line: 1, field: 'csv', message }]);
+  }
   // CSV columns have no type: their fields are checked row by row.
   const untyped = wanted.map((column) => ({ ...column, kind: 'any' as const }));
   const found = new Map(header.map((name) => [name, { kind: 'text' as const, type: 'text' }]));

@@ -15,9 +15,13 @@ type FindTokens = (symbols: string[]) => Promise<TokenSymbol[]>;
 export class SymbolAddresses {
   private readonly known = new Map<string, TokenSymbol[]>();
 
-  /** @param column the file's column of symbols */
+  /**
+   * @param column the file's column of symbols
+   * @param instead the flags that give the rows' token in place of symbols
+   */
   constructor(
     readonly column: string,
+    private readonly instead: string,
     private readonly findTokens: FindTokens,
   ) {}
 
@@ -57,7 +61,7 @@ export class SymbolAddresses {
     if (candidates.length === 1) return candidates[0];
     const where = chain === null ? '' : ` on ${chain}`;
     if (candidates.length === 0) {
-      return `no token${where} has the symbol ${JSON.stringify(symbol)}: ingest tokens first, or give addresses`;
+      return `no token${where} has the symbol ${JSON.stringify(symbol)}: ingest tokens first, or give addresses: ${this.instead}`;
     }
     const names = candidates.slice(0, SHOWN).map((token) => `${token.chain}:${token.address}`);
     const more = candidates.length > SHOWN ? `, and ${candidates.length - SHOWN} more` : '';

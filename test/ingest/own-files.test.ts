@@ -283,7 +283,7 @@ describe('symbols', () => {
     const flags = ['--token-column', 'coin'];
     const file = scratch.file('.csv', csv(rows));
     expect((await said('cells', file, ...flags))[0]).toBe(
-      '2: coin: no token has the symbol "sol": ingest tokens first, or give addresses',
+      '2: coin: no token has the symbol "sol": ingest tokens first, or give addresses: --set chain=CHAIN --set address=ADDRESS in place of --token-column',
     );
     await ingest(scratch.data, 'tokens', [scratch.file('.ndjson', lines(tokens))], { store });
     const stored = await takes('cells', file, ...flags);
@@ -304,7 +304,7 @@ describe('symbols', () => {
   });
 
   it('of several tokens are refused with them; the same case goes first', async () => {
-    const symbols = new SymbolAddresses('s', (names) =>
+    const symbols = new SymbolAddresses('s', '', (names) =>
       Promise.resolve(tokens.filter(({ symbol }) => names.includes(symbol.toLowerCase())) as never),
     );
     await symbols.learn([{ line: 1, row: { s: 'UsdC' } }]);

@@ -263,6 +263,21 @@ describe('rows of JSON without a field', () => {
   });
 });
 
+describe('what no flag can give', () => {
+  it('is not said to be given by one', async () => {
+    const book = { chain: 'mainchain', address: MINT, t: T, price_usd: 1500, bids: [] };
+    expect(await said('snapshots', file('.ndjson', lines([book])))).toEqual([
+      expect.stringMatching(
+        /^1: markets: .*: the row has no such field: add --column markets=NAME$/,
+      ),
+    ]);
+    const [, ...rows] = csv(levels((value) => value)).split('\n');
+    expect(await said('levels', file('.csv', rows.join('\n')))).toEqual([
+      '1: csv: the first line is no header: put one above it, such as chain,address,t,source,exchange_type,side,price,size',
+    ]);
+  });
+});
+
 describe('documents of JSON', () => {
   it('say how they become rows', async () => {
     const rows = levels((value) => value);

@@ -225,5 +225,7 @@ const FEW_VALUES: Readonly<Record<string, string>> = {
 /** What is said of a file without the column of a field. */
 export function missingColumnFault(name: string): string {
   const which = name in FEW_VALUES ? `, where VALUE is ${FEW_VALUES[name]}` : '';
-  return `1: ${name}: the file has no column of this name: add --column ${name}=NAME or --set ${name}=VALUE${which}`;
+  // Lists have no --set.
+  const set = name === 'markets' ? '' : ` or --set ${name}=VALUE${which}`;
+  return `1: ${name}: the file has no column of this name: add --column ${name}=NAME${set}`;
 }
