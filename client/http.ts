@@ -82,7 +82,7 @@ export class Http {
     const retries = new Retries();
     for (;;) {
       await sleepUntil(this.waitUntilMs, request.signal);
-      const outcome = await this.ask(request);
+      const outcome = await this.attempt(request);
       if ('reply' in outcome) return outcome.reply;
       const { failure, kind, askedMs } = outcome;
       if (kind === null || !this.retries) throw failure;
@@ -103,7 +103,7 @@ export class Http {
     }
   }
 
-  private async ask(request: Request): Promise<Outcome> {
+  private async attempt(request: Request): Promise<Outcome> {
     let got: Reply & { status: number };
     try {
       got = await this.get(request);
@@ -176,9 +176,9 @@ export class Http {
   private async begin(request: Request, silenceMs: number): Promise<OpenReply> {
     const { method, path, accept = 'application/json', body, headers, signal } = request;
     const trial = new Trial(signal, silenceMs);
-    const ask = this.options.fetch ?? fetch;
+    const send = this.options.fetch ?? fetch;
     try {
-      const asked = ask(`${this.base}${API_PATH}${path}`, {
+      const response = send(`${this.base}${API_PATH}${path}`, {
         method,
         headers: {
           accept,
@@ -192,7 +192,7 @@ export class Http {
         redirect: 'manual',
         signal: trial.signal,
       });
-      return new OpenReply(await trial.orEnd(asked), trial);
+      return new OpenReply(await trial.orEnd(response), trial);
     } catch (error) {
       trial.close();
       throw error;

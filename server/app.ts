@@ -66,7 +66,7 @@ export interface RunningServer {
 }
 
 /**
- * Starts the service and logs its URL once it listens.
+ * Starts the server and logs its URL once it listens.
  * @throws Error that names port and host if it cannot listen there
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {

@@ -159,13 +159,13 @@ function authenticate(keys: KeySource, exchange: Exchange): KeyRecord {
 
 /**
  * Finds the key with a text.
- * @param where says in the error where the text came from
+ * @param source of the text, for the error
  * @throws ApiError 401
  */
-export function validKey(keys: KeySource, text: string, where: string): KeyRecord {
+export function validKey(keys: KeySource, text: string, source: string): KeyRecord {
   const key = keyOf(keys, text);
   if (key === null) {
-    throw unauthorized(`Invalid API key: ${where} is unknown, revoked or mistyped. ${SOURCE}`);
+    throw unauthorized(`Invalid API key: ${source} is unknown, revoked or mistyped. ${SOURCE}`);
   }
   if (isExpired(key)) {
     const at = isoOf(key.expiresAtS ?? 0);

@@ -67,7 +67,7 @@ export function checkDescriptors(): void {
   );
 }
 
-/** The limit on Linux. Infinity on other systems, where connections are not bounded. */
+/** The limit on Linux; Infinity on other systems. */
 function descriptorLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');

@@ -118,7 +118,7 @@ export async function startHttpServer({
     listener.stopListening();
     if (live.size > 0) await idleOrLate(limits.drainLimitMs, (resolve) => (whenIdle = resolve));
     if (live.size > 0)
-      log.error('requests cut off by the end of the service', { count: live.size });
+      log.error('requests were cut off when the server stopped', { count: live.size });
     listener.close();
   };
   return {

@@ -37,7 +37,7 @@ interface DepthSubscriptionOptions {
   onMessage: (type: string, lagMs: number | null) => void;
   /** Called for failures that the client did not cause. */
   onError: (error: unknown) => void;
-  /** Told once the client has been told that the subscription has ended. */
+  /** Called once the error that ends the subscription has been sent. */
   onFailed: () => void;
 }
 
@@ -49,7 +49,7 @@ export class DepthSubscription implements Subscription, Follower {
   progress: Progress = { position: 0, nextFromS: 0, fromS: 0, pending: null };
   /** Whether the client has been up to date: snapshots after that are not history. */
   private isLive = false;
-  /** performance.now() of the commit whose changes are being sent; null: history, or no commit, time passed. */
+  /** performance.now() of the commit whose changes are being sent; null: history, or changes that no commit caused. */
   private committedMs: number | null = null;
   private sentMs = performance.now();
   private paidUntilMs = performance.now() + HOUR_MS;
@@ -112,13 +112,13 @@ export class DepthSubscription implements Subscription, Follower {
   encode(update: Update): Message {
     const { format } = this.view;
     const progress = { ...update.after, fromS: this.progress.fromS };
-    const where = this.where(progress);
+    const positionFields = this.positionFields(progress);
     const head = { type: update.type, id: this.id };
     const bytes =
       update.made === null
-        ? encodeMessage(format, { ...head, t: update.times, ...where })
-        : joinMessage(format, head, update.made.body, PAGE_FIELDS, where);
-    return { bytes, cursor: where.cursor, progress };
+        ? encodeMessage(format, { ...head, t: update.times, ...positionFields })
+        : joinMessage(format, head, update.made.body, PAGE_FIELDS, positionFields);
+    return { bytes, cursor: positionFields.cursor, progress };
   }
 
   take(type: string, { bytes, cursor, progress }: Message, committedMs: number | null): void {
@@ -173,7 +173,7 @@ export class DepthSubscription implements Subscription, Follower {
       new ApiError(400, 'invalid_parameter', `cursor: expected ${what}`, {
         fields: { parameter: 'cursor' },
       });
-    if (read === null) throw expected('one that a message of this API has brought');
+    if (read === null) throw expected('one from a message of this API');
     if ('other' in read) {
       if (read.other === 'token') throw expected('one of the same token');
       this.progress = await this.progressFrom(read.nextFromS);
@@ -240,7 +240,7 @@ export class DepthSubscription implements Subscription, Follower {
     this.take(update.type, this.encode(update), this.committedMs);
   }
 
-  /** Pays for history as for replay pages, waiting where the key's rate is exceeded. */
+  /** Pays for history as for replay pages. If the key exceeds its rate, it waits. */
   private async pay(made: { snapshotCount: number; rowCount: number }): Promise<void> {
     for (let waitMs; !this.isEnded; await this.pause(waitMs)) {
       waitMs = this.meter.pay(made);
@@ -276,15 +276,15 @@ export class DepthSubscription implements Subscription, Follower {
   }
 
   /** The fields from which a client continues. */
-  private where(progress: Progress): { next_from: number; cursor: string } {
+  private positionFields(progress: Progress): { next_from: number; cursor: string } {
     return { next_from: progress.nextFromS, cursor: this.cursors.write(progress) };
   }
 
   private sendDocument(type: string, fields: object): void {
-    const where = this.where(this.progress);
+    const positionFields = this.positionFields(this.progress);
     const { format } = this.view;
-    const message = encodeMessage(format, { type, id: this.id, ...fields, ...where });
-    this.send(type, message, where.cursor, null);
+    const message = encodeMessage(format, { type, id: this.id, ...fields, ...positionFields });
+    this.send(type, message, positionFields.cursor, null);
   }
 
   private send(

@@ -139,12 +139,12 @@ export class LiveHub {
 
   /**
    * Gives a connection its key.
-   * @param where names it in the error
+   * @param source of the key, for the error
    * @throws ApiError 401, 429
    */
-  authenticate(connection: Connection, text: string, where: string): KeyRecord {
+  authenticate(connection: Connection, text: string, source: string): KeyRecord {
     const { keys, limiter } = this.options;
-    const record = validKey(keys, text, where);
+    const record = validKey(keys, text, source);
     const open = this.byKey.get(record.id) ?? 0;
     const most = limiter.maxConnections(record);
     if (open >= most)
@@ -155,9 +155,9 @@ export class LiveHub {
   }
 
   /** As authenticate(), but a key that may not connect ends the connection. */
-  admit(connection: Connection, text: string, where: string): void {
+  admit(connection: Connection, text: string, source: string): void {
     try {
-      this.authenticate(connection, text, where);
+      this.authenticate(connection, text, source);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       this.end(connection, codeOf(error), error.message);

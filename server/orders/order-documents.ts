@@ -63,7 +63,7 @@ export const dcaOrder = document('DcaOrder', {
 
 type DcaOrderDocument = Static<typeof dcaOrder>;
 
-/** An active order of `token`; its flows start at `nowS`, the service's time. */
+/** An active order of `token`; its flows start at `nowS`, the server's time. */
 export function dcaOrderDocument(
   order: DcaOrder,
   token: LiveToken,

@@ -62,7 +62,7 @@ function digestOf(markets: readonly Market[]): string {
 }
 
 /**
- * Caching headers of a page. A page that reaches now has no tag and is not stored. The client must revalidate a page
+ * Caching headers of a page. A page whose window reaches the present has no tag and is not stored. The client must revalidate a page
  * whose window moves with the clock: at the next request, the window is a different one.
  */
 export function cacheHeaders(

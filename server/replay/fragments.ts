@@ -127,7 +127,7 @@ export class Fragments {
     await this.files?.settled();
   }
 
-  /** Drops what waits and waits for the task in work. Idempotent. */
+  /** Drops waiting orders, and waits for the current task. Idempotent. */
   async close(): Promise<void> {
     this.closing = true;
     this.orders.clear();
@@ -198,7 +198,7 @@ export class Fragments {
     if (!this.fitsAll(kept, request, segment)) {
       this.files?.drop(key);
       this.kept?.delete(name);
-      // Those of segments of an earlier version, whose entries have no digests, always differ.
+      // Fragments of segments of an earlier version always differ, because their entries have no digests.
       if (this.distrusted.has(name)) this.givenUp.set(name, true);
       this.distrusted.set(name, true);
       return null;
@@ -321,7 +321,7 @@ export class Fragments {
     // A page that meets the fault reports it, and so does a check.
     if (isAhead) return;
     this.givenUp.set(name, true);
-    this.options.log.error('fragments', { fragments: name }, error);
+    this.options.log.error('fragments could not be made', { fragments: name }, error);
   }
 
   private async make(orders: readonly FragmentsOrder[], run: RunTask): Promise<Uint8Array[]> {

@@ -166,7 +166,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
       [{ ...asked, grop: 'all' }, /^grop: .*group/],
       [{ ...asked, group: { a: 1 } }, /^group: expected a text, a number/],
       [{ ...asked, min_pct: 50, max_pct: 10 }, /^min_pct: expected less than max_pct/],
-      [{ ...asked, cursor: 'abc' }, /^cursor: expected one that a message/],
+      [{ ...asked, cursor: 'abc' }, /^cursor: expected one from a message/],
       [{ ...asked, cursor: 'abc', from: 5 }, /^cursor: expected without from/],
       [{ op: 'unsubscribe', id: 'x' }, /^id: expected the id of a subscription/],
       [{ op: 'auth', key }, /^op: expected auth once/],

@@ -102,15 +102,15 @@ export const forget = defineCommand({
 
 export const leave = defineCommand({
   about:
-    'Turns the data directory of a stopped node into that of a single server: it keeps its data and no longer follows a log. A new cluster can begin with it.',
+    'Turns the data directory of a stopped node into that of a single server: the directory keeps its data and no longer follows a log. A new cluster can begin with it.',
   words: {},
   flags: { data: DATA, json: JSON_OUTPUT },
   examples: ['fathom cluster leave --data data', 'fathom cluster leave --data data --json'],
   run: async ({ data, json }) => {
     const position = await onStore({ data }, (store) => store.leaveLog());
     if (json) printJson({ position });
-    else if (position === null) printLine('it belonged to no cluster');
-    else printLine(`it was at position ${position}, and no longer follows a log`);
+    else if (position === null) printLine('the directory belonged to no cluster');
+    else printLine(`the directory was at position ${position}, and no longer follows a log`);
   },
 });
 
