@@ -45,11 +45,14 @@ export interface LiveDeleted extends Position {
 }
 
 /**
+ * `subscribed`: history begins later than the caller asked, and only then is it yielded;
  * `reset`: the server does not know which revisions followed the cursor; `lagged`: the caller read too slowly, and what
  * it missed follows; `heartbeat`: nothing has changed.
  */
 export interface LiveNotice extends Position {
-  type: 'reset' | 'lagged' | 'heartbeat';
+  type: 'subscribed' | 'reset' | 'lagged' | 'heartbeat';
+  /** Of `subscribed`. */
+  clamped?: true;
   /** Of `reset`. */
   reason?: string;
   /** Of `heartbeat`: the server's time, epoch seconds. */
@@ -60,7 +63,6 @@ export type LiveMessage = LiveSnapshots | LiveDeleted | LiveNotice;
 
 /** Messages that are not yielded. */
 type OtherMessage =
-  | ({ type: 'subscribed' } & Position)
   | ({ type: 'closing'; retry_ms: number } & Position)
   | { type: 'error'; error?: unknown; message?: unknown; error_code?: unknown }
   | { type: 'close'; code: number; reason: string };
@@ -103,9 +105,7 @@ export async function* follow(
         failures = 0;
         begin = { cursor: message.cursor };
         if (message.type === 'closing') retryMs = message.retry_ms;
-        else if (message.type !== 'subscribed' && (heartbeats || message.type !== 'heartbeat')) {
-          yield message;
-        }
+        else if (isTold(message, heartbeats)) yield message;
       }
       throw new Error('the connection ended');
     } catch (error) {
@@ -124,6 +124,12 @@ export async function* follow(
     }
   }
 }
+
+/** Whether the caller gets a message. */
+const isTold = (
+  { type, clamped }: { type: string; clamped?: true },
+  heartbeats: boolean,
+): boolean => (type === 'subscribed' ? clamped === true : heartbeats || type !== 'heartbeat');
 
 /** Why another try may succeed; null: it would not, or the client does not retry. */
 const kindOfFailure = (http: Http, failure: FathomError): WaitKind | null =>

@@ -135,6 +135,20 @@ describe('The client that follows a token', () => {
     });
   });
 
+  it('says that history begins later than asked', async () => {
+    const client = fathomClient({ url: service.url, key });
+    const heard: LiveMessage[] = [];
+    for await (const message of client.follow(MINT, { from: '-366d' })) {
+      heard.push(message);
+      if (heard.length === 2) break;
+    }
+    const nextS = NOW_S - 365 * 86_400;
+    expect(heard).toMatchObject([
+      { type: 'subscribed', clamped: true, next_from: nextS },
+      { type: 'snapshots' },
+    ]);
+  });
+
   it('is what `fathom follow` prints', async () => {
     const words = ['follow', MINT, '--from', String(T0), '--group', 'all', '--url', service.url];
     const child = spawn(process.execPath, [MAIN, ...words], {
