@@ -42,7 +42,7 @@ export function centsOfUsd(usd: number): number {
   return Math.floor(usd * 100 + 0.5);
 }
 
-/** First and last bin of a band; `first > last` where the band holds no bin. */
+/** First and last bin of a band; `first > last` if the band has no bin. */
 export interface BinRange {
   first: number;
   last: number;

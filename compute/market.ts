@@ -67,7 +67,7 @@ export function venueKey(source: string): string {
     .replace(/^-|-$/g, '');
 }
 
-/** Identifies a market within its token: source and address, or source and pair where it has no address. */
+/** Identifies a market within its token: source and address, or source and pair if it has no address. */
 export function marketKey(market: Pick<Market, 'source' | 'address' | 'pair'>): string {
   return market.address !== null
     ? `${market.source}\u0000a\u0000${market.address}`

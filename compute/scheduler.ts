@@ -95,7 +95,7 @@ export class Scheduler {
   }
 
   /**
-   * Runs a job: at once if its class has a free slot, else when its key is next.
+   * Runs a job: at once if its class has a free slot, otherwise when its key is next.
    *
    * @returns the job's result; null if the client disconnected before the job began
    * @throws PoolBusyError at once if the class's queue is full or the wait would be too long

@@ -2,7 +2,7 @@
 import { isoOf } from '../compute/time.js';
 import type { Retention } from '../storage/depth/retention-steps.js';
 import type { LogNode } from '../storage/log/node.js';
-import { Retaining } from '../storage/retention.js';
+import { RetentionWorker } from '../storage/retention.js';
 import type { Store } from '../storage/store.js';
 import type { Clock } from './clock.js';
 import type { Log } from './log.js';
@@ -24,8 +24,8 @@ export function startRetention({
   tokens: Pick<LiveTokens, 'newestT'>;
   clock: Clock;
   log: Log;
-}): Retaining {
-  return new Retaining({
+}): RetentionWorker {
+  return new RetentionWorker({
     ...{ retention, nowS: () => clock.nowS(), newestT: () => tokens.newestT() },
     store: {
       tokensBefore: (times) => store.tokensBefore(times),

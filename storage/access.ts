@@ -16,7 +16,7 @@ import type { Store } from './store.js';
 /** How long a command waits for another to close the store. */
 export const LOCK_WAIT_MS = 30_000;
 const RETRY_EVERY_MS = 100;
-/** What DuckDB may take where a database is opened for reading. */
+/** DuckDB's limits when a database is opened only for reading. */
 const READING = { memoryLimitMiB: 1024, threads: 2 };
 
 /**
@@ -52,7 +52,7 @@ async function untilStopped<T>(body: () => Promise<T>, stop?: AbortSignal): Prom
   return Promise.race([body(), stopped]);
 }
 
-/** The directory's store and what ends its use; null while another command has it open. */
+/** The directory's store, and how its use ends; null while another command has the store open. */
 async function storeOfCommand(
   directory: string,
   options: StoreOptions,
@@ -63,12 +63,12 @@ async function storeOfCommand(
   return store && { store, end: () => store.leave() };
 }
 
-/** A store to be read: that of a server, or the database itself. */
+/** A store to read from: a server's, or the database itself. */
 type Reading = { server: StoreOperations } | { database: Database };
 
 /**
- * Runs `body` with the store of a server that has it open, else with the directory's database, opened only for reading.
- * Waits for another command as withStore() does.
+ * Runs `body` with the store of a server that has it open, otherwise with the directory's database, opened only for
+ * reading. Waits for another command, as withStore() does.
  */
 export async function withReading<T>(
   directory: string,
@@ -144,7 +144,7 @@ export async function withRehearsalDirectory<T>(
   return body(directory).finally(() => rmdir(staging).catch(() => undefined));
 }
 
-/** Tries to open the store until `waitMs` have passed. @throws StoreBusyError with the text `busy` */
+/** Tries to open the store until `waitMs` have passed. @throws StoreBusyError with the message `busy` */
 async function untilOpen<S>(
   directory: string,
   open: () => Promise<S | null>,

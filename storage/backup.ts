@@ -1,7 +1,7 @@
 /**
- * Copies a store, which a server may have open and change meanwhile. After a checkpoint, DuckDB changes no block of the
- * file until the next one: later commits go into the log and into free blocks. So a copy holds the store as of the
- * checkpoint, unless another checkpoint follows meanwhile, which the file's changed head shows.
+ * Copies a store while a server may have it open and change it. After a checkpoint, DuckDB changes no block of the
+ * file until the next one: later commits go into the log and into free blocks. So a copy has the store's state at the
+ * checkpoint, unless another checkpoint follows during the copy, which the file's changed head reveals.
  */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
@@ -20,11 +20,11 @@ import { freeBytesOf, readFully, syncDirectory, writeFully, writeWhole } from '.
 import { absent, DiskFullError, InputError, isDiskFull } from './errors.js';
 import type { UseStore } from './operations.js';
 
-/** What a DuckDB file begins with: its head and those of its last two checkpoints. */
+/** The beginning of a DuckDB file: its head, and the heads of its last two checkpoints. */
 const HEAD_BYTES = 3 * 4096;
 /** Bytes copied at once. */
 const COPIED_AT_ONCE = 4 * 1024 * 1024;
-/** Attempts to copy the file: a log that grows too long meanwhile forces a checkpoint. */
+/** Attempts to copy the file: a log that grows too long during a copy forces a checkpoint. */
 const MAX_ATTEMPTS = 3;
 /** Free bytes to leave on the disk. */
 const SPARE_BYTES = 16 * 1024 * 1024;
@@ -41,7 +41,7 @@ const DISK_ROOT = 'lost+found';
 
 interface Copied {
   bytes: number;
-  /** In the log of its cluster; null: it is in none. */
+  /** In the log of its cluster; null if it is in no cluster. */
   position: number | null;
 }
 
@@ -56,9 +56,9 @@ interface BackupRequest {
 }
 
 /**
- * Copies the store into a directory, which holds a store only once all of the copy is on the disk: until then
- * the database has another name.
- * @throws InputError if the directory is not empty, lies in the store's, or its disk has too little room
+ * Copies the store into a directory. The database has another name until the whole copy is on the disk: only then
+ * does the directory hold a store.
+ * @throws InputError if the directory is not empty or inside the store's, or if its disk has too little room
  */
 export async function backupStore(request: BackupRequest): Promise<Copied> {
   const { directory, out } = request;
@@ -90,7 +90,7 @@ export async function backupStore(request: BackupRequest): Promise<Copied> {
   }
 }
 
-/** Whether a file that is open still has this name. */
+/** Whether this is still the name of an open file. */
 async function isNameOf(file: FileHandle, name: string): Promise<boolean> {
   const named = await stat(name).catch(() => null);
   return named?.ino === (await file.stat()).ino;
@@ -151,7 +151,7 @@ async function copySmallFiles(directory: string, out: string): Promise<number> {
   return bytes;
 }
 
-/** @returns the bytes of the copy; null if the file changed meanwhile */
+/** @returns the bytes of the copy; null if the file changed during the copy */
 async function copyDatabase(
   source: FileHandle,
   target: FileHandle,

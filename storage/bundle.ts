@@ -23,20 +23,20 @@ const OLDEST_BUNDLE_VERSION = 6;
 export interface HeaderFrame {
   kind: 'header';
   version: number;
-  /** The file's name as faults name it. */
+  /** The file's name as it appears in faults. */
   file: string;
   mode: JoinMode;
   /** The commit must not leave a market's snapshots with less than half of their cells. */
   refusesLoss?: boolean;
 }
 
-/** Markets of a token, in order of first arrival, that its next segments of any tier name. */
+/** Markets of a token, in order of first arrival; its next segments of any tier refer to them. */
 export interface MarketsFrame {
   kind: 'markets';
   chain: Chain;
   address: string;
   markets: Market[];
-  /** Where the file first names each, for faults. */
+  /** Where the file first names each market, for faults. */
   origins?: MarketOrigin[];
 }
 
@@ -46,7 +46,7 @@ export interface SegmentFrame {
   chain: Chain;
   address: string;
   tier: Tier;
-  /** What the segment's market column indexes. */
+  /** The markets that the segment's market column indexes. */
   markets: readonly Market[];
   segment: EncodedSegment;
 }
@@ -58,8 +58,8 @@ interface TokensFrame {
 }
 
 /**
- * A row of a flat dataset: its table's columns in order, then whether it is kept. A row that is not
- * kept only deletes the stored row of its key.
+ * A row of a flat dataset: its table's columns in order, then whether to keep it. A row that is not kept
+ * only deletes the stored row with its key.
  */
 export type FlatRowValues = readonly SqlValue[];
 
@@ -70,7 +70,7 @@ interface RowsFrame {
   rows: FlatRowValues[];
 }
 
-/** Holder snapshots of one token; a later frame's replaces an earlier one's of the same `t`. */
+/** Holder snapshots of one token; a later frame's snapshot replaces an earlier one's of the same `t`. */
 export interface HoldersFrame {
   kind: 'holders';
   tokenAddress: string;
@@ -78,7 +78,7 @@ export interface HoldersFrame {
   names: OwnerNames;
   /** Epoch seconds of the block's snapshots, ascending. */
   times: Uint32Array;
-  /** compute's holder block. */
+  /** A holder block, as compute encodes it. */
   block: Uint8Array;
 }
 
@@ -91,13 +91,13 @@ export interface DeleteFrame {
   toS: number;
   /** null: all tiers. */
   tier: Tier | null;
-  /** Only the cells of these markets are deleted, named as marketsNamed() takes them; null: all. */
+  /** Deletes only the cells of these markets, named as for marketsNamed(); null deletes everything. */
   markets: string[] | null;
   /** Whether it is a fault if there is nothing to delete. */
   needsAny: boolean;
 }
 
-/** Last frame; a file without it was cut short. */
+/** Last frame; a file without it is truncated. */
 interface EndFrame {
   kind: 'end';
   frames: number;
@@ -121,7 +121,7 @@ const FRAME_KINDS: Readonly<Record<Frame['kind'], true>> = {
 export const STAGING = 'staging';
 const SUFFIX = '.bundle';
 const NAME = /^[0-9a-f-]{36}\.bundle$/;
-/** A killed process has left a staged file, or a bundle beside a log, that nothing touched for this long. */
+/** A staged file, or a bundle beside a log, that was not touched for this long was left by a killed process. */
 export const ABANDONED_AFTER_MS = 24 * 3600 * 1000;
 
 /** The data directory's staging folder, made if needed. */
@@ -131,13 +131,13 @@ export async function stagingFolder(directory: string): Promise<string> {
   return staging;
 }
 
-/** Removes a directory in which no store was made. Call it once a staged file is gone. */
+/** Removes a directory in which no store was made. Call it after the staged file is gone. */
 export async function leaveStagingFolder(directory: string): Promise<void> {
   if (await holdsStore(directory)) return;
   await removeMadeDirectories(path.join(directory, STAGING));
 }
 
-/** Where a frame lies in its bundle's file. */
+/** The position of a frame in its bundle's file. */
 export interface FrameRange {
   offset: number;
   bytes: number;
@@ -162,7 +162,7 @@ export class BundleWriter {
     return new BundleWriter(name, file, await open(file, 'wx+', 0o600), directory);
   }
 
-  /** Appends a frame. @returns where it lies; rejects where the disk is full */
+  /** Appends a frame. @returns its position; rejects if the disk is full */
   async write(frame: Frame): Promise<FrameRange> {
     const bytes = packFrame(frame);
     const range = { offset: this.bytes, bytes: bytes.length };
@@ -218,7 +218,7 @@ export async function* readBundle(directory: string, name: string): AsyncGenerat
   }
 }
 
-/** The frames of a finished bundle in memory, without the end frame. @throws as readBundle() */
+/** The frames of a finished bundle in memory, without the end frame. @throws like readBundle() */
 export async function* framesOf(bundle: Uint8Array): AsyncGenerator<Frame, void> {
   const bytes = Buffer.from(bundle.buffer, bundle.byteOffset, bundle.byteLength);
   for (let at = 0; at + FRAME_HEAD_BYTES <= bytes.length;) {
@@ -258,7 +258,7 @@ export function isBundleName(name: string): boolean {
   return NAME.test(name);
 }
 
-/** Where a bundle lies. */
+/** The path of a bundle. */
 export function bundleFile(directory: string, name: string): string {
   if (!isBundleName(name)) throw new Error('not the name of a bundle');
   return path.join(directory, STAGING, name);
@@ -301,7 +301,7 @@ export function packFrame(value: unknown): Buffer {
   return frame;
 }
 
-/** Length of the frame whose head this is. @throws MalformedError if it exceeds MAX_FRAME_BYTES */
+/** Length of the frame with this head. @throws MalformedError if it exceeds MAX_FRAME_BYTES */
 function frameLength(head: Buffer): number {
   const length = head.readUInt32BE(0);
   if (length > MAX_FRAME_BYTES) throw new MalformedError(`a frame states ${length} bytes`);
@@ -321,7 +321,7 @@ export class FrameReader {
   }
 
   /**
-   * Takes the body of the next frame; null while it has not arrived whole.
+   * Takes the body of the next frame; null until it has arrived completely.
    * @throws Error if a frame states more than `maxFrameBytes`
    */
   take(): Buffer | null {

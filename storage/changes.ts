@@ -37,7 +37,7 @@ export class Changes {
     this.housekeeping = new Housekeeping(parts, onHousekeepingError);
   }
 
-  /** Whether there was a change since the store was opened. */
+  /** Whether anything changed since the store was opened. */
   get any(): boolean {
     return this.hasAny;
   }
@@ -56,7 +56,7 @@ export class Changes {
   }
 
   /**
-   * Does all that commit() does, and leaves the store unchanged.
+   * Like commit(), but leaves the store unchanged.
    * @throws InputError | StoreChangedError
    */
   rehearse(bundle: string): Promise<CommitReport> {
@@ -67,7 +67,7 @@ export class Changes {
     });
   }
 
-  /** Applies entries of a log in one transaction. Revisions are written at the position of the entry that made them. */
+  /** Applies entries of a log in one transaction. Revisions get the position of the entry that made them. */
   async applyEntries(entries: readonly SharedEntry[], mark: LogMark): Promise<void> {
     const beganMs = performance.now();
     const first = mark.position - entries.length + 1;
@@ -85,7 +85,7 @@ export class Changes {
     for (const brought of result) this.parts.events.emit('commit', brought, tookMs);
   }
 
-  /** Takes all steps of retention that an entry of a log asks for, in one transaction. */
+  /** Takes all retention steps of a log's entry, in one transaction. */
   async retireAll(entry: Extract<Entry, { kind: 'retirement' }>, mark: LogMark): Promise<Removed> {
     return (await this.run((tools) => retireAll(entry, tools), mark)).result;
   }
@@ -95,7 +95,7 @@ export class Changes {
    * @returns what it deleted; null if nothing was left to do
    */
   async retire(name: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<Removed | null> {
-    // Looked up before a transaction is opened: for most tokens nothing is left to do.
+    // Checked before opening a transaction: for most tokens nothing is left to do.
     if ((await this.dueStep(name, cutoffs, made)) === null) return null;
     const { result } = await this.run(async ({ stage, depth }) => {
       const token = stage.token(name.chain, name.address);
@@ -105,7 +105,7 @@ export class Changes {
     return result;
   }
 
-  /** The step of retention that is due for a token; null: none is. */
+  /** The retention step that is due for a token; null if none is. */
   async dueStep(
     { chain, address }: TokenName,
     cutoffs: Cutoffs,

@@ -40,15 +40,15 @@ type Retirement = Extract<Entry, { kind: 'retirement' }>;
 
 /** What listeners of an open store get. */
 export interface StoreEvents {
-  /** What a commit changed, once readers see it. */
+  /** What a commit changed, once readers see the change. */
   change: [change: StoreChange];
-  /** Ids of the segments that a commit, or a join in the background, removed. */
+  /** Ids of the segments that a commit or a background join removed. */
   segments: [removed: readonly number[]];
-  /** What a bundle brought, and how long its commit took. */
+  /** What a bundle added, and how long its commit took. */
   commit: [brought: Brought, tookMs: number];
 }
 
-/** The tools with which a transaction changes the store. */
+/** What a transaction uses to change the store. */
 export interface CommitTools {
   stage: Stage;
   depth: DepthCommit;
@@ -74,7 +74,7 @@ export class Commits {
   /**
    * Runs `body` in one transaction; readers see its changes as soon as this resolves. If it throws, the store is
    * unchanged.
-   * @param mark written with the changes; all nodes of a cluster make a transaction that has one
+   * @param mark written with the changes; every node of a cluster makes a transaction that has a mark
    */
   run<T>(
     body: (tools: CommitTools) => Promise<T>,
@@ -118,7 +118,7 @@ export class Commits {
 
   /**
    * Repeats a transaction without the damaged data that it met, because DuckDB ends a transaction at the first failed
-   * read. A transaction of a log skips only data that every node has lost. If only this node has lost them, the
+   * read. A transaction of a log skips data only if every node has lost it. If only this node has lost it, the
    * transaction fails: its result would differ from that of the other nodes.
    */
   private async despiteDamage<T>(attempt: () => Promise<T>, isOfLog = false): Promise<T> {
@@ -152,7 +152,7 @@ export class Commits {
     return noted.size > known;
   }
 
-  /** @returns whether it found damaged blocks that were not known */
+  /** @returns whether it found damaged blocks that were unknown before */
   private async noteHolders({ holderId, cause }: UnreadableHoldersError): Promise<boolean> {
     const { lost } = this.holderTokens;
     if (lost.has(holderId)) return false;
@@ -163,7 +163,7 @@ export class Commits {
     return true;
   }
 
-  /** Runs `body` as run() does, and undoes it: no byte of the store's file changes. */
+  /** Runs `body` like run(), then undoes it: no byte of the store's file changes. */
   rehearse<T>(body: (tools: CommitTools) => Promise<T>): Promise<T> {
     return this.despiteDamage(() =>
       withScratch((scratch) =>
@@ -214,10 +214,10 @@ export async function retireAll(
   return removed;
 }
 
-/** The changes that a bundle made to the depth. */
+/** What a bundle changed in the depth. */
 type Applied = Omit<CommitReport, 'tokens'>;
 
-/** Rows and cells that a bundle brought. */
+/** Rows and cells that a bundle added. */
 export interface Brought {
   /** By dataset; `snapshots` counts those of `cells` too. */
   rows: Record<string, number>;
@@ -245,7 +245,7 @@ export async function applyBundle(
 class Application {
   private segments = 0;
   private readonly deleted = nothingRemoved();
-  /** Lines of the rows that name an asset, by token. */
+  /** Lines of the rows that give a token an asset, by token. */
   private readonly lines = new LargeMap<string, number>();
   private readonly brought: Brought = { rows: {}, cells: 0 };
   private readonly replacements = new Replacements();

@@ -1,5 +1,5 @@
 /**
- * What the server reads from `storage`, and the types of what it gets. operations.ts has what commands do with a store.
+ * What the server reads from `storage`, and the types of the results. operations.ts has the operations of commands.
  * Nothing here depends on DuckDB.
  */
 import type { OwnerNames } from '../compute/holders/owners.js';
@@ -14,7 +14,7 @@ export * from './keys/contract.js';
 export const COVERAGES = ['full', 'depth_only', 'excluded'] as const;
 export type Coverage = (typeof COVERAGES)[number];
 
-/** A row of dataset `tokens`. Where a token is known only from snapshots, only its chain, address and coverage are set. */
+/** A row of dataset `tokens`. For a token known only from snapshots, only its chain, address and coverage are set. */
 export interface TokenRow {
   chain: Chain;
   address: string;
@@ -77,22 +77,22 @@ export interface PlanRequest {
   stepS?: number;
 }
 
-/** What history a token has, up to a moment. */
+/** The history of a token up to a moment. */
 export interface StoredHistory {
   /** Times of its snapshots by tier, ascending. */
   times: Readonly<Record<Tier, Uint32Array>>;
-  /** Markets with any cell, in order of first arrival. */
+  /** Markets with cells, in order of first arrival. */
   markets: { market: Market; firstT: number; lastT: number }[];
 }
 
-/** A planned segment has been replaced: plan again. */
+/** A planned segment was replaced: plan again. */
 export class SegmentGoneError extends Error {}
 
 /** Attempts to read segments that a commit or a join in the background may replace. */
 const MAX_READS = 10;
 
 /**
- * Runs `read`, which looks segments up and reads them, and repeats it if they are replaced in between.
+ * Runs `read`, which looks up segments and reads them; repeats it if they were replaced in between.
  * @throws SegmentGoneError | what `read` throws
  */
 export async function readStored<T>(read: () => Promise<T>): Promise<T> {
@@ -108,12 +108,12 @@ export async function readStored<T>(read: () => Promise<T>): Promise<T> {
 export interface DepthSource {
   /** The token's record, or null if it is unknown. `address` is in canonical form. */
   token(chain: Chain, address: string): TokenRecord | null;
-  /** The asset's leg on mainchain for an evmchain token that has one, else null. */
+  /** The mainchain leg of the asset, for an evmchain token that has one; otherwise null. */
   mainchainLeg(token: TokenRecord): TokenRecord | null;
   plan(request: PlanRequest): Promise<PagePlan>;
-  /** Time of the token's first snapshot up to `nowS`; null without one. */
+  /** Time of the token's first snapshot up to `nowS`; null if there is none. */
   firstSnapshotT(tokenId: number, nowS: number): Promise<number | null>;
-  /** Times of the stored snapshots of one token and tier, ascending, future ones included. */
+  /** Times of the stored snapshots of one token and tier, ascending, including future ones. */
   snapshotTimes(key: TierKey): Promise<Uint32Array>;
   /** The token's history up to `nowS`. */
   history(tokenId: number, nowS: number): Promise<StoredHistory>;
@@ -127,39 +127,39 @@ export interface DepthSource {
    * @throws SegmentGoneError
    */
   readStoredBlocks(ids: readonly number[]): Promise<StoredBlock[]>;
-  /** Samples by segment id, to be checked as blocks are: of those segments that have one. */
+  /** Samples by segment id, unchecked like the blocks; segments without a sample are missing. */
   readSamples(ids: readonly number[]): Promise<Map<number, StoredBlock>>;
 }
 
-/** A commit that changed snapshots of a token that were shown before. */
+/** A commit that changed snapshots of a token that were already shown. */
 export interface DepthRevision {
   /** Position of the commit in its history. */
   position: number;
-  /** Times at which another snapshot is shown, or none any more; ascending. */
+  /** Times at which a different snapshot, or none, is shown now; ascending. */
   times: Uint32Array;
-  /** Time of the token's last snapshot, if the commit has moved it back (-1: none is left); else null. */
+  /** Time of the token's last snapshot if the commit moved it back (-1: none is left); otherwise null. */
   lastT: number | null;
 }
 
-/** A token's depth as it was shown at one moment. Later commits do not change it. */
+/** A token's depth as shown at one moment. Later commits do not change it. */
 export interface DepthView {
-  /** All commits up to this position are in it. */
+  /** The view includes all commits up to this position. */
   position: number;
-  /** Position of the token's newest revision; 0: none is remembered. */
+  /** Position of the token's newest revision; 0 if none is remembered. */
   lastRevision: number;
-  /** Time of the newest snapshot at `nowS`; null: there is none. */
+  /** Time of the newest snapshot at `nowS`; null if there is none. */
   newestT(nowS: number): number | null;
-  /** Time of the first snapshot after `nowS`; null: there is none. */
+  /** Time of the first snapshot after `nowS`; null if there is none. */
   nextT(nowS: number): number | null;
   /** The next snapshots from a time up to now, ascending. */
   plan(request: { fromS: number; nowS: number; maxSnapshots: number }): PagePlan;
   /** Plans the snapshots at the given times, and lists the times that have none. */
   planAt(times: readonly number[]): { plan: PagePlan; missing: number[] };
-  /** The token's revisions after a position and up to the view's, ascending. */
+  /** The token's revisions after a position and up to the view's position, ascending. */
   revisionsAfter(position: number): Promise<DepthRevision[]>;
 }
 
-/** Tokens' depth, and the changes that commits make to its shown snapshots. */
+/** Tokens' depth, and how commits change the shown snapshots. */
 export interface FollowedDepth {
   /** The name of the sequence that positions count. */
   readonly commitHistory: string;
@@ -172,13 +172,13 @@ export interface FollowedDepth {
   view(tokenId: number): Promise<DepthView>;
 }
 
-/** Stored segments by id. A new segment gets a greater id than all before it. */
+/** Stored segments by id. A new segment gets a greater id than all earlier ones. */
 export interface SegmentSource {
-  /** The last id that was handed out. */
+  /** The last id that was assigned. */
   readonly lastSegmentId: number;
-  /** The range's segments, the newest first, at most `limit`. */
+  /** The newest segments in the range, newest first, at most `limit`. */
   segmentsBetween(range: SegmentRange, limit: number): Promise<SegmentEntry[]>;
-  /** Those of the ids that are stored. */
+  /** Which of the ids are stored. */
   storedSegments(ids: readonly number[]): Promise<ReadonlySet<number>>;
 }
 
@@ -190,13 +190,13 @@ export interface SegmentRange {
   tiny: boolean;
 }
 
-/** A stored segment, and the number of its token's markets. */
+/** A stored segment, and the number of markets of its token. */
 export interface SegmentEntry {
   segmentId: number;
   marketCount: number;
 }
 
-/** All that is known of a token; unknown fields are null. */
+/** Everything known about a token; unknown fields are null. */
 export interface TokenDetails extends TokenRecord {
   icon: string | null;
   decimals: number | null;
@@ -221,21 +221,21 @@ export interface NewestSnapshots {
   newest: SnapshotRef | null;
   /** The newest that is at least `delayS` old. */
   delayed: SnapshotRef | null;
-  /** When time alone makes another snapshot one of these; null: never. */
+  /** When the passage of time alone changes one of these; null: never. */
   nextChangeS: number | null;
 }
 
 /** Every token and its newest snapshots, from which the server builds its state in memory. */
 export interface MarketSource extends Pick<DepthSource, 'token' | 'readSegments'> {
-  /** Ids of all tokens, ascending; may miss those that a commit adds meanwhile. */
+  /** Ids of all tokens, ascending; may miss tokens that a commit adds during the iteration. */
   tokenIds(): Iterable<number>;
   tokenDetails(tokenId: number): TokenDetails | null;
   /** The token's markets in order of first arrival; segments' market columns index it. */
   markets(tokenId: number): readonly Market[];
   newestSnapshots(tokenId: number, nowS: number, delayS: number): Promise<NewestSnapshots>;
-  /** The newest snapshot at or before `atS` of those that pages show at `nowS`; null: none. */
+  /** The newest snapshot at or before `atS` that pages show at `nowS`; null if there is none. */
   newestShownAt(tokenId: number, atS: number, nowS: number): Promise<SnapshotRef | null>;
-  /** newestSnapshots() of every token that has any, some thousands of tokens at a time. */
+  /** newestSnapshots() of every token that has snapshots, a few thousand tokens at a time. */
   allNewestSnapshots(
     nowS: number,
     delayS: number,
@@ -248,7 +248,7 @@ export interface StoreChange {
   tokenIds: readonly number[];
   /** Mints whose DCA orders changed. */
   dcaTokens: readonly string[];
-  /** Addresses (either chain's) whose limit orders changed. */
+  /** Addresses (of either chain) whose limit orders changed. */
   limitTokens: readonly string[];
   /** Mints whose holder snapshots changed. */
   holderTokens: readonly string[];
@@ -271,7 +271,7 @@ export type FlatDataset = (typeof FLAT_DATASETS)[number];
 /** Active orders: neither closed nor used up. */
 export interface OrderSource {
   dcaOrders(tokenAddresses: readonly string[]): Promise<DcaOrder[]>;
-  /** Some thousands at a time, in no order. */
+  /** A few thousand at a time, in no order. */
   allDcaOrders(): AsyncIterable<DcaOrder[]>;
   limitOrders(tokenAddresses: readonly string[]): Promise<LimitOrder[]>;
   allLimitOrders(): AsyncIterable<LimitOrder[]>;
@@ -303,7 +303,7 @@ export interface LpSource {
   dlmmPools(): Promise<DlmmPool[]>;
   /** Rows of hours `fromHourS <= hour <= toHourS`, in no order. */
   dlmmHours(fromHourS: number, toHourS: number): Promise<DlmmHourColumns>;
-  /** Hours of mainchain tokens, as dlmmHours(). */
+  /** Hours of mainchain tokens, like dlmmHours(). */
   tokenHours(fromHourS: number, toHourS: number): Promise<TokenHourColumns>;
 }
 
@@ -312,7 +312,7 @@ export interface HolderSource {
   /** Times of a mint's stored snapshots, ascending. */
   times(tokenAddress: string): Promise<Uint32Array>;
   /**
-   * The stored blocks that hold the snapshots at `times`, and the names of their owners, for
+   * The stored blocks that contain the snapshots at `times`, and the names of their owners, for
    * compute's decodeHolderBlock.
    */
   read(tokenAddress: string, times: readonly number[]): Promise<HolderBlocks>;

@@ -27,7 +27,7 @@ const MAX_SOCKET_PATH_BYTES = 100;
 const MAX_CONNECTIONS = 64;
 /** Longest request: keys of snapshots to look up, never data. */
 const MAX_REQUEST_BYTES = 64 * 1024 * 1024;
-/** When the server ends, a command that has its reply has this long to hang up. */
+/** When the server ends, a command that has its reply gets this long to disconnect. */
 const HANG_UP_MS = 1000;
 
 interface Request {
@@ -40,7 +40,7 @@ type Response =
   | { ok: false; kind: FailureKind; message: string; t: number };
 type Failure = Extract<Response, { ok: false }>;
 
-/** The errors that a command gets unchanged; the first matching class counts. */
+/** Errors that a command receives unchanged; the first matching class counts. */
 const FAILURES = {
   loss: { type: LossError, again: ({ message }: Failure) => new LossError(message.split('\n')) },
   usage: { type: UsageError, again: ({ message }: Failure) => new UsageError(message) },
@@ -54,7 +54,7 @@ const FAILURES = {
 };
 type FailureKind = keyof typeof FAILURES | 'internal';
 
-/** An error as the command gets it; the text of an internal one stays in the server's log. */
+/** An error as a command receives it; the text of an internal error stays in the server's log. */
 function failure(error: unknown): Failure {
   for (const [kind, { type }] of Object.entries(FAILURES)) {
     if (!(error instanceof type)) continue;
@@ -250,7 +250,7 @@ class Conversation {
     });
   }
 
-  /** Waits for the running request, accepts no more, and hangs up. */
+  /** Waits for the running request, accepts no more, and disconnects. */
   async end(): Promise<void> {
     this.ending = true;
     await this.working;

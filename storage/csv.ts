@@ -2,13 +2,13 @@
 import { InputError } from './errors.js';
 import { MAX_LINE_BYTES, readLineBatches, type Line } from './lines.js';
 
-/** More columns than any dataset or format here has. */
+/** No dataset or format here has this many columns. */
 const MAX_COLUMNS = 4096;
 
 export interface CsvRecord {
   /** Number of the record's first line in the file, counted from 1. */
   line: number;
-  /** As many as the header has. */
+  /** As many as in the header. */
   fields: string[];
 }
 
@@ -22,8 +22,8 @@ type CsvFaultHandler = (line: number, what: string) => void;
 
 /**
  * A CSV file (RFC 4180: quotes, doubled quotes, line ends in quotes; LF or CRLF; plain or gzip) with
- * its header, in batches of some thousand records. A file with only a header gives one empty batch. The reader
- * skips empty lines and turns line ends in quotes into LF.
+ * its header, in batches of a few thousand records. A file with only a header gives one empty batch. The reader
+ * skips empty lines and converts line ends in quotes to LF.
  * @throws InputError (`file:line: what`) if the header is missing or names a column twice and, without `onFault`,
  *   if a record has more or fewer fields than the header, or a misplaced quote
  */
@@ -65,7 +65,7 @@ function checkedHeader(path: string, record: CsvRecord): string[] {
   return record.fields;
 }
 
-/** Puts lines together into records. A record with an open quote continues in the next line. */
+/** Assembles records from lines. A record with an open quote continues in the next line. */
 class RecordReader {
   /** The first record. */
   header: string[] | null = null;
@@ -158,7 +158,7 @@ function undouble(text: string): string {
   return text.replaceAll('""', '"');
 }
 
-/** Index of the quote that ends a quoted field, -1 where the line has none. */
+/** Index of the quote that closes a quoted field, -1 if the line has none. */
 function closingQuote(text: string, from: number): number {
   for (let at = from; ; at += 2) {
     at = text.indexOf('"', at);

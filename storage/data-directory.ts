@@ -1,4 +1,4 @@
-/** A data directory: what it holds, without opening the store; creating it, and removing it without a trace. */
+/** A data directory: what it contains, without opening the store; creating and completely removing it. */
 import { chmod, mkdir, readdir, readFile, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { InputError, StoreBusyError } from './errors.js';
@@ -9,7 +9,7 @@ export const DATABASE_FILE = 'fathom.duckdb';
 export const LOG_FILE = `${DATABASE_FILE}.wal`;
 /** The database of a backup that is not complete. */
 export const PARTIAL_FILE = `${DATABASE_FILE}.partial`;
-/** The secret that keys' digests are made with. */
+/** The secret with which digests of keys are made. */
 export const PEPPER_FILE = 'pepper';
 /** The latest revocations of keys. */
 export const REVOKED_FILE = 'fathom.revoked';
@@ -17,7 +17,7 @@ export const REVOKED_FILE = 'fathom.revoked';
 export const COPY_FILE = 'fathom.copy';
 /** The file that probe() writes. */
 export const PROBE_FILE = '.probe';
-/** What a store is made of; the database last, because without it there is no store. */
+/** The files of a store; the database last, because without it there is no store. */
 export const STORE_FILES = [PEPPER_FILE, REVOKED_FILE, COPY_FILE, LOG_FILE, DATABASE_FILE];
 
 /** Whether the directory holds a store. */
@@ -28,7 +28,7 @@ export async function holdsStore(directory: string): Promise<boolean> {
   );
 }
 
-/** The id that distinguishes a restored store from the one that was copied; empty: the store was never restored. */
+/** The id that distinguishes a restored store from the copied one; empty if the store was never restored. */
 export async function copyIdOf(directory: string): Promise<string> {
   return readFile(path.join(directory, COPY_FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
@@ -37,12 +37,12 @@ export async function copyIdOf(directory: string): Promise<string> {
 }
 
 /**
- * Finds what is left of a store whose database is gone. A store's database is made first and removed last.
+ * Finds a remaining file of a store whose database is gone. A store's database is created first and removed last.
  * @returns the file's name, or null
  */
-export async function leftOfStore(directory: string): Promise<string | null> {
+export async function remainsOfStore(directory: string): Promise<string | null> {
   let left: string | undefined;
-  // Twice, because another process may be removing a store that it has just made.
+  // Twice, because another process may be removing a store that it has just created.
   for (let look = 0; look < 2; look++) {
     const names: string[] = await readdir(directory).catch(() => []);
     left = STORE_FILES.find((name) => names.includes(name));
@@ -51,12 +51,12 @@ export async function leftOfStore(directory: string): Promise<string | null> {
   return left ?? null;
 }
 
-/** Directories that this process made. */
+/** Directories created by this process. */
 const made = new Set<string>();
 
 /**
- * Makes a directory and those above it. The option `recursive` of mkdir tries forever where the system allows no new
- * directory, as in /proc.
+ * Creates a directory and its missing parents. With `recursive`, mkdir would try forever where the system allows no
+ * new directory, as in /proc.
  * @throws InputError there
  */
 export async function makeDirectory(directory: string): Promise<void> {
@@ -68,13 +68,13 @@ export async function makeDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Names within a data directory, and what a file system puts into its root. */
+/** Names inside a data directory, and what file systems put into their root. */
 const OWN_NAMES = /^(fathom\.|pepper$|staging$|fragments$|demo\.json$|\.probe$|lost\+found$)/;
 
 /**
- * Closes a data directory and its files to all but the owner. The files that this process makes later are private too:
- * DuckDB makes some at any time. A directory that also holds other things, such as /tmp or a home, keeps its mode:
- * others may need it.
+ * Closes a data directory and its files to everyone but the owner. Files that this process creates later are private
+ * too: DuckDB creates files at any time. A directory that also holds other things, such as /tmp or a home, keeps its
+ * mode: others may need it.
  * @throws StoreBusyError if the directory is gone: the command that made it has removed it with its empty store
  */
 export async function makePrivate(directory: string): Promise<void> {
@@ -87,7 +87,7 @@ export async function makePrivate(directory: string): Promise<void> {
   for (const name of STORE_FILES) await restrict(path.join(directory, name), 0o600);
 }
 
-/** Ignores files that are missing, or that belong to another user, as on a mounted volume. */
+/** Ignores files that are missing or belong to another user, as on a mounted volume. */
 async function restrict(name: string, mode: number): Promise<void> {
   try {
     await chmod(name, mode);
@@ -97,7 +97,7 @@ async function restrict(name: string, mode: number): Promise<void> {
   }
 }
 
-/** Makes a directory, unless it is there. @returns false if its parent is missing */
+/** Creates a directory unless it exists. @returns false if its parent is missing */
 async function madeDirectory(directory: string): Promise<boolean> {
   try {
     await mkdir(directory, { mode: 0o700 });
@@ -110,7 +110,7 @@ async function madeDirectory(directory: string): Promise<boolean> {
   return true;
 }
 
-/** Removes a directory and those above it, as far as this process made them and they are empty. */
+/** Removes a directory and its parents, as far as this process created them and they are empty. */
 export async function removeMadeDirectories(directory: string): Promise<void> {
   for (let at = path.resolve(directory); made.has(at); at = path.dirname(at)) {
     const isGone = await rmdir(at).then(

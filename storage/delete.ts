@@ -1,4 +1,4 @@
-/** Deletes depth, with the same commits as an ingest. */
+/** Deletes depth with the same commits as an ingest. */
 import type { Tier } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
 import type { DeleteFrame } from './bundle.js';
@@ -9,16 +9,16 @@ import { commitOrRehearse } from './ingest/ingest.js';
 import type { UseStore } from './operations.js';
 import { withBundle } from './ingest/prepared.js';
 
-/** Tokens of one transaction. */
+/** Tokens per transaction. */
 const PRUNED_AT_ONCE = 64;
-/** Steps of shrinking without success after which it ends. */
+/** Shrinking ends after this many steps without success. */
 const FUTILE_STEPS = 8;
 
 interface Deleting {
   /** The data directory; it holds a store. */
   directory: string;
   useStore: UseStore;
-  /** Counts what would be deleted, and leaves it. */
+  /** Whether to count what would be deleted, without deleting it. */
   dryRun: boolean;
 }
 
@@ -52,12 +52,12 @@ interface PruneRequest extends Deleting {
   tier: Tier | null;
   /** null: all tokens. */
   token: TokenName | null;
-  /** @param share of the tokens that are done, 0 to 1 */
+  /** @param share completed share of the tokens, 0 to 1 */
   onProgress?: (share: number) => void;
 }
 
 /**
- * Deletes snapshots before a time, some tokens in each transaction: if it is interrupted, the other tokens keep theirs.
+ * Deletes snapshots before a time, a few tokens per transaction: if it is interrupted, the other tokens keep theirs.
  * @throws InputError if the store does not know the token | StoreBusyError
  */
 export async function pruneDepth(request: PruneRequest): Promise<Removed> {
@@ -75,7 +75,7 @@ export async function pruneDepth(request: PruneRequest): Promise<Removed> {
   return removed;
 }
 
-/** Makes the database's file as small as it gets. @returns its bytes before and after */
+/** Makes the database's file as small as possible. @returns its bytes before and after */
 export async function shrinkStore(useStore: UseStore): Promise<{ before: number; after: number }> {
   const before = await useStore((store) => store.bytes());
   let least = Infinity;

@@ -1,8 +1,8 @@
-/** Files and the disk below them: reading and writing all that is asked for, sizes, and free space. */
+/** Files and their disk: complete reads and writes, sizes, and free space. */
 import { type FileHandle, open, rename, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Writes a file completely to the disk before it gets its name. */
+/** Writes a file completely to the disk before giving it its name. */
 export async function writeWhole(file: string, content: Uint8Array): Promise<void> {
   const made = await open(`${file}.new`, 'w', 0o600);
   try {
@@ -15,13 +15,13 @@ export async function writeWhole(file: string, content: Uint8Array): Promise<voi
   await syncDirectory(path.dirname(file));
 }
 
-/** Writes a directory's names to the disk. */
+/** Flushes a directory's names to the disk. */
 export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, 'r');
   await handle.sync().finally(() => handle.close());
 }
 
-/** Writes all bytes: the system may take fewer at once. */
+/** Writes all bytes; the system may write fewer per call. */
 export async function writeFully(handle: FileHandle, bytes: Uint8Array, at: number): Promise<void> {
   for (let done = 0; done < bytes.length;) {
     done += (await handle.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
@@ -29,7 +29,7 @@ export async function writeFully(handle: FileHandle, bytes: Uint8Array, at: numb
 }
 
 /**
- * Fills a buffer, as far as the file reaches.
+ * Fills a buffer, or as much of it as the file has.
  * @param at where to read; by default where the handle's last read ended
  * @returns the bytes read
  */
@@ -48,7 +48,7 @@ export async function readFully(
   return done;
 }
 
-/** A file's size; 0: there is none. */
+/** A file's size; 0 if it does not exist. */
 export function fileBytes(file: string): Promise<number> {
   return stat(file).then(
     ({ size }) => size,
@@ -56,7 +56,7 @@ export function fileBytes(file: string): Promise<number> {
   );
 }
 
-/** Bytes of a directory's disk that are free for this user. */
+/** Bytes that are free for this user on the directory's disk. */
 export async function freeBytesOf(directory: string): Promise<number> {
   const { bavail, bsize } = await statfs(directory);
   return bavail * bsize;

@@ -4,7 +4,7 @@ export class UsageError extends Error {
 }
 
 /**
- * Calls each reader. Where some fail, the error has the lines of all of them.
+ * Calls each reader. If some fail, the error contains the lines of all of them.
  * @throws UsageError
  */
 export function allOf<T>(readers: readonly (() => T)[]): T[] {
@@ -36,28 +36,28 @@ export class InputError extends Error {
 
 /**
  * A refusal that depends only on the request and on the stored data: every store with the same content refuses it, so
- * the nodes of a cluster skip its entry. Faults of one machine or one copy (disk, memory, damage) have other errors.
+ * the nodes of a cluster skip its entry. Faults of a single machine or copy (disk, memory, damage) have other errors.
  */
 export class RefusalError extends InputError {}
 
 /**
- * An entry of a log, or a bundle, that no version of Fathom writes: bytes that cannot be decoded, or that lack what
- * every such entry has.
+ * An entry of a log, or a bundle, that no version of Fathom writes: it cannot be decoded, or lacks something that every
+ * such entry has.
  */
 export class MalformedError extends RefusalError {}
 
-/** The store accepts no more changes, because some of its data are damaged. */
+/** The store accepts no more changes because some of its data is damaged. */
 export class DamagedDataError extends InputError {}
 
 /** An addition would leave a market's snapshots with less than half of their cells. */
 export class LossError extends RefusalError {
-  /** @param losses a line for each market */
+  /** @param losses one line per market */
   constructor(losses: readonly string[]) {
     super(losses.join('\n'), losses);
   }
 }
 
-/** How many faults a file has, as far as it was read. */
+/** How many faults were found in the part of the file that was read. */
 export interface FaultCount {
   found: number;
   /** Whether reading stopped before the file's end: there may be more faults. */
@@ -80,10 +80,10 @@ function countText({ found, stopped }: FaultCount): string {
   return stopped ? `at least ${faults} (reading stopped there)` : faults;
 }
 
-/** The log of the database lost commits, or may have. */
+/** The database's log lost commits, or may have lost some. */
 export class DamagedLogError extends InputError {}
 
-/** The store changed between a look-up and the commit: prepare the file again. */
+/** The store changed between a look-up and the commit: the file must be prepared again. */
 export class StoreChangedError extends Error {
   override readonly name = 'StoreChangedError';
 
@@ -92,12 +92,12 @@ export class StoreChangedError extends Error {
   }
 }
 
-/** The store does not answer at the moment; try again later. */
+/** The store does not respond at the moment; try again later. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
 }
 
-/** The change is in the cluster's log, or may be: no caller may assume that it was not stored. */
+/** The change is, or may be, in the cluster's log: callers must not assume that it was not stored. */
 export class PendingError extends StoreUnavailableError {}
 
 /** Another process has the store open. */
@@ -107,7 +107,7 @@ export class StoreBusyError extends Error {
 
 /** A bundle of another version of Fathom. */
 export class BundleVersionError extends InputError {
-  /** @param what names the bundle and what is known, as 'a bundle of version 7, this version knows 6' */
+  /** @param what names the bundle and the known version: 'a bundle of version 7, this version knows 6' */
   constructor(
     readonly what: string,
     readonly isNewer = true,
@@ -123,7 +123,7 @@ export class DiskFullError extends InputError {
   }
 }
 
-/** A key is revoked in the process that has the store open, but that could not be written. */
+/** A key is revoked in the process that has the store open, but the revocation could not be written. */
 export class UnwrittenError extends InputError {
   constructor(id: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause);

@@ -6,7 +6,7 @@ import type { ResultChunk, SqlValue } from './duckdb/statements.js';
 import { Turns } from './turns.js';
 import { widened } from './typed-arrays.js';
 
-/** Kinds of columns. `shared` texts repeat in many rows; each is held once. */
+/** Kinds of columns. `shared` texts repeat in many rows; each is kept once. */
 interface Kinds {
   text: string;
   shared: string;
@@ -14,7 +14,7 @@ interface Kinds {
   nullable: number | null;
 }
 
-/** Columns in the table's order, those of the key first. */
+/** Columns in the table's order, key columns first. */
 type Columns = Readonly<Record<string, keyof Kinds>>;
 
 /** The table of a flat dataset. */
@@ -23,11 +23,11 @@ export interface FlatTable<C extends Columns = Columns> {
   columns: C;
   /** How many columns make up the key. */
   keyColumns: number;
-  /** The column with a row's token, if listeners get the changed tokens. */
+  /** The column with the row's token, if listeners are told which tokens changed. */
   token?: string;
-  /** The key column that rises from file to file: DuckDB searches few row groups by it. */
+  /** The key column whose values rise from file to file: with it DuckDB searches only a few row groups. */
   rising?: string;
-  /** The most rows, and the word for them in messages. */
+  /** The greatest number of rows, and what messages call them. */
   limit?: { rows: number; of: string };
 }
 
@@ -41,13 +41,13 @@ export type ColumnReaders<C extends Columns> = { readonly [K in keyof C]: Read<K
 
 type RowReader<C extends Columns, T> = (columns: ColumnReaders<C>) => Read<T>;
 
-/** Tokens named in a query; for more, the whole table is read. */
+/** With more tokens than this, the whole table is read instead of naming them in a query. */
 const MAX_NAMED_TOKENS = 1000;
 
-/** Rows read between two looks at the clock. */
+/** Rows read between two checks of the clock. */
 const ROWS_AT_ONCE = 64;
 
-/** The rows of a table, a vector at a time, in no order. */
+/** The rows of a table, one vector at a time, in no order. */
 export async function* readRows<C extends Columns, T>(
   source: FlatSource,
   { name: table, columns }: FlatTable<C>,
@@ -78,7 +78,7 @@ export async function* readRows<C extends Columns, T>(
   }
 }
 
-/** The tokens' rows, of a table with a token column. */
+/** The rows of these tokens, of a table with a token column. */
 export async function readRowsOf<C extends Columns, T extends { tokenAddress: string }>(
   source: FlatSource,
   table: FlatTable<C>,
@@ -125,7 +125,7 @@ export class NumberColumn<A extends Uint32Array | Float64Array> {
   static doubles = (): NumberColumn<Float64Array> =>
     new NumberColumn(new Float64Array(FIRST_CAPACITY));
 
-  /** The values so far, not copied. */
+  /** The values so far, without copying. */
   get values(): A {
     return this.array.subarray(0, this.length) as A;
   }
@@ -144,7 +144,7 @@ export class NumberColumn<A extends Uint32Array | Float64Array> {
   }
 }
 
-/** Texts as indexes into the list of distinct ones. */
+/** Texts as indexes into the list of distinct texts. */
 export class CodedTexts {
   readonly codes = NumberColumn.uints();
   private readonly coder = new TextCoder();

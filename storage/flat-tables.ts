@@ -1,4 +1,4 @@
-/** Commits to the flat tables: rows replace the stored ones of the same keys, in one transaction. */
+/** Commits to the flat tables: rows replace the stored rows with the same keys, in one transaction. */
 import type { FlatRowValues } from './bundle.js';
 import type { FlatDataset, StoreChange } from './contract.js';
 import type { GivenRow, SqlValue, Statements } from './duckdb/statements.js';
@@ -19,7 +19,7 @@ export const FLAT_TABLES: Readonly<Record<FlatDataset, FlatTable>> = {
   token_hours: TOKEN_HOURS,
 };
 
-/** Keys of one look-up, which reads the table once. More waiting rows cost the garbage collector more. */
+/** Keys of one look-up, which reads the table once. More waiting rows would burden the garbage collector. */
 const KEYS_AT_ONCE = 8192;
 
 export class FlatCommit {
@@ -27,7 +27,7 @@ export class FlatCommit {
 
   constructor(private readonly tx: Statements) {}
 
-  /** Takes rows in the order of their file: the last one with a key counts. */
+  /** Takes rows in the order of their file: the last row with a key counts. */
   async add(dataset: FlatDataset, rows: readonly FlatRowValues[]): Promise<void> {
     const table = this.tables.get(dataset) ?? new TableCommit(FLAT_TABLES[dataset], this.tx);
     this.tables.set(dataset, table);
@@ -35,7 +35,7 @@ export class FlatCommit {
   }
 
   /**
-   * Writes what is held back: call right before the commit.
+   * Writes the waiting rows: call right before the commit.
    * @throws RefusalError if a table would have too many rows
    */
   async finish(): Promise<void> {
@@ -120,7 +120,7 @@ class TableCommit {
   }
 
   /**
-   * Looks up the keys of the waiting rows, and drops the rows that are stored unchanged.
+   * Looks up the keys of the waiting rows, and drops rows that are already stored unchanged.
    * @returns the keys of the rows that replace a stored one
    */
   private async takeReplaced(turns: Turns): Promise<GivenRow[]> {
@@ -162,7 +162,7 @@ class TableCommit {
     return `WHERE (${this.key.join(', ')}) IN (SELECT * FROM given())${range}`;
   }
 
-  /** The least and the greatest value of the rising column, where the table has one. */
+  /** The least and the greatest value of the rising column, if the table has one. */
   private range(keys: readonly GivenRow[]): SqlValue[] {
     const { rising } = this.table;
     if (rising === undefined) return [];
@@ -175,7 +175,7 @@ class TableCommit {
     return [low, high];
   }
 
-  /** One text for a row's key; its later columns hold no spaces. */
+  /** A row's key as one text; its later columns contain no spaces. */
   private keyOf(value: (column: number) => unknown): string {
     let key = String(value(0));
     for (let column = 1; column < this.key.length; column++) key += ` ${String(value(column))}`;

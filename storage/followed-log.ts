@@ -20,39 +20,38 @@ export class FollowedLog {
     this.knownSettings = parts.settings;
   }
 
-  /** The last entry that the store has applied; null: it follows no log. */
+  /** The last entry applied by the store; null if it follows no log. */
   get mark(): LogMark | null {
     return this.latestMark;
   }
 
-  /** The settings that nodes share, as this store has them. */
+  /** The settings shared by the nodes, as this store has them. */
   get settings(): KnownSettings {
     return this.knownSettings;
   }
 
-  /** Whether the store holds neither tokens nor keys. */
+  /** Whether the store has neither tokens nor keys. */
   get isEmpty(): boolean {
     return this.parts.catalog.tokenCount === 0 && this.parts.keys.count === 0;
   }
 
   /**
-   * Applies an entry, and writes its mark in the same transaction. The bundle of a large one lies in the staging
-   * folder.
-   * @returns what the command that published the entry gets
+   * Applies an entry, and writes its mark in the same transaction. The bundle of a large entry is in the staging folder.
+   * @returns the result for the command that published the entry
    */
   apply(entry: Entry, mark: LogMark): Promise<unknown> {
     return this.marked(mark, () => this.applied(entry, mark));
   }
 
   /**
-   * Applies several entries in one transaction, with the result of applying them one by one. If one fails, none is
+   * Applies several entries in one transaction, with the same result as applying them one by one. If one fails, none is
    * applied.
    */
   applyTogether(entries: readonly SharedEntry[], mark: LogMark): Promise<void> {
     return this.marked(mark, () => this.changes.applyEntries(entries, mark));
   }
 
-  /** Passes over an entry: writes only its mark. */
+  /** Skips an entry: writes only its mark. */
   pass(mark: LogMark): Promise<void> {
     return this.marked(mark, () => this.write((tx) => writeMark(tx, mark)));
   }
@@ -92,7 +91,7 @@ export class FollowedLog {
     this.knownSettings = { ...this.knownSettings, own };
   }
 
-  /** Detaches the store from its log. @returns its last position there; null: it followed none */
+  /** Detaches the store from its log. @returns its last position there; null if it followed none */
   async leave(): Promise<number | null> {
     const position = this.latestMark?.position ?? null;
     let left: () => void = () => undefined;
@@ -108,7 +107,7 @@ export class FollowedLog {
     return position;
   }
 
-  /** @throws InputError if the store follows a log: other nodes would not get a change that bypasses it */
+  /** @throws InputError if the store follows a log: other nodes would not receive a change that bypasses it */
   refuseOtherChanges(): void {
     if (this.latestMark === null) return;
     throw new InputError(

@@ -1,6 +1,6 @@
 /**
- * Fragments of segments as files in a folder beside the store, within a bound: a cache, of which any file may go
- * at any time. A file's name has its segment, form and size: a start reads no file.
+ * Fragments of segments as files in a folder beside the store, limited in size: a cache, from which any file may
+ * disappear at any time. A file's name states its segment, form and size, so no file is read at the start.
  */
 import { close, open, read } from 'node:fs';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -23,27 +23,27 @@ export const FRAGMENTS_FOLDER = 'fragments';
 const NAME = new RegExp(
   `^([1-9][0-9]{0,15})-(${FRAGMENT_GROUPS.join('|')})-([1-9][0-9]{0,9})\\.(${FRAGMENT_CODINGS.join('|')})$`,
 );
-/** The end of a file's name while it is written. */
+/** Suffix of a file's name while it is being written. */
 const PARTIAL = '.new';
-/** Free bytes of the disk to leave to the store. */
+/** Free bytes on the disk that are left to the store. */
 const KEPT_FREE_BYTES = 2 ** 30;
 /** The disk's unit: a file takes a whole number of blocks. */
 const BLOCK_BYTES = 4096;
-/** Each takes some 250 bytes of memory. */
+/** Each takes about 250 bytes of memory. */
 const MAX_FILES = 2 ** 20;
 /** Segments looked up in the store at once. */
 const IDS_AT_ONCE = 4096;
-/** Files to remove next, found by one sort of all. */
+/** How many files to remove next are found by one sort of all files. */
 const VICTIMS_AT_ONCE = 1024;
-/** Removed segments to remember: their fragments may still be in the making. */
+/** How many removed segments are remembered: their fragments may still be in the making. */
 const MAX_REMOVED = 65_536;
 
-/** What a file's name says. */
+/** What a file's name states. */
 export interface FragmentFile extends FragmentsKey {
   bytes: number;
 }
 
-/** The file that has this name; null: this version writes no such name. */
+/** The file with this name; null if this version writes no such name. */
 export function fragmentFileOf(name: string): FragmentFile | null {
   const found = NAME.exec(name);
   if (found === null) return null;
@@ -60,28 +60,28 @@ function nameOf({ segmentId, group, bytes, coding }: FragmentFile): string {
   return `${segmentId}-${group}-${bytes}.${coding}`;
 }
 
-/** A key as text. It ends with the part that differs most, which LargeMap needs. */
+/** A key as text. It ends with its most variable part, as LargeMap needs. */
 export function textOfKey({ segmentId, group, coding }: FragmentsKey): string {
   return `${group}-${coding}-${segmentId}`;
 }
 
-/** What a file takes on the disk. */
+/** The bytes that a file takes on the disk. */
 function diskBytes({ bytes }: Pick<FragmentFile, 'bytes'>): number {
   return Math.ceil(bytes / BLOCK_BYTES) * BLOCK_BYTES;
 }
 
 interface Entry extends FragmentFile {
-  /** Rises with each page made of it; 0: none since the start. */
-  asked: number;
+  /** Increases with each page made from the file; 0 if there was none since the start. */
+  lastUse: number;
 }
 
 export interface FragmentFilesOptions {
-  /** Of the data directory. */
+  /** The data directory. */
   directory: string;
   maxBytes: number;
-  /** Returns the ids that the store has. */
+  /** Returns which of the ids the store has. */
   stored: (ids: readonly number[]) => Promise<ReadonlySet<number>>;
-  /** Called once when files can no longer be written, and once, with null, when they can again. */
+  /** Called once when files can no longer be written, and once, with null, when they can be again. */
   onTrouble: (error: unknown) => void;
   keptFreeBytes?: number;
 }
@@ -90,9 +90,9 @@ export class FragmentFiles {
   private readonly folder: string;
   private readonly entries = new LargeMap<string, Entry>();
   private totalBytes = 0;
-  private asked = 0;
+  private uses = 0;
   /** The next files to remove, the first at the end; some may have been used since, or be gone. */
-  private victims: { entry: Entry; asked: number }[] = [];
+  private victims: { entry: Entry; lastUse: number }[] = [];
   private readonly removed = new Set<number>();
   private written = 0;
   private readsSoFar = 0;
@@ -116,7 +116,7 @@ export class FragmentFiles {
     return files;
   }
 
-  /** Bytes of the disk that all files take. */
+  /** Bytes of all files on the disk. */
   get bytes(): number {
     return this.totalBytes;
   }
@@ -125,17 +125,17 @@ export class FragmentFiles {
     return this.entries.size;
   }
 
-  /** Files that were read since the start. */
+  /** Number of files read since the start. */
   get reads(): number {
     return this.readsSoFar;
   }
 
-  /** Files that could not be written since the start. */
+  /** Number of files that could not be written since the start. */
   get failures(): number {
     return this.failedWrites;
   }
 
-  /** Whether files cannot be written at present. */
+  /** Whether files cannot be written at the moment. */
   get inTrouble(): boolean {
     return this.trouble.lasts;
   }
@@ -144,21 +144,20 @@ export class FragmentFiles {
     return this.entries.has(textOfKey(key));
   }
 
-  /** Whether this many more files of the average size fit without removing one. */
+  /** Whether this many more files of average size fit without removing one. */
   hasRoom(files: number): boolean {
     const bytes = files * (this.totalBytes / Math.max(1, this.count));
     return !this.trouble.lasts && this.fits(bytes, files);
   }
 
-  /** Notes that a page was made of these fragments. */
+  /** Records that a page was made from these fragments. */
   touch(key: FragmentsKey): void {
     const entry = this.entries.get(textOfKey(key));
-    if (entry !== undefined) entry.asked = ++this.asked;
+    if (entry !== undefined) entry.lastUse = ++this.uses;
   }
 
   /**
-   * A file's bytes, not yet checked, in a separate ArrayBuffer; null if there is none any more, or one of another
-   * length.
+   * A file's bytes, not checked yet, in a separate ArrayBuffer; null if the file is gone or has another length.
    */
   async read(key: FragmentsKey): Promise<Uint8Array | null> {
     const entry = this.entries.get(textOfKey(key));
@@ -177,7 +176,7 @@ export class FragmentFiles {
     this.later(() => this.unlink(entry));
   }
 
-  /** Removes the files of segments that the store has no longer. */
+  /** Removes the files of segments that the store no longer has. */
   remove(segmentIds: readonly number[]): void {
     for (const segmentId of segmentIds) {
       this.removed.add(segmentId);
@@ -192,19 +191,19 @@ export class FragmentFiles {
   }
 
   /**
-   * Whether to store fragments that no request needed: there is room, or they replace a file of an older segment that
-   * no request has used since the start.
+   * Whether to store fragments that no request needed: there is room, or they replace a file of an older segment that no
+   * request has used since the start.
    */
   async acceptsAhead(segmentId: number, files: number): Promise<boolean> {
     if (this.hasRoom(files)) return true;
     if (this.trouble.lasts) return false;
     const victim = await this.nextVictim();
-    return victim !== null && victim.asked === 0 && victim.segmentId < segmentId;
+    return victim !== null && victim.lastUse === 0 && victim.segmentId < segmentId;
   }
 
-  /** Writes a file. To stay within the bound, removes the oldest files, or those used longest ago. */
+  /** Writes a file. To stay within the limit, removes files of the oldest segments, or the least recently used. */
   async write(key: FragmentsKey, content: Uint8Array): Promise<void> {
-    const entry = { ...key, bytes: content.length, asked: 0 };
+    const entry = { ...key, bytes: content.length, lastUse: 0 };
     if (diskBytes(entry) > this.options.maxBytes) return;
     try {
       await this.makeRoom(diskBytes(entry));
@@ -217,7 +216,7 @@ export class FragmentFiles {
     }
   }
 
-  /** Resolves when all files dropped so far are gone. */
+  /** Resolves once all files dropped so far are gone. */
   async settled(): Promise<void> {
     await this.working;
   }
@@ -230,7 +229,7 @@ export class FragmentFiles {
     for (const name of names) {
       const file = fragmentFileOf(name);
       if (file === null) strays.push(name);
-      else found.push({ ...file, asked: 0 });
+      else found.push({ ...file, lastUse: 0 });
       await turns.take();
     }
     for (let from = 0; from < found.length; from += IDS_AT_ONCE) {
@@ -261,7 +260,7 @@ export class FragmentFiles {
     const name = path.join(this.folder, nameOf(entry));
     const partial = `${name}.${++this.written}${PARTIAL}`;
     try {
-      // Not synced: a file that a crash cuts short is dropped by its checksum.
+      // Not synced: a file truncated by a crash is recognized by its checksum.
       await writeFile(partial, content, { mode: 0o600 }).catch(async (error: unknown) => {
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
         await mkdir(this.folder, { recursive: true, mode: 0o700 });
@@ -272,7 +271,7 @@ export class FragmentFiles {
       await rm(partial, { force: true }).catch(() => undefined);
       throw error;
     }
-    // The segment may have been removed meanwhile.
+    // The segment may have been removed in the meantime.
     if (this.removed.has(entry.segmentId)) return this.unlink(entry);
     const old = this.entries.get(textOfKey(entry));
     if (old !== undefined) {
@@ -282,7 +281,7 @@ export class FragmentFiles {
     this.add(entry);
   }
 
-  /** @throws where the disk has too little room, as the system does if it has none */
+  /** @throws if the disk has too little room, like the system if it has none */
   private async checkFree(bytes: number): Promise<void> {
     const { keptFreeBytes = KEPT_FREE_BYTES, directory } = this.options;
     const freeBytes = await freeBytesOf(directory);
@@ -305,23 +304,23 @@ export class FragmentFiles {
     }
   }
 
-  /** The next file to remove: an unused one of the oldest segment, or else the one used longest ago. */
+  /** The next file to remove: an unused one of the oldest segment, otherwise the least recently used. */
   private async nextVictim(): Promise<Entry | null> {
     for (let sorts = 0; ; sorts++) {
       for (let last; (last = this.victims.at(-1)) !== undefined; this.victims.pop()) {
-        const { entry, asked } = last;
-        if (entry.asked === asked && this.entries.get(textOfKey(entry)) === entry) return entry;
+        const { entry, lastUse } = last;
+        if (entry.lastUse === lastUse && this.entries.get(textOfKey(entry)) === entry) return entry;
       }
       if (sorts === 2 || this.entries.size === 0) return null;
       const turns = new Turns();
       const all = await listInTurns(this.entries.values());
-      const order = (a: Entry, b: Entry) => a.asked - b.asked || a.segmentId - b.segmentId;
+      const order = (a: Entry, b: Entry) => a.lastUse - b.lastUse || a.segmentId - b.segmentId;
       const sorted = await sortInTurns(all, order, turns);
       // Used files are considered once no unused ones are left.
       this.victims = sorted
         .slice(0, VICTIMS_AT_ONCE)
-        .filter(({ asked }) => asked === 0 || sorted[0].asked > 0)
-        .map((entry) => ({ entry, asked: entry.asked }))
+        .filter(({ lastUse }) => lastUse === 0 || sorted[0].lastUse > 0)
+        .map((entry) => ({ entry, lastUse: entry.lastUse }))
         .reverse();
     }
   }
@@ -330,7 +329,7 @@ export class FragmentFiles {
     return this.removeName(nameOf(entry));
   }
 
-  /** What cannot be removed now is removed at the next start. */
+  /** A file that cannot be removed now is removed at the next start. */
   private removeName(name: string): Promise<void> {
     return rm(path.join(this.folder, name), { recursive: true, force: true }).catch(
       () => undefined,
@@ -342,12 +341,12 @@ export class FragmentFiles {
   }
 }
 
-/** A whole file of this many bytes; null if it has another number, or cannot be read. Cheaper than node:fs/promises. */
+/** A file with exactly this many bytes; null if it has another length or cannot be read. Cheaper than node:fs/promises. */
 function readFile(name: string, bytes: number): Promise<Uint8Array | null> {
   return new Promise((resolve) => {
     open(name, 'r', (error, file) => {
       if (error !== null) return resolve(null);
-      // One byte more than it has: a longer file is another one.
+      // One byte more than expected, to recognize a longer file.
       const content = Buffer.allocUnsafeSlow(bytes + 1);
       read(file, content, 0, bytes + 1, 0, (failure, length) => {
         close(file);

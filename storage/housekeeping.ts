@@ -4,7 +4,7 @@ import { findSmallSegments } from './depth/compaction.js';
 import type { StoreParts } from './opening.js';
 import { Turns } from './turns.js';
 
-/** How often the log is checked without a commit: counts of calls make it grow too. */
+/** How often the log is checked without a commit: counts of calls grow it too. */
 const LOG_CHECK_MS = 60_000;
 
 /** Joins small segments, lists old ones, makes samples, and checkpoints a long log. */
@@ -29,7 +29,7 @@ export class Housekeeping {
     this.working = this.working.then(() => this.work());
   }
 
-  /** Resolves when there is nothing left to do. */
+  /** Resolves when nothing is left to do. */
   async settled(): Promise<void> {
     for (let last: Promise<void> | null = null; last !== this.working;) {
       last = this.working;
@@ -37,7 +37,7 @@ export class Housekeeping {
     }
   }
 
-  /** Waits for the running step, and drops the rest. */
+  /** Waits for the running step and drops the rest. */
   async close(): Promise<void> {
     this.closing = true;
     clearInterval(this.logCheck);
@@ -76,7 +76,7 @@ export class Housekeeping {
     }
   }
 
-  /** @returns whether it joined any */
+  /** @returns whether it joined any segments */
   private async joinSmallSegments(tokenId: number): Promise<boolean> {
     const { catalog, directories, commits } = this.parts;
     const entry = catalog.tokenById(tokenId);
@@ -93,7 +93,7 @@ export class Housekeeping {
     return result;
   }
 
-  /** Makes some; the rest waits until newer commits have been looked after. */
+  /** Makes some samples; the others wait until newer commits have been processed. */
   private async makeSamples(): Promise<void> {
     const { database, directories, commits, samples } = this.parts;
     await this.repeat(async () => {
@@ -108,7 +108,7 @@ export class Housekeeping {
     });
   }
 
-  /** @returns whether it listed any */
+  /** @returns whether it listed any segments */
   private async listOldSegments(): Promise<boolean> {
     const { database, directories, commits } = this.parts;
     const { lists } = directories;

@@ -4,7 +4,7 @@ import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { InputError } from './errors.js';
 
-/** Bytes read, inflated and passed on at a time. */
+/** Bytes read, inflated and passed on at once. */
 const CHUNK_BYTES = 1024 * 1024;
 /** A longer line (or CSV record) is refused. */
 export const MAX_LINE_BYTES = 64 * 1024 * 1024;
@@ -28,8 +28,8 @@ export interface Line {
 }
 
 /**
- * A file's bytes, inflated if its first two bytes are those of gzip (of one or more members), whatever its name. Throws
- * an InputError naming the file where it cannot be read or its gzip is cut or damaged.
+ * A file's bytes, inflated if its first two bytes are those of gzip (one or more members), whatever its name. Throws an
+ * InputError naming the file if it cannot be read, or if its gzip is cut short or damaged.
  */
 export async function* readBytes(path: string): AsyncGenerator<Uint8Array, void, undefined> {
   const file = createReadStream(path, { highWaterMark: CHUNK_BYTES });
@@ -83,7 +83,7 @@ function asInputError(path: string, error: unknown): Error {
 
 /**
  * A file (plain or gzip) as chunks of complete lines of about 1 MiB, without a leading byte order mark. The caller may
- * keep a chunk. Throws an InputError as readBytes does, and where a line exceeds MAX_LINE_BYTES.
+ * keep a chunk. Throws an InputError like readBytes(), and if a line exceeds MAX_LINE_BYTES.
  */
 export async function* readLineChunks(path: string): AsyncGenerator<LineChunk, void, undefined> {
   let firstLine = 1;
@@ -119,7 +119,7 @@ function withoutBom(bytes: Uint8Array): Uint8Array {
   return BOM.every((byte, i) => bytes[i] === byte) ? bytes.subarray(BOM.length) : bytes;
 }
 
-/** Line ends in the bytes. */
+/** Number of line ends in the bytes. */
 export function countNewlines(bytes: Uint8Array): number {
   let count = 0;
   for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) count++;
@@ -127,7 +127,7 @@ export function countNewlines(bytes: Uint8Array): number {
 }
 
 /**
- * A file's lines as text, blank ones too, a chunk's at a time. Throws as readLineChunks does, and where a line is not
+ * A file's lines as text, including blank ones, one chunk at a time. Throws like readLineChunks(), and if a line is not
  * UTF-8.
  */
 export async function* readLineBatches(path: string): AsyncGenerator<Line[], void, undefined> {
@@ -135,7 +135,7 @@ export async function* readLineBatches(path: string): AsyncGenerator<Line[], voi
 }
 
 /**
- * The lines of a chunk as text, blank ones too.
+ * The lines of a chunk as text, including blank ones.
  * @throws InputError if one is not UTF-8
  */
 function linesOfChunk(path: string, chunk: LineChunk): Line[] {

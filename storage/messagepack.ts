@@ -6,10 +6,10 @@ const unpackr = new Unpackr({ useRecords: false, moreTypes: true });
 
 export const pack = (value: unknown): Buffer => packr.pack(value);
 
-/** The value of some bytes. Binary parts are copies, aligned for any typed array. @throws Error */
+/** Decodes a value. Binary parts are copies, aligned for any typed array. @throws Error */
 export const unpack = (bytes: Uint8Array): unknown => unpackr.unpack(bytes);
 
-/** Null: the bytes cannot be decoded. */
+/** Null if the bytes cannot be decoded. */
 export function unpackOrNull<T>(bytes: Uint8Array): T | null {
   try {
     return unpack(bytes) as T;

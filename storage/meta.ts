@@ -1,7 +1,7 @@
-/** The table `meta`: what a store knows about itself, a text for each key. */
+/** The table `meta`: what a store knows about itself, one text per key. */
 import type { Statements } from './duckdb/statements.js';
 
-/** Null: the key has no value. */
+/** Null if the key has no value. */
 export async function readMeta(
   statements: Pick<Statements, 'rows'>,
   key: string,

@@ -1,4 +1,4 @@
-/** The store's schema, as a list of migrations. A released one never changes. */
+/** The store's schema as a list of migrations. A released migration never changes. */
 import { constants } from 'node:fs';
 import { copyFile, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,18 +8,18 @@ import type { Database } from './duckdb/database.js';
 import { readMeta, writeMeta } from './meta.js';
 
 /**
- * Blocks are compressed already, so DuckDB must not compress them again: with its default (ZSTD),
- * reading one block would decompress its whole row group.
+ * Blocks are already compressed, so DuckDB must not compress them again: with its default (ZSTD), reading one block
+ * would decompress its whole row group.
  */
 const BLOCK = 'BLOB NOT NULL USING COMPRESSION uncompressed';
 
-/** Free bytes that a copy made before a migration leaves on the disk. */
+/** Free bytes that a copy before a migration leaves on the disk. */
 const SPARE_BYTES = 64 * 1024 * 1024;
 
-/** An earlier build may have been killed right after it had created it. */
+/** `IF NOT EXISTS`: an earlier build may have been killed right after creating it. */
 const META_TABLE = 'CREATE TABLE IF NOT EXISTS meta (key VARCHAR NOT NULL, value VARCHAR NOT NULL)';
 
-/** Entry i leads from version i to version i + 1. */
+/** Entry i migrates from version i to version i + 1. */
 const MIGRATIONS: readonly (readonly string[])[] = [
   [
     `CREATE TABLE tokens (
@@ -46,8 +46,8 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        address VARCHAR,
        pair VARCHAR
      )`,
-    // No key on segments: DuckDB reclaims no space of a table with an index, and finds rows by the
-    // ranges of their ascending ids as fast.
+    // No key on segments: DuckDB does not reclaim the space of a table with an index, and finds rows as fast by the ranges
+    // of their ascending ids.
     `CREATE TABLE segments (
        segment_id BIGINT NOT NULL,
        token_id INTEGER NOT NULL,
@@ -195,7 +195,7 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        PRIMARY KEY (key_id, day, endpoint)
      )`,
   ],
-  // Null in segments of earlier versions. The lists lack them, so they are rebuilt.
+  // Null in segments of earlier versions. The lists lack them and are therefore rebuilt.
   [
     'ALTER TABLE segments ADD COLUMN digests BLOB',
     'DELETE FROM segment_lists',
@@ -219,7 +219,7 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        PRIMARY KEY (node, key_id, day, endpoint)
      )`,
   ],
-  // `earlier_digest` is that of a rotated key's earlier text.
+  // `earlier_digest`: of a rotated key's earlier text.
   [
     'ALTER TABLE keys ADD COLUMN expires_at BIGINT',
     'ALTER TABLE keys ADD COLUMN earlier_digest BLOB',
@@ -229,7 +229,7 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        used_at BIGINT NOT NULL
      )`,
   ],
-  // `history`: what positions count. `last_t`: the token's last snapshot, where a commit moved it back.
+  // `history`: the sequence in which positions count. `last_t`: the token's last snapshot, if a commit moved it back.
   [
     `CREATE TABLE depth_revisions (
        history VARCHAR NOT NULL,
@@ -241,7 +241,7 @@ const MIGRATIONS: readonly (readonly string[])[] = [
      )`,
     "INSERT INTO meta VALUES ('store_id', uuid()::VARCHAR)",
   ],
-  // Made in the background, of the segments of earlier versions too.
+  // Made in the background, also for segments of earlier versions.
   [
     `CREATE TABLE segment_samples (
        segment_id BIGINT NOT NULL,
@@ -255,16 +255,16 @@ const VERSION_KEY = 'schema_version';
 /** The schema version of this build. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/** The version of a store's schema that is older than this build's; null: it is not, or nothing is stored. */
+/** The version of a store's schema if it is older than this build's; otherwise, or if nothing is stored, null. */
 export async function oldSchema(database: Database, where: string): Promise<number | null> {
   const found = await schemaVersion(database, where);
   return found > 0 && found < SCHEMA_VERSION ? found : null;
 }
 
 /**
- * Brings a database to this build's schema in one transaction.
+ * Migrates a database to this build's schema in one transaction.
  * @returns whether it was empty
- * @throws InputError as schemaVersion() does
+ * @throws InputError like schemaVersion()
  */
 export async function migrate(database: Database, where: string): Promise<boolean> {
   const found = await schemaVersion(database, where);
@@ -287,7 +287,7 @@ export async function checkSchema(database: Pick<Database, 'rows'>, where: strin
 }
 
 /**
- * The version of a database's schema; 0: it is empty.
+ * The version of a database's schema; 0 if it is empty.
  * @throws InputError if a newer build wrote it, or if it is not a store
  */
 async function schemaVersion(database: Pick<Database, 'rows'>, where: string): Promise<number> {
@@ -308,8 +308,8 @@ async function schemaVersion(database: Pick<Database, 'rows'>, where: string): P
 }
 
 /**
- * Copies a closed database, where its disk has room. Nothing may have it open: closing a second handle of it
- * would end DuckDB's lock.
+ * Copies a closed database if its disk has room. Nothing may have it open: closing a second handle of it would end
+ * DuckDB's lock.
  * @param schema the version of its schema
  * @returns the text of a notice
  */

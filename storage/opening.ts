@@ -1,4 +1,4 @@
-/** Opens a data directory: what an open store consists of. */
+/** Opens a data directory and the parts of its store. */
 import { EventEmitter } from 'node:events';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import {
   copyIdOf,
   DATABASE_FILE,
   holdsStore,
-  leftOfStore,
+  remainsOfStore,
   makeDirectory,
   makePrivate,
   PARTIAL_FILE,
@@ -38,9 +38,9 @@ import { copyBeforeMigration, migrate, oldSchema } from './migrations.js';
 import { WaitingTokens } from './queue.js';
 
 export interface StoreOptions extends CommitOptions, LogOptions, FaultListeners {
-  /** Called when work in the background fails; `work` names it for the log. */
+  /** Called when background work fails; `work` names it for the log. */
   onBackgroundError?: (error: unknown, work: string) => void;
-  /** Called when an older store is migrated, with a text that says where its copy is. */
+  /** Called when an older store is migrated, with a text that states where its copy is. */
   onMigration?: (text: string) => void;
   /** Runs compute's outlineOfBlock; on this thread by default. */
   outlineBlock?: OutlineBlock;
@@ -52,9 +52,9 @@ export interface StoreOptions extends CommitOptions, LogOptions, FaultListeners 
   plans?: readonly string[];
 }
 
-/** Bytes that a store may take. */
+/** Memory limits of a store, in bytes. */
 interface StoreMemory {
-  /** DuckDB for itself. */
+  /** For DuckDB itself. */
   database?: number;
   /** Tokens' directories. */
   directories?: number;
@@ -67,7 +67,7 @@ interface StoreMemory {
 const DEFAULT_MEMORY_LIMIT_MIB = 1024;
 const DEFAULT_THREADS = 2;
 
-/** What an open store consists of. */
+/** The parts of an open store. */
 export interface StoreParts {
   directory: string;
   database: Database;
@@ -83,11 +83,11 @@ export interface StoreParts {
   mark: LogMark | null;
   revisions: Revisions;
   settings: KnownSettings;
-  /** Whether this opening has made it. */
+  /** Whether this opening created the store. */
   isNew: boolean;
 }
 
-/** A listener for failures of work that is tried again later. */
+/** A listener for failures of work that is retried later. */
 export function backgroundFailures(
   { onBackgroundError }: StoreOptions,
   work: string,
@@ -100,8 +100,8 @@ export function backgroundFailures(
 }
 
 /**
- * Opens a data directory, creating it if needed, and brings it to this build's schema.
- * @throws StoreBusyError while another process has it open
+ * Opens a data directory, creating it if needed, and migrates it to this build's schema.
+ * @throws StoreBusyError if another process has it open
  * @throws InputError if it is damaged, not a store, or written by a newer Fathom
  */
 export async function openParts(directory: string, options: StoreOptions): Promise<StoreParts> {
@@ -122,7 +122,7 @@ export async function openParts(directory: string, options: StoreOptions): Promi
     }
     const isNew = await migrate(database, file);
     await database.countCommits();
-    // Cutting a damaged log may leave a store empty that this opening has not made.
+    // Cutting a damaged log may empty a store that this opening did not create.
     return await partsOf(directory, database, isNew && !heldStore, options);
   } catch (error) {
     const named = openingError(error, directory, file);
@@ -133,12 +133,12 @@ export async function openParts(directory: string, options: StoreOptions): Promi
   }
 }
 
-/** @throws InputError if a directory without a database holds remains of a store or of a backup */
+/** @throws InputError if a directory without a database has remains of a store or of a backup */
 async function refuseRemains(directory: string): Promise<void> {
   if (existsSync(path.join(directory, PARTIAL_FILE))) {
     throw new InputError(`${directory} holds a backup that was not completed`);
   }
-  const left = await leftOfStore(directory);
+  const left = await remainsOfStore(directory);
   if (left === null) return;
   throw new InputError(
     `${directory} held a store whose database is gone: ${left} is there, ${DATABASE_FILE} is not. Put the database back, or restore a backup into an empty directory; for a new store, move ${left} away`,

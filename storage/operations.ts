@@ -1,6 +1,6 @@
 /**
- * What a command may do with a store. The table below has each operation once: the contract that stores fulfil, the
- * control socket of a running server and the operations of a cluster's node follow from it.
+ * What a command may do with a store. The table below has each operation once; the contract of stores, the control
+ * socket of a running server and the operations of a cluster's node are derived from it.
  */
 import type { Tier } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
@@ -18,12 +18,12 @@ import type {
   TokenSymbol,
 } from './contract.js';
 
-/** An operation that a node leaves to its store. `F` is the operation's signature. */
+/** An operation that a node passes to its store. `F` is the operation's signature. */
 interface OfStore<F> {
   readonly by: 'store';
   readonly signature?: F;
 }
-/** An operation that a node does itself, because other nodes take part in it. */
+/** An operation that a node performs itself, because other nodes take part. */
 interface OfNode<F> {
   readonly by: 'node';
   readonly signature?: F;
@@ -34,25 +34,25 @@ const ofNode = <F>(): OfNode<F> => ({ by: 'node' });
 const OPERATIONS = {
   /** Commits a finished bundle of the staging folder in one transaction. */
   commit: ofNode<(bundle: string) => Promise<CommitReport>>(),
-  /** Does all that commit() does, with the same report and errors, and leaves the store unchanged. */
+  /** Like commit(), with the same report and errors, but leaves the store unchanged. */
   rehearse: ofStore<(bundle: string) => Promise<CommitReport>>(),
   /** Price of each snapshot, NaN if it is not stored. */
   snapshotPrices: ofStore<(keys: readonly SnapshotKey[]) => Promise<Float64Array>>(),
   /** Times of the stored snapshots of one token and tier, ascending. */
   snapshotTimes: ofStore<(key: TierKey) => Promise<Uint32Array>>(),
-  /** Tokens with snapshots of a tier before its time. */
+  /** Tokens with snapshots of a tier before the tier's time. */
   tokensBefore: ofStore<(times: Readonly<Record<Tier, number>>) => Promise<TokenName[]>>(),
-  /** Tokens that have one of some symbols, given in lower case; the tokens' case does not matter. */
+  /** Tokens with one of some symbols, given in lower case; the case of the tokens' symbols does not matter. */
   tokensOfSymbols: ofStore<(symbols: readonly string[]) => Promise<TokenSymbol[]>>(),
   /** Bytes of the database and of its log. */
   bytes: ofStore<() => Promise<number>>(),
   /**
    * Writes all commits into the database's file, then keeps the file unchanged until `released` aborts or the caller
-   * hangs up, unless the log gets too long. One caller at a time.
-   * @returns the last position of the cluster's log that the file includes; null: the store is in no cluster
+   * disconnects, unless the log gets too long. One caller at a time.
+   * @returns the last position of the cluster's log that the file includes; null if the store is in no cluster
    */
   holdFile: ofStore<(released?: AbortSignal) => Promise<number | null>>(),
-  /** Takes the next step of a check of the whole store; null: the first step. */
+  /** Takes the next step of a check of the whole store, or the first one if the cursor is null. */
   checkStep: ofStore<(cursor: CheckCursor | null) => Promise<CheckStep>>(),
   /** Takes one step that returns the database's free space to the disk. */
   shrink: ofStore<() => Promise<Shrunk>>(),
@@ -64,11 +64,11 @@ const OPERATIONS = {
   /** Replaces a key's text; the old one stays valid for `overlapS` seconds (default 0). */
   rotateKey: ofNode<(key: string, overlapS?: number) => Promise<IssuedKey>>(),
   revokeKey: ofNode<(key: string) => Promise<KeyRecord>>(),
-  /** Calls in a month, as 202611, of up to 1,000 keys whose ids come after `afterId`, in order of the ids. */
+  /** Calls in a month (202611) of up to 1,000 keys with ids after `afterId`, in the order of the ids. */
   monthUsage: ofStore<(month: number, afterId: string) => Promise<KeyDayUsage[]>>(),
-  /** Stops a store from following its log. @returns its last position; null: it followed none */
+  /** Detaches a store from its log. @returns its last position; null if it followed none */
   leaveLog: ofNode<() => Promise<number | null>>(),
-  /** Lets retention delete everything due by `toS` (epoch seconds), however much it is. */
+  /** Lets retention delete everything due by `toS` (epoch seconds), however much that is. */
   allowRetention: ofStore<(toS: number) => Promise<void>>(),
   /** The tokens in the queue, oldest first. */
   listQueue: ofNode<() => Promise<QueuedToken[]>>(),
@@ -77,15 +77,15 @@ const OPERATIONS = {
 type Operations = typeof OPERATIONS;
 export type OperationName = keyof Operations;
 
-/** What a command may do with a store, which the command or a running server has opened. */
+/** What a command may do with a store that it, or a running server, has opened. */
 export type StoreOperations = {
   [N in OperationName]: Operations[N] extends OfStore<infer F> | OfNode<infer F> ? F : never;
 };
 
-/** Runs `body` with the store: opened for that long, or through the server that has it open. */
+/** Runs `body` with the store: opened for this purpose, or through the server that has it open. */
 export type UseStore = <T>(body: (store: StoreOperations) => Promise<T>) => Promise<T>;
 
-/** What a node of a cluster does itself. */
+/** What a node of a cluster performs itself. */
 type NodeOperations = {
   [N in OperationName as Operations[N] extends { by: 'node' } ? N : never]: StoreOperations[N];
 };
@@ -94,13 +94,13 @@ export function isOperation(name: string): name is OperationName {
   return Object.hasOwn(OPERATIONS, name);
 }
 
-/** All operations, each made by its name. */
+/** All operations, each made from its name. */
 export function operationsBy(make: (name: OperationName) => unknown): StoreOperations {
   const names = Object.keys(OPERATIONS) as OperationName[];
   return Object.fromEntries(names.map((name) => [name, make(name)])) as StoreOperations;
 }
 
-/** The operations of a node: its own, and for the rest those of its store. */
+/** The operations of a node: its own, and otherwise those of its store. */
 export function operationsOfNode(store: StoreOperations, own: NodeOperations): StoreOperations {
   return operationsBy((name) =>
     OPERATIONS[name].by === 'node' ? own[name as keyof NodeOperations] : store[name].bind(store),
@@ -128,14 +128,14 @@ export interface Shrunk {
   bytes: number;
   /** Unused bytes of the file. */
   freeBytes: number;
-  /** Whether another step can make it smaller. */
+  /** Whether no further step can make it smaller. */
   isDone: boolean;
 }
 
 /** A fault in a store. */
 export interface Damage {
   dataset: string;
-  /** CHAIN:ADDRESS; null: no token, or an unknown one. */
+  /** CHAIN:ADDRESS; null if there is no token, or an unknown one. */
   token: string | null;
   /** First and last time of the damaged data. */
   from: number | null;
@@ -151,13 +151,13 @@ export interface CheckCursor {
 
 export interface CheckStep {
   damages: Damage[];
-  /** Segments that it read. */
+  /** Number of segments read. */
   segments: number;
-  /** Files that nothing refers to; they do no harm. */
+  /** Files to which nothing refers; they are harmless. */
   strays: string[];
-  /** The share of the check that is done, 0 to 1. */
+  /** Completed share of the check, 0 to 1. */
   done: number;
-  /** null: it was the last one. */
+  /** null after the last step. */
   next: CheckCursor | null;
 }
 

@@ -1,6 +1,5 @@
 /**
- * The table `queue`: tokens requested before the store knew them, counted in memory and written
- * behind.
+ * The table `queue`: tokens requested before the store knew them, counted in memory and written behind.
  */
 import type { Chain } from '../compute/market.js';
 import type { QueuedToken, TokenQueue } from './contract.js';
@@ -19,15 +18,15 @@ interface Waiting extends QueuedToken {
 interface WaitingTokensOptions {
   /** Whether the store knows the token by now. */
   hasRecord: (chain: Chain, address: string) => boolean;
-  /** Called when a write fails; it is tried again. */
+  /** Called when a write fails; it is retried. */
   onError: (error: unknown) => void;
-  /** The system's clock: the queue does not follow a frozen one. */
+  /** The system's clock: the queue ignores a frozen clock. */
   nowS?: () => number;
   maxTokens?: number;
 }
 
 export class WaitingTokens implements TokenQueue {
-  /** By address, which no two chains share; the least recently requested first. */
+  /** By address, which is unique over both chains; the least recently requested first. */
   private readonly entries = new Map<string, Waiting>();
   /** Addresses to write; the row of a removed entry is deleted. */
   private readonly rows: WriteBehind<string>;
@@ -90,7 +89,7 @@ export class WaitingTokens implements TokenQueue {
     })).sort(byRequest);
   }
 
-  /** Removes those of the tokens that have a record by now. */
+  /** Removes the tokens that have a record by now. */
   settle(tokens: Iterable<{ chain: Chain; address: string }>): void {
     for (const { chain, address } of tokens) {
       if (this.entries.has(address) && this.options.hasRecord(chain, address)) this.remove(address);
@@ -102,7 +101,7 @@ export class WaitingTokens implements TokenQueue {
     return this.rows.flush();
   }
 
-  /** Writes what is left; a failure goes to `onError`. */
+  /** Writes the remaining rows; a failure is reported to `onError`. */
   close(): Promise<void> {
     return this.rows.close();
   }
@@ -134,7 +133,7 @@ export class WaitingTokens implements TokenQueue {
   }
 }
 
-/** The order of the queue: what was requested first comes first. */
+/** The order of the queue: earliest request first. */
 export function byRequest(a: QueuedToken, b: QueuedToken): number {
   return a.requestedAtS - b.requestedAtS || (a.address < b.address ? -1 : 1);
 }

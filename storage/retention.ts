@@ -1,4 +1,4 @@
-/** Deletes depth by its age, in the background. What a wrong clock may have made due waits for an operator. */
+/** Deletes depth by age, in the background. What may be due only because of a wrong clock waits for an operator. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MAX_T_S } from '../compute/ingest/fields.js';
 import { TIERS } from '../compute/market.js';
@@ -13,25 +13,25 @@ import { DiskFullError, StoreUnavailableError } from './errors.js';
 import type { Store } from './store.js';
 import { Trouble } from './trouble.js';
 
-/** Time between two searches for data that are too old. */
+/** Time between two searches for old data. */
 const EVERY_MS = 60_000;
-/** With this rest, retention takes at most a tenth of the writer's time. */
+/** Rest after each step, as a multiple of its time: retention takes at most a tenth of the writer's time. */
 const REST_SHARE = 9;
 /** A clock that is further ahead of the newest snapshot may be wrong. */
 export const MAX_CLOCK_LEAD_S = 2 * DAY_S;
 /**
- * More is due than usual if more than this share of the tokens have data that have been due for longer than
- * USUAL_OVERDUE_S, and none that became due since.
+ * More is due than usual if more than this share of the tokens have data that has been due for longer than
+ * USUAL_OVERDUE_S, and no data that became due since.
  */
 export const USUAL_OVERDUE_S = 2 * DAY_S;
 const USUAL_OVERDUE_SHARE = 0.25;
-/** Tokens whose times are read to decide that. If there are more, every n-th is read. */
+/** Tokens examined to decide that. If there are more, every n-th is examined. */
 const MAX_TOKENS_LOOKED_AT = 1000;
 
 /** Why retention deletes nothing. */
 export interface RetentionWait {
   why: string;
-  /** The time that an operator would have to allow, epoch seconds; null: that would not help. */
+  /** The time that an operator would have to allow, epoch seconds; null if that would not help. */
   allowToS: number | null;
 }
 
@@ -39,26 +39,26 @@ interface RetentionOptions {
   store: Pick<Store, 'retire'> & Pick<StoreOperations, 'tokensBefore' | 'snapshotTimes'>;
   retention: Retention;
   nowS: () => number;
-  /** Time of the newest snapshot of all tokens that is visible at `nowS`; null without one. */
+  /** Time of the newest visible snapshot of any token at `nowS`; null if there is none. */
   newestT: () => number | null;
-  /** The time that an operator has allowed, epoch seconds. */
+  /** The time allowed by an operator, epoch seconds. */
   allowedToS: () => Promise<number>;
-  /** Why this node's clock should not be trusted; null: it may. A single server cannot compare clocks. */
+  /** Why this node's clock should not be trusted; null if it may be. A single server cannot compare clocks. */
   clockDoubt?: () => Promise<string | null>;
   /** Rest after a step, as a multiple of its time. */
   restShare?: number;
-  /** Time between two looks. */
+  /** Time between two searches. */
   everyMs?: number;
-  /** Called when something was removed. */
+  /** Called after something was removed. */
   onRemoved: (removed: Removed) => void;
   /** Called once when retention begins to wait; onResume() when it continues. */
   onWaiting: (wait: RetentionWait) => void;
   onResume: () => void;
-  /** Called when it fails for a token; the others follow, and this one again at the next look. */
+  /** Called if it fails for a token; it continues with the others and retries this one at the next search. */
   onError: (error: unknown, token: TokenName | null) => void;
 }
 
-export class Retaining {
+export class RetentionWorker {
   private readonly ending = new AbortController();
   private readonly waiting: Trouble<RetentionWait>;
   private readonly working: Promise<void>;
@@ -74,7 +74,7 @@ export class Retaining {
     return this.waiting.lasts;
   }
 
-  /** Waits for the running step, and drops the rest. */
+  /** Waits for the running step and drops the rest. */
   async close(): Promise<void> {
     this.ending.abort();
     await this.working;
@@ -86,7 +86,7 @@ export class Retaining {
       try {
         await this.look();
       } catch (error) {
-        if (!isOfStore(error)) onError(error, null);
+        if (!isStoreFailure(error)) onError(error, null);
         else if (!this.ending.signal.aborted) {
           this.waiting.began('store', { why: error.message, allowToS: null });
         }
@@ -117,7 +117,7 @@ export class Retaining {
     this.waiting.over();
   }
 
-  /** Why the clock may be wrong; null: it is near the newest data. */
+  /** Why the clock may be wrong; null if it is close to the newest data. */
   private clockLead(clockS: number): string | null {
     const newestT = this.options.newestT();
     if (newestT !== null && clockS - newestT <= MAX_CLOCK_LEAD_S) return null;
@@ -126,8 +126,8 @@ export class Retaining {
   }
 
   /**
-   * Why more than usual would be deleted; null: it would not. If the clock is right, a token's snapshots continue
-   * beyond the cut-off, even after an outage or with a shorter retention than before. If it has jumped, there is a gap
+   * Why more than usual would be deleted; null if not. If the clock is right, a token's snapshots continue beyond the
+   * cut-off, even after an outage or with a shorter retention than before. If the clock has jumped, there is a gap
    * before the cut-off.
    */
   private async excess(cutoffs: Cutoffs): Promise<string | null> {
@@ -153,7 +153,7 @@ export class Retaining {
     return false;
   }
 
-  /** @throws StoreUnavailableError | DiskFullError, which another token would meet, too */
+  /** @throws StoreUnavailableError | DiskFullError, which would occur for every other token too */
   private async take(tokens: readonly TokenName[], cutoffs: Cutoffs): Promise<void> {
     const { store, retention, restShare = REST_SHARE, onRemoved, onError } = this.options;
     const made = madeTiers(retention);
@@ -170,7 +170,7 @@ export class Retaining {
             await this.rest((performance.now() - beganMs) * restShare);
           }
         } catch (error) {
-          if (isOfStore(error)) throw error;
+          if (isStoreFailure(error)) throw error;
           onError(error, token);
         }
       }
@@ -184,8 +184,8 @@ export class Retaining {
   }
 }
 
-/** Whether a step failed because of the store as a whole: it is unavailable, or its disk is full. */
-function isOfStore(error: unknown): error is StoreUnavailableError | DiskFullError {
+/** Whether a step failed because of the whole store: it is unavailable, or its disk is full. */
+function isStoreFailure(error: unknown): error is StoreUnavailableError | DiskFullError {
   return error instanceof StoreUnavailableError || error instanceof DiskFullError;
 }
 

@@ -60,9 +60,9 @@ import { LIMIT_ORDERS, limitOrder } from './orders/limit-orders.js';
 import type { WaitingTokens } from './queue.js';
 import { isDiskFull } from './errors.js';
 
-/** What probe() writes: a block of a disk. */
+/** Size of what probe() writes: one block of a disk. */
 const PROBE_BYTES = 4096;
-/** The key of `meta` with the time up to which retention may delete everything due. */
+/** The key of `meta` for the time up to which retention may delete everything due. */
 const ALLOWANCE_KEY = 'retention_allowed_to';
 
 export class Store implements StoreOperations {
@@ -107,8 +107,8 @@ export class Store implements StoreOperations {
   }
 
   /**
-   * Opens a data directory, creating it if needed, and brings it to this build's schema.
-   * @throws StoreBusyError while another process has it open
+   * Opens a data directory, creating it if needed, and migrates it to this build's schema.
+   * @throws StoreBusyError if another process has it open
    * @throws InputError if it is damaged, not a store, or written by a newer Fathom
    */
   static async open(directory: string, options: StoreOptions): Promise<Store> {
@@ -138,7 +138,7 @@ export class Store implements StoreOperations {
   }
 
   /**
-   * Checks that the store can be read and written. A full disk passes; checkCommits() reports it.
+   * Checks that the store can be read and written. A full disk passes: checkCommits() reports it.
    * @throws Error if the store cannot be read, or if its directory cannot be written
    */
   async probe(): Promise<void> {
@@ -190,7 +190,7 @@ export class Store implements StoreOperations {
     return this.changes.retire(token, cutoffs, made);
   }
 
-  /** The step of retention that is due for a token; null: none is. */
+  /** The retention step that is due for a token; null if none is. */
   dueStep(
     token: TokenName,
     cutoffs: Cutoffs,
@@ -205,12 +205,12 @@ export class Store implements StoreOperations {
     );
   }
 
-  /** The time last given to allowRetention(); 0: none. */
+  /** The time last passed to allowRetention(); 0 if there was none. */
   async retentionAllowance(): Promise<number> {
     return Number((await readMeta(this.parts.database, ALLOWANCE_KEY)) ?? 0);
   }
 
-  /** The store's position in its cluster's log; null: it follows none. */
+  /** The store's position in its cluster's log; null if it follows none. */
   get mark(): LogMark | null {
     return this.log.mark;
   }
@@ -323,7 +323,7 @@ export class Store implements StoreOperations {
     await this.endWork().finally(() => this.parts.database.close());
   }
 
-  /** Closes the store, and removes it if this opening created it and nothing was stored. */
+  /** Closes the store; removes it if this opening created it and nothing was stored. */
   async leave(): Promise<void> {
     if (!this.isUnused) return this.close();
     await this.endWork().finally(() =>

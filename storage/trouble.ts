@@ -1,4 +1,4 @@
-/** A condition that lasts for a while: reported once when it begins or changes its kind, and once when it ends. */
+/** A condition that lasts for a while: reported once when it begins or its kind changes, and once when it ends. */
 export class Trouble<D> {
   private kind: string | null = null;
 
@@ -9,7 +9,7 @@ export class Trouble<D> {
     return this.kind !== null;
   }
 
-  /** @param kind reported once while it lasts, even if its details change */
+  /** @param kind reported once as long as it lasts, even if the details change */
   began(kind: string, details: D): void {
     if (kind === this.kind) return;
     this.kind = kind;

@@ -3,10 +3,10 @@ import { type JoinedTexts, partsOf } from '../compute/joined-texts.js';
 
 const TURN_MS = 1.5;
 
-/** Pieces of work that wait for their next turn. */
+/** Work that waits for its next turn. */
 const waiting: (() => void)[] = [];
 
-/** Between two polls for requests, only one piece of work gets a turn, however many wait. */
+/** Between two polls for requests only one waiter gets a turn, however many there are. */
 function beginNext(): void {
   waiting.shift()?.();
   if (waiting.length > 0) setImmediate(beginNext);
@@ -30,7 +30,7 @@ export class Turns {
   }
 }
 
-/** All that an iterable gives, a turn at a time. */
+/** All items of an iterable, collected in turns. */
 export async function listInTurns<T>(items: Iterable<T>): Promise<T[]> {
   const turns = new Turns();
   const list: T[] = [];
@@ -46,7 +46,7 @@ export async function joinTexts(texts: readonly string[]): Promise<JoinedTexts> 
   return { parts: await listInTurns(partsOf(texts)) };
 }
 
-/** Items sorted or merged between two looks at the clock: less than a millisecond's work. */
+/** Items sorted or merged between two checks of the clock: less than a millisecond's work. */
 const ITEMS_AT_ONCE = 1024;
 
 /** Sorts a copy in turns; stable, like `Array.sort`. */

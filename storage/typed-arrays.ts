@@ -1,4 +1,4 @@
-/** Typed arrays: longer copies of them, and columns as they are stored. */
+/** Typed arrays: longer copies, and stored columns. */
 
 /** A copy with room for `length` numbers. */
 export function widened<A extends Uint32Array | Float64Array>(array: A, length: number): A {
@@ -12,7 +12,7 @@ export function bytesOf(column: Uint32Array | Uint16Array): Uint8Array {
   return new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
 }
 
-/** A stored column, copied: its first number may lie anywhere in a result's memory. */
+/** A copy of a stored column, whose first number may be at any offset in a result's memory. */
 export const uint32Of = (bytes: Uint8Array): Uint32Array =>
   new Uint32Array(new Uint8Array(bytes).buffer);
 export const uint16Of = (bytes: Uint8Array): Uint16Array =>

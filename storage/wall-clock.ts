@@ -1,6 +1,6 @@
 /**
  * The time of day. Nothing else reads it (a test checks that). Intervals, deadlines and ages of data in memory use
- * performance.now(), which changes of the system's clock do not move.
+ * performance.now(), which changes of the system's clock do not affect.
  */
 
 /** Epoch milliseconds. */

@@ -1,18 +1,18 @@
 /**
- * Rows that change in memory at once and are written soon after: a killed process loses at most its last half second.
+ * Rows that change in memory at once and are written soon afterwards: a killed process loses at most the last half second.
  */
 import type { SqlValue, Statements } from './duckdb/statements.js';
 
 const WRITE_DELAY_MS = 250;
-/** Rows of one statement. */
+/** Rows per statement. */
 const MAX_STATEMENT_ROWS = 500;
 
 interface WriteBehindOptions<R> {
-  /** Writes rows as they are now, at most MAX_STATEMENT_ROWS. */
+  /** Writes the current state of at most MAX_STATEMENT_ROWS rows. */
   write: (rows: readonly R[]) => Promise<void>;
   /** Called when all marked rows have been written. */
   onWritten?: () => void;
-  /** Called when a write fails; it is tried again, except by close(). */
+  /** Called when a write fails; it is retried, except by close(). */
   onError: (error: unknown) => void;
 }
 
@@ -51,7 +51,7 @@ export class WriteBehind<R> {
     return done;
   }
 
-  /** Writes what is left; a failure goes to `onError`. */
+  /** Writes the remaining rows; a failure is reported to `onError`. */
   async close(): Promise<void> {
     this.closed = true;
     await this.flush().catch(this.options.onError);
@@ -72,7 +72,7 @@ export class WriteBehind<R> {
   }
 }
 
-/** Inserts rows. @param onConflict what follows ON CONFLICT */
+/** Inserts rows. @param onConflict the text after ON CONFLICT */
 export async function insertRows(
   tx: Statements,
   table: string,

@@ -25,7 +25,7 @@ export interface DepthWithin {
 /** The ladder from which a score is computed. */
 interface LadderOfScore {
   kind: 'score';
-  /** By market: 1 where it counts, else 0. */
+  /** By market: 1 if it counts, otherwise 0. */
   mask: Uint8Array;
 }
 

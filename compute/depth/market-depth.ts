@@ -13,7 +13,7 @@ type DepthFilter = ExchangeType | 'ALL';
 
 export interface DepthQuery {
   exchangeType: DepthFilter;
-  /** Fractions of the price: a bin is kept where `1 + low <= 1.01^b <= 1 + high`. */
+  /** Fractions of the price: a bin is kept if `1 + low <= 1.01^b <= 1 + high`. */
   lowChange: number;
   highChange: number;
   /** USD per unit of the currency; amounts and prices are divided by it. */

@@ -171,7 +171,7 @@ class CellPacker {
     if (run.at(head.t) !== undefined) {
       chunk.faults.add(
         't',
-        'the rows of one snapshot must lie together: sort by chain, address, tier, t',
+        'the rows of one snapshot must be adjacent: sort by chain, address, tier, t',
       );
       return;
     }

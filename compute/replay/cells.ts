@@ -101,7 +101,7 @@ export function reusedCells(): typeof emptyCells {
 type AppendCells = (cells: ServedCells, run: RunColumns, ranges: MarketRanges) => void;
 
 /**
- * How a grouping appends cells: as they are with group=market, else summed by slot.
+ * How a grouping appends cells: unchanged with group=market, otherwise summed by slot.
  *
  * @param slot by market: the index for its cells, -1 if they are dropped
  * @param slotCount slots in use

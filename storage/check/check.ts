@@ -5,19 +5,19 @@ import type { CheckCursor, CheckStep, Damage } from '../operations.js';
 import { InputError } from '../errors.js';
 import { Checker, stagingLeftovers } from './checker.js';
 
-/** Damages that are kept. */
+/** Damages that are kept at most. */
 const MAX_DAMAGES = 100_000;
 
 interface Checked {
   damages: Damage[];
   segments: number;
-  /** Files in staging/: of killed commands, or of running ones. */
+  /** Files in staging/, of killed or running commands. */
   leftovers: number;
-  /** Files in fragments/ that belong to no stored segment: a killed server's, or foreign ones. */
+  /** Files in fragments/ that belong to no stored segment: left by a killed server, or foreign. */
   strays: string[];
 }
 
-/** @param onProgress gets the share of the check that is done, 0 to 1 */
+/** @param onProgress gets the completed share of the check, 0 to 1 */
 export async function checkStore(
   directory: string,
   onProgress?: (share: number) => void,
@@ -58,7 +58,7 @@ export async function checkStore(
   return checked;
 }
 
-/** A damaged block fails the scan of its table, and then every part of the check that needs it. */
+/** A damaged block fails the scan of its table, and then every other part of the check that needs the block. */
 function isKnown({ dataset, what }: Damage, known: readonly Damage[]): boolean {
   return dataset === 'database' && known.some((damage) => damage.what.endsWith(what));
 }

@@ -1,7 +1,7 @@
 /**
- * Reads a store and compares all of it with its checksums and with what refers to it, in bounded steps. It changes
- * nothing. Each statement sees the state after one commit. Data that a commit replaces between two statements are
- * skipped.
+ * Reads a whole store in bounded steps and compares it with its checksums and with everything that refers to it. It
+ * changes nothing. Each statement sees the state after one commit. Data that a commit replaces between two statements
+ * is skipped.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -30,12 +30,12 @@ import { RULES, SCANNED, UNIQUE } from './rules.js';
 const ROWS_PER_STEP = 65_536;
 const SEGMENTS_PER_STEP = 128;
 const ENTRIES_PER_STEP = 16_384;
-/** Keys of one look for duplicates. */
+/** Keys in one search for duplicates. */
 const KEYS_PER_STEP = 500_000;
 /** Damages that one step reports. */
-const MAX_DAMAGES_A_STEP = 1000;
+const MAX_DAMAGES_PER_STEP = 1000;
 
-/** The findings of a part of the check; `next` is where it continues, null: it is done. */
+/** What one part of the check found; `next` is where it continues, or null if it is complete. */
 interface Found {
   damages: Damage[];
   next: number | null;
@@ -43,7 +43,7 @@ interface Found {
   strays?: string[];
 }
 type Part = (after: number) => Promise<Found>;
-/** compute's outlineOfBlock, in a worker thread where it would block the event loop. */
+/** Runs compute's outlineOfBlock, in a worker thread if it would block the event loop. */
 export type OutlineBlock = (block: Uint8Array) => Promise<BlockOutline>;
 
 const damage = (dataset: string, what: string, token: string | null = null): Damage => ({
@@ -72,7 +72,7 @@ export class Checker {
     ];
   }
 
-  /** Takes the next step; null: the first one. */
+  /** Takes the next step, or the first one if `cursor` is null. */
   async step(cursor: CheckCursor | null): Promise<CheckStep> {
     const { part, after } = cursor ?? { part: 0, after: -1 };
     const found = this.parts[part](after).catch((error: unknown): Found => {
@@ -82,7 +82,7 @@ export class Checker {
     const { damages, next, segments = 0, strays = [] } = await found;
     const isLast = next === null && part + 1 === this.parts.length;
     return {
-      damages: damages.slice(0, MAX_DAMAGES_A_STEP),
+      damages: damages.slice(0, MAX_DAMAGES_PER_STEP),
       segments,
       strays,
       done: (part + 1) / this.parts.length,
@@ -117,7 +117,7 @@ export class Checker {
   }
 
   private async rule(dataset: string, sql: string): Promise<Found> {
-    const rows = await this.database.rows(`${sql} LIMIT ${MAX_DAMAGES_A_STEP}`);
+    const rows = await this.database.rows(`${sql} LIMIT ${MAX_DAMAGES_PER_STEP}`);
     const damages = rows.map(([token, what]) =>
       damage(dataset, String(what), token as string | null),
     );
@@ -131,7 +131,7 @@ export class Checker {
     const list = keys.join(', ');
     const found = await this.database.rows(
       `SELECT concat_ws(' ', ${list}), count(*) FROM ${table} WHERE hash(${list}) % ${shares} = ${share}
-       GROUP BY ${list} HAVING count(*) > 1 LIMIT ${MAX_DAMAGES_A_STEP}`,
+       GROUP BY ${list} HAVING count(*) > 1 LIMIT ${MAX_DAMAGES_PER_STEP}`,
     );
     const dataset = SCANNED[table] ?? table;
     const damages = found.map(([key, n]) => damage(dataset, `${String(n)} rows of ${String(key)}`));
@@ -258,7 +258,7 @@ export class Checker {
   }
 }
 
-/** Counts the left-overs of killed commands, which are not damage. */
+/** Counts files left by killed commands, which are not damage. */
 export async function stagingLeftovers(directory: string): Promise<number> {
   const names = await readdir(path.join(directory, STAGING)).catch(() => []);
   return names.length;

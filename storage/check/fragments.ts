@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type FragmentsKey, unpackFragments } from '../../compute/replay/fragment-file.js';
-import { isOneOf, type Statements } from '../duckdb/statements.js';
+import { whereIdIn, type Statements } from '../duckdb/statements.js';
 import { type FragmentFile, fragmentFileOf, FRAGMENTS_FOLDER } from '../fragment-files.js';
 
 /** Files that one step reads. */
@@ -11,9 +11,9 @@ const FILES_PER_STEP = 64;
 interface CheckedFragments {
   /** What is wrong with files, in words. */
   faults: string[];
-  /** Files that no stored segment has; a start of the server removes them. */
+  /** Files that belong to no stored segment; the server removes them when it starts. */
   strays: string[];
-  /** The next file's number; null: all are done. */
+  /** Number of the next file; null if all are done. */
   next: number | null;
 }
 
@@ -38,7 +38,7 @@ export async function checkFragments(
   for (const { name, file } of files) {
     const shown = `${FRAGMENTS_FOLDER}/${name}`;
     const stored = file === null ? undefined : digests.get(file.segmentId);
-    // A file that is gone by now has been replaced meanwhile.
+    // A file that is gone was replaced during the check.
     const bytes = await readFile(path.join(folder, name)).catch((error: unknown) => error);
     if ((bytes as NodeJS.ErrnoException).code === 'ENOENT') continue;
     if (file === null || stored === undefined) checked.strays.push(shown);
@@ -59,7 +59,7 @@ async function digestsOf(
 ): Promise<Map<number, Uint8Array | null>> {
   if (ids.length === 0) return new Map();
   const rows = await database.rows(
-    `SELECT segment_id, digests FROM segments WHERE ${isOneOf('segment_id', ids)}`,
+    `SELECT segment_id, digests FROM segments WHERE ${whereIdIn('segment_id', ids)}`,
   );
   return new Map(rows as [number, Uint8Array | null][]);
 }

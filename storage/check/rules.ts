@@ -1,6 +1,6 @@
 /** Rules for a store's rows, as statements that select the rows that break them. */
 
-/** Every table, and the dataset that it belongs to. */
+/** Every table, with its dataset. */
 export const SCANNED: Readonly<Record<string, string>> = {
   meta: 'meta',
   tokens: 'tokens',
@@ -28,7 +28,7 @@ export const SCANNED: Readonly<Record<string, string>> = {
   queue: 'queue',
 };
 
-/** Tables without an index whose rows have a key. */
+/** Tables whose rows have a key but no index. */
 export const UNIQUE: readonly { table: string; keys: readonly string[] }[] = [
   { table: 'tokens', keys: ['token_id'] },
   { table: 'tokens', keys: ['chain', 'address'] },
@@ -62,7 +62,7 @@ const addressed = (table: string, column: string, chain?: string) => ({
   sql: `SELECT ${column}, 'the row''s address is not that of a token' FROM ${table} WHERE NOT (${isAddress(column, chain)})`,
 });
 
-/** Each selects a token or null, and what is wrong. */
+/** Each statement selects a token or null, and what is wrong. */
 export const RULES: readonly { dataset: string; sql: string }[] = [
   orphans('snapshots', 'markets', 'tokens', 'token_id', 'a market'),
   orphans('snapshots', 'segments', 'tokens', 'token_id', 'a segment'),

@@ -1,4 +1,4 @@
-/** Tokens, their markets and the venues of a store, in memory; only commits change them. */
+/** The tokens of a store, with their markets and venues, in memory; only commits change them. */
 import {
   type Chain,
   type ExchangeType,
@@ -30,7 +30,7 @@ export function bareTokenRow(chain: Chain, address: string): TokenRow {
   };
 }
 
-/** Tokens of a store; a commit that would exceed them is refused. */
+/** Tokens of a store; a commit that would exceed this is refused. */
 export const MAX_TOKENS = 1_000_000;
 
 /** Columns of `tokens` after the token's id, in the table's order. */
@@ -49,7 +49,7 @@ export const TOKEN_COLUMNS = [
   'last_refresh',
 ] as const satisfies readonly (keyof TokenRow)[];
 
-/** A token; the commit that changes it replaces it as a whole. */
+/** A token. A commit that changes it replaces the whole entry. */
 export interface TokenEntry {
   readonly tokenId: number;
   readonly row: TokenRow;
@@ -97,7 +97,7 @@ export class Catalog {
     return this.legs.get(asset)?.get(chain);
   }
 
-  /** The type that all markets of a venue have; undefined if none is known. */
+  /** The type of a venue's markets; undefined if none is known. */
   venueType(key: string): MarketType | undefined {
     return this.venues.get(key);
   }

@@ -9,13 +9,13 @@ export const COMPACT_SEGMENTS = 8;
 const MAX_JOINED = 64;
 /**
  * Segments up to these shares of a full one are tiny; the smallest are joined first. Each join writes
- * its segments again, and the file keeps the old copy until DuckDB reuses its space: this way a
+ * its segments again, and the file keeps the old copy until DuckDB reuses its space: in two stages a
  * collector's single snapshot is rewritten once, or twice if it is very small.
  */
 const TINY_SHARES = [1 / 128, 1 / 16];
 /** Segments up to this share of a full one are small. */
 const SMALL_SHARE = 1 / 2;
-/** SQL that is true of tiny segments. */
+/** SQL condition for tiny segments. */
 export const IS_TINY = `cells <= ${TINY_SHARES[1] * MAX_SEGMENT_CELLS}
   AND octet_length(times) <= ${TINY_SHARES[1] * MAX_SEGMENT_SNAPSHOTS * Uint32Array.BYTES_PER_ELEMENT}`;
 

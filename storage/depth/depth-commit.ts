@@ -1,4 +1,4 @@
-/** Adds segments to the stored ones of their token and tier, and deletes, within one transaction. */
+/** Adds segments to the stored ones of their token and tier, or deletes snapshots, within one transaction. */
 import { DamageError, isDamage } from '../../compute/damage.js';
 import { type Tier, TIERS } from '../../compute/market.js';
 import type { Removal, Removed } from '../../compute/segment/remove.js';
@@ -34,7 +34,7 @@ const MAX_DELETED_AT_ONCE = 1024;
 interface RewriteGroup {
   fromRow: number;
   toRow: number;
-  /** Equal to `to` if no stored segment is touched. */
+  /** Equals `to` if no stored segment is touched. */
   from: number;
   to: number;
 }
@@ -46,9 +46,9 @@ export class DepthCommit {
   ) {}
 
   /**
-   * Adds one segment's snapshots. Mode `replace` replaces those of the same `t`, mode `merge` merges
-   * into them market by market (docs/definitions.md#merging).
-   * @param replacements counts the stored ones that it replaces
+   * Adds one segment's snapshots. Mode `replace` replaces stored snapshots of the same `t`, mode `merge`
+   * merges into them market by market (docs/definitions.md#merging).
+   * @param replacements counts the stored snapshots that are replaced
    * @throws StoreChangedError if a merge was binned against another price than the stored one
    * @throws RefusalError if a merged snapshot would exceed a limit, or a market contradicts the store
    */
@@ -78,7 +78,7 @@ export class DepthCommit {
   }
 
   /**
-   * Deletes a token's snapshots, or their cells of some markets.
+   * Deletes a token's snapshots, or their cells in some markets.
    * @throws RefusalError if there is nothing to delete, or the store does not know the token or a market
    */
   async delete({ chain, address, markets, ...frame }: DeleteFrame): Promise<Removed> {
@@ -98,8 +98,8 @@ export class DepthCommit {
   }
 
   /**
-   * Copies a tier's snapshots into the coarser tiers as the step says, then deletes the tier's snapshots before the
-   * step's time.
+   * Copies snapshots of a tier into coarser tiers as the step says, then deletes the tier's snapshots before the step's
+   * time.
    */
   async retire(token: StagedToken, { tier, toS, copies }: RetentionStep): Promise<Removed> {
     // A damaged segment cannot be copied.
@@ -124,7 +124,7 @@ export class DepthCommit {
     }
   }
 
-  /** Deletes a tier's snapshots, or their cells of some markets. */
+  /** Deletes snapshots of a tier, or their cells in some markets. */
   private async deleteOf(token: StagedToken, tier: Tier, removal: Removal): Promise<Removed> {
     const { fromS, toS, markets } = removal;
     const removed = nothingRemoved();
@@ -139,7 +139,7 @@ export class DepthCommit {
     const directory = (await this.stage.directory(token))[tier];
     const { from, to } = overlapping(directory, fromS, toS - 1);
     const isWhole = directory.map((ref) => isInside(ref, removal));
-    // From last to first: this keeps the indexes of earlier ones valid.
+    // From last to first, to keep the indexes of earlier segments valid.
     for (let last = to, first; last > from; last = first) {
       const whole = isWhole[last - 1];
       const most = whole ? MAX_DELETED_AT_ONCE : MAX_REWRITTEN;
@@ -190,11 +190,11 @@ export class DepthCommit {
   }
 
   /**
-   * Replaces each damaged segment that a change at these times touches by entries that have no block and do not span
+   * Replaces each damaged segment that a change at these times touches with entries that have no block and do not span
    * the times. The segment's other snapshots stay lost; in a transaction of a log, they are lost on every node.
    * @param times ascending
    * @param stays whether the snapshot at a time keeps an entry
-   * @returns how many snapshots lose theirs
+   * @returns how many snapshots lose their entries
    */
   private async cutDamaged(
     token: StagedToken,
@@ -231,7 +231,7 @@ export class DepthCommit {
     await this.put(token, tier, from, replaced, result.segments);
   }
 
-  /** Writes each of a token's segments with these ids again, but for damaged ones. */
+  /** Rewrites each of a token's segments with these ids, except damaged ones. */
   async rewriteEach(token: StagedToken, ids: ReadonlySet<unknown>): Promise<void> {
     const directory = await this.stage.directory(token);
     for (const tier of TIERS) {
@@ -323,7 +323,7 @@ export class DepthCommit {
   }
 }
 
-/** A damaged segment's snapshots as segments without a block. None of them spans a cut. */
+/** A damaged segment's snapshots as segments without a block, none of which spans a cut. */
 function lostSegments(
   { times, bandCells, digests }: SegmentRef,
   cuts: readonly number[],
@@ -353,7 +353,7 @@ function isInside(ref: SegmentRef, { fromS, toS, markets }: Removal): boolean {
   return markets === null && firstT(ref) >= fromS && lastT(ref) < toS;
 }
 
-/** What addRemoved() adds to. */
+/** The initial sum for addRemoved(). */
 export const nothingRemoved = (): Removed => ({ snapshots: 0, changedSnapshots: 0, cells: 0 });
 
 /** Adds up what was removed. */
@@ -366,8 +366,8 @@ export function addRemoved(sum: Removed, removed: Removed): void {
 const idsOf = (refs: readonly SegmentRef[]): number[] => refs.map(({ segmentId }) => segmentId);
 
 /**
- * Groups an added segment's snapshots by the stored segments whose span they fall into. Stored segments
- * between the snapshots of a file are in no group, and are not rewritten.
+ * Groups an added segment's snapshots by the stored segments into whose spans they fall. Stored segments between
+ * the snapshots of a file are in no group and are not rewritten.
  * @param times ascending
  */
 export function rewriteGroups(stored: TierDirectory, times: Uint32Array): RewriteGroup[] {

@@ -64,7 +64,7 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
 
   async plan(request: PlanRequest): Promise<PagePlan> {
     const directory = await this.directories.get(request.tokenId);
-    // The markets are read after the directory: a commit in between only appends to them.
+    // The markets are read after the directory: a commit in between only appends markets.
     return { ...planSnapshots(directory, request), markets: this.markets(request.tokenId) };
   }
 
@@ -86,7 +86,7 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
       const { position } = revisions;
       const lastRevision = revisions.lastOf(tokenId);
       const directory = await this.directories.get(tokenId);
-      // A commit revised the token meanwhile, so the directory may show either state.
+      // A commit has revised the token in the meantime: the directory may have either state.
       if (revisions.lastOf(tokenId) !== lastRevision) continue;
       const markets = this.markets(tokenId);
       return {

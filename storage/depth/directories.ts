@@ -23,7 +23,7 @@ const MAX_CACHED_BYTES = 128 * 1024 * 1024;
 
 /** First time of a segment, from the little-endian bytes of its `times`. */
 const FIRST_TIME = `('0x' || substr(h, 7, 2) || substr(h, 5, 2) || substr(h, 3, 2) || substr(h, 1, 2))::UBIGINT`;
-/** A token's lists, as refsOfRow() takes them. */
+/** Selects a token's lists, as refsOfRow() expects them. */
 const LISTS_OF =
   'SELECT NULL, tier, NULL, data, NULL, NULL, NULL FROM segment_lists WHERE token_id =';
 
@@ -33,17 +33,17 @@ export interface SizedDirectory {
   bytes: number;
 }
 
-/** The directories that a commit has made, by token. */
+/** The directories made by a commit, by token. */
 type Published = Pick<ReadonlyMap<number, SizedDirectory>, 'get' | typeof Symbol.iterator>;
 
 export class Directories {
   private readonly cached: LRUCache<number, Directory>;
-  /** Tokens without segments, which may be very many; none of them is in `cached`. */
+  /** Tokens without segments, of which there may be very many; none of them is in `cached`. */
   private readonly empty = new LargeMap<number, Directory>();
   private readonly loading = new Map<number, Promise<Directory>>();
-  /** Segments whose blocks turned out damaged. */
+  /** Segments whose blocks were found damaged. */
   readonly damaged = new Set<number>();
-  /** Damaged segments that are stored as lost: every copy of the store has them so. */
+  /** Damaged segments that are stored as lost: every copy of the store has lost them. */
   readonly lost = new Set<number>();
   readonly recentBlocks = new RecentBlocks();
   /** The directories of the last commit, until all of them are in `cached`. */
@@ -61,7 +61,7 @@ export class Directories {
   }
 
   /**
-   * @param onDamage gets the error if entries cannot be read; each token's entries are then read on demand
+   * @param onDamage gets the error if entries cannot be read; the entries of each token are then read on demand
    * @param memory bytes for the cached directories and for the newest segments' entries
    */
   static async load(
@@ -84,17 +84,17 @@ export class Directories {
     return new Directories(database, lists, unlisted, lastId, directories);
   }
 
-  /** The last segment id that was handed out. */
+  /** The last segment id that was assigned. */
   get lastSegmentId(): number {
     return this.lastId;
   }
 
-  /** Hands out a segment id, each once while the store is open. */
+  /** Assigns a segment id, each only once while the store is open. */
   nextSegmentId(): number {
     return ++this.lastId;
   }
 
-  /** A token's directory as last published. */
+  /** A token's last published directory. */
   async get(tokenId: number): Promise<Directory> {
     const fresh = this.fresh?.get(tokenId)?.directory;
     const known = fresh ?? this.cached.get(tokenId) ?? this.empty.get(tokenId);
@@ -118,8 +118,8 @@ export class Directories {
   }
 
   /**
-   * Marks tokens as being committed until the returned function is called, after publish() or a
-   * rollback. A directory loaded meanwhile may hold segments whose markets the catalogue lacks, so readers get it
+   * Marks tokens as being committed until the returned function is called, after publish() or a rollback. A
+   * directory loaded during the commit may have segments whose markets the catalogue lacks, so readers get it
    * only once both are published.
    */
   beginCommit(touches: (tokenId: number) => boolean): () => void {
@@ -132,7 +132,7 @@ export class Directories {
     };
   }
 
-  /** Replaces tokens' directories with those that a commit has made, all at once. */
+  /** Replaces tokens' directories with those made by a commit, all at once. */
   async publish(directories: Published): Promise<void> {
     this.fresh = directories;
     const turns = new Turns();
@@ -168,7 +168,7 @@ export class Directories {
         await this.committing.ended;
         return this.loading.get(tokenId) === load ? read() : this.get(tokenId);
       }
-      // A commit has published a newer directory meanwhile.
+      // A commit has published a newer directory in the meantime.
       if (this.loading.get(tokenId) !== load) return this.get(tokenId);
       this.keep(tokenId, sizedDirectory(directory));
       return directory;
@@ -181,8 +181,8 @@ export class Directories {
   }
 
   /**
-   * Reads a directory. It has a gap if a commit of the token falls between the two halves of the read:
-   * load() discards it then.
+   * Reads a directory. If the token is committed between the two halves of the read, it has a gap: load()
+   * discards it then.
    */
   private async read(tokenId: number): Promise<Directory> {
     const { listedId } = this.lists;
@@ -194,15 +194,15 @@ export class Directories {
       return directoryOf([...unlisted, ...rows.flatMap((row) => refsOfRow(row))]);
     } catch (error) {
       if (!isDamage(error)) throw error;
-      // The table `segments` has all that lists have.
+      // The table `segments` has everything that is in the lists.
       return loadDirectory(this.database, tokenId, 0);
     }
   }
 }
 
 /**
- * Reads a token's directory, within a transaction or outside.
- * @param listedId segments up to this id are in lists; later ones too if lists have grown meanwhile
+ * Reads a token's directory, inside or outside a transaction.
+ * @param listedId segments up to this id are in lists; later ones too if lists have grown in the meantime
  */
 export async function loadDirectory(
   statements: Pick<Statements, 'rows'>,
@@ -228,7 +228,7 @@ function refsOfRow(columns: SqlRow, unpack = unpackRefs): SegmentRef[] {
   return unpack(TIERS[tier as number], data as Uint8Array);
 }
 
-/** A directory of a token's segments, given in any order; some may come twice. */
+/** The directory for a token's segments, given in any order; some may occur twice. */
 function directoryOf(segments: readonly SegmentRef[]): Directory {
   const refs = [...segments].sort((a, b) => firstT(a) - firstT(b));
   return byTier((tier) => {
@@ -246,10 +246,9 @@ export function sizedDirectory(directory: Directory): SizedDirectory {
 }
 
 /**
- * Directories of the tokens `firstId <= id <= lastId`, cut to the segments that decide which
- * snapshot is the newest at each of the moments and which comes next: for each tier the last segment
- * that begins by then and the one after it, perhaps with neighbours. Tokens without segments are
- * left out.
+ * Directories of the tokens `firstId <= id <= lastId`, limited to the segments that decide which snapshot
+ * is the newest at each of the moments and which comes next: for each tier, the last segment that begins
+ * by then and the one after it, possibly with neighbours. Tokens without segments are left out.
  * @param listedId as for loadDirectory()
  */
 export async function directoriesAround(

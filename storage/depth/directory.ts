@@ -1,9 +1,9 @@
-/** A token's directory: which snapshots are stored, which a page shows, and which is the newest. */
+/** A token's directory: which snapshots are stored, which of them pages show, and which is the newest. */
 import { type Tier, TIER_LENGTH_S, TIERS } from '../../compute/market.js';
 import { firstFrom, firstIndex } from '../../compute/search.js';
 import type { NewestSnapshots, PagePlan, PlannedSnapshot, SnapshotRef } from '../contract.js';
 
-/** One stored segment's entry. */
+/** The entry of one stored segment. */
 export interface SegmentRef {
   segmentId: number;
   tier: Tier;
@@ -21,7 +21,7 @@ export interface Place {
   row: number;
 }
 
-/** Memory of an entry with the views of its columns, and of each of its snapshots. */
+/** Memory for an entry with the views of its columns, and for each of its snapshots. */
 export const ENTRY_BYTES = 320;
 export const SNAPSHOT_BYTES = 12;
 
@@ -30,7 +30,7 @@ export const entryBytes = (snapshots: number): number => ENTRY_BYTES + SNAPSHOT_
 /** Segments of one tier, ascending and without overlap. */
 export type TierDirectory = readonly SegmentRef[];
 
-/** Immutable: a commit replaces it. */
+/** Immutable: a commit replaces the whole directory. */
 export type Directory = Readonly<Record<Tier, TierDirectory>>;
 
 /** A record with a value for each tier. */
@@ -45,7 +45,7 @@ export const EMPTY_DIRECTORY: Directory = byTier(() => []);
 export const firstT = (segment: SegmentRef): number => segment.times[0];
 export const lastT = (segment: SegmentRef): number => segment.times[segment.times.length - 1];
 
-/** Time of the last stored snapshot of any tier; -1: there is none. */
+/** Time of the last stored snapshot of any tier; -1 if there is none. */
 export const lastTime = (directory: Directory): number =>
   Math.max(...TIERS.map((tier) => directory[tier].at(-1)).map((ref) => (ref ? lastT(ref) : -1)));
 
@@ -74,7 +74,7 @@ export function rowAt(segments: TierDirectory, t: number): Place | null {
   return ref.times[row] === t ? { ref, row } : null;
 }
 
-/** What a directory holds, in words. */
+/** Describes in words what a directory contains. */
 export function coverageText(directory: Directory): string {
   const times = TIERS.flatMap((tier) => directory[tier].map((ref) => ref.times));
   const snapshots = times.reduce((sum, { length }) => sum + length, 0);
@@ -85,7 +85,7 @@ export function coverageText(directory: Directory): string {
   return `it has ${snapshots} snapshots from ${text(firstS)} to ${text(lastS)}`;
 }
 
-/** Segments whose span touches `first..last`: `[from, to)` in the list. */
+/** Segments whose span overlaps `first..last`: `[from, to)` in the list. */
 export function overlapping(
   segments: TierDirectory,
   first: number,
@@ -97,7 +97,7 @@ export function overlapping(
   return { from, to };
 }
 
-/** Walks the snapshots of one tier upward in time. */
+/** Walks over the snapshots of one tier, forward in time. */
 class Cursor {
   /** `t` of the current snapshot, Infinity past the last one. */
   t: number;
@@ -148,7 +148,7 @@ interface VisibleWindow {
 }
 
 /**
- * The next visible snapshots of the window, at most `maxSnapshots`; with `stepS` only the newest of each step
+ * The next visible snapshots in the window, at most `maxSnapshots`; with `stepS` only the newest of each step
  * (docs/definitions.md#steps).
  */
 export function planSnapshots(
@@ -182,7 +182,7 @@ function planOf(places: Iterable<Place>, maxSnapshots: number): Omit<PagePlan, '
   return { segmentIds, snapshots, nextT: null };
 }
 
-/** The snapshots at those of the given times that have a shown one, and the times that have none. */
+/** The shown snapshots at the given times, and the times without one. */
 export function planSnapshotsAt(
   directory: Directory,
   times: readonly number[],
@@ -197,7 +197,7 @@ export function planSnapshotsAt(
 }
 
 /**
- * A coarse snapshot is hidden behind a finer visible one in `[t, t + its length)`, inside the window or not
+ * A coarse snapshot is hidden by a finer visible one in `[t, t + its length)`, inside the window or not
  * (docs/definitions.md#replay-tiers).
  */
 export function* visibleSnapshots(
@@ -207,7 +207,7 @@ export function* visibleSnapshots(
   const end = Math.min(toS, nowS + 1);
   const cursors = TIERS.map((tier) => new Cursor(tier, directory[tier], fromS));
   for (;;) {
-    // Finest first: at the same time the finer tier comes first, and then hides the coarser.
+    // Finest first: at equal times the finer tier comes first, and then hides the coarser one.
     let cursor = cursors[0];
     for (const other of cursors) if (other.t < cursor.t) cursor = other;
     if (cursor.t >= end) return;
@@ -217,8 +217,8 @@ export function* visibleSnapshots(
 }
 
 /**
- * The newest visible snapshot of each interval `(k * stepS - stepS, k * stepS]`. Each takes a few binary
- * searches, however many snapshots lie between.
+ * The newest visible snapshot of each interval `(k * stepS - stepS, k * stepS]`. Each interval takes a few binary
+ * searches, however many snapshots it contains.
  */
 function* newestOfSteps(
   directory: Directory,
@@ -242,7 +242,7 @@ function firstVisible(directory: Directory, fromS: number, nowS: number): number
     if (t > nowS) return Infinity;
     const hider = hiderOf(directory, TIERS[times.indexOf(t)], t, nowS);
     if (hider === null) return t;
-    // The hider also hides every snapshot in between.
+    // The hiding snapshot also hides every snapshot in between.
     from = hider;
   }
 }
@@ -251,21 +251,21 @@ function firstVisible(directory: Directory, fromS: number, nowS: number): number
 function newestVisible(directory: Directory, lastS: number, nowS: number): Place | null {
   let newest: Place | null = null;
   let newestT = -Infinity;
-  // Finest first: a coarser one counts only if it is later.
+  // Finest first: a coarser snapshot counts only if it is later.
   for (const tier of TIERS) {
     let place = lastBy(directory[tier], lastS);
     while (place !== null && place.ref.times[place.row] > newestT) {
       const t = place.ref.times[place.row];
       const hider = hiderOf(directory, tier, t, nowS);
       if (hider === null) [newest, newestT] = [place, t];
-      // The hider also hides every snapshot less than a tier's length before it.
+      // The hiding snapshot also hides every snapshot less than a tier's length before it.
       else place = lastBy(directory[tier], hider - TIER_LENGTH_S[tier]);
     }
   }
   return newest;
 }
 
-/** Time of the first finer snapshot that hides one of `tier` at `t`; null if none does. */
+/** Time of the first finer snapshot that hides one of `tier` at `t`; null if there is none. */
 function hiderOf(directory: Directory, tier: Tier, t: number, nowS: number): number | null {
   let first = Infinity;
   for (const finer of TIERS) {
@@ -285,8 +285,8 @@ function lastBy(segments: TierDirectory, atS: number): Place | null {
 }
 
 /**
- * The newest snapshot at `nowS`, and the newest that is at least `delayS` old by then: the greatest
- * `t`; at the same time the finer tier (docs/definitions.md#current-price).
+ * The newest snapshot at `nowS`, and the newest one that is at least `delayS` old by then: greatest `t`,
+ * at equal times the finer tier (docs/definitions.md#current-price).
  */
 export function newestSnapshots(
   directory: Directory,
@@ -301,7 +301,7 @@ export function newestSnapshots(
   };
 }
 
-/** The newest snapshot at or before `atS` of those that pages show at `nowS`; null: none. */
+/** The newest snapshot at or before `atS` that pages show at `nowS`; null if there is none. */
 export function newestShownAt(directory: Directory, atS: number, nowS: number): SnapshotRef | null {
   const place = newestVisible(directory, Math.min(atS, nowS), nowS);
   return place && snapshotRef(place);
@@ -309,7 +309,7 @@ export function newestShownAt(directory: Directory, atS: number, nowS: number): 
 
 function newestBy(directory: Directory, atS: number): SnapshotRef | null {
   let newest: SnapshotRef | null = null;
-  // Finest first: a coarser one replaces it only if it is later.
+  // Finest first: a coarser snapshot replaces it only if it is later.
   for (const tier of TIERS) {
     const place = lastBy(directory[tier], atS);
     if (place === null) continue;

@@ -1,4 +1,4 @@
-/** What history a token has: the times of its snapshots, and from when to when each market has cells. */
+/** The history of a token: the times of its snapshots, and from when to when each market has cells. */
 import { TIERS } from '../../compute/market.js';
 import { firstFrom } from '../../compute/search.js';
 import { decodeSegment, marketRows, sliceRun } from '../../compute/segment/segment.js';
@@ -9,10 +9,10 @@ import { uint16Of, uint32Of } from '../typed-arrays.js';
 import { byTier, joinedTimes } from './directory.js';
 import { readBlocks } from './segments.js';
 
-/** Times of the first and the last snapshot in which each market has cells, by its index. */
+/** By market index: times of the first and the last snapshot with its cells. */
 type Spans = Map<number, { firstT: number; lastT: number }>;
 
-/** Segments whose blocks have to be read for their markets are read this many at once. */
+/** How many blocks are read at once, of segments whose entries do not tell the markets. */
 const BLOCKS_AT_ONCE = 8;
 
 /** The token's history up to `nowS`. */
@@ -36,7 +36,7 @@ export async function storedHistory(
       const visible = all.subarray(0, firstFrom(all, nowS + 1));
       if (visible.length === 0) continue;
       times[TIERS[tiers[i] as number]].push(visible);
-      // Earlier versions stored no rows of markets, and rows of snapshots after `nowS` do not count.
+      // Earlier versions stored no rows of markets; and the stored rows count snapshots after `nowS` too.
       if (rows[i] === null || visible.length < all.length) {
         unread.push({ segmentId: Number(ids[i]), visible });
       } else widen(spans, uint16Of(rows[i] as Uint8Array), visible);
@@ -58,7 +58,7 @@ async function widenByBlocks(
   const blocks = await readBlocks(database, ids);
   for (const { segmentId, visible } of segments) {
     const block = blocks.get(segmentId);
-    // A commit has replaced it meanwhile.
+    // A commit has replaced it in the meantime.
     if (block === undefined) throw new SegmentGoneError(`segment ${segmentId} was replaced`);
     widen(spans, marketRows(sliceRun(decodeSegment(block), 0, visible.length)), visible);
   }

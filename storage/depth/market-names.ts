@@ -1,8 +1,8 @@
-/** Names of a token's markets, as people write them. */
+/** Names of a token's markets as people write them. */
 import { type Market, venueKey } from '../../compute/market.js';
 import { RefusalError } from '../errors.js';
 
-/** Markets listed in a fault. */
+/** Markets listed in a message. */
 const MAX_LISTED = 20;
 
 /** SOURCE/ADDRESS; SOURCE/PAIR if the market has no address; SOURCE if it has neither. */
@@ -12,10 +12,10 @@ export function marketName({ source, address, pair }: Market): string {
 }
 
 /**
- * By market index: 1 for the markets that the names stand for. A name is what marketName() gives, or SOURCE/PAIR of a
+ * By market index: 1 for the markets that the names refer to. A name is that of marketName(), or SOURCE/PAIR of a
  * market with an address; SOURCE may be the venue's key, and case does not matter.
- * @param token how faults name the token
- * @throws RefusalError if a name stands for no market, or for several
+ * @param token the token's name in messages
+ * @throws RefusalError if a name matches no market or several
  */
 export function marketsNamed(
   names: readonly string[],

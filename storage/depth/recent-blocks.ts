@@ -1,4 +1,4 @@
-/** Blocks that the last commits wrote: the work that follows a commit reads them from memory instead of DuckDB. */
+/** Blocks written by the last commits: the work after a commit reads them from memory instead of DuckDB. */
 import { LRUCache } from 'lru-cache';
 import type { StoredBlock } from '../../compute/segment/segment.js';
 
@@ -6,7 +6,7 @@ import type { StoredBlock } from '../../compute/segment/segment.js';
 const MAX_RECENT_BYTES = 16 * 1024 * 1024;
 /** Larger blocks are not kept: those of single new snapshots are small. */
 const MAX_RECENT_BLOCK_BYTES = 64 * 1024;
-/** Bytes that a block costs beside its own. */
+/** Memory that an entry takes besides its block. */
 const ENTRY_BYTES = 256;
 
 /** By segment id. No two segments ever have the same id while the store is open. */
@@ -21,9 +21,9 @@ export class RecentBlocks {
       this.blocks.set(stored.segmentId, stored);
   }
 
-  /** Adds copies of what a commit has written, which may be parts of larger buffers. */
+  /** Adds copies of what a commit has written: those may be parts of larger buffers. */
   addAll(written: RecentBlocks): void {
-    // The oldest first: the newest stay longest.
+    // Oldest first: the newest stay longest.
     for (const stored of written.blocks.rvalues())
       if (stored !== undefined) this.add(copied(stored));
   }
@@ -32,7 +32,7 @@ export class RecentBlocks {
     for (const segmentId of segmentIds) this.blocks.delete(segmentId);
   }
 
-  /** Those of the ids that are kept, each in a separate ArrayBuffer. */
+  /** The kept blocks among these ids, each in a separate ArrayBuffer. */
   get(segmentIds: readonly number[]): Map<number, StoredBlock> {
     const found = new Map<number, StoredBlock>();
     for (const segmentId of segmentIds) {

@@ -1,4 +1,4 @@
-/** Counts which stored snapshots a transaction replaces, and compares their cells by market. */
+/** Counts the stored snapshots that a transaction replaces, and compares their cells by market. */
 import type { Market, Tier } from '../../compute/market.js';
 import type { ReplacedSnapshots } from '../../compute/segment/replaced.js';
 import type { Replaced } from '../operations.js';
@@ -21,15 +21,15 @@ const MAX_NAMED = 10;
 
 export class Replacements {
   readonly replaced: Replaced = { snapshots: 0, cellsBefore: 0, cellsAfter: 0 };
-  /** By segment stored before the transaction: 1 where a snapshot has been counted. */
+  /** By segment stored before the transaction: 1 if the snapshot was counted. */
   private readonly counted = new Map<number, Uint8Array>();
   private readonly markets = new Map<string, MarketCells>();
 
-  /** Counts snapshots of one tier; of one that was replaced before, only the newest cells count. */
+  /** Counts snapshots of one tier; for a snapshot that is replaced again, only the newest cells count. */
   add(token: StagedToken, tier: Tier, found: ReplacedSnapshots): void {
     for (const [s, t] of found.t.entries()) {
       const stored = rowAt(token.stored[tier], t);
-      // An earlier part of the same file brought it.
+      // An earlier part of the same file added it.
       if (stored === null) continue;
       const { segmentId, times } = stored.ref;
       const counted = this.counted.get(segmentId) ?? new Uint8Array(times.length);
@@ -43,7 +43,7 @@ export class Replacements {
     }
   }
 
-  /** @throws LossError if a market's snapshots are left with less than half of their cells */
+  /** @throws LossError if the snapshots of a market would keep less than half of their cells */
   checkLoss(): void {
     const lost = [...this.markets.values()].filter(({ before, after }) => 2 * after < before);
     if (lost.length === 0) return;

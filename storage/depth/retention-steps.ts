@@ -4,19 +4,19 @@ import type { SnapshotCopy } from '../../compute/segment/rewrite.js';
 import { DAY_S, HOUR_S, MINUTE_S } from '../../compute/time.js';
 import { type Directory, firstT, rowAt, type SegmentRef } from './directory.js';
 
-/** Seconds for which snapshots of a tier are kept; those of a tier that is left out, forever. */
+/** Seconds for which snapshots of a tier are kept; forever if the tier is missing. */
 export type Retention = Readonly<Partial<Record<Tier, number>>>;
 
-/** By tier: snapshots before this time are deleted; 0: none. */
+/** By tier: snapshots before this time are deleted; 0 deletes none. */
 export type Cutoffs = Readonly<Record<Tier, number>>;
 
-/** Bounds of a step: segments that it deletes, and segments from which it copies. */
+/** Limits of a step: segments that it deletes, and segments from which it copies. */
 const RETENTION_LIMITS = { deleted: 256, copied: 16 } as const;
 type Limits = Readonly<Record<keyof typeof RETENTION_LIMITS, number>>;
-/** One step does everything that is left in a tier. */
+/** For one step that does everything left in a tier. */
 export const NO_LIMITS: Limits = { deleted: Infinity, copied: Infinity };
 
-/** A bounded part of the work on one token. */
+/** A bounded part of the work for one token. */
 export interface RetentionStep {
   /** Snapshots of this tier before `toS` are deleted. */
   tier: Tier;
@@ -25,15 +25,15 @@ export interface RetentionStep {
   copies: readonly (Omit<SnapshotCopy, 'block'> & { from: SegmentRef })[];
 }
 
-/** Tiers into which raw snapshots are copied before they are deleted: the coarser ones that are kept longer. */
+/** Tiers into which raw snapshots are copied before they are deleted: the coarser tiers that are kept longer. */
 export function madeTiers({ raw, ...kept }: Retention): Tier[] {
   if (raw === undefined) return [];
   return (['15m', '1h'] as const).filter((tier) => (kept[tier] ?? Infinity) > raw);
 }
 
 /**
- * The cut-offs at a time. They are whole days where snapshots are kept for a week or more, whole hours from a day
- * on, and otherwise whole minutes: finer ones would rewrite a token's oldest segment all the time.
+ * The cut-offs at a time. They are whole days if snapshots are kept for a week or more, whole hours from a day on,
+ * and otherwise whole minutes: finer cut-offs would rewrite a token's oldest segment all the time.
  */
 export function cutoffsAt(retention: Retention, nowS: number): Cutoffs {
   const cutoff = (tier: Tier): number => {
@@ -52,8 +52,8 @@ export function cutoffsAt(retention: Retention, nowS: number): Cutoffs {
 }
 
 /**
- * The next step for a token; null if nothing is left to do. The step that deletes a raw snapshot also copies it, if it
- * is the newest of its interval. So the steps may be cut anywhere, and the result is the same.
+ * The next step for a token; null if nothing is left to do. The step that deletes a raw snapshot also copies it if it
+ * is the newest of its interval. So the work can be cut into steps anywhere, with the same result.
  */
 export function nextStep(
   directory: Directory,
@@ -102,7 +102,7 @@ function rawStep(
   return { tier: 'raw', toS: cutoffs.raw, copies };
 }
 
-/** The time of the coarse snapshot that a raw one at `t` may become: the end of its interval `(end - length, end]`. */
+/** Time of the coarse snapshot that a raw one at `t` can become: the end of its interval `(end - length, end]`. */
 function endOf(tier: Tier, t: number): number {
   return Math.ceil(t / TIER_LENGTH_S[tier]) * TIER_LENGTH_S[tier];
 }

@@ -1,7 +1,7 @@
 /**
- * The latest commits that changed snapshots shown before: which tokens they changed, and at which times. A client that
- * follows a token learns from them what was revised or deleted since it last looked. A commit that only adds snapshots
- * after a token's last one is not among them: it writes nothing here.
+ * The latest commits that changed snapshots already shown: which tokens they changed, and at which times. From them a
+ * client that follows a token learns what was revised or deleted since its last request. A commit that only adds
+ * snapshots after a token's last one is not a revision: it writes nothing here.
  */
 import { randomUUID } from 'node:crypto';
 import { LargeMap } from '../../compute/large-map.js';
@@ -15,15 +15,15 @@ import { wallS } from '../wall-clock.js';
 import { shownChanges } from './shown-changes.js';
 import type { Stage } from './stage.js';
 
-/** Commits older than this are forgotten. */
+/** Older commits are forgotten. */
 const KEPT_S = 24 * 3600;
-/** The most commits that are remembered. */
+/** How many commits are remembered at most. */
 const MAX_REVISING_COMMITS = 100_000;
-/** The most bytes that they take. */
+/** How many bytes they take at most. */
 const MAX_REVISION_BYTES = 256 * 1024 * 1024;
 /** Bytes of a row without its times. */
 const ROW_BYTES = 32;
-/** How often a commit forgets old ones. */
+/** How often commits forget old ones. */
 const FORGET_EVERY_S = 600;
 const MAX_TIMES = MAX_VALUE_BYTES / Uint32Array.BYTES_PER_ELEMENT;
 const ROWS_AT_ONCE = 1000;
@@ -45,7 +45,7 @@ export class Revisions {
   ) {}
 
   /**
-   * @param copyId distinguishes a restored store from the one that was backed up: both count on from the same position
+   * @param copyId distinguishes a restored store from the copied one: both continue from the same position
    */
   static async load(database: Pick<Database, 'rows'>, copyId: string): Promise<Revisions> {
     const storeId = (await readMeta(database, STORE_ID_KEY)) ?? '';
@@ -65,12 +65,12 @@ export class Revisions {
     return revisions;
   }
 
-  /** The name of the sequence that positions count: a cluster's log, or this store's commits. */
+  /** Name of the sequence in which positions count: a cluster's log, or this store's commits. */
   get history(): string {
     return this.isLog ? this.historyId : this.historyId + this.copyId;
   }
 
-  /** Position of the log's last applied entry, or of the last commit that is remembered. */
+  /** Position of the last applied entry of the log, or of the last remembered commit. */
   get position(): number {
     return this.last;
   }
@@ -83,12 +83,12 @@ export class Revisions {
     return position >= this.floor && (position <= this.last || this.isLog);
   }
 
-  /** Position of a token's newest revision; 0: none is remembered. */
+  /** Position of a token's newest revision; 0 if none is remembered. */
   lastOf(tokenId: number): number {
     return this.byToken.get(tokenId) ?? 0;
   }
 
-  /** Whether positions are those of a cluster's log. */
+  /** Whether positions count entries of a cluster's log. */
   private get isLog(): boolean {
     return this.historyId !== this.storeId;
   }
@@ -111,7 +111,7 @@ export class Revisions {
   /**
    * Writes what a transaction has revised since the last call, or since it began. Readers see it once the stage is
    * published.
-   * @param mark of a transaction that all nodes of a cluster make
+   * @param mark of a transaction that every node of a cluster makes
    */
   async write(stage: Stage, mark?: LogMark): Promise<void> {
     const history = mark?.logId ?? this.storeId;
@@ -140,14 +140,14 @@ export class Revisions {
     });
   }
 
-  /** Notes that an entry of a cluster's log has been applied, which may have revised nothing. */
+  /** Records that an entry of a cluster's log was applied, even if it revised nothing. */
   passed({ logId, position }: LogMark): void {
     this.switchTo(logId);
     this.last = Math.max(this.last, position);
   }
 
   /**
-   * Detaches the store from its log. Its commits count from 1 again, so it gets a name that no cursor knows.
+   * Detaches the store from its log. Its commits count from 1 again, so the history gets a name that no cursor knows.
    * @returns what to call once `tx` is committed
    */
   async leaveLog(tx: Statements): Promise<() => void> {
@@ -168,7 +168,7 @@ export class Revisions {
     this.last = 0;
   }
 
-  /** Forgets old revisions if that is due. @returns the new floor; null: it stays */
+  /** Forgets old revisions if that is due. @returns the new floor; null if it is unchanged */
   private async forget(
     tx: Statements,
     history: string,
@@ -200,7 +200,7 @@ export class Revisions {
   }
 }
 
-/** The position up to which the revisions of a history are forgotten. */
+/** The position up to which revisions of a history are forgotten. */
 async function readFloor(statements: Pick<Statements, 'rows'>, history: string): Promise<number> {
   const text = await readMeta(statements, FLOOR_KEY);
   if (text === null) return 0;

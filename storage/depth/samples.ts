@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import { sampleSegments, SNAPSHOTS_PER_SAMPLED } from '../../compute/segment/sample.js';
 import type { StoredBlock } from '../../compute/segment/segment.js';
 import type { Database } from '../duckdb/database.js';
-import { isOneOf, type Statements } from '../duckdb/statements.js';
+import { whereIdIn, type Statements } from '../duckdb/statements.js';
 import { readMeta, writeMeta } from '../meta.js';
 import { readStoredBlocks, storedSegments } from './segments.js';
 
@@ -12,21 +12,21 @@ export type SampleSegments = (
   segments: readonly StoredBlock[],
 ) => Promise<readonly (Uint8Array | null)[]>;
 
-/** Fewer new segments wait for more: each look scans the end of a table. */
+/** Samples are made once there are this many new segments: each search scans the end of a table. */
 export const LEAST_NEW_SEGMENTS = 64;
-/** Segments of one step: their blocks have some megabytes, and a thread works on them for 30 ms. */
+/** Segments per step: their blocks take some megabytes, and a thread works on them for 30 ms. */
 const SAMPLED_AT_ONCE = 16;
-/** Up to this id all segments have their samples. */
+/** All segments up to this id have their samples. */
 const META_KEY = 'sampled_segments';
 
-/** Samples by segment id, not yet checked against their checksums; without those that there are not. */
+/** Samples by segment id, not checked against their checksums yet; missing ones are left out. */
 export async function readSamples(
   statements: Pick<Statements, 'values'>,
   ids: readonly number[],
 ): Promise<Map<number, StoredBlock>> {
   if (ids.length === 0) return new Map();
   const values = await statements.values(
-    `SELECT segment_id, 0 AS part, data, crc32 FROM segment_samples WHERE ${isOneOf('segment_id', ids)}`,
+    `SELECT segment_id, 0 AS part, data, crc32 FROM segment_samples WHERE ${whereIdIn('segment_id', ids)}`,
   );
   return new Map(
     Array.from(values, ([segmentId, { bytes, checksum }]) => [
@@ -36,9 +36,9 @@ export async function readSamples(
   );
 }
 
-/** Makes samples of stored segments in the background. Segments never change, so each is looked at once. */
+/** Makes samples of stored segments in the background. Segments never change, so each is examined once. */
 export class SampleMaker {
-  /** Up to this id all have been looked at; null: not yet read. */
+  /** All segments up to this id were examined; null before the first read. */
   private sampledId: number | null = null;
 
   constructor(
@@ -50,7 +50,7 @@ export class SampleMaker {
   /**
    * Makes the samples of the next segments.
    * @param exclusive runs a transaction while no other does
-   * @returns whether there are more to look at
+   * @returns whether more segments are left to examine
    */
   async step(
     lastSegmentId: number,
@@ -72,11 +72,11 @@ export class SampleMaker {
     const made = samples.flatMap((sample, i) =>
       sample === null ? [] : [[blocks[i].segmentId, crc32(sample), sample] as const],
     );
-    // Without samples nothing is written: a look after the next start finds as little.
+    // Without samples nothing is written: after the next start these segments are examined once more.
     if (made.length > 0) {
       await exclusive(() =>
         database.transaction(async (tx) => {
-          // A commit may have removed some meanwhile.
+          // A commit may have removed some in the meantime.
           const stored = await storedSegments(tx, ids);
           const rows = made.filter(([segmentId]) => stored.has(segmentId));
           if (rows.length > 0) await tx.append('segment_samples', rows);

@@ -1,7 +1,7 @@
 /**
- * The table `segment_lists`: copies of the older entries of `segments`, many of one token and tier in a
- * row. Segments are stored as they arrive, which spreads a token's entries all over `segments`. However many there
- * are, a reader finds the old ones in a few lists and the others among the newest rows.
+ * The table `segment_lists`: copies of the older entries of `segments`, many of one token and tier per row. Segments
+ * are stored as they arrive, which spreads a token's entries all over `segments`. However many there are, a reader
+ * finds the old entries in a few lists and the others among the newest rows.
  */
 import { DamageError } from '../../compute/damage.js';
 import { type Tier, TIERS } from '../../compute/market.js';
@@ -11,9 +11,9 @@ import { readMeta, writeMeta } from '../meta.js';
 import { uint32Of } from '../typed-arrays.js';
 import { firstT, type SegmentRef } from './directory.js';
 
-/** Bytes of a list. */
+/** Bytes per list. */
 export const MAX_SEGMENT_LIST_BYTES = 16 * 1024;
-/** The newest segments are not listed: compaction replaces many of them soon. */
+/** The newest segments are not listed: compaction soon replaces many of them. */
 const UNLISTED_SEGMENTS = 16 * 1024;
 /** Segments listed in one transaction. */
 const LISTED_AT_ONCE = 64 * 1024;
@@ -46,7 +46,7 @@ interface Edit {
 
 export class SegmentLists {
   private constructor(
-    /** Every segment up to this id is in a list, no later one is. */
+    /** Every segment up to this id is in a list; later ones are not. */
     private listed: number,
     private lastListId: number,
   ) {}
@@ -91,7 +91,7 @@ export class SegmentLists {
     this.listed = listedId;
   }
 
-  /** Removes a token's segments from the lists; ignores those that are not listed. */
+  /** Removes a token's segments from the lists; ignores unlisted ones. */
   async remove(tx: Statements, tokenId: number, refs: readonly SegmentRef[]): Promise<void> {
     const removed = refs.filter(({ segmentId }) => segmentId <= this.listed);
     if (removed.length === 0) return;
@@ -194,8 +194,8 @@ function cutToLists(refs: readonly SegmentRef[]): SegmentRef[][] {
 }
 
 /**
- * An entry from ENTRY_COLUMNS. Where a segment of an earlier version has no digests, its block's checksum stands
- * for each.
+ * An entry from ENTRY_COLUMNS. Segments of an earlier version have no digests: the block's checksum takes their
+ * place.
  */
 export function refOfColumns(columns: SqlRow): SegmentRef {
   const [segmentId, tier, cells, times, bandCells, digests, checksum] = columns;
@@ -220,7 +220,7 @@ function packedBytes({ times }: SegmentRef): number {
   return WORD_BYTES * (HEAD_WORDS + SNAPSHOT_WORDS * times.length);
 }
 
-/** Entries of one tier as 32-bit words: the head, times, cells in the default band and digests of each. */
+/** Entries of one tier as 32-bit words: head, times, cells in the default band, and digests of each. */
 export function packRefs(refs: readonly SegmentRef[]): Uint8Array {
   const words = new Uint32Array(refs.reduce((sum, ref) => sum + packedBytes(ref), 0) / WORD_BYTES);
   let at = 0;
@@ -241,8 +241,8 @@ export function unpackRefs(tier: Tier, bytes: Uint8Array): SegmentRef[] {
 }
 
 /**
- * Reads of what packRefs() wrote, ascending in time, the last entry that begins by each of the moments
- * and the one after it.
+ * Reads only some entries that packRefs() wrote: for each of the moments, the last entry that begins by then and the
+ * one after it; ascending in time.
  */
 export function unpackRefsAround(
   tier: Tier,

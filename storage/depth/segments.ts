@@ -1,7 +1,7 @@
 /**
- * The tables `segments` and `segment_parts`: entries and blocks. Larger blocks are kept in parts: DuckDB
- * rewrites a whole row group while it fills up, and scans it to read one value. A row group of parts has a few
- * megabytes; one of whole blocks would have a hundred.
+ * The tables `segments` and `segment_parts`: entries and blocks. Larger blocks are kept in parts: DuckDB rewrites a
+ * whole row group while it fills up, and scans it to read one value. A row group of parts takes a few megabytes; one
+ * of whole blocks would take a hundred.
  */
 import { crc32 } from 'node:zlib';
 import { DamageError } from '../../compute/damage.js';
@@ -13,7 +13,7 @@ import {
 } from '../../compute/segment/segment.js';
 import type { SnapshotKey } from '../contract.js';
 import {
-  isOneOf,
+  whereIdIn,
   partsOf,
   ROW_GROUP_ROWS,
   type SqlValue,
@@ -24,25 +24,24 @@ import { bytesOf } from '../typed-arrays.js';
 import { RecentBlocks } from './recent-blocks.js';
 
 /**
- * Bytes of a block that is kept in its entry's row. Most are of fresh runs: compaction soon removes
- * them, so they are kept apart from lasting ones.
+ * A block of up to this many bytes is kept in its entry's row. Most of these are of fresh runs, which compaction
+ * soon removes: they are kept apart from the lasting ones.
  */
 const MAX_INLINE_BYTES = 16 * 1024;
 /**
- * Bytes of a part. A row group of parts is 4 MB: a checkpoint that joins row groups rewrites up to three,
- * and the file keeps the space of the old ones. DuckDB would keep values of more than 4,096 bytes in
- * separate blocks.
+ * Bytes of a part. A row group of parts takes 4 MB: a checkpoint that joins row groups rewrites up to three of them,
+ * and the file keeps the space of the old ones. DuckDB would keep values of more than 4,096 bytes in separate blocks.
  */
 export const PART_BYTES = 2000;
-/** fillRowGroup() makes no smaller parts. */
+/** fillRowGroup() does not make smaller parts. */
 const LEAST_PART_BYTES = 200;
-/** Bytes of waiting blocks: they are written in one turn. */
+/** Bytes of waiting blocks, which are written in one turn. */
 const MAX_WAITING_BYTES = 1024 * 1024;
-/** Parts held back until the end: enough for fillRowGroup(). */
+/** How many parts are held back until the end: enough for fillRowGroup(). */
 const HELD_PARTS = ROW_GROUP_ROWS / 4;
 
 /**
- * Blocks by segment id, not yet checked against their checksums; without those that are not stored.
+ * Blocks by segment id, not checked against their checksums yet; missing ones are left out.
  * Each is in a separate ArrayBuffer.
  */
 export async function readStoredBlocks(
@@ -64,15 +63,15 @@ export async function readStoredBlocks(
   );
 }
 
-/** Stands for the checksum of a lost block, which is stored empty. No empty block has it: their checksum is 0. */
+/** Replaces the checksum of a lost block, which is stored empty. An empty block never has it: its checksum is 0. */
 const LOST_CRC32 = 1;
 
-/** Whether a block was stored as lost, as it is in every copy of the store. */
+/** Whether a block is stored as lost, as it is in every copy of the store. */
 export function isLost({ block, crc32: checksum }: StoredBlock): boolean {
   return block.length === 0 && checksum === LOST_CRC32;
 }
 
-/** At least one of these segments cannot be read within a commit. */
+/** At least one of these segments cannot be read during a commit. */
 export class UnreadableSegmentsError extends DamageError {
   constructor(
     readonly ids: readonly number[],
@@ -90,7 +89,7 @@ export function unmergeable(key: SnapshotKey): RefusalError {
   );
 }
 
-/** Blocks as readStoredBlocks() returns them, checked. @throws Error if a checksum does not match */
+/** Blocks like readStoredBlocks() returns them, checked. @throws Error if a checksum does not match */
 export async function readBlocks(
   statements: Pick<Statements, 'values'>,
   ids: readonly number[],
@@ -99,7 +98,7 @@ export async function readBlocks(
   return new Map(Array.from(stored, ([id, one]) => [id, checkedBlock(one)]));
 }
 
-/** Those of the ids that are stored. */
+/** Which of the ids are stored. */
 export async function storedSegments(
   statements: Pick<Statements, 'rows'>,
   ids: readonly number[],
@@ -116,7 +115,7 @@ export async function deleteSegments(tx: Statements, ids: readonly number[]): Pr
   await tx.run(`DELETE FROM segment_samples WHERE ${areIn(ids)}`);
 }
 
-const areIn = (ids: readonly number[]): string => isOneOf('segment_id', ids);
+const areIn = (ids: readonly number[]): string => whereIdIn('segment_id', ids);
 
 interface NewSegment {
   segmentId: number;
@@ -129,9 +128,9 @@ export class SegmentWriter {
   private entries: SqlValue[][] = [];
   private parts: PartRow[] = [];
   private waitingBytes = 0;
-  /** The last blocks, which readers need soon after the commit. */
+  /** The last blocks: readers need them soon after the commit. */
   readonly recent = new RecentBlocks();
-  /** Rows of parts that the transaction has written so far. */
+  /** Rows of parts written by the transaction so far. */
   private writtenParts = 0;
 
   constructor(private readonly tx: Pick<Statements, 'append'>) {}
@@ -159,14 +158,14 @@ export class SegmentWriter {
     if (this.waitingBytes >= MAX_WAITING_BYTES) await this.handOver(HELD_PARTS);
   }
 
-  /** Writes what waits if it includes one of these segments: call before reading or deleting them. */
+  /** Writes the waiting rows if one of these segments is among them: call before reading or deleting the segments. */
   async settle(ids: readonly number[]): Promise<void> {
     // Ids ascend.
     const first = Math.min(idOf(this.entries[0]), idOf(this.parts[0]));
     if (ids.some((id) => id >= first)) await this.handOver(0);
   }
 
-  /** Writes what waits: call right before the commit. */
+  /** Writes the waiting rows: call right before the commit. */
   async flush(): Promise<void> {
     this.parts = fillRowGroup(this.parts, this.writtenParts);
     await this.handOver(0);
@@ -183,7 +182,7 @@ export class SegmentWriter {
   }
 }
 
-/** The id with which a row begins; Infinity without a row. */
+/** The id at the beginning of a row; Infinity without a row. */
 const idOf = (row: readonly SqlValue[] | undefined): number =>
   row === undefined ? Infinity : (row[0] as number);
 
@@ -191,9 +190,9 @@ export type PartRow = [segmentId: number, part: number, bytes: Uint8Array];
 
 /**
  * Cuts parts into smaller ones until the last row ends a row group, after `written` earlier rows of the transaction.
- * Returns them unchanged if that is unnecessary or impossible. DuckDB gives a long addition separate row groups, and
- * may fill the last one only partly. A later checkpoint joins it with its neighbours: that rewrites megabytes, and the
- * file keeps the space of the old row groups, up to as much again as is stored.
+ * Returns them unchanged if that is unnecessary or impossible. DuckDB gives a long insertion separate row groups and
+ * may fill the last one only partly. A later checkpoint joins that with its neighbours: this rewrites megabytes, and
+ * the file keeps the space of the old row groups, which can double the stored size.
  * @param rows ascending by segment and part; earlier parts of the first segment may be written already
  */
 export function fillRowGroup(rows: readonly PartRow[], written: number): PartRow[] {

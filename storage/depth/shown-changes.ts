@@ -11,17 +11,17 @@ import {
   visibleSnapshots,
 } from './directory.js';
 
-/** What a commit changes of a token's shown snapshots, except for those after all earlier ones. */
+/** How a commit changes a token's shown snapshots, except for those after all earlier ones. */
 interface ShownChanges {
-  /** Times at which another snapshot is shown, or none any more; ascending. */
+  /** Times at which a different snapshot, or none, is shown now; ascending. */
   times: number[];
-  /** Time of the last stored snapshot, if the commit has moved it back (-1: none is left); else null. */
+  /** Time of the last stored snapshot if the commit moved it back (-1: none is left); otherwise null. */
   lastT: number | null;
 }
 
 /**
- * Compares what is shown of two directories (docs/definitions.md#replay-tiers), a snapshot by its time, tier and
- * digest. Snapshots that lie in the future count as shown.
+ * Compares the shown snapshots of two directories (docs/definitions.md#replay-tiers) by time, tier and digest. Future
+ * snapshots count as shown.
  */
 export async function shownChanges(before: Directory, after: Directory): Promise<ShownChanges> {
   const times: number[] = [];
@@ -46,7 +46,7 @@ export async function shownChanges(before: Directory, after: Directory): Promise
   return { times, lastT: movedBackTo };
 }
 
-/** The window outside which both directories show the same; null: they have the same segments. */
+/** The window outside which both directories show the same; null if they have the same segments. */
 function changedSpan(before: Directory, after: Directory): { fromS: number; toS: number } | null {
   let fromS = Infinity;
   let toS = -Infinity;

@@ -1,4 +1,4 @@
-/** Tokens, markets and segments changed by a transaction; readers see them once it has committed. */
+/** The tokens, markets and segments that a transaction changes; readers see the changes once it has committed. */
 import {
   type Chain,
   type Market,
@@ -26,7 +26,7 @@ import { marketName } from './market-names.js';
 import { byTier, type Directory, EMPTY_DIRECTORY, type SegmentRef } from './directory.js';
 import { SegmentWriter } from './segments.js';
 
-/** Rows of tokens or markets written at once: one by one, each costs DuckDB a block of memory. */
+/** Rows of tokens or markets written at once: written singly, each row costs DuckDB a block of memory. */
 const ROWS_AT_ONCE = 1000;
 
 // Shared: most tokens of a long list have neither markets nor depth.
@@ -39,18 +39,18 @@ export interface StagedToken {
   readonly tokenId: number;
   row: TokenRow;
   readonly isNew: boolean;
-  /** Whether its row differs from the stored one. */
+  /** Whether the row differs from the stored one. */
   isRowChanged: boolean;
-  /** The stored ones until the transaction adds a market. */
+  /** The stored markets, until the transaction adds one. */
   markets: readonly Market[];
   marketIndexes: ReadonlyMap<string, number>;
-  /** Copies of both that the transaction may change; null: it has added no market. */
+  /** Copies of both for the transaction to change; null if it has added no market. */
   ownMarkets: { list: Market[]; indexes: Map<string, number> } | null;
-  /** As it was before the transaction; empty until the transaction touches the token's depth. */
+  /** The directory before the transaction; empty until the transaction touches the token's depth. */
   stored: Directory;
   /** Null until the transaction touches the token's depth. */
   directory: Record<Tier, SegmentRef[]> | null;
-  /** The directory that changedDepth() last returned; null: none yet. */
+  /** The directory that changedDepth() last returned; null if there was none. */
   lastReturned: Directory | null;
 }
 
@@ -59,7 +59,7 @@ export class Stage {
   private readonly venues = new Map<string, MarketType>();
   readonly segments: SegmentWriter;
   private marketRows: SqlValue[][] = [];
-  /** Ids of the segments that the transaction removes, among them some that it may have made. */
+  /** Ids of the segments that the transaction removes, possibly including some that it made itself. */
   readonly removedSegments: number[] = [];
   private newTokens = 0;
   private readonly touchedIds: number[] = [];
@@ -71,7 +71,7 @@ export class Stage {
     private readonly catalog: Catalog,
     private readonly directories: Directories,
     readonly tx: Statements,
-    /** Whether all nodes of a cluster make the same transaction: it must not depend on damage of this node only. */
+    /** Whether every node of a cluster makes the same transaction: it must not depend on damage of this node only. */
     private readonly isOfLog = false,
   ) {
     this.segments = new SegmentWriter(tx);
@@ -100,7 +100,7 @@ export class Stage {
 
   /**
    * Two tokens of one chain that would be legs of one asset, or null. Call after the last row of the
-   * transaction: a row may free the leg that an earlier one takes.
+   * transaction: a row may free the leg that an earlier row takes.
    */
   async legConflict(): Promise<{ asset: string; rows: [TokenRow, TokenRow] } | null> {
     const legs = new LargeMap<string, TokenRow>();
@@ -171,7 +171,7 @@ export class Stage {
     return this.isOfLog ? this.directories.lost : this.directories.damaged;
   }
 
-  /** Notes that a new segment is stored as a lost one. */
+  /** Records that a new segment is stored as a lost one. */
   addLost(segmentId: number): void {
     this.directories.damaged.add(segmentId);
     this.directories.lost.add(segmentId);
@@ -182,7 +182,7 @@ export class Stage {
     return this.directories.lists.remove(this.tx, token.tokenId, refs);
   }
 
-  /** Writes what is held back, and prepares publish(): call right before the commit. */
+  /** Writes the waiting rows, and prepares publish(): call right before the commit. */
   async write(): Promise<void> {
     await this.writeTokens();
     await this.writeMarkets();
@@ -191,8 +191,8 @@ export class Stage {
   }
 
   /**
-   * Shows readers the committed state: tokens and their markets in turns, which are invisible without depth, then the
-   * depth of all at once.
+   * Shows readers the committed state: first tokens and their markets in turns (invisible without depth), then all
+   * depth at once.
    */
   async publish(): Promise<void> {
     for (const token of this.tokens.values()) {
@@ -205,12 +205,12 @@ export class Stage {
     await this.directories.publish(this.prepared);
   }
 
-  /** Calls `listener` in the step in which readers begin to see the changed depth. */
+  /** Calls `listener` in the same step in which readers begin to see the changed depth. */
   whenShown(listener: () => void): void {
     this.shownListeners.push(listener);
   }
 
-  /** Tokens whose depth the transaction has touched, with their directories now and at the last call. */
+  /** Tokens whose depth the transaction has touched, with their directories at the last call and now. */
   *changedDepth(): Generator<{ tokenId: number; before: Directory; now: Directory }> {
     for (const token of this.tokens.values()) {
       const { directory } = token;
@@ -256,7 +256,7 @@ export class Stage {
     }
   }
 
-  /** Ids of the tokens that the transaction touched. */
+  /** Ids of the tokens touched by the transaction. */
   get touched(): readonly number[] {
     return this.touchedIds;
   }
@@ -306,7 +306,7 @@ export class Stage {
 }
 
 /**
- * For merges, where an order book under a second spelling of its names would count twice.
+ * For merges: an order book under a second spelling of its names would count twice.
  * @throws RefusalError if the token has the order book under another spelling
  */
 export function checkSpelling(

@@ -1,7 +1,6 @@
 /**
- * The entries of all segments that are in no list, in memory: the newest of every token. To find one
- * token's among the newest rows of `segments` would cost more with every segment stored, because DuckDB
- * checks every row group.
+ * The entries of all segments that are in no list (each token's newest), in memory. Finding one token's entries among
+ * the newest rows of `segments` would cost more with every stored segment, because DuckDB checks every row group.
  */
 import { TIERS } from '../../compute/market.js';
 import type { Database } from '../duckdb/database.js';
@@ -18,8 +17,8 @@ import type { Cutoffs } from './retention-steps.js';
 import { ENTRY_COLUMNS, refOfColumns } from './segment-lists.js';
 
 /**
- * Bytes of entries in memory: more than full segments that wait for a list take. If one commit exceeds it, the table is
- * read until they are listed.
+ * Bytes of entries in memory: more than what full segments take while they wait for a list. If one commit exceeds it,
+ * the table is read until the segments are listed.
  */
 const MAX_KEPT_ENTRY_BYTES = 96 * 1024 * 1024;
 
@@ -31,7 +30,7 @@ export class UnlistedSegments {
 
   private constructor(private readonly maxBytes: number) {}
 
-  /** Knows nothing: the table is read. */
+  /** Without entries: the table is read. */
   static unknown(): UnlistedSegments {
     return new UnlistedSegments(0);
   }
@@ -47,19 +46,19 @@ export class UnlistedSegments {
     return unlisted;
   }
 
-  /** A token's entries, in no order; null if the table has to be read. */
+  /** A token's entries, in no order; null if the table must be read. */
   of(tokenId: number): readonly SegmentRef[] | null {
     return this.byToken === null ? null : (this.byToken.get(tokenId) ?? NONE);
   }
 
-  /** Tokens with a segment of a tier that begins before its cut-off; null if the table has to be read. */
+  /** Tokens with a segment of a tier that begins before its cut-off; null if the table must be read. */
   before(cutoffs: Cutoffs): number[] | null {
     if (this.byToken === null) return null;
     const isOld = (ref: SegmentRef): boolean => firstT(ref) < cutoffs[ref.tier];
     return Array.from(this.byToken).flatMap(([id, refs]) => (refs.some(isOld) ? [id] : []));
   }
 
-  /** Takes over a token's directory as a commit has made it. */
+  /** Takes over a token's directory as a commit made it. */
   publish(tokenId: number, directory: Directory, listedId: number): void {
     if (this.byToken === null) return;
     const refs = TIERS.flatMap((tier) => directory[tier].filter((ref) => ref.segmentId > listedId));
@@ -67,7 +66,7 @@ export class UnlistedSegments {
     if (this.bytes > this.maxBytes) this.byToken = null;
   }
 
-  /** Drops the entries up to this id, which are now listed. Call while nothing is being committed. */
+  /** Removes the entries up to this id, which are now listed. Call while nothing is being committed. */
   async settle(database: Pick<Database, 'rows'>, listedId: number): Promise<void> {
     if (this.byToken === null) return this.reload(database, listedId);
     for (const [tokenId, refs] of [...this.byToken]) {
@@ -79,7 +78,7 @@ export class UnlistedSegments {
   }
 
   private async reload(database: Pick<Database, 'rows'>, listedId: number): Promise<void> {
-    // `times` has four bytes a snapshot.
+    // `times` has four bytes per snapshot.
     const [[bytes]] = await database.rows(
       `SELECT count(*) * ${ENTRY_BYTES} + coalesce(sum(octet_length(times)), 0) * ${SNAPSHOT_BYTES / 4}
        FROM segments WHERE segment_id > ${listedId}`,

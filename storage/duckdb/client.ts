@@ -1,6 +1,6 @@
 /**
- * DuckDB's client. Required, not imported: to import a CommonJS package, Node.js first parses all its files for
- * the names that they export, which is a fifth of the start of a command.
+ * DuckDB's client. Required, not imported: to import a CommonJS package, Node.js first parses all its files for the
+ * names that they export, which takes a fifth of a command's start.
  */
 import { createRequire } from 'node:module';
 import type * as Client from '@duckdb/node-api';

@@ -24,9 +24,9 @@ import type {
 const { BIGINT, BLOB, BOOLEAN, DOUBLE, SQLNULL, VARCHAR } = client;
 const { DuckDBBlobValue, JSDuckDBValueConverter } = client;
 
-/** The column whose only value marks the end of a result: without it, a result that failed midway looks complete. */
+/** A column whose only value marks the end of a result: without it, a result that failed midway looks complete. */
 const END = 'fathom_end';
-/** Blobs up to this length lie in the vector, whose memory is the chunk's; the client copies longer ones. */
+/** Blobs up to this length are inside the vector, in the chunk's memory; the client copies longer ones. */
 const INLINE_BYTES = 12;
 
 export class Connection implements Statements {
@@ -55,8 +55,8 @@ export class Connection implements Statements {
   }
 
   /**
-   * Copies each part once and wraps nothing: a third less time on the event loop than rows(), and
-   * half the memory.
+   * Copies each part once and wraps nothing: it takes a third less time on the event loop than rows(), and half the
+   * memory.
    */
   async values(sql: string): Promise<Map<number, StoredValue>> {
     const result = await called(() => this.connection.run(sql));
@@ -90,7 +90,7 @@ export class Connection implements Statements {
   }
 
   /**
-   * Yields a result's chunks while DuckDB produces them: it may be larger than memory. Not for use within a
+   * Yields a result's chunks while DuckDB produces them: the result may be larger than memory. Not for use within a
    * transaction. The connection accepts no other statement until the end.
    */
   async *stream(sql: string, values: readonly SqlValue[] = []): AsyncGenerator<ResultChunk> {
@@ -109,9 +109,9 @@ export class Connection implements Statements {
         yield resultChunk(chunk);
       }
     } finally {
-      // The connection accepts no other statement before that.
+      // The connection accepts no other statement before this has ended.
       const ahead = await next.catch(() => null);
-      // A result that is not read to its end keeps the database open after it is closed, until it is collected.
+      // A result that is not read to its end keeps the database open after closing, until the result is collected.
       if (ahead !== null && ahead.rowCount > 0) await this.breakOff(result);
     }
   }
@@ -128,7 +128,7 @@ export class Connection implements Statements {
     }
   }
 
-  /** Throws the error for which DuckDB broke a result off: DuckDB reports it only where a result is read as a whole. */
+  /** Throws the error that made DuckDB break a result off: DuckDB reports it only when a result is read as a whole. */
   private async throwCause(sql: string, values: readonly SqlValue[]): Promise<never> {
     const whole = `SELECT bit_xor(hash(result)) FROM (${sql}) AS result`;
     await called(() => this.connection.run(whole, ...bindings(values)));
@@ -172,7 +172,7 @@ function parameterType(value: SqlValue): DuckDBType {
   }
 }
 
-/** Converts a value of a result. @throws TypeError for a type that no query selects */
+/** Converts a value of a result. @throws TypeError for a type that no query of ours selects */
 function plainValue(value: DuckDBValue): SqlValue | SqlRow {
   switch (typeof value) {
     case 'bigint':
@@ -207,7 +207,7 @@ function resultChunk(chunk: DuckDBDataChunk): ResultChunk {
   };
 }
 
-/** The client exposes the array in no method; a call for each value takes ten times as long. */
+/** The client has no method that returns the array; a call per value takes ten times as long. */
 function doublesOf(vector: DuckDBVector): Float64Array {
   const { items } = vector as unknown as { items?: unknown };
   if (items instanceof Float64Array) return items;
@@ -240,13 +240,13 @@ function gather(chunk: DuckDBDataChunk, gathered: Map<number, Gathered>): void {
 }
 
 function joined(parts: readonly Uint8Array<ArrayBuffer>[]): Uint8Array<ArrayBuffer> {
-  // The client has copied a long part already, into a buffer that nothing else shares.
+  // The client has already copied a long part into a separate buffer.
   if (parts.length === 1 && parts[0].byteLength === parts[0].buffer.byteLength) {
     return new Uint8Array(parts[0].buffer);
   }
   // A missing part is skipped: the checksum will not match.
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);
-  // Unlike new Uint8Array, this does not fill the buffer with zeros first. Nothing else shares it.
+  // Unlike new Uint8Array, this does not fill the buffer with zeros first, and nothing else shares it.
   const { buffer } = Buffer.allocUnsafeSlow(bytes);
   const value = new Uint8Array(buffer);
   let at = 0;

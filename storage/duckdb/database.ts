@@ -1,4 +1,4 @@
-/** A DuckDB instance over one file, with a fixed set of connections. */
+/** A DuckDB instance for one file, with a fixed set of connections. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DiskFullError, StoreUnavailableError } from '../errors.js';
 import { readMeta, writeMeta } from '../meta.js';
@@ -31,10 +31,10 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   /** Attempts to reopen since the last successful write. */
   private reopenings = 0;
   private readonly ending = new AbortController();
-  /** Transactions that this process knows of, as `meta` counts them; null: not counted. */
+  /** Number of transactions known to this process, as counted in `meta`; null if they are not counted. */
   private commits: number | null = null;
   private readonly file: string;
-  /** Identity of the file that was opened: its name may later belong to another file. */
+  /** Identity of the opened file: its name may later belong to another file. */
   private readonly identity: string | null;
   readonly log: OpenLog;
 
@@ -51,7 +51,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
 
   /**
    * Opens (or creates) the database file for reading and writing.
-   * @throws DatabaseLockedError while another process, or this one, has it open
+   * @throws DatabaseLockedError if another process, or this one, has it open
    * @throws DatabaseDamagedError if the file cannot be read as a database
    */
   static async openFile(
@@ -92,8 +92,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Runs a few small statements in one transaction on a separate connection. They do not wait for a long transaction,
-   * and must not touch the rows that it changes.
+   * Runs a few small statements in one transaction on a separate connection. They do not wait for a long transaction, and
+   * must not touch rows that it changes.
    * @throws DiskFullError
    */
   transactionAside<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
@@ -111,8 +111,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Runs `body` in one transaction on the writing connection: commits when it resolves, rolls back
-   * when it throws. Transactions wait for one another.
+   * Runs `body` in one transaction on the writing connection: commits if it resolves, rolls back if it
+   * throws. Transactions wait for one another.
    * @throws DiskFullError
    */
   async transaction<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
@@ -120,7 +120,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Runs a transaction as transaction() does, while transactionAside() waits as well.
+   * Like transaction(), but transactionAside() waits for it as well.
    * @throws DiskFullError
    */
   async exclusiveTransaction<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
@@ -130,8 +130,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Counts transactions in `meta` from now on: after a COMMIT that failed, only the count shows whether the log has
-   * it.
+   * Counts transactions in `meta` from now on: after a COMMIT that failed, only the count tells whether the log has it.
    */
   async countCommits(): Promise<void> {
     const stored = await this.use('readers', storedCommits);
@@ -140,7 +139,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Runs `body` in one transaction that is rolled back, however it ends.
+   * Runs `body` in one transaction that is always rolled back.
    * @throws DiskFullError
    */
   async rehearsal<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
@@ -155,9 +154,9 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Yields a query's rows a vector at a time: a large result is never in memory as a whole. Read a chunk before the
-   * next one. One result at a time is read this way, and others wait, so do not start a second one within the loop
-   * over the first.
+   * Yields a query's rows one vector at a time: a large result is never in memory as a whole. Use a chunk before reading
+   * the next one. Only one result at a time is read this way: starting a second one inside the loop over the first
+   * would wait forever.
    */
   async *streamChunks(sql: string, values?: readonly SqlValue[]): AsyncGenerator<ResultChunk> {
     const opened = this.usable();
@@ -174,9 +173,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   /**
    * Writes the log into the file. DuckDB's automatic checkpoints are off: after a failed one, it would refuse all work
    * and lose the commit that triggered it.
-   * @param movesMetadata whether it also rewrites what describes unchanged rows, which may lie at the
-   *   file's end
-   * @throws DiskFullError, and opens the database again with all that was committed
+   * @param movesMetadata whether to rewrite the description of unchanged rows too, which may be at the end of the file
+   * @throws DiskFullError after opening the database again with everything that was committed
    */
   async checkpoint(movesMetadata = false): Promise<void> {
     // DuckDB refuses a checkpoint while anything else writes, so both writing connections are taken.
@@ -193,10 +191,10 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Another program can remove, move or replace an open file. What DuckDB writes to it afterwards is lost when it is
-   * closed.
-   * @throws StoreUnavailableError if the name no longer belongs to the file that was opened, or another process
-   *   may write to the store
+   * Another program can remove, move or replace an open file. What DuckDB writes to that file afterwards is lost when it
+   * is closed.
+   * @throws StoreUnavailableError if the name no longer belongs to the opened file, or another process may write to the
+   *   store
    */
   checkFile(): void {
     this.lock.check();
@@ -208,7 +206,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
 
   /**
    * Writes the log's content into the file if another program has removed, shortened or replaced the log.
-   * @throws DiskFullError if there is no room for that
+   * @throws DiskFullError if there is not enough room
    */
   async guardLog(): Promise<void> {
     // Waits for a running checkpoint, which empties the log.
@@ -237,8 +235,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Closes the file, writes nothing more to it and leaves nothing beside it.
-   * @param remove deletes the file, while no other process can open it
+   * Closes the file without writing to it, and leaves nothing beside it.
+   * @param remove deletes the file while no other process can open it
    */
   async discard(remove: () => Promise<void>): Promise<void> {
     await this.leaveLog();
@@ -254,7 +252,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     await closeOpened(this.opened);
   }
 
-  /** Keeps DuckDB from writing the log into the file when it closes the file. */
+  /** Prevents DuckDB from writing the log into the file when it closes the file. */
   private async leaveLog(): Promise<void> {
     const leave = 'PRAGMA disable_checkpoint_on_shutdown';
     await this.opened.writer.use((writer) => writer.run(leave)).catch(() => undefined);
@@ -277,13 +275,13 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       if (isCounted) this.commits = commits;
       return result;
     } catch (error) {
-      // A failed COMMIT has rolled back already: ROLLBACK then fails.
+      // A failed COMMIT has already rolled back: ROLLBACK then fails.
       await connection.run('ROLLBACK').catch(() => undefined);
       throw error;
     }
   }
 
-  /** Runs `body`, which commits, and marks that there are commits in the log. */
+  /** Runs `body`, which commits, and records that there are commits in the log. */
   private async write<T>(
     lanes: 'writer' | 'aside',
     body: (connection: Connection) => Promise<T>,
@@ -294,7 +292,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       const result = await this.use(lanes, async (connection) => {
         this.checkFile();
         const result = await body(connection);
-        // If the store was lost meanwhile, nothing may be acknowledged.
+        // If the store was lost in the meantime, nothing may be acknowledged.
         this.lock.check();
         this.reopenings = 0;
         isLogged = await this.log.committed();
@@ -322,13 +320,13 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
 
   private usable(): Opened {
     const { opened } = this;
-    // Waiting for the reopening could last forever: it waits until all connections are free, and the caller may hold
+    // Waiting for the reopening could last forever: the reopening waits for all connections, and the caller may hold
     // one.
     if (opened.invalidated) throw new StoreUnavailableError('the database is being reopened');
     return opened;
   }
 
-  /** The error to throw for a failure; reopens the database if DuckDB refuses all work. */
+  /** The error to throw for a failure; starts reopening the database if DuckDB refuses all work. */
   private errorToThrow(error: unknown, opened: Opened): unknown {
     // Errors from elsewhere may contain any text, DuckDB's included.
     if (!(error instanceof DuckDBError)) return error;
@@ -363,7 +361,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     }
   }
 
-  /** Null if the database was closed meanwhile. @throws what the last try threw, or else the cause */
+  /** Null if the database was closed in the meantime. @throws the error of the last attempt, or the cause */
   private async retryOpening(cause: unknown): Promise<Opened | null> {
     for (let latest = cause; !this.closed;) {
       if (this.reopenings >= MAX_REOPENINGS) throw latest;

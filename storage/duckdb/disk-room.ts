@@ -1,4 +1,4 @@
-/** The free space on a database's disk: what a checkpoint needs, and the checkpoints and commits that lack it. */
+/** The free space on a database's disk: what a checkpoint needs, and which checkpoints and commits lack it. */
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { fileBytes, freeBytesOf } from '../disk.js';
@@ -20,15 +20,15 @@ export interface Shortage {
   neededBytes: number;
 }
 
-/** What waits for room on the disk. */
+/** What waits for disk space. */
 export type WaitsForRoom = 'checkpoints' | 'commits';
 
 export interface RoomListener {
-  /** Called once when checkpoints are put off, or commits refused, for lack of room, and once when that is over. */
+  /** Called once when checkpoints are postponed, or commits refused, for lack of space, and once when that is over. */
   onShortage?: ((what: WaitsForRoom, shortage: Shortage | null) => void) | undefined;
 }
 
-/** The disk of a store, as its metrics have it. */
+/** Disk figures of a store for its metrics. */
 export interface DiskFigures {
   freeBytes: number;
   totalBytes: number;
@@ -44,7 +44,7 @@ export class DiskRoom {
   private readonly checkpoints: Trouble<Shortage>;
   private readonly commits: Trouble<Shortage>;
 
-  /** @param file the database's */
+  /** @param file of the database */
   constructor(
     private readonly file: string,
     { onShortage }: RoomListener,
@@ -77,7 +77,7 @@ export class DiskRoom {
     return freeBytes >= neededBytes;
   }
 
-  /** Notes that a checkpoint was due and was put off. */
+  /** Records that a checkpoint was due and was postponed. */
   async putOff(): Promise<void> {
     this.checkpointsPutOff++;
     this.checkpoints.began('full', await this.look());
@@ -87,32 +87,32 @@ export class DiskRoom {
     this.checkpoints.over();
   }
 
-  /** Notes that a commit, or another write, found no room. */
+  /** Records that a commit, or another write, found no room. */
   async refused(): Promise<void> {
     this.commitsRefused++;
     await this.noteFull();
   }
 
-  /** Notes that the disk is full: a commit would be refused. */
+  /** Records that the disk is full: a commit would be refused. */
   async noteFull(): Promise<void> {
     const shortage = await this.look();
     this.freeWhenRefused = shortage.freeBytes;
     this.commits.began('full', shortage);
   }
 
-  /** Notes that a commit has succeeded. Smaller writes prove nothing. */
+  /** Records that a commit has succeeded. Smaller writes prove nothing. */
   committed(): void {
     this.commits.over();
   }
 
   /**
-   * Passes if commits succeed, as far as is known: the last one did, or there is room again.
+   * Passes if commits are expected to succeed: the last one did, or there is room again.
    * @throws StoreUnavailableError
    */
   async checkCommits(): Promise<void> {
     if (!this.commits.lasts) return;
     const { freeBytes, neededBytes } = await this.look();
-    // A user's or process's quota shows in no figure of the disk: only a commit finds out.
+    // The disk's figures do not show a user's or process's quota: only a commit reveals it.
     const isFreed = freeBytes >= this.freeWhenRefused + LEAST_FREE_BYTES;
     if (isFreed && freeBytes >= neededBytes) return this.commits.over();
     throw new StoreUnavailableError(

@@ -1,21 +1,21 @@
-/** Errors of DuckDB's calls, classified by DuckDB's own wording: messages also quote names and rows that users chose. */
+/** Errors of DuckDB calls, classified by DuckDB's own words: messages also quote names and rows chosen by users. */
 import { DamageError } from '../../compute/damage.js';
 
-/** Kinds of errors in which DuckDB tells of its files. */
+/** Kinds of errors about DuckDB's files. */
 const KINDS_OF_FILES = ['IO', 'TransactionContext', 'FATAL'];
-/** How such an error ends if the system has no room. */
+/** The end of such an error if the system has no room. */
 const FULL = /: (No space left on device|File too large|(Dis[ck] )?quota exceeded)$/i;
-/** How DuckDB says that it refuses all work on a database, which is called `store` here. */
+/** How DuckDB refuses all work on a database; here every database is called `store`. */
 const INVALIDATED =
   /^(Checkpoint failed for database "store"\. The database|Database "store") has been invalidated/;
 
 export class DuckDBError extends Error {
   override readonly name = 'DuckDBError';
-  /** As `IO` or `FATAL`; empty where DuckDB does not say. */
+  /** Such as `IO` or `FATAL`; empty if DuckDB states none. */
   private readonly kind: string;
   /** The message after the kind, which may quote anything. */
   private readonly text: string;
-  /** The text without all that stands between quotation marks, and without the excerpt of the statement. */
+  /** The text without quoted parts and without the excerpt of the statement. */
   private readonly words: string;
 
   constructor(cause: Error) {
@@ -42,17 +42,17 @@ export class DuckDBError extends Error {
   }
 
   /** For an error of opening: the log does not belong to the database, or cannot be replayed. */
-  get isOfLog(): boolean {
+  get isLogError(): boolean {
     return !this.isLock && !this.isDiskFull && /\bWAL\b/.test(this.words);
   }
 
-  /** A block of the file is not as it was written. */
-  get isOfDamage(): boolean {
+  /** A block of the file is damaged. */
+  get isBlockDamage(): boolean {
     return KINDS_OF_FILES.includes(this.kind) && /(^|: )Corrupt database file/.test(this.words);
   }
 
   /** For an error of opening: the file cannot be read as a database. */
-  get isOfFile(): boolean {
+  get isFileError(): boolean {
     return (
       this.kind === 'IO' ||
       this.kind === 'Serialization' ||
@@ -66,22 +66,22 @@ export class DuckDBError extends Error {
   }
 }
 
-/** The error of DuckDB that called() threw as it is or as damage; null: another error. */
+/** The DuckDB error behind an error that called() threw, possibly as damage; null for other errors. */
 export function duckdbErrorIn(error: unknown): DuckDBError | null {
   const found = error instanceof DamageError ? error.cause : error;
   return found instanceof DuckDBError ? found : null;
 }
 
 /**
- * Runs a call of DuckDB's client, and gives its failure a type.
- * @throws DamageError if a block of the file is damaged and DuckDB continues; else DuckDBError
+ * Runs a call of DuckDB's client and gives its failure a type.
+ * @throws DamageError if a block of the file is damaged and DuckDB continues; otherwise DuckDBError
  */
 export async function called<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (cause) {
     const error = new DuckDBError(cause instanceof Error ? cause : new Error(String(cause)));
-    throw error.isOfDamage && !error.isFatal
+    throw error.isBlockDamage && !error.isFatal
       ? new DamageError(error.message, { cause: error })
       : error;
   }

@@ -1,6 +1,6 @@
 /**
- * Rows from JavaScript as a table of a statement. DuckDB asks for them a few at a time while it runs in a
- * separate thread: an appender would compress and write row groups on the event loop.
+ * Rows from JavaScript as a table in a statement. DuckDB requests them a few at a time while it runs in a separate
+ * thread: an appender would compress and write row groups on the event loop.
  */
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBType } from '@duckdb/node-api';
 import { client } from './client.js';
@@ -10,30 +10,29 @@ const { BLOB, BOOLEAN, DOUBLE, VARCHAR } = client;
 
 type Row = readonly SqlValue[];
 
-/** Rows, and bytes of their blobs, that are handed over in one turn of the event loop. */
+/** Rows, and bytes of their blobs, passed to DuckDB in one turn of the event loop. */
 const GIVEN_ROWS_AT_ONCE = 256;
 const GIVEN_BYTES_AT_ONCE = 512 * 1024;
 
-/** The table's name in a statement. */
+/** The table's name in statements. */
 const TABLE = /\bgiven\(\)/g;
 
 let count = 0;
 
 /** The table of one connection, which runs one statement at a time. */
 export class GivenRows {
-  /** DuckDB knows a function by its name in all connections. */
+  /** DuckDB knows a function by this name in all connections. */
   private readonly name = `given_${++count}`;
   private rows: readonly Row[] = [];
   private at = 0;
 
-  /** @param connection in no transaction: DuckDB would forget the function if that is rolled back */
+  /** @param connection without a transaction: DuckDB would forget the function if it were rolled back */
   constructor(connection: DuckDBConnection) {
     this.register(connection);
   }
 
   /**
-   * Makes the statement's `given()` read `rows`. There must be at least one row; each column `c0`, `c1`... has one
-   * type.
+   * Makes the statement's `given()` read `rows`, at least one; each of the columns `c0`, `c1`... has one type.
    */
   use(sql: string, rows: readonly Row[]): string {
     this.rows = rows;
@@ -87,7 +86,7 @@ function endOfTurn(rows: readonly Row[], from: number): number {
   return last;
 }
 
-/** Numbers are doubles, in which every stored integer is exact; DuckDB casts them to the column's type. */
+/** Numbers are doubles, which hold every stored integer exactly; DuckDB casts them to the column's type. */
 function typeOfColumn(rows: readonly Row[], column: number): DuckDBType {
   for (const { [column]: value } of rows) {
     if (value === null) continue;

@@ -4,8 +4,8 @@ import { StoreUnavailableError } from '../errors.js';
 export const MAX_WAITING = 10_000;
 
 /**
- * A fixed set of resources that each serve one caller at a time; callers wait in their order. It keeps
- * statements on one DuckDB connection apart, which are not safe concurrently.
+ * A fixed set of resources that serve one caller at a time each; callers wait in order. It serializes the statements on
+ * one DuckDB connection, which must not run concurrently.
  */
 export class Lanes<T> {
   private readonly free: T[];
@@ -19,7 +19,7 @@ export class Lanes<T> {
     this.free = [...lanes];
   }
 
-  /** Runs `body` with a lane to itself. @throws StoreUnavailableError after close(), or if too many wait */
+  /** Runs `body` with exclusive use of a lane. @throws StoreUnavailableError after close(), or if too many wait */
   async use<R>(body: (lane: T) => Promise<R>): Promise<R> {
     const { lane, giveBack } = await this.lend();
     try {
@@ -30,8 +30,8 @@ export class Lanes<T> {
   }
 
   /**
-   * Lends a lane until the caller gives it back, which counts once.
-   * @throws StoreUnavailableError as use() does
+   * Lends a lane until the caller returns it; only the first return counts.
+   * @throws StoreUnavailableError like use()
    */
   async lend(): Promise<{ lane: T; giveBack: () => void }> {
     const lane = await this.take();
@@ -43,7 +43,7 @@ export class Lanes<T> {
     return { lane, giveBack };
   }
 
-  /** Whether a caller has every lane. */
+  /** Whether every lane is in use. */
   get areLent(): boolean {
     return this.free.length === 0;
   }

@@ -1,21 +1,21 @@
 /**
- * The frames of DuckDB's log (its write-ahead log, version 2), read without DuckDB. DuckDB takes an entry whose length
- * reaches past the end for the end of the log, and silently drops the commits after it. It also refuses a log with
- * zeros after its last commit. A log is a header, then entries: u64 length, u64 checksum, payload. An entry that is
- * always the same, the mark, ends each commit.
+ * The frames of DuckDB's log (its write-ahead log, version 2), read without DuckDB. If an entry's length reaches past
+ * the end, DuckDB takes that for the end of the log and silently drops the commits after it. It also refuses a log
+ * with zeros after its last commit. A log is a header, then entries: u64 length, u64 checksum, payload. A constant
+ * entry, the mark, ends each commit.
  */
 
 interface LogReading {
   /**
-   * whole: it ends with a commit. torn: what may be left of an unfinished commit follows the last whole one. damaged:
-   * it breaks off, and the mark of a commit follows. blank: it does not begin as a log.
+   * whole: it ends with a commit. torn: after the last whole commit it has the beginning of an unfinished one. damaged:
+   * it is broken, and a commit's mark follows. blank: it does not begin like a log.
    */
   state: 'whole' | 'torn' | 'damaged' | 'blank';
   /** Where the last commit before any fault ends. */
   wholeBytes: number;
 }
 
-/** Ids of the header's fields, and what ends them. */
+/** Ids of the header's fields, and the id that ends them. */
 const HEADER_FIELDS = { type: 100, version: 101, databaseId: 102, iteration: 103, end: 0xffff };
 const LOG_VERSION = 2;
 const DATABASE_ID_NUMBERS = 16;
@@ -24,7 +24,7 @@ const MAX_NUMBER_BYTES = 10;
 const PREFIX_BYTES = 16;
 /** The entry that ends a commit. */
 const COMMIT_MARK = Buffer.from('0500000000000000e7fe7d722fed3d5e640064ffff', 'hex');
-/** A mark with at most this many wrong bits is a damaged one. Anything else in its place differs in many more. */
+/** A mark with at most this many wrong bits counts as damaged. Anything else in its place differs in many more. */
 const MAX_FLIPPED_BITS = 4;
 
 export function readLog(bytes: Uint8Array): LogReading {
@@ -43,12 +43,12 @@ export function readLog(bytes: Uint8Array): LogReading {
   return { state: begin === null ? 'blank' : 'torn', wholeBytes };
 }
 
-/** The number of checkpoints that the database had when the log was begun; null without a header. */
+/** How many checkpoints the database had when the log was begun; null without a header. */
 export function checkpointsBefore(bytes: Buffer): number | null {
   return readHeader(bytes)?.iteration ?? null;
 }
 
-/** Null if there is none. */
+/** Null if there is no header. */
 function readHeader(log: Buffer): { end: number; iteration: number } | null {
   const reader = new HeaderReader(log);
   let version = 0;
@@ -70,7 +70,7 @@ function readHeader(log: Buffer): { end: number; iteration: number } | null {
   }
 }
 
-/** Reads fields and numbers of 7 bits a byte; past the end, it finds unknown fields and zeros. */
+/** Reads fields and numbers of 7 bits per byte; past the end, it finds unknown fields and zeros. */
 class HeaderReader {
   at = 0;
 
@@ -92,7 +92,7 @@ class HeaderReader {
   }
 }
 
-/** Where the entry at this position ends; null if there is no whole one. */
+/** Where the entry at this position ends; null if the log has no whole entry there. */
 function entryEnd(log: Buffer, at: number): number | null {
   const from = at + PREFIX_BYTES;
   if (from > log.length) return null;
@@ -103,7 +103,7 @@ function entryEnd(log: Buffer, at: number): number | null {
 
 const u64 = (value: bigint): bigint => BigInt.asUintN(64, value);
 
-/** DuckDB's checksum: it multiplies each u64, and hashes the rest as MurmurHash64A does. */
+/** DuckDB's checksum: it multiplies each u64, and hashes the rest like MurmurHash64A. */
 function checksum(payload: Buffer): bigint {
   const restBytes = payload.length % 8;
   const restAt = payload.length - restBytes;

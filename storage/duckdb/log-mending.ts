@@ -1,5 +1,5 @@
 /**
- * Mends DuckDB's log before DuckDB replays it: cuts off what an unfinished commit left, and refuses a log that lost
+ * Mends DuckDB's log before DuckDB replays it: cuts off the remains of an unfinished commit, and refuses a log that lost
  * commits unless the operator accepts the loss. It keeps what it cuts in a file beside the log.
  */
 import { existsSync } from 'node:fs';
@@ -12,13 +12,13 @@ import { logMark, writeLogMark } from './holder-file.js';
 import { checkpointsBefore, readLog } from './log-frames.js';
 
 export interface LogOptions {
-  /** Whether a damaged log is cut at its last whole commit, instead of being refused. */
+  /** Whether to cut a damaged log at its last whole commit instead of refusing it. */
   acceptDamagedLog?: boolean | undefined;
-  /** Called with what was cut and where it is kept, and if a log stays when the database is closed. */
+  /** Told what was cut and where it is kept, and if a log remains when the database is closed. */
   onLogNotice?: ((text: string) => void) | undefined;
 }
 
-/** Copies of torn ends to keep. Copies of damaged logs are all kept. */
+/** Copies of torn ends to keep. All copies of damaged logs are kept. */
 export const MAX_TORN_COPIES = 10;
 
 /** A log's header takes 30 to 60 bytes. */
@@ -31,8 +31,8 @@ export function logOf(database: string): string {
 }
 
 /**
- * Notes that there are commits in the log, and which state of the database they follow.
- * @returns whether it could: a commit that changed nothing begins no log, and a failed mark fails no commit
+ * Records that the log has commits, and which state of the database they follow.
+ * @returns whether it succeeded: a commit that changed nothing begins no log, and a failed mark fails no commit
  */
 export async function markLog(database: string): Promise<boolean> {
   const log = await open(logOf(database)).catch(() => null);
@@ -46,7 +46,7 @@ export async function markLog(database: string): Promise<boolean> {
   );
 }
 
-/** Forgets a log that is gone. Its commits are in the database, or given up. */
+/** Forgets a log that is gone. Its commits are in the database, or were given up. */
 export async function unmarkLog(database: string): Promise<void> {
   if (!existsSync(logOf(database)) && logMark(database) !== null)
     await writeLogMark(database, null);
@@ -59,16 +59,16 @@ export function mayHaveLog(database: string): boolean {
 
 /** What is wrong with a log. */
 export interface LogFault {
-  /** Why commits are lost; null: they are not. */
+  /** Why commits are lost; null if they are not. */
   loss: string | null;
-  /** Null: it is missing. */
+  /** Null if the log is missing. */
   bytes: Buffer | null;
   /** Where its last whole commit ends. */
   keptBytes: number;
 }
 
 /**
- * Checks whether a log is whole, and changes nothing.
+ * Checks whether a log is whole, without changing anything.
  * @param database its file, open for reading
  * @param unreadable why DuckDB could not replay it
  * @returns null if it is whole, or missing without a mark
@@ -115,7 +115,7 @@ async function checkpointsOf(database: FileHandle): Promise<bigint> {
 }
 
 /**
- * Leaves a log that ends with a commit, or none. Call while no other process can open the database.
+ * Ensures that a log, if there is one, ends with a commit. Call while no other process can open the database.
  * @throws DamagedLogError
  */
 export async function mendLog(
@@ -138,7 +138,7 @@ export async function mendLog(
   );
 }
 
-/** Cuts a log, perhaps all of it, and keeps a copy of what it cuts. @returns the copy's name */
+/** Cuts a log, possibly all of it, and keeps a copy of what it cuts. @returns the copy's name */
 async function cut(
   log: string,
   bytes: Uint8Array,
@@ -147,7 +147,7 @@ async function cut(
 ): Promise<string> {
   const copy = `${log}.${what}-${new Date(wallMs()).toISOString().replaceAll(/[-:]/g, '')}`;
   if (keptBytes === 0) {
-    // A renaming needs no room.
+    // Renaming needs no room.
     await rename(log, copy);
   } else {
     await writeWhole(copy, bytes.subarray(keptBytes));

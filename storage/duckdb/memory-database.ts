@@ -1,4 +1,4 @@
-/** A DuckDB without a database file, for reading and writing files of other formats. */
+/** A DuckDB without a database file, to read and write files of other formats. */
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { DiskFullError } from '../errors.js';
 import { Connection } from './connection.js';
@@ -19,7 +19,7 @@ export class MemoryDatabase extends Connection {
     return new MemoryDatabase(instance, await instance.connect());
   }
 
-  /** @throws DiskFullError if a file that the statement writes finds no room */
+  /** @throws DiskFullError if there is no room for a file that the statement writes */
   override async run(...statement: Parameters<Connection['run']>): Promise<void> {
     await super.run(...statement).catch((error: unknown) => {
       const isFull = error instanceof DuckDBError && error.isDiskFull;

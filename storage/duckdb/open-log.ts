@@ -1,4 +1,4 @@
-/** The log of an open database: kept short, marked, and watched for changes by other programs. */
+/** The log of an open database: it is kept short, marked, and watched for changes by other programs. */
 import { existsSync, type Stats, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { DamagedDataError, DiskFullError } from '../errors.js';
@@ -9,22 +9,22 @@ import { logOf, type LogOptions, markLog, unmarkLog } from './log-mending.js';
 
 /** A log shorter than this is not worth a checkpoint. */
 const LOG_BYTES = 16 * 1024 * 1024;
-/** Size of the log: DuckDB holds its rows in memory too. */
+/** Greatest size of the log: DuckDB holds its rows in memory too. */
 const MAX_LOG_BYTES = 128 * 1024 * 1024;
 
 export class OpenLog {
   readonly room: DiskRoom;
   private readonly name: string;
-  /** The log when it was last noted; undefined: there was none. */
+  /** The state of the log when last recorded; undefined if there was none. */
   private noted: Stats | undefined;
-  /** Whether the holder's file says that there are commits in the log. */
+  /** Whether the holder's file states that the log has commits. */
   private isMarked = false;
   /** A checkpoint has met a damaged block of the database. */
   private isDamaged = false;
   private readonly holds = new Lanes([null]);
 
   /**
-   * @param file the database's, which is open
+   * @param file of the open database
    * @param checkpoint writes the log into the file
    */
   constructor(
@@ -37,7 +37,7 @@ export class OpenLog {
     this.note();
   }
 
-  /** Whether the log is still the one that was noted: between checkpoints it only grows. */
+  /** Whether the log is still the recorded one: between checkpoints it only grows. */
   get isIntact(): boolean {
     const { noted } = this;
     if (noted === undefined) return true;
@@ -51,7 +51,7 @@ export class OpenLog {
     this.note();
   }
 
-  /** Call after a commit. @returns whether the log has it: no other program has changed the log */
+  /** Call after a commit. @returns whether the log has it, because no other program changed the log */
   async committed(): Promise<boolean> {
     if (!this.isMarked) this.isMarked = await markLog(this.file);
     const { isIntact } = this;
@@ -61,7 +61,7 @@ export class OpenLog {
 
   /** Call after a checkpoint. @param wasIntact whether the log was intact just before */
   async checkpointed(wasIntact: boolean): Promise<void> {
-    // DuckDB would append to a foreign file of that name.
+    // DuckDB would append to a foreign file with that name.
     if (!wasIntact) await rm(this.name, { force: true });
     this.room.checkpointed();
     this.opened();
@@ -78,17 +78,17 @@ export class OpenLog {
   }
 
   /**
-   * Until the hold is given back, only its holder makes checkpoints, unless the log reaches its bound. Holders
+   * Until the returned function is called, only the caller makes checkpoints, unless the log reaches its limit. Callers
    * wait for one another.
-   * @returns gives the hold back
+   * @returns a function that ends the hold
    */
   async hold(): Promise<() => void> {
     return (await this.holds.lend()).giveBack;
   }
 
   /**
-   * Writes a long log into the file; call while nothing is being committed. If the disk has too little
-   * space, the log stays and may grow up to MAX_LOG_BYTES.
+   * Writes a long log into the file; call while nothing is being committed. If the disk has too little space, the log
+   * remains and may grow up to MAX_LOG_BYTES.
    * @throws DiskFullError if the log has reached that size
    * @throws DamagedDataError if it has, and a block of the file is damaged
    */
@@ -107,9 +107,9 @@ export class OpenLog {
           await this.room.putOff();
           await this.room.refused();
         }
-        // Further checkpoints would fail too, and each of them would reopen the database.
+        // Further checkpoints would fail too, and each would reopen the database.
         const { cause } = error as Error;
-        this.isDamaged = cause instanceof DuckDBError && cause.isOfDamage;
+        this.isDamaged = cause instanceof DuckDBError && cause.isBlockDamage;
         throw error;
       });
       return;
@@ -121,7 +121,7 @@ export class OpenLog {
   }
 
   /**
-   * Writes the log into the file if there is room: a failed checkpoint would make the database reopen.
+   * Writes the log into the file if there is room: a failed checkpoint would reopen the database.
    * @throws DiskFullError if there is not
    */
   async writeIfRoom(): Promise<void> {
@@ -132,8 +132,8 @@ export class OpenLog {
   }
 
   /**
-   * Saves the content of a log that is not intact: DuckDB still has all of it in memory, but would continue a log that
-   * no start can read.
+   * Saves the content of a log that is not intact: DuckDB still has all of it in memory, but would continue a log that no
+   * start can read.
    * @throws DiskFullError
    */
   async save(): Promise<void> {

@@ -1,4 +1,4 @@
-/** Opens a DuckDB instance with its connections, has its log mended, and closes it. */
+/** Opens a DuckDB instance with its connections, after mending its log, and closes it. */
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -30,14 +30,14 @@ import { ROW_GROUP_ROWS } from './statements.js';
 
 /** Reading connections: fewer than libuv's four threads, some of which other work needs. */
 const READERS = 2;
-/** Follows the name of a database that is being made, before a random id. */
+/** Follows the name of a database under construction, before a random id. */
 const UNFINISHED = '.new-';
-/** How a file is attached to be written. */
+/** How a file is attached for writing. */
 const FOR_WRITING = `STORAGE_VERSION 'v1.4.0', ROW_GROUP_SIZE ${ROW_GROUP_ROWS}`;
 /** A log size that is never reached. */
 const NEVER = '1000TB';
 
-/** What an instance may take. */
+/** The limits of an instance. */
 export interface InstanceOptions {
   memoryLimitMiB: number;
   threads: number;
@@ -46,9 +46,9 @@ export interface InstanceOptions {
 export type DatabaseOptions = InstanceOptions & LogOptions;
 
 export interface FaultListeners extends RoomListener {
-  /** Called when the database failed, with the cause, before it is opened again. */
+  /** Called with the cause after the database failed, before it is opened again. */
   onFault?: ((error: unknown) => void) | undefined;
-  /** Called when it cannot be reopened, or holds other commits than this process knows of: the process must end. */
+  /** Called if it cannot be reopened, or has other commits than this process knows: the process must end. */
   onLost?: ((error: unknown) => void) | undefined;
 }
 
@@ -56,11 +56,11 @@ export interface Opened {
   instance: DuckDBInstance;
   readers: Lanes<Connection>;
   writer: Lanes<Connection>;
-  /** For small writes beside a long transaction. */
+  /** For small writes during a long transaction. */
   aside: Lanes<Connection>;
-  /** For results read while they are produced: a slow reader does not hold up other readers. */
+  /** For results that are read while they are produced: a slow reader does not block other readers. */
   streams: Lanes<Connection>;
-  /** It has failed: DuckDB refuses all work until the file is opened again. */
+  /** The database has failed: DuckDB refuses all work until the file is opened again. */
   invalidated: boolean;
   closed: boolean;
 }
@@ -70,7 +70,7 @@ export class DatabaseLockedError extends Error {}
 /** The file is damaged, or not a database. */
 export class DatabaseDamagedError extends Error {}
 
-/** Classifies a failure to open the file, or to read it right after. */
+/** Classifies a failure to open the file, or to read it right afterwards. */
 export function namedError(error: unknown, file: string): Error {
   if (error instanceof DatabaseLockedError || error instanceof DatabaseDamagedError) return error;
   if (error instanceof InputError) return error;
@@ -79,13 +79,13 @@ export function namedError(error: unknown, file: string): Error {
   if (duckdb === null) return error instanceof Error ? error : new Error(String(error));
   if (duckdb.isDiskFull) return new DiskFullError(file);
   if (duckdb.isLock) return new DatabaseLockedError(`${file} is in use by another process`);
-  if (!duckdb.isOfFile) return duckdb;
+  if (!duckdb.isFileError) return duckdb;
   return new DatabaseDamagedError(`${file} cannot be opened: ${duckdb.reason}`);
 }
 
 /**
  * Opens (or creates) a database file, after mending its log if there is one. Call while the store is locked.
- * @throws DatabaseLockedError while a process that reads, or one of an earlier version, has it open
+ * @throws DatabaseLockedError if a reading process, or one of an earlier version, has it open
  * @throws DatabaseDamagedError if the file cannot be read as a database
  * @throws DamagedLogError if commits in its log are lost
  */
@@ -97,7 +97,7 @@ export async function openAttached(file: string, options: DatabaseOptions): Prom
       await attach(attaching, file);
     } catch (error) {
       const duckdb = duckdbErrorIn(error);
-      if (duckdb === null || !duckdb.isOfLog) throw error;
+      if (duckdb === null || !duckdb.isLogError) throw error;
       await takeOverLog(attaching, file, options, duckdb.reason);
       await attach(attaching, file);
     }
@@ -108,7 +108,7 @@ export async function openAttached(file: string, options: DatabaseOptions): Prom
 }
 
 /**
- * Opens a database file only for reading: nothing is mended.
+ * Opens a database file only for reading, without mending anything.
  * @throws DatabaseLockedError | DatabaseDamagedError | DamagedLogError
  */
 export async function openAttachedReadOnly(
@@ -147,12 +147,12 @@ async function opened(
     instance.closeSync();
     throw namedError(error, file);
   } finally {
-    // Until each connection is closed, DuckDB keeps the file open, and its lock with it.
+    // Until each connection is closed, DuckDB keeps the file open and locked.
     attaching.closeSync();
   }
 }
 
-/** Waits for running statements, then closes; closing twice does nothing more. */
+/** Waits for running statements, then closes; closing twice is harmless. */
 export async function closeOpened(opened: Opened): Promise<void> {
   if (opened.closed) return;
   opened.closed = true;
@@ -166,20 +166,20 @@ export function createInstance(options: InstanceOptions): Promise<DuckDBInstance
   return client.DuckDBInstance.create(':memory:', {
     memory_limit: `${options.memoryLimitMiB}MiB`,
     threads: String(options.threads),
-    // DuckDB never writes beside the file.
+    // DuckDB must not write beside the file.
     temp_directory: '',
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
-    // Writes out a row group as soon as it is full; the default keeps five in memory.
+    // Writes a row group as soon as it is full; by default five stay in memory.
     write_buffer_row_group_count: '1',
     wal_autocheckpoint: NEVER,
-    // DuckDB does not count rows added by the running transaction, so it would swap the sides of a
-    // join with them and hash a whole table. In our joins the right side is the smaller one.
+    // DuckDB does not count rows added by the running transaction: it would swap the sides of a join with them and hash
+    // a whole table. In our joins the right side is the smaller one.
     disabled_optimizers: 'build_side_probe_side',
   });
 }
 
-/** Attaches a file, for writing and as `store` unless told otherwise, and replays its log. */
+/** Attaches a file and replays its log; by default for writing and under the name `store`. */
 export async function attach(
   connection: DuckDBConnection,
   file: string,
@@ -190,20 +190,20 @@ export async function attach(
 }
 
 /**
- * Makes a database under another name, and gives it `file` once it is whole on the disk: whenever this process
- * is killed, a file of that name can be opened. One that another process has made meanwhile stays.
+ * Creates a database under another name and names it `file` once it is whole on the disk: at any moment, a file with
+ * that name can be opened. A file that another process created in the meantime stays.
  * @throws DatabaseLockedError if another process has removed the unfinished one
  */
 export async function makeFile(connection: DuckDBConnection, file: string): Promise<void> {
   const id = randomUUID();
   const unfinished = `${file}${UNFINISHED}${id}`;
-  // Several may be made in one instance at once.
+  // One instance may create several at once.
   const alias = `made_${id.replaceAll('-', '')}`;
   try {
     await attach(connection, unfinished, FOR_WRITING, alias);
-    // DuckDB syncs a file that it makes.
+    // DuckDB syncs a file that it creates.
     await called(() => connection.run(`DETACH ${alias}`));
-    // A link replaces no file, as a renaming would.
+    // Unlike renaming, linking does not replace a file.
     await link(unfinished, file).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'EEXIST') return;
       if (error.code !== 'ENOENT') throw error;
@@ -215,7 +215,7 @@ export async function makeFile(connection: DuckDBConnection, file: string): Prom
   await syncDirectory(path.dirname(file));
 }
 
-/** Removes what processes that were killed in makeFile() have left. */
+/** Removes what processes killed in makeFile() have left. */
 export async function removeUnfinished(file: string): Promise<void> {
   const directory = path.dirname(file);
   for (const name of await readdir(directory)) {
@@ -224,7 +224,7 @@ export async function removeUnfinished(file: string): Promise<void> {
   }
 }
 
-/** Mends what a process that has ended without closing the file has left of its log. */
+/** Mends the log of a process that ended without closing the file. */
 async function takeOverLog(
   attaching: DuckDBConnection,
   file: string,
@@ -246,7 +246,7 @@ async function takeOverLog(
 }
 
 async function logFaultOf(file: string, unreadable?: string): Promise<LogFault | null> {
-  // Closed before DuckDB opens the file: closing it afterwards would take DuckDB's lock away.
+  // Closed before DuckDB opens the file: closing it afterwards would remove DuckDB's lock.
   const database = await openHandle(file, 'r');
   return logFault(database, file, unreadable).finally(() => database.close());
 }

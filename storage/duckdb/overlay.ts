@@ -1,6 +1,6 @@
 /**
- * A transaction that writes nothing to its database's file. DuckDB writes full row groups to the file before
- * the commit, and leaves them there after a rollback; so new rows go to a scratch database elsewhere.
+ * A transaction that writes nothing to its database's file. DuckDB writes full row groups to the file before the commit
+ * and leaves them there after a rollback; so new rows go to a scratch database elsewhere.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ import type {
   StoredValue,
 } from './statements.js';
 
-/** What DuckDB may take for a scratch database. */
+/** DuckDB's memory limit for a scratch database. */
 const SCRATCH_MEMORY_MIB = 256;
 
 /** Runs `body` in a transaction of an empty database with our tables, and removes the database afterwards. */
@@ -40,9 +40,8 @@ export async function withScratch<T>(body: (scratch: Statements) => Promise<T>):
 }
 
 /**
- * Shows the rows of a store and of a scratch database as those of one. New rows go to the scratch database; statements
- * that delete or change rows run on both. A query must select rows, not sums over them: each side answers only for its
- * rows.
+ * Shows the rows of a store and of a scratch database as one. New rows go to the scratch database; statements that
+ * delete or change rows run on both. A query must select rows, not sums over them: each side answers only for its own.
  */
 export class Overlay implements Statements {
   private readonly sides: readonly Statements[];

@@ -1,16 +1,15 @@
 /**
- * Gives the free space of a database's file back to the disk. DuckDB cuts free blocks off the end of its file at a
- * checkpoint, and fills the free ones nearest to the beginning first. So rows that lie at the end are written
- * again, into the gaps.
+ * Returns the free space of a database's file to the disk. At a checkpoint, DuckDB cuts free blocks off the end of its
+ * file; it fills the free blocks nearest to the beginning first. So rows at the end are written again, into the gaps.
  */
 import { stat } from 'node:fs/promises';
 import type { Shrunk } from '../operations.js';
 import type { Database } from './database.js';
 import type { Statements } from './statements.js';
 
-/** Free blocks (of 256 KiB) that are not worth the work. */
+/** So few free blocks (of 256 KiB) are not worth the work. */
 const SPARE_BLOCKS = 16;
-/** Row groups that one step moves, each in a separate transaction: at most some 4 MB each. */
+/** Row groups moved per step, each in a separate transaction: at most some 4 MB each. */
 const GROUPS_PER_STEP = 4;
 
 /** Rows `first <= rowid <= last`. */
@@ -21,8 +20,8 @@ interface RowGroup {
 }
 
 /**
- * Moves some rows and makes a checkpoint. Moving changes no content, so it does no harm if a commit has put other rows
- * there meanwhile.
+ * Moves some rows and makes a checkpoint. Moving changes no content, so it is harmless if a commit has put other rows
+ * there in the meantime.
  * @param exclusive runs a function while nothing is being committed
  */
 export async function shrinkStep(
@@ -30,7 +29,7 @@ export async function shrinkStep(
   file: string,
   exclusive: <T>(body: () => Promise<T>) => Promise<T>,
 ): Promise<Shrunk> {
-  // Space that was freed since the last checkpoint counts only after the next one.
+  // Space freed since the last checkpoint counts only after the next one.
   await exclusive(() => database.checkpoint());
   const { used, free } = await sizeOf(database);
   const groups = free > SPARE_BLOCKS ? await lastGroups(database, used) : [];
@@ -61,7 +60,7 @@ async function sizeOf(
   return { used, free, blockBytes };
 }
 
-/** The row groups that lie last in the file, beyond what it would be without gaps. */
+/** The last row groups in the file, beyond the size that it would have without gaps. */
 async function lastGroups(database: Database, usedBlocks: number): Promise<RowGroup[]> {
   const tables = await database.rows(
     "SELECT table_name FROM duckdb_tables() WHERE database_name = 'store'",

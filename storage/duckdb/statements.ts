@@ -1,23 +1,23 @@
 /** Statements, values and results, without DuckDB's own types. */
 
-/** Rows of a row group: few, because deleting a segment rewrites its row group. */
+/** Rows per row group: few, because deleting a segment rewrites its row group. */
 export const ROW_GROUP_ROWS = 2048;
 /**
- * Bytes of one stored value. DuckDB holds a row group in memory until it is full: at most this times
- * ROW_GROUP_ROWS, 128 MiB.
+ * Bytes of one stored value. DuckDB holds a row group in memory until it is full: at most ROW_GROUP_ROWS values,
+ * 128 MiB.
  */
 export const MAX_VALUE_BYTES = 64 * 1024;
 
 export type SqlValue = string | number | boolean | null | Uint8Array;
 /** A row that a statement reads from its table `given()`. */
 export type GivenRow = readonly SqlValue[];
-/** A row of a result. BIGINTs are numbers: every stored one fits. */
+/** A row of a result. BIGINTs become numbers: every stored one fits. */
 export type SqlRow = (SqlValue | SqlRow)[];
 
 /** Rows of a result, at most a vector's worth. */
 export interface ResultChunk {
   rowCount: number;
-  /** Reads a column's values by row: null, a text or a number (64-bit ones as bigint). */
+  /** Returns a function that reads a column's values by row: null, text or number (64-bit ones as bigint). */
   reader(column: number): (row: number) => unknown;
   /** A column of doubles without nulls, in DuckDB's memory: read it before the next chunk. */
   doubles(column: number): Float64Array;
@@ -33,7 +33,7 @@ export interface StoredValue {
 }
 
 export interface Statements {
-  /** @param given rows that the statement reads as the table `given()`, with columns `c0`, `c1`...; one at least */
+  /** @param given rows that the statement reads as the table `given()`, with columns `c0`, `c1`...; at least one */
   run(sql: string, values?: readonly SqlValue[], given?: readonly GivenRow[]): Promise<void>;
   rows(sql: string, values?: readonly SqlValue[]): Promise<SqlRow[]>;
   /**
@@ -76,7 +76,7 @@ export function partsOf(bytes: Uint8Array, partBytes = MAX_VALUE_BYTES): Uint8Ar
 }
 
 /** A condition with which DuckDB skips row groups by the range of their ids. @param ids not empty */
-export function isOneOf(column: string, ids: readonly number[]): string {
+export function whereIdIn(column: string, ids: readonly number[]): string {
   let [low] = ids;
   let [high] = ids;
   for (const id of ids) {

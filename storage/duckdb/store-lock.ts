@@ -1,9 +1,9 @@
 /**
- * The lock that decides which process writes to a store. DuckDB locks the database file, but POSIX drops every
- * lock that a process has on a file as soon as the process closes any descriptor of that file. So a store is held
- * by a file beside it, `fathom.lock`, which nothing but this module ever opens. Node cannot lock a file: it is a
- * small DuckDB database, attached while the store is held. The holder also writes its name into `fathom.holder`: a
- * process that no longer finds its name there has lost the store.
+ * The lock that decides which process writes to a store. DuckDB locks the database file, but POSIX drops all locks that
+ * a process has on a file as soon as the process closes any descriptor of that file. So a store is held by a file
+ * beside it, `fathom.lock`, which only this module opens. Node cannot lock files: it is a small DuckDB database,
+ * attached while the store is held. The holder also writes its name into `fathom.holder`: a process that no longer
+ * finds its name there has lost the store.
  */
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { randomUUID } from 'node:crypto';
@@ -28,7 +28,7 @@ import {
   removeUnfinished,
 } from './opening.js';
 
-/** DuckDB needs little to hold a file. */
+/** DuckDB needs little memory to hold a file. */
 const INSTANCE = { threads: '1', memory_limit: '16MiB', temp_directory: '' };
 
 /** This process's lock is gone, or another process has taken the store. */
@@ -36,18 +36,18 @@ class StoreLostError extends StoreUnavailableError {}
 
 interface Held {
   connection: DuckDBConnection;
-  /** The name that the file is attached under. */
+  /** The name under which the file is attached. */
   alias: string;
-  /** Which file it is. */
+  /** Identifies the file. */
   identity: string;
 }
 
-/** Holds all lock files of this process: making an instance takes longer than attaching a file. */
-let keeper: Promise<DuckDBInstance> | null = null;
-/** Files attached so far: each gets another alias. */
+/** Holds all lock files of this process: creating an instance takes longer than attaching a file. */
+let lockInstance: Promise<DuckDBInstance> | null = null;
+/** Number of files attached so far: each gets a different alias. */
 let attachments = 0;
 
-/** Databases that this process holds: POSIX locks keep out other processes only. */
+/** Databases that this process holds: POSIX locks only exclude other processes. */
 const claimed = new Set<string>();
 
 export class StoreLock {
@@ -56,17 +56,17 @@ export class StoreLock {
   private constructor(
     /** The database's real name. */
     readonly file: string,
-    /** Null once it is released, and where a reader found no lock file. */
+    /** Null after release, and for a reader that found no lock file. */
     private held: Held | null,
-    /** The name that the holder's file must have; null for readers. */
+    /** The name that the holder's file must contain; null for readers. */
     private readonly holder: string | null,
     private readonly onLost?: (error: Error) => void,
   ) {}
 
   /**
    * Takes a database for writing; no other process can open it until release().
-   * @param onLost called once, when another process may write to the store
-   * @throws DatabaseLockedError while another process, or this one, has it
+   * @param onLost called once another process may write to the store
+   * @throws DatabaseLockedError if another process, or this one, has it
    */
   static take(database: string, onLost?: (error: Error) => void): Promise<StoreLock> {
     return claiming(database, async (file) => {
@@ -77,16 +77,16 @@ export class StoreLock {
         await writeHolderName(file, name);
         return new StoreLock(file, held, name, onLost);
       } catch (error) {
-        await letGo(held);
+        await detach(held);
         throw isDiskFull(error) ? new DiskFullError(holderFileOf(file)) : error;
       }
     });
   }
 
   /**
-   * Takes a database for reading; other readers may have it too. A store that no process has opened for writing
-   * yet, such as a backup, has no lock file.
-   * @throws DatabaseLockedError while a process has it for writing, or this one has it
+   * Takes a database for reading; other readers may have it too. A store that no process has opened for writing yet, such
+   * as a backup, has no lock file.
+   * @throws DatabaseLockedError if a process has it for writing, or this one has it
    */
   static share(database: string): Promise<StoreLock> {
     return claiming(database, async (file) => {
@@ -139,7 +139,7 @@ export class StoreLock {
     if (isItsOwn && logMark(this.file) === null) await removeHolderFile(this.file);
     const held = this.held;
     this.held = null;
-    if (held !== null) await letGo(held);
+    if (held !== null) await detach(held);
     claimed.delete(this.file);
   }
 
@@ -160,7 +160,7 @@ async function claiming(
   take: (file: string) => Promise<StoreLock>,
 ): Promise<StoreLock> {
   const directory = await realpath(path.dirname(database)).catch((error: NodeJS.ErrnoException) => {
-    // A command that had made it has just removed it.
+    // The command that created it has just removed it.
     if (error.code !== 'ENOENT') throw error;
     throw new DatabaseLockedError(`${database} is being removed`);
   });
@@ -177,31 +177,31 @@ async function claiming(
 
 /**
  * Attaches the lock file: DuckDB locks it.
- * @throws DatabaseLockedError while another process has it, or if the one that had it has removed it
+ * @throws DatabaseLockedError if another process has it, or if the last holder has removed it
  */
 async function hold(name: string, mode?: 'READ_ONLY'): Promise<Held> {
-  const instance = await (keeper ??= client.DuckDBInstance.create(':memory:', INSTANCE));
+  const instance = await (lockInstance ??= client.DuckDBInstance.create(':memory:', INSTANCE));
   const connection = await instance.connect();
   const alias = `held_${attachments++}`;
   try {
     if (mode === undefined && !existsSync(name)) await makeFile(connection, name);
     const before = identityOf(name);
     await attach(connection, name, mode, alias);
-    // The last holder may have removed the file while DuckDB opened it.
+    // The last holder may have removed the file while DuckDB was opening it.
     const identity = identityOf(name);
     if (identity === null || identity !== before) {
       throw new DatabaseLockedError(`${name} is being removed`);
     }
     return { connection, alias, identity };
   } catch (error) {
-    await letGo({ connection, alias });
+    await detach({ connection, alias });
     if (!existsSync(path.dirname(name))) {
       throw new DatabaseLockedError(`${name} is being removed`);
     }
     const named = namedError(error, name);
     if (named instanceof DatabaseLockedError) throw named;
-    // The failure may have made the instance unusable. The locks that it holds stay with their connections.
-    keeper = null;
+    // The failure may have made the instance unusable. Its locks stay with their connections.
+    lockInstance = null;
     if (!(named instanceof DatabaseDamagedError)) throw named;
     throw new DatabaseDamagedError(
       `${named.message}\nit holds no data: delete it while no Fathom process uses the directory`,
@@ -210,7 +210,7 @@ async function hold(name: string, mode?: 'READ_ONLY'): Promise<Held> {
 }
 
 /** DuckDB closes a file as soon as it is detached. */
-async function letGo({ connection, alias }: Pick<Held, 'connection' | 'alias'>): Promise<void> {
+async function detach({ connection, alias }: Pick<Held, 'connection' | 'alias'>): Promise<void> {
   try {
     await connection.run(`DETACH DATABASE IF EXISTS ${alias}`);
   } finally {
@@ -218,7 +218,7 @@ async function letGo({ connection, alias }: Pick<Held, 'connection' | 'alias'>):
   }
 }
 
-/** Null where there is no file. */
+/** Null if the file does not exist. */
 export function identityOf(name: string): string | null {
   const found = statSync(name, { throwIfNoEntry: false });
   return found === undefined ? null : `${found.dev}:${found.ino}`;

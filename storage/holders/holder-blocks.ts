@@ -1,11 +1,11 @@
 /** The tables `holder_blocks` and `holder_block_parts`: a token's holder snapshots, compressed. */
 import type { OwnerNames } from '../../compute/holders/owners.js';
 import type { BlockSize, EncodedHolderBlock } from '../../compute/holders/rewrite.js';
-import { isOneOf, partsOf, type Statements } from '../duckdb/statements.js';
+import { whereIdIn, partsOf, type Statements } from '../duckdb/statements.js';
 import { bytesOf, uint32Of } from '../typed-arrays.js';
 import { type OwnerChunk, ownersUpTo, unpackNames } from './owner-names.js';
 
-/** A stored block's entry. */
+/** The entry of a stored block. */
 export interface HolderBlockRef extends Omit<BlockSize, 'snapshots'> {
   blockId: number;
   /** Epoch seconds, ascending; never empty. */
@@ -52,16 +52,16 @@ export async function insertBlock(
 
 export async function deleteBlocks(tx: Statements, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return;
-  await tx.run(`DELETE FROM holder_blocks WHERE ${isOneOf('block_id', ids)}`);
-  await tx.run(`DELETE FROM holder_block_parts WHERE ${isOneOf('block_id', ids)}`);
+  await tx.run(`DELETE FROM holder_blocks WHERE ${whereIdIn('block_id', ids)}`);
+  await tx.run(`DELETE FROM holder_block_parts WHERE ${whereIdIn('block_id', ids)}`);
 }
 
-/** The query for blocks' parts, for Statements.values(); a block contains its checksum. */
+/** The query for the parts of blocks, for Statements.values(); a block contains its checksum. */
 const partsIn = (ids: readonly number[]): string =>
   `SELECT block_id, part, data, NULL::UINTEGER FROM holder_block_parts
-   WHERE ${ids.length === 0 ? 'false' : isOneOf('block_id', ids)}`;
+   WHERE ${ids.length === 0 ? 'false' : whereIdIn('block_id', ids)}`;
 
-/** Those of the blocks that are stored, by id, each in a separate ArrayBuffer. */
+/** The stored blocks among these, by id, each in a separate ArrayBuffer. */
 export async function readBlocks(
   statements: Pick<Statements, 'values'>,
   ids: readonly number[],
@@ -71,7 +71,7 @@ export async function readBlocks(
   return new Map(Array.from(values, ([id, { bytes }]) => [id, bytes]));
 }
 
-/** The names of the token's owners, and those of the blocks that are stored, as of one commit. */
+/** The names of the token's owners, and the stored blocks among these, as of one commit. */
 export async function readNamesAndBlocks(
   statements: Pick<Statements, 'values'>,
   holderId: number,
@@ -81,7 +81,7 @@ export async function readNamesAndBlocks(
   return { names: unpackNames(chunks), blocks };
 }
 
-/** A block, if it is stored, and the number of the token's owners, as of one commit. */
+/** A block if it is stored, and the number of the token's owners, as of one commit. */
 export async function readBlockAndOwners(
   statements: Pick<Statements, 'values'>,
   holderId: number,
@@ -98,7 +98,7 @@ async function readChunksAndBlocks(
   ids: readonly number[],
   chunksWhere = 'true',
 ): Promise<{ chunks: OwnerChunk[]; blocks: Map<number, Uint8Array> }> {
-  // Keys below 0 are of chunks of names.
+  // Keys below 0 belong to chunks of names.
   const values = await statements.values(
     `${partsIn(ids)}
      UNION ALL

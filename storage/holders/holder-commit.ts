@@ -29,10 +29,10 @@ import { type LostBlocks, UnreadableHoldersError } from './lost-blocks.js';
 import { deleteNames, readNames, writeNames } from './owner-names.js';
 import { type PlannedRewrite, planRewrites } from './rewrite-plan.js';
 
-/** Owners of all tokens that a transaction holds in memory, at about 70 bytes each: 140 MiB. */
+/** Owners of all tokens that a transaction keeps in memory, at about 70 bytes each: 140 MiB. */
 const MAX_STAGED_OWNERS = 2 * 1024 * 1024;
 
-/** Names looked up in one turn: a millisecond or two. */
+/** Names looked up in one turn, which takes a millisecond or two. */
 const NAMES_PER_TURN = 16_384;
 /** Owners that a token may gain before unused ones are dropped. */
 const SPARE_OWNERS = 4096;
@@ -46,7 +46,7 @@ interface HolderTools {
   tx: Statements;
   tokens: HolderTokens;
   rewrite: RewriteHolders;
-  /** Whether all nodes of a cluster make the same transaction: then it must not skip what is damaged only here. */
+  /** Whether every node of a cluster makes the same transaction: then it must not skip what is damaged only here. */
   isOfLog: boolean;
 }
 
@@ -63,10 +63,10 @@ export class HolderCommit {
   }
 
   /**
-   * Adds a token's snapshots, or replaces those of the same time; leaves out those that thinning would
-   * not keep (docs/definitions.md#holder-retention).
+   * Adds a token's snapshots, or replaces those of the same time; omits those that thinning would not keep
+   * (docs/definitions.md#holder-retention).
    * @throws RefusalError if the token would have too many owners
-   * @throws UnreadableHoldersError if stored ones are damaged
+   * @throws UnreadableHoldersError if stored snapshots are damaged
    */
   async add(frame: HoldersFrame): Promise<void> {
     await this.naming(this.tools.tokens.id(frame.tokenAddress), () => this.addTo(frame));
@@ -80,7 +80,7 @@ export class HolderCommit {
     const added = [...frame.times].filter((t) => kept.has(t));
     if (added.length === 0) return;
     const ids = await numbersOf(token, frame);
-    // From last to first: this keeps the indexes of earlier ones valid.
+    // From last to first, to keep the indexes of earlier blocks valid.
     for (const rewrite of planRewrites(token.refs, added, kept).reverse()) {
       if (await this.rewrite(token, rewrite, frame, ids)) this.changed.add(frame.tokenAddress);
     }
@@ -89,7 +89,7 @@ export class HolderCommit {
     this.staged.clear();
   }
 
-  /** Writes what is held back: call right before the commit. */
+  /** Writes what is waiting: call right before the commit. */
   async finish(): Promise<void> {
     for (const token of this.staged.values()) {
       await this.naming(token.holderId, () => token.finish());
@@ -220,9 +220,9 @@ async function numbersOf(token: StagedHolders, frame: HoldersFrame): Promise<Uin
   return numbers;
 }
 
-/** A token's holder history as the transaction changes it. */
+/** A token's holder history, as the transaction changes it. */
 class StagedHolders {
-  /** How many owners have their names stored. */
+  /** How many owners' names are stored. */
   private writtenOwners: number;
 
   constructor(
@@ -266,7 +266,7 @@ class StagedHolders {
     );
   }
 
-  /** Writes the new names; drops unused ones first if there may be many. */
+  /** Writes the new names, after dropping unused ones if there may be many. */
   async finish(): Promise<void> {
     if (this.owners.size > 2 * this.state.countedOwners + SPARE_OWNERS) await this.dropUnused();
     if (this.writtenOwners === this.owners.size) return;
@@ -275,8 +275,7 @@ class StagedHolders {
   }
 
   /**
-   * Counts the owners in use. If they are half or fewer, drops the others and rewrites every block
-   * with new numbers.
+   * Counts the owners in use. If half or fewer are in use, drops the others and rewrites every block with new numbers.
    */
   async dropUnused(): Promise<void> {
     const used = new Uint8Array(this.owners.size);

@@ -1,6 +1,6 @@
 /**
- * The table `holder_tokens`: tokens with holder snapshots, their numbers in the other tables, and the
- * histories that the latest commits touched.
+ * The table `holder_tokens`: the tokens with holder snapshots, their numbers in the other tables, and the histories that
+ * the latest commits touched.
  */
 import { LRUCache } from 'lru-cache';
 import { noNames, type OwnerTable } from '../../compute/holders/owners.js';
@@ -12,10 +12,10 @@ import type { LostBlocks } from './lost-blocks.js';
 
 /** Tokens with holder snapshots. */
 const MAX_HOLDER_TOKENS = 100_000;
-/** Owners of all histories in memory, and the bytes of one. */
+/** Owners of all histories in memory, and the bytes of each. */
 const MAX_KEPT_OWNERS = 1_000_000;
 const OWNER_BYTES = 70;
-/** Attempts to read a token's blocks, each with its current entries. */
+/** Attempts to read a token's blocks, each with the entries of that moment. */
 const MAX_ATTEMPTS = 16;
 
 /** A token's blocks and owners as of its last commit. */
@@ -27,7 +27,7 @@ export interface HolderState {
 }
 
 export class HolderTokens {
-  /** As of committed transactions. */
+  /** As of the last commits. */
   private readonly states: LRUCache<number, HolderState>;
 
   /** By token, the damaged blocks that commits skip. */
@@ -63,7 +63,7 @@ export class HolderTokens {
   }
 
   /**
-   * A number for a new token; each is given once.
+   * A number for a new token; each is assigned once.
    * @param added how many tokens the transaction has added already
    * @throws RefusalError if the store would have too many
    */
@@ -81,8 +81,8 @@ export class HolderTokens {
   }
 
   /**
-   * Removes and returns a token's state if it is in memory: a commit changes it and publishes it again,
-   * or drops it if it fails.
+   * Removes and returns a token's state if it is in memory: a commit changes it and publishes it again, or drops it if it
+   * fails.
    */
   takeState(holderId: number): HolderState | undefined {
     const state = this.states.get(holderId);
@@ -90,7 +90,7 @@ export class HolderTokens {
     return state;
   }
 
-  /** Publishes the tokens that a commit has added, and the histories that it has changed. */
+  /** Publishes the tokens that a commit has added and the histories that it has changed. */
   publish(added: ReadonlyMap<string, number>, states: Iterable<[number, HolderState]>): void {
     for (const [address, id] of added) this.ids.set(address, id);
     for (const [holderId, state] of states) {
@@ -124,7 +124,7 @@ export class HolderReader implements HolderSource {
         .map(({ blockId }) => blockId);
       const { names, blocks } = await readNamesAndBlocks(this.database, holderId, ids);
       const found = ids.flatMap((id) => blocks.get(id) ?? []);
-      // A commit may have replaced blocks and renumbered owners: read names and blocks again together.
+      // A commit may have replaced blocks and renumbered owners: read names and blocks together once more.
       if (found.length === ids.length) return { names, blocks: found };
       if (attempt === MAX_ATTEMPTS) throw new Error('holder blocks are in no table');
     }

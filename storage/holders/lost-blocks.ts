@@ -5,7 +5,7 @@ import type { Database } from '../duckdb/database.js';
 import { readBlocks, readRefs } from './holder-blocks.js';
 import { readNames } from './owner-names.js';
 
-/** A token's holder history, or a part of it, cannot be read within a commit. */
+/** A token's holder history, or part of it, cannot be read during a commit. */
 export class UnreadableHoldersError extends DamageError {
   constructor(
     readonly holderId: number,
@@ -15,7 +15,7 @@ export class UnreadableHoldersError extends DamageError {
   }
 }
 
-/** Ids of blocks; 'all': without its names no block can be read. */
+/** Ids of blocks; 'all' if the names are lost: without them no block can be read. */
 export type LostBlocks = ReadonlySet<number> | 'all';
 
 export async function findLostBlocks(database: Database, holderId: number): Promise<LostBlocks> {

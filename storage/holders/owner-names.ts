@@ -1,6 +1,6 @@
 /**
- * The table `holder_owners`: owners' names in chunks of at most MAX_VALUE_BYTES. A chunk is a u32 with
- * the number of names, a byte with the length of each, then their characters.
+ * The table `holder_owners`: owners' names in chunks of at most MAX_VALUE_BYTES. A chunk is a u32 with the number of
+ * names, one byte with the length of each, then their characters.
  */
 import { crc32 } from 'node:zlib';
 import { DamageError } from '../../compute/damage.js';
@@ -58,9 +58,9 @@ export function unpackNames(chunks: readonly OwnerChunk[], first = 0): OwnerName
     const texts = COUNT_BYTES + counts[i];
     names.bytes.set(data.subarray(texts), at);
     for (let c = COUNT_BYTES; c < texts; c++) names.offsets[++owner] = at += data[c];
-    if (at !== names.offsets[owner] || at > textBytes) throw damaged('lengths do not fit');
+    if (at !== names.offsets[owner] || at > textBytes) throw damaged('lengths do not match');
   }
-  if (at !== textBytes) throw damaged('lengths do not fit');
+  if (at !== textBytes) throw damaged('lengths do not match');
   return names;
 }
 
@@ -86,7 +86,7 @@ export async function checkNames(
       isLast = chunks.length < CHUNKS_AT_ONCE;
     }
   } catch {
-    // A commit between two pieces may renumber the owners, so all pieces have to be of one commit.
+    // A commit between two pieces may renumber the owners; then all names are read in one statement.
     await readNames(statements, holderId);
   }
 }

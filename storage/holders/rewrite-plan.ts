@@ -1,4 +1,4 @@
-/** Which stored blocks to rewrite when snapshots are added and old ones thinned. */
+/** Decides which stored blocks to rewrite when snapshots are added and old ones thinned. */
 import { isFullBlock } from '../../compute/holders/rewrite.js';
 import type { HolderBlockRef } from './holder-blocks.js';
 
@@ -9,10 +9,10 @@ const MAX_REWRITE_CHANGES = 4 * 1024 * 1024;
 export interface PlannedRewrite {
   from: number;
   to: number;
-  /** Ascending: the stored ones that stay, and the added ones. */
+  /** Ascending: the remaining stored snapshots and the added ones. */
   times: number[];
   adds: boolean;
-  /** Whether a stored snapshot is dropped. */
+  /** Whether it drops a stored snapshot. */
   drops: boolean;
 }
 
@@ -25,7 +25,7 @@ interface Candidate extends PlannedRewrite {
  * Plans the rewrites, ascending and without overlap.
  * @param refs the token's blocks, ascending
  * @param added times of the added snapshots, ascending; all are in `kept`
- * @param kept times that stay, of the added and the stored snapshots
+ * @param kept times of the added and stored snapshots that stay
  */
 export function planRewrites(
   refs: readonly HolderBlockRef[],
@@ -64,7 +64,7 @@ function* candidatesOf(
   const between = (at: number, times: number[]): Candidate[] =>
     times.length === 0 ? [] : [{ from: at, to: at, times, adds: true, drops: false, changes: 0 }];
   const lead = addedBefore(refs.length === 0 ? Infinity : refs[0].times[0]);
-  // The first block takes earlier snapshots: a backfill from new to old fills it.
+  // The first block takes earlier snapshots, so that a backfill from new to old fills it.
   const takesLead = refs.length > 0 && !isFull(refs[0]);
   if (!takesLead) yield* between(0, lead);
   for (const [i, ref] of refs.entries()) {
@@ -87,7 +87,7 @@ function* candidatesOf(
   }
 }
 
-/** Joins a rewrite with the block before it if that is not full: thinned blocks merge this way. */
+/** Joins a rewrite with the block before it if that one is not full: this merges thinned blocks. */
 function joinToBlocksBefore(refs: readonly HolderBlockRef[], rewrites: PlannedRewrite[]): void {
   for (const [i, rewrite] of rewrites.entries()) {
     const { from, times } = rewrite;
@@ -110,7 +110,7 @@ function isFull({ times, changes, firstChanges }: HolderBlockRef): boolean {
   return isFullBlock({ snapshots: times.length, changes, firstChanges });
 }
 
-/** The times of both lists, ascending, each once. */
+/** The times of both lists, ascending, without duplicates. */
 function merged(a: readonly number[], b: readonly number[]): number[] {
   return [...new Set([...a, ...b])].sort((x, y) => x - y);
 }

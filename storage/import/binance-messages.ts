@@ -10,9 +10,9 @@ export const US_PER_MS = 1_000;
 export const MIN_TIME_MS = 1e11;
 export const MAX_TIME_MS = 0xffff_ffff * 1e3;
 const LOCAL_TIME = /^[0-9]*\s*$/;
-/** Messages at the start of the files, none of Binance, after which they are refused. */
+/** Files are refused after this many messages at their start that are not Binance's. */
 const MAX_FOREIGN_MESSAGES = 1_000;
-/** Streams of only the best 5, 10 or 20 levels, which make no book. */
+/** Streams of only the best 5, 10 or 20 levels, which do not make a book. */
 const PARTIAL_DEPTH = /@depth(5|10|20)(@|$)/;
 
 /** A change of the book: the totals at these prices after updates `firstId` to `lastId`. */
@@ -23,23 +23,23 @@ export interface DepthUpdate {
   us: number;
   firstId: number;
   lastId: number;
-  /** `pu`, the `lastId` of the update before; null on spot, where ids have no gaps. */
+  /** `pu`, the `lastId` of the previous update; null on spot, where ids have no gaps. */
   previousId: number | null;
   fields: JsonFields;
 }
 
-/** The REST depth snapshot: the best 1,000 levels a side as of update `lastId`. */
+/** The REST depth snapshot: the best 1,000 levels per side as of update `lastId`. */
 export interface DepthSnapshot {
   kind: 'snapshot';
-  /** Whose book it is; null where it does not say, as on spot and USD-M. */
+  /** The symbol of the book; null if the snapshot does not state it, as on spot and USD-M. */
   symbol: string | null;
-  /** `E` in epoch microseconds, null on spot, which has none. */
+  /** `E` in epoch microseconds; null on spot, which has none. */
   us: number | null;
   lastId: number;
   fields: JsonFields;
 }
 
-/** Any other message; only its time counts. */
+/** Any other message; only its time matters. */
 export interface OtherMessage {
   kind: 'other';
   /** The event or stream; null if the message is not from Binance. */
@@ -49,12 +49,12 @@ export interface OtherMessage {
 
 export type BinanceMessage = DepthUpdate | DepthSnapshot | OtherMessage;
 
-/** The id of the update that this one continues. */
+/** The id of the update that this one follows. */
 export const idBefore = ({ previousId, firstId }: DepthUpdate): number => previousId ?? firstId - 1;
 
 /**
- * The messages of stream files, a batch at a time: `<local time> <JSON>`, one a line.
- * @throws InputError if a line or its message is malformed, or the files are no Binance stream
+ * The messages of stream files, in batches: `<local time> <JSON>`, one per line.
+ * @throws InputError if a line or its message is malformed, or the files are not a Binance stream
  */
 export async function* readBinanceMessages(
   files: readonly string[],
@@ -78,7 +78,7 @@ export async function* readBinanceMessages(
   foreign.finish();
 }
 
-/** Finds files of another exchange, which can look alike. */
+/** Recognizes files of another exchange, which can look similar. */
 class ForeignMessages {
   private count = 0;
   private first: string | null = null;
@@ -130,7 +130,7 @@ function messageOf(outer: JsonFields, { stream, data }: JsonObject): BinanceMess
   }
   const { e, result } = fields.object;
   const event = typeof e === 'string' && !isPartial ? e : nameOfStream(streamName);
-  // Replies to subscriptions have a result of null.
+  // Replies to subscriptions have `result: null`.
   const name = event ?? (result === null ? 'reply' : null);
   return { kind: 'other', name, us: name === null ? null : readTimeOrNull(fields) };
 }
@@ -165,7 +165,7 @@ function readTimeOrNull(fields: JsonFields): number | null {
   return ms === null ? null : ms * US_PER_MS;
 }
 
-/** Adds the `[price, size]` pairs of a field to a list; sizes of 0 too. */
+/** Adds the `[price, size]` pairs of a field to a list, including sizes of 0. */
 export function readLevels(fields: JsonFields, field: string, levels: LevelList): void {
   fields.list(field).forEach((level, i) => {
     const [price, size] = Array.isArray(level) ? level.map(decimalOf) : [];

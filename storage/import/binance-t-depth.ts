@@ -1,7 +1,7 @@
 /**
  * Binance's historical order books of futures (`T_DEPTH`), as the messages of a stream. Used columns: `symbol`,
- * `timestamp` (ms), `first_update_id`, `last_update_id`, `side` (`b` or `a`), `update_type` (`snap` or `set`),
- * `price`, `qty` and, where there is one, `pu`.
+ * `timestamp` (ms), `first_update_id`, `last_update_id`, `side` (`b` or `a`), `update_type` (`snap` or `set`), `price`,
+ * `qty` and, if present, `pu`.
  */
 import { readCsv } from '../csv.js';
 import { InputError } from '../errors.js';
@@ -15,7 +15,7 @@ import {
 import { JsonFields, parseDecimal } from './fields.js';
 import { excerpt } from './refusals.js';
 
-/** Rows of one snapshot or update beyond which a file is refused. */
+/** A file is refused if one snapshot or update has more rows than this. */
 const MAX_MESSAGE_ROWS = 2_000_000;
 
 const COLUMNS = [
@@ -32,21 +32,21 @@ interface Row {
   us: number;
   firstId: number;
   lastId: number;
-  /** null: the file does not say. */
+  /** null if the file does not state it. */
   previousId: number | null;
   isBid: boolean;
   level: readonly [price: number, size: number];
 }
 
-/** Neighbouring rows of one snapshot or update. */
+/** Adjacent rows of one snapshot or update. */
 interface Message extends Omit<Row, 'isBid' | 'level'> {
   bids: Row['level'][];
   asks: Row['level'][];
 }
 
 /**
- * The files' snapshots and updates in order. Where a file does not say which update each follows, each follows the
- * one before, and gaps cannot be seen.
+ * The files' snapshots and updates in order. If a file does not state which update each one follows, each is taken to
+ * follow the one before it, and gaps go unnoticed.
  * @throws InputError (`file:line: column: what`)
  */
 export async function* readTDepthMessages(

@@ -2,27 +2,27 @@
 import { InputError } from '../errors.js';
 import { type DepthSnapshot, type DepthUpdate, idBefore } from './binance-messages.js';
 
-/** Levels of updates that wait for a snapshot; beyond, the oldest updates are dropped. */
+/** Levels of updates that wait for a snapshot; beyond that, the oldest updates are dropped. */
 export const MAX_WAITING_LEVELS = 500_000;
-/** Snapshots that wait for the updates that they belong to; beyond, the oldest are dropped. */
+/** Snapshots that wait for their updates; beyond that, the oldest are dropped. */
 const MAX_WAITING_SNAPSHOTS = 100;
-/** Symbols of a capture whose ids are compared. */
+/** How many symbols of a capture have their ids compared. */
 const MAX_CAPTURE_SYMBOLS = 10_000;
-/** Ids of two symbols this close may belong to one sequence: futures share theirs, 20 s of it. */
+/** Ids of two symbols this close may belong to one sequence: futures share a sequence, and this is 20 s of it. */
 const NEAR_IDS = 10_000_000;
 
-/** Updates of an order book that wait for the snapshot that they build on, oldest first. */
+/** Updates of an order book that wait for the snapshot on which they build, oldest first. */
 export class UpdateBuffer {
   private updates: DepthUpdate[] = [];
   private first = 0;
   private levels = 0;
 
-  /** The last update's `u`, null where none waits. */
+  /** The last update's `u`; null if none waits. */
   get lastId(): number | null {
     return this.updates.at(-1)?.lastId ?? null;
   }
 
-  /** The id before the first update, null where none waits. */
+  /** The id before the first update; null if none waits. */
   get idBefore(): number | null {
     return this.isEmpty ? null : idBefore(this.updates[this.first]);
   }
@@ -31,7 +31,7 @@ export class UpdateBuffer {
     return this.updates.length === this.first;
   }
 
-  /** The greatest time of the updates that end at or before `lastId`, 0 where none does. */
+  /** The greatest time of the updates that end at or before `lastId`; 0 if there are none. */
   timeUpTo(lastId: number): number {
     let us = 0;
     for (const update of this.updates) {
@@ -64,23 +64,23 @@ export class UpdateBuffer {
   }
 }
 
-/** An empty update holds memory too. */
+/** An empty update takes memory too. */
 function levelsOf(update: DepthUpdate): number {
   return 1 + update.fields.list('b').length + update.fields.list('a').length;
 }
 
-/** Snapshots that do not say which of several symbols they are of: only their ids can tell. */
+/** Snapshots that do not state which of several symbols they belong to: only their ids can tell. */
 export class UnnamedSnapshots {
   private waiting: DepthSnapshot[] = [];
   private taken: DepthSnapshot | null = null;
-  /** The ids that the updates of each other symbol span so far. */
+  /** The range of ids in each other symbol's updates so far. */
   private readonly others = new Map<string, { from: number; to: number }>();
 
   get count(): number {
     return this.waiting.length;
   }
 
-  /** @returns whether an older one was dropped for it */
+  /** @returns whether an older snapshot was dropped for it */
   add(snapshot: DepthSnapshot): boolean {
     this.waiting.push(snapshot);
     if (this.waiting.length <= MAX_WAITING_SNAPSHOTS) return false;
@@ -88,7 +88,7 @@ export class UnnamedSnapshots {
     return true;
   }
 
-  /** @throws InputError if a snapshot was taken that may be of this update's symbol */
+  /** @throws InputError if an accepted snapshot may belong to this update's symbol */
   seeOther(update: DepthUpdate): void {
     const known = this.others.get(update.symbol);
     if (known !== undefined) {
@@ -103,8 +103,8 @@ export class UnnamedSnapshots {
   }
 
   /**
-   * Takes the newest snapshot that the updates continue. It and all older ones wait no longer.
-   * @throws InputError if another symbol's ids fit it, too
+   * Takes the newest snapshot that the updates continue. It and all older ones stop waiting.
+   * @throws InputError if the ids of another symbol match it too
    */
   takeFitting(updates: UpdateBuffer): DepthSnapshot | null {
     const { idBefore: from, lastId: to } = updates;

@@ -16,17 +16,17 @@ import { SymbolChoice } from './symbols.js';
 
 /** COIN-M symbols: `BTCUSD_PERP`, `BTCUSD_240927`; but `BTCBUSD_210129` was quoted in BUSD. */
 const COIN_MARGINED = /USD_PERP$|(^BNB|[^B])USD_[0-9]{6}$/;
-/** Kinds of other messages that a report names. */
+/** How many kinds of other messages a report names. */
 const MAX_NAMED_STREAMS = 10;
 
-/** How the messages of some files are read. */
+/** Reads the messages of some files. */
 type ReadMessages = (files: readonly string[]) => AsyncIterable<Iterable<BinanceMessage>>;
 
 /**
- * Binance's order books as snapshots, by the exchange's rule: a depth snapshot makes the
- * book whole; updates with `u <= lastUpdateId` are old; updates that came before the snapshot and
- * reach past it are applied after it; then each update must continue the one before (spot: `U` is
- * the previous `u` + 1; futures: `pu` is the previous `u`), else the book waits for a snapshot.
+ * Binance's order books as snapshots, by the exchange's rule: a depth snapshot makes the book whole; updates with
+ * `u <= lastUpdateId` are old; updates that came before the snapshot and reach past it are applied after it; from then
+ * on each update must continue the one before (spot: `U` is the previous `u` + 1; futures: `pu` is the previous `u`),
+ * otherwise the book waits for another snapshot.
  */
 export async function* importBinance(
   readMessages: ReadMessages,
@@ -55,13 +55,13 @@ export async function* importBinance(
 }
 
 class BinanceFeed {
-  /** The greatest `E` of any message, tickers and trades too. */
+  /** The greatest `E` of any message, including tickers and trades. */
   lastUs = 0;
-  /** The greatest `E` of an update, held back or not. */
+  /** The greatest `E` of an update, whether held back or not. */
   private updateUs = 0;
   /** The last update that the book includes. */
   private lastId = 0;
-  /** No update has followed the snapshot yet: the next one may begin before it. */
+  /** Whether no update has followed the snapshot yet: the next one may begin before it. */
   private isFresh = false;
   private isNamed = false;
   private snapshots = 0;
@@ -136,7 +136,7 @@ class BinanceFeed {
     yield* this.useUnnamed();
   }
 
-  /** Of several symbols, a snapshot that names none is used where only the chosen one's ids fit. */
+  /** A snapshot without a symbol is used if, of several symbols, only the chosen one's ids match it. */
   private *useUnnamed(): Generator<object, void, undefined> {
     if (this.unnamed.count === 0 || this.sampler.isWhole) return;
     const snapshot = this.unnamed.takeFitting(this.waiting);
@@ -205,7 +205,7 @@ class BinanceFeed {
     return this.isFresh ? before <= lastId : before === lastId;
   }
 
-  /** Keeps an update for the next snapshot; after a gap the earlier ones are useless. */
+  /** Keeps an update for the next snapshot; after a gap the earlier updates are useless. */
   private hold(update: DepthUpdate): void {
     const held = this.waiting.lastId;
     if (held !== null && update.lastId <= held) {
@@ -229,7 +229,7 @@ function binanceMarket(update: DepthUpdate): BookMarket {
   return { source, pair, type: 'cex_perp' };
 }
 
-/** The kinds of messages that make no book, counted. */
+/** Counts messages of kinds that make no book. */
 class OtherStreams {
   private readonly counts = new Map<string, number>();
 

@@ -6,7 +6,7 @@ import { type BookMessage, OrderBook } from './order-book.js';
 import { NothingImportedError } from './refusals.js';
 
 const US_PER_S = 1_000_000;
-/** After a longer silence a feed that starts over counts as having been cut off. */
+/** If a feed starts over after a longer silence, it counts as interrupted. */
 const MAX_RECONNECT_SILENCE_US = 60 * US_PER_S;
 /** A book without messages for longer than this is not continued. */
 const MAX_CARRIED_US = 86_400 * US_PER_S;
@@ -50,19 +50,19 @@ function snapshotOfBook(
 }
 
 /**
- * Turns the messages of one order book into snapshots at every multiple of `everyS` of the feed's
- * time: the state after the last message at or before that moment. The feed's time is the greatest
- * of its messages so far. Times are epoch microseconds.
+ * Turns the messages of one order book into snapshots at every multiple of `everyS` of the feed's time, each with the
+ * state after the last message up to that moment. The feed's time is the greatest time of its messages so far. Times
+ * are epoch microseconds.
  */
 export class BookSampler {
   private readonly book = new OrderBook();
-  /** The messages so far make a whole book. */
+  /** Whether the messages so far make a whole book. */
   private whole = false;
   private feedUs = 0;
   private firstUs = 0;
-  /** When the book was whole, with levels on both sides, for the first time; null if it never was. */
+  /** When the book was first whole, with levels on both sides; null if it never was. */
   private firstWholeUs: number | null = null;
-  /** Whether it was whole at all. */
+  /** Whether it was ever whole. */
   private wasWhole = false;
   private written = 0;
   /** The next moment to write. */
@@ -75,9 +75,9 @@ export class BookSampler {
   }
 
   /**
-   * Names the market; options override what the feed says of itself.
-   * @param where the message that names it
-   * @throws OptionNeededError if its sizes are contracts and no option says of what
+   * Names the market; options override what the feed states.
+   * @param where the message that names the market
+   * @throws OptionNeededError if its sizes are contracts and no option states their worth
    */
   nameMarket(fromFeed: BookMarket, where: string): void {
     checkContracts(where, fromFeed, this.request.options);
@@ -98,14 +98,14 @@ export class BookSampler {
     return this.feedUs;
   }
 
-  /** Whether a moment to write lies before a message at `us`. */
+  /** Whether a moment to write is before a message at `us`. */
   isDue(us: number): boolean {
     return this.whole && this.feedUs > 0 && this.nextUs < us;
   }
 
   /**
-   * The snapshots of the moments before a message at `us`; call it before applying the message. None
-   * where the feed turns out to have been cut off since the message before.
+   * The snapshots of the moments before a message at `us`; call it before applying the message. There are none if the
+   * feed turns out to have been interrupted since the previous message.
    */
   *before(us: number, message?: BookMessage): Generator<object, void, undefined> {
     if (!this.isDue(us)) return;
@@ -145,7 +145,7 @@ export class BookSampler {
     }
   }
 
-  /** Discards the book after a break in the feed, from the last message until it is whole again. */
+  /** Discards the book after a break in the feed, from the last message until the book is whole again. */
   breakOff(reason: string): void {
     this.request.report.gaps.add(this.note(reason));
     this.whole = false;
@@ -154,9 +154,9 @@ export class BookSampler {
 
   /**
    * The snapshots up to the feed's last message.
-   * @param noBook why the book was never whole, if it never was
+   * @param noBook the reason if the book was never whole
    * @param lastUs time of the feed's last message of any kind
-   * @throws NothingImportedError if there was no snapshot at all
+   * @throws NothingImportedError if there was no snapshot
    */
   *finish(noBook: string, lastUs = 0): Generator<object, void, undefined> {
     const endUs = Math.max(lastUs, this.feedUs);
@@ -185,7 +185,7 @@ export class BookSampler {
     if (this.feedUs === 0) {
       return new NothingImportedError('no depth update follows the depth snapshot', report);
     }
-    // A snapshot without a time comes before the first that has one.
+    // A snapshot without a time precedes the first message with one.
     const fromUs = firstWholeUs === 0 ? this.firstUs : firstWholeUs;
     const [from, to] = [fromUs, endUs].map((us) => new Date(us / 1000).toISOString());
     const wholeS = Number(((endUs - fromUs) / US_PER_S).toFixed(3));

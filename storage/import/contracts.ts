@@ -3,9 +3,9 @@ import { OptionNeededError } from './refusals.js';
 
 /** How the markets of an exchange quote sizes in contracts. */
 interface ContractRule {
-  /** Whether a symbol is such a market; without it, all of the exchange are. */
+  /** Which symbols are such markets; if missing, all of the exchange are. */
   symbols?: RegExp;
-  /** What a contract is worth, where all of them are alike. */
+  /** What a contract is worth, if all are worth the same. */
   worth?: string;
 }
 
@@ -31,7 +31,7 @@ const RULES: Readonly<Record<string, ContractRule>> = {
   'okex-swap': {},
 };
 
-/** @throws OptionNeededError if a market's sizes are contracts, whose size only a user knows */
+/** @throws OptionNeededError if a market's sizes are contracts, whose worth only the user knows */
 export function checkContracts(
   where: string,
   market: { source: string; pair: string },

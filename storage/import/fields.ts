@@ -7,7 +7,7 @@ import { excerpt } from './refusals.js';
 
 export type JsonObject = Record<string, unknown>;
 
-/** Greatest integer that still takes another digit and stays exact. */
+/** Greatest integer that stays exact with another digit. */
 const MAX_MANTISSA = 900_719_925_474_098;
 /** Powers of ten that doubles hold exactly. */
 const POWERS = Array.from({ length: 23 }, (_, i) => Number(`1e${i}`));
@@ -57,7 +57,7 @@ export class JsonFields {
     throw this.fault(field, 'expected an integer as a decimal string');
   }
 
-  /** A number of at least 0, or a text of one. */
+  /** A number of at least 0, or a text of such a number. */
   amount(field: string): number {
     const value = this.object[field];
     const amount = typeof value === 'string' ? parseDecimal(value) : value;
@@ -115,9 +115,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * The decimal number without a sign in the ASCII bytes `from <= i < to`; NaN where there is none.
- * Equal to `Number(text)`: with an exact mantissa and an exact power of ten, one division rounds the
- * same way; other numbers are left to `Number`.
+ * The unsigned decimal number in the ASCII bytes `from <= i < to`; NaN if there is none. Equal to `Number(text)`: with
+ * an exact mantissa and an exact power of ten, one division rounds the same way; other numbers are left to `Number`.
  */
 export function parseDecimalBytes(bytes: Uint8Array, from: number, to: number): number {
   let mantissa = 0;
@@ -142,13 +141,13 @@ function parseSlowly(bytes: Uint8Array, from: number, to: number): number {
   return parseDecimal(Buffer.from(bytes.subarray(from, to)).toString('latin1'));
 }
 
-/** The decimal number without a sign in a text; NaN if the text is not one. */
+/** The unsigned decimal number in a text; NaN if the text is not one. */
 export function parseDecimal(text: string): number {
   const value = DECIMAL.test(text) ? Number(text) : NaN;
   return value < Infinity ? value : NaN;
 }
 
-/** The whole number in some ASCII digits; NaN where there is none or it exceeds 2^53 - 1. */
+/** The whole number in some ASCII digits; NaN if there is none or it exceeds 2^53 - 1. */
 export function parseIntegerBytes(bytes: Uint8Array, from: number, to: number): number {
   let value = 0;
   for (let i = from; i < to; i++) {

@@ -2,9 +2,9 @@
 import type { Chain, MarketType } from '../../compute/market.js';
 
 /**
- * book: messages of one order book, sampled at moments. pools: states of pools, one snapshot for
- * each time. tokens: lists of tokens. holders: the owners of a token at one time. orders: orders of many
- * tokens. The first two give rows of the dataset `snapshots`, the others rows of the dataset that their name says.
+ * book: messages of one order book, sampled at moments. pools: states of pools, one snapshot per time. tokens: lists of
+ * tokens. holders: the owners of a token at one time. orders: orders of many tokens. The first two give rows of the
+ * dataset `snapshots`, the others rows of the dataset with their name.
  */
 export type ImportKind = 'book' | 'pools' | 'tokens' | 'holders' | 'orders';
 
@@ -35,14 +35,14 @@ export interface ImportToken {
 }
 
 export interface ImportOptions {
-  /** Required for books, pools and holders; of orders, only those of this token are taken. */
+  /** Required for books, pools and holders; for orders, imports only those of this token. */
   token?: ImportToken;
-  /** Which of several symbols of the files to take, in any case. */
+  /** Which of several symbols in the files to import, in any case. */
   symbol?: string;
   source?: string;
   pair?: string;
   type?: MarketType;
-  /** USD price of the unit that an order book is quoted in. */
+  /** USD price of the unit in which an order book is quoted. */
   quoteUsd: number;
   /** USD prices of the tokens on the other side of pools, and of tokens of orders, by canonical address. */
   quoteUsdByAddress: Map<string, number>;
@@ -50,18 +50,18 @@ export interface ImportOptions {
   decimalsByAddress: Map<string, number>;
   /** Whole seconds between two snapshots of an order book. */
   everyS: number;
-  /** Epoch seconds, for pool states that have no time; required for holders. */
+  /** Epoch seconds, for pool states without a time; required for holders. */
   atS?: number;
-  /** Set where the book's sizes are contracts of so many USD. */
+  /** Set if the book's sizes are contracts worth this many USD. */
   contractUsd?: number;
-  /** Set where the book's sizes are contracts of so many units of the coin. */
+  /** Set if the book's sizes are contracts of this many units of the coin. */
   contractSize?: number;
 }
 
-/** Entries of each list that a report keeps; the rest are counted. */
+/** How many entries of each list a report keeps; the others are counted. */
 const MAX_REPORTED = 50;
 
-/** The first MAX_REPORTED of something, and how many there were. */
+/** The first MAX_REPORTED items, and how many there were. */
 export class Tally<T> {
   count = 0;
   readonly first: T[] = [];
@@ -79,18 +79,18 @@ interface FeedNote {
   reason: string;
 }
 
-/** An input entry that became no row or no link. */
+/** An input entry from which no row or link was made. */
 export interface LeftOut {
   /** `file:line`, or `file` with the entry's number in a list. */
   where: string;
-  /** What was left out: a pool, a mint, a contract. */
+  /** What was left out: a pool, a mint or a contract. */
   what: string;
   reason: string;
-  /** The option that would have let it in: the USD price or the decimals of this address, or a time. */
+  /** The option that would include it: the USD price or the decimals of this address, or a time. */
   missing?: { quoteUsdOf: string } | { decimalsOf: string } | 'atS';
 }
 
-/** An import of one token: what it reads, what for, and where it reports. */
+/** An import of one token: its input, its options, and its report. */
 export interface TokenImport {
   files: readonly string[];
   token: ImportToken;
@@ -100,17 +100,17 @@ export interface TokenImport {
 
 /** What an import did; its memory is bounded. */
 export class ImportReport {
-  /** Messages of an order book, pool states, list entries, holders' rows or orders read. */
+  /** How many messages of an order book, pool states, list entries, holders' rows or orders were read. */
   messages = 0;
-  /** Rows made. */
+  /** How many rows were made. */
   rows = 0;
-  /** Breaks after which the book was unusable until whole again, and fresh starts. */
+  /** Breaks after which the book was unusable until it was whole again, and fresh starts. */
   readonly gaps = new Tally<FeedNote>();
   /** Messages earlier than the message before; they are applied in file order. */
   readonly outOfOrder = new Tally<FeedNote>();
   /** Rows whose best bid is at or above the best ask. */
   readonly crossed = new Tally<FeedNote>();
-  /** Updates and snapshots that the book already included or that came before any snapshot. */
+  /** Updates and snapshots that the book already included, or that came before any snapshot. */
   oldMessages = 0;
   readonly leftOut = new Tally<LeftOut>();
 }

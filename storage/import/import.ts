@@ -38,7 +38,7 @@ interface ImportRequest {
   options: ImportOptions;
   /** Whether a market's snapshots may be left with less than half of their cells. */
   replace?: boolean;
-  /** Does all but commit. */
+  /** Whether to do everything but commit. */
   dryRun?: boolean;
   pool: ComputePool;
   useStore: UseStore;
@@ -50,7 +50,7 @@ interface ImportedFile {
   read: ImportReport;
 }
 
-/** The word for what an import counts as messages. The import of a book gives its reasons itself. */
+/** What messages call the entries of an import. The import of a book states its reasons itself. */
 const ENTRIES: Readonly<Record<ImportKind, string>> = {
   book: 'entries',
   pools: 'pool states',
@@ -59,16 +59,15 @@ const ENTRIES: Readonly<Record<ImportKind, string>> = {
   orders: 'orders',
 };
 
-/** Prices of the stored snapshots at some times, NaN where there is none. */
+/** Prices of the stored snapshots at some times, NaN if there is none. */
 type BasePrices = (times: readonly number[]) => Promise<Float64Array>;
 
 /**
  * Reads the files (plain or gzip) of one import, in order, and yields rows of the format's dataset
- * (docs/definitions.md#imports), one at a time; `report` is up to date whenever a row
- * comes.
- * @throws InputError (`file:line: field: what`) at damaged input
- * @throws OptionNeededError if an option is missing that the input makes necessary
- * @throws NothingImportedError after the last file, if no row came of any
+ * (docs/definitions.md#imports), one at a time; `report` is up to date with each row.
+ * @throws InputError (`file:line: field: what`) if the input is damaged
+ * @throws OptionNeededError if the input requires an option that is missing
+ * @throws NothingImportedError after the last file, if there was no row
  * @throws UsageError without a file, or without the token or time that a format needs
  */
 export async function* importRows(

@@ -4,7 +4,7 @@ import { readBytes } from '../lines.js';
 import { isJsonObject, type JsonObject } from './fields.js';
 import { excerpt } from './refusals.js';
 
-/** A file is parsed as a whole; the whole mainnet token list has 6 MB. */
+/** A file is parsed as a whole; the whole mainnet token list takes 6 MB. */
 const MAX_LIST_BYTES = 256 * 1024 * 1024;
 
 interface JsonDocument {
@@ -22,7 +22,7 @@ export async function readJsonObject(path: string): Promise<JsonObject> {
 }
 
 /**
- * The file's JSON document, or those of its lines where the first line is one; none where it is empty.
+ * The file's JSON document, or those of its lines if the first line is one; none if the file is empty.
  * @throws InputError
  */
 export async function readJsonDocuments(path: string): Promise<JsonDocument[]> {
@@ -62,7 +62,7 @@ async function readText(path: string): Promise<string> {
   return new TextDecoder().decode(Buffer.concat(parts));
 }
 
-/** Null where the text is no JSON document. */
+/** Null if the text is not a JSON document. */
 function parsed(text: string): { value: unknown } | null {
   try {
     return { value: JSON.parse(text) as unknown };

@@ -27,7 +27,7 @@ export function readDcaOrder(order: JsonFields, prices: OrderPrices) {
   const otherUsd = least + most > 0 ? prices.usdOf(sides.other) : 0;
   if (otherUsd === null) return noPrice(sides.other);
   const cycleUsd = perCycle * inputUsd;
-  /** The token's USD price at which a cycle gives so much; null: no bound. */
+  /** The token's USD price at which a cycle gives this amount; null: no bound. */
   const priceAt = (out: number): number | null => {
     if (out === 0) return null;
     return isBuy ? cycleUsd / out : (out * otherUsd) / perCycle;

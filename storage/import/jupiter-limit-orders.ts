@@ -1,11 +1,11 @@
 /**
  * Jupiter's limit orders as rows of `limit_orders`: those of its Trigger API, with amounts in tokens, and the accounts
- * that `openOrders` of its earlier API returned, with amounts in raw units.
+ * that `openOrders` of its earlier API returned, with raw amounts.
  */
 import type { JsonFields } from './fields.js';
 import { hasCloseTx, noPrice, type OrderPrices } from './jupiter-orders.js';
 
-/** An order in its own layout. Amounts of the input side are `making`, of the output side `taking`. */
+/** An order in a common layout. Amounts of the input side are `making`, of the output side `taking`. */
 interface LimitOrder {
   key: string;
   maker: string;

@@ -5,20 +5,20 @@ import type { ImportOptions, ImportReport, LeftOut } from './formats.js';
 import { readJsonDocuments } from './json-documents.js';
 import { quoteUsdOf } from './quote-prices.js';
 
-/** The usual other sides of orders: where both sides are listed, the first is the other side. */
+/** The usual other sides of orders; if both sides are listed, the first listed one is the other side. */
 const QUOTES: ReadonlyMap<string, { symbol: string; decimals: number }> = new Map([
   ['EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', { symbol: 'USDC', decimals: 6 }],
   ['Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB', { symbol: 'USDT', decimals: 6 }],
   ['So11111111111111111111111111111111111111112', { symbol: 'SOL', decimals: 9 }],
 ]);
-/** Keys that lead to lists of orders in replies of the API. */
+/** Keys with lists of orders in replies of the API. */
 const LIST_KEYS = ['data', 'orders', 'all', 'time', 'price'];
-/** An order's key: of the present API, of the accounts that earlier ones returned. */
+/** An order's key: in the current API, and in accounts of earlier ones. */
 const ORDER_KEYS = ['orderKey', 'publicKey'];
-/** Lists and objects around an order. */
+/** How deep lists and objects around an order may be nested. */
 const MAX_DEPTH = 8;
 
-/** Why no row comes of an order, or its row. */
+/** An order's row, or why it has none. */
 type RowOrReason = { row: object } | Omit<LeftOut, 'where' | 'what'>;
 
 /** Which token an order is about. */
@@ -27,7 +27,7 @@ interface OrderSides {
   /** The token on the other side. */
   other: string;
   direction: 'BUY' | 'SELL';
-  /** The symbol of the other side, else its address. */
+  /** The symbol of the other side, or its address. */
   pairedSymbol: string;
 }
 
@@ -35,7 +35,7 @@ interface OrderSides {
 type ReadOrder = (order: JsonFields, prices: OrderPrices) => RowOrReason | null;
 
 /**
- * The rows that `read` gives of the files' orders; an order that is not of the options' token gives none.
+ * The rows that `read` makes from the files' orders; orders of other tokens than the options' give none.
  * @throws InputError
  */
 export async function* importOrders(
@@ -58,7 +58,7 @@ export async function* importOrders(
   }
 }
 
-/** The orders of an order, of a list, or of a reply of the API. */
+/** The orders in an order, in a list, or in a reply of the API. */
 function* ordersOf(where: string, value: unknown, depth = 0): Generator<JsonFields> {
   if (depth > MAX_DEPTH) throw new InputError(`${where}: lists are nested too deep`);
   if (Array.isArray(value)) {
@@ -85,13 +85,13 @@ function keyOf({ object }: JsonFields): string {
   return key ?? 'an order';
 }
 
-/** What the options say about tokens of orders. */
+/** What the options state about tokens of orders. */
 export class OrderPrices {
   constructor(private readonly options: ImportOptions) {}
 
   /**
-   * The token of an order that gives `inputMint` for `outputMint`: that of the options, else the side that is no
-   * quote token, or the less usual one of two; of two others, the input. Null: the options' token is on no side.
+   * The token of an order that gives `inputMint` for `outputMint`: the options' token; otherwise the side that is not a
+   * quote token, the less usual of two quote tokens, or the input. Null if neither side is the options' token.
    */
   sidesOf(input: string, output: string): OrderSides | null {
     const { token } = this.options;
@@ -124,7 +124,7 @@ export function noPrice(address: string): RowOrReason {
   return { reason: `no USD price of ${address}`, missing: { quoteUsdOf: address } };
 }
 
-/** Whether the order's transaction of closing is known. */
+/** Whether the transaction that closed the order is known. */
 export function hasCloseTx({ object }: JsonFields): boolean {
   return typeof object.closeTx === 'string' && object.closeTx !== '';
 }

@@ -5,7 +5,7 @@ import { widened } from '../typed-arrays.js';
 
 /** Levels on one side of a book; a feed with more is refused. */
 export const MAX_SIDE_LEVELS = 500_000;
-/** More levels than this are merged by one sort instead of an insertion each. */
+/** From this many levels on, one sort merges them instead of an insertion each. */
 const MERGE_FROM_LEVELS = 1_000;
 const FIRST_CAPACITY = 256;
 
@@ -30,8 +30,8 @@ export class LevelList {
 }
 
 /**
- * One side of an order book: the size at each price, from the worst price to the best, since most
- * changes are near the best. Sizes are totals: size 0 removes the level.
+ * One side of an order book: the size at each price, from the worst price to the best, because most changes are near
+ * the best. Sizes are totals: size 0 removes the level.
  */
 class BookSide {
   /** Prices, negative on the ask side: both sides ascend towards the best. */
@@ -46,7 +46,7 @@ class BookSide {
     return this.count;
   }
 
-  /** The best price; NaN where the side is empty. */
+  /** The best price; NaN if the side is empty. */
   get best(): number {
     return this.count === 0 ? NaN : this.keys[this.count - 1] * this.sign;
   }
@@ -55,7 +55,7 @@ class BookSide {
     this.count = 0;
   }
 
-  /** Applies the levels in their order. Throws a RangeError beyond MAX_SIDE_LEVELS levels. */
+  /** Applies the levels in order. Throws a RangeError beyond MAX_SIDE_LEVELS levels. */
   apply(levels: LevelList): void {
     if (levels.length > MERGE_FROM_LEVELS) this.merge(levels);
     else for (let i = 0; i < levels.length; i++) this.set(levels.prices[i], levels.sizes[i]);
@@ -64,7 +64,7 @@ class BookSide {
     }
   }
 
-  /** The levels best first, each as `level` makes it. */
+  /** The levels, best first, each converted by `level`. */
   map<T>(level: (price: number, size: number) => T): T[] {
     const last = this.count - 1;
     return Array.from({ length: this.count }, (_, i) =>
@@ -132,7 +132,7 @@ export class BookMessage {
   readonly bids = new LevelList();
   readonly asks = new LevelList();
 
-  /** Makes this the message of a whole book, without levels so far. */
+  /** Starts the message of a whole book, without levels so far. */
   startOver(): void {
     this.clear();
     this.reset = true;
@@ -150,7 +150,7 @@ export class OrderBook {
   readonly bids = new BookSide(1);
   readonly asks = new BookSide(-1);
 
-  /** Throws an InputError where a side grows beyond its limit. */
+  /** Throws an InputError if a side exceeds its limit. */
   apply(message: BookMessage): void {
     if (message.reset) this.clear();
     try {

@@ -1,4 +1,4 @@
-/** States of pools as snapshots: one layout each of CLMM, DLMM and constant-product pools. */
+/** States of pools as snapshots: one layout each for CLMM, DLMM and constant-product pools. */
 import {
   MAX_BIN_STEP_BP,
   MAX_DECIMALS,
@@ -13,7 +13,7 @@ import { quoteUsdOf } from './quote-prices.js';
 import { excerpt } from './refusals.js';
 import type { ImportFormat, LeftOut, TokenImport } from './formats.js';
 
-/** Ticks and bins of the token's states, all held in memory: states of one time may lie apart. */
+/** Ticks and bins of the token's states, all held in memory: states of one time may be far apart. */
 const MAX_HELD_LEVELS = 4_000_000;
 const MAX_HELD_STATES = 500_000;
 const MAX_BIN_ID = 8_388_608;
@@ -40,9 +40,9 @@ interface PoolToken {
 /** The fields that all layouts have. */
 interface PoolHead {
   source: string;
-  /** The pool's address, `0x` in lower case; null where the file has none. */
+  /** The pool's address, `0x` in lower case; null if the file has none. */
   pool: string | null;
-  /** Epoch seconds, null where the file has none. */
+  /** Epoch seconds; null if the file has none. */
   t: number | null;
   /** Both sides in the file's order. */
   tokens: readonly [PoolToken, PoolToken];
@@ -50,19 +50,19 @@ interface PoolHead {
 
 /** A market's body and the price that it implies. */
 interface PoolMarketBody {
-  /** Price of the token in the other side's token; not above 0 where the pool has none. */
+  /** Price of the token in the other token; not above 0 if the pool has none. */
   price: number;
   body: object;
   /** Ticks or bins in the body. */
   levels: number;
 }
 
-/** One layout of pool states, one JSON object a line. */
+/** A layout of pool states, one JSON object per line. */
 interface PoolLayout {
   format: ImportFormat;
   /** The fields that name the venue and the two tokens. */
   names: readonly [string, string, string];
-  /** The market's body for the token on side `token`. */
+  /** Makes the market's body for the token on side `token`. */
   readBody(fields: JsonFields, head: PoolHead, token: 0 | 1, quoteUsd: number): PoolMarketBody;
 }
 
@@ -76,9 +76,9 @@ interface PoolSnapshot {
 }
 
 /**
- * Pool states as snapshots in ascending `t`: states of the token's pools at one time become one
- * snapshot with a market each. A state without a usable price or time, or of a pool that the
- * snapshot has already, is left out and reported.
+ * Pool states as snapshots in ascending `t`: states of the token's pools at one time become one snapshot with one
+ * market each. A state without a usable price or time, or of a pool that the snapshot already has, is left out and
+ * reported.
  */
 export async function* importPools(
   layout: PoolLayout,
@@ -138,7 +138,7 @@ class PoolSnapshots {
     }
   }
 
-  /** Adds a state to its time's snapshot. @returns why it could not; null: it did */
+  /** Adds a state to its time's snapshot. @returns why it could not; null on success */
   private addState(fields: JsonFields, head: PoolHead, side: 0 | 1): WhyLeftOut | null {
     const other = head.tokens[1 - side];
     if (other.address === this.request.token.address) return { reason: 'both sides are the token' };
@@ -237,14 +237,14 @@ function isAmount(amount: unknown, shape: RegExp): boolean {
   return typeof amount === 'string' && amount.length <= 100 && shape.test(amount);
 }
 
-/** Raw units in human units, rounded only once. */
+/** Raw units as human units, rounded only once. */
 function humanAmount(digits: string, decimals: number): number {
   return parseDecimal(`${digits}e-${decimals}`);
 }
 
 /**
- * Concentrated liquidity (Uniswap v3 and v4, PancakeSwap v3, decoded Whirlpools). The ticks give the
- * liquidity, also where the pool stores another figure (`ticks_match_liquidity` false).
+ * Concentrated liquidity (Uniswap v3 and v4, PancakeSwap v3, decoded Whirlpools). The ticks determine the liquidity,
+ * even if the pool states another figure (`ticks_match_liquidity` false).
  */
 export const CLMM_POOLS: PoolLayout = {
   format: 'clmm-pools',

@@ -1,9 +1,9 @@
-/** USD prices of the tokens that others are quoted in. */
+/** USD prices of quote tokens. */
 import type { ImportOptions } from './formats.js';
 
 /**
- * USDC and USDT on the chains that files come from, `0x` addresses in lower case. Their price
- * is 1 USD where the options name none.
+ * USDC and USDT on the chains of the files, `0x` addresses in lower case. Their price is 1 USD unless the options name
+ * another.
  */
 const STABLECOIN_ADDRESSES: ReadonlySet<string> = new Set([
   // USDC and USDT on Solana.
@@ -20,7 +20,7 @@ const STABLECOIN_ADDRESSES: ReadonlySet<string> = new Set([
   '0xc2132d05d31c914a87c6611c10748aeb04b58e8f',
 ]);
 
-/** The USD price that the options name for an address, 1 for stablecoins, else null. */
+/** The USD price from the options for an address, 1 for stablecoins, otherwise null. */
 export function quoteUsdOf(options: ImportOptions, address: string): number | null {
   return options.quoteUsdByAddress.get(address) ?? (STABLECOIN_ADDRESSES.has(address) ? 1 : null);
 }

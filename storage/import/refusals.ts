@@ -1,4 +1,4 @@
-/** Refusals of an import: what it lacks, or why nothing came of it. */
+/** Refusals of an import: what is missing, or why it gave no rows. */
 import { InputError } from '../errors.js';
 import type { ImportReport } from './formats.js';
 
@@ -8,7 +8,7 @@ import type { ImportReport } from './formats.js';
  */
 export type NeededOption = 'contract' | 'symbol' | 'everyS';
 
-/** The input cannot be imported without an option; the caller says how it is given. */
+/** The input cannot be imported without an option; the caller adds how to give it. */
 export class OptionNeededError extends InputError {
   constructor(
     readonly option: NeededOption,
@@ -18,9 +18,9 @@ export class OptionNeededError extends InputError {
   }
 }
 
-/** The input was read to its end, and no row came of it. */
+/** The input was read to its end and gave no rows. */
 export class NothingImportedError extends InputError {
-  /** @param option what might give rows; the caller says how it is given */
+  /** @param option may give rows; the caller adds how to give it */
   constructor(
     cause: string,
     readonly report: ImportReport,

@@ -1,6 +1,6 @@
 /**
- * Solscan's exports of a token's holders as rows of `holders`, one for each owner. Used columns: `Account` (owner),
- * `Token Account` (or `Token Acct`) and `Quantity`, in older exports `owner`, `address` and `amount`.
+ * Solscan's exports of a token's holders as rows of `holders`, one per owner. Used columns: `Account` (owner),
+ * `Token Account` (or `Token Acct`) and `Quantity`; in older exports `owner`, `address` and `amount`.
  */
 import path from 'node:path';
 import { chainOfAddress } from '../../compute/market.js';
@@ -17,10 +17,10 @@ const LAYOUTS = [
 ] as const;
 
 const THOUSANDS = /^\d{1,3}(,\d{3})+(\.\d*)?$/;
-/** The name that Solscan gives a file: it holds the mint. */
+/** Solscan's names for such files, which contain the mint. */
 const EXPORT_NAME = /^export_token_holders_([1-9A-HJ-NP-Za-km-z]{32,44})_/;
 
-/** Token accounts of one import; a snapshot has as many owners at most. */
+/** Token accounts of one import; a snapshot has at most as many owners. */
 const MAX_TOKEN_ACCOUNTS = 1_000_000;
 
 /**

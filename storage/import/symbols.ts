@@ -1,25 +1,25 @@
-/** Which symbol an import takes from files that may hold several. */
+/** Decides which symbol an import takes from files with several. */
 import { InputError } from '../errors.js';
 import { OptionNeededError } from './refusals.js';
 
 /** Symbols that a refusal lists. */
 const MAX_LISTED = 20;
-/** Rows or messages that are looked at for further symbols before a refusal. */
+/** Rows or messages searched for further symbols before a refusal. */
 const MAX_LOOKED_AT = 1_000_000;
 
 /**
- * One import is one market: that of the chosen symbol or, without a choice, the only one there is.
- * After the first row of a second market, only the symbols of further rows are read: the refusal lists them.
+ * One import is one market: that of the chosen symbol or, without a choice, the only one in the files. After the first
+ * row of a second market, only the symbols of further rows are read: the refusal lists them.
  */
 export class SymbolChoice {
   private readonly met = new Set<string>();
-  /** The market taken; its source is null while only a message without one has named it. */
+  /** The market that is taken; its source is null while only a message without one has named it. */
   private market: { symbol: string; source: string | null } | null = null;
   /** Where a second symbol appeared first. */
   private secondAt: string | null = null;
   private lookedAt = 0;
 
-  /** @param wanted the symbol chosen, in any case; undefined if none is */
+  /** @param wanted the chosen symbol, in any case; undefined if none is */
   constructor(readonly wanted: string | undefined) {}
 
   /** Whether the answer for a market may still change. */
@@ -28,10 +28,10 @@ export class SymbolChoice {
   }
 
   /**
-   * Whether the import takes what `where` (`file:line`) says of a market.
-   * @param source its exchange; null where that is not said
+   * Whether the import takes what `where` (`file:line`) states about a market.
+   * @param source its exchange; null if not stated
    * @throws InputError if two exchanges have the symbol
-   * @throws OptionNeededError if enough of several symbols are known
+   * @throws OptionNeededError once enough of several symbols are known
    */
   takes(where: string, symbol: string, source: string | null): boolean {
     const { market, wanted } = this;
@@ -59,8 +59,8 @@ export class SymbolChoice {
 
   /**
    * Call it at the end of the files.
-   * @throws OptionNeededError if they hold several symbols and none was chosen
-   * @throws InputError if they hold others than the chosen one
+   * @throws OptionNeededError if they have several symbols and none was chosen
+   * @throws InputError if they have only other symbols than the chosen one
    */
   finish(): void {
     if (this.secondAt !== null) this.refuse(this.secondAt);

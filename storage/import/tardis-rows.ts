@@ -1,4 +1,4 @@
-/** Rows of Tardis CSV files and the market that they name. */
+/** Rows of Tardis CSV files, and the market that they name. */
 import type { MarketType } from '../../compute/market.js';
 import { InputError } from '../errors.js';
 import { readLineChunks } from '../lines.js';
@@ -17,7 +17,7 @@ const QUOTE = 0x22;
 const MIN_TIME_US = 1e14;
 const MAX_TIME_US = 0xffff_ffff * 1e6;
 
-/** What imports files of a type, by the beginning of its name. */
+/** The format that imports a type of files, by the beginning of the type's name. */
 const FORMAT_OF_TYPE: readonly [string, ImportFormat][] = [
   ['incremental_book_L2', 'tardis-incremental-l2'],
   ['book_snapshot_', 'tardis-book-snapshot'],
@@ -41,8 +41,8 @@ function tardisType(columns: readonly string[]): string | null {
 }
 
 /**
- * The current row of a Tardis CSV file, read without copying: these files have no quotes, so a row is
- * the bytes up to the newline, cut at commas. Columns are found by the header's names.
+ * The current row of a Tardis CSV file, read without copying: these files have no quotes, so a row is the bytes up to
+ * the newline, cut at commas. Columns are found by the header's names.
  */
 export class TardisRow {
   /** Of the rows that the import takes. */
@@ -55,7 +55,7 @@ export class TardisRow {
   /** Field `i` is `starts[i] <= byte < starts[i + 1] - 1`. */
   private starts = new Int32Array(0);
   private names: readonly string[] = [];
-  /** Exchange and symbol, as they stand there, of the row before. */
+  /** Exchange and symbol of the previous row, as bytes. */
   private identity: Uint8Array = new Uint8Array(0);
   private exchangeColumn = -1;
   private path = '';
@@ -78,7 +78,7 @@ export class TardisRow {
     throw new InputError(`${this.where}: expected Tardis ${expected}, found ${found}${advice}`);
   }
 
-  /** The column of a name. Throws an InputError where the header lacks it. */
+  /** The column with a name. Throws an InputError if the header lacks it. */
   column(name: string): number {
     const column = this.names.indexOf(name);
     if (column < 0) throw this.fault(name, 'the header has no such column');
@@ -116,7 +116,7 @@ export class TardisRow {
     return i + 1;
   }
 
-  /** Whether the line at `from` has no character. */
+  /** Whether the line at `from` is empty. */
   static isBlank(bytes: Uint8Array, from: number): boolean {
     return bytes[from] === NEWLINE || (bytes[from] === RETURN && bytes[from + 1] === NEWLINE);
   }
@@ -164,7 +164,7 @@ export class TardisRow {
     return `${this.path}:${this.line}`;
   }
 
-  /** An InputError about a field of this row, or about the row (`field` a word for it). */
+  /** An InputError about a field of this row, or about the whole row if `field` is a word for it. */
   fault(field: number | string, what: string): InputError {
     const found = typeof field === 'number' ? `, found '${this.text(field).slice(0, 40)}'` : '';
     const name = typeof field === 'number' ? this.names[field] : field;
@@ -190,7 +190,7 @@ export class TardisRow {
     return end + 1;
   }
 
-  /** Leaves the row out: files that were put together repeat their header. */
+  /** Skips the row: concatenated files repeat their header. */
   private skipHeader(): void {
     if (!this.names.every((name, column) => this.isWord(column, name))) {
       throw this.fault('the row', 'expected the same columns as in the header, found others');
@@ -198,7 +198,7 @@ export class TardisRow {
     this.isTaken = false;
   }
 
-  /** Asks whether the row's market is taken, unless it is that of the row before. */
+  /** Decides whether the row's market is taken, unless it is that of the previous row. */
   private checkMarket(): void {
     const { bytes, identity, exchangeColumn } = this;
     const from = this.starts[exchangeColumn];
@@ -221,9 +221,9 @@ export class TardisRow {
 }
 
 /**
- * The files' rows of the chosen symbol in order, a chunk at a time: each call of the yielded function
- * moves the one row object on. `startFile` is called after each header. Blank lines are skipped.
- * @throws InputError | OptionNeededError as SymbolChoice does
+ * The files' rows of the chosen symbol, in order, in chunks: each call of the yielded function moves the one row object
+ * to the next row. `startFile` is called after each header. Blank lines are skipped.
+ * @throws InputError | OptionNeededError like SymbolChoice
  */
 export async function* readTardisRows(
   files: readonly string[],
@@ -258,7 +258,7 @@ export async function* readTardisRows(
   choice.finish();
 }
 
-/** Tardis' names of exchanges, or sections of them, that trade only derivatives. */
+/** Tardis' names of exchanges, or of their sections, that trade only derivatives. */
 const DERIVATIVE_EXCHANGES: ReadonlySet<string> = new Set([
   'binance-futures',
   'binance-delivery',

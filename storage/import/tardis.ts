@@ -5,7 +5,7 @@ import { BookMessage, type LevelList } from './order-book.js';
 import { SymbolChoice } from './symbols.js';
 import { readTardisRows, tardisMarket, type TardisRow } from './tardis-rows.js';
 
-/** Rows with one local_timestamp beyond which a file is refused. */
+/** A file is refused if more rows than this have one local_timestamp. */
 const MAX_MESSAGE_ROWS = 2_000_000;
 
 const NO_ROW = 'no row after the header';
@@ -23,8 +23,8 @@ interface Columns {
 }
 
 /**
- * Tardis `incremental_book_L2` files as snapshots. Rows with one local_timestamp are one message,
- * whose time is the greatest `timestamp` of them; snapshot rows after others start the book over.
+ * Tardis `incremental_book_L2` files as snapshots. Rows with one local_timestamp are one message, whose time is their
+ * greatest `timestamp`; snapshot rows after other rows start the book over.
  */
 export async function* importTardisIncremental(
   request: TokenImport,
@@ -53,7 +53,7 @@ export async function* importTardisIncremental(
   );
 }
 
-/** The message that the last rows make, and where its file keeps the columns. */
+/** The message made of the last rows, and the columns of its file. */
 class MessageOfRows {
   readonly body = new BookMessage();
   us = 0;
@@ -106,7 +106,7 @@ class MessageOfRows {
     side.push(row.price(columns.price), row.amount(columns.amount));
   }
 
-  /** Hands the message to the sampler and starts the next one. */
+  /** Passes the message to the sampler and starts the next one. */
   apply(): void {
     const { body, sampler, us, localUs } = this;
     this.report.messages++;
@@ -123,7 +123,7 @@ class MessageOfRows {
   }
 }
 
-/** Whether a column holds the first of two words; an InputError where it holds neither. */
+/** Whether a column has the first of two words; throws an InputError if it has neither. */
 function readEither(row: TardisRow, column: number, first: string, second: string): boolean {
   if (row.isWord(column, first)) return true;
   if (row.isWord(column, second)) return false;
@@ -174,7 +174,7 @@ function readColumns(row: TardisRow): Columns {
   return columns;
 }
 
-/** Levels stand best first; where the book has fewer than N, the rest of the fields are empty. */
+/** Levels are listed best first; if the book has fewer than N, the remaining fields are empty. */
 function readSide(row: TardisRow, columns: LevelColumns[], levels: LevelList, sign: 1 | -1) {
   let last = sign * Infinity;
   let ended = false;

@@ -11,20 +11,20 @@ import { excerpt } from './refusals.js';
 const MAINNET_CHAIN_ID = 101;
 const CONTRACT = /0x[0-9a-fA-F]{40}(?![0-9a-zA-Z])/;
 
-/** Tokens that one import of lists holds until the last file is read. */
+/** Tokens that one import of lists keeps until the last file is read. */
 const MAX_LIST_TOKENS = 2_000_000;
 
 /** Wormhole's names of the two chains. */
 const LEG_CHAINS = { sol: 'mainchain', eth: 'evmchain' } as const;
 type LegChain = keyof typeof LEG_CHAINS;
 
-/** One address of an asset, as a list gives it. */
+/** One address of an asset, as in a list. */
 interface TokenLeg {
   address: string;
   symbol: string | null;
   name: string | null;
   icon: string | null;
-  /** Null where the list gives only those of the other leg. */
+  /** Null if the list gives only those of the other leg. */
   decimals: number | null;
 }
 
@@ -40,9 +40,9 @@ interface LegColumns {
 }
 
 /**
- * Solana token lists as token rows: every mainnet mint. Where `extensions.address` or the end of
- * `extensions.assetContract` is a `0x` contract, the contract becomes the asset's evmchain leg, with
- * the texts of its first mint and without decimals, which may differ.
+ * Solana token lists as token rows: every mainnet mint. If `extensions.address` or the end of
+ * `extensions.assetContract` is a `0x` contract, the contract becomes the asset's evmchain leg, with the texts of its
+ * first mint and without decimals, which may differ.
  */
 export async function* importSolanaTokenList(
   files: readonly string[],
@@ -99,10 +99,9 @@ function contractOf(entry: JsonFields): string | null {
 }
 
 /**
- * The Solana mint and the Ethereum contract of each row of Wormhole token lists as token rows.
- * `by_source` has a row for each asset (`source` + `sourceAddress`, and an address column for each
- * other chain), `by_dest` one for each pair of chains (`dest` + `address`, `origin` +
- * `sourceAddress`).
+ * The Solana mint and the Ethereum contract of each row of Wormhole token lists as token rows. `by_source` has one row
+ * per asset (`source` + `sourceAddress`, and an address column for each other chain), `by_dest` one row per pair of
+ * chains (`dest` + `address`, `origin` + `sourceAddress`).
  */
 export async function* importWormholeCsv(
   files: readonly string[],
@@ -168,7 +167,7 @@ class WormholeRow {
     return { address: `${chain}Address`, decimals: `${chain}Decimals` };
   }
 
-  /** Numeric columns read `9.0`. */
+  /** Numeric columns contain numbers like `9.0`. */
   private decimals(column: string): number | null {
     const text = this.field(column);
     if (text === '') return null;
@@ -189,21 +188,20 @@ class WormholeRow {
 }
 
 /**
- * The tokens of lists, each address once with the texts of its first entry. A mint and a contract
- * that an entry links become legs of one asset. An asset has one leg on a chain: the first link
- * counts, later ones are reported.
+ * The tokens of lists, each address once with the texts of its first entry. A mint and a contract linked by an entry
+ * become legs of one asset. An asset has one leg per chain: the first link counts, later ones are reported.
  */
 class TokenLegs {
   private readonly byAddress = new Map<string, HeldLeg>();
 
   constructor(private readonly report: ImportReport) {}
 
-  /** Adds an entry's mint and contract (in lower case); links them where it has both. */
+  /** Adds an entry's mint and contract (in lower case), and links them if it has both. */
   add(where: string, mint: TokenLeg | null, contract: TokenLeg | null): void {
     const main = mint === null ? null : this.hold(where, 'mainchain', mint);
     const evm = contract === null ? null : this.hold(where, 'evmchain', contract);
     if (main === null || evm === null) return;
-    // The name has both addresses: no other list can add a third leg.
+    // The name contains both addresses, so that no other list can add a third leg.
     const asset = `${main.address}/${evm.address}`;
     const linked = [main, evm].find((leg) => leg.asset !== null && leg.asset !== asset);
     if (linked !== undefined) {

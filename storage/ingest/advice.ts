@@ -1,4 +1,4 @@
-/** Adds to the faults of a refused file the flags that would make the command take it. */
+/** Adds to the faults of a refused file the flags with which the command would accept it. */
 import { FaultLog, isFields } from '../../compute/ingest/fields.js';
 import { FaultyFileError } from '../errors.js';
 import type { WantedColumn } from './columns.js';
@@ -13,8 +13,7 @@ const COERCE = 'numbers as text: add --coerce';
 const MAX_SHOWN_CHARS = 40;
 
 /**
- * The error with hints at those faults whose value suggests a flag. Reads the file again, up to the last of the
- * faults.
+ * The error, with hints for faults whose value suggests a flag. Reads the file again, up to the last fault.
  */
 export async function withAdvice(
   error: FaultyFileError,
@@ -41,7 +40,7 @@ export async function withAdvice(
   return new FaultyFileError(source.file, advised, error.faultCount);
 }
 
-/** The rows of some lines as the file has them. */
+/** The rows in some lines of the file. */
 async function rowsAt(
   source: RowSource,
   wanted: readonly WantedColumn[],
@@ -71,7 +70,7 @@ function hintFor(
 ): string | null {
   const [root] = field.split(/[.[]/);
   const { columns, timeUnit, coerce, decimal, tokenColumn } = mapping ?? NO_MAPPING;
-  // Faults of a file with a schema name the file's columns.
+  // Faults of a file with a schema use the file's column names.
   const column = wanted.find(({ name }) => name === root || columns.get(name) === root);
   if (column === undefined || !isFields(row)) return null;
   const value = row[columns.get(column.name) ?? root];
@@ -97,7 +96,7 @@ function hintFor(
   return isNumberText(found) ? null : (decimalHint(found) ?? shown(found));
 }
 
-/** Of a text with a comma in a number. */
+/** For a number with a decimal comma or separated thousands. */
 function decimalHint(text: string): string | null {
   const [point, comma] = [numberOfText(text, '.'), numberOfText(text, ',')];
   if (point === null && comma === null) return null;
@@ -106,14 +105,14 @@ function decimalHint(text: string): string | null {
   return `add --decimal ',' if ${text.trim()} is ${comma}, or --decimal . if it is ${point}`;
 }
 
-/** Of a text that stands for a value of the field. */
+/** For a word that means one of the field's values. */
 function wordHint(value: unknown, values: readonly string[], coerce: boolean): string | null {
   if (typeof value !== 'string' || values.includes(value)) return null;
   const word = coerce ? null : wordFor(value, values);
   return word === null ? shown(value) : `${JSON.stringify(value)} for ${word}: add --coerce`;
 }
 
-/** A wrong text, in a message. */
+/** Quotes a wrong text. */
 function shown(value: unknown): string | null {
   if (typeof value !== 'string' || value === '') return null;
   const text = value.length > MAX_SHOWN_CHARS ? `${value.slice(0, MAX_SHOWN_CHARS)}...` : value;
@@ -132,7 +131,7 @@ function timeHint(value: unknown, given: Mapping['timeUnit']): string | null {
   return unit === given ? null : `looks like ${UNIT_NAMES[unit]}: add --time-unit ${unit}`;
 }
 
-/** Whether a value is a text of a number, or a list with one. */
+/** Whether a value is a text of a number, or a list that contains one. */
 function holdsNumberText(value: unknown): boolean {
   return Array.isArray(value) ? value.some(isNumberText) : isNumberText(value);
 }

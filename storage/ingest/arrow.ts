@@ -1,4 +1,4 @@
-/** Reads Arrow IPC files and streams, a record batch at a time. */
+/** Reads Arrow IPC files and streams, one record batch at a time. */
 import * as zlib from 'node:zlib';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Data, DataType, RecordBatch, RecordBatchReader, Schema, Vector } from 'apache-arrow';
@@ -25,11 +25,11 @@ import { arrow } from '../../compute/segment/arrow.js';
 
 const { compressionRegistry, CompressionType, Precision } = arrow;
 
-/** Rows of `cells` passed on at once: a large record batch is never held twice. */
+/** Rows of `cells` passed on at once: a large record batch is never in memory twice. */
 const SLICE_ROWS = 32_768;
-/** Rows whose texts are compared with those of the rows before in one go. */
+/** How many rows have their texts compared with the previous rows' at once. */
 const BLOCK_ROWS = 64;
-/** Bits of a word of a decimal. */
+/** Bits per word of a decimal. */
 const WORD_BITS = 32;
 /** 2^32 */
 const HIGH_WORD = 4_294_967_296;
@@ -43,8 +43,8 @@ if ('zstdDecompressSync' in zlib) {
 }
 
 /**
- * What `read` makes of each record batch. The first bytes tell a file from a stream.
- * @throws InputError if the file is damaged, cut short, no Arrow file or lacks a column
+ * Applies `read` to each record batch. The first bytes distinguish files from streams.
+ * @throws InputError if the file is damaged, cut short, not an Arrow file or lacks a column
  */
 async function* readArrowBatches<T>(
   file: string,
@@ -52,7 +52,7 @@ async function* readArrowBatches<T>(
   onColumns: ColumnsSeen | undefined,
   read: (batch: RecordBatch) => Iterable<T>,
 ): AsyncGenerator<T> {
-  // With a handle instead of a stream, only the current batch is held in memory.
+  // With a handle instead of a stream, only the current batch is in memory.
   const handle = await open(file, 'r');
   try {
     await checkEnd(handle);
@@ -68,7 +68,7 @@ async function* readArrowBatches<T>(
     }
   } catch (error) {
     if (error instanceof InputError) throw error;
-    // Damage makes the reader fail anywhere; only errors that it throws on purpose explain the cause.
+    // Damage makes the reader fail anywhere; only errors that it throws deliberately explain the cause.
     const isDeliberate = error instanceof Error && error.constructor === Error;
     const reason = isDeliberate ? error.message.split('\n')[0] : 'it is damaged';
     throw new InputError(`${file}: not a readable Arrow file (${reason})`);
@@ -77,7 +77,7 @@ async function* readArrowBatches<T>(
   }
 }
 
-/** Reads a file's batches by their index: iteration would loop forever where a batch points at another message. */
+/** Reads a file's batches by index: iteration would loop forever if a batch points at another message. */
 async function* batchesOf(reader: RecordBatchReader): AsyncGenerator<RecordBatch> {
   if (!reader.isFile()) {
     yield* reader;
@@ -90,7 +90,7 @@ async function* batchesOf(reader: RecordBatchReader): AsyncGenerator<RecordBatch
   }
 }
 
-/** Whether any column's buffers are as long as the batch claims: the reader would invent the missing rows. */
+/** Whether any column's buffers are as long as the batch states: otherwise the reader would invent the missing rows. */
 function holdsItsRows({ data, numRows }: RecordBatch): boolean {
   return numRows <= Math.max(0, ...data.children.map(rowsHeld));
 }
@@ -103,8 +103,8 @@ function rowsHeld({ type, stride, values, valueOffsets, children }: Data): numbe
 }
 
 /**
- * A stream cut between two batches looks whole, so the end mark that writers add is required. Files
- * have a footer instead.
+ * A stream cut between two batches looks complete, so the end mark that writers add is required. Files have a footer
+ * instead.
  */
 async function checkEnd(handle: FileHandle): Promise<void> {
   const { size } = await handle.stat();
@@ -117,7 +117,7 @@ async function checkEnd(handle: FileHandle): Promise<void> {
   if (!last.subarray(4).equals(END_OF_STREAM.subarray(4))) throw new Error('it is cut short');
 }
 
-/** A file's rows as objects of the wanted columns, as parquetRows gives them. */
+/** A file's rows as objects with the wanted columns, like parquetRows(). */
 export async function* arrowRows(
   file: string,
   wanted: readonly WantedColumn[],
@@ -151,7 +151,7 @@ function decimalsOf(vector: Vector, scale: number): (number | null)[] {
   });
 }
 
-/** Epoch seconds of timestamps, with their fraction: the library gives milliseconds, whatever their unit. */
+/** Epoch seconds of timestamps, with their fraction: the library returns milliseconds for every unit. */
 function secondsOf(vector: Vector): (number | null)[] {
   return Array.from({ length: vector.length }, (_, row) => {
     const ms = vector.get(row) as number | Date | null;
@@ -183,7 +183,7 @@ function columnsOf(schema: Schema) {
   );
 }
 
-/** The type of a column's values, also where they are in a dictionary. */
+/** The type of a column's values, also if they are in a dictionary. */
 function valueTypeOf(type: DataType): DataType {
   return arrow.DataType.isDictionary(type) ? (type.dictionary as DataType) : type;
 }
@@ -199,8 +199,8 @@ function kindOf(column: DataType): ColumnKind {
 }
 
 /**
- * The rows of `cells` by column, from the vectors' buffers where their types allow it.
- * @throws InputError as readArrowBatches does
+ * The rows of `cells` by column, from the vectors' buffers if their types allow it.
+ * @throws InputError like readArrowBatches()
  */
 export async function* arrowCells(
   file: string,
@@ -241,7 +241,7 @@ function numbersOf(vector: Vector | null, rows: number): Float64Array {
   return numbers.subarray(0, rows);
 }
 
-/** Whether a typed array holds the values as numbers: not of half floats. */
+/** Whether a typed array holds the values as numbers, which it does not for half floats. */
 function isPlainNumber(type: DataType): boolean {
   if (arrow.DataType.isInt(type)) return type.bitWidth < 64;
   return arrow.DataType.isFloat(type) && type.precision !== Precision.HALF;
@@ -262,24 +262,24 @@ function plainNumber(value: unknown): number {
   return typeof value === 'number' ? value : NaN;
 }
 
-/** The fields used of a column of one record batch. */
+/** The used fields of a column in one record batch. */
 interface ColumnData {
   type: DataType;
   values: unknown;
   valueOffsets: Int32Array;
-  /** One bit a row, from row `-offset` on; set where the value is not null. */
+  /** One bit per row, from row `-offset` on; set if the value is not null. */
   nullBitmap: Uint8Array;
   offset: number;
   dictionary: Vector | undefined;
 }
 
-/** The text runs of the rows; `columnOf` gives null for a column that the file lacks. */
+/** The text runs of the rows; `columnOf` returns null for a column that the file lacks. */
 function textsOf(
   columnOf: (name: CellText) => Vector | null,
   rows: number,
 ): Pick<CellColumns, 'starts' | 'texts'> {
   const vectors = CELL_TEXTS.map(columnOf);
-  // Bit `i` of a row is set where text `i` differs from the row before.
+  // Bit `i` of a row is set if text `i` differs from the previous row's.
   const changed = new Uint8Array(rows).fill(0xff, 0, 1);
   vectors.forEach((vector, i) => {
     if (vector !== null) markChanges(vector, rows, changed, 1 << i);
@@ -308,7 +308,7 @@ function codedTexts(
   return { codes, values: coder.values };
 }
 
-/** Sets `bit` of each row from the second on whose value differs from the row before. */
+/** Sets `bit` of each row, from the second on, whose value differs from the previous row's. */
 function markChanges(vector: Vector, rows: number, changed: Uint8Array, bit: number): void {
   const data = vector.data[0] as unknown as ColumnData;
   if (arrow.DataType.isNull(data.type)) return;
@@ -320,7 +320,7 @@ function markChanges(vector: Vector, rows: number, changed: Uint8Array, bit: num
   if (hasNulls) markNulls(data, rows, changed, bit);
 }
 
-/** Marks each row that is null where the row before is not, and the other way around. */
+/** Marks each row that is null while the previous row is not, or the other way around. */
 function markNulls(
   { nullBitmap, offset }: ColumnData,
   rows: number,
@@ -357,8 +357,7 @@ function markBytes(
 }
 
 /**
- * Whether rows `from <= i < to` hold one text: all have its length, and the bytes repeat with that
- * period.
+ * Whether rows `from <= i < to` have the same text: all have the same length, and the bytes repeat with that period.
  */
 function isOneText(bytes: Buffer, offsets: Int32Array, from: number, to: number): boolean {
   const start = offsets[from];
@@ -370,7 +369,7 @@ function isOneText(bytes: Buffer, offsets: Int32Array, from: number, to: number)
   return bytes.compare(bytes, start, end - length, start + length, end) === 0;
 }
 
-/** Whether a row's text is that of the row before. */
+/** Whether a row's text equals the previous row's. */
 function isRepeated(bytes: Uint8Array, offsets: Int32Array, row: number): boolean {
   const start = offsets[row];
   const before = offsets[row - 1];

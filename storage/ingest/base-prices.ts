@@ -6,16 +6,16 @@ import { InputError } from '../errors.js';
 import type { UseStore } from '../operations.js';
 import { type Chunk, nameOfKey, snapshotKey } from './chunks.js';
 
-/** Snapshots that one file may merge into. */
+/** How many snapshots one file may merge into. */
 const MAX_MERGED_SNAPSHOTS = 2_000_000;
 /** Snapshots in one request for prices. */
 const KEYS_PER_REQUEST = 50_000;
 const NEWLINE = 0x0a;
 
 /**
- * The chunks of a file with their base prices: the price of the stored snapshot, else that of the
- * file's first row of the snapshot.
- * @param first the chunks for a first reading, which finds the snapshots
+ * The chunks of a file with their base prices: the price of the stored snapshot, otherwise that of the file's first row
+ * of the snapshot.
+ * @param first the chunks for a first pass, which finds the snapshots
  */
 export async function* withBasePrices(
   file: string,
@@ -54,7 +54,7 @@ export async function* withBasePrices(
   }
 }
 
-/** The head of each line or row of a chunk; null where it cannot be read. */
+/** The head of each line or row of a chunk; null if it cannot be read. */
 function headsOf(chunk: Chunk): (HeadFields | null)[] {
   switch (chunk.kind) {
     case 'snapshotLines':
@@ -69,7 +69,7 @@ function headsOf(chunk: Chunk): (HeadFields | null)[] {
   }
 }
 
-/** A row that repeats the head of the row before shares it. */
+/** A row that repeats the head of the previous row shares it. */
 function headsOfColumns({ starts, texts, t, price_usd }: CellColumns): HeadFields[] {
   const { chain, address, tier } = texts;
   const heads: HeadFields[] = [];

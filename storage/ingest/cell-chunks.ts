@@ -1,4 +1,4 @@
-/** Joins batches of flat cells into chunks that end where a snapshot ends. */
+/** Joins batches of flat cells into chunks that end at the end of a snapshot. */
 import {
   cellNumbers,
   cellTexts,
@@ -11,9 +11,9 @@ import { canonicalAddress } from '../../compute/market.js';
 import { firstIndex } from '../../compute/search.js';
 import { refusal } from './prepared.js';
 
-/** Rows of a chunk, at least, but for the last one. */
+/** A chunk has at least this many rows, except the last one. */
 const MIN_CHUNK_ROWS = 32_768;
-/** Rows of one snapshot, which are held in memory together; rows that become no cell count too. */
+/** Rows of one snapshot, all in memory at once; rows that become no cell count too. */
 const MAX_SNAPSHOT_ROWS = 1_000_000;
 
 export interface CellColumnsChunk {
@@ -26,7 +26,7 @@ export interface CellColumnsChunk {
 export class CellCutter {
   private held: CellColumns[] = [];
   private rows = 0;
-  /** Held rows before the last snapshot. */
+  /** Number of waiting rows before the last snapshot. */
   private lastSnapshot = 0;
   private firstLine = 1;
 
@@ -34,7 +34,7 @@ export class CellCutter {
 
   /**
    * Adds a batch of rows and keeps it.
-   * @returns the rows of whole snapshots once they are enough for a chunk
+   * @returns the rows of complete snapshots once there are enough for a chunk
    * @throws InputError if one snapshot has more than MAX_SNAPSHOT_ROWS
    */
   add(batch: CellColumns): CellColumnsChunk | null {
@@ -51,7 +51,7 @@ export class CellCutter {
     return isEnough ? this.cut(this.lastSnapshot) : null;
   }
 
-  /** The rest, at the end of the file. */
+  /** The remaining rows, at the end of the file. */
   finish(): CellColumnsChunk | null {
     return this.rows > 0 ? this.cut(this.rows) : null;
   }
@@ -93,7 +93,7 @@ function sliced(batch: CellColumns, from: number, to: number): CellColumns {
   };
 }
 
-/** The batches' rows, one after the other, in new columns. */
+/** The rows of all batches, in sequence, in new columns. */
 function joined(batches: readonly CellColumns[], rows: number): CellColumns {
   const runs = batches.reduce((sum, { starts }) => sum + starts.length, 0);
   const doubles = (columnOf: (batch: CellColumns) => Float64Array): Float64Array => {
@@ -135,7 +135,7 @@ function joinedTexts(batches: readonly CellColumns[], name: CellText, runs: numb
   return { codes: joinedCodes, values: coder.values };
 }
 
-/** The row at which the last snapshot of a batch begins; -1 where it began in an earlier batch. */
+/** The row at which the last snapshot of a batch begins; -1 if it began in an earlier batch. */
 function lastSnapshotOf(batch: CellColumns, before: CellColumns | undefined): number {
   const { t, starts } = batch;
   let run = starts.length - 1;
@@ -151,7 +151,7 @@ function lastSnapshotOf(batch: CellColumns, before: CellColumns | undefined): nu
   return isSame ? -1 : 0;
 }
 
-/** Whether two text runs name the same token and tier, spelling aside. */
+/** Whether two text runs name the same token and tier, however spelled. */
 function isSameToken(a: CellColumns, runA: number, b: CellColumns, runB: number): boolean {
   const isSame = (name: CellText, spelling: (value: unknown) => unknown): boolean =>
     spelling(textOf(a, name, runA)) === spelling(textOf(b, name, runB));

@@ -21,16 +21,16 @@ export type Chunk = {
   basePrices?: Float64Array;
 } & (
   | { kind: 'snapshotLines' | 'cellLines'; bytes: Uint8Array }
-  /** `lines`: the line of each row, where rows are not numbered one by one. */
+  /** `lines`: the line of each row, if rows are not numbered consecutively. */
   | { kind: 'snapshotRows'; rows: unknown[]; lines?: Float64Array }
   | { kind: 'cellColumns'; columns: CellColumns }
   /** Bins its own snapshots, in the pool. */
   | { kind: 'selfBinned'; bin: () => Promise<BinnedChunk> }
 );
 
-/** Rows of `snapshots` in one chunk; each may be a whole book. */
-const SNAPSHOT_ROWS_A_CHUNK = 64;
-/** Bytes of the lines of one snapshot of `cells`, which are held in memory together. */
+/** Rows of `snapshots` per chunk; each may be a whole book. */
+const SNAPSHOT_ROWS_PER_CHUNK = 64;
+/** Bytes of the lines of one snapshot of `cells`, all in memory at once. */
 const MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
@@ -42,14 +42,14 @@ export async function* snapshotChunks(source: RowSource, faults: FaultLog): Asyn
     return;
   }
   for await (const batch of rowBatches(source, SNAPSHOT_COLUMNS, faults)) {
-    for (let i = 0; i < batch.length; i += SNAPSHOT_ROWS_A_CHUNK) {
-      const some = batch.slice(i, i + SNAPSHOT_ROWS_A_CHUNK);
+    for (let i = 0; i < batch.length; i += SNAPSHOT_ROWS_PER_CHUNK) {
+      const some = batch.slice(i, i + SNAPSHOT_ROWS_PER_CHUNK);
       yield rowsChunk(some, format === 'parquet' || format === 'arrow');
     }
   }
 }
 
-/** @param isTyped whether the entries of a list have one type */
+/** @param isTyped whether all entries of a list have one type */
 function rowsChunk(batch: readonly NumberedRow[], isTyped: boolean): Chunk {
   const plain = (row: unknown): unknown => (isTyped && isFields(row) ? plainSnapshotRow(row) : row);
   return {
@@ -61,7 +61,7 @@ function rowsChunk(batch: readonly NumberedRow[], isTyped: boolean): Chunk {
 }
 
 /**
- * Chunks of a file of `cells`, in order, each ending where a snapshot ends.
+ * Chunks of a file of `cells`, in order, each ending at the end of a snapshot.
  * @param faults gets a fault for each CSV record that is not a row
  */
 export async function* cellChunks(source: RowSource, faults: FaultLog): AsyncGenerator<Chunk> {
@@ -99,12 +99,12 @@ async function* cutLines(
   let held: Uint8Array[] = [];
   let heldBytes = 0;
   let heldFrom = 1;
-  /** The last snapshot so far; null where no line names one. */
+  /** The last snapshot so far; null if no line names one. */
   let name: string | null = null;
   for await (const { bytes, firstLine } of chunks) {
     const last = lastSnapshot(bytes);
     const goesOn = name === null || last.name === null || name === last.name;
-    // A snapshot that began in an earlier chunk may take up all of this one.
+    // A snapshot that began in an earlier chunk may fill this one completely.
     const cut = last.start === 0 && goesOn ? bytes.length : last.start;
     if (cut > 0) held.push(bytes.subarray(0, cut));
     heldBytes += cut;
@@ -123,8 +123,8 @@ async function* cutLines(
 }
 
 /**
- * Offset of the first line of the last snapshot in whole lines, and its name. Lines that name no
- * snapshot (blank ones, faulty ones) never begin another.
+ * Offset of the first line of the last snapshot in complete lines, and its name. Lines that name no snapshot (blank or
+ * faulty ones) never begin another one.
  */
 function lastSnapshot(bytes: Uint8Array): { start: number; name: string | null } {
   let name: string | null = null;
@@ -157,7 +157,7 @@ function snapshotOfLine(line: Uint8Array): string | null {
   }
 }
 
-/** The snapshot that a row names; null where its key is not valid. */
+/** The snapshot that a row names; null if its key is not valid. */
 export function snapshotKey(row: unknown): SnapshotKey | null {
   if (typeof row !== 'object' || row === null) return null;
   const { chain: givenChain, address, t, tier: givenTier } = row as HeadFields;

@@ -1,4 +1,4 @@
-/** The columns that a dataset needs from a file with a schema (Parquet, Arrow, a CSV header). */
+/** Which columns a dataset needs from a file with a schema (Parquet, Arrow, a CSV header). */
 import { CELL_NUMBERS, CELL_TEXTS } from '../../compute/ingest/cell-columns.js';
 import { CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
 import type { Fault } from '../../compute/ingest/fields.js';
@@ -11,7 +11,7 @@ export interface NumberedRow {
   row: unknown;
 }
 
-/** `null`: a column of nulls; `time`: timestamps and dates; `other`: lists, structs, bytes and the like. */
+/** `null`: only nulls; `time`: timestamps and dates; `other`: lists, structs, bytes and the like. */
 export type ColumnKind = 'text' | 'number' | 'boolean' | 'null' | 'time' | 'other';
 
 /** A column as the file declares it. */
@@ -21,7 +21,7 @@ export interface FoundColumn {
   type: string;
 }
 
-/** A column as a dataset wants it. */
+/** A column that a dataset wants. */
 export interface WantedColumn {
   name: string;
   /** `any`: checked value by value. */
@@ -29,16 +29,16 @@ export interface WantedColumn {
   required: boolean;
   /** The values that a text may have. */
   values?: readonly string[];
-  /** The flag that names the column, where one does. */
+  /** The flag that names the column, if one does. */
   flag?: string;
-  /** A time in epoch seconds: what readers make of a timestamp, its whole seconds or an Instant. */
+  /** For a time in epoch seconds: how readers return a timestamp, as its whole seconds or as an Instant. */
   time?: 'whole' | 'instant';
 }
 
 /** Gets the names of a file's columns before its rows are read. */
 export type ColumnsSeen = (names: readonly string[]) => void;
 
-/** A timestamp of a file's schema, which needs no unit. */
+/** A timestamp from a file's schema, which needs no unit. */
 export class Instant {
   /** @param s epoch seconds with their fraction */
   constructor(readonly s: number) {}
@@ -53,7 +53,7 @@ export const SNAPSHOT_COLUMNS: readonly WantedColumn[] = [
   { name: 'markets', kind: 'any', required: true },
 ];
 
-/** The values of some texts of `cells`. */
+/** The possible values of some text columns of `cells`. */
 const TEXT_VALUES: Readonly<Record<string, readonly string[]>> = {
   chain: CHAINS,
   tier: TIERS,
@@ -76,11 +76,11 @@ export const CELL_COLUMNS: readonly WantedColumn[] = [
   })),
 ].map((column) => ({ ...column, required: !NULLABLE_CELL_COLUMNS.includes(column.name) }));
 
-/** The row that faults of a whole column name. */
+/** The row named by faults of a whole column. */
 const FIRST_ROW = 1;
 
 /**
- * Refuses a file that lacks a required column or has it in another type.
+ * Refuses a file that lacks a required column or has it with another type.
  * @throws InputError with a fault for each column
  */
 export function checkColumns(
@@ -123,7 +123,7 @@ function problemOf(
 interface ColumnValues {
   name: string;
   values: readonly unknown[];
-  /** Set where they are timestamps: epoch seconds with their fraction, or null. */
+  /** Set if the values are timestamps: epoch seconds with their fraction, or null. */
   time: WantedColumn['time'];
 }
 

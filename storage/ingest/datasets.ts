@@ -30,7 +30,7 @@ const FORMAT_OF_ENDING: Readonly<Record<string, FileFormat>> = {
   '.arrows': 'arrow',
 };
 
-/** What to add for other endings. */
+/** Flags for other endings. */
 const FLAGS_OF_ENDING: Readonly<Record<string, string>> = {
   '.tsv': '--format csv --delimiter tab',
   '.tab': '--format csv --delimiter tab',
@@ -40,7 +40,7 @@ const FLAGS_OF_ENDING: Readonly<Record<string, string>> = {
   '.ipc': '--format arrow',
   '.pq': '--format parquet',
 };
-/** What unpacks files that are packed in other ways than by gzip. */
+/** Commands that unpack files packed by other means than gzip. */
 const UNPACKERS: Readonly<Record<string, string>> = {
   '.zst': 'zstd -dc',
   '.xz': 'xz -dc',
@@ -49,14 +49,14 @@ const UNPACKERS: Readonly<Record<string, string>> = {
   '.zip': 'unzip -p',
 };
 
-/** Datasets whose rows hold lists, which CSV cannot. */
+/** Datasets whose rows contain lists, which CSV cannot hold. */
 const NESTED: readonly Dataset[] = ['snapshots'];
-/** Depth datasets, the ones that can be merged. */
+/** Depth datasets: only these can be merged. */
 const DEPTH: readonly Dataset[] = ['snapshots', 'cells', 'levels'];
 
 /**
- * The format that is named, else that of the file's ending (before a `.gz`).
- * @throws UsageError if the ending is of no format, or the dataset cannot have it
+ * The named format, otherwise that of the file's ending (before a `.gz`).
+ * @throws UsageError if the ending belongs to no format, or the dataset cannot have it
  */
 export function formatOf(file: string, dataset: Dataset, named?: FileFormat): FileFormat {
   const format = named ?? formatOfEnding(file, dataset);

@@ -1,4 +1,4 @@
-/** Chunks of a depth dataset into a bundle: binned in the pool, checked, collected into segments. */
+/** Turns chunks of a depth dataset into a bundle: bins them in the pool, checks them, collects them into segments. */
 import type { BinnedChunk, BinnedRun } from '../../compute/ingest/binned-chunk.js';
 import { CELL_NUMBERS, CELL_TEXTS, type CellColumns } from '../../compute/ingest/cell-columns.js';
 import { type Fault, FaultLog, MAX_FAULTS } from '../../compute/ingest/fields.js';
@@ -13,11 +13,11 @@ import { warnOfTime } from './future-times.js';
 import { RunCollector } from './run-collector.js';
 import { VenueTypes } from './venue-types.js';
 
-/** Chunks read ahead, in addition to one for each thread. */
+/** Chunks read ahead, in addition to one per thread. */
 const CHUNKS_AHEAD = 4;
-/** Bytes of chunks in the pool above which only one is read ahead. */
+/** With more bytes of chunks than this in the pool, only one chunk is read ahead. */
 const MAX_AHEAD_BYTES = 32 * 1024 * 1024;
-/** Assumed size of a chunk of parsed rows: lists of objects are large, so few of them should wait. */
+/** Assumed size of a chunk of parsed rows: lists of objects are large, so only a few should wait. */
 const UNKNOWN_BYTES = 16 * 1024 * 1024;
 
 interface ChunksRequest extends BundleRequest {
@@ -27,9 +27,9 @@ interface ChunksRequest extends BundleRequest {
 }
 
 /**
- * Prepares chunks of a depth dataset, whatever their source.
- * @param unreadable gets from `chunks` the faults of records that cannot be read as rows
- * @throws InputError with the first ten faults; nothing of the rows stays
+ * Prepares chunks of a depth dataset from any source.
+ * @param unreadable gets the faults of records in `chunks` that cannot be read as rows
+ * @throws InputError with the first ten faults; nothing of the rows is stored
  */
 export function prepareChunks(
   request: ChunksRequest,
@@ -56,7 +56,7 @@ export function prepareChunks(
         if (count.stopped) break;
         if (count.found + unreadable.count > 0) continue;
         warnings.join(chunk.warnings);
-        // Before the runs' memory moves to the pool.
+        // Must run before the runs' memory moves to the pool.
         for (const { run, lines } of chunk.runs)
           run.t.forEach((t, i) => warnOfTime(warnings, t, lines[i]));
         await collector.add(chunk);
@@ -83,7 +83,7 @@ export function prepareChunks(
   });
 }
 
-/** The error of a file that turns out damaged after faulty rows: their faults come first. */
+/** The error for a file that turns out damaged after faulty rows: the rows' faults come first. */
 function withEarlier(
   error: unknown,
   file: string,
@@ -95,7 +95,7 @@ function withEarlier(
   return new FaultyFileError(file, first, { found: found + error.faults.length, stopped: true });
 }
 
-/** Bins chunks in the pool, several at once, and gives the results in the file's order. */
+/** Bins chunks in the pool, several at once, and yields the results in the file's order. */
 async function* binnedChunks(
   chunks: AsyncIterable<Chunk>,
   pool: ComputePool,
@@ -112,7 +112,7 @@ async function* binnedChunks(
       const size = bytesOf(chunk);
       bytes += size;
       const binned = binChunk(chunk, pool, mode);
-      // Awaited later; a failure until then must not count as unhandled.
+      // Awaited later; until then a failure must not count as unhandled.
       binned.catch(() => undefined);
       running.push({ binned, bytes: size });
       while (!hasRoomForMore()) {
@@ -150,7 +150,7 @@ function binChunk(chunk: Chunk, pool: ComputePool, mode: JoinMode): Promise<Binn
   }
 }
 
-/** The bytes in a separate buffer, which can move to a worker. */
+/** The bytes in a separate buffer that can move to a worker. */
 function movable(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer } = bytes;
   const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength;
@@ -182,7 +182,7 @@ function buffersOf(columns: CellColumns): ArrayBuffer[] {
   return all.map(({ buffer }) => buffer as ArrayBuffer);
 }
 
-/** Finds snapshots whose rows are not adjacent: another snapshot stands between them. */
+/** Finds snapshots whose rows are not adjacent: another snapshot is between them. */
 class SeenSnapshots {
   private readonly seen = new Map<string, { latest: number; all: Set<number> }>();
 
@@ -195,7 +195,7 @@ class SeenSnapshots {
     run.t.forEach((t, i) => {
       if (t <= known.latest && known.all.has(t)) {
         const message =
-          'the rows of one snapshot must lie together: sort by chain, address, tier, t';
+          'the rows of one snapshot must be adjacent: sort by chain, address, tier, t';
         faults.push({ line: lines[i], field: 't', message });
       }
       known.latest = Math.max(known.latest, t);

@@ -1,4 +1,4 @@
-/** The fields of the flat datasets, and what makes a row of them. */
+/** The fields of the flat datasets, and how their rows are checked and stored. */
 import {
   type FaultLog,
   MAX_BIN_STEP_BP,
@@ -16,21 +16,21 @@ import { FLAT_TABLES } from '../flat-tables.js';
 export interface FlatField {
   name: string;
   kind: 'text' | 'number' | 'integer' | 'boolean';
-  /** May be null or left out; the value then is `absent`. */
+  /** May be null or missing; the value is then `absent`. */
   nullable: boolean;
   /** A time in epoch seconds. */
   isTime?: true;
   absent?: FlatValue;
   /** Values that a text may have. */
   oneOf?: readonly string[];
-  /** Bounds of a number, both included. */
+  /** Bounds of a number, inclusive. */
   min?: number;
   max?: number;
-  /** Bound of a number that is not included itself. */
+  /** Exclusive lower bound of a number. */
   above?: number;
-  /** What a share is counted in. */
+  /** The unit of a share. */
   share?: 'fraction' | 'percent';
-  /** An integer has to be a multiple of this. */
+  /** An integer must be a multiple of this. */
   multipleOf?: number;
   /** Shortest text, in characters. */
   minLength?: number;
@@ -41,12 +41,12 @@ export interface FlatField {
 type FlatValue = string | number | boolean | null;
 type FlatRow = Record<string, FlatValue>;
 
-/** Characters of a text whose field sets no bound. */
+/** Longest text of a field without a bound of its own. */
 const MAX_TEXT_LENGTH = 200;
 
-/** Characters at which the database would cut a text, or which it would replace. */
+/** Characters that the database would cut off or replace. */
 const UNSTORABLE = /[\0\p{Cs}]/u;
-/** The row's known fields, or null with its faults added to `faults`. */
+/** The known fields of a row, or null with its faults added to `faults`. */
 export function readFlatRow(
   fields: readonly FlatField[],
   row: unknown,
@@ -157,7 +157,7 @@ const MAX_ACTIVE_ID = 2 ** 23;
 const text = (name: string): FlatField => ({ name, kind: 'text', nullable: false });
 const key = (name: string): FlatField => ({ ...text(name), minLength: 1 });
 const amount = (name: string): FlatField => ({ name, kind: 'number', nullable: false, min: 0 });
-/** The sum over all orders that a store may hold stays finite. */
+/** Keeps the sum over all orders of a store finite. */
 const MAX_ORDER_USD = 1e30;
 const orderUsd = (name: string): FlatField => ({ ...amount(name), max: MAX_ORDER_USD });
 const priceOrNull = (name: string): FlatField => ({ ...amount(name), nullable: true });
@@ -176,7 +176,7 @@ type CheckRow = (row: FlatRow, faults: FaultLog) => void;
 
 interface FlatReader {
   readonly fields: readonly FlatField[];
-  /** A valid row's columns and whether it is kept, or null with its faults added. */
+  /** Returns a valid row's columns and whether it is kept, or null after adding its faults. */
   readonly read: (row: unknown, faults: FaultLog) => FlatRowValues | null;
 }
 
@@ -281,7 +281,7 @@ function storedValue(value: FlatValue): FlatValue {
   return typeof value === 'string' ? canonicalAddress(value) : value;
 }
 
-/** An order that is closed or used up has no effect anywhere: it is not kept. */
+/** A closed or used-up order has no effect anywhere: it is not kept. */
 function isKept({ closed, remaining_usd: remaining }: FlatRow): boolean {
   return closed !== true && remaining !== 0;
 }

@@ -1,4 +1,4 @@
-/** Validates rows of flat datasets into a bundle. */
+/** Validates rows of flat datasets and writes them into a bundle. */
 import { FaultLog, MAX_FAULTS } from '../../compute/ingest/fields.js';
 import { WarningTally } from '../../compute/ingest/warnings.js';
 import type { BundleWriter } from '../bundle.js';
@@ -14,25 +14,25 @@ import {
 } from './prepared.js';
 import type { NumberedRow } from './columns.js';
 
-/** Rows of one frame, which the server reads in one turn: some 2 ms. */
+/** Rows per frame, which the server reads in one turn of some 2 ms. */
 const ROWS_PER_FRAME = 256;
 /** Rows between two reports of progress. */
 const PROGRESS_ROWS = 8192;
 
 export type Rows = AsyncIterable<NumberedRow> | Iterable<NumberedRow>;
 
-/** What checks a dataset's rows and writes them to a bundle. Faults belong to `faults.line`. */
+/** Checks a dataset's rows and writes them to a bundle. Faults belong to `faults.line`. */
 interface RowSink {
   /** Takes one row. @returns whether more may follow */
   add(row: unknown, faults: FaultLog): boolean | Promise<boolean>;
-  /** Writes the rest; called only where no row had a fault. */
+  /** Writes the remaining rows; called only if no row had a fault. */
   finish(faults: FaultLog, report: FileReport): Promise<unknown>;
 }
 
 /**
- * Prepares rows of a dataset, whatever their source.
- * @param unreadable gets from `rows` the faults of records that cannot be read as rows
- * @throws InputError with the first ten faults; nothing of the rows stays
+ * Prepares rows of a dataset from any source.
+ * @param unreadable gets the faults of records in `rows` that cannot be read as rows
+ * @throws InputError with the first ten faults; nothing of the rows is stored
  */
 export function prepareRows(
   request: BundleRequest,
@@ -52,7 +52,7 @@ export function prepareRows(
         warnOfTime(warnings, (row as Record<string, unknown> | null)?.[request.pastTime], line);
       }
       const added = sink.add(row, faults);
-      // A promise for each of millions of rows would take longer than most rows do.
+      // Awaiting a promise for each of millions of rows would take longer than most rows do.
       const mayGoOn = typeof added === 'boolean' ? added : await added;
       if (report.rows % PROGRESS_ROWS === 0) request.onProgress?.(report);
       stopped = !mayGoOn || faults.count >= MAX_FAULTS;
@@ -68,7 +68,7 @@ export function prepareRows(
   });
 }
 
-/** Prepares rows of `tokens`, as prepareRows does. */
+/** Prepares rows of `tokens`, like prepareRows(). */
 export function prepareTokenRows(
   request: BundleRequest,
   rows: Rows,
@@ -85,7 +85,7 @@ export function prepareTokenRows(
   );
 }
 
-/** Prepares rows of a flat dataset, as prepareRows does. */
+/** Prepares rows of a flat dataset, like prepareRows(). */
 export function prepareFlatRows(
   request: BundleRequest,
   dataset: FlatDataset,
@@ -99,7 +99,7 @@ export function prepareFlatRows(
   );
 }
 
-/** @param read gives a row in its stored form, or null with its faults added */
+/** @param read returns a row in its stored form, or null after adding its faults */
 function framedRows<T>(
   read: (row: unknown, faults: FaultLog) => T | null,
   write: (rows: T[]) => Promise<unknown>,

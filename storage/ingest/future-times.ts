@@ -8,7 +8,7 @@ import { wallS } from '../wall-clock.js';
 /** How far ahead a collector's clock may be. */
 const MAX_AHEAD_S = HOUR_S;
 
-/** The time of each flat dataset that should not lie ahead. */
+/** The time of each flat dataset that should not be in the future. */
 export const PAST_TIMES: Partial<Record<Dataset, string>> = {
   tokens: 'last_refresh',
   limit_orders: 'created_at',

@@ -1,7 +1,7 @@
-/** Flags that would make a command take a file that it refused. */
+/** Suggests flags with which a command would accept a file that it refused. */
 import { closeMatch } from '../../compute/nearest.js';
 
-/** Columns that a message names, at most. */
+/** Columns that a message names at most. */
 const SHOWN = 20;
 const DELIMITERS = [';', '\t', '|'] as const;
 const SHOWN_DELIMITERS: Readonly<Record<string, string>> = { '\t': 'tab' };
@@ -45,8 +45,8 @@ interface Field {
 }
 
 /**
- * What to say of a file that lacks the column of a field.
- * @param fields those of the dataset: a column with the name of one is never another
+ * What to say about a file that lacks the column of a field.
+ * @param fields those of the dataset: a column named after one of them is never suggested for another
  */
 export function missingColumn(
   field: Field,
@@ -59,7 +59,7 @@ export function missingColumn(
     : `no column ${JSON.stringify(field.name)}; the file has ${JSON.stringify(guess.column)}: add ${guess.flag}`;
 }
 
-/** As missingColumn, of a row of JSON. */
+/** As missingColumn, about a row of JSON. */
 export function missingKey(
   field: Field,
   keys: readonly string[],
@@ -77,7 +77,7 @@ function guessFor(
   fields: readonly string[],
 ): { column: string; flag: string } | null {
   const others = columns.filter((name) => !fields.includes(name));
-  // The column of symbols gives the chain too, where it stands for the address.
+  // If the column of symbols replaces the address, it gives the chain too.
   const bySymbol = field === 'chain' && !fields.includes('symbol') && !columns.includes('address');
   return columnFor(field, others) ?? (bySymbol ? symbolColumn(others) : null);
 }
@@ -88,7 +88,7 @@ function flagsFor({ name, values = [] }: Field): string {
   return `--column ${name}=NAME or --set ${name}=VALUE${which}`;
 }
 
-/** What to say of a header that is one column, where another delimiter makes several of it. */
+/** What to say about a header with a single column that another delimiter would split into several. */
 export function delimiterIn(header: string): string | null {
   const delimiter = DELIMITERS.find((one) => header.includes(one));
   if (delimiter === undefined) return null;
@@ -97,7 +97,7 @@ export function delimiterIn(header: string): string | null {
   return `${COUNTS[count] ?? count} columns in one: add --delimiter ${shown}`;
 }
 
-/** What to say of a file whose first line begins a JSON document of many lines or rows; null: it does not. */
+/** What to say about a file whose first line begins a JSON document of many lines or rows; null if it does not. */
 export function linesOfDocument(firstLine: string, file: string): string | null {
   const text = firstLine.trim();
   if (text !== '{' && !/^\[\s*(\{|$)/.test(text)) return null;
@@ -108,7 +108,7 @@ export function linesOfDocument(firstLine: string, file: string): string | null 
   return `${what}, not a row on each line: ${read} > rows.ndjson makes one`;
 }
 
-/** The column that seems to be a field under another name, and the flag that reads it. */
+/** The column that seems to be a field under another name, and the flag to read it. */
 function columnFor(
   field: string,
   columns: readonly string[],
@@ -127,7 +127,7 @@ function symbolColumn(columns: readonly string[]): { column: string; flag: strin
     : { column: symbol, flag: `--token-column ${quotedForShell(symbol)}` };
 }
 
-/** The column with the first of some names that one has, in any case; `Time (ms)` is `time`. */
+/** The column with the first of some names that occurs, in any case; `Time (ms)` is `time`. */
 function columnNamed(names: readonly string[], columns: readonly string[]): string | undefined {
   return names.map((name) => columns.find((one) => plainName(one) === name)).find(Boolean);
 }

@@ -1,4 +1,4 @@
-/** The owners of a file and the rows of its snapshots, and the frames that they make. */
+/** The owners of a file, the rows of its snapshots, and the frames made from them. */
 import { HolderBlockEncoder } from '../../compute/holders/block-encoder.js';
 import type { HolderSnapshot } from '../../compute/holders/block-format.js';
 import type { OwnerNames } from '../../compute/holders/owners.js';
@@ -7,7 +7,7 @@ import { widened } from '../typed-arrays.js';
 
 /** Owners that one file names, at about 150 bytes each: 600 MB. */
 export const MAX_OWNERS_PER_FILE = 4_000_000;
-/** Changes after a frame's first snapshot that close it, at 24 bytes each: 48 MB. */
+/** A frame is closed after this many changes after its first snapshot, at 24 bytes each: 48 MB. */
 const MAX_FRAME_CHANGES = 2 * 1024 * 1024;
 const FIRST_ROWS = 64;
 const FIRST_OWNERS = 1024;
@@ -17,7 +17,7 @@ export class HolderColumns {
   length = 0;
   owners = new Uint32Array(FIRST_ROWS);
   balances = new Float64Array(FIRST_ROWS);
-  /** Where each row stands in the file, for faults that are found later. */
+  /** The line of each row in the file, for faults found later. */
   lines = new Float64Array(FIRST_ROWS);
 
   push(owner: number, balance: number, line: number): void {
@@ -28,8 +28,8 @@ export class HolderColumns {
   }
 
   /**
-   * Owners and balances as copies, ascending by owner.
-   * @param scratch a number for each owner of the file
+   * Copies of owners and balances, ascending by owner.
+   * @param scratch one number per owner of the file
    */
   sorted(scratch: Float64Array): Pick<HolderSnapshot, 'owner' | 'balance'> {
     const owner = this.owners.slice(0, this.length);
@@ -51,7 +51,7 @@ function isAscending(owner: Uint32Array): boolean {
   return true;
 }
 
-/** Numbers the owners that a file names, from 0 in the order of first arrival. */
+/** Numbers a file's owners from 0 in order of first arrival. */
 export class FileOwners {
   private readonly names: string[] = [];
   private readonly ids = new Map<string, number>();
@@ -82,7 +82,7 @@ export class FileOwners {
     this.round++;
   }
 
-  /** Notes that an owner has been seen. @returns whether it had been before */
+  /** Records that an owner was seen. @returns whether it had been seen before */
   see(id: number): boolean {
     if (id >= this.seenIn.length) {
       this.seenIn = widened(this.seenIn, Math.max(2 * this.seenIn.length, id + 1));
@@ -92,7 +92,7 @@ export class FileOwners {
     return wasSeen;
   }
 
-  /** A number for each owner, for any use until the next call. */
+  /** One number per owner, for any use until the next call. */
   scratch(): Float64Array {
     if (this.numbers.length < this.size) this.numbers = new Float64Array(2 * this.size);
     return this.numbers;
@@ -106,7 +106,7 @@ export class FileOwners {
     return { offsets, bytes: new Uint8Array(Buffer.from(names.join(''), 'latin1')) };
   }
 
-  /** The owners of names that namesOf gave. */
+  /** The numbers of the owners with names from namesOf(). */
   idsOf({ offsets, bytes }: OwnerNames): Uint32Array {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
     return Uint32Array.from({ length: offsets.length - 1 }, (_, i) =>
@@ -117,7 +117,7 @@ export class FileOwners {
 
 /**
  * Frames of snapshots of one token, each `t` once.
- * @param owners what the snapshots' owner numbers stand for; forgets which it has seen
+ * @param owners the owners behind the snapshots' numbers; their seen marks are reset
  */
 export function* framesOf(
   tokenAddress: string,
@@ -146,7 +146,7 @@ export function* framesOf(
   if (encoder.times.length > 0) yield frame();
 }
 
-/** Every owner of the snapshots once, ascending. */
+/** Every owner in the snapshots, once, ascending. */
 function distinctOwners(snapshots: readonly HolderSnapshot[], owners: FileOwners): Uint32Array {
   owners.forgetSeen();
   const ids: number[] = [];

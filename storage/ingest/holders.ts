@@ -1,4 +1,4 @@
-/** Validates rows of `holders` into a bundle. */
+/** Validates rows of `holders` and writes them into a bundle. */
 import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
 import type { HolderSnapshot } from '../../compute/holders/block-format.js';
 import { MAX_OWNER_LENGTH, MAX_OWNERS_PER_SNAPSHOT } from '../../compute/holders/owners.js';
@@ -10,15 +10,15 @@ import { prepareRows, type Rows } from './flat.js';
 import { FileOwners, framesOf, HolderColumns, MAX_OWNERS_PER_FILE } from './holder-snapshots.js';
 import type { BundleRequest, PreparedFile } from './prepared.js';
 
-/** Greatest balance; the sum of a tier's balances stays finite. */
+/** Greatest balance, with which the sum of a tier's balances stays finite. */
 const MAX_BALANCE = 1e300;
 /** Snapshots of one file. */
 const MAX_SNAPSHOTS_PER_FILE = 1_000_000;
-/** Rows that lie apart from the other rows of their snapshot, at 20 bytes each: 160 MB. */
+/** Rows apart from the other rows of their snapshot, at 20 bytes each: 160 MB. */
 export const MAX_SCATTERED_ROWS = 8_000_000;
-/** Closed snapshots of one token that make a frame: an hour of minutes. */
+/** Closed snapshots of one token per frame: an hour of minutes. */
 const FRAME_SNAPSHOTS = 60;
-/** Rows of closed snapshots that wait for others of their token, at 12 bytes each: 12 MB. */
+/** Rows of closed snapshots that wait for other snapshots of their token, at 12 bytes each: 12 MB. */
 const MAX_WAITING_ROWS = 1_000_000;
 /** Printable ASCII without spaces: wallets of any program. */
 const OWNER = /^[!-~]+$/;
@@ -40,14 +40,14 @@ interface HolderRow {
 
 interface FileToken {
   tokenAddress: string;
-  /** Snapshots that another one followed: where each was written, null while it waits. */
+  /** Snapshots after which another one began: where each was written, or null while it waits. */
   closed: Map<number, FrameRange | null>;
   waiting: HolderSnapshot[];
-  /** Rows of closed snapshots that came later, by `t`. */
+  /** Later rows of closed snapshots, by `t`. */
   scattered: Map<number, HolderColumns>;
 }
 
-/** Prepares rows of `holders`, as prepareRows does. */
+/** Prepares rows of `holders`, like prepareRows(). */
 export function prepareHolderRows(
   request: BundleRequest,
   rows: Rows,
@@ -71,7 +71,7 @@ export function prepareHolderRows(
   });
 }
 
-/** Reads rows; addresses that were valid before are not checked again. */
+/** Reads rows; does not check addresses again that were valid before. */
 class HolderRows {
   private lastAddress = '';
 
@@ -96,7 +96,7 @@ class HolderRows {
     return checked;
   }
 
-  /** Whether all but the owner of a row is valid; the owner is some text. */
+  /** Whether everything except the owner of a row is valid; the owner may be any text. */
   private isPlain(row: Partial<HolderRow>): row is HolderRow {
     const { token_address: address, t, owner, balance } = row;
     return (
@@ -113,9 +113,9 @@ class HolderRows {
   }
 }
 
-/** Collects rows snapshot by snapshot and writes frames of them. Rows of one may lie apart. */
+/** Collects rows snapshot by snapshot and writes them in frames. Rows of one snapshot may be far apart. */
 export class HolderCollector {
-  /** How many snapshots came so far. */
+  /** Number of snapshots so far. */
   snapshots = 0;
   readonly owners = new FileOwners();
   private readonly tokens = new Map<string, FileToken>();
@@ -123,14 +123,14 @@ export class HolderCollector {
   private token: FileToken | null = null;
   private t = -1;
   private readonly open = new HolderColumns();
-  /** Instead of `open`, where the snapshot was closed before. */
+  /** Replaces `open` if the snapshot had been closed before. */
   private late: HolderColumns | null = null;
   private waitingRows = 0;
   private scatteredRows = 0;
 
   constructor(private readonly bundle: Pick<BundleWriter, 'write' | 'read'>) {}
 
-  /** Whether a row begins another snapshot: begin() must then be called. */
+  /** Whether a row begins another snapshot: then call begin(). */
   isNext({ token_address: address, t }: HolderRow): boolean {
     return t !== this.t || this.token?.tokenAddress !== address;
   }
@@ -157,7 +157,7 @@ export class HolderCollector {
     token.scattered.set(t, this.late);
   }
 
-  /** Adds a row of the open snapshot. @returns whether the file may go on */
+  /** Adds a row of the open snapshot. @returns whether more rows may follow */
   add({ owner, balance }: HolderRow, faults: FaultLog): boolean {
     const { late } = this;
     const id = this.owners.id(owner);
@@ -165,14 +165,14 @@ export class HolderCollector {
       late.push(id, balance, faults.line);
       this.scatteredRows++;
     } else if (this.owners.see(id)) {
-      faults.add('owner', 'comes twice in one snapshot');
+      faults.add('owner', 'occurs twice in one snapshot');
     } else if (balance > 0) {
       this.open.push(id, balance, faults.line);
     }
     return this.isWithinLimits(late ?? this.open, faults);
   }
 
-  /** Closes the last snapshot and adds the scattered rows to theirs. */
+  /** Closes the last snapshot and adds the scattered rows to their snapshots. */
   async finish(faults: FaultLog): Promise<void> {
     await this.close();
     await this.writeWaiting();
@@ -205,7 +205,7 @@ export class HolderCollector {
     open.length = 0;
   }
 
-  /** Lets a closed snapshot wait for others of its token. */
+  /** Lets a closed snapshot wait for other snapshots of its token. */
   private async wait(token: FileToken, snapshot: HolderSnapshot): Promise<void> {
     token.closed.set(snapshot.t, null);
     token.waiting.push(snapshot);
@@ -229,7 +229,7 @@ export class HolderCollector {
     this.waitingRows -= waiting.reduce((sum, { owner }) => sum + owner.length, 0);
   }
 
-  /** Writes each snapshot that has scattered rows again; the last one written counts. */
+  /** Writes each snapshot with scattered rows again; the last one written counts. */
   private async addScattered(token: FileToken, faults: FaultLog): Promise<void> {
     const timesByFrame = new Map<FrameRange, number[]>();
     for (const t of token.scattered.keys()) {
@@ -265,7 +265,7 @@ export class HolderCollector {
     for (let i = 0; i < late.length; i++) {
       const id = late.owners[i];
       faults.line = late.lines[i];
-      if (this.owners.see(id)) faults.add('owner', 'comes twice in one snapshot');
+      if (this.owners.see(id)) faults.add('owner', 'occurs twice in one snapshot');
       else if (late.balances[i] > 0) rows.push(id, late.balances[i], 0);
     }
     this.isWithinLimits(rows, faults);

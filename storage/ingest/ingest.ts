@@ -1,4 +1,4 @@
-/** Ingests files of one dataset into a store, each in its own transaction. */
+/** Ingests files of one dataset into a store, each in a separate transaction. */
 import { access, constants, stat } from 'node:fs/promises';
 import { FaultLog } from '../../compute/ingest/fields.js';
 import type { Warning } from '../../compute/ingest/warnings.js';
@@ -25,26 +25,26 @@ import { type RowSource, tableRows } from './rows.js';
 import { STANDARD_INPUT, withStandardInput } from './standard-input.js';
 import { SymbolAddresses } from './symbol-addresses.js';
 
-/** How often a merge is prepared at most, if the store keeps changing meanwhile. */
+/** How often a merge is prepared at most if the store keeps changing. */
 const MAX_ATTEMPTS = 5;
 
 interface RequestedFiles {
   directory: string;
   dataset: Dataset;
   files: readonly string[];
-  /** Overrides the formats that the files' endings name. */
+  /** Overrides the formats of the files' endings. */
   format?: FileFormat;
   merge: boolean;
 }
 
 interface IngestRequest extends RequestedFiles {
-  /** For a file whose rows have another form than the dataset's. */
+  /** For a file whose rows differ from the dataset's. */
   mapping?: Mapping | null;
-  /** Between the fields of CSV files, by default a comma. */
+  /** Delimiter of CSV files; by default a comma. */
   delimiter?: string;
   /** Refuses a file with warnings. */
   strict?: boolean;
-  /** Does all but commit; each file meets the store as it is, without the files before it. */
+  /** Does everything but commit; each file meets the current store, without the files before it. */
   dryRun?: boolean;
   pool: ComputePool;
   useStore: UseStore;
@@ -52,8 +52,8 @@ interface IngestRequest extends RequestedFiles {
 }
 
 /**
- * Ingests the files in order and yields a report after each commit. The first file that is refused
- * ends it; the files before it stay.
+ * Ingests the files in order and yields a report after each commit. A refused file ends the ingest; the files before it
+ * stay.
  * @throws UsageError | InputError | StoreBusyError
  */
 export async function* ingestFiles(request: IngestRequest): AsyncGenerator<FileReport> {
@@ -70,7 +70,7 @@ export async function* ingestFiles(request: IngestRequest): AsyncGenerator<FileR
 }
 
 /**
- * The format of each file: a wrong name is refused before the first file is read.
+ * The format of each file. Refuses a wrong name before the first file is read.
  * @throws UsageError | InputError if files of these names cannot be ingested, or not into this directory
  */
 export async function formatsOf(request: RequestedFiles): Promise<FileFormat[]> {
@@ -84,7 +84,7 @@ export async function formatsOf(request: RequestedFiles): Promise<FileFormat[]> 
   return formats;
 }
 
-/** @param from where to read the file of this name */
+/** @param from where to read the file */
 async function ingestFile(
   request: IngestRequest,
   file: string,
@@ -116,7 +116,7 @@ async function ingestFile(
   return { ...(await commitPrepared(useStore, prepare, dryRun)), file };
 }
 
-/** Of each kind of warnings, the first: `file:line: what`. */
+/** The first warning of a kind: `file:line: what`. */
 export function exampleOf(file: string, { line, what }: Warning): string {
   return `${file}:${line}: ${what}`;
 }
@@ -132,7 +132,7 @@ function strictRefusal(file: string, warnings: readonly Warning[]): InputError {
   );
 }
 
-/** Prepares and commits; starts again where a merge's snapshots changed in between. */
+/** Prepares and commits; starts again if the snapshots of a merge changed in between. */
 export async function commitPrepared(
   useStore: UseStore,
   prepare: () => Promise<PreparedFile>,
@@ -163,7 +163,7 @@ type FileRequest = BundleRequest & Pick<IngestRequest, 'dataset' | 'pool' | 'use
 
 /**
  * Prepares one file.
- * @throws InputError with the first ten faults; nothing of the file stays
+ * @throws InputError with the first ten faults; nothing of the file is stored
  */
 async function prepareFile(request: FileRequest, source: RowSource): Promise<PreparedFile> {
   const { file, dataset } = request;
@@ -221,7 +221,7 @@ async function prepareLevels(
         ? withBasePrices(file, levels.chunks(new FaultLog()), chunks, useStore)
         : chunks;
     const prepared = await prepareChunks({ ...request, together: false }, read, unreadable);
-    // A snapshot is of many rows.
+    // A snapshot consists of many rows.
     prepared.report.rows = levels.rows;
     return prepared;
   } finally {
@@ -232,8 +232,7 @@ async function prepareLevels(
 /**
  * Checks a file without opening it: a pipe can be opened only once.
  * @param twice whether the file will be read twice
- * @throws InputError if it cannot be read, is a directory, an empty gzip file, or a pipe that
- * would be read twice
+ * @throws InputError if it cannot be read, is a directory, an empty gzip file, or a pipe that would be read twice
  */
 async function checkInputFile(file: string, twice: boolean): Promise<void> {
   const found = await stat(file).catch((error: NodeJS.ErrnoException) => {

@@ -1,4 +1,4 @@
-/** Sorts the levels of a file, which may be more than memory holds, by snapshot, market, side and price. */
+/** Sorts the levels of a file by snapshot, market, side and price; they may exceed the memory. */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -20,22 +20,22 @@ const LEVEL_PARTS = [
   'line',
   'size',
   'quoteUsd',
-  /** The snapshot's price; NaN: not given. */
+  /** The snapshot's price; NaN if not given. */
   'priceUsd',
 ] as const;
 export type Level = Record<(typeof LEVEL_PARTS)[number], number>;
 
 const WIDTH = LEVEL_PARTS.length;
-/** The parts that are compared; lines differ, so no two levels are equal. */
+/** How many parts are compared; lines differ, so no two levels are equal. */
 const COMPARED = 7;
 /** Rows of a file of levels. */
 const MAX_LEVELS_PER_FILE = 100_000_000;
-/** Levels that are sorted in memory, at 80 bytes each: 40 MB. */
+/** Levels sorted in memory at once, at 80 bytes each: 40 MB. */
 const RUN_LEVELS = 524_288;
-/** Levels of a run that are read at a time, while up to 191 runs are merged: 30 MB. */
+/** Levels of a run read at once while up to 191 runs are merged: 30 MB. */
 const READ_LEVELS = 2_048;
 
-/** Sorted levels: a file, or the memory that the last ones are in. */
+/** Sorted levels: in a file, or the last ones in memory. */
 interface SortedRun {
   levels: number;
   read(from: number): Promise<Float64Array>;
@@ -51,15 +51,15 @@ export class LevelSorter {
   private writtenBytes = 0;
 
   /**
-   * @param directory the data directory, for what memory does not hold
-   * @param runLevels how many are sorted in memory
+   * @param directory the data directory, for levels that do not fit into memory
+   * @param runLevels how many levels are sorted in memory
    */
   constructor(
     private readonly directory: string,
     private readonly runLevels = RUN_LEVELS,
   ) {}
 
-  /** @throws InputError beyond MAX_LEVELS_PER_FILE; an error of the disk */
+  /** @throws InputError beyond MAX_LEVELS_PER_FILE, or an error of the disk */
   async add(level: Level): Promise<void> {
     if (this.count >= MAX_LEVELS_PER_FILE) {
       throw new InputError(`a file of levels has at most ${MAX_LEVELS_PER_FILE} rows: split it`);
@@ -86,7 +86,7 @@ export class LevelSorter {
     }
   }
 
-  /** Removes what was written. */
+  /** Removes the written files. */
   async close(): Promise<void> {
     await this.handle?.close();
     if (this.file === null) return;
@@ -99,7 +99,7 @@ export class LevelSorter {
     this.held = widened(this.held, levels * WIDTH);
   }
 
-  /** The held levels, sorted; none is held afterwards. */
+  /** Returns the levels in memory, sorted, and empties the memory. */
   private takeHeld(): Float64Array {
     const { held, heldLevels } = this;
     this.heldLevels = 0;
@@ -147,7 +147,7 @@ async function readLevels(
   return values;
 }
 
-/** Reads one run from its start to its end. */
+/** Reads one run from start to end. */
 class RunReader {
   private values: Float64Array = new Float64Array(0);
   private at = 0;
@@ -172,7 +172,7 @@ class RunReader {
     return level;
   }
 
-  /** Moves to the next level; false where readMore() has to be called first. */
+  /** Moves to the next level; false if readMore() must be called first. */
   next(): boolean {
     this.at += WIDTH;
     return this.at < this.values.length || this.from === this.run.levels;
@@ -189,7 +189,7 @@ class RunReader {
   }
 }
 
-/** Runs by their next level, the least on top; finished runs leave the heap. */
+/** Runs by their next level, the least on top; finished runs are removed. */
 class Heap {
   private readonly readers: RunReader[];
 
@@ -201,7 +201,7 @@ class Heap {
     return this.readers[0];
   }
 
-  /** Puts the top where it belongs after it moved on. */
+  /** Restores the heap's order after the top has moved on. */
   settle(): void {
     const { readers } = this;
     if (readers[0].isAtEnd) {

@@ -1,4 +1,4 @@
-/** Dataset `levels`: each row is one level of an order book, in any order; snapshots are made of them. */
+/** Dataset `levels`: each row is one level of an order book, in any order; snapshots are made from them. */
 import {
   type Fault,
   type FaultLog,
@@ -26,11 +26,11 @@ import { type RowSource, rowBatches } from './rows.js';
 import { VenueTypes } from './venue-types.js';
 
 const SIDES = ['bid', 'ask'] as const;
-/** Levels of one snapshot, which are held in memory together. */
+/** Levels of one snapshot, all in memory at once. */
 const MAX_LEVELS_PER_SNAPSHOT = 1_000_000;
 /** Markets of all tokens of a file. */
 const MAX_MARKETS_PER_FILE = 1_000_000;
-/** Levels of a chunk, at least, but for the last one. */
+/** A chunk has at least this many levels, except the last one. */
 const CHUNK_LEVELS = 16_384;
 
 const text = (name: string, required: boolean, values?: readonly string[]): WantedColumn => ({
@@ -63,20 +63,20 @@ export const LEVEL_COLUMNS: readonly WantedColumn[] = [
 ];
 
 const NAMES: MarketFieldNames = { prefix: '', address: 'market_address' };
-/** Stands in for a snapshot's price that no row gives. */
+/** Used while no row gives the snapshot's price. */
 const ANY_PRICE_USD = 1;
 
 /** A file's levels, sorted; close it after use. */
 interface SortedLevels {
   rows: number;
-  /** The snapshots as chunks; may be called again. Faults of whole books go to `faults`. */
+  /** The snapshots as chunks; may be called again. Faults of whole books are added to `faults`. */
   chunks(faults: FaultLog): AsyncGenerator<Chunk>;
   close(): Promise<void>;
 }
 
 /**
  * Reads and sorts a file of levels.
- * @param faults gets the faults of rows; with any, nothing is sorted
+ * @param faults gets the faults of rows; if there are any, nothing is sorted
  * @throws InputError if the file lacks a column or has too many rows; DiskFullError
  */
 export async function sortedLevels(
@@ -114,7 +114,7 @@ export async function sortedLevels(
   };
 }
 
-/** Checks rows, and numbers their tokens and markets in the order of their first arrival. */
+/** Checks rows, and numbers their tokens and markets in order of first arrival. */
 class LevelReader {
   readonly tokens: RunKey[] = [];
   readonly markets: KeyedMarket[] = [];
@@ -272,12 +272,12 @@ interface Book {
   quoteUsd: number;
   bids: [priceUsd: number, size: number][];
   asks: [priceUsd: number, size: number][];
-  /** Best prices as quoted; NaN where the side is empty. */
+  /** Best prices as quoted; NaN if the side is empty. */
   bestBid: number;
   bestAsk: number;
 }
 
-/** One row of the dataset `snapshots`, or why there is none. */
+/** One row of the dataset `snapshots`, or the fault because of which there is none. */
 function snapshotRow(
   levels: readonly Level[],
   { tokens, markets }: LevelReader,
@@ -326,7 +326,7 @@ const faultOf = (line: number, field: string, message: string): { fault: Fault }
   fault: { line, field, message },
 });
 
-/** The levels of each market, of its last moment within the second. */
+/** The levels of each market at its last moment within the second. */
 function byMarket(levels: readonly Level[]): Level[][] {
   const all: Level[][] = [];
   for (const level of levels) {
@@ -360,7 +360,7 @@ function bookOf(levels: readonly Level[], { market, key }: KeyedMarket): Book {
   };
 }
 
-/** The mid price, in USD, of the deepest book (most USD on both sides together) that has both sides; NaN: none has. */
+/** The mid price, in USD, of the book with the most USD among those with both sides; NaN if there is none. */
 function midOfDeepest(books: readonly Book[]): number {
   let deepest: Book | null = null;
   let mostUsd = -1;

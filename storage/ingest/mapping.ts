@@ -1,4 +1,4 @@
-/** Flags that describe files with other columns than a dataset's, and the conversion of their rows. */
+/** Flags that describe files whose columns differ from a dataset's, and the conversion of their rows. */
 import { canonicalAddress } from '../../compute/market.js';
 import { type FaultLog, isFields } from '../../compute/ingest/fields.js';
 import { Instant, type NumberedRow, type WantedColumn } from './columns.js';
@@ -8,16 +8,16 @@ import { type DecimalMark, isNumberText, numberOfText, wordFor } from './texts.j
 import { timeIn, type TimeUnit } from './time-units.js';
 
 export interface Mapping {
-  /** The column that each of some fields is read from. */
+  /** For some fields, the column from which each is read. */
   columns: ReadonlyMap<string, string>;
-  /** Values of fields that are the same in all rows. */
+  /** Values of fields that are constant over all rows. */
   constants: ReadonlyMap<string, string | number | boolean>;
   timeUnit: TimeUnit;
-  /** Whether to read texts of numbers as numbers, and other words for a field's values as those. */
+  /** Whether to read numbers from texts, and a field's values from other words for them. */
   coerce: boolean;
-  /** What stands before the fraction of such numbers, whose thousands may be separated; null: a point, and they are not. */
+  /** The decimal mark of such numbers, whose thousands may be separated; null: a point, without separators. */
   decimal: DecimalMark | null;
-  /** The column of symbols from which addresses are found; null: none. */
+  /** The column of symbols by which addresses are found; null if there is none. */
   tokenColumn: string | null;
 }
 
@@ -30,16 +30,16 @@ export const NO_MAPPING: Mapping = {
   tokenColumn: null,
 };
 
-/** A field's fraction of a second, beside the field `t` of a row of levels. */
+/** The name under which a row of levels has the fraction of a second of its `t`. */
 export const FRACTION = 'fraction_s';
 
-/** Fields of nested rows that are texts, also where they look like numbers. */
+/** Fields of nested rows that are texts even if they look like numbers. */
 const NESTED_TEXTS: readonly string[] = [
   ...['source', 'exchange_type', 'type', 'address', 'pair'],
   'sqrt_price_x96',
 ];
 
-/** The field that holds a token's address, of those of a dataset; null: none, or several. */
+/** The field with a token's address among those of a dataset; null if there is none or several. */
 export function addressField(wanted: readonly WantedColumn[]): string | null {
   const names = wanted.map(({ name }) => name);
   // Symbols are looked up in the rows of `tokens`, so those rows must give addresses.
@@ -47,13 +47,13 @@ export function addressField(wanted: readonly WantedColumn[]): string | null {
   return names.find((name) => name === 'address' || name === 'token_address') ?? null;
 }
 
-/** The flags that give the token of all rows, to be filled in. */
+/** The flags that give the token of all rows, with placeholders. */
 export function addressFlags(wanted: readonly WantedColumn[]): string {
   const chain = wanted.some(({ name }) => name === 'chain') ? '--set chain=CHAIN ' : '';
   return `${chain}--set ${addressField(wanted)}=ADDRESS in place of --token-column`;
 }
 
-/** The columns to read from a file to fill the wanted fields. */
+/** The columns to read from a file for the wanted fields. */
 export function mappedColumns(
   wanted: readonly WantedColumn[],
   mapping: Mapping,
@@ -65,7 +65,7 @@ export function mappedColumns(
     if (constants.has(field) || field === token) continue;
     const name = columns.get(field) ?? field;
     const flag = columns.has(field) ? { flag: `--column ${field}=${name}` } : {};
-    // The symbol's token says which chain it is on.
+    // The symbol's token determines the chain.
     const isNeeded = columns.has(field) || (required && !(token !== null && field === 'chain'));
     const isFree = (time !== undefined && timeUnit !== 's') || (coerce && kind === 'number');
     const known = byName.get(name);
@@ -88,9 +88,9 @@ export function mappedColumns(
 /** Makes rows of a dataset from a file's rows. */
 export class RowMapper {
   private readonly readsTexts: boolean;
-  /** The field whose addresses are found by symbols; null: none. */
+  /** The field whose addresses are found by symbols; null if there is none. */
   private readonly token: { field: string; symbols: SymbolAddresses } | null;
-  /** Columns that --column names and no row had so far. */
+  /** Columns named by --column that no row has had so far. */
   readonly unseen: Set<string>;
 
   constructor(
@@ -110,7 +110,7 @@ export class RowMapper {
     if (mapping.tokenColumn !== null) this.unseen.add(mapping.tokenColumn);
   }
 
-  /** The rows of a batch. One with a fault is left out, and the fault added. */
+  /** The rows of a batch. A faulty row is left out and its fault added. */
   async map(batch: readonly NumberedRow[]): Promise<NumberedRow[]> {
     await this.token?.symbols.learn(batch);
     const rows: NumberedRow[] = [];
@@ -178,7 +178,7 @@ export class RowMapper {
   }
 }
 
-/** A value with its texts as the numbers and words that they stand for; an empty text of a number is null. */
+/** A value whose texts are replaced by the numbers or words that they mean; an empty number becomes null. */
 function coerced(
   { name, kind, values }: WantedColumn,
   value: unknown,

@@ -1,4 +1,4 @@
-/** Rows of dataset `snapshots` from files whose schema gives all entries of a list one type. */
+/** Rows of dataset `snapshots` from files whose schema gives all entries of a list the same type. */
 
 import { type Fields, isFields } from '../../compute/ingest/fields.js';
 
@@ -14,9 +14,9 @@ const INTEGER = /^-?\d{1,15}$/;
 const QUOTED = /^"[^"\\]*"$/;
 
 /**
- * A row as NDJSON would have it. An entry of `cells`, `bids`, `asks`, `ticks` or `bins` may be a
- * struct of its named values. A tick, whose two values differ in type, may be two texts, with or
- * without JSON's quotes. 64-bit integers become numbers, or decimal strings where the dataset has those.
+ * A row as in NDJSON. An entry of `cells`, `bids`, `asks`, `ticks` or `bins` may be a struct of named values. A tick,
+ * whose two values differ in type, may be two texts, with or without JSON's quotes. 64-bit integers become numbers, or
+ * decimal strings if the dataset has strings there.
  */
 export function plainSnapshotRow(row: Fields): Fields {
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plain(name, value)]));

@@ -1,4 +1,4 @@
-/** Reads Parquet files through DuckDB, a vector of rows at a time. */
+/** Reads Parquet files with DuckDB, one vector of rows at a time. */
 import {
   CELL_NUMBERS,
   CELL_TEXTS,
@@ -20,12 +20,12 @@ import {
   type WantedColumn,
 } from './columns.js';
 
-/** Memory of the reader's own DuckDB. */
+/** Memory of the reader's separate DuckDB. */
 const READER_MEMORY_MIB = 384;
 
-/** Distinct rows of texts that are kept parsed. */
+/** How many distinct rows of texts are kept parsed. */
 const MAX_KNOWN_TEXTS = 16_384;
-/** Stands for a value that is not a text: in a text column of another type, any value is a fault. */
+/** Replaces a value that is not a text: in a text column of another type, any value is a fault. */
 const NO_TEXT = '0';
 
 /** A file's columns by name. */
@@ -33,15 +33,15 @@ type FoundColumns = ReadonlyMap<string, FoundColumn>;
 
 interface OpenParquet {
   reader: MemoryDatabase;
-  /** The file as a table of SQL. */
+  /** The file as an SQL table. */
   source: string;
   found: FoundColumns;
 }
 
 /**
- * The rows of a Parquet file as objects of the wanted columns, with lists and structs as in JSON;
- * 64-bit integers within those are bigints.
- * @throws InputError if the file is damaged, cut short, no Parquet file or lacks a column
+ * The rows of a Parquet file as objects with the wanted columns, with lists and structs as in JSON; 64-bit integers
+ * inside those are bigints.
+ * @throws InputError if the file is damaged, cut short, not a Parquet file or lacks a column
  */
 export async function* parquetRows(
   file: string,
@@ -65,7 +65,7 @@ export async function* parquetRows(
 
 /**
  * Opens a Parquet file for `read`, its columns checked.
- * @throws InputError as parquetRows does
+ * @throws InputError like parquetRows()
  */
 async function* parquetSource<T>(
   file: string,
@@ -97,8 +97,7 @@ async function* parquetSource<T>(
 }
 
 /**
- * This one file: wildcards in its name are taken literally, and folders named `column=value` add no
- * columns.
+ * Exactly this file: wildcards in its name are taken literally, and folders named `column=value` add no columns.
  */
 function sourceOf(file: string): string {
   const literal = file.replaceAll(/[[*?]/g, '[$&]').replaceAll("'", "''");
@@ -111,9 +110,9 @@ const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 const secondsOf = (name: string): string => `epoch_us(${quoted(name)}) / 1e6`;
 
 /**
- * The rows of `cells` by column. DuckDB compares each row's texts with those of the row before and
- * returns them only where one changes: copying eight texts a row would take longer than all the rest.
- * @throws InputError as parquetRows does
+ * The rows of `cells` by column. DuckDB compares each row's texts with the previous row's and returns them only if one
+ * changes: copying eight texts per row would take longer than everything else.
+ * @throws InputError like parquetRows()
  */
 export async function* parquetCells(
   file: string,
@@ -127,7 +126,7 @@ export async function* parquetCells(
   });
 }
 
-/** The column after those of numbers: 1 where a row's texts differ from those of the row before. */
+/** The column after the number columns: 1 if a row's texts differ from the previous row's. */
 const CHANGES = CELL_NUMBERS.length;
 /** The column with those texts, as a JSON list. */
 const TEXTS = CHANGES + 1;
@@ -139,8 +138,8 @@ function cellQuery(source: string, found: FoundColumns): string {
   const texts = CELL_TEXTS.filter((name) => found.has(name)).map(quoted);
   const numbers = CELL_NUMBERS.map((name) => numberOf(name, found));
   const list = `json_array(${CELL_TEXTS.map((name) => textOf(name, found)).join(', ')})::VARCHAR`;
-  // Of two neighbours that differ, one pair in 10^19 has the same hash. Comparing the texts themselves
-  // would double the time that reading takes.
+  // Of two different neighbours, one pair in 10^19 has the same hash. Comparing the texts themselves would double the
+  // reading time.
   const changes = 'texts_hash IS DISTINCT FROM lag(texts_hash) OVER ()';
   return `SELECT ${numbers.join(', ')}, CAST(${changes} AS DOUBLE), CASE WHEN ${changes} THEN ${list} END
     FROM (SELECT ${columns.join(', ')}, hash(${texts.join(', ')}) AS texts_hash FROM ${source})`;

@@ -1,4 +1,4 @@
-/** Prepared files: bundles that a store can commit, with their reports. */
+/** Prepared files: bundles for a store to commit, with their reports. */
 import type { Warning } from '../../compute/ingest/warnings.js';
 import { type Fault, MAX_FAULTS } from '../../compute/ingest/fields.js';
 import type { JoinMode } from '../../compute/segment/merge.js';
@@ -14,21 +14,21 @@ export interface FileReport {
   cells: number;
   /** Levels, pool bins and cells with an amount outside the ladder. */
   droppedLevels: number;
-  /** Rows that are valid, and probably mistaken. */
+  /** About rows that are valid but probably mistaken. */
   warnings: Warning[];
-  /** Known once it is committed. */
+  /** Known once the file is committed. */
   replaced: Replaced;
 }
 
 export interface BundleRequest {
   /** The data directory. */
   directory: string;
-  /** The file; for other sources, the name that faults give the source. */
+  /** The file; for other sources, their name in faults. */
   file: string;
   mode: JoinMode;
-  /** A field of flat rows whose times should not lie ahead. */
+  /** A field of flat rows whose times should not be in the future. */
   pastTime?: string | undefined;
-  /** The commit must not leave a market's snapshots with less than half of their cells. */
+  /** Whether the commit must not leave a market's snapshots with less than half of their cells. */
   refusesLoss?: boolean;
   onProgress?: (report: FileReport) => void;
 }
@@ -39,7 +39,7 @@ export interface PreparedFile {
 }
 
 /**
- * Writes a bundle and its report with `fill`; discards the bundle where that fails.
+ * Writes a bundle and its report with `fill`; discards the bundle if that fails.
  * @throws DiskFullError
  */
 export async function withBundle(

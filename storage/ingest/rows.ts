@@ -1,4 +1,4 @@
-/** Reads rows in each of the four formats, as they are or mapped to a dataset's. */
+/** Reads rows in each of the four formats, unchanged or mapped to a dataset's rows. */
 import { cellColumnsOfRows, type CellColumns } from '../../compute/ingest/cell-columns.js';
 import { type FaultLog, isFields, MAX_FAULTS } from '../../compute/ingest/fields.js';
 import { readCsvBatches } from '../csv.js';
@@ -25,11 +25,11 @@ import { isNumberText, NUMBER_TEXT } from './texts.js';
 export interface RowSource {
   file: string;
   format: FileFormat;
-  /** Between the fields of a CSV file. */
+  /** Delimiter of a CSV file. */
   delimiter: string;
-  /** Null: its rows are the dataset's as they are. */
+  /** Null if the file's rows are already those of the dataset. */
   mapping: Mapping | null;
-  /** Where the mapping has a column of symbols. */
+  /** Set if the mapping has a column of symbols. */
   symbols: SymbolAddresses | null;
   /** For the formats with a schema. */
   onColumns?: ColumnsSeen;
@@ -48,7 +48,7 @@ export async function* tableRows(
 }
 
 /**
- * As tableRows, a batch at a time.
+ * Like tableRows(), in batches.
  * @param keepsFractions whether mapped times keep their fraction of a second, in FRACTION
  */
 export async function* rowBatches(
@@ -69,11 +69,11 @@ export async function* rowBatches(
     yield await mapper.map(batch);
     if (faults.count >= MAX_FAULTS) return;
   }
-  // A file with a schema was refused for that already.
+  // A file with a schema was already refused for this.
   if (first !== null) checkSeen(source.file, mapper.unseen, first.row);
 }
 
-/** The rows as the file has them. */
+/** The rows as in the file. */
 function fileBatches(
   { file, format, delimiter, onColumns }: RowSource,
   wanted: readonly WantedColumn[],
@@ -101,7 +101,7 @@ function checkSeen(file: string, unseen: ReadonlySet<string>, first: unknown): v
   );
 }
 
-/** The rows of `cells` by column, of any format but in the order and with the checks of tableRows. */
+/** The rows of `cells` by column, in the order and with the checks of tableRows(). */
 export async function* cellRows(source: RowSource, faults: FaultLog): AsyncGenerator<CellColumns> {
   for await (const rows of rowBatches(source, CELL_COLUMNS, faults)) {
     yield {
@@ -187,8 +187,8 @@ function checkHeader(
 }
 
 /**
- * A CSV field as JSON would have it: an empty one is null, digits are a number, `true` and `false`
- * a boolean where the column's kind is that; anything else stays a text.
+ * A CSV field as in JSON: an empty one is null, digits are a number, `true` and `false` a boolean if the column has
+ * that kind; anything else remains a text.
  */
 function valueOfText(kind: WantedColumn['kind'], text: string): unknown {
   if (text === '') return null;

@@ -1,4 +1,4 @@
-/** Collects binned runs until they make whole segments, within a bound of memory. */
+/** Collects binned runs until they fill whole segments, with bounded memory. */
 import {
   type BinnedChunk,
   type BinnedRun,
@@ -12,13 +12,13 @@ import { emptyRun } from '../../compute/segment/run.js';
 import { MAX_SEGMENT_CELLS } from '../../compute/segment/segment.js';
 import type { BundleWriter } from '../bundle.js';
 
-/** Cells of one token and tier that are encoded at once. */
+/** Cells of one token and tier encoded at once. */
 const FLUSH_CELLS = 4 * MAX_SEGMENT_CELLS;
 /** Cells held for all tokens together, at 12 to 20 bytes each. */
 const MAX_HELD_CELLS = 6 * 1024 * 1024;
 /** Snapshots held for all tokens together. */
 const MAX_HELD_SNAPSHOTS = 1024 * 1024;
-/** Segments that are encoded while the next runs are collected. */
+/** Segments being encoded while the next runs are collected. */
 const MAX_ENCODING = 4;
 
 interface Held {
@@ -30,11 +30,11 @@ const tokenOf = ({ run }: MarketRun): string => `${run.chain}:${run.address}`;
 
 export class RunCollector {
   private readonly held = new Map<string, Held>();
-  /** Markets of each token, of all its tiers. */
+  /** The markets of each token in all its tiers. */
   private readonly arrived = new Map<string, ArrivedMarkets>();
   private heldCells = 0;
   private heldSnapshots = 0;
-  /** Flushes under way; their frames are written in the order of the flushes. */
+  /** Running flushes; their frames are written in the order of the flushes. */
   private readonly encoding: Promise<void>[] = [];
   private written: Promise<void> = Promise.resolve();
   segments = 0;
@@ -63,14 +63,14 @@ export class RunCollector {
     }
   }
 
-  /** Writes out everything that is held. */
+  /** Writes everything that is held. */
   async finish(): Promise<void> {
     await this.flushAll();
     await Promise.all(this.encoding);
     await this.written;
   }
 
-  /** Waits for the encoding and writing under way and ignores how they end. */
+  /** Waits for running encodings and writes, and ignores how they end. */
   async abandon(): Promise<void> {
     await Promise.allSettled([...this.encoding, this.written]);
   }
@@ -86,7 +86,7 @@ export class RunCollector {
     this.heldCells -= held.cells;
     for (const { run } of held.runs) this.heldSnapshots -= run.t.length;
     const { chain, address, tier } = held.runs[0].run;
-    // All flushes of a token number its markets alike, so the store takes the segments unchanged.
+    // All flushes of a token number its markets the same way, so the store can take the segments unchanged.
     const arrived = this.arrivedOf(held.runs[0]);
     const numbered = { run: emptyRun({ chain, address, tier }), markets: arrived.markets };
     const encoded = this.pool.run(
@@ -112,7 +112,7 @@ export class RunCollector {
     if (this.encoding.length > MAX_ENCODING) await this.encoding.shift();
   }
 
-  /** Adds a chunk's markets to their tokens' in the order in which its rows named them. */
+  /** Adds a chunk's markets to those of their tokens, in the order in which rows named them. */
   private noteArrivals(runs: readonly BinnedRun[]): void {
     const fresh = runs.flatMap((binned) => {
       const arrived = this.arrivedOf(binned);

@@ -12,7 +12,7 @@ export const STANDARD_INPUT = '-';
 
 /**
  * Copies standard input to a file beside the bundles while `body` runs.
- * @throws DiskFullError; faults that `body` throws name STANDARD_INPUT in place of the copy
+ * @throws DiskFullError; faults thrown by `body` name STANDARD_INPUT instead of the copy
  */
 export async function withStandardInput<T>(
   directory: string,

@@ -1,4 +1,4 @@
-/** Finds tokens' addresses by the symbols of dataset `tokens`, for --token-column. */
+/** Finds tokens' addresses by the symbols in dataset `tokens`, for --token-column. */
 import type { TokenSymbol } from '../contract.js';
 import { InputError } from '../errors.js';
 import type { NumberedRow } from './columns.js';
@@ -25,7 +25,7 @@ export class SymbolAddresses {
     private readonly findTokens: FindTokens,
   ) {}
 
-  /** Looks up the symbols of a batch that are new. @throws InputError beyond MAX_FILE_SYMBOLS */
+  /** Looks up the new symbols of a batch. @throws InputError beyond MAX_FILE_SYMBOLS */
   async learn(batch: readonly NumberedRow[]): Promise<void> {
     const fresh = new Set<string>();
     for (const { row } of batch) {
@@ -48,7 +48,7 @@ export class SymbolAddresses {
   }
 
   /**
-   * The token of a symbol, on the chain if one is given; a token whose symbol has the same case is preferred.
+   * The token of a symbol, on the chain if one is given; prefers a token whose symbol has the same case.
    * @returns if there is no such token, or several, what is wrong, in words that follow the column's name
    */
   find(symbol: unknown, chain: string | null): TokenSymbol | string {
@@ -69,7 +69,7 @@ export class SymbolAddresses {
   }
 }
 
-/** How to tell the candidates apart. */
+/** How to distinguish the candidates. */
 function remedy(chain: string | null, candidates: readonly TokenSymbol[]): string {
   const isAlone = (one: TokenSymbol): boolean =>
     candidates.filter((other) => other.chain === one.chain).length === 1;

@@ -1,4 +1,4 @@
-/** Times of files in the units that people write: epoch seconds and smaller units, and ISO texts. */
+/** Times in files, in the units that people use: epoch seconds and smaller units, and ISO texts. */
 import { InstantError, parseTime } from '../../compute/time.js';
 
 export const TIME_UNITS = ['auto', 's', 'ms', 'us', 'ns', 'iso'] as const;
@@ -12,7 +12,7 @@ export const UNIT_NAMES: Readonly<Record<NumberUnit, string>> = {
   ns: 'nanoseconds',
 };
 const PER_SECOND: Readonly<Record<NumberUnit, number>> = { s: 1, ms: 1e3, us: 1e6, ns: 1e9 };
-/** The least number that is read in a unit: a time in 1973. Read in the next larger unit, it would be the year 5138. */
+/** The least number read in a unit: a time in 1973. In the next larger unit, it would be the year 5138. */
 const FIRST_OF_UNIT: readonly (readonly [number, NumberUnit])[] = [
   [1e17, 'ns'],
   [1e14, 'us'],
@@ -34,7 +34,7 @@ interface SplitTime {
   fraction: number;
 }
 
-/** The unit that a number of a time seems to have. */
+/** The probable unit of a number that is a time. */
 export function unitOfNumber(value: number): NumberUnit {
   return FIRST_OF_UNIT.find(([first]) => value >= first)?.[1] ?? 's';
 }
@@ -80,7 +80,7 @@ function numberIn(unit: Exclude<TimeUnit, 'iso'>, value: number): SplitTime | st
   return Number.isFinite(t) ? plausible(unit, { t, fraction: seconds - t }) : expectedOf(unit);
 }
 
-/** Seconds read as a smaller unit would become some days of 1970. */
+/** Seconds read in a smaller unit would become a time in the first days of 1970. */
 function plausible(unit: TimeUnit, time: SplitTime): SplitTime | string {
   if (unit === 's' || unit === 'auto' || time.t >= FIRST_PLAUSIBLE_S) return time;
   const date = new Date(time.t * 1000).toISOString().slice(0, 10);

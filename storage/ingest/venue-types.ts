@@ -4,7 +4,7 @@ import { type Market, type MarketType, venueKey } from '../../compute/market.js'
 export class VenueTypes {
   private readonly types = new Map<string, MarketType>();
 
-  /** How a market's type contradicts an earlier row; null: it does not. */
+  /** How a market's type contradicts an earlier row; null if it does not. */
   contradiction({ source, type }: Market): string | null {
     const venue = venueKey(source);
     const known = this.types.get(venue) ?? type;

@@ -1,18 +1,18 @@
-/** What the server and commands get of keys, and of the calls that are made with them. */
+/** What the server and commands see of keys and of the calls made with them. */
 
 export const KEY_TIERS = ['premium', 'enterprise'] as const;
 export type KeyTier = (typeof KEY_TIERS)[number];
 
-/** What an operator chooses for a key, and may change later. */
+/** What an operator chooses for a key and may change later. */
 export interface KeyTerms {
   /** The key's plan: a tier, or a plan that the operator has configured. */
   tier: string;
   name: string | null;
-  /** Requests a minute: null = as in the plan, Infinity = unlimited. */
+  /** Requests per minute; null: as in the plan, Infinity: unlimited. */
   requestsPerMinute: number | null;
-  /** Calls a month: null = as in the plan, Infinity = unlimited. */
+  /** Calls per month; null: as in the plan, Infinity: unlimited. */
   monthlyQuota: number | null;
-  /** The key is valid before this time; null: it does not expire. */
+  /** The key is valid before this time; null if it does not expire. */
   expiresAtS: number | null;
 }
 
@@ -26,13 +26,13 @@ export interface KeyRecord extends KeyTerms {
   hint: string;
   createdAtS: number;
   revokedAtS: number | null;
-  /** A rotated key's earlier text is valid before this time; null: it has none. */
+  /** The earlier text of a rotated key is valid before this time; null if there is none. */
   earlierUntilS: number | null;
 }
 
 /** A key as `fathom keys list` shows it. */
 export interface ListedKey extends KeyRecord {
-  /** Start of the hour in which the key was last used; null: never, as far as is known. */
+  /** Start of the hour in which the key was last used; null if no use is known. */
   lastUsedS: number | null;
 }
 
@@ -47,7 +47,7 @@ export interface KeySource {
 }
 
 export interface CallCounter {
-  /** Counts at once, and writes the count within a second. */
+  /** Counts immediately, and writes the count within a second. */
   add(calls: number): void;
 }
 
@@ -57,16 +57,16 @@ export interface UsageCounter extends CallCounter {
 }
 
 export interface UsageSource {
-  /** The count of a key in a month, as 202611; the same object for the same month. */
+  /** The count of a key in a month (202611); always the same object for the same month. */
   counter(keyId: string, month: number): UsageCounter;
-  /** Notes that a key was used in the hour that begins then (epoch seconds). */
+  /** Records that a key was used in the hour that begins at this time (epoch seconds). */
   use(keyId: string, hourS: number): void;
   readonly days: DayUsageSource;
 }
 
 /** Calls on one UTC day to one endpoint. */
 export interface DayUsage {
-  /** As 20261122. */
+  /** Such as 20261122. */
   day: number;
   /** Method and path. */
   endpoint: string;
@@ -79,8 +79,8 @@ export interface KeyDayUsage extends DayUsage {
 }
 
 export interface DayUsageSource {
-  /** Counts a key's calls to an endpoint on a day, as 20261122. */
+  /** Counts a key's calls to an endpoint on a day (20261122). */
   counter(keyId: string, day: number, endpoint: string): CallCounter;
-  /** A key's calls in a month, as 202611, by day, then endpoint. */
+  /** A key's calls in a month (202611), by day, then endpoint. */
   ofMonth(keyId: string, month: number): Promise<DayUsage[]>;
 }

@@ -25,7 +25,7 @@ import { isWellFormedKey, keyHint, newKey } from './key-text.js';
 import { loadPepper } from './pepper.js';
 import { type Revocation, RevocationFile } from './revocations.js';
 
-/** Keys of one store, revoked ones included. */
+/** Keys of one store, including revoked ones. */
 const MAX_KEYS = 100_000;
 /** Live keys in the cache; others are hashed at each request. */
 const MAX_VERIFIED_KEYS = 10_000;
@@ -35,7 +35,7 @@ const MAX_NAMED_IDS = 5;
 
 const NO_TERMS = { name: null, requestsPerMinute: null, monthlyQuota: null, expiresAtS: null };
 
-/** A change of what an operator chooses for a key. */
+/** A change of a key's terms. */
 export interface KeyUpdate {
   id: string;
   changes: Partial<KeyTerms>;
@@ -44,7 +44,7 @@ export interface KeyUpdate {
 /** A key that was verified by its text. */
 interface VerifiedKey {
   record: KeyRecord;
-  /** The text is valid before this time; Infinity: it is the latest text. */
+  /** The text is valid before this time; Infinity for the latest text. */
   untilS: number;
 }
 
@@ -62,10 +62,10 @@ const tooManyKeys = (): RefusalError => new RefusalError(`the store has ${MAX_KE
 export class KeyRing implements KeySource {
   private readonly byDigest = new Map<string, StoredKey>();
   private readonly byId = new Map<string, StoredKey>();
-  /** Live keys by their text, which saves hashing busy ones at every request. Any change clears it. */
+  /** Live keys by their text, so that busy ones are not hashed at every request. Any change clears it. */
   private readonly verified = countedCache<string, VerifiedKey>(MAX_VERIFIED_KEYS);
   private plans: readonly string[] = KEY_TIERS;
-  /** Changes run one at a time, each based on the one before. A revocation waits for none. */
+  /** Changes run one at a time, each based on the one before. Revocations do not wait. */
   private readonly changes = new Lanes([null]);
   /** Revocations that the table lacks. */
   private readonly unwritten = new Map<string, Revocation>();
@@ -87,8 +87,8 @@ export class KeyRing implements KeySource {
   }
 
   /**
-   * Loads the keys of a store; creates its pepper on first use. Failed writes of revocations go to
-   * `onError`, and are tried again until they succeed.
+   * Loads the keys of a store; creates its pepper on first use. Failed writes of revocations are reported to `onError`
+   * and retried until they succeed.
    */
   static async load(
     database: Database,
@@ -134,7 +134,7 @@ export class KeyRing implements KeySource {
     return found;
   }
 
-  /** Creates a key. Its text is in the result and nowhere else. */
+  /** Creates a key. Only the result contains its text. */
   async create(request: KeyRequest): Promise<IssuedKey> {
     return this.changes.use(() => {
       if (this.byId.size >= MAX_KEYS) throw tooManyKeys();
@@ -169,7 +169,7 @@ export class KeyRing implements KeySource {
 
   /**
    * Stores a key that a node of a cluster has drafted.
-   * @throws RefusalError if a key to be rotated is revoked by now, or there are too many
+   * @throws RefusalError if a key to be rotated was revoked in the meantime, or there are too many keys
    */
   async adopt(stored: StoredKey, isNew: boolean, mark: LogMark): Promise<void> {
     await this.changes.use(async () => {
@@ -182,12 +182,12 @@ export class KeyRing implements KeySource {
     });
   }
 
-  /** Changes a key as a node of a cluster has asked for. @throws RefusalError if it is not live */
+  /** Changes a key at the request of a cluster's node. @throws RefusalError if it is not live */
   async adoptUpdate(update: KeyUpdate, mark: LogMark): Promise<KeyRecord> {
     return this.changes.use(() => this.write(update, mark));
   }
 
-  /** Ends a key as a node of a cluster has asked for. @throws RefusalError if it is not live */
+  /** Revokes a key at the request of a cluster's node. @throws RefusalError if it is not live */
   async adoptRevocation({ id, revokedAtS }: Revocation, mark: LogMark): Promise<KeyRecord> {
     return this.changes.use(async () => {
       const stored = this.live(id);
@@ -207,7 +207,7 @@ export class KeyRing implements KeySource {
     return { id: this.live(key).record.id, revokedAtS: this.nowS() };
   }
 
-  /** The secret that digests are made with. */
+  /** The secret with which digests are made. */
   get secret(): Uint8Array {
     return this.pepper;
   }
@@ -218,12 +218,12 @@ export class KeyRing implements KeySource {
     this.pepper = Buffer.from(secret);
   }
 
-  /** Keys, revoked ones included. */
+  /** Number of keys, including revoked ones. */
   get count(): number {
     return this.byId.size;
   }
 
-  /** Writes revocations that the table lacks into it. */
+  /** Writes revocations into the table that it lacks. */
   flush(): Promise<void> {
     return this.table.flush();
   }
@@ -252,8 +252,8 @@ export class KeyRing implements KeySource {
 
   /**
    * Revokes a key for good: in memory at once, without waiting for other changes, and on the disk before the promise
-   * resolves. If the write failed, revoking the key again repeats it.
-   * @throws UnwrittenError if it could not be written: the key is revoked in this process
+   * resolves. If the write failed, revoking the key again retries it.
+   * @throws UnwrittenError if it could not be written: the key is revoked only in this process
    */
   async revoke(key: string): Promise<KeyRecord> {
     const { id } = this.named(key).record;
@@ -274,7 +274,7 @@ export class KeyRing implements KeySource {
     return record;
   }
 
-  /** Writes to the table what it lacks; a failure goes to `onError`. */
+  /** Writes what the table lacks; a failure is reported to `onError`. */
   close(): Promise<void> {
     return this.table.close();
   }
@@ -311,7 +311,7 @@ export class KeyRing implements KeySource {
     );
   }
 
-  /** As named(), for a key that is not revoked. */
+  /** Like named(), for a key that is not revoked. */
   private live(word: string): StoredKey {
     const stored = this.named(word);
     const { id, revokedAtS } = stored.record;
@@ -355,7 +355,7 @@ export class KeyRing implements KeySource {
     const before = this.byId.get(record.id);
     const { hint, earlierUntilS } = record;
     this.remember({
-      // It may have been revoked meanwhile.
+      // It may have been revoked in the meantime.
       record: before === undefined ? record : { ...before.record, hint, earlierUntilS },
       digest: Buffer.from(digest),
       earlierDigest: earlierDigest === null ? null : Buffer.from(earlierDigest),
@@ -371,7 +371,7 @@ export class KeyRing implements KeySource {
       await writeTerms(tx, id, changed);
       if (mark !== undefined) await writeMark(tx, mark);
     });
-    // It may have been revoked meanwhile.
+    // It may have been revoked in the meantime.
     const now = this.byId.get(id) as StoredKey;
     const updated = { ...now.record, ...changed };
     this.remember({ ...now, record: updated });

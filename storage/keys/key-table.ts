@@ -6,7 +6,7 @@ import type { Revocation } from './revocations.js';
 export interface StoredKey {
   record: KeyRecord;
   digest: Uint8Array;
-  /** The digest of a rotated key's earlier text, which is valid before `earlierUntilS`; null: it has none. */
+  /** The digest of a rotated key's earlier text, which is valid before `earlierUntilS`; null if there is none. */
   earlierDigest: Uint8Array | null;
 }
 
@@ -19,7 +19,7 @@ export async function readKeys(statements: Pick<Statements, 'rows'>): Promise<St
   return rows.map(storedKey);
 }
 
-/** Writes a new key, or the new text of a stored one: its terms and its revocation stay. */
+/** Writes a new key, or the new text of a stored one, whose terms and revocation stay. */
 export function writeKey(
   tx: Statements,
   { record, digest, earlierDigest }: StoredKey,

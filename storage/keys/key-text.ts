@@ -1,8 +1,8 @@
-/** The text of an API key: a prefix, random characters and a checksum of these. */
+/** The text of an API key: a prefix, random characters and their checksum. */
 import { randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** Tells people, and scanners of leaked secrets, what the secret is. */
+/** Tells people and scanners of leaked secrets what kind of secret it is. */
 const KEY_PREFIX = 'fathom_';
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** 32 characters of base62: 190 bits. */
@@ -11,13 +11,13 @@ const RANDOM_CHARS = 32;
 const CHECKSUM_CHARS = 6;
 const PATTERN = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${RANDOM_CHARS + CHECKSUM_CHARS}}$`);
 
-/** A new key, at random. */
+/** A new random key. */
 export function newKey(): string {
   const random = Array.from({ length: RANDOM_CHARS }, () => BASE62[randomInt(62)]).join('');
   return KEY_PREFIX + random + checksum(random);
 }
 
-/** Whether the text has the form and checksum of a key: detects a typo without a look-up. */
+/** Whether the text has the form and checksum of a key: this detects a typo without a look-up. */
 export function isWellFormedKey(text: string): boolean {
   if (!PATTERN.test(text)) return false;
   const body = text.slice(KEY_PREFIX.length);

@@ -6,7 +6,7 @@ export type KeyUse = [keyId: string, usedAtS: number];
 export class KeyUses {
   private readonly lastByKey = new Map<string, number>();
   private readonly writtenByKey = new Map<string, number>();
-  /** Keys whose last use has yet to be reported to other nodes, by id. */
+  /** Ids of keys whose last use was not reported to other nodes yet. */
   private unreported = new Set<string>();
 
   constructor(written: readonly KeyUse[]) {
@@ -22,12 +22,12 @@ export class KeyUses {
     return true;
   }
 
-  /** Epoch seconds; null: none is known. */
+  /** Epoch seconds; null if none is known. */
   lastS(keyId: string): number | null {
     return this.lastByKey.get(keyId) ?? null;
   }
 
-  /** Uses of some keys that are to be written. Call written() with them afterwards. */
+  /** Uses of some keys that must be written. Call written() with them afterwards. */
   unwritten(keyIds: readonly string[]): KeyUse[] {
     return this.of(keyIds).filter(([keyId, usedAtS]) => this.writtenByKey.get(keyId) !== usedAtS);
   }

@@ -9,8 +9,8 @@ import { InputError } from '../errors.js';
 export const PEPPER_BYTES = 32;
 
 /**
- * Reads a directory's pepper. Creates it if it is missing or damaged and no key depends on it yet
- * (`required` is false).
+ * Reads a directory's pepper. Creates it if it is missing or damaged and no key depends on it yet (`required` is
+ * false).
  * @throws InputError if it is required and cannot be read
  */
 export async function loadPepper(directory: string, required: boolean): Promise<Buffer> {

@@ -1,7 +1,7 @@
 /**
- * The file `fathom.revoked`: the latest revocations, as lines of one length. Its space is allocated in advance: a
- * revocation survives a crash without the database and on a full disk. The table `keys` follows; a line is overwritten
- * once the table has it.
+ * The file `fathom.revoked`: the latest revocations, as lines of equal length. Its space is allocated in advance, so a
+ * revocation survives a crash without the database, even on a full disk. The table `keys` follows; a line may be
+ * overwritten once the table has its revocation.
  */
 import { open, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -14,15 +14,15 @@ export interface Revocation {
   revokedAtS: number;
 }
 
-/** Bytes of a line, its end included. */
+/** Bytes of a line, including its end. */
 const LINE_BYTES = 64;
-/** Revocations that the table may lack: with them the file is one block of a disk. */
+/** Revocations that the table may lack: with this many lines the file is one block of a disk. */
 const LINES = 64;
 const BLANK = `${' '.repeat(LINE_BYTES - 1)}\n`;
 const PATTERN = /^((\S+) (\d{1,15})) ([0-9a-f]{8}) *$/;
 
 export class RevocationFile {
-  /** What each line holds. */
+  /** The content of each line. */
   private readonly lines: (Revocation | null)[];
 
   private constructor(
@@ -34,7 +34,7 @@ export class RevocationFile {
     );
   }
 
-  /** Reads a directory's file, or makes it; where that fails, each add() tries again. */
+  /** Reads a directory's file or creates it; if that fails, each add() tries again. */
   static async open(directory: string): Promise<RevocationFile> {
     const file = path.join(directory, REVOKED_FILE);
     const text = await readFile(file, 'latin1').catch(() => '');
@@ -50,13 +50,13 @@ export class RevocationFile {
 
   /**
    * Writes a revocation to the disk.
-   * @param isNeeded whether the table lacks a revocation, whose line must stay then
+   * @param isNeeded whether the table lacks a revocation, so its line must stay
    * @throws Error if the system cannot write it, or every line is needed
    */
   async add(revocation: Revocation, isNeeded: (id: string) => boolean): Promise<void> {
     const free = this.lines.findIndex((line) => line === null || !isNeeded(line.id));
     if (free === -1) throw new Error(`${this.file} has no line left`);
-    // Before anything is awaited: no other call may take the line.
+    // Before anything is awaited, so that no other call takes the line.
     this.lines[free] = revocation;
     try {
       const handle = await open(this.file, 'r+').catch(async () => {
@@ -87,7 +87,7 @@ function lineOf({ id, revokedAtS }: Revocation): string {
   return `${`${text} ${sum}`.padEnd(LINE_BYTES - 1)}\n`;
 }
 
-/** Null for a blank line, and for a line that a crash left half written: no command reported that revocation as done. */
+/** Null for a blank line, and for a line half written in a crash: no command reported that revocation as done. */
 function parsedLine(line: string): Revocation | null {
   const [, text, id, at, sum] = PATTERN.exec(line) ?? [];
   if (text === undefined || crc32(text) !== parseInt(sum, 16)) return null;

@@ -4,7 +4,7 @@ import type { Database } from '../duckdb/database.js';
 import type { Statements } from '../duckdb/statements.js';
 import { insertRows } from '../write-behind.js';
 
-/** Calls that are being written: more may be counted meanwhile. */
+/** Calls being written; more may be counted in the meantime. */
 interface Taken {
   row: KeyDayUsage;
   calls: number;
@@ -43,7 +43,7 @@ export class UsageDays implements DayUsageSource {
     return found.map(({ day, endpoint, calls }) => ({ day, endpoint, calls }));
   }
 
-  /** Calls in a month of the next keys whose ids come after `afterId`, by key, day, then endpoint. */
+  /** Calls in a month of the next keys with ids after `afterId`, by key, day, then endpoint. */
   ofKeys(month: number, afterId: string): Promise<KeyDayUsage[]> {
     const [first, last] = daysOf(month);
     return this.betweenWrites(async () => {
@@ -62,7 +62,7 @@ export class UsageDays implements DayUsageSource {
     });
   }
 
-  /** Calls that are written, and those that wait: a query works on a full disk too. */
+  /** Written calls and waiting ones: a query works on a full disk too. */
   private async of(month: number, keyIds: readonly string[]): Promise<KeyDayUsage[]> {
     if (keyIds.length === 0) return [];
     const [first, last] = daysOf(month);
@@ -91,7 +91,7 @@ export class UsageDays implements DayUsageSource {
     );
   }
 
-  /** What is to be written of some keys. */
+  /** What must be written for some keys. */
   take(keyIds: readonly string[]): Taken[] {
     return keyIds.flatMap((keyId) =>
       Array.from(this.unwritten.get(keyId)?.values() ?? [], (row) => ({ row, calls: row.calls })),
@@ -108,7 +108,7 @@ export class UsageDays implements DayUsageSource {
     );
   }
 
-  /** Forgets calls that are written by now. */
+  /** Forgets calls that have been written. */
   written(taken: readonly Taken[]): void {
     for (const { row, calls } of taken) {
       row.calls -= calls;

@@ -1,6 +1,6 @@
 /**
  * The table `usage`: calls by key and month, counted in memory and written behind. A key's calls by month and by day are
- * written in one transaction: both tables always show the same moment.
+ * written in one transaction, so both tables always show the same moment.
  */
 import type { DayUsage, UsageCounter, UsageSource } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
@@ -10,9 +10,9 @@ import { insertRows, WriteBehind } from '../write-behind.js';
 import { type KeyUse, KeyUses } from './key-uses.js';
 import { UsageDays } from './usage-days.js';
 
-/** Months kept in memory: the clock may be set back by as many without losing counts. */
+/** Months kept in memory: the clock may be set back by this many without losing counts. */
 const KEPT_MONTHS = 4;
-/** The key of `meta` with the node whose counts the store holds as its own. */
+/** The key of `meta` for the node whose counts the store has as its own. */
 const OWNER_KEY = 'usage_node';
 
 class Counter implements UsageCounter {
@@ -21,7 +21,7 @@ class Counter implements UsageCounter {
   private ofOthers = 0;
   /** Calls that the table has. */
   written: number;
-  /** Calls that this node had counted before this process began, as far as is known. */
+  /** Calls that this node had counted before this process began, as far as known. */
   before: number;
 
   constructor(
@@ -44,7 +44,7 @@ class Counter implements UsageCounter {
     this.onCounted(this.keyId);
   }
 
-  /** What another node has counted, as far as it is known. */
+  /** The calls counted by another node, as far as known. */
   ofNode(node: string): number {
     return this.others.get(node) ?? 0;
   }
@@ -58,7 +58,7 @@ class Counter implements UsageCounter {
   }
 }
 
-/** A node's counts of a key in a month. They are totals: the next report makes up for a lost one. */
+/** A node's counts of a key in a month. They are totals, so the next report makes up for a lost one. */
 export interface KeyUsage {
   keyId: string;
   month: number;
@@ -69,13 +69,13 @@ export interface KeyUsage {
 export class UsageBook implements UsageSource {
   /** By month, then key. */
   private readonly months = new Map<number, Map<string, Counter>>();
-  /** Ids of keys whose calls are to be written. */
+  /** Ids of keys whose calls must be written. */
   private readonly rows: WriteBehind<string>;
   readonly days: UsageDays;
   private uses = new KeyUses([]);
-  /** Ids of keys with calls since the last report; null: this is no node of a cluster. */
+  /** Ids of keys with calls since the last report; null if this is not a node of a cluster. */
   private fresh: Set<string> | null = null;
-  /** Whether other nodes may know what this process has counted. */
+  /** Whether other nodes may know the counts of this process. */
   private isReported = false;
 
   private constructor(
@@ -96,8 +96,8 @@ export class UsageBook implements UsageSource {
   };
 
   /**
-   * Counts as a node of a cluster. In a store that is a copy of another node's, the counts become those of that node.
-   * Call before anything is counted.
+   * Counts as a node of a cluster. If the store is a copy of another node's, its counts become that node's. Call before
+   * anything is counted.
    */
   async countAs(node: string): Promise<void> {
     const before = await readMeta(this.database, OWNER_KEY);
@@ -128,8 +128,8 @@ export class UsageBook implements UsageSource {
   }
 
   /**
-   * Counts of this node from a UTC day on, with the whole of that month.
-   * @param isAll whether keys that were not counted since the last call are among them
+   * Counts of this node from a UTC day on, including all of that month.
+   * @param isAll whether to include keys that were not counted since the last call
    */
   async report(sinceDay: number, isAll: boolean): Promise<KeyUsage[]> {
     const fresh = [...(this.fresh ?? [])];
@@ -144,12 +144,12 @@ export class UsageBook implements UsageSource {
     }
   }
 
-  /** The counts of another node, as far as they are known, from a UTC day on as in report(). */
+  /** The known counts of another node from a UTC day on, as in report(). */
   known(node: string, sinceDay: number): Promise<KeyUsage[]> {
     return this.stored(sinceDay, 'other_', [node], null);
   }
 
-  /** @param keyIds of which keys; null: of all */
+  /** @param keyIds which keys; null for all */
   private async stored(
     sinceDay: number,
     of: '' | 'other_',
@@ -163,7 +163,7 @@ export class UsageBook implements UsageSource {
     ];
     const where = which.map((one) => ` AND ${one}`).join('');
     const values = [...nodes, ...(keyIds ?? [])];
-    // One statement: months and days of one moment.
+    // One statement, to read months and days of the same moment.
     const rows = await this.database.rows(
       `SELECT key_id, month, calls, NULL, NULL FROM ${of}usage
        WHERE month >= ${Math.floor(sinceDay / 100)}${where}
@@ -176,8 +176,8 @@ export class UsageBook implements UsageSource {
   }
 
   /**
-   * Adds calls that this node once reported to the others and that its store lacks, such as after a restore from a
-   * backup. Calls counted before the first report are added to them.
+   * Adds calls that this node once reported to the others and that its store lacks, such as after a restore from a backup.
+   * Calls counted before the first report are added to them.
    */
   regain(usage: readonly KeyUsage[]): Promise<void> {
     return this.rows.between(async () => {
@@ -197,7 +197,7 @@ export class UsageBook implements UsageSource {
     });
   }
 
-  /** Merges what another node has counted into the counts. */
+  /** Merges the counts of another node into the counts. */
   async merge(node: string, usage: readonly KeyUsage[]): Promise<void> {
     const changed = usage.filter(
       ({ keyId, month, calls }) => calls > this.counterOf(keyId, month).ofNode(node),
@@ -208,8 +208,7 @@ export class UsageBook implements UsageSource {
   }
 
   /**
-   * Loads the counts of the last months. Failed writes go to `onError`, and are tried again until they
-   * succeed.
+   * Loads the counts of the last months. Failed writes are reported to `onError` and retried until they succeed.
    */
   static async load(database: Database, onError: (error: unknown) => void): Promise<UsageBook> {
     const book = new UsageBook(database, onError);
@@ -236,7 +235,7 @@ export class UsageBook implements UsageSource {
     if (this.uses.take(keyId, hourS)) this.rows.mark(keyId);
   }
 
-  /** Start of the hour in which a key was last used (epoch seconds); null: never, as far as is known. */
+  /** Start of the hour in which a key was last used (epoch seconds); null if no use is known. */
   lastUsedS(keyId: string): number | null {
     return this.uses.lastS(keyId);
   }
@@ -265,7 +264,7 @@ export class UsageBook implements UsageSource {
     return this.rows.flush();
   }
 
-  /** Writes what is left; a failure goes to `onError` and is not tried again. */
+  /** Writes the remaining counts; a failure is reported to `onError` and not retried. */
   close(): Promise<void> {
     return this.rows.close();
   }
@@ -312,8 +311,8 @@ export class UsageBook implements UsageSource {
 }
 
 /**
- * Writes counts where they are greater than the stored ones: counts only grow, so the greater one is the newer.
- * @param node the node that counted them; null: this one
+ * Writes counts that exceed the stored ones: counts only grow, so the greater one is newer.
+ * @param node the node that counted them; null for this one
  */
 async function mergeUsage(
   tx: Statements,
@@ -334,7 +333,7 @@ async function mergeUsage(
   await merge('usage_days', 'key_id, day, endpoint', days);
 }
 
-/** Key, month and calls; for those of a day, day and endpoint. */
+/** Key, month and calls; for a day's calls, also day and endpoint. */
 type StoredUsage = [string, number, number, number | null, string | null];
 
 function usageOf(rows: readonly StoredUsage[]): KeyUsage[] {

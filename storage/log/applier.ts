@@ -1,4 +1,4 @@
-/** Applies a log's entries to the store of a node; several small ones that wait share a transaction. */
+/** Applies a log's entries to the store of a node; several small waiting entries share a transaction. */
 import { createWriteStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -19,7 +19,7 @@ import type { JetStreamLog } from './jetstream.js';
 import type { LogMark } from './mark.js';
 import type { Publisher } from './publisher.js';
 
-/** Bounds of a transaction that entries share. */
+/** Limits of a shared transaction. */
 const MAX_ENTRIES_AT_ONCE = 64;
 const MAX_ENTRY_BYTES_AT_ONCE = 4 * 1024 * 1024;
 
@@ -48,7 +48,7 @@ export class StoppedError extends Error {
 }
 
 export class Applier {
-  /** Entries up to this position are applied one by one: together they failed. */
+  /** Entries up to this position are applied one by one, because they failed together. */
   private separateUpTo = 0;
 
   constructor(private readonly options: ApplierOptions) {}
@@ -95,7 +95,7 @@ export class Applier {
       await this.options.store.log.applyTogether(entries, mark);
       return true;
     } catch {
-      // applyOne() meets the failure again, and handles it.
+      // applyOne() runs into the failure again and handles it.
       this.separateUpTo = mark.position;
       return false;
     }
@@ -158,7 +158,7 @@ export class Applier {
     await store.keys.adoptSecret(entry.pepper);
   }
 
-  /** Runs `body` while the bundle lies in the staging folder. */
+  /** Runs `body` while the bundle is in the staging folder. */
   private async withLargeBundle<T>(
     { name, bytes, sha256 }: Extract<Entry, { kind: 'large-bundle' }>,
     id: string,
@@ -166,7 +166,7 @@ export class Applier {
   ): Promise<T> {
     const { store, log, publisher } = this.options;
     const file = bundleFile(store.directory, name);
-    // The command that waits has written it there.
+    // The waiting command has written it there.
     const isThere = publisher.awaits(id);
     try {
       if (!isThere) {
@@ -175,7 +175,7 @@ export class Applier {
         await pipeline(content, createWriteStream(file, { mode: 0o600 }));
       }
       const { size } = await stat(file);
-      // Every node finds the same faults in a bundle that passes this check.
+      // All nodes find the same faults in a bundle that passes this check.
       if (size !== bytes || Buffer.compare(await digestOf(file), sha256) !== 0) {
         throw new Error(`the log's bundle ${name} is damaged`);
       }
@@ -186,14 +186,14 @@ export class Applier {
   }
 }
 
-/** An entry that may share a transaction with others; null: it needs a separate one. */
+/** An entry that may share a transaction with others; null if it needs a separate one. */
 async function sharedEntry(data: Uint8Array): Promise<SharedEntry | null> {
   try {
     const entry = unpackEntry(data);
     if (entry.kind === 'retirement') return entry;
     if (entry.kind !== 'bundle') return null;
     const { value: header } = await framesOf(entry.bundle).next();
-    // A bundle that refuses losses must compare with the store as the previous entry left it.
+    // A bundle that refuses losses must be compared with the store as the previous entry left it.
     return header?.kind !== 'header' || header.refusesLoss === true ? null : entry;
   } catch {
     // applyOne() reports what is wrong with it.
@@ -201,7 +201,7 @@ async function sharedEntry(data: Uint8Array): Promise<SharedEntry | null> {
   }
 }
 
-/** Why a node stops before a bundle that it cannot read. */
+/** Why a node stops at a bundle that it cannot read. */
 function stopOf({ what, isNewer }: BundleVersionError): string {
   const advice = isNewer
     ? 'run a newer Fathom on this node'

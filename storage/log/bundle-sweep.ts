@@ -4,9 +4,9 @@ import { wallMs } from '../wall-clock.js';
 import { largeBundleOf } from './entry.js';
 import type { JetStreamLog } from './jetstream.js';
 
-/** How often a node looks for them. */
+/** How often a node searches for them. */
 const EVERY_MS = 6 * 3_600_000;
-/** Time limit for reading the entries with large bundles: entries trimmed meanwhile never arrive. */
+/** Time limit for reading the entries with large bundles: entries trimmed in the meantime never arrive. */
 const READING_MS = 60_000;
 
 export class BundleSweep {
@@ -29,8 +29,8 @@ export class BundleSweep {
 /**
  * Removes large bundles that no entry refers to: their publishers ended before publishing the entry. Before a node
  * publishes an entry, it checks that the bundle is still there.
- * @param afterMs the least age of a bundle, by the clock of this machine and by the times of the log
- * @returns how many it removed
+ * @param afterMs minimum age of a bundle, by this machine's clock and by the times of the log
+ * @returns how many were removed
  */
 export async function sweepBundles(
   log: JetStreamLog,

@@ -1,4 +1,4 @@
-/** What operators ask of a cluster: its nodes' state, the tokens that wait for data, and the removal of old entries. */
+/** What operators ask of a cluster: the state of its nodes, the tokens that wait for data, the removal of old entries. */
 import type { QueuedToken } from '../contract.js';
 import { InputError, StoreUnavailableError } from '../errors.js';
 import { byRequest } from '../queue.js';
@@ -8,16 +8,16 @@ import { answeringNodes, type NodeStatus } from './presence.js';
 import type { NodeReport } from './reports.js';
 
 const QUEUE_TOPIC = 'queue';
-/** Tokens in one answer, the most requested ones: the message stays below the limit of NATS. */
+/** Tokens in one answer, the most requested ones: the message must stay below the limit of NATS. */
 const MAX_ANSWERED_TOKENS = 5000;
 const CONNECT_MS = 5000;
 
 interface ClusterStatus {
-  /** null: JetStream has none, or no longer has it. */
+  /** null if JetStream has no log, or has lost it. */
   log: LogState | null;
   /** Nodes that answered, sorted by name. */
   nodes: NodeStatus[];
-  /** Nodes that have reported before and did not answer, sorted by name. */
+  /** Nodes that reported earlier and did not answer, sorted by name. */
   silent: SilentNode[];
 }
 
@@ -29,7 +29,7 @@ interface SilentNode extends NodeReport {
 
 const NO_LOG = 'there is no log: no node has made one yet';
 
-/** @throws StoreUnavailableError if JetStream does not answer | InputError if there is neither log nor node */
+/** @throws StoreUnavailableError if JetStream does not answer | InputError if there is neither a log nor a node */
 export async function clusterStatus(log: JetStreamLog): Promise<ClusterStatus> {
   await log.connected(CONNECT_MS).catch(() => {
     throw new StoreUnavailableError(
@@ -54,7 +54,7 @@ async function silentNodes(
     .sort((a, b) => (a.node < b.node ? -1 : 1));
 }
 
-/** Removes a silent node from the list of nodes. @throws InputError if it answers, or is not known */
+/** Removes a silent node from the list of nodes. @throws InputError if it answers or is unknown */
 export async function forgetNode(log: JetStreamLog, name: string): Promise<void> {
   const { nodes, silent } = await clusterStatus(log);
   if (nodes.some(({ node }) => node === name)) {
@@ -73,7 +73,7 @@ interface QueueAnswer {
   tokens: QueuedToken[];
 }
 
-/** Answers with a node's queue whenever a node asks for it. */
+/** Answers other nodes with this node's queue. */
 export function answerWithQueue(
   log: JetStreamLog,
   node: string,
@@ -86,7 +86,7 @@ export function answerWithQueue(
   log.listen(QUEUE_TOPIC, answer).catch(() => undefined);
 }
 
-/** A node's queue together with those of the others that answer: each token once, with the sum of its requests. */
+/** The queues of a node and of the others that answer, joined: each token once, with the sum of its requests. */
 export async function clusterQueue(
   log: JetStreamLog,
   node: string,
@@ -109,7 +109,7 @@ export async function clusterQueue(
 /**
  * Removes the entries up to a position, with their large bundles.
  * @returns how many entries
- * @throws InputError if a node that answers, or the log itself, is not there yet
+ * @throws InputError if a node that answers, or the log itself, has not reached the position
  */
 export async function trimLog(log: JetStreamLog, to: number): Promise<number> {
   const { log: state, nodes } = await clusterStatus(log);

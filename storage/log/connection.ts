@@ -1,4 +1,4 @@
-/** The connection to the servers of NATS. It is made again whenever it is lost. */
+/** The connection to the NATS servers. It is restored whenever it is lost. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
@@ -17,14 +17,14 @@ import { InputError } from '../errors.js';
 
 /** Pause before another attempt. */
 export const RECONNECT_MS = 250;
-/** Limit of one attempt at one server. */
+/** Time limit of one attempt at one server. */
 const DIAL_MS = 5000;
 const CREDS = '-----BEGIN NATS USER JWT-----';
 const NKEY_SEED = /^SU[A-Z2-7]{56}$/;
 
-/** How to reach the servers of NATS. */
+/** How to reach the NATS servers. */
 export interface NatsAccess {
-  /** As `nats://host:port`, or as `tls://host:port` where TLS is required. */
+  /** Such as `nats://host:port`, or `tls://host:port` if TLS is required. */
   servers: readonly string[];
   /** File of credentials: see credentialsOf(). */
   credentials?: string | null;
@@ -35,11 +35,11 @@ export interface NatsAccess {
 }
 
 export class NatsLink {
-  /** Resolves to the connection, which stays the same object when it is lost and made again. */
+  /** Resolves to the connection, which remains the same object when it is lost and restored. */
   readonly connecting: Promise<NatsConnection>;
   private readonly ending = new AbortController();
   private connection: NatsConnection | null = null;
-  /** Why there is no connection; null: there is one. */
+  /** Why there is no connection; null if there is one. */
   private why: string | null = 'not connected yet';
   private losing = new AbortController();
 
@@ -64,7 +64,7 @@ export class NatsLink {
       ...{ servers: [...servers], name },
       timeout: DIAL_MS,
       maxReconnectAttempts: -1,
-      // While credentials are renewed, the two sides may differ for a moment.
+      // While credentials are being renewed, the two sides may differ for a moment.
       ignoreAuthErrorAbort: true,
       reconnectTimeWait: RECONNECT_MS,
       reconnectJitter: RECONNECT_MS,
@@ -72,7 +72,7 @@ export class NatsLink {
       pingInterval: 5000,
       maxPingOut: 2,
       ...(credentials ? { authenticator: authenticatorOf(credentials) } : {}),
-      // The servers announce each other by addresses that their certificates need not name.
+      // The servers announce each other by addresses that may be missing from their certificates.
       ...(isTls ? { tls, ignoreClusterUpdates: true } : {}),
       reconnectToServer: ([next]: readonly Server[]) => {
         serverHost = next.hostname;
@@ -84,7 +84,7 @@ export class NatsLink {
   }
 
   /** The connection; null while it is lost. */
-  get standing(): NatsConnection | null {
+  get current(): NatsConnection | null {
     return this.why === null ? this.connection : null;
   }
 
@@ -145,7 +145,7 @@ function authenticatorOf(file: string): Authenticator {
     try {
       latest = credentialsOf(file);
     } catch {
-      // The file is being written, or wrong by now: the last credentials may still be valid.
+      // The file is being written, or has become wrong: the last credentials may still be valid.
     }
     return latest(nonce);
   };

@@ -1,4 +1,4 @@
-/** A consumer: what JetStream keeps for a reader of the log. This module makes, reads and deletes consumers. */
+/** Consumers: what JetStream keeps for each reader of the log. This module makes, reads and deletes them. */
 import { randomUUID } from 'node:crypto';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -15,14 +15,14 @@ import {
 import { nanos } from '@nats-io/transport-node';
 import { hasCode, NO_CONSUMER, NO_STREAM } from './jetstream-errors.js';
 
-/** Entries that JetStream sends before the node has applied them. */
+/** How many entries JetStream sends before the node has applied them. */
 const MAX_FETCHED = 100;
 /** The node gives up a consumer that misses two heartbeats. */
 const HEARTBEAT_MS = 1000;
 const FETCH_MS = 5000;
-/** JetStream deletes a consumer after this time without a request for messages. */
+/** JetStream deletes a consumer after this time without requests for messages. */
 const INACTIVE_MS = 30_000;
-/** A consumer that is not made within this time may be assigned to a dead server: the node asks for another one. */
+/** A consumer that is not made within this time may be assigned to a dead server: the node requests another one. */
 const NEXT_ATTEMPT_MS = 500;
 const MAX_ATTEMPTS = 5;
 /** Pause before another attempt to delete a consumer that may still exist. */
@@ -32,7 +32,7 @@ const MAX_DELETIONS = 60;
 export interface LogMessage {
   position: number;
   id: string;
-  /** When the log took it. */
+  /** When the log received it. */
   timeMs: number;
   data: Uint8Array;
 }
@@ -52,8 +52,8 @@ export class LogConsumer {
   ) {}
 
   /**
-   * Makes a consumer. It has one copy, on one server, and is lost with that server. JetStream assigns new consumers to
-   * a killed server for a minute or more, so it may take several attempts.
+   * Makes a consumer. It exists on one server only, and is lost with that server. JetStream assigns new consumers to a
+   * killed server for a minute or more, so it may take several attempts.
    * @throws the error of the first attempt if all of them fail
    */
   static async make(
@@ -71,7 +71,7 @@ export class LogConsumer {
     });
     try {
       const made = await Promise.any(attempts);
-      // Deletes those that are made too late.
+      // Deletes consumers that are made too late.
       for (const other of attempts) {
         void other.then((late) => (late === made ? undefined : remove(manager, late)), ignore);
       }
@@ -89,7 +89,7 @@ export class LogConsumer {
   }
 
   /**
-   * Yields entries until `stop`, each time those that have arrived.
+   * Yields entries until `stop`, in batches of those that have arrived.
    * @throws Error if the consumer sends no heartbeats
    */
   async *batches(stop: AbortSignal): AsyncGenerator<LogMessage[]> {
@@ -111,13 +111,13 @@ export class LogConsumer {
     }
   }
 
-  /** Deletes it; where its server is dead, the attempts go on in the background. */
+  /** Deletes the consumer; if its server is dead, the attempts continue in the background. */
   delete(): Promise<void> {
     return remove(this.manager, this.made);
   }
 }
 
-/** Makes a consumer; one that is made after a timeout is deleted. */
+/** Makes a consumer; if it is made only after a timeout, it is deleted. */
 async function attempt(
   manager: JetStreamManager,
   stream: string,
@@ -131,15 +131,15 @@ async function attempt(
       ...reading,
     });
   } catch (error) {
-    // Its server may still make it when it is back.
+    // Its server may still make it when it returns.
     void remove(manager, { stream_name: stream, name });
     throw error;
   }
 }
 
 /**
- * Deletes a consumer, and tries again in the background until JetStream says that it is gone. The consumer of a dead
- * server can be deleted only once JetStream has a leader again, and would otherwise stay forever.
+ * Deletes a consumer, and retries in the background until JetStream says that it is gone. The consumer of a dead server
+ * can be deleted only once JetStream has a leader again; otherwise it would stay forever.
  */
 async function remove(
   manager: JetStreamManager,
@@ -168,7 +168,7 @@ async function isGone(
 
 const ignore = (): void => undefined;
 
-/** Ends the messages of a silent consumer: its client would wait forever. */
+/** Ends the messages of a silent consumer: otherwise its client would wait forever. */
 async function endWhenSilent(messages: ConsumerMessages, { cluster }: ConsumerInfo): Promise<void> {
   for await (const { type } of messages.status()) {
     if (type !== 'heartbeats_missed') continue;
@@ -183,7 +183,7 @@ async function* inBatches(messages: AsyncIterable<JsMsg>): AsyncGenerator<LogMes
   const iterator = messages[Symbol.asyncIterator]();
   const request = (): Promise<IteratorResult<JsMsg, unknown>> => {
     const next = iterator.next();
-    // If it fails while a batch is being applied, the loop below throws the error when it awaits the next one.
+    // If it fails while a batch is being applied, the loop below throws the error when it awaits the next batch.
     next.catch(() => undefined);
     return next;
   };

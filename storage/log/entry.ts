@@ -28,7 +28,7 @@ interface OriginEntry {
   node: string;
   /** The secret with which all nodes make keys' digests. */
   pepper: Uint8Array;
-  /** Whether the store that began the log held data: other nodes then begin with a copy of it. */
+  /** Whether the store that began the log had data: other nodes then begin with a copy of it. */
   hasData: boolean;
 }
 
@@ -53,7 +53,7 @@ const isText: Check = (value) => typeof value === 'string';
 const isNumber: Check = (value) => typeof value === 'number';
 const isFlag: Check = (value) => typeof value === 'boolean';
 const isBytes: Check = (value) => value instanceof Uint8Array;
-const isOneOf =
+const isAmong =
   (values: readonly unknown[]): Check =>
   (value) =>
     values.includes(value);
@@ -68,7 +68,7 @@ const hasFields =
       check((value as Record<string, unknown>)[name]),
     );
 
-/** For each kind: the format that introduced it, and whether an entry has all fields. */
+/** For each kind: the format that introduced it, and a check that an entry has all fields. */
 const KINDS: Readonly<Record<Entry['kind'], { format: number; isWhole: Check }>> = {
   origin: {
     format: 1,
@@ -86,9 +86,9 @@ const KINDS: Readonly<Record<Entry['kind'], { format: number; isWhole: Check }>>
   retirement: {
     format: 1,
     isWhole: hasFields({
-      token: hasFields({ chain: isOneOf(CHAINS), address: isText }),
+      token: hasFields({ chain: isAmong(CHAINS), address: isText }),
       cutoffs: hasFields(Object.fromEntries(TIERS.map((tier) => [tier, isNumber]))),
-      made: (value) => Array.isArray(value) && value.every(isOneOf(TIERS)),
+      made: (value) => Array.isArray(value) && value.every(isAmong(TIERS)),
     }),
   },
   key: {
@@ -118,7 +118,7 @@ const KINDS: Readonly<Record<Entry['kind'], { format: number; isWhole: Check }>>
 /** An entry of a format or kind that a later version of Fathom may know. */
 export class UnknownEntryError extends Error {}
 
-/** Writes the oldest format that can hold the entry, so nodes of earlier versions can follow longer. */
+/** Uses the oldest format that can hold the entry, so that nodes of earlier versions can follow for longer. */
 export function packEntry(entry: Entry): Uint8Array {
   return Buffer.concat([Uint8Array.of(formatOf(entry)), pack(entry)]);
 }
@@ -127,7 +127,7 @@ function formatOf(entry: Entry): number {
   if (entry.kind !== 'key') return KINDS[entry.kind].format;
   const { record, earlierDigest } = entry.stored;
   const isPlain = KEY_TIERS.some((tier) => tier === record.tier);
-  // Earlier formats have neither operators' plans, nor expiry, nor an overlap.
+  // Earlier formats lack operators' plans, expiry and overlaps.
   return isPlain && record.expiresAtS === null && earlierDigest === null ? KINDS.key.format : 3;
 }
 
@@ -156,8 +156,8 @@ function unknown(what: string): UnknownEntryError {
 }
 
 /**
- * The name of the large bundle that an entry refers to; null: it refers to none.
- * @throws UnknownEntryError if a later version may know
+ * The name of the large bundle to which an entry refers; null if it refers to none.
+ * @throws UnknownEntryError if a later version may know it
  */
 export function largeBundleOf(data: Uint8Array): string | null {
   try {
@@ -170,8 +170,7 @@ export function largeBundleOf(data: Uint8Array): string | null {
 }
 
 /**
- * The subject of a bundle: chain and shard of its only token, or `many`. Every node takes every
- * subject today.
+ * The subject of a bundle: chain and shard of its only token, or `many`. At present every node takes every subject.
  */
 export function subjectOf(frames: readonly Frame[]): string {
   const tokens = new Set(frames.flatMap(tokensOf));
@@ -180,7 +179,7 @@ export function subjectOf(frames: readonly Frame[]): string {
   return tokenSubject(token);
 }
 
-/** The tokens that a frame names. Rows of the flat datasets count as none. */
+/** The tokens named in a frame. Rows of the flat datasets name none. */
 function tokensOf(frame: Frame): string[] {
   if (frame.kind === 'tokens') return frame.rows.map(({ row }) => tokenKey(row.chain, row.address));
   if (frame.kind === 'holders') return [tokenKey('mainchain', frame.tokenAddress)];
@@ -191,7 +190,7 @@ export function tokenSubject(token: string): string {
   return `data.${token.split(':')[0]}.${crc32(token) % SHARDS}`;
 }
 
-/** SHA-256 of a large bundle's file, as its entry has it. */
+/** SHA-256 of a large bundle's file, as in its entry. */
 export async function digestOf(file: string): Promise<Uint8Array> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);

@@ -1,4 +1,4 @@
-/** The log in NATS JetStream. Only this module, connection.ts, consumer.ts, large-bundles.ts and reports.ts know NATS. */
+/** The log in NATS JetStream. Only this module, connection.ts, consumer.ts, large-bundles.ts and reports.ts use NATS. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -33,11 +33,11 @@ const SUBJECTS = 'fathom.v1.';
 export const LARGE_SUBJECT = 'large';
 /** Subjects of messages between nodes, which are not entries. */
 const BESIDE = 'fathom-nodes.';
-/** A message that is published again within this time is not a second entry. */
+/** A message that is published again within this time does not become a second entry. */
 const DUPLICATE_WINDOW_MS = 10 * 60_000;
 /** How long nodes may take to answer. */
 const ANSWER_MS = 1000;
-/** Limit of one attempt to publish, or to ask for the log's state. */
+/** Time limit of one attempt to publish, or to request the log's state. */
 const ATTEMPT_MS = 2500;
 /** After this time publish() gives up. */
 const PUBLISH_DEADLINE_MS = 10_000;
@@ -50,20 +50,20 @@ interface LogOptions extends NatsAccess {
 }
 
 export interface LogState {
-  /** Distinguishes this log from an earlier or later one of the same name. */
+  /** Distinguishes this log from an earlier or later one with the same name. */
   id: string;
   /** Positions of its first and last entries; the last is 0 in an empty log. */
   first: number;
   last: number;
-  /** When JetStream took the last one, in epoch milliseconds. */
+  /** When JetStream received the last entry, in epoch milliseconds. */
   lastMs: number;
   bytes: number;
   replicas: number;
-  /** Why nodes cannot follow the log: another program made or changed it; null: they can. */
+  /** Why nodes cannot follow the log (another program made or changed it); null if they can. */
   fault: string | null;
 }
 
-/** The place of an entry in the log; one that was published before keeps its place. */
+/** The place of an entry in the log; an entry that was published before keeps its place. */
 interface Published {
   position: number;
   isDuplicate: boolean;
@@ -72,7 +72,7 @@ interface Published {
 /** The log's last entry is not the expected one. */
 export class LogMovedError extends Error {}
 
-/** A large bundle was removed, because no entry referred to it for a day. */
+/** A large bundle was removed because no entry referred to it for a day. */
 class BundleGoneError extends StoreUnavailableError {}
 
 /** Nothing was published. */
@@ -86,7 +86,7 @@ interface Opened {
 export class JetStreamLog {
   /** Bundles that are too large for an entry. */
   readonly bundles = new LargeBundles(() => this.openBeside());
-  /** What each node reported last. */
+  /** The last report of each node. */
   readonly reports = new NodeReports(() => this.openBeside());
   private readonly link: NatsLink;
   private opened: Opened | null = null;
@@ -112,7 +112,7 @@ export class JetStreamLog {
   }
 
   /**
-   * The state of the log; null: there is none.
+   * The state of the log; null if there is none.
    * @param makes whether to make a missing log
    * @throws Error if no server answers
    */
@@ -150,9 +150,9 @@ export class JetStreamLog {
 
   /**
    * Publishes an entry; retries until a deadline.
-   * @param id of the entry: the log takes only one entry of an id
-   * @param after the position of the last entry that the log may have
-   * @param bundle the large bundle that the entry refers to; the entry is published only if the bundle is there
+   * @param id of the entry: the log takes only one entry per id
+   * @param after the greatest position at which the log may end
+   * @param bundle the large bundle to which the entry refers; the entry is published only if the bundle is there
    * @throws LogMovedError | BundleGoneError | LogAwayError | PendingError if it is unknown whether the log took it
    */
   async publish(
@@ -164,10 +164,10 @@ export class JetStreamLog {
     let isUnknown = false;
     const deadlineMs = performance.now() + PUBLISH_DEADLINE_MS;
     for (;;) {
-      if (this.link.standing === null && !isUnknown) break;
+      if (this.link.current === null && !isUnknown) break;
       try {
         const { client } = await this.open();
-        // Checked just before publishing: this process may have been paused for so long that the bundle was removed.
+        // Checked right before publishing: this process may have been paused for so long that the bundle was removed.
         if (bundle !== undefined && !(await this.bundles.has(bundle))) {
           throw new BundleGoneError(
             'the bundle was put too long ago: nothing was stored; do it again',
@@ -201,8 +201,8 @@ export class JetStreamLog {
   }
 
   /**
-   * Yields the entries from a position on, each time those that have arrived, until `stop` or until the connection is
-   * lost.
+   * Yields the entries from a position on, in batches of those that have arrived, until `stop` or until the connection
+   * is lost.
    * @throws Error if JetStream makes no consumer, or the consumer sends no heartbeats
    */
   async *follow(from: number, stop: AbortSignal): AsyncGenerator<LogMessage[]> {
@@ -216,7 +216,7 @@ export class JetStreamLog {
     }
   }
 
-  /** The id of the entry at a position; null: the log does not have that entry. */
+  /** The id of the entry at a position; null if the log lacks that entry. */
   async idAt(position: number): Promise<string | null> {
     const { manager } = await this.open();
     const at = { seq: position };
@@ -226,7 +226,7 @@ export class JetStreamLog {
 
   /** Stores a large bundle beside the log. @throws LogAwayError */
   async putBundle(name: string, content: ReadableStream<Uint8Array>): Promise<void> {
-    if (this.link.standing === null) {
+    if (this.link.current === null) {
       throw new LogAwayError(`JetStream is away: nothing was stored${this.reason}`);
     }
     try {
@@ -236,14 +236,14 @@ export class JetStreamLog {
     }
   }
 
-  /** Removes the entries up to a position. @returns their number */
+  /** Removes the entries up to a position. @returns how many */
   async trim(position: number): Promise<number> {
     const { manager } = await this.open();
     const { purged } = await manager.streams.purge(STREAM, { seq: position + 1 });
     return purged;
   }
 
-  /** The position of the last entry with a large bundle, as the log's leader knows it; 0: there is none. */
+  /** The position of the last entry with a large bundle, as known to the log's leader; 0 if there is none. */
   async lastLarge(): Promise<number> {
     const { manager } = await this.open();
     const of = { last_by_subj: `${SUBJECTS}${LARGE_SUBJECT}` };
@@ -273,14 +273,14 @@ export class JetStreamLog {
     }
   }
 
-  /** Sends every node a message, which may be lost. */
-  tell(topic: string, message: unknown): void {
-    this.link.standing?.publish(`${BESIDE}${topic}`, pack(message));
+  /** Sends a message to every node; it may be lost. */
+  broadcast(topic: string, message: unknown): void {
+    this.link.current?.publish(`${BESIDE}${topic}`, pack(message));
   }
 
   /**
-   * Calls `listener` with each message that a node sends, this one included. What it returns goes to the node that
-   * asks.
+   * Calls `listener` with each message from a node, including this one. If the sender asked, it gets the result as an
+   * answer.
    */
   async listen<T>(topic: string, listener: (message: T) => unknown): Promise<void> {
     const connection = await this.link.connecting;
@@ -291,7 +291,7 @@ export class JetStreamLog {
           const answer = listener(unpackOrNull<T>(message.data) as T);
           if (answer !== undefined) message.respond(pack(answer));
         } catch {
-          // An error here would end the connection, and a later version may send what this one does not understand.
+          // An error here would end the connection, and a later version may send messages that this one does not understand.
         }
       },
     });
@@ -299,7 +299,7 @@ export class JetStreamLog {
 
   /** The answers of the nodes. @throws LogAwayError */
   async ask<T>(topic: string): Promise<T[]> {
-    const connection = this.link.standing;
+    const connection = this.link.current;
     if (connection === null) throw new LogAwayError(`JetStream is away${this.reason}`);
     const answers: T[] = [];
     const options = { strategy: 'timer' as const, maxWait: ANSWER_MS };
@@ -315,7 +315,7 @@ export class JetStreamLog {
   }
 
   async close(): Promise<void> {
-    if (this.link.standing !== null) await this.deleting;
+    if (this.link.current !== null) await this.deleting;
     await this.link.close();
   }
 
@@ -355,7 +355,7 @@ function stateOf({ config, state }: StreamInfo): LogState {
   };
 }
 
-/** How a log differs from one that a node makes; null: not in what matters. */
+/** How a log differs from one made by a node; null if not in anything relevant. */
 function faultOf(config: StreamInfo['config']): string | null {
   const isWhole =
     config.subjects?.includes(`${SUBJECTS}>`) === true &&

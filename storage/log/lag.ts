@@ -1,30 +1,30 @@
-/** How far a node is behind its log, and what it waits for. */
+/** How far a node lags behind its log, and what it waits for. */
 import { wallMs } from '../wall-clock.js';
 
 export class Lag {
   /** Position of the last entry that the log is known to have. */
   private end = 0;
   private polledAtMs: number | null = null;
-  /** When the node learned of entries that it lacks; 0: before it began. */
+  /** When the node learned of entries that it lacks; 0 if before it began. */
   private behindSinceMs = 0;
 
   /**
    * @param position of the last entry that the node has applied
-   * @param applying when the log took the entry that the node is applying; null: it applies none
+   * @param applying when the log received the entry that the node is applying; null if it applies none
    */
   constructor(
     private readonly position: () => number,
     private readonly applying: () => number | null,
   ) {}
 
-  /** In milliseconds; Infinity where it is not known. */
+  /** In milliseconds; Infinity if unknown. */
   get ms(): number {
     if (this.polledAtMs === null) return Infinity;
     if (this.position() >= this.end) return 0;
     return Math.max(0, wallMs() - (this.applying() ?? this.behindSinceMs));
   }
 
-  /** Milliseconds since the log last said where it ends. */
+  /** Milliseconds since the log last reported its end. */
   get sincePollMs(): number {
     return performance.now() - (this.polledAtMs ?? -Infinity);
   }
@@ -36,14 +36,14 @@ export class Lag {
     return `entry ${this.position() + 1} of ${this.end} ${state}`;
   }
 
-  /** Call it whenever the log says where it ends; 0: it is empty, or gone. */
+  /** Call it whenever the log reports its end; 0: it is empty or gone. */
   polled(last: number): void {
     this.polledAtMs = performance.now();
     this.end = last;
     this.reaches(last);
   }
 
-  /** Notes that the log has an entry at a position. */
+  /** Records that the log has an entry at a position. */
   reaches(position: number): void {
     const wasBehind = this.behindSinceMs > 0 && this.position() < this.end;
     this.end = Math.max(this.end, position);

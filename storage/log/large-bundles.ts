@@ -1,4 +1,4 @@
-/** Bundles that are too large for an entry. A bucket beside the log holds them under the names that the entries give. */
+/** Bundles that are too large for an entry. A bucket beside the log stores them under the names given in the entries. */
 import {
   type JetStreamClient,
   type JetStreamManager,
@@ -21,10 +21,10 @@ export type OpenBeside = () => Promise<{
   copies: () => Promise<number>;
 }>;
 
-/** A bundle in the bucket, or a part of one. */
+/** A bundle in the bucket, complete or in part. */
 interface Content {
   id: string;
-  /** null: it was not stored completely. */
+  /** null if it was not stored completely. */
   name: string | null;
 }
 
@@ -55,7 +55,7 @@ export class LargeBundles {
   }
 
   /**
-   * Removes a bundle, its content first: the next sweep finds an interrupted removal by the name. Neither step needs
+   * Removes a bundle, its content first: if interrupted, the next sweep finds the bundle by its name. Neither step needs
    * free space.
    */
   async remove({ id, name }: Content): Promise<void> {
@@ -86,7 +86,7 @@ export class LargeBundles {
     }));
   }
 
-  /** When JetStream stored the last part, in epoch milliseconds; null: it is gone. */
+  /** When JetStream stored the last part, in epoch milliseconds; null if it is gone. */
   async lastPutMs({ id, name }: Content): Promise<number | null> {
     const subjects = [CONTENTS + id, ...(name === null ? [] : [subjectOf(name)])];
     const found = await Promise.all(subjects.map((subject) => this.messageOf(subject)));
@@ -100,14 +100,14 @@ export class LargeBundles {
     return manager.streams.getMessage(STREAM, of).catch(nullWith(NO_MESSAGE, NO_STREAM));
   }
 
-  /** null: there is no bucket yet. */
+  /** null if there is no bucket yet. */
   private async info(subjects?: string): Promise<StreamInfo | null> {
     const { manager } = await this.open();
     const options = subjects === undefined ? {} : { subjects_filter: subjects };
     return manager.streams.info(STREAM, options).catch(nullWith(NO_STREAM));
   }
 
-  /** The bucket. If it is missing, creates it with as many copies as the log has. */
+  /** The bucket. A missing bucket is created with as many copies as the log has. */
   private async bucket(): Promise<ObjectStore> {
     if (this.objects !== null) return this.objects;
     const { client, copies } = await this.open();

@@ -8,8 +8,8 @@ export class ShortLogError extends Error {}
 
 /**
  * The position from which a store follows the log.
- * @param state of the log; null: JetStream has none
- * @param mark of the store; null: it has followed no log yet
+ * @param state of the log; null if JetStream has none
+ * @param mark of the store; null if it has followed no log yet
  * @throws StoppedError if the log is not the one that the store has followed, or lacks what comes next
  * @throws ShortLogError
  */
@@ -30,7 +30,7 @@ export async function positionToFollow(
     throw new StoppedError('this is not the log that the store has followed');
   }
   const found = first <= position && last >= position ? await log.idAt(position) : entryId;
-  // A server that lags behind the others may answer, and not have the entry yet.
+  // A server that lags behind the others may answer without having the entry yet.
   if (last < position || found === null) {
     throw new ShortLogError(
       `the log ends at entry ${Math.min(last, position - 1)}, and this node has applied ${position}`,

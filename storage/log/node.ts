@@ -1,4 +1,4 @@
-/** A node of a cluster: follows the log, reports its state, and stops where it cannot continue. */
+/** A node of a cluster: follows the log, reports its state, and stops if it cannot continue. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tier } from '../../compute/market.js';
 import type { Removed } from '../../compute/segment/remove.js';
@@ -20,25 +20,25 @@ import { clockDoubt, Presence } from './presence.js';
 import { Publisher } from './publisher.js';
 import type { SharedSettings } from './settings.js';
 
-/** How often a node asks where the log ends. */
+/** How often a node asks for the end of the log. */
 const POLL_MS = 1000;
 /** Pause after a failure; it doubles up to the second value. */
 const RETRY_MS = [250, 1000] as const;
-/** JetStream is away when it has not answered for this long. */
+/** JetStream counts as away after this time without an answer. */
 const AWAY_AFTER_MS = 10_000;
-/** How often a node reports its state and looks for another node of the same name. */
+/** How often a node reports its state and searches for another node with its name. */
 const REPORT_EVERY_MS = 30_000;
 /** How long a node waits, in milliseconds. */
 const TIMES = {
-  /** A node with an entry that has waited for longer is not ready, and makes a new consumer. */
+  /** If an entry has waited for longer, the node is not ready and makes a new consumer. */
   maxLagMs: 5000,
   /** For a command's entry to be applied, once the log has it. */
   waitMs: 30_000,
-  /** For a log that is shorter than it was. */
+  /** For a log that has become shorter. */
   shortForMs: 10_000,
   /** For the log's origin, before a change is published. */
   beginWithinMs: 10_000,
-  /** Before it removes a large bundle that no entry refers to. */
+  /** Before it removes a large bundle to which no entry refers. */
   abandonedAfterMs: ABANDONED_AFTER_MS,
 };
 
@@ -50,7 +50,7 @@ export interface NodeOptions {
   version: string;
   /** Called with the reason when the node stops following the log. */
   onStopped: (why: string) => void;
-  /** Called once with each failure after which the node tries again. */
+  /** Called once for each failure that the node retries. */
   onError: (error: unknown) => void;
   /** Called once a node that reported a failure has all entries again. */
   onFollowing?: ((position: number) => void) | undefined;
@@ -58,23 +58,23 @@ export interface NodeOptions {
   onApplied?: (tookMs: number) => void;
   /** Called with an entry that no version of Fathom writes: every node skips it. */
   onMalformed?: (position: number, why: string) => void;
-  /** The settings that nodes share. */
+  /** The settings shared by the nodes. */
   settings?: SharedSettings;
-  /** The clock that retention goes by, in epoch seconds; by default the system's. */
+  /** Retention's clock, in epoch seconds; by default the system's. */
   nowS?: () => number;
   times?: Partial<typeof TIMES>;
 }
 
 /** What a node does with its log. Only become() changes it. */
 type NodeState =
-  /** It compares its store's mark with the log. `shortSinceMs`: since when the log lacks what the store has. */
+  /** It compares its store's mark with the log. `shortSinceMs`: since when the log lacks entries that the store has. */
   | { does: 'look'; failure: Error | null; shortSinceMs: number | null }
-  /** It applies entries. `applying`: the current one; null: it waits for the next. */
+  /** It applies entries. `applying`: the current one; null while it waits for the next. */
   | { does: 'follow'; failure: Error | null; applying: LogMessage | null }
-  /** It has stopped; where the error may pass, it looks again from time to time. */
+  /** It has stopped; if the error may pass, it looks again from time to time. */
   | { does: 'stop'; error: StoppedError };
 
-/** Another process with this node's name joined before it. */
+/** Another process with this node's name joined earlier. */
 class TwinError extends StoppedError {
   constructor(name: string) {
     super(`another node is called ${name}: start this one with a name (--node) that no other has`);
@@ -124,34 +124,34 @@ export class LogNode {
     this.working = this.work();
   }
 
-  /** Position of the last entry that is applied. */
+  /** Position of the last applied entry. */
   get position(): number {
     return this.options.store.mark?.position ?? 0;
   }
 
-  /** Why the node no longer follows the log; null: it does. */
+  /** Why the node no longer follows the log; null if it does. */
   get stoppedBy(): string | null {
     return this.state.does === 'stop' ? this.state.error.message : null;
   }
 
-  /** Infinity where it is not known. */
+  /** Infinity if unknown. */
   get lagMs(): number {
     return this.lag.ms;
   }
 
-  /** Rejects while an entry has waited too long, or may have, and names it. */
+  /** Rejects with the entry if an entry has waited too long, or may have. */
   checkLag(): Promise<void> {
     return check(this.lagMs < this.times.maxLagMs ? null : `${this.lag.text}${this.reason}`);
   }
 
-  /** Rejects while JetStream is away, unless the node has stopped: then it does not ask. */
+  /** Rejects while JetStream is away; passes if the node has stopped, because it then does not ask. */
   checkLog(): Promise<void> {
     const isAway = this.lag.sincePollMs >= AWAY_AFTER_MS && this.state.does !== 'stop';
     const seconds = AWAY_AFTER_MS / 1000;
     return check(isAway ? `JetStream has not answered for ${seconds} s${this.reason}` : null);
   }
 
-  /** Rejects where the node no longer follows the log. */
+  /** Rejects if the node no longer follows the log. */
   checkFollowing(): Promise<void> {
     return check(this.stoppedBy);
   }
@@ -175,7 +175,7 @@ export class LogNode {
     return this.publisher.retire(token, cutoffs, made);
   }
 
-  /** Why retention should not trust this node's clock; null: it may. @throws LogAwayError */
+  /** Why retention should not trust this node's clock; null if it may. @throws LogAwayError */
   clockDoubt(): Promise<string | null> {
     return clockDoubt(this.options.log, () => this.nowS());
   }
@@ -195,7 +195,7 @@ export class LogNode {
     return (this.options.nowS ?? wallS)();
   }
 
-  /** The tokens that wait for data at any node that answers; only this node's while JetStream is away. */
+  /** The tokens that wait for data at all answering nodes, or only at this one while JetStream is away. */
   private async listQueue(): Promise<QueuedToken[]> {
     const { store, log, name } = this.options;
     const own = store.queue.list();
@@ -221,7 +221,7 @@ export class LogNode {
     return `this node no longer follows its log:  ${error.message}`;
   }
 
-  /** Changes the state, and reports a stop or a failure that was not reported yet. */
+  /** Changes the state, and reports a stop or a new failure. */
   private become(next: NodeState): void {
     const before = this.state;
     this.state = next;
@@ -284,7 +284,7 @@ export class LogNode {
     for (const failure of failures) throw failure;
   }
 
-  /** @returns false where an entry is missing, or the node should no longer follow */
+  /** @returns false if an entry is missing, or the node should no longer follow */
   private async apply(messages: readonly LogMessage[], signal: AbortSignal): Promise<boolean> {
     let left = messages.filter(({ position }) => position > this.position);
     if (left.some(({ position }, i) => position !== this.position + 1 + i)) return false;
@@ -305,7 +305,7 @@ export class LogNode {
   }
 
   /**
-   * Watches where the log ends, until it is not the one that is being followed.
+   * Watches the end of the log, as long as the log is the one that is being followed.
    * @throws Error if JetStream does not answer, or does not deliver an entry for too long
    */
   private async watchEnd(signal: AbortSignal): Promise<void> {
@@ -351,7 +351,7 @@ export class LogNode {
     await settings?.share((own) => this.publisher.changeSettings(own)).catch(onError);
   }
 
-  /** The state of the log, which is made if this store has followed none. */
+  /** The state of the log; makes the log if this store has followed none. */
   private async poll(): Promise<LogState | null> {
     const { log, store } = this.options;
     const state = await log.state(store.mark === null);
@@ -359,7 +359,7 @@ export class LogNode {
     return state;
   }
 
-  /** Finds where to follow the log from. @throws StoppedError if the store cannot follow it */
+  /** Finds the position from which to follow the log. @throws StoppedError if the store cannot follow it */
   private async look(): Promise<number> {
     const { log, store } = this.options;
     const state = await this.poll();
@@ -373,7 +373,7 @@ export class LogNode {
     }
   }
 
-  /** A server that has just started may lack entries: the node stops only where the log stays short. */
+  /** A server that has just started may lack entries: the node stops only if the log stays short. */
   private shortLog(error: ShortLogError): Error {
     if (this.state.does === 'look') {
       const nowMs = performance.now();

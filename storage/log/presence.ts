@@ -1,33 +1,33 @@
-/** What a node says about itself: its status to any node that asks, and reports that JetStream keeps. */
+/** What a node states about itself: its status to any node that asks, and reports kept by JetStream. */
 import { randomUUID } from 'node:crypto';
 import { isoOf } from '../../compute/time.js';
 import type { JetStreamLog } from './jetstream.js';
 import type { NodeReport } from './reports.js';
 
 const STATUS_TOPIC = 'status';
-/** Clocks that differ by more do not agree. */
+/** Clocks that differ by more than this disagree. */
 const MAX_CLOCK_DIFFERENCE_S = 60;
 
 /** How a node follows the log. */
-interface Standing {
+interface FollowingState {
   /** The last entry that it has applied. */
   position: number;
-  /** null: not known. */
+  /** null if unknown. */
   lagS: number | null;
-  /** Why it no longer follows the log; null: it follows. */
+  /** Why it no longer follows the log; null if it does. */
   stopped: string | null;
-  /** Settings in which the log differs from what the node serves with. */
+  /** Settings in which the log differs from those with which the node serves. */
   otherSettings: readonly string[];
   /** Its clock, in epoch seconds. */
   clockS: number;
 }
 
-export interface NodeStatus extends Standing {
+export interface NodeStatus extends FollowingState {
   node: string;
   version: string;
-  /** Distinguishes two processes of one name. */
+  /** Distinguishes two processes with the same name. */
   process: string;
-  /** The number of the process's first report; null: it has made none. The process that began earlier has the lower. */
+  /** The number of the process's first report, lower if it began earlier; null before the first report. */
   joined: number | null;
 }
 
@@ -35,25 +35,25 @@ export class Presence {
   private readonly process = randomUUID();
   private joined: number | null = null;
 
-  /** @param standing called whenever the node answers or reports */
+  /** @param following called whenever the node answers or reports */
   constructor(
     private readonly log: JetStreamLog,
     private readonly node: string,
     private readonly version: string,
-    private readonly standing: () => Standing,
+    private readonly following: () => FollowingState,
   ) {
     log.listen(STATUS_TOPIC, () => this.status).catch(() => undefined);
   }
 
   private get status(): NodeStatus {
     const { node, version, process, joined } = this;
-    return { ...{ node, version, process, joined }, ...this.standing() };
+    return { ...{ node, version, process, joined }, ...this.following() };
   }
 
   /** Stores a report, which other nodes read when this one no longer answers. */
   async report(): Promise<void> {
     const { node, version } = this;
-    const report: NodeReport = { version, position: this.standing().position };
+    const report: NodeReport = { version, position: this.following().position };
     const number = await this.log.reports.put(node, report);
     this.joined ??= number;
   }
@@ -79,8 +79,8 @@ export async function answeringNodes(log: JetStreamLog): Promise<NodeStatus[]> {
 }
 
 /**
- * Why this node's clock should not be trusted: fewer than half of the nodes that answer, this one included, agree with
- * it. null: more do.
+ * Why this node's clock should not be trusted: at most half of the answering nodes, including this one, agree with it.
+ * null if more agree.
  * @throws LogAwayError
  */
 export async function clockDoubt(log: JetStreamLog, nowS: () => number): Promise<string | null> {

@@ -1,4 +1,4 @@
-/** Publishes what commands ask of a node, and returns to them what applying it gave. */
+/** Publishes the changes that commands request from a node, and returns the results of applying them. */
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -17,7 +17,7 @@ import { digestOf, type Entry, packEntry, subjectOf, tokenSubject } from './entr
 import { type JetStreamLog, LARGE_SUBJECT, LogAwayError, LogMovedError } from './jetstream.js';
 import type { Settings } from './settings.js';
 
-/** Larger bundles lie beside the log. */
+/** Larger bundles are stored beside the log. */
 export const MAX_ENTRY_BUNDLE_BYTES = 512 * 1024;
 /** How often a change checks whether the node has applied the log's origin. */
 const BEGIN_POLL_MS = 50;
@@ -29,7 +29,7 @@ interface PublisherOptions {
   checkFollows: () => void;
   /** How long a command waits for its entry to be applied once the log has it. */
   waitMs: number;
-  /** Whether the node is applying the entry of an id. */
+  /** Whether the node is applying the entry with this id. */
   isApplying: (id: string) => boolean;
   /** What keeps the node from applying the next entry. */
   whyWaiting: () => string;
@@ -41,7 +41,7 @@ interface PublisherOptions {
 interface Waiting {
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
-  /** Position of its entry in the log; null: not known yet. */
+  /** Position of its entry in the log; null while unknown. */
   position: number | null;
 }
 
@@ -56,17 +56,17 @@ export class Publisher {
     return this.waiting.has(id);
   }
 
-  /** Gives the command that waits for an entry, if any, the result of applying it. */
+  /** Passes the result of applying an entry to the command that waits for it, if any. */
   resolve(id: string, result: unknown): void {
     this.waiting.get(id)?.resolve(result);
   }
 
-  /** Ends the command that waits for an entry, if any, with the error of applying it. */
+  /** Fails the command that waits for an entry, if any, with the error of applying it. */
   reject(id: string, error: unknown): void {
     this.waiting.get(id)?.reject(error);
   }
 
-  /** Ends every waiting command with a PendingError. */
+  /** Fails every waiting command with a PendingError. */
   fail(why: string): void {
     for (const { reject, position } of this.waiting.values()) reject(pendingError(position, why));
     this.waiting.clear();
@@ -118,11 +118,11 @@ export class Publisher {
 
   /**
    * Publishes the step of retention that is due for a token.
-   * @returns what it deleted; null if none is due, or another node's step was applied before
+   * @returns what it deleted; null if none is due, or another node's step was applied first
    */
   async retire(token: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<Removed | null> {
     const { store } = this.options;
-    // What is due is known once the log's origin is applied.
+    // Only after the log's origin is applied is it known what is due.
     if (store.mark === null) return null;
     const step = await store.dueStep(token, cutoffs, made);
     if (step === null) return null;
@@ -131,7 +131,7 @@ export class Publisher {
       ...{ kind: 'retirement' as const, token, made },
       cutoffs: { ...cutoffs, [step.tier]: step.toS },
     };
-    // Each node publishes the step when it is due: with one id, the log takes only the first.
+    // Each node publishes the step when it is due: all use one id, so the log takes only the first.
     const id = `retire ${name} ${Object.values(entry.cutoffs).join(' ')}`;
     return this.submit<Removed>(tokenSubject(name), entry, id);
   }
@@ -168,9 +168,9 @@ export class Publisher {
   }
 
   /**
-   * Waits until the node has applied the log's origin: an earlier entry would take the origin's place, and an earlier
-   * key would be made with another secret than the cluster's.
-   * @throws StoreUnavailableError if the node does not in time
+   * Waits until the node has applied the log's origin: an earlier entry would take the origin's place, and an earlier key
+   * would be made with a different secret than the cluster's.
+   * @throws StoreUnavailableError if that takes too long
    */
   private async untilBegun(): Promise<void> {
     const { store, log, checkFollows, beginWithinMs } = this.options;
@@ -187,7 +187,7 @@ export class Publisher {
   }
 
   /**
-   * Publishes an entry, and waits until this node has applied it. Call it after untilBegun().
+   * Publishes an entry and waits until this node has applied it. Call it after untilBegun().
    * @returns the result of applying it; null if it was published and applied before
    * @throws the error of applying it | LogAwayError | PendingError
    */
@@ -202,7 +202,7 @@ export class Publisher {
     const applied = new Promise<unknown>((resolve, reject) => {
       this.waiting.set(id, Object.assign(waiting, { resolve, reject }));
     });
-    // It may be rejected before publish() is done, when nothing awaits it yet.
+    // It may be rejected before publish() is done, while nothing awaits it.
     applied.catch(() => undefined);
     const beganMs = performance.now();
     const published = log
@@ -213,7 +213,7 @@ export class Publisher {
         if (isDuplicate && position <= (store.mark?.position ?? 0)) return null;
         return this.untilApplied(id, position, applied);
       });
-    // An entry that was applied is in the log, even where the acknowledgement is lost.
+    // An applied entry is in the log, even if its acknowledgement was lost.
     return Promise.race([applied, published]).finally(() =>
       this.waiting.delete(id),
     ) as Promise<T | null>;

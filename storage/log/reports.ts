@@ -1,4 +1,4 @@
-/** The last report of each node. JetStream keeps it, so other nodes also know a node that is silent. */
+/** The last report of each node. JetStream keeps it, so that other nodes also know a silent node. */
 import {
   DiscardPolicy,
   type JetStreamManager,
@@ -12,7 +12,7 @@ import type { OpenBeside } from './large-bundles.js';
 
 const STREAM = 'FATHOM_NODES';
 const SUBJECTS = 'fathom-nodes.known.';
-/** The most nodes known at once. The one that has been silent longest is forgotten first. */
+/** Nodes known at once. The one that has been silent longest is forgotten first. */
 const MAX_KNOWN = 256;
 /** Nodes forget a node that has been silent for this long. */
 const FORGOTTEN_AFTER_MS = 30 * 86_400_000;
@@ -35,7 +35,7 @@ export class NodeReports {
 
   /**
    * Replaces a node's last report.
-   * @returns its number: later reports of any node have greater ones
+   * @returns its number; later reports of any node have greater numbers
    */
   async put(node: string, report: NodeReport): Promise<number> {
     const { manager, client, copies } = await this.open();

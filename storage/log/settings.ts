@@ -1,15 +1,15 @@
-/** The settings that change replies: all nodes take them from the log, and a node with a new configuration changes them there. */
+/** The settings that change replies: all nodes take them from the log, and a changed configuration changes them there. */
 import type { Statements } from '../duckdb/statements.js';
 import { readMeta, writeMeta } from '../meta.js';
 
 /** JSON values by the setting's name. */
 export type Settings = Readonly<Record<string, unknown>>;
 
-/** The settings that a store keeps. */
+/** The settings kept by a store. */
 export interface KnownSettings {
-  /** The log's, as of the store's mark; null: it has none yet. */
+  /** The log's settings as of the store's mark; null if it has none yet. */
   log: Settings | null;
-  /** The configuration of the node that last followed the log with this store; null: none has. */
+  /** The configuration of the node that last followed the log with this store; null if none has. */
   own: { node: string; settings: Settings } | null;
 }
 
@@ -30,7 +30,7 @@ export function writeSettings<K extends keyof KnownSettings>(
 }
 
 interface SharedSettingsOptions {
-  /** Keeps them. */
+  /** Stores the settings. */
   store: {
     readonly settings: KnownSettings;
     saveOwnSettings(own: KnownSettings['own']): Promise<void>;
@@ -38,17 +38,17 @@ interface SharedSettingsOptions {
   node: string;
   /** The node's configuration. */
   own: Settings;
-  /** Called with the names of settings in which the log differs from what the node serves with, when they change. */
+  /** Called when settings begin or cease to differ between the log and what the node serves with; gets their names. */
   onOther: (names: readonly string[]) => void;
 }
 
 export class SharedSettings {
-  /** The settings of this run of the node. */
+  /** The settings with which this run of the node serves. */
   readonly serving: Settings;
   /** Whether the configuration was changed since the node last followed the log. */
   private readonly isChanged: boolean;
   private sharing: 'to do' | 'running' | 'done' = 'to do';
-  /** The names that onOther was last called with. */
+  /** The names with which onOther was last called. */
   private reported = '';
 
   constructor(private readonly options: SharedSettingsOptions) {
@@ -59,20 +59,20 @@ export class SharedSettings {
     this.serving = this.isChanged || known.log === null ? own : { ...own, ...known.log };
   }
 
-  /** Names of settings in which the log differs from what the node serves with. */
+  /** Names of settings in which the log differs from those with which the node serves. */
   get others(): readonly string[] {
     const { log } = this.options.store.settings;
     return log === null ? [] : differing(this.serving, log);
   }
 
-  /** Names of settings in which the node's configuration differs from what it serves with. */
+  /** Names of settings in which the node's configuration differs from those with which it serves. */
   get overruled(): readonly string[] {
     return differing(this.options.own, this.serving);
   }
 
   /**
-   * Publishes this node's settings where the log has none, or where they were changed. Call it repeatedly once the node
-   * has applied all of the log, or nearly all where the log has settings.
+   * Publishes this node's settings if the log has none, or if they were changed. Call it repeatedly once the node has
+   * applied all of the log, or nearly all if the log has settings.
    */
   async share(publish: (settings: Settings) => Promise<unknown>): Promise<void> {
     if (this.sharing === 'to do') {

@@ -7,10 +7,10 @@ import type { JetStreamLog } from './jetstream.js';
 
 const TOPIC = 'usage';
 const EVERY_MS = 1000;
-/** Every 30th report has the whole month, and in the month's first days the month before: this makes up for lost messages. */
+/** Every 30th report covers the whole month, and in its first days the month before: this makes up for lost messages. */
 const ALL_EVERY_TURNS = 30;
 const ALL_AFTER_DAYS = 7;
-/** A node that asks gets the counts of this many days, from the first day of their first month on. */
+/** A node that asks gets the counts of this many days, from the start of the first month on. */
 const ASKED_DAYS = 31;
 /** Approximate number of counts in a message, which stays well below the limit of NATS. */
 const COUNTS_AT_ONCE = 1000;
@@ -24,7 +24,7 @@ interface Report {
   uses?: KeyUse[];
   /** Whether the others should send all of their counts. */
   asks: boolean;
-  /** The first UTC day of those counts; null: they answer the node itself, and no other node takes them. */
+  /** The first UTC day of those counts; null if they answer the node itself: then no other node takes them. */
   sinceDay: number | null;
 }
 
@@ -33,7 +33,7 @@ export class SharedUsage {
   private readonly working: Promise<void>;
   /** Whether another node has asked for all counts. */
   private isAsked = false;
-  /** Whether to ask the others for all counts: at the start, and after a node's reports were missed. */
+  /** Whether to ask the others for all counts: at the start, and after missing a node's reports. */
   private asks = true;
   /** By node, the UTC day of the last report that this node accepted. */
   private readonly heard = new Map<string, number>();
@@ -59,7 +59,7 @@ export class SharedUsage {
     for (let turn = 0; !signal.aborted; turn++) {
       if (this.asks) this.send({ node: this.node, usage: [], asks: true, sinceDay: null });
       this.asks = false;
-      // The others answer first with what they know of this node's earlier processes.
+      // The others first answer with what they know of this node's earlier processes.
       if (turn > 0) await this.report(turn % ALL_EVERY_TURNS === 1).catch(this.onError);
       await sleep(EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }
@@ -86,7 +86,7 @@ export class SharedUsage {
   }
 
   private send(report: Report): void {
-    this.log.tell(TOPIC, report);
+    this.log.broadcast(TOPIC, report);
   }
 
   private take({ node, usage, uses = [], asks, sinceDay }: Report): void {
@@ -127,13 +127,13 @@ function* parts(usage: readonly KeyUsage[]): Generator<KeyUsage[]> {
   if (part.length > 0) yield part;
 }
 
-/** A UTC day so many days ago, as 20261122. */
+/** The UTC day this many days ago, as 20261122. */
 function dayBefore(days: number): number {
   const at = new Date(wallMs() - days * DAY_MS);
   return Number(at.toISOString().slice(0, 10).replaceAll('-', ''));
 }
 
-/** The first day of the month that it was then. */
+/** The first day of the month this many days ago. */
 function monthStart(days: number): number {
   const day = dayBefore(days);
   return day - (day % 100) + 1;

@@ -2,7 +2,7 @@
 import type { DlmmPool } from '../../compute/lp/dlmm-pool.js';
 import { readRows, type ColumnReaders, type FlatSource, type FlatTable } from '../flat-columns.js';
 
-/** DLMM pools of a store: the server holds all in memory. */
+/** DLMM pools of a store: the server keeps all of them in memory. */
 export const MAX_DLMM_POOLS = 100_000;
 
 export const DLMM_POOLS = {

@@ -2,7 +2,7 @@
 import type { DcaOrder, Direction } from '../../compute/orders/dca-orders.js';
 import type { ColumnReaders, FlatTable } from '../flat-columns.js';
 
-/** Active orders of one dataset: the server holds all in memory. */
+/** Active orders of one dataset: the server keeps all of them in memory. */
 export const MAX_ACTIVE_ORDERS = 1_000_000;
 
 export const DCA_ORDERS = {

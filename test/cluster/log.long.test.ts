@@ -226,7 +226,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
       throw new Error('not understood');
     });
     for (const times of [1, 2]) {
-      a.log.tell('stray', 'hello');
+      a.log.broadcast('stray', 'hello');
       await a.until(() => heard === times);
     }
     await commitRows(a.commands, [snapshot(T0)]);

@@ -259,7 +259,7 @@ describe('flat cells', () => {
       {
         line: 4,
         field: 't',
-        message: 'the rows of one snapshot must lie together: sort by chain, address, tier, t',
+        message: 'the rows of one snapshot must be adjacent: sort by chain, address, tier, t',
       },
     ]);
   });

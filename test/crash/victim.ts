@@ -11,7 +11,7 @@ import { openForServer, withStore } from '../../storage/access.js';
 import { sweepStaging } from '../../storage/bundle.js';
 import { listenForCommands } from '../../storage/control.js';
 import { StoreBusyError } from '../../storage/errors.js';
-import { Retaining } from '../../storage/retention.js';
+import { RetentionWorker } from '../../storage/retention.js';
 import type { StoreOptions } from '../../storage/opening.js';
 import type { Store } from '../../storage/store.js';
 import { wallMs } from '../../storage/wall-clock.js';
@@ -61,7 +61,7 @@ async function hold(beforeS: number | null): Promise<void> {
   await listenForCommands(directory, store, failed);
   print('ready');
   if (beforeS === null) return;
-  new Retaining({
+  new RetentionWorker({
     ...{ store, retention: { raw: KEPT_S }, nowS: () => beforeS + KEPT_S, restShare: 0 },
     ...{ newestT: () => null, allowedToS: () => Promise.resolve(Infinity) },
     ...{ onWaiting: () => undefined, onResume: () => undefined, onRemoved: () => undefined },

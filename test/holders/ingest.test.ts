@@ -173,7 +173,7 @@ describe('A file of holders', () => {
       '6: owner: must be a text of 1 to 64 characters',
       '7: balance: must be a number from 0 to 1e+300',
       '8: balance: must be a number from 0 to 1e+300',
-      '10: owner: comes twice in one snapshot',
+      '10: owner: occurs twice in one snapshot',
       '11: balance: must be a number from 0 to 1e+300',
     ]);
     const notJson = `${lines([row(T, 'Ann', 1)])}{"token_address":\n[1]\n`;
@@ -200,9 +200,9 @@ describe('A file of holders', () => {
       row(T, 'Cid', 2),
     ];
     expect(await files.said('holders', files.file('.ndjson', lines(apart)))).toEqual([
-      '5: owner: comes twice in one snapshot',
-      '6: owner: comes twice in one snapshot',
-      '7: owner: comes twice in one snapshot',
+      '5: owner: occurs twice in one snapshot',
+      '6: owner: occurs twice in one snapshot',
+      '7: owner: occurs twice in one snapshot',
     ]);
   });
 

@@ -113,7 +113,7 @@ describe('snapshots that straddle the borders of pieces', () => {
     const line = readFileSync(far, 'utf8').split('\n').length;
     appendFileSync(far, lines(cellsAt(MINT, T + 10, 1).slice(0, 2)));
     const expected = (name: string, at: number) => [
-      `${name}:${at}: t: the rows of one snapshot must lie together: sort by chain, address, tier, t`,
+      `${name}:${at}: t: the rows of one snapshot must be adjacent: sort by chain, address, tier, t`,
     ];
     expect(await faultsOf(file('data-far'), 'cells', far)).toEqual(expected(far, line));
     const near = file('near.ndjson');

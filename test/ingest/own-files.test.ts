@@ -266,7 +266,7 @@ describe('a refusal says what to add', () => {
     expect(row).toMatch(/: the row has "symbol": add --token-column symbol$/);
     const apart = [...cells(T), ...cells(T + 1), ...cells(T)];
     expect((await said('cells', scratch.file('.csv', csv(apart))))[0]).toMatch(
-      /must lie together: sort by chain, address, tier, t$/,
+      /must be adjacent: sort by chain, address, tier, t$/,
     );
   });
 });

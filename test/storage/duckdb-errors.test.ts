@@ -84,8 +84,8 @@ describe('What somebody wrote', () => {
         const error = await quote().catch((caught: unknown) => caught);
         expect(error).toBeInstanceOf(DuckDBError);
         expect((error as Error).message).toContain(text.slice(0, 10));
-        const { isFatal, isDiskFull, isLock, isOfDamage } = error as DuckDBError;
-        expect([isFatal, isDiskFull, isLock, isOfDamage]).toEqual(Array(4).fill(false));
+        const { isFatal, isDiskFull, isLock, isBlockDamage } = error as DuckDBError;
+        expect([isFatal, isDiskFull, isLock, isBlockDamage]).toEqual(Array(4).fill(false));
       }
       const parquet = path.join(folder, `${text.replaceAll('/', ' ')}.parquet`);
       writeFileSync(parquet, 'no Parquet at all');
@@ -128,13 +128,13 @@ describe('An error of DuckDB', () => {
     const again = 'IO Error: Database "store" has been invalidated because checkpointing failed.';
     expect(said(again).isFatal).toBe(true);
     const corrupt = 'Corrupt database file: computed checksum 1 does not match stored checksum 2';
-    expect(said(`IO Error: ${corrupt}`)).toMatchObject({ isOfDamage: true, isFatal: false });
-    expect(said(CHECKPOINT + corrupt)).toMatchObject({ isOfDamage: true, isFatal: true });
+    expect(said(`IO Error: ${corrupt}`)).toMatchObject({ isBlockDamage: true, isFatal: false });
+    expect(said(CHECKPOINT + corrupt)).toMatchObject({ isBlockDamage: true, isFatal: true });
     const log = 'Failure while replaying WAL file "/WAL/x": Corrupt WAL file: entry at byte 3';
-    expect(said(`IO Error: ${log}`)).toMatchObject({ isOfLog: true, isLock: false });
+    expect(said(`IO Error: ${log}`)).toMatchObject({ isLogError: true, isLock: false });
     const lock = 'Could not set lock on file "/x": Conflicting lock is held in /WAL/node (PID 1).';
-    expect(said(`IO Error: ${lock}`)).toMatchObject({ isOfLog: false, isLock: true });
-    expect(said('IO Error: Cannot open file "/WAL/x": Permission denied').isOfLog).toBe(false);
+    expect(said(`IO Error: ${lock}`)).toMatchObject({ isLogError: false, isLock: true });
+    expect(said('IO Error: Cannot open file "/WAL/x": Permission denied').isLogError).toBe(false);
   });
 });
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DiskFullError, StoreUnavailableError } from '../../storage/errors.js';
 import {
   MAX_CLOCK_LEAD_S,
-  Retaining,
+  RetentionWorker,
   type RetentionWait,
   USUAL_OVERDUE_S,
 } from '../../storage/retention.js';
@@ -43,7 +43,7 @@ let said: string[] = [];
 let waits: RetentionWait[] = [];
 let failures: unknown[] = [];
 let removed = 0;
-let retaining: Retaining | null = null;
+let retaining: RetentionWorker | null = null;
 
 beforeEach(async () => {
   store = await openStore(data.path);
@@ -73,7 +73,7 @@ let looks = 0;
 
 function begin(retire: Store['retire'] = (...step) => store.retire(...step)): void {
   looks = 0;
-  retaining = new Retaining({
+  retaining = new RetentionWorker({
     ...{ retention: { raw: KEPT }, nowS: () => (looks++, nowS), newestT: () => newestT },
     store: {
       tokensBefore: (times) => store.tokensBefore(times),

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Tier, TIERS } from '../../compute/market.js';
 import type { Directory, SegmentRef } from '../../storage/depth/directory.js';
 import { cutoffsAt, madeTiers, nextStep } from '../../storage/depth/retention-steps.js';
-import { Retaining } from '../../storage/retention.js';
+import { RetentionWorker } from '../../storage/retention.js';
 import type { Store } from '../../storage/store.js';
 import { retained } from '../reference/retention.js';
 import {
@@ -189,7 +189,7 @@ describe('A store with retention', () => {
     store = await openStore(data.path);
     let end = (): Promise<void> => Promise.resolve();
     await new Promise<void>((resolve, reject) => {
-      const retaining = new Retaining({
+      const retaining = new RetentionWorker({
         ...{ store, retention, nowS: () => NOW + 5 * HOUR, restShare: 0 },
         ...{ newestT: () => null, allowedToS: () => Promise.resolve(Infinity) },
         ...{ onWaiting: reject, onResume: reject, onRemoved: () => resolve() },
