@@ -1,16 +1,16 @@
 /** The cases that the bench measures, and their results. */
 
-/** Figures beside a case's times, by a name that ends in its unit. */
+/** Additional figures of a case, by a name that ends in the unit. */
 export type Extra = Record<string, number>;
 
-/** Work that is repeated in this process and timed. */
+/** Work that is repeated and timed in this process. */
 export interface BenchCase<T = unknown> {
   /** `group/what it does`; the groups are measured one after the other. */
   name: string;
   run: () => T | Promise<T>;
   /** Short hash of a result; the same for every run of one seed. */
   digest: (result: T) => string;
-  /** How much one operation works through, such as `{ levels: 1000 }`: reported per second. */
+  /** How much one operation processes, such as `{ levels: 1000 }`: reported per second. */
   work?: Record<string, number>;
   /** Bytes that one operation reads: reported as MB/s. */
   inputBytes?: number;
@@ -18,7 +18,7 @@ export interface BenchCase<T = unknown> {
   extra?: (result: T) => Extra;
   /** Figures of one operation that do not depend on the machine; more is worse. */
   counters?: (result: T) => Record<string, number>;
-  /** Other cases of the group, by the name of the figure that says how many times faster this one is. */
+  /** Other cases of the group to compare with, by the name of the figure that tells how many times faster this one is. */
   against?: Record<string, string>;
 }
 
@@ -53,7 +53,7 @@ export function percentile(sorted: Float64Array, share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
 }
 
-/** Median; of an even number the mean of the middle two. */
+/** Median; for an even number, the mean of the middle two. */
 export function median(values: Iterable<number>): number {
   const sorted = Float64Array.from(values).sort();
   const middle = sorted.length >> 1;
@@ -63,7 +63,7 @@ export function median(values: Iterable<number>): number {
 /** The cases of a group; `close` releases what they hold. */
 export interface LoadedGroup {
   cases: BenchCase[];
-  /** Parts of the group that this build lacks or fails to load. */
+  /** Parts of the group that this build lacks or cannot load. */
   failures?: PartFailure[];
   close: () => Promise<void>;
 }

@@ -1,14 +1,14 @@
-/** Undoes things when this process ends, however it ends: removes folders, ends processes. */
+/** Cleans up when this process ends, however it ends: removes folders, ends processes. */
 import { messageOf } from './errors.js';
 
-/** The exit status of an interrupted process, as shells have it for SIGINT. */
+/** The exit status of an interrupted process, as in shells for SIGINT. */
 const INTERRUPTED = 130;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 const steps = new Set<() => void>();
 
 /**
- * Runs `step` when this process ends, by a signal, too; the last step runs first.
+ * Runs `step` when this process ends, even by a signal; the last step runs first.
  *
  * Signals have handlers only while there are steps: a handler waits for the event loop, which
  * kernels block, while a signal without a handler ends the process at once.
@@ -47,7 +47,7 @@ function undo(): void {
   }
 }
 
-/** Yields to the event loop, which lets pending signals in. */
+/** Yields to the event loop, so that pending signals are handled. */
 export function turnOfLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

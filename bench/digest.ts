@@ -1,4 +1,4 @@
-/** Short hashes of results: two that differ mean two different answers. */
+/** Short hashes of results: different hashes mean different results. */
 import { createHash } from 'node:crypto';
 import type { BinnedChunk } from '../compute/ingest/binned-chunk.js';
 import type { Page } from '../compute/replay/page.js';
@@ -24,12 +24,12 @@ function bytesOf(part: Part): Uint8Array {
   return new Uint8Array(part.buffer, part.byteOffset, part.byteLength);
 }
 
-/** A run's contents, whatever width its cents are kept in. */
+/** A run's contents, independent of the width of its cents. */
 export function digestOfRun(run: SnapshotRun): string {
   return digestOf(partsOfRun(run));
 }
 
-/** Several runs' contents, in their order. */
+/** The contents of several runs, in order. */
 export function digestOfRuns(runs: readonly SnapshotRun[]): string {
   return digestOf(runs.flatMap(partsOfRun));
 }

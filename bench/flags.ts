@@ -7,8 +7,8 @@ import { BenchUsageError, messageOf } from './errors.js';
 type Config = Pick<ParseArgsConfig, 'options' | 'allowPositionals'>;
 
 /**
- * parseArgs, strictly. Checks the file of `--json`, too: a file that cannot be written is refused
- * before anything is measured.
+ * parseArgs, strictly. Also checks the file of `--json`: a file that cannot be written is refused before anything is
+ * measured.
  * @throws BenchUsageError
  */
 export function readBenchFlags<C extends Config>(words: readonly string[], config: C) {
@@ -26,7 +26,7 @@ function parsedFlags<C extends Config>(words: readonly string[], config: C) {
   }
 }
 
-/** Opens the file the way the results will be written, without changing it. Creates its folder. */
+/** Opens the file in the same way as for writing results, without changing it. Creates its folder. */
 function checkResultsFile(file: string): void {
   try {
     mkdirSync(path.dirname(file), { recursive: true });

@@ -5,10 +5,10 @@ import os from 'node:os';
 import path from 'node:path';
 import { onEnd } from './clean-up.js';
 
-/** A process that is ending may still write to a folder: the removal is retried. */
+/** A process that is ending may still write to a folder, so the removal is retried. */
 const REMOVE = { recursive: true, force: true, maxRetries: 5, retryDelay: 50 } as const;
 
-/** Makes a folder, which is removed when this process ends at the latest. */
+/** Creates a folder that is removed when this process ends, if not earlier. */
 export function temporaryFolder(prefix = 'fathom-bench-'): {
   path: string;
   remove: () => Promise<void>;

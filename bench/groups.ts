@@ -1,6 +1,6 @@
 /**
- * The groups of cases that run in the bench's process. Each is loaded separately: an older build
- * that lacks what one of them measures still runs the others.
+ * The groups of cases that run in the bench's process. Each is loaded separately, so that an older build that lacks what
+ * one of them measures still runs the others.
  */
 import type { BenchCase, LoadedGroup, PartFailure } from './case.js';
 import type { PageShape } from './data/pages.js';
@@ -69,7 +69,7 @@ export const LOADED_GROUPS = Object.keys(LOADERS) as LoadedGroupName[];
 
 /**
  * Loads a group.
- * @param tokens in the store that steps work on
+ * @param tokens in the store used by the group of steps
  * @throws Error if this build lacks what the group measures
  */
 export function loadGroup(name: LoadedGroupName, tokens: number): Promise<LoadedGroup> {

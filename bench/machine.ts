@@ -1,4 +1,4 @@
-/** The machine and the revision behind a result, without the machine's name. */
+/** The machine and the revision behind a result; without the machine's name. */
 import { execFileSync } from 'node:child_process';
 import os from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ export interface MachineFacts {
   cores: number;
   cpuModel: string;
   memoryMegabytes: number;
-  /** The load average of the last minute as the bench began: above 0, other processes ran, too. */
+  /** The load average over the last minute when the bench began: above 0, other processes were running too. */
   loadAverage: number;
 }
 

@@ -1,13 +1,13 @@
-/** Times a group's cases in turns: whatever slows the machine down slows all of them. */
+/** Times a group's cases in turns, so that whatever slows the machine slows all of them. */
 import { Bench } from 'tinybench';
 import { percentile, type BenchCase, type CaseResult, type Extra } from './case.js';
 import { turnOfLoop } from './clean-up.js';
 
-/** How long each case is measured. */
+/** How long to measure each case. */
 export interface Effort {
-  /** Turns that each case takes. */
+  /** Turns per case. */
   rounds: number;
-  /** Milliseconds of a turn; an operation that takes longer is done once. */
+  /** Milliseconds per turn; an operation that takes longer runs once. */
   turnMs: number;
   /** Operations before the first turn. */
   warmups: number;

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { namesFlag, readBenchFlags } from './flags.js';
 import { LOADED_GROUPS } from './groups.js';
 
-/** What is measured together, in this order; a case's name begins with its group's. */
+/** What is measured together, in order; a case's name begins with its group's. */
 export const GROUPS = [...LOADED_GROUPS, 'http A'] as const;
 export type Group = (typeof GROUPS)[number];
 

@@ -10,13 +10,13 @@ const MAX_SCHEDSTAT_BYTES = 64;
 interface ProcessTimes {
   pid: number;
   parent: number;
-  /** Its own, all threads. */
+  /** CPU time of all its threads. */
   ownMs: number;
-  /** The time of its children that have ended. */
+  /** CPU time of its ended children. */
   endedChildrenMs: number;
 }
 
-/** Asks a process to end, kills it if it does not do so in time, and waits for its end. */
+/** Asks a process to end, kills it if it does not end in time, and waits for its end. */
 export async function endProcess(
   child: ChildProcess,
   signal: NodeJS.Signals,
@@ -30,12 +30,12 @@ export async function endProcess(
   clearTimeout(timer);
 }
 
-/** CPU time of all threads of a process; null where it has ended, or without /proc. */
+/** CPU time of all threads of a process; null if it has ended, or without /proc. */
 export function processCpuMs(pid: number): number | null {
   return timesOf(pid)?.ownMs ?? null;
 }
 
-/** CPU time of a process and its descendants; null where it has ended, or without /proc. */
+/** CPU time of a process and its descendants; null if it has ended, or without /proc. */
 export function treeCpuMs(pid: number): number | null {
   const all = allProcesses();
   if (!all.some((one) => one.pid === pid)) return null;
@@ -47,18 +47,17 @@ export function treeCpuMs(pid: number): number | null {
   return sumFrom(pid);
 }
 
-/** Resident memory of a process in MB; null where it has ended, or without /proc. */
+/** Resident memory of a process in MB; null if it has ended, or without /proc. */
 export function residentMegabytes(pid: number): number | null {
   const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(textOf(`/proc/${pid}/status`) ?? '')?.[1];
   return kibibytes === undefined ? null : (Number(kibibytes) * 1024) / 1e6;
 }
 
-/** A thread's time on a core, and its wait for one, since it began; nanoseconds. */
+/** How long a thread has run on a core and waited for one since it began; nanoseconds. */
 type ThreadTimes = readonly [busyNs: number, waitingNs: number];
 
 /**
- * Opens the times of a process' main thread, by default this one's, which makes each reading cheap; null without
- * /proc.
+ * Opens the times of a process' main thread, by default this one's, so that each reading is cheap; null without /proc.
  */
 export function mainThreadTimes(pid = process.pid): (() => ThreadTimes) | null {
   try {
@@ -85,7 +84,7 @@ function allProcesses(): ProcessTimes[] {
   }
 }
 
-/** Fields 4 and 14 to 17 of /proc/PID/stat; the second, which may hold spaces, ends at the last `)`. */
+/** Fields 4 and 14 to 17 of /proc/PID/stat; the second field may contain spaces and ends at the last `)`. */
 function timesOf(pid: number): ProcessTimes | null {
   const stat = textOf(`/proc/${pid}/stat`);
   if (stat === null) return null;
@@ -102,7 +101,7 @@ function timesOf(pid: number): ProcessTimes | null {
   };
 }
 
-/** A file's text; null where there is no such file, such as that of a process that has ended. */
+/** A file's text; null if the file does not exist, such as that of an ended process. */
 function textOf(file: string): string | null {
   try {
     return readFileSync(file, 'utf8');

@@ -1,4 +1,4 @@
-/** What the benchmarks' programs share: how they end, and where their results go. */
+/** What the benchmarks' programs share: how they end, and where their results are written. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BenchFailure, BenchUsageError, messageOf } from './errors.js';
@@ -9,8 +9,8 @@ const WRONG_USAGE = 2;
 const HELP = ['--help', '-h'];
 
 /**
- * Runs a program's main and sets the exit status: what it returns, 1 where it fails, 2 with the
- * usage where its flags are wrong. `--help` prints the usage and nothing else.
+ * Runs a program's main and sets the exit status: the returned one, 1 if it fails, 2 with the usage if its flags are wrong.
+ * `--help` prints only the usage.
  */
 export async function runProgram(
   name: string,
@@ -33,13 +33,13 @@ export async function runProgram(
   }
 }
 
-/** Reports progress on stderr; stdout gets only the results. */
+/** Reports progress on stderr; stdout is only for results. */
 export function reportProgress(text: string): void {
   process.stderr.write(`${text}...\n`);
 }
 
 /**
- * Writes results as one JSON document, and creates its folder.
+ * Writes results as one JSON document, and creates the folder.
  * @throws BenchFailure if they cannot be written
  */
 export async function writeResults(file: string, document: object): Promise<void> {
@@ -51,7 +51,7 @@ export async function writeResults(file: string, document: object): Promise<void
   }
 }
 
-/** The line above a table: what it was measured on. */
+/** The line above a table: on what it was measured. */
 export function headingOf({ node, cores, cpuModel, loadAverage }: MachineFacts): string {
   return `Node ${node}, ${cores} cores, ${cpuModel}, load ${loadAverage} before`;
 }

@@ -1,4 +1,4 @@
-/** Programs that are installed on this machine: finds, starts and ends them. */
+/** Finds, starts and ends programs that are installed on this machine. */
 import { execFileSync, spawn, type SpawnOptions } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +12,7 @@ const START_DEADLINE_MS = 120_000;
 /** Time for a program to end after its signal. */
 const STOP_DEADLINE_MS = 10_000;
 const POLL_MS = 50;
-/** The end of its log that is kept, to say why it did not start. */
+/** How much of the end of its log is kept, to report why it did not start. */
 const MAX_LOG_CHARS = 4096;
 
 export interface RunningProgram {
@@ -20,7 +20,7 @@ export interface RunningProgram {
   stop(): Promise<void>;
 }
 
-/** The program's file on PATH, in /usr/sbin or in one of `folders`; null: it is not installed. */
+/** The program's file on PATH, in /usr/sbin or in one of `folders`; null if it is not installed. */
 export function findProgram(name: string, folders: readonly string[] = []): string | null {
   const onPath = (process.env.PATH ?? '').split(path.delimiter);
   const searched = [...onPath, '/usr/sbin', ...folders];
@@ -37,7 +37,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** What a short command prints; null where it fails or is not installed. */
+/** The output of a short command; null if it fails or is not installed. */
 export function outputOf(
   file: string,
   words: readonly string[],
@@ -53,7 +53,7 @@ export function outputOf(
 
 /**
  * Starts a server program and waits until `isReady`.
- * @param endSignal the signal that ends it at once, even with clients connected
+ * @param endSignal a signal that ends it at once, even with connected clients
  * @throws Error with the end of its log if it ends or is not ready in time
  */
 export async function startProgram(
@@ -88,7 +88,7 @@ export async function startProgram(
   return { pid: child.pid as number, stop };
 }
 
-/** Ports of this machine that are free now. */
+/** Currently free ports of this machine. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, () => {

@@ -46,7 +46,7 @@ interface Findings {
 /**
  * Measures the groups that were requested.
  * @param onGroup called with the name of each group as it begins
- * @throws Error if a case fails, or gives two answers
+ * @throws Error if a case fails, or gives different results
  */
 export async function runBench(
   { smoke, groups }: BenchOptions,
@@ -74,7 +74,7 @@ export async function runBench(
   return { machine, revision: revision(), seed: BENCH_SEED, smoke, elapsedS, ...findings };
 }
 
-/** Measures pages over HTTP, and the size of the store that they come from. */
+/** Measures pages over HTTP, and the size of their store. */
 async function runServer(pace: Pace, { cases, counters }: Findings): Promise<void> {
   const folder = temporaryFolder();
   try {

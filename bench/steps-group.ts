@@ -7,7 +7,7 @@ import { PAGE_A } from './data/pages.js';
 import { temporaryFolder } from './folder.js';
 import { makeStore, openStore } from './store.js';
 
-/** @param tokens of the large store; the small one holds one of them */
+/** @param tokens of the large store; the small one has one of them */
 export async function loadSteps(tokens: number): Promise<LoadedGroup> {
   const folder = temporaryFolder();
   const [large, small] = [path.join(folder.path, 'large'), path.join(folder.path, 'small')];

@@ -1,4 +1,4 @@
-/** The bench's stores, filled the way an ingest fills one. */
+/** The bench's stores, filled like an ingest fills one. */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { encodeRuns, rewriteSegments } from '../compute/segment/rewrite.js';
@@ -22,7 +22,7 @@ export function openStore(directory: string): Promise<Store> {
   return Store.open(directory, { rewrite: (input) => Promise.resolve(rewriteSegments(input)) });
 }
 
-/** Makes a store with HISTORY_PAGES pages of each of `tokens` tokens, as storeHistories() does. */
+/** Makes a store with HISTORY_PAGES pages of each of `tokens` tokens, like storeHistories(). */
 export async function makeStore(
   directory: string,
   shape: PageShape,
@@ -76,7 +76,7 @@ async function commitToken(store: Store, history: TokenHistory) {
   };
 }
 
-/** Writes frames as a bundle and commits it. @param commit default: into the store itself */
+/** Writes frames as a bundle and commits it. @param commit default: directly into the store */
 export async function commitFrames(
   store: Store,
   frames: Iterable<Frame>,

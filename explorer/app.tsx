@@ -1,4 +1,4 @@
-/** The page: the header, notices, and the view that the address names or the form for a key. */
+/** The page: the header, notices, and either the view named in the address or the form for a key. */
 import { CommandOpener } from './frame/command-opener.js';
 import { Header } from './frame/header.js';
 import { KeyEntry } from './frame/key-entry.js';
@@ -25,7 +25,7 @@ export function App() {
   const current = useValue(key);
   const isRefused = useValue(trouble)?.kind === 'key-refused';
   useEffect(() => {
-    // A token's page names the token itself, once it knows its symbol.
+    // A token's page sets the title itself, once it knows the symbol.
     if (view.name !== 'token') setTitle(TITLES[view.name]);
   }, [view.name]);
   return (
@@ -53,7 +53,7 @@ export function App() {
   );
 }
 
-/** The fragment is the view, so the link must not change it. */
+/** The fragment names the view, so the link must not change it. */
 function skip(event: Event): void {
   event.preventDefault();
   document.getElementById('main')?.focus();

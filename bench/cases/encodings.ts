@@ -11,7 +11,7 @@ import { envelopeOf, pageInput } from './request.js';
 
 const COMPRESSIONS = ['gzip', 'br'] as const satisfies ContentEncoding[];
 
-/** All with group=market. The hashes of compressed bodies are those of the unpacked ones. */
+/** All with group=market. The hashes of compressed bodies are those of the decompressed ones. */
 export function encodingCases(shape: PageShape, history: TokenHistory): BenchCase[] {
   const page = buildPage(pageInput(history, 'market'));
   const envelope = envelopeOf(shape.snapshots);
@@ -52,7 +52,7 @@ function stringify(document: unknown): Uint8Array {
   return Buffer.from(JSON.stringify(document));
 }
 
-/** The reply as the plain arrays of numbers that JSON.stringify wants. */
+/** The reply as plain arrays of numbers, as JSON.stringify needs it. */
 function plainDocument(page: Page, envelope: ReplayEnvelope): unknown {
   const usd = (cents: Float64Array): number[] => Array.from(cents, (amount) => amount / 100);
   const snapshots = Array.from(page.t, (t, s) => {
@@ -71,7 +71,7 @@ function plainDocument(page: Page, envelope: ReplayEnvelope): unknown {
   return { ...pageHead(page, envelope), snapshots };
 }
 
-/** A body without its content coding, by zlib's own decoders. */
+/** A body without its content coding, decompressed by zlib's own decoders. */
 export function unpacked(bytes: Uint8Array, encoding: string): Uint8Array {
   switch (encoding) {
     case 'gzip':

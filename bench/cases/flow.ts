@@ -12,14 +12,14 @@ import { benchCase, type BenchCase, type Extra, type LoadedGroup } from '../case
 import { benchOrders, benchState, FLOW_NOW_S, FLOW_ORDERS, FLOW_TOKENS } from '../data/orders.js';
 import { digestOf } from '../digest.js';
 
-/** Long enough to make a board too old. */
+/** Long enough to make a board outdated. */
 const CLOCK_STEP_S = 60;
 /** Resolution of the event loop's delay. */
 const DELAY_EVERY_MS = 1;
-/** Operations before the first that counts. */
+/** Operations before the first measured one. */
 const WARM_UPS = 3;
 
-/** A ranking, and what it took beside its time. */
+/** A ranking, and what it took besides time. */
 interface Ranked {
   ranking: PressureRanking;
   extra: Extra;
@@ -81,7 +81,7 @@ class FlowSubject {
     };
   }
 
-  /** Moves the clock alone, there and back: every operation ends with the same board. */
+  /** Moves only the clock, there and back: every operation ends with the same board. */
   async tick(): Promise<void> {
     for (const atS of [FLOW_NOW_S + CLOCK_STEP_S, FLOW_NOW_S]) {
       this.clock.atS = atS;
@@ -90,7 +90,7 @@ class FlowSubject {
     }
   }
 
-  /** Has every order read again. */
+  /** Makes the board read every order again. */
   async changeAll(): Promise<void> {
     this.book.touch([...this.states.keys()]);
     await this.book.settled();
@@ -150,7 +150,7 @@ function boardCase(
     digest: ({ ranking }: Ranked) => digestOfRanking(ranking),
     work: { orders: rankings * FLOW_ORDERS },
     extra: ({ extra }) => extra,
-    // Tasks are not counted: how many rankings a change of the clock takes depends on the machine.
+    // Tasks are not counted: how many rankings a clock change takes depends on the machine.
     counters: ({ ranking }) => countersOf(ranking),
   });
 }

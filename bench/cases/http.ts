@@ -1,6 +1,5 @@
 /**
- * Pages end to end, cold and from fragments: clients in this process, the server in another, over
- * loopback.
+ * Pages end to end, cold and from fragments: clients in this process, the server in another, over loopback.
  */
 import { percentile, type CaseResult } from '../case.js';
 import { HISTORY_PAGES, type PageShape } from '../data/pages.js';
@@ -14,33 +13,33 @@ import { pageWindow, pathOf, windowOf } from './request.js';
 /** The warm-up takes this share of the measured time. */
 const WARM_UP_SHARE = 0.2;
 
-/** One kind of request, from a number of clients at a time. */
+/** One kind of request, with a number of concurrent clients. */
 interface HttpCase {
   name: string;
   query: string;
   acceptEncoding: string;
-  /** The API key that it sends; null: the store's key without limits. */
+  /** The API key to send; null: the store's key without limits. */
   key: string | null;
   status: number;
   clients: number;
-  /** What warm pages, of a few tokens, come from; null: cold pages of all tokens. */
+  /** What warm pages, of a few tokens, are made from; null: cold pages of all tokens. */
   warm: 'fragments' | 'columns' | null;
 }
 
 /** Flags of a server that keeps no fragments. */
 export const NO_FRAGMENTS = ['--fragments-memory-mib', '0'];
-/** Flags of a server that keeps no columns, either. */
+/** Flags of a server that keeps no columns either. */
 export const COLD = [...NO_FRAGMENTS, '--columns-memory-mib', '0'];
 /** Tokens of warm pages. */
 const WARM_TOKENS = 4;
 const WARM_DEADLINE_MS = 60_000;
 
-/** The server's clock: after everything stored. */
+/** The server's clock: after all stored data. */
 export function asOfS(shape: PageShape): number {
   return windowOf(0, (HISTORY_PAGES + 1) * shape.snapshots).to;
 }
 
-/** Every kind of request, from each of these numbers of clients. */
+/** Every kind of request with each of these numbers of clients. */
 export function httpCases(clients: readonly number[]): HttpCase[] {
   const refused = {
     ...page('group=market', 'gzip'),
@@ -51,13 +50,13 @@ export function httpCases(clients: readonly number[]): HttpCase[] {
   return withClients([...poolKinds(), refused], clients);
 }
 
-/** Pages that the pool makes of kept columns, from one client: for the cost of each. */
+/** Pages that the pool makes from kept columns, for one client: for the cost of each. */
 export function columnHttpCases(): HttpCase[] {
   const warm = (kind: Kind): Kind => ({ ...kind, name: `warm ${kind.name}`, warm: 'columns' });
   return withClients(poolKinds().map(warm), [1]);
 }
 
-/** Full pages in every coding, grouped and filtered ones. */
+/** Full pages in every coding, plus grouped and filtered ones. */
 function poolKinds(): Kind[] {
   return [
     page('group=market', 'gzip'),
@@ -94,7 +93,7 @@ function withClients(kinds: readonly Kind[], counts: readonly number[]): HttpCas
   );
 }
 
-/** Requests pages until this many in a row came from fragments. @throws Error if they do not */
+/** Requests pages until this many in a row came from fragments. @throws Error if that takes too long */
 async function warmUp(target: Target, warmReplies: number): Promise<void> {
   const deadline = performance.now() + WARM_DEADLINE_MS;
   for (let inRow = 0, n = 0; inRow < warmReplies; n++) {
@@ -107,17 +106,17 @@ async function warmUp(target: Target, warmReplies: number): Promise<void> {
 
 /** How long each kind of request is measured. */
 export interface HttpEffort {
-  /** Numbers of clients at a time. */
+  /** Numbers of concurrent clients. */
   clients: readonly number[];
-  /** Milliseconds that clients send requests for. */
+  /** For how many milliseconds clients send requests. */
   httpMs: number;
-  /** Pages count as warm when this many in a row, each a different one, came from fragments. */
+  /** Pages count as warm when this many different ones in a row came from fragments. */
   warmReplies: number;
-  /** Pages of each token that load its columns into memory; 16 of them read each segment several times. */
+  /** How many pages of each token load its columns into memory; 16 of them read each segment several times. */
   columnPages: number;
 }
 
-/** Measures one kind of request. @throws Error if it gives two answers */
+/** Measures one kind of request. @throws Error if it gives different answers */
 export async function measureHttp(
   server: BenchServer,
   { shape, tokens, key }: StoreContents,
@@ -160,7 +159,7 @@ export async function measureHttp(
   };
 }
 
-/** The hash of the unpacked first page: all codings of a page have the same. */
+/** The hash of the decompressed first page: it is the same for all codings of a page. */
 async function digestOfFirst(
   target: Target,
   { acceptEncoding, status }: HttpCase,

@@ -1,4 +1,4 @@
-/** Encodes and compresses a built page in one go. */
+/** Encodes and compresses a built page in one step. */
 import { buildPage } from '../../compute/replay/page.js';
 import { encodePage, gzipJson } from '../../compute/replay/render.js';
 import { benchCase, type BenchCase } from '../case.js';
@@ -7,7 +7,7 @@ import { digestOf } from '../digest.js';
 import { unpacked } from './encodings.js';
 import { envelopeOf, pageInput } from './request.js';
 
-/** With group=market. The hash is that of the unpacked body. */
+/** With group=market. The hash is that of the decompressed body. */
 export function jsonGzipCases(shape: PageShape, history: TokenHistory): BenchCase[] {
   const page = buildPage(pageInput(history, 'market'));
   const envelope = envelopeOf(shape.snapshots);

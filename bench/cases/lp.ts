@@ -1,4 +1,4 @@
-/** LP tools: pools within the range of a price, and the boards that are ranked on them. */
+/** LP tools: pools within a price range, and the boards that rank them. */
 import { hash, keyOf, unit } from '../../demo/hash.js';
 import { dlmmBoard, type DlmmBoard, type DlmmBoardInput } from '../../compute/lp/dlmm-board.js';
 import {
@@ -16,7 +16,7 @@ import { benchCase, type BenchCase } from '../case.js';
 import { BENCH_SEED, benchAddress, START_S, tokenHistory } from '../data/pages.js';
 import { digestOf } from '../digest.js';
 
-/** A day of a busy token, a snapshot a minute. */
+/** A day of a busy token, one snapshot per minute. */
 const SNAPSHOTS = 1440;
 const SNAPSHOT_EVERY_S = 60;
 const SHAPE = { name: 'day', snapshots: SNAPSHOTS, markets: 24, cells: 700 };
@@ -100,7 +100,7 @@ function dayOfToken() {
   };
 }
 
-/** A row for every hour of every pool or token. */
+/** One row for every hour of every pool or token. */
 function hourRows(count: number) {
   const rows = count * LONGEST_PERIOD_H;
   return {
@@ -167,7 +167,7 @@ const bytesOf = (parts: readonly ArrayBufferView[]): number =>
 const partsOfPrices = ({ snapshots, lowUsd, highUsd }: HourPrices) => [snapshots, lowUsd, highUsd];
 const snapshotsOf = ({ snapshots }: HourPrices): number => sum(snapshots);
 
-/** By period and hour: digests stay comparable with those of earlier builds. */
+/** By period and hour, so that digests stay comparable with those of earlier builds. */
 const partsOfRanges = ({ ofPeriod, ofHour }: PoolRanges) => [
   transposed(ofPeriod, DLMM_PERIODS.length),
   transposed(ofHour, LONGEST_PERIOD_H),

@@ -24,7 +24,7 @@ export function windowOf(first: number, snapshots: number): { from: number; to: 
   return { from, to: from + snapshots * EVERY_S };
 }
 
-/** Shares no factor with a page's snapshots: successive windows of a token are far apart. */
+/** Has no common factor with a page's snapshots: successive windows of a token are far apart. */
 const WINDOW_STRIDE = 131;
 
 /** A full page of one token: snapshots from number `first` on, epoch seconds `from <= t < to`. */
@@ -35,7 +35,7 @@ export interface PageWindow {
   to: number;
 }
 
-/** Page number `n`, the tokens in turn: none comes twice before every window of every token has come. */
+/** Page number `n`, with the tokens in turn: none repeats before every window of every token was requested. */
 export function pageWindow(n: number, tokens: number, snapshots: number): PageWindow {
   const turn = Math.floor(n / tokens);
   const first = (turn * WINDOW_STRIDE) % ((HISTORY_PAGES - 1) * snapshots);

@@ -64,7 +64,7 @@ function smallRuns(run: SnapshotRun): SnapshotRun[] {
   return parts;
 }
 
-/** The snapshots with every other market only: what one of two collectors sends. */
+/** The snapshots with only every other market, as one of two collectors sends them. */
 function halfOfMarkets(run: SnapshotRun, half: number): SnapshotRun {
   const keeps = (_: unknown, i: number): boolean => run.market[i] % 2 === half;
   const cellOffsets = new Int32Array(run.cellOffsets.length);

@@ -1,4 +1,4 @@
-/** The steps of a cold page one by one, in this process: read, hand over, render. */
+/** The steps of a cold page one by one, in this process: read, transfer, render. */
 import type { ComputePool } from '../../compute/pool.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import { renderPage, type RenderInput, type RenderResult } from '../../compute/replay/render.js';
@@ -14,7 +14,7 @@ const READ = 'steps A/readSegments';
 
 /**
  * Token 0's first page, as gzip JSON of group=market.
- * @param small a store of token 0 only, for the cost of reading where nothing else is stored
+ * @param small a store of token 0 only, for the cost of reading without other stored data
  */
 export async function stepCases(
   shape: PageShape,
@@ -55,7 +55,7 @@ export async function stepCases(
     }),
     benchCase({
       name: 'steps A/renderPage in the pool',
-      // The blocks are moved to the worker: each operation needs its own copies.
+      // The blocks are moved to the worker, so each operation needs its own copies.
       run: () => {
         const copies = blocks.map((block) => block.slice());
         return render(plan, copies);

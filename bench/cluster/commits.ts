@@ -25,18 +25,18 @@ interface Quantiles {
 
 export interface CommitsResult {
   servers: number;
-  /** Whole commits, on a single machine and on a node in turn. */
+  /** Whole commits, alternately on a single machine and on a node. */
   singleMs: Quantiles;
   nodeMs: Quantiles;
   /** Parts of a node's commits: the log's acknowledgement, and applying them. */
   publishMs: Quantiles;
   applyMs: Quantiles;
   logBytesASnapshot: number;
-  /** Another node, which begins when everything is in the log. */
+  /** For another node that starts when everything is in the log. */
   catchUp: { entriesPerS: number; snapshotsPerS: number; cellsPerS: number };
 }
 
-/** Commits on a single machine and on a node in turn; then another node catches up. */
+/** Measures commits alternately on a single machine and on a node; then another node catches up. */
 export async function measureCommits(
   options: ClusterOptions,
   root: string,
@@ -97,7 +97,7 @@ export async function measureCommits(
   }
 }
 
-/** A line for each number of servers. */
+/** One line per number of servers. */
 export function commitLines(results: readonly CommitsResult[]): string[] {
   const columns = ['servers', 'single p50 ms', 'p99', 'node p50 ms', 'p99', 'publish p50', 'p99'];
   columns.push('apply p50', 'B a snapshot', 'caught up: entries/s', 'snapshots/s');

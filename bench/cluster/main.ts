@@ -1,6 +1,6 @@
 /**
- * `npm run bench:cluster`: what a node of a cluster costs over a single machine (commits, pages,
- * bots), how fast another node catches up, and how large entries are in the log.
+ * `npm run bench:cluster`: what a node of a cluster costs compared with a single machine (commits, pages, bots), how fast
+ * another node catches up, and how large entries are in the log.
  */
 import { temporaryFolder } from '../folder.js';
 import { machineFacts, revision } from '../machine.js';

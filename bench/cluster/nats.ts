@@ -1,4 +1,4 @@
-/** Servers of NATS JetStream that tests and the benchmark start, kill and restart. */
+/** NATS JetStream servers that tests and the benchmark start, kill and restart. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -22,7 +22,7 @@ export class NatsServers {
   ) {}
 
   /**
-   * @param count 1, or 3 that replicate
+   * @param count 1, or 3 with replication
    * @param config more configuration, as text
    */
   static async start(count: 1 | 3, config: string | null = null): Promise<NatsServers> {

@@ -14,7 +14,7 @@ export const USAGE = `npm run bench:cluster -- [--commits N] [--tokens N] [--rou
 export interface ClusterOptions {
   commits: number;
   tokens: number;
-  /** Numbers of servers of JetStream, with one run of commits each. */
+  /** Numbers of JetStream servers, with one run of commits each. */
   servers: readonly (1 | 3)[];
   rounds: number;
   scenarios: readonly ScenarioName[];

@@ -1,4 +1,4 @@
-/** Pages and bots on a single machine and on a node of a cluster with the same data, in turn. */
+/** Pages and bots, alternately on a single machine and on a node of a cluster with the same data. */
 import { cpSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,12 +21,12 @@ const READY_DEADLINE_MS = 60_000;
 const PLACES = ['single', 'node'] as const;
 type Place = (typeof PLACES)[number];
 
-/** Medians of the rounds; null where the load has no such figure, or without /proc. */
+/** Medians of the rounds; null if the load has no such figure, or without /proc. */
 interface Figures {
   p50Ms: number;
   p99Ms: number;
   pagesPerSecond: number | null;
-  /** CPU time of all the server's threads in a second of load. */
+  /** CPU time of all the server's threads per second of load. */
   cpuMsPerSecond: number | null;
 }
 

@@ -1,6 +1,5 @@
 /**
- * `npm run bench:compare REV`: compares this build with another revision's, in alternating turns of
- * one run.
+ * `npm run bench:compare REV`: compares this build with another revision's, in alternating turns within one run.
  */
 import { machineFacts } from '../machine.js';
 import { runProgram, reportProgress, writeResults } from '../program.js';

@@ -33,7 +33,7 @@ export interface CompareOptions {
   groups: readonly LoadedGroupName[];
   turns: number;
   turnMs: number;
-  /** 0.05 is 5%. */
+  /** Fraction: 0.05 is 5%. */
   threshold: number;
   allowOtherResults: boolean;
   ownBenchmarks: boolean;

@@ -24,7 +24,7 @@ export const hasOtherResult = ({ hash }: Pick<ComparedCase, 'hash'>): boolean =>
 
 /**
  * Why the comparison fails, one reason per line; empty if it passes.
- * @param allowOtherResults accepts other results and missing cases
+ * @param allowOtherResults whether to accept different results and missing cases
  */
 export function faultsOf(
   { cases, failed, gone }: Comparison,

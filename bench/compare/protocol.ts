@@ -1,13 +1,13 @@
 /** Messages between the comparison and its two builds, over IPC. */
 
-/** Asks a build to load a group, to take one turn at a case of it, or for the hash of a case's result now. */
+/** Asks a build to load a group, to take one turn at a case, or for the current hash of a case's result. */
 export type SideRequest =
   | { kind: 'load'; group: string }
   | { kind: 'turn'; name: string; turnMs: number }
   | { kind: 'hash'; name: string }
   | { kind: 'unload' };
 
-/** Deterministic figures of one operation: more is worse. */
+/** Deterministic figures of one operation; more is worse. */
 export type Counters = Record<string, number>;
 
 export interface LoadedCase {
@@ -23,7 +23,7 @@ export interface SideFailure {
 }
 
 export type SideReply =
-  /** Whole: every part of the group was loaded, so a missing case is missing on purpose. */
+  /** Whole: every part of the group was loaded, so a missing case was removed on purpose. */
   | { kind: 'loaded'; whole: boolean; cases: LoadedCase[]; failures: SideFailure[] }
   | { kind: 'turn'; medianMs: number }
   | { kind: 'hash'; hash: string }
@@ -31,7 +31,7 @@ export type SideReply =
   /** The request threw. */
   | { kind: 'failed'; reason: string };
 
-/** The reply to a request that did not fail. */
+/** The reply to a successful request. */
 export type ReplyTo<R extends SideRequest> = Extract<
   SideReply,
   {

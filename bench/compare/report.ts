@@ -23,7 +23,7 @@ const FOOTER =
   'threshold was shown, which does not mean that there is none. The cases run in-process: what a client sees ' +
   'also depends on queues, sockets and other clients (npm run bench:http).';
 
-/** The table, what is not in it and why, the verdict and the footer, as one text. */
+/** The table, what it lacks and why, the verdict and the footer, as one text. */
 export function tableOf(
   comparison: Comparison,
   revisions: ComparedRevisions,
@@ -89,7 +89,7 @@ function verdictOf(
   return `No regression in ${cases.length} cases${but}.`;
 }
 
-/** The JSON document: every figure of the table and the counters and hashes of both builds. */
+/** The JSON document: every figure of the table, plus the counters and hashes of both builds. */
 export function documentOf(
   comparison: Comparison,
   { base, head }: ComparedRevisions,

@@ -12,7 +12,7 @@ import {
   type TimeVerdict,
 } from './verdict.js';
 
-/** A figure of both builds. */
+/** A figure for both builds. */
 export interface Both<T> {
   base: T;
   head: T;
@@ -26,17 +26,17 @@ export interface ComparedCase extends RatioInterval {
   verdict: TimeVerdict;
   /** Counters that both builds have. */
   counters: Record<string, Both<number>>;
-  /** Where they differ, the times are those of different work. */
+  /** If they differ, the times are of different work. */
   hash: Both<string>;
 }
 
 export interface Comparison {
   cases: ComparedCase[];
-  /** Groups and cases that this build fails to load or to run, whether REV does or not. */
+  /** Groups and cases that this build fails to load or run, whether or not REV does. */
   failed: SideFailure[];
-  /** Cases that REV has and this build no longer has. */
+  /** Cases that REV has and this build lacks. */
   gone: string[];
-  /** Groups and cases that REV fails at, most often because it is older than they are. */
+  /** Groups and cases that REV fails at, usually because it is older than they are. */
   baseFailed: SideFailure[];
   /** Cases that only this build has. */
   fresh: string[];
@@ -137,7 +137,7 @@ class Comparing {
     return { whole, cases: new Map(cases.map((one) => [one.name, one])) };
   }
 
-  /** @returns the cases that no build failed at */
+  /** @returns the cases in which no build failed */
   private async takeTurns(cases: readonly Measured[]): Promise<Measured[]> {
     const { turns, turnMs } = this.effort;
     let left = [...cases];
@@ -155,7 +155,7 @@ class Comparing {
       { side: this.base, times: one.turns.base },
       { side: this.head, times: one.turns.head },
     ];
-    // The builds alternate in going first.
+    // The builds take turns in going first.
     if (turn % 2 === 1) order.reverse();
     for (const { side, times } of order) {
       const reply = await this.try(side, name, () => side.ask({ kind: 'turn', name, turnMs }));
@@ -184,7 +184,7 @@ class Comparing {
     return false;
   }
 
-  /** @returns null if the build failed, which it records */
+  /** @returns null if the build failed, which is recorded */
   private async try<T>(side: SideProcess, what: string, ask: () => Promise<T>): Promise<T | null> {
     try {
       return await ask();
@@ -201,8 +201,8 @@ class Comparing {
 }
 
 /**
- * The cases of one build that the other lacks. Cases that failed, or whose group failed, are
- * reported as failures instead.
+ * The cases of one build that the other lacks, except those that failed or whose group failed: these are reported as
+ * failures.
  */
 function missing(one: LoadedSide, other: LoadedSide, failures: readonly SideFailure[]): string[] {
   if (!other.whole) return [];

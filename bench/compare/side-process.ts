@@ -1,18 +1,18 @@
-/** The comparison's handle on one of the two builds. */
+/** Controls one of the two builds from the comparison. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { onEnd } from '../clean-up.js';
 import { endProcess } from '../processes.js';
 import { BenchFailure } from '../errors.js';
 import type { ReplyTo, SideReply, SideRequest } from './protocol.js';
 
-/** Loading a group or taking a turn takes seconds; a process that takes longer hangs. */
+/** Loading a group or taking a turn takes seconds; a process that takes longer than this hangs. */
 const ANSWER_DEADLINE_MS = 120_000;
 /** Time to end after SIGTERM. */
 const STOP_DEADLINE_MS = 5_000;
 
 type SideName = 'REV' | 'this build';
 
-/** A request threw in the build. */
+/** A request failed in the build. */
 export class SideError extends Error {}
 
 export class SideProcess {

@@ -5,7 +5,7 @@ import { loadGroup, type LoadedGroupName } from '../groups.js';
 import type { Counters, LoadedCase, SideFailure, SideReply, SideRequest } from './protocol.js';
 
 const WARMUPS = 5;
-/** Tokens of the store that steps work on. */
+/** Tokens of the store used by the group of steps. */
 const STORE_TOKENS = 8;
 let group: LoadedGroup | null = null;
 
@@ -61,7 +61,7 @@ async function firstResult(one: BenchCase): Promise<LoadedCase> {
   return { name: one.name, hash: one.digest(result), counters: countersOf(one, result) };
 }
 
-/** @throws Error if a counter is not a number, as its growth would go unnoticed */
+/** @throws Error if a counter is not a number: its growth would go unnoticed */
 function countersOf(one: BenchCase, result: unknown): Counters {
   const counters = one.counters?.(result) ?? {};
   for (const [name, value] of Object.entries(counters)) {
@@ -76,7 +76,7 @@ function caseOf(name: string): BenchCase {
   return found;
 }
 
-/** The median of as many operations as fit into the turn, at least one. */
+/** The median of as many operations as fit into the turn, but at least one. */
 async function takeTurn({ run }: BenchCase, turnMs: number): Promise<number> {
   const times: number[] = [];
   for (const end = performance.now() + turnMs; ;) {
@@ -91,5 +91,5 @@ async function takeTurn({ run }: BenchCase, turnMs: number): Promise<number> {
 process.on('message', (request: SideRequest) => {
   void answer(request).then((reply) => process.send?.(reply));
 });
-// The comparison is gone: nobody would ever stop this process.
+// The comparison is gone: nobody else would stop this process.
 process.on('disconnect', () => process.exit());

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../folder.js';
 import { revision, type Revision } from '../machine.js';
 import { BenchFailure } from '../errors.js';
 
-/** The clone that this build came from: dist/bench/compare lies three folders below it. */
+/** The clone of this build: three folders above dist/bench/compare. */
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..');
 
 interface BuiltTree {
@@ -28,9 +28,8 @@ export function ownTree(): BuiltTree {
 }
 
 /**
- * Checks a revision out into a temporary folder and builds it. The folder is removed when this
- * process ends.
- * @param ownBenchmarks keeps the revision's benchmarks instead of replacing them with this build's
+ * Checks out a revision into a temporary folder and builds it. The folder is removed when this process ends.
+ * @param ownBenchmarks whether to keep the revision's benchmarks instead of replacing them with this build's
  * @throws BenchUsageError if git knows no such revision
  * @throws BenchFailure if it does not build
  */
@@ -51,8 +50,8 @@ export async function treeOf(rev: string, ownBenchmarks = false): Promise<BuiltT
   await provideModules(directory);
   const compilers = COMPILERS.map((name) => path.join(directory, 'node_modules', name, 'bin/tsc'));
   const compiler = compilers.find((file) => existsSync(file)) ?? compilers[0];
-  // Benchmarks may import what an older product lacks: they are built all the same, and those that
-  // cannot be loaded are reported when they are requested.
+  // Benchmarks may import what an older product lacks. They are built anyway, and those that cannot be loaded are
+  // reported when they are requested.
   const { output } = await run(
     process.execPath,
     [compiler, '-p', 'tsconfig.build.json'],
@@ -64,7 +63,7 @@ export async function treeOf(rev: string, ownBenchmarks = false): Promise<BuiltT
   return { revision: { commit, dirty: false }, side: sideOf(directory) };
 }
 
-/** That of this revision, and that of older ones. */
+/** The compiler of this revision, and that of older ones. */
 const COMPILERS = ['@typescript/native', 'typescript'];
 
 const sideOf = (directory: string): string => path.join(directory, 'dist/bench/compare/side.js');
@@ -89,7 +88,7 @@ async function extract(commit: string, directory: string): Promise<void> {
   await rm(archive);
 }
 
-/** Links this clone's packages if the revision wants the same ones; otherwise installs its own. */
+/** Links this clone's packages if the revision needs the same ones; otherwise installs the revision's. */
 async function provideModules(directory: string): Promise<void> {
   const lock = (root: string): string => readFileSync(path.join(root, 'package-lock.json'), 'utf8');
   if (lock(directory) === lock(ROOT)) {
@@ -104,7 +103,7 @@ async function mustRun(program: string, words: readonly string[], cwd: string): 
   if (status !== 0) throw new BenchFailure(`${program} ${words[0]} failed: ${output.trim()}`);
 }
 
-/** Runs a program, which ends with this process. @returns its status and its output, stderr last */
+/** Runs a program, which is killed if this process ends. @returns its status and its output, stderr last */
 async function run(
   program: string,
   words: readonly string[],

@@ -1,11 +1,11 @@
 /**
- * Judges the times of two builds that took turns in one run. Two measurements of one build differ
- * by more than most changes do, so a verdict rests on pairs of neighbouring turns.
+ * Judges the times of two builds that took turns in one run. Two measurements of the same build differ by more than most
+ * changes do, so a verdict is based on pairs of adjacent turns.
  */
 import { median } from '../case.js';
 import { seededRandom } from './random.js';
 
-/** One case's turns: `base[i]` and `head[i]` were taken right after one another. Milliseconds. */
+/** The turns of one case: `base[i]` and `head[i]` were measured right after one another. Milliseconds. */
 export interface PairedTurns {
   base: readonly number[];
   head: readonly number[];
@@ -22,11 +22,11 @@ export interface RatioInterval {
 export type TimeVerdict = 'slower' | 'faster' | 'same';
 
 interface VerdictOptions {
-  /** The least difference that counts: 0.05 is 5%. */
+  /** Least difference that counts: 0.05 is 5%. */
   threshold: number;
-  /** Chance of a wrong verdict among all cases together. */
+  /** Chance of a wrong verdict over all cases together. */
   errorRate: number;
-  /** Cases that are judged. */
+  /** Number of judged cases. */
   cases: number;
 }
 
@@ -60,12 +60,12 @@ export function ratioInterval({ base, head }: PairedTurns, errorRate: number): R
   };
 }
 
-/** A build is slower, or faster, where all of the interval lies beyond the threshold. */
+/** A build is slower, or faster, if the whole interval is beyond the threshold. */
 export function judgeTimes(
   turns: PairedTurns,
   { threshold, errorRate, cases }: VerdictOptions,
 ): RatioInterval & { verdict: TimeVerdict } {
-  // Bonferroni: with many cases one of them strays by chance alone.
+  // Bonferroni: with many cases, one of them exceeds the threshold by chance.
   const interval = ratioInterval(turns, errorRate / Math.max(1, cases));
   const { low, high } = interval;
   const verdict = low > 1 + threshold ? 'slower' : high < 1 / (1 + threshold) ? 'faster' : 'same';

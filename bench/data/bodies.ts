@@ -1,4 +1,4 @@
-/** Raw market states as collectors send them: one of each kind of body (docs/definitions.md#order-book and below). */
+/** Raw market states as sent by collectors: one of each kind of body (docs/definitions.md#order-book and below). */
 import { between, hash, keyOf, sizeDraw, unit } from '../../demo/hash.js';
 import { BENCH_SEED, EVERY_S, START_S, benchAddress } from './pages.js';
 
@@ -27,7 +27,7 @@ export function bodyRows(kind: BodyKind, snapshots: number): unknown[] {
   return Array.from({ length: snapshots }, (_, s) => row(s, [market(kind, s)]));
 }
 
-/** The same with a market of every kind, as NDJSON. */
+/** Rows with a market of every kind, as NDJSON. */
 export function bodyLines(snapshots: number): Uint8Array {
   const rows = Array.from({ length: snapshots }, (_, s) =>
     row(
@@ -74,7 +74,7 @@ function reserves(key: number) {
   return { reserve_token: token, reserve_quote: rounded(token * PRICE_USD, 1e6), quote_usd: 1 };
 }
 
-/** Positions between pairs of ticks: liquidity in at the lower one, out at the upper one. */
+/** Positions between pairs of ticks: liquidity enters at the lower one and leaves at the upper one. */
 function clmm(key: number) {
   const raw = PRICE_USD * Math.pow(10, DECIMALS_USD - DECIMALS_TOKEN);
   const count = LEVELS_OF_BODY.clmm;

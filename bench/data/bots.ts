@@ -1,4 +1,4 @@
-/** Made-up tokens for bots: small ladders, with a snapshot for any time. */
+/** Generated tokens for bots: small ladders, with a snapshot for any time. */
 import { base58Address, hash, keyOf, unit } from '../../demo/hash.js';
 import { BENCH_SEED } from './pages.js';
 

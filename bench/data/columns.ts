@@ -1,4 +1,4 @@
-/** A history as flat columns of dataset `cells`, the way bulk files have them. */
+/** A history as flat columns of dataset `cells`, as in bulk files. */
 import { cellColumnsOfRows, type CellColumns } from '../../compute/ingest/cell-columns.js';
 import { snapshotsOfCells, type TokenHistory } from './pages.js';
 

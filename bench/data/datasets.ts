@@ -1,6 +1,5 @@
 /**
- * Rows of the bots' tokens for every dataset but snapshots: each round has the same keys, with
- * other values.
+ * Rows of the bots' tokens for every dataset except snapshots: each round has the same keys with different values.
  */
 import { DAY_S } from '../../compute/time.js';
 import { base58Address } from '../../demo/hash.js';
@@ -21,9 +20,9 @@ export const OTHER_DATASETS = [
   'token_hours',
 ] as const satisfies readonly Dataset[];
 
-/** Rows of a flat dataset in one round; pools, tokens and their hours are a tenth as many. */
+/** Rows of a flat dataset per round; a tenth as many for pools, tokens and their hours. */
 const ROWS = 500;
-/** How many values the changing rows go through, round by round. */
+/** How many values the changing rows take over the rounds. */
 const VALUES = 97;
 /** Times of holders' snapshots, a day apart. */
 const HOLDER_TIMES = 5;

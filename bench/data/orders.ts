@@ -1,4 +1,4 @@
-/** Made-up DCA orders and their market, a function of the seed. */
+/** Generated DCA orders and their market, a function of the seed. */
 import { base58Address, hash, keyOf, normal, unit } from '../../demo/hash.js';
 import { BASE58_DIGITS } from '../../compute/market.js';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
@@ -19,8 +19,8 @@ const MEDIAN_ORDER_USD = 900;
 const SIGMA = 1.3;
 const FREQUENCIES_S = [60, 300, 600, 3_600, 21_600, 86_400];
 /**
- * The first digits of an order's address come from a hash; the rest counts tokens and orders. With
- * 32-bit hashes alone, some of a hundred thousand orders would share an address.
+ * The first digits of an order's address come from a hash, the others number tokens and orders. With 32-bit hashes alone,
+ * some of a hundred thousand orders would share an address.
  */
 const HASHED_DIGITS = 32;
 /** Orders without a price range. */
@@ -35,7 +35,7 @@ function base58Number(value: number): string {
   return text;
 }
 
-/** A token's orders: every token has equally many. */
+/** A token's orders; every token has the same number. */
 export function benchOrders(token: number): DcaOrder[] {
   const key = keyOf(hash(BENCH_SEED, token), 'dca orders');
   const tokenAddress = benchAddress(token);

@@ -1,11 +1,11 @@
-/** Made-up pages: ladders of one token that move from snapshot to snapshot, a function of the seed. */
+/** Generated pages: ladders of one token that move from snapshot to snapshot, a function of the seed. */
 import { base58Address, hash, keyOf, normal, unit } from '../../demo/hash.js';
 import type { Market, MarketType } from '../../compute/market.js';
 import { narrowCents, type SnapshotRun } from '../../compute/segment/run.js';
 
 /** The seed of all generators. */
 export const BENCH_SEED = 20_261_003;
-/** Epoch seconds of a history's first snapshot, and seconds from one to the next. */
+/** Epoch seconds of a history's first snapshot, and seconds between snapshots. */
 export const START_S = 1_791_050_400;
 export const EVERY_S = 120;
 
@@ -28,11 +28,11 @@ export const HISTORY_PAGES = 2;
 
 /** A cell changes from one snapshot to the next with this probability. */
 const CHANGE_SHARE = 0.6;
-/** Standard deviation of a change's logarithm, and of the amounts' to begin with. */
+/** Standard deviation of a change's logarithm, and of the initial amounts. */
 const CHANGE_SIGMA = 0.02;
 const AMOUNT_SIGMA = 1.3;
 const MEDIAN_CENTS = 75_000;
-/** No cell under 1 USD is stored. */
+/** Cells below 1 USD are not stored. */
 const LEAST_CENTS = 100;
 const FIRST_PRICE_USD = 148;
 const PRICE_SIGMA = 0.001;
@@ -49,8 +49,8 @@ export function benchAddress(index: number): string {
 }
 
 /**
- * A token's history: `snapshots` of the shape's width, every market's bins in one stretch about the
- * price, support below and resistance above it. Each cell keeps its amount or moves by some percent.
+ * A token's history: `snapshots` with the shape's width, every market's bins in one stretch around the price, support
+ * below and resistance above it. Each cell keeps its amount or changes by some percent.
  */
 export function tokenHistory(
   { cells, markets: marketCount }: PageShape,
@@ -89,14 +89,14 @@ export function tokenHistory(
   };
 }
 
-/** How many tokens, and snapshots of each, make about `cells` cells of page A's shape. */
+/** How many tokens with how many snapshots give about `cells` cells of page A's shape. */
 export function sizesOf(cells: number, mostTokens = Infinity) {
   const pageCells = PAGE_A.snapshots * PAGE_A.cells;
   const tokens = Math.max(1, Math.min(mostTokens, Math.round(cells / pageCells)));
   return { tokens, snapshots: Math.max(1, Math.round(cells / PAGE_A.cells / tokens)) };
 }
 
-/** The snapshot of each cell of a run, by number. */
+/** The number of the snapshot of each cell of a run. */
 export function snapshotsOfCells({ bin, t, cellOffsets }: SnapshotRun): Uint32Array {
   const snapshots = new Uint32Array(bin.length);
   for (let s = 0; s < t.length; s++) snapshots.fill(s, cellOffsets[s], cellOffsets[s + 1]);
@@ -153,7 +153,7 @@ const VENUES: readonly { source: string; type: MarketType }[] = [
   { source: 'Bybit Perps', type: 'cex_perp' },
 ];
 
-/** Every venue has several markets: grouping by venue or type needs something to sum. */
+/** Every venue has several markets, so that grouping by venue or type has something to sum. */
 function marketsOf(count: number, tokenIndex: number): Market[] {
   return Array.from({ length: count }, (_, m) => {
     const { source, type } = VENUES[m % VENUES.length];

@@ -1,4 +1,4 @@
-/** A day of a collector's small commits with compaction behind them, and the file after it. */
+/** A day of a collector's small commits, followed by compaction, and the file afterwards. */
 import path from 'node:path';
 import { describeSegment, sliceRun } from '../../compute/segment/segment.js';
 import { Database } from '../../storage/duckdb/database.js';
@@ -14,14 +14,14 @@ export interface DayResult {
   tokens: number;
   commits: number;
   cells: number;
-  /** Mean milliseconds of a commit, the work that follows it included. */
+  /** Mean milliseconds of a commit, including the work after it. */
   commitMs: number;
   segmentsPerToken: number;
-  /** Bytes per cell: of the blocks alone, of the closed file, and of file and log at their largest. */
+  /** Bytes per cell: of the blocks, of the closed file, and of file and log at their largest. */
   blockBytes: number;
   fileBytes: number;
   mostBytes: number;
-  /** The share of the closed file's blocks that are free. */
+  /** The share of free blocks in the closed file. */
   freeShare: number;
 }
 

@@ -1,4 +1,4 @@
-/** Stores of full segments, committed as an ingest commits them. */
+/** Stores of full segments, committed like an ingest does. */
 import { describeSegment, sliceRun, splitRun } from '../../compute/segment/segment.js';
 import type { SegmentFrame } from '../../storage/bundle.js';
 import {
@@ -13,16 +13,15 @@ import { commitFrames } from '../store.js';
 import { type GrowthStore, makeGrowthStore, type StoreShape } from './growth-store.js';
 
 /**
- * How many histories the tokens share, each token under its own address and markets: drawing them
- * takes time.
+ * How many histories the tokens share, each token under its own address and markets: generating them takes time.
  */
 const BASES = 8;
-/** Tokens of one commit. */
+/** Tokens per commit. */
 const TOKENS_PER_COMMIT = 100;
 
 /**
- * Fills a store in the order in which data arrives: a stretch of time of every token, then the next
- * stretch. A stretch is as long as a segment.
+ * Fills a store in the order in which data arrives: a stretch of time for every token, then the next stretch. A stretch
+ * is as long as a segment.
  */
 export function fullSegmentStore(shape: StoreShape): Promise<GrowthStore> {
   const { everyS = EVERY_S } = shape;
@@ -47,7 +46,7 @@ export function fullSegmentStore(shape: StoreShape): Promise<GrowthStore> {
   });
 }
 
-/** The stretch under a token's address, from its snapshot number `first` on. */
+/** The stretch, under a token's address, from its snapshot number `first` on. */
 function frameOf(
   token: number,
   stretch: TokenHistory['run'],

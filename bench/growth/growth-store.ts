@@ -4,7 +4,7 @@ import { BENCH_SEED, EVERY_S, START_S, benchAddress } from '../data/pages.js';
 import { databaseBytes, openStore, unlimitedKey } from '../store.js';
 import type { Store } from '../../storage/store.js';
 
-/** A closed store, and the size of the pages that are requested from it. */
+/** A closed store, and the size of the pages requested from it. */
 export interface GrowthStore {
   name: string;
   directory: string;
@@ -13,11 +13,11 @@ export interface GrowthStore {
   tokens: number;
   cells: number;
   segments: number;
-  /** Snapshots of each token, one every `everyS` from START_S on. */
+  /** Snapshots per token, one every `everyS` from START_S on. */
   snapshots: number;
-  /** Seconds from one snapshot to the next; default EVERY_S. */
+  /** Seconds between snapshots; default EVERY_S. */
   everyS?: number;
-  /** Snapshots of a page. */
+  /** Snapshots per page. */
   pageSnapshots: number;
   fileBytes: number;
   fillS: number;
@@ -25,7 +25,7 @@ export interface GrowthStore {
 
 export type StoreShape = Omit<GrowthStore, 'key' | 'cells' | 'segments' | 'fileBytes' | 'fillS'>;
 
-/** Has `fill` fill a store, and closes it: later reads come from its file. */
+/** Lets `fill` fill a store, and closes it: later reads come from its file. */
 export async function makeGrowthStore(
   shape: StoreShape,
   fill: (store: Store) => Promise<void>,
@@ -46,7 +46,7 @@ export async function makeGrowthStore(
   return { ...shape, key, cells, segments, fileBytes, fillS };
 }
 
-/** The server's clock: when the next snapshot would come. */
+/** The server's clock: the time of the snapshot after the last. */
 export function asOfS({
   snapshots,
   everyS = EVERY_S,
@@ -54,7 +54,7 @@ export function asOfS({
   return START_S + (snapshots + 1) * everyS;
 }
 
-/** Page number `n`: a token and a window drawn from the seed, in a view that no cache keeps. */
+/** Page number `n`: a token and a window drawn from the seed, in a view that no cache holds. */
 export function pagePath(store: StoreShape, n: number): string {
   const draw = hash(keyOf(BENCH_SEED, 'growth pages'), n);
   const token = draw % store.tokens;

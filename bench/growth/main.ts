@@ -12,7 +12,7 @@ import { dayTable, FOOTER, rowsTable, type GrowthRow } from './report.js';
 import { measureServers } from './serve.js';
 import { tinySegmentStore } from './tiny-segments.js';
 
-/** Segments of a page of tiny segments: about as many as a page of full ones has. */
+/** Segments of a page of tiny segments: about as many as in a page of full ones. */
 const TINY_PAGE_SEGMENTS = 10;
 
 interface GrowthResults {
@@ -50,14 +50,14 @@ async function measure(options: GrowthOptions): Promise<GrowthResults> {
   };
 }
 
-/** Pages have as many snapshots as the smallest store's tokens, at most page A's. */
+/** Pages have as many snapshots as the smallest store's tokens, but at most as many as page A. */
 function cellShapes({ cells, tokens, cellShares }: GrowthOptions): Omit<StoreShape, 'directory'>[] {
   const sizes = cellShares.map((share) => sizesOf(cells * share, tokens));
   const pageSnapshots = Math.min(PAGE_A.snapshots, ...sizes.map(({ snapshots }) => snapshots));
   return sizes.map((size, i) => ({ ...size, name: nameOf(cellShares, i), pageSnapshots }));
 }
 
-/** All stores have the same tokens: the segments of a page then lie equally far apart in each. */
+/** All stores have the same tokens, so that the segments of a page are equally far apart in each. */
 function segmentShapes(options: GrowthOptions): Omit<StoreShape, 'directory'>[] {
   const { segments, segmentShares: shares } = options;
   const least = Math.max(1, Math.floor(segments * shares[0]));

@@ -21,14 +21,14 @@ export interface GrowthOptions {
   cells: number;
   tokens: number;
   segments: number;
-  /** The sizes of the stores as shares of the largest, smallest first. */
+  /** Sizes of the stores as shares of the largest, smallest first. */
   cellShares: readonly number[];
   segmentShares: readonly number[];
   /** Starts of each server, and pages requested from each store. */
   starts: number;
   pages: number;
   warmups: number;
-  /** The day of a collector: its tokens, and its commits of one snapshot of each. */
+  /** A collector's day: its tokens, and its commits of one snapshot of each token. */
   dayTokens: number;
   dayCommits: number;
   jsonFile: string;

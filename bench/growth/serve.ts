@@ -1,4 +1,4 @@
-/** Servers over stores of different sizes: how they start, and what a page of each costs, in turns. */
+/** Servers over stores of different sizes: how they start, and what a page costs on each, in turns. */
 import { median, percentile } from '../case.js';
 import { getOnce, type Target } from '../http/client.js';
 import { startBenchServer, type BenchServer } from '../http/server.js';
@@ -13,7 +13,7 @@ interface ServeEffort {
 
 /** The figures of one store's server. */
 export interface ServeResult {
-  /** From the process' start until it listens, the median of the starts; the greatest beside it. */
+  /** From the process' start until it listens: the median of the starts, and the greatest. */
   listenMs: number;
   listenMaxMs: number;
   /** Processor time of all its threads until it listens, the median. */
@@ -29,7 +29,7 @@ export interface ServeResult {
   bytes: number;
 }
 
-/** Servers would keep all cells of a small store after some pages, but not those of a large one. */
+/** After some pages, servers would hold all cells of a small store, but not those of a large one. */
 const COLD_FLAGS = ['--columns-memory-mib', '0'];
 
 interface Running {
@@ -42,9 +42,9 @@ interface Running {
 }
 
 /**
- * Starts a server for each store, then asks each for a page in turn: whatever slows the machine
- * down slows all of them.
- * @throws Error if a page is not what its window holds, or a server fails
+ * Starts a server for each store, then requests a page from each in turn, so that whatever slows the machine slows all of
+ * them.
+ * @throws Error if a page does not have the content of its window, or a server fails
  */
 export async function measureServers(
   stores: readonly GrowthStore[],
@@ -65,7 +65,7 @@ export async function measureServers(
   }
 }
 
-/** Starts the server `starts` times, and keeps the last one. */
+/** Starts the server `starts` times, and keeps the last one running. */
 async function start(store: GrowthStore, { starts, smoke }: ServeEffort): Promise<Running> {
   const listen: number[] = [];
   const first: number[] = [];

@@ -1,7 +1,7 @@
 /**
- * Stores of very many segments: each is one snapshot of a few cells, of the tokens in turn. A year
- * of full segments would take hundreds of gigabytes; these have the same number of index rows in
- * the same order. They are appended directly to their table: nothing joins them.
+ * Stores of very many segments: each is one snapshot of a few cells, of the tokens in turn. A year of full segments would
+ * take hundreds of gigabytes; these have the same number of index rows in the same order. They are appended directly to
+ * their table: nothing joins them.
  */
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -23,7 +23,7 @@ import { type GrowthStore, makeGrowthStore, type StoreShape } from './growth-sto
 
 /** Cells of a tiny snapshot. */
 const TINY: PageShape = { name: 'tiny', snapshots: 1, markets: 2, cells: 8 };
-/** Rows of one transaction, and rows between two checkpoints. */
+/** Rows per transaction, and rows between two checkpoints. */
 const ROWS_AT_ONCE = 50_000;
 const ROWS_PER_CHECKPOINT = 1_000_000;
 const DATABASE_OPTIONS = { memoryLimitMiB: 512, threads: 2 };
@@ -76,8 +76,8 @@ async function appendSnapshots(shape: StoreShape, runs: readonly SnapshotRun[]):
 }
 
 /**
- * Columns tier to digests of the token's next snapshot. The run's columns are views of its Arrow
- * stream: another time and other amounts in them make another stream.
+ * The columns from tier to digests of the token's next snapshot. The run's columns are views of its Arrow stream, so
+ * changing their time and amounts makes another stream.
  */
 function rowOf(run: SnapshotRun, snapshot: number): SqlValue[] {
   run.t[0] = START_S + snapshot * EVERY_S;

@@ -25,11 +25,11 @@ const USAGE = `npm run bench:history -- [--tokens N] [--seconds N] [--memory-mib
 
 const CLIENTS = 8;
 const VIEWS = ['group=market', 'group=all', 'types=onchain_pool'] as const;
-/** The files are complete when their number stays the same for this long. */
+/** The files are complete when their number has not changed for this long. */
 const QUIET_MS = 3000;
 const FILL_DEADLINE_MS = 600_000;
 const FIRST_SECONDS = 5;
-/** Of the generator of random places. */
+/** Seed of the random places. */
 const SEED = 1;
 
 interface Row {
@@ -130,7 +130,7 @@ async function measure(effort: Effort, smoke: boolean) {
         },
       );
     }
-    // Without disk, the files are gone.
+    // Without the disk, the files are gone.
     await withServer(serve, waitForFiles);
     for (const query of VIEWS) {
       reportProgress(`walk, ${query}`);
@@ -157,7 +157,7 @@ async function withServer<T>(
   }
 }
 
-/** Waits until no more fragments are made, and says what they cost. */
+/** Waits until no more fragments are made, and returns their cost. */
 async function waitForFiles(server: BenchServer) {
   const beganMs = performance.now();
   const beganCpuMs = server.cpuMs() ?? NaN;
@@ -203,7 +203,7 @@ function randomPlaces(
   return targetOf(url, key, pathAt);
 }
 
-/** Every page of each token, one after the other. */
+/** Every page of each token, in sequence. */
 function walk({ url }: BenchServer, { key, shape }: StoreContents, query: string): Target {
   return targetOf(url, key, (n) => {
     const first = (n % HISTORY_PAGES) * shape.snapshots;
@@ -221,14 +221,14 @@ function targetOf(url: string, key: string, path: (n: number) => string): Target
   };
 }
 
-/** A whole number that looks random: the finaliser of MurmurHash3. */
+/** A pseudo-random whole number: the finalizer of MurmurHash3. */
 function mixed(n: number): number {
   let hash = Math.imul(n ^ (n >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** @param pages as many as this, however long they take; default: as many as come in `forMs` */
+/** @param pages exactly this many, however long they take; default: as many as arrive within `forMs` */
 async function measured(
   server: BenchServer,
   name: string,

@@ -1,4 +1,4 @@
-/** HTTP clients that send one request after the other over connections that stay open. */
+/** HTTP clients that send requests in sequence over persistent connections. */
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -7,16 +7,16 @@ const REQUEST_DEADLINE_MS = 20_000;
 const BUSY = 503;
 const BUSY_WAIT_MS = 1_000;
 
-/** A series of GETs: the path of request number `n`, and the headers of all. */
+/** A series of GETs: the path of request number `n`, and the common headers. */
 export interface Target {
   url: string;
   pathOf: (n: number) => string;
   headers: Record<string, string>;
-  /** More headers, of request number `n`. */
+  /** Additional headers of request number `n`. */
   headersOf?: (n: number) => Record<string, string>;
   /** The status that every reply must have. */
   status: number;
-  /** Whether to retry a 503 a second later, as clients do. */
+  /** Whether to retry a 503 after a second, as clients do. */
   retriesBusy?: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface Reply {
   body: Buffer;
 }
 
-/** Times of replies, ascending, and the bytes of all. */
+/** Times of the replies, ascending, and their total bytes. */
 export interface LoadResult {
   sortedMs: Float64Array;
   elapsedMs: number;
@@ -41,8 +41,8 @@ export async function pagesFromFragments(url: string): Promise<number> {
 
 /**
  * Runs `clients` clients for `forMs`; each sends its next request as soon as its reply is complete.
- * @param requests if given, they send this many in all, however long that takes
- * @throws Error if a reply has another status than expected, or fails
+ * @param requests if given, they send this many in total, however long that takes
+ * @throws Error if a reply fails or has an unexpected status
  */
 export async function load(
   target: Target,

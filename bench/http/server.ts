@@ -1,15 +1,15 @@
-/** Runs the real server in a process. */
+/** Runs the real server in a separate process. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { onEnd } from '../clean-up.js';
 import type { LoopDelay } from '../load/loop-probe.js';
 import { endProcess, processCpuMs, residentMegabytes } from '../processes.js';
 
-/** Time to begin to listen. */
+/** Time limit for beginning to listen. */
 const START_DEADLINE_MS = 120_000;
-/** Time to end after SIGTERM. */
+/** Time limit for ending after SIGTERM. */
 const STOP_DEADLINE_MS = 60_000;
-/** The end of its log that is kept, to say why it did not start. */
+/** How much of the end of its log is kept, to report why it did not start. */
 const MAX_LOG_CHARS = 4096;
 
 export interface BenchServer {
@@ -20,15 +20,15 @@ export interface BenchServer {
   loopDelay(): Promise<LoopDelay>;
   /** CPU time of all its threads; null without /proc. */
   cpuMs(): number | null;
-  /** Its resident memory in MB; null without /proc. */
+  /** Resident memory in MB; null without /proc. */
   residentMegabytes(): number | null;
-  /** Stops it. @throws Error if it fails or hangs */
+  /** Stops the server. @throws Error if it fails or hangs */
   stop(): Promise<void>;
 }
 
 interface ServerOptions {
   probeLoop?: boolean;
-  /** Whether one thread makes pages: more only take longer to start. */
+  /** Whether only one thread makes pages: more take longer to start. */
   smoke?: boolean;
   flags?: readonly string[];
 }
@@ -49,13 +49,13 @@ export async function startBenchServer(
   if (smoke) flags.push('--threads', '1');
   const imports = probeLoop ? ['--import', pathToFileURL(probe).href] : [];
   const child = spawn(process.execPath, [...imports, main, 'serve', ...flags, ...more], {
-    // Without the caller's settings, and without a config file of the working directory.
+    // Without the caller's settings and without a config file from the working directory.
     env: Object.fromEntries(Object.entries(process.env).filter(([k]) => !k.startsWith('FATHOM_'))),
     cwd: directory,
     stdio: ['ignore', 'ignore', 'pipe', ...(probeLoop ? (['ipc'] as const) : [])],
   });
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  // It must not outlive an interrupted bench.
+  // The server must not outlive an interrupted bench.
   const kill = (): void => void child.kill('SIGKILL');
   void exited.then(onEnd(kill));
   try {
@@ -91,7 +91,7 @@ function listeningUrl(child: ChildProcess, exited: Promise<number | null>): Prom
       const url = /"url":"([^"]+)"/.exec(log)?.[1];
       if (url === undefined) return;
       clearTimeout(timer);
-      // From here on, the log has lines about requests, which nobody needs.
+      // From here on, the log has only lines about requests, which are not needed.
       child.stderr?.off('data', read).resume();
       resolve(url);
     };

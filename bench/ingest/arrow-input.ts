@@ -1,4 +1,4 @@
-/** Arrow files of flat cells, with plain texts, as most writers make them, or dictionaries. */
+/** Arrow files of flat cells, with plain texts (as from most writers) or dictionaries. */
 import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -48,7 +48,7 @@ interface Coded {
   codes: Int32Array;
 }
 
-/** Every text of a column of the whole file, for its dictionary. */
+/** Every text of a column in the whole file, for its dictionary. */
 type Dictionaries = Record<
   TextName,
   { type: Dictionary; vector: Vector<Utf8>; codes: Map<string, number> }

@@ -1,4 +1,4 @@
-/** Runs `fathom ingest` as people do: as a process, into a new directory. */
+/** Runs `fathom ingest` as users do: as a process, into a new directory. */
 import { spawn } from 'node:child_process';
 import { rm, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -11,9 +11,9 @@ import { contentsOf, type Input } from './inputs.js';
 export interface IngestRun {
   /** From the start of the process to its end. */
   wallS: number;
-  /** The command's own figure: without start and end of the process, or opening and closing the store. */
+  /** The command's own figure: excludes start and end of the process, and opening and closing the store. */
   ownS: number;
-  /** CPU time of all threads, the start of the process included. */
+  /** CPU time of all threads, including the start of the process. */
   cpuS: number;
   peakMegabytes: number;
   inputBytes: number;
@@ -32,7 +32,7 @@ interface CommandReport {
 const COMMAND = fileURLToPath(new URL('../../server/cli/main.js', import.meta.url));
 const USAGE_MODULE = new URL('./usage.js', import.meta.url).href;
 
-/** @throws Error if the command fails, or the store does not hold what was generated */
+/** @throws Error if the command fails, or the store does not have what was generated */
 export async function runIngest(input: Input): Promise<IngestRun> {
   const directory = path.join(path.dirname(input.file), 'data');
   try {

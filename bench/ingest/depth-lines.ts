@@ -13,7 +13,7 @@ import {
 } from '../data/pages.js';
 import type { Pages, Written } from './written.js';
 
-/** The number of different books; a file repeats them under other times and addresses. */
+/** How many different books there are; a file repeats them with other times and addresses. */
 const BOOKS = 64;
 /** How much text is collected before it is written. */
 const FLUSH_CHARS = 4 * 1024 * 1024;
@@ -101,7 +101,7 @@ export function linesOfSnapshots(file: string, pages: Pages): Written {
   return { rows: pages.tokens * pages.snapshots, cells, tokens: pages.tokens, items: cells };
 }
 
-/** Calls `take` with every snapshot of every token. @returns their cells */
+/** Calls `take` with every snapshot of every token. @returns their number of cells */
 function eachSnapshot(
   { tokens, snapshots }: Pages,
   take: (history: TokenHistory, snapshot: number) => void,
@@ -115,7 +115,7 @@ function eachSnapshot(
   return cells;
 }
 
-/** Snapshots of one book each, `levels` levels in all; a token has a page's snapshots. */
+/** Snapshots of one book each, `levels` levels in total; each token has as many snapshots as a page. */
 export function linesOfBooks(file: string, levels: number): Written {
   const rows = bodyRows('book', BOOKS) as { address: string; t: number }[];
   const cellsOf = rows.map((row) => {

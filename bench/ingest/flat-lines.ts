@@ -14,9 +14,9 @@ import { BENCH_SEED, benchAddress, PAGE_A, START_S } from '../data/pages.js';
 import { TextFile } from './depth-lines.js';
 import type { Contents, Written } from './written.js';
 
-/** Owners of one snapshot; every day has the same ones, with other balances. */
+/** Owners per snapshot; every day has the same ones with other balances. */
 const OWNERS = 5_000;
-/** The most daily snapshots of one token. */
+/** Most daily snapshots per token. */
 const DAYS = 30;
 
 export function holderLines(file: string, wanted: number): Written {
@@ -41,7 +41,7 @@ export function holderLines(file: string, wanted: number): Written {
   return { rows, cells: 0, tokens: Math.ceil(snapshots / DAYS), items: rows };
 }
 
-/** Counts the tokens that have holders, and the rows of their snapshots. */
+/** Counts the tokens with holders, and the rows of their snapshots. */
 export async function countHolders(store: Store): Promise<Contents> {
   let tokens = 0;
   let items = 0;
@@ -95,7 +95,7 @@ export function ladderLines(file: string, rows: number): Written {
   return { ...linesOf(file, rows, line, { tokens: rows, items: cells }), cells };
 }
 
-/** Rows of the other datasets: number `i` of `of`. */
+/** Makes row number `i` of `of` of the other datasets. */
 export const ROW_OF = {
   limit_orders: (i: number) => ({
     ...{ order_address: base58Address(`limit order ${i}`), chain: 'mainchain' },
@@ -120,11 +120,11 @@ export const ROW_OF = {
   }),
 } as const satisfies Partial<Record<FlatDataset, (i: number, of: number) => object>>;
 
-/** Tokens that limit orders are spread over. */
+/** How many tokens the limit orders are spread over. */
 const ORDER_TOKENS = 1000;
 const draw = (i: number, field: number): number => unit(hash(hash(BENCH_SEED, i), field));
 const LAST_HOUR_S = hourOf(asOfS(PAGE_A));
-/** Pools or tokens that have a row of each hour in sight. */
+/** How many pools or tokens have a row for each hour in sight. */
 const hourlyOwners = (rows: number): number => Math.ceil(rows / HOURS_IN_SIGHT);
 const hourOfRow = (i: number, of: number): number =>
   LAST_HOUR_S - Math.floor(i / hourlyOwners(of)) * HOUR_S;
@@ -146,7 +146,7 @@ function linesOf(
   return { rows, cells: 0, ...contents };
 }
 
-/** The rows of a dataset that a store holds. */
+/** The number of rows of a dataset in a store. */
 export async function countRows(store: Store, dataset: FlatDataset): Promise<number> {
   const hours = [LAST_HOUR_S - HOURS_IN_SIGHT * HOUR_S, LAST_HOUR_S] as const;
   switch (dataset) {

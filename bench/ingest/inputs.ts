@@ -1,4 +1,4 @@
-/** The files to ingest, by dataset and format, and what the store has to hold afterwards. */
+/** The files to ingest, by dataset and format, and what the store must have afterwards. */
 import path from 'node:path';
 import { FLAT_DATASETS } from '../../storage/contract.js';
 import { MAX_DLMM_POOLS } from '../../storage/lp/dlmm-pools.js';
@@ -44,12 +44,12 @@ export interface Input {
   dataset: string;
   file: string;
   rows: number;
-  /** 0 where the dataset has none. */
+  /** 0 if the dataset has none. */
   cells: number;
   expected: Contents;
 }
 
-/** Text formats get this share of the cells: they take ten times the bytes per cell. */
+/** Text formats get this share of the cells, because they take ten times the bytes per cell. */
 const TEXT_SHARE = 1 / 4;
 const FLAT_SHARE = 1 / 40;
 /** A ladder has two hundred cells. */
@@ -108,7 +108,7 @@ function datasetOf(name: InputName): string {
   return name.startsWith('cells') ? 'cells' : name.slice(0, name.indexOf('.'));
 }
 
-/** Counts what a store holds of this input. */
+/** Counts what a store has of this input. */
 export async function contentsOf(store: Store, { dataset }: Input): Promise<Contents> {
   const { tokens, cells } = await store.summary();
   if (dataset === 'holders') return countHolders(store);

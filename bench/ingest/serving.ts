@@ -1,4 +1,4 @@
-/** Ingests files into a running server: how long does each block its event loop? */
+/** Ingests files into a running server, and measures how long each blocks its event loop. */
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asOfS } from '../cases/http.js';
@@ -17,14 +17,14 @@ export interface ServedIngest {
   name: InputName;
   rows: number;
   cells: number;
-  /** The command, from start to end. */
+  /** Duration of the command, from start to end. */
   commandS: number;
-  /** From the command's end until the server was quiet. */
+  /** From the command's end until the server was idle. */
   settledS: number;
   loop: LoopDelay;
 }
 
-/** The server is quiet when it used less than this share of a core for QUIET_MS. */
+/** The server is idle when it has used less than this share of a core for QUIET_MS. */
 const QUIET_SHARE = 0.1;
 const QUIET_MS = 1_500;
 const SMOKE_QUIET_MS = 250;
@@ -61,7 +61,7 @@ export async function ingestServing(
   }
 }
 
-/** Waits until boards and everything else that follows a commit is done. @returns milliseconds */
+/** Waits until boards and everything else that follows a commit are done. @returns milliseconds */
 async function quiet(server: BenchServer, sinceMs: number, forMs: number): Promise<number> {
   let [cpuMs, quietSinceMs] = [server.cpuMs() ?? 0, performance.now()];
   for (;;) {

@@ -1,9 +1,9 @@
-/** Preloaded into the measured command: writes what its process used to descriptor 3 at exit. */
+/** Preloaded into the measured command: at exit, writes the process's resource usage to descriptor 3. */
 import { readFileSync, writeSync } from 'node:fs';
 
 const DESCRIPTOR = 3;
 
-/** Peak resident memory, on Linux from /proc: resourceUsage() counts what the parent process held, too. */
+/** Peak resident memory, on Linux from /proc: resourceUsage() would include the parent process's memory. */
 function peakBytes(): number {
   try {
     const [, kilobytes] =

@@ -1,4 +1,4 @@
-/** Sizes of inputs, and of what a store holds of them. */
+/** Sizes of inputs, and of what a store has of them. */
 
 /** Counts of a store after the command. */
 export interface Contents {

@@ -1,4 +1,4 @@
-/** `npm run bench:live`: how soon subscribers hear of a snapshot, beside clients that poll, and what connections cost. */
+/** `npm run bench:live`: how soon subscribers receive a snapshot, compared with polling clients, and what connections cost. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -33,16 +33,16 @@ const USAGE = `npm run bench:live -- [--subscribers N] [--stalled N] [--files N]
 const TOKENS = 10;
 const SNAPSHOTS_PER_SECOND = 100;
 const FILES_PER_SECOND = [10, 20, 50, 100];
-/** A server that has just started is still being compiled. */
+/** A server that has just started is still compiling its code. */
 const WARM_UP_S = 3;
 const START_S = 1_794_000_000;
-/** Connections of one key, as its plan allows. */
+/** Connections per key, as its plan allows. */
 const CONNECTIONS_PER_KEY = 100;
-/** Connections that are opened at a time. */
+/** Connections opened at the same time. */
 const OPENING = 200;
 const CONNECT_LIMIT_MS = 60_000;
 const RETRY_MS = 100;
-/** Time for what the last commit says to arrive, beyond which it counts as not heard. */
+/** How long the last commit's message may take to arrive; later ones count as lost. */
 const LAST_HEARD_MS = 2000;
 
 async function main(words: readonly string[]): Promise<void> {
@@ -179,7 +179,7 @@ async function measure(
   }
 }
 
-/** Runs `body` while `pollers` ask, each at its own moment of the interval. @throws Error of a failed request */
+/** Runs `body` while `pollers` poll, each at a different moment of the interval. @throws Error of a failed request */
 async function whilePolling<T>(
   pollers: readonly Poller[],
   pollMs: number,
@@ -201,8 +201,8 @@ async function whilePolling<T>(
 }
 
 /**
- * Connects all at once, some at a time. Whoever is refused tries again, as clients do: a server that has not
- * seen the ends of a key's connections yet counts them.
+ * Connects all subscribers, some at a time. A refused one tries again, as clients do: a server that has not noticed yet
+ * that a key's connections ended still counts them.
  * @returns milliseconds
  * @throws Error if one is refused for CONNECT_LIMIT_MS
  */
@@ -225,14 +225,14 @@ async function connectAll(subscribers: readonly Subscriber[]): Promise<number> {
   return performance.now() - beganMs;
 }
 
-/** Whoever follows a token, and when it heard of what. */
+/** A client that follows a token, and when it received each snapshot. */
 interface Reader {
   readonly address: string;
   readonly heardMs: HeardMs;
 }
 
 interface Delivered {
-  /** Times at which each token had a snapshot. */
+  /** How many times each token had a snapshot. */
   rounds: number;
   tookS: number;
   expected: number;
@@ -267,7 +267,7 @@ async function deliver(
   for (const { address, heardMs } of readers) {
     for (let t = fromS; t < fromS + rounds; t++) {
       const heard = heardMs.get(t);
-      // A message may come before the acknowledgement has.
+      // A message may arrive before the acknowledgement.
       const ackMs = acknowledgedMs.get(`${address} ${t}`) as number;
       if (heard !== undefined) latencies.push(Math.max(0, heard - ackMs));
     }
@@ -276,7 +276,7 @@ async function deliver(
   return { rounds, tookS, expected: rounds * readers.length, latencies: sorted };
 }
 
-/** Cuts all, commits, and lets all come back by their cursors. @returns milliseconds until all have heard */
+/** Cuts all connections, commits, and reconnects all by their cursors. @returns milliseconds until all are up to date */
 async function comeBack(
   directory: string,
   pool: ComputePool,
@@ -294,7 +294,7 @@ async function comeBack(
   return performance.now() - beganMs;
 }
 
-/** Ingests a file with a snapshot of each token. */
+/** Ingests a file with one snapshot per token. */
 function ingestSnapshots(
   directory: string,
   pool: ComputePool,

@@ -1,22 +1,22 @@
-/** A client without live connections: it asks for the pages of one token at a steady pace. */
+/** A client without live connections: it requests the pages of one token at a steady rate. */
 import { Connection } from '../load/connection.js';
 import { type HeardMs, noteTimes } from './subscriber.js';
 import { VIEW } from './view.js';
 
 const OK = 200;
-/** The server has as much to do as it takes on: the next request asks again. */
+/** The server is too busy: the next request tries again. */
 const BUSY = 503;
 
 export class Poller {
   readonly heardMs: HeardMs = new Map();
   requests = 0;
-  /** Of those, how many the server was too busy for. */
+  /** How many of them were refused because the server was busy. */
   refused = 0;
   private connection: Connection | null = null;
   private timer: NodeJS.Timeout | null = null;
   private isWaiting = false;
 
-  /** @param fromS the time of the first snapshot that it has not */
+  /** @param fromS the time of the first snapshot that it lacks */
   constructor(
     private readonly port: number,
     private readonly key: string,
@@ -24,7 +24,7 @@ export class Poller {
     private fromS: number,
   ) {}
 
-  /** Asks every `everyMs`, but never before the last reply is there. `onFailure` is told of a failed one. */
+  /** Requests a page every `everyMs`, but never before the last reply has arrived. Failures go to `onFailure`. */
   async start(everyMs: number, onFailure: (error: Error) => void): Promise<void> {
     this.connection = await Connection.open(this.port, onFailure);
     this.timer = setInterval(() => this.ask(onFailure), everyMs);

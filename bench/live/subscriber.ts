@@ -1,6 +1,6 @@
 /**
- * A connection of `GET /stream` that follows one token. It reads no more of a frame than the times of its
- * snapshots: clients share the cores with the server that they measure, and a WebSocket library costs more.
+ * A connection of `GET /stream` that follows one token. It reads only the times of the snapshots in a frame: clients share
+ * the cores with the server that they measure, and a WebSocket library would cost more.
  */
 import { randomBytes } from 'node:crypto';
 import net from 'node:net';
@@ -12,20 +12,20 @@ const PING = 0x89;
 const PONG = 0x8a;
 const CLOSE = 0x88;
 const MASKED = 0x80;
-/** Length fields that say how many bytes the length itself has. */
+/** Length values that state how many bytes the actual length has. */
 const LENGTH_16 = 126;
 const LENGTH_64 = 127;
 const SNAPSHOTS = '{"type":"snapshots"';
 const SUBSCRIBED = '{"type":"subscribed"';
 
-/** When a reader heard of each snapshot, by the snapshot's time. */
+/** When a reader received each snapshot, by the snapshot's time. */
 export type HeardMs = Map<number, number>;
 
 export class Subscriber {
   readonly heardMs: HeardMs = new Map();
   private socket: net.Socket | null = null;
   private received: Buffer = Buffer.alloc(0);
-  /** The last frame that told of something, whose cursor continues. */
+  /** The last frame with data; its cursor continues the subscription. */
   private lastFrame: Buffer | null = null;
   private closeCode: number | null = null;
 
@@ -35,7 +35,7 @@ export class Subscriber {
     readonly address: string,
   ) {}
 
-  /** Connects and subscribes, after a first time with the cursor of the last frame. @throws Error */
+  /** Connects and subscribes; when reconnecting, with the cursor of the last frame. @throws Error */
   connect(): Promise<void> {
     const { cursor } = JSON.parse(this.lastFrame?.toString() ?? '{}') as { cursor?: string };
     this.received = Buffer.alloc(0);
@@ -71,7 +71,7 @@ export class Subscriber {
     });
   }
 
-  /** Reads nothing from now on. */
+  /** Stops reading. */
   stall(): void {
     this.socket?.pause();
   }
@@ -106,7 +106,7 @@ export class Subscriber {
   }
 }
 
-/** Notes each time `"t":N` of a JSON text that has no other field `t`. */
+/** Records each time `"t":N` of a JSON text that has no other field `t`. */
 export function noteTimes(json: Buffer, atMs: number, heardMs: HeardMs): void {
   const name = '"t":';
   for (let at = json.indexOf(name); at >= 0; at = json.indexOf(name, at + 1)) {
@@ -117,7 +117,7 @@ export function noteTimes(json: Buffer, atMs: number, heardMs: HeardMs): void {
   }
 }
 
-/** Where the payload of the first frame is, or null where the frame is not whole yet. */
+/** Where the payload of the first frame is; null if the frame is incomplete. */
 function frameBounds(received: Buffer): { start: number; end: number } | null {
   if (received.length < 2) return null;
   const short = received[1];

@@ -1,4 +1,4 @@
-/** A collector, in its own process: commits snapshots at a fixed rate into the running server's store. */
+/** A collector in a separate process: commits snapshots at a fixed rate into the running server's store. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,7 +11,7 @@ import { ingestFiles } from '../../storage/ingest/ingest.js';
 import { botSnapshotLine, botTokenLine } from '../data/bots.js';
 import { datasetLines, OTHER_DATASETS } from '../data/datasets.js';
 
-/** Collectors bring snapshots from this long before the server's clock on. */
+/** Collectors start this long before the server's clock. */
 export const COLLECTED_S = 6 * HOUR_S;
 
 export interface CollectOrder {
@@ -19,11 +19,11 @@ export interface CollectOrder {
   directory: string;
   folder: string;
   tokens: number;
-  /** Snapshots of each commit, of the tokens in turn; one commit a second. */
+  /** Snapshots per commit, of the tokens in turn; one commit per second. */
   snapshotsPerSecond: number;
   /** Epoch seconds of the first snapshots. */
   fromS: number;
-  /** After this many commits, times start over, and snapshots replace stored ones; default: never. */
+  /** After this many commits, times start over and snapshots replace stored ones; default: never. */
   repeatAfter?: number;
   /** Whether each commit is followed by one of another dataset. */
   everyDataset?: boolean;
@@ -46,7 +46,7 @@ export function fillBots(order: Omit<CollectOrder, 'forMs' | 'snapshotsPerSecond
   });
 }
 
-/** Commits for as long as `forMs`, a second's snapshots at a time. */
+/** Commits for `forMs`, the snapshots of one second at a time. */
 export function collect(order: CollectOrder): Promise<CollectReport> {
   const { tokens, snapshotsPerSecond, fromS, forMs, repeatAfter = Infinity } = order;
   return withCollectorPool(async (pool) => {

@@ -1,18 +1,18 @@
 /**
- * A connection that sends requests and reads only the status and the length of their replies' heads: the
- * generators share the cores with the server that they measure, and an HTTP client would cost more.
+ * A connection that sends requests and reads only the status and the length from the replies' heads: the generators share
+ * the cores with the server that they measure, and an HTTP client would cost more.
  */
 import net from 'node:net';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 const LENGTH = /\r\ncontent-length: (\d+)/i;
-/** The status within a status line. */
+/** Position of the status within a status line. */
 const STATUS_START = 9;
 const STATUS_END = 12;
 
 /** Called for each reply, in the order of the requests. */
 type OnReply = (status: number, body: Buffer) => void;
-/** Called when the connection ends or fails, or a reply has no known length. */
+/** Called if the connection ends or fails, or if a reply's length is unknown. */
 type OnFailure = (error: Error) => void;
 
 export class Connection {
@@ -33,7 +33,7 @@ export class Connection {
     });
   }
 
-  /** Connects to a port of this machine. @throws Error if nothing accepts */
+  /** Connects to a port of this machine. @throws Error if nothing listens there */
   static open(port: number, onFailure: OnFailure): Promise<Connection> {
     return new Promise((resolve, reject) => {
       const socket = net.connect(port, '127.0.0.1');
@@ -48,15 +48,15 @@ export class Connection {
   }
 
   /**
-   * Sends whole requests in one piece, once all earlier ones are answered. @param onReply called
-   * for each reply
+   * Sends whole requests in one write, after all earlier ones are answered.
+   * @param onReply called for each reply
    */
   ask(requests: string, onReply: OnReply): void {
     this.onReply = onReply;
     this.socket.write(requests);
   }
 
-  /** Ends the connection without a call of `onFailure`. */
+  /** Ends the connection without calling `onFailure`. */
   close(): void {
     this.socket.removeAllListeners('close').on('error', () => undefined);
     this.socket.destroy();

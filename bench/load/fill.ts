@@ -1,10 +1,10 @@
-/** A store for bots, replay clients, and clients that ask about a long history. */
+/** A store for bots, replay clients, and clients that request a long history. */
 import { encodeRuns } from '../../compute/segment/rewrite.js';
 import { benchAddress, PAGE_A, tokenHistory } from '../data/pages.js';
 import { commitFrames, makeStore, openStore } from '../store.js';
 import { fillBots } from './collector.js';
 
-/** Index of the token with the long history, beyond those with pages. */
+/** Index of the token with the long history, after those with pages. */
 const LONG_INDEX = 1000;
 export const LONG_TOKEN = benchAddress(LONG_INDEX);
 const LONG_SHAPE = { name: 'long', snapshots: 288, markets: 2, cells: 4 };

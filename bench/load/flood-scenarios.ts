@@ -1,11 +1,11 @@
-/** What a bot's request costs the server, with bots that send as fast as they are answered. */
+/** What a bot's request costs the server, if bots send as fast as they are answered. */
 import { figure } from '../report.js';
 import type { FloodReport } from './flood.js';
 import type { LoopDelay } from './loop-probe.js';
 import { inProcess } from './role.js';
 import { botPaths, type LoadedServer, type ScenarioOptions } from './scenarios.js';
 
-/** How many requests of a connection are under way at a time. */
+/** Concurrent requests per connection. */
 export const FLOODS = { 'bots flat out': 1, 'bots flat out, pipelined': 16 } as const;
 export type FloodName = keyof typeof FLOODS;
 

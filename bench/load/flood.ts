@@ -1,6 +1,6 @@
 /**
- * Bots, in their own process, that send as fast as they are answered: a closed loop, for the cost
- * of a request and the rate that follows. It says nothing about latency.
+ * Bots in a separate process that send as fast as they are answered: a closed loop, for the cost of a request and the
+ * resulting rate. It says nothing about latency.
  */
 import { seededRandom } from '../compare/random.js';
 import { requestText } from './generator.js';
@@ -12,7 +12,7 @@ export interface FloodOrder {
   paths: string[];
   headers: Record<string, string>;
   connections: number;
-  /** How many requests of a connection are under way at a time. */
+  /** Concurrent requests per connection. */
   depth: number;
   forMs: number;
 }
@@ -26,7 +26,7 @@ export interface FloodReport {
 
 const SEED = 7_919;
 
-/** Runs one order; every request is answered before it ends. @throws Error if a connection fails */
+/** Executes one order; every request is answered before it ends. @throws Error if a connection fails */
 export async function flood(order: FloodOrder): Promise<FloodReport> {
   const random = seededRandom(SEED);
   const texts = order.paths.map((path) => requestText(path, order.headers));

@@ -1,8 +1,7 @@
 /**
- * The bots, in their own process: an open loop. Requests are due at a fixed rate whether or not
- * earlier ones have been answered, and a request's latency counts from the tick at which it was
- * due: a server that stalls is charged for everything that waited meanwhile. Late ticks are the
- * generator's own fault, and are reported separately.
+ * The bots, in a separate process: an open loop. Requests are due at a fixed rate whether or not earlier ones have been
+ * answered, and a request's latency counts from the tick at which it was due: a server that stalls is charged for
+ * everything that waited in the meantime. Late ticks are the generator's own fault and are reported separately.
  */
 import { seededRandom } from '../compare/random.js';
 import { Connection } from './connection.js';
@@ -26,23 +25,23 @@ export interface LoadReport {
   /** Replies by status. */
   statuses: Record<string, number>;
   latencies: Latencies;
-  /** How late the generator's own ticks were, which is not part of the latencies. */
+  /** How late the generator's own ticks were; not part of the latencies. */
   lateness: Latencies;
 }
 
 const TICK_MS = 1;
 const SEED = 20_261;
-/** Requests that may wait for a connection: more, and the server is not keeping up at all. */
+/** Requests that may wait for a connection: with more, the server is not keeping up at all. */
 const MAX_WAITING = 200_000;
 
 interface Due {
-  /** When the tick noticed that it was due. */
+  /** When the tick found that it was due. */
   atMs: number;
   measured: boolean;
   request: string;
 }
 
-/** Runs one order. @throws Error if a connection fails or far too much waits */
+/** Executes one order. @throws Error if a connection fails or far too much waits */
 export async function generate(order: LoadOrder): Promise<LoadReport> {
   const random = seededRandom(SEED);
   const requests = order.paths.map((path) => requestText(path, order.headers));
@@ -83,7 +82,7 @@ export async function generate(order: LoadOrder): Promise<LoadReport> {
         if (measured) late.push(now - dueAtMs);
         const request = requests[Math.floor(random() * requests.length)];
         const due = { atMs: now, measured, request };
-        // The one that has been idle longest: the server closes connections that are idle for long.
+        // The connection idle for longest, because the server closes idle connections after a while.
         const client = idle.shift();
         if (client === undefined) waiting.push(due);
         else send(client, due);

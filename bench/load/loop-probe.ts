@@ -1,7 +1,6 @@
 /**
- * Preloaded into the server's process: reports over IPC how long its event loop was blocked, how
- * much of that was the loop's own work, and how much a wait for a core. The server does not know of
- * it.
+ * Preloaded into the server's process: reports over IPC how long its event loop was blocked, how much of that was its own
+ * work, and how much it waited for a core. The server does not know about it.
  */
 import {
   createHistogram,
@@ -12,7 +11,7 @@ import {
 import { isMainThread } from 'node:worker_threads';
 import { mainThreadTimes } from '../processes.js';
 
-/** Times between two readings, RESOLUTION_MS or one turn of the loop apart, milliseconds. */
+/** Times between two readings, which are RESOLUTION_MS or one turn of the loop apart, milliseconds. */
 interface ThreadTime {
   p99Ms: number;
   p999Ms: number;
@@ -21,19 +20,19 @@ interface ThreadTime {
   totalMs: number;
 }
 
-/** How late the loop is beyond the probe's own interval, milliseconds. */
+/** How late the loop is beyond the probe's interval, milliseconds. */
 export interface LoopDelay {
   p50Ms: number;
   p99Ms: number;
   maxMs: number;
-  /** How long the measurement took. */
+  /** Duration of the measurement. */
   elapsedMs: number;
   /**
-   * CPU time of the loop's thread, garbage collection included: what blocked the loop, other than
-   * waits for a core. Null without /proc.
+   * CPU time of the loop's thread, including garbage collection: what blocked the loop except waits for a core. Null without
+   * /proc.
    */
   busy: ThreadTime | null;
-  /** Time that the loop's thread was ready to run but had no core. Null without /proc. */
+  /** How long the loop's thread was ready to run without a core. Null without /proc. */
   waiting: ThreadTime | null;
   /** Pauses for garbage collection in the loop's thread, part of `busy`. */
   collector: { maxMs: number; totalMs: number };
@@ -41,7 +40,7 @@ export interface LoopDelay {
 
 const RESOLUTION_MS = 1;
 
-/** One of the two times, by readings. */
+/** One of the two times, from readings. */
 class ReadTimes {
   private readonly histogram: RecordableHistogram = createHistogram();
   private totalNs = 0;
@@ -67,7 +66,7 @@ class ReadTimes {
   }
 }
 
-/** Reads the thread's times as often as the loop lets it. */
+/** Reads the thread's times as often as the loop allows. */
 function watchThread() {
   const read = mainThreadTimes();
   if (read === null) return null;
@@ -121,6 +120,6 @@ if (isMainThread && process.send !== undefined) {
     };
     process.send?.(read);
   });
-  // The probe must not keep a server that has drained alive.
+  // The probe must not keep a drained server alive.
   process.channel?.unref();
 }

@@ -4,7 +4,7 @@ import { namesFlag, readBenchFlags, wholeFlag } from '../flags.js';
 import { FLOODS, type FloodName } from './flood-scenarios.js';
 import { SCENARIOS, type ScenarioName, type ScenarioOptions } from './scenarios.js';
 
-/** Scenarios of the open loop, and floods, in the order in which they run. */
+/** Open-loop scenarios, and floods, in the order in which they run. */
 type RunName = ScenarioName | FloodName;
 const NAMES = Object.keys({ ...SCENARIOS, ...FLOODS }) as RunName[];
 
@@ -20,7 +20,7 @@ export interface HttpBenchOptions {
   smoke: boolean;
   pageTokens: number;
   botTokens: number;
-  /** Of the token whose plans and coverage are requested. */
+  /** Snapshots of the token whose plans and coverage are requested. */
   longSnapshots: number;
   load: ScenarioOptions;
   jsonFile: string;

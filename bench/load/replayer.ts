@@ -1,4 +1,4 @@
-/** Heavy replay clients, in their own process: each requests its next page as soon as one is complete. */
+/** Heavy replay clients in a separate process: each requests its next page as soon as one is complete. */
 import { load, type LoadResult } from '../http/client.js';
 
 export interface ReplayOrder {

@@ -1,4 +1,4 @@
-/** Runs the parts of the load in processes: bots, replay clients, a collector. */
+/** Runs the parts of the load as processes: bots, replay clients, a collector. */
 import { fork } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -22,15 +22,15 @@ const WORK: { [R in Role]: (order: Roles[R]['order']) => Promise<Roles[R]['repor
   collect,
 };
 /**
- * In production, replay clients and collectors run on other machines. Here they have a low
- * priority: bots wait for the server's work on their behalf, not for their own.
+ * In production, replay clients and collectors run on other machines. Here they have a low priority, so that bots wait for
+ * the server's work on their behalf, but not for their own.
  */
 const NICENESS: Record<Role, number> = { bots: 0, flood: 0, replay: 10, collect: 10 };
-/** Time for a role beyond the time of its order. */
+/** Extra time for a role beyond its order's duration. */
 const GRACE_MS = 60_000;
 
 /**
- * Runs a role in a new process.
+ * Runs a role in a separate process.
  * @throws Error if it fails or hangs
  */
 export function inProcess<R extends Role>(

@@ -1,4 +1,4 @@
-/** Bots alone, and bots beside everything that should not disturb them. */
+/** Bots alone, and bots beside other load that should not disturb them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { botAddress } from '../data/bots.js';
 import { pageWindow, pathOf } from '../cases/request.js';
@@ -27,7 +27,7 @@ export interface LoadedServer {
   key: string;
   directory: string;
   folder: string;
-  /** Tokens with full pages, and tokens that bots ask for. */
+  /** Tokens with full pages, and tokens that bots request. */
   pageTokens: number;
   botTokens: number;
   /** Epoch seconds from which the next collector may continue. */
@@ -42,11 +42,11 @@ export interface ScenarioResult {
   ingest: CollectReport | null;
 }
 
-/** The load beside the bots. */
+/** The load besides the bots. */
 interface Beside {
-  /** What heavy clients request; null: there are none. */
+  /** What heavy clients request; null if there are none. */
   paths: ((loaded: LoadedServer) => string[]) | null;
-  /** Their number; default: that of the options. */
+  /** Number of heavy clients; default: from the options. */
   clients?: number;
   ingest: boolean;
 }
@@ -74,11 +74,11 @@ export const SCENARIOS = {
 export type ScenarioName = keyof typeof SCENARIOS;
 
 const COLD_WINDOWS = 288;
-/** Seconds between the times that two scenarios' collectors bring. */
+/** Seconds between the data of two scenarios' collectors. */
 const COLLECT_GAP_S = 10;
 const REPLAY_HEADERS = { 'accept-encoding': 'gzip' };
 
-/** Runs one scenario. Other load begins before the bots are measured, and ends after. */
+/** Runs one scenario. Other load begins before the measurement of the bots, and ends after it. */
 export async function runScenario(
   name: ScenarioName,
   loaded: LoadedServer,

@@ -1,4 +1,4 @@
-/** Makes the reply's JSON of a database's rows, columns or JSON texts. */
+/** Makes the reply's JSON from a database's rows, columns or JSON texts. */
 import { snapshotsOfColumns, type CellColumns, type PlainSnapshot } from './content.js';
 
 /** Prices by `t`. */
@@ -44,7 +44,7 @@ function emptySnapshot(t: number, prices: Prices): PlainSnapshot {
   return { t, price_usd: priceAt(prices, t), ...arrays };
 }
 
-/** @throws Error if there is none */
+/** @throws Error if there is no price */
 export function priceAt(prices: Prices, t: number): number {
   const price = prices.get(t);
   if (price === undefined) throw new Error(`no price at ${t}`);

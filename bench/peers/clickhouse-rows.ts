@@ -1,13 +1,13 @@
 /**
- * A set's rows in ClickHouse's format RowBinary: fixed widths, little-endian. Its readers of decimal texts are
- * not exact to the last bit in every version; these numbers are.
+ * A set's rows in ClickHouse's format RowBinary: fixed widths, little-endian. Unlike its parsers of decimal texts in some
+ * versions, these numbers are exact to the last bit.
  */
 import type { PageSet } from './page-set.js';
 
 const CELL_BYTES = 26;
 const SNAPSHOT_BYTES = 14;
 
-/** token UInt16, t UInt32, market UInt16, bin Int16, support and resistance Float64; a snapshot at a time. */
+/** token UInt16, t UInt32, market UInt16, bin Int16, support and resistance Float64; yields one snapshot at a time. */
 export function* cellRows({ histories }: PageSet): Generator<Buffer> {
   for (const [token, { run }] of histories.entries()) {
     for (let s = 0; s < run.t.length; s++) {
@@ -26,7 +26,7 @@ export function* cellRows({ histories }: PageSet): Generator<Buffer> {
   }
 }
 
-/** token UInt16, t UInt32, price Float64; a token at a time. */
+/** token UInt16, t UInt32, price Float64; yields one token at a time. */
 export function* snapshotRows({ histories }: PageSet): Generator<Buffer> {
   for (const [token, { run }] of histories.entries()) {
     const rows = Buffer.allocUnsafe(SNAPSHOT_BYTES * run.t.length);

@@ -1,4 +1,4 @@
-/** A ClickHouse that listens, whoever has started it: its statements, its tables, its ways. */
+/** A running ClickHouse, whoever started it: its statements, its tables, its ways to make pages. */
 import http from 'node:http';
 import { Readable } from 'node:stream';
 import { BenchFailure, messageOf } from '../errors.js';
@@ -15,7 +15,7 @@ export interface ClickhouseServer {
   headers: Record<string, string>;
 }
 
-/** @param address with user and password where they are needed: `http://user:password@host:8123` */
+/** @param address with user and password if needed: `http://user:password@host:8123` */
 export function clickhouseAt(address: URL): ClickhouseServer {
   const { origin, username, password } = address;
   const login = [username, password].map(decodeURIComponent).join(':');
@@ -39,7 +39,7 @@ export async function clickhousePeer(
   set: PageSet,
 ): Promise<Peer> {
   const version = await versionOf(server);
-  // A run that was interrupted may have left it.
+  // An interrupted run may have left it.
   await dropDatabase(server);
   await ask(server, `CREATE DATABASE ${CLICKHOUSE_DATABASE}`);
   try {
@@ -73,7 +73,7 @@ async function dropDatabase(server: ClickhouseServer): Promise<void> {
   await ask(server, `DROP DATABASE IF EXISTS ${CLICKHOUSE_DATABASE}`);
 }
 
-/** CPU time of all queries since the server's start; null where it does not say. */
+/** CPU time of all queries since the server's start; null if the server does not report it. */
 async function ownCpuMs(server: ClickhouseServer): Promise<number | null> {
   const sql = "SELECT value FROM system.events WHERE event = 'OSCPUVirtualTimeMicroseconds'";
   const answer = await ask(server, sql).catch(() => '');
@@ -87,7 +87,7 @@ export function ask(
   data?: Iterable<Buffer>,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
-    // A connection of its own: ClickHouse ends those that were idle for some seconds.
+    // A separate connection: ClickHouse ends connections that were idle for some seconds.
     const options = { agent: false, method: 'POST', headers, timeout: STATEMENT_DEADLINE_MS };
     const request = http.request(`${url}/?query=${encodeURIComponent(sql)}`, options, (reply) => {
       const chunks: Buffer[] = [];

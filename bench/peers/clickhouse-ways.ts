@@ -1,14 +1,14 @@
-/** Pages by ClickHouse's SQL, as rows or as arrays per snapshot; it writes and compresses the JSON. */
+/** Pages by ClickHouse's SQL, as rows or as one array per snapshot; ClickHouse writes and compresses the JSON. */
 import { parsedJson, type PlainSnapshot } from './content.js';
 import type { PageWindow } from './page-set.js';
 import type { PeerWay } from './peer.js';
 
-/** Its HTTP compression's levels, each way with both. */
+/** Levels of its HTTP compression; each way is measured with both. */
 const ZLIB_LEVELS = [1, 3];
-/** One thread per query keeps a sorted subquery's rows in order; clients keep both cores busy. */
+/** One thread per query keeps the rows of a sorted subquery in order; clients keep both cores busy. */
 const SETTINGS =
   '&max_threads=1&use_uncompressed_cache=1&enable_http_compression=1&http_zlib_compression_level=';
-/** Holds the tables; the bench makes it and drops it. */
+/** The database with the tables; the bench creates and drops it. */
 export const CLICKHOUSE_DATABASE = 'fathom_bench_peers';
 
 export const CLICKHOUSE_WAYS: readonly PeerWay[] = ZLIB_LEVELS.flatMap((level) => [

@@ -1,4 +1,4 @@
-/** Starts a ClickHouse, where it is installed; its HTTP server is the peer. */
+/** Starts a ClickHouse if it is installed; its HTTP server is the peer. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { treeCpuMs } from '../processes.js';
@@ -19,8 +19,8 @@ export async function startClickhouse({ folder, set }: PeerPlace): Promise<Peer>
 }
 
 /**
- * Runs one with a single user, without a password.
- * @param home a folder for its files, which does not exist
+ * Runs a ClickHouse with a single user without a password.
+ * @param home a folder for its files, which must not exist
  * @throws NotRunError if it is not installed
  */
 export async function runClickhouse(
@@ -49,7 +49,7 @@ export async function runClickhouse(
   return { ...program, server };
 }
 
-/** One file, with the users; it listens only on this machine. */
+/** One file, including the users; it listens only on this machine. */
 function configOf(home: string, port: number): string {
   return `<?xml version="1.0"?>
 <yandex>

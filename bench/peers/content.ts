@@ -1,8 +1,8 @@
-/** The content that a page must have. A server with other content is not measured. */
+/** The content that every page must have. Servers with other content are not measured. */
 import { type Table, tableFromIPC } from 'apache-arrow';
 import type { TokenHistory } from '../data/pages.js';
 
-/** A snapshot as the replay reply has it; cell i is index i of each array. */
+/** A snapshot as in a replay reply; cell i is index i of each array. */
 export interface PlainSnapshot {
   t: number;
   price_usd: number;
@@ -36,7 +36,7 @@ export function expectedPage(
   });
 }
 
-/** Describes the first difference; null: every number of every cell is the same. */
+/** Describes the first difference; null if every number of every cell is the same. */
 export function differenceOf(
   actual: readonly PlainSnapshot[],
   expected: readonly PlainSnapshot[],
@@ -112,7 +112,7 @@ interface ListedMarket {
   pair: string;
 }
 
-/** Fathom's JSON reply, with the history's numbers of its markets. */
+/** The snapshots of Fathom's JSON reply, with the history's market numbers. */
 export function fathomSnapshots(body: Uint8Array, history: TokenHistory): PlainSnapshot[] {
   const { markets, snapshots } = parsedJson(body) as {
     markets: ListedMarket[];
@@ -124,7 +124,7 @@ export function fathomSnapshots(body: Uint8Array, history: TokenHistory): PlainS
   });
 }
 
-/** Fathom's Arrow reply, likewise; every snapshot must have a cell. */
+/** The snapshots of Fathom's Arrow reply, like fathomSnapshots(); every snapshot must have a cell. */
 export function fathomArrowSnapshots(body: Uint8Array, history: TokenHistory): PlainSnapshot[] {
   const table = tableFromIPC(body);
   const { markets } = JSON.parse(table.schema.metadata.get('page') ?? '') as {
@@ -141,7 +141,7 @@ export function fathomArrowSnapshots(body: Uint8Array, history: TokenHistory): P
   );
 }
 
-/** The Arrow reply of a server that sends the tables' columns. */
+/** The snapshots of the Arrow reply of a server that sends the tables' columns. */
 export function arrowSnapshots(body: Uint8Array): PlainSnapshot[] {
   const table = tableFromIPC(body);
   return snapshotsOfTable(table, columnOf(table, 'market'));

@@ -1,4 +1,4 @@
-/** DuckDB's vectors as an Arrow IPC stream, without a JavaScript value per number. */
+/** Converts DuckDB's vectors to an Arrow IPC stream, without a JavaScript value per number. */
 // oxlint-disable-next-line no-restricted-imports
 import type { DuckDBDataChunk, DuckDBVector } from '@duckdb/node-api';
 import {
@@ -28,8 +28,8 @@ const FIELDS = [...CELL_NAMES, 'price_usd'].map(
 const SCHEMA = new Schema(FIELDS);
 
 /**
- * Chunks of cells as one record batch, with the price of each cell's snapshot. DuckDB's own writer of this format
- * is an extension, which its npm package does not have; numbers without nulls lie in its vectors as in Arrow.
+ * Chunks of cells as one record batch, with the price of each cell's snapshot. DuckDB's own writer of this format is an
+ * extension that is not in its npm package; in its vectors, numbers without nulls have the same layout as in Arrow.
  */
 export function arrowOfChunks(chunks: readonly DuckDBDataChunk[], prices: Prices): Uint8Array {
   const length = chunks.reduce((sum, { rowCount }) => sum + rowCount, 0);
@@ -51,7 +51,7 @@ function joined(chunks: readonly DuckDBDataChunk[], column: number, into: Number
   return into;
 }
 
-/** The vector's typed array over DuckDB's memory, which its type keeps private. */
+/** The vector's typed array over DuckDB's memory, which is a private member. */
 function numbersOf(vector: DuckDBVector): Numbers {
   const { items } = vector as unknown as { items?: unknown };
   if (ArrayBuffer.isView(items)) return items as Numbers;

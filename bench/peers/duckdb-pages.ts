@@ -1,4 +1,4 @@
-/** Pages from DuckDB's npm package, in the ways that its client offers. */
+/** Pages from DuckDB's npm package, in the ways offered by its client. */
 // oxlint-disable-next-line no-restricted-imports
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { Lanes } from '../../storage/duckdb/lanes.js';
@@ -14,10 +14,10 @@ export const DUCKDB_WAYS = ['getRowsJson', 'getColumns', 'vectors', 'JSON by SQL
 export const DUCKDB_ARROW_WAY = 'vectors, Arrow stream';
 type Way = (typeof DUCKDB_WAYS)[number] | typeof DUCKDB_ARROW_WAY;
 
-/** Queries at a time, each on its own connection; libuv has at least as many threads. */
+/** Concurrent queries, each on a separate connection; libuv has at least as many threads. */
 const CONNECTIONS = 4;
 
-/** One query's share of the work on one connection. */
+/** The part of one query's work on one connection. */
 type OnConnection = (
   connection: DuckDBConnection,
   request: PageRequest,
@@ -71,7 +71,7 @@ const byColumns: OnConnection = async (connection, request, prices) => {
   return textOfColumns(request.address, { t, market, bin, supportUsd, resistanceUsd }, prices);
 };
 
-/** By the client's vectors over typed arrays, without an object per value. */
+/** From typed arrays of the client's vectors, without an object per value. */
 const byVectors: OnConnection = async (connection, request, prices) => {
   const chunks = await (await connection.run(cellsSql(request))).fetchAllChunks();
   const columns = Array.from({ length: CELLS.split(',').length }, (): number[] => []);
@@ -94,7 +94,7 @@ const bySql: OnConnection = async (connection, request, prices) => {
   return textOfObjects(request.address, rows as [number, string][], prices);
 };
 
-/** Of the vectors' memory, without a value per number. */
+/** From the vectors' memory, without a value per number. */
 const byArrow: OnConnection = async (connection, request, prices) => {
   const chunks = await (await connection.run(cellsSql(request))).fetchAllChunks();
   return arrowOfChunks(chunks, prices);

@@ -1,5 +1,5 @@
-/** The tables in a DuckDB of their own, as DuckDB's npm package opens it. */
-// These peers do without Fathom's wrapper of DuckDB.
+/** The tables in a separate DuckDB, opened with DuckDB's npm package. */
+// These peers do not use Fathom's wrapper of DuckDB.
 // oxlint-disable-next-line no-restricted-imports
 import { DuckDBInstance, type DuckDBConnection, type DuckDBValue } from '@duckdb/node-api';
 import path from 'node:path';
@@ -15,8 +15,8 @@ interface LoadedDuckdb {
 /**
  * Loads the tables, ordered by token and time, into a file in `folder`.
  *
- * One thread per query: the clients keep both cores busy, and scans return rows in the order in
- * which they were loaded, which saves the sorting (some 50 ms a page).
+ * One thread per query: the clients keep both cores busy, and scans return rows in the order in which they were loaded,
+ * which saves sorting (some 50 ms per page).
  */
 export async function loadDuckdb(folder: string, files: TableFiles): Promise<LoadedDuckdb> {
   const file = path.join(folder, 'peer.duckdb');

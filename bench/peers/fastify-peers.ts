@@ -9,7 +9,7 @@ import type { Peer, PeerPlace, PeerWay } from './peer.js';
 import { POSTGRES_WAYS } from './postgres-pages.js';
 import { startPostgres } from './postgres-server.js';
 
-/** Every way to JSON at zlib's fastest level; the one with the least work in JavaScript also at its default. */
+/** Every way to JSON at zlib's fastest level; the way with the least work in JavaScript also at its default level. */
 const FAST = 1;
 const DEFAULT = 6;
 /** Without a content coding. */

@@ -1,4 +1,4 @@
-/** A Fastify peer in its own process: how it is started, and what it does there. */
+/** A Fastify peer in a separate process: how it is started, and what it does there. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { endProcess } from '../processes.js';
@@ -14,7 +14,7 @@ type FastifyOrder = { addresses: readonly string[] } & (
 
 interface Listening {
   url: string;
-  /** Of the database. */
+  /** Version of the database. */
   version: string;
 }
 
@@ -23,7 +23,7 @@ export interface FastifyProcess extends Listening {
   stop(): Promise<void>;
 }
 
-/** Time to load its tables and to begin to listen. */
+/** Time limit for loading its tables and beginning to listen. */
 const START_DEADLINE_MS = 120_000;
 /** Threads for the database's calls and for zlib together; libuv's default is 4. */
 const UV_THREADS = '8';

@@ -1,10 +1,10 @@
-/** The HTTP half of the Fastify peers: a page from a database, compressed off the loop. */
+/** The HTTP half of the Fastify peers: a page from a database, compressed off the event loop. */
 import { fastify } from 'fastify';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 
 const gzip = promisify(zlib.gzip);
-/** A page's compressed bytes come in one piece. */
+/** A page's compressed bytes fit into one chunk. */
 const CHUNK_BYTES = 512 * 1024;
 const JSON_TYPE = 'application/json';
 const ARROW_TYPE = 'application/vnd.apache.arrow.stream';
@@ -20,7 +20,7 @@ export interface PageRequest {
 /** Makes the reply's JSON, or its Arrow stream. */
 export type MakePage = (request: PageRequest) => Promise<string | Uint8Array>;
 
-/** A database behind Fastify, each way under its name. */
+/** A database behind Fastify: its ways by name. */
 export interface PageMakers {
   version: string;
   ways: Readonly<Record<string, MakePage>>;
@@ -32,7 +32,7 @@ interface Route {
 }
 
 /**
- * Serves `/WAY/GZIP-LEVEL/ADDRESS?from=&to=` on a free port of 127.0.0.1, at level 0 without a content coding.
+ * Serves `/WAY/GZIP-LEVEL/ADDRESS?from=&to=` on a free port of 127.0.0.1; level 0 is without a content coding.
  * @param addresses of the tokens, by their numbers
  * @returns the URL
  */

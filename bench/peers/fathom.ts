@@ -1,4 +1,4 @@
-/** Fathom itself: the server that the others are compared with. */
+/** Fathom itself: the server with which the others are compared. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pagesFromFragments } from '../http/client.js';
 import { startBenchServer } from '../http/server.js';
@@ -10,21 +10,21 @@ import type { Peer, PeerWay } from './peer.js';
 /** Time to make the fragments of everything stored. */
 const FRAGMENTS_DEADLINE_MS = 60_000;
 const POLL_MS = 20;
-/** Cold pages are read from the database, each time. */
+/** Cold pages are read from the database each time. */
 const COLD_COLUMNS = ['--columns-memory-mib', '0'];
 
-/** The server's clock: so long after everything stored. */
+/** The server's clock: this long after all stored data. */
 const CLOCK_LEAD_S = 86_400;
 
 /**
- * Both bands hold every cell: the pages are the same, but only the default band's come from
- * fragments. (-49.9 would select the same bins as the default -50.)
+ * Both bands contain every cell: the pages are the same, but only those of the default band come from fragments. (-49.9
+ * would select the same bins as the default -50.)
  */
 const QUERIES = { fragments: 'group=market', cold: `min_pct=${COLD_MIN_PCT}` } as const;
 
 const ARROW = { accept: 'application/vnd.apache.arrow.stream' };
 
-/** The pages of `fathom serve`, with its own settings and its own levels of gzip and brotli. */
+/** The pages of `fathom serve`, with its default settings and levels of gzip and brotli. */
 const WAYS: readonly PeerWay[] = [
   jsonWay('fragments', 'gzip'),
   jsonWay('fragments', 'br'),

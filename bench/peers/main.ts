@@ -1,4 +1,4 @@
-/** `npm run bench:peers`: the same pages from Fathom and from servers built of published software. */
+/** `npm run bench:peers`: the same pages from Fathom and from servers built with published software. */
 import { temporaryFolder } from '../folder.js';
 import { machineFacts, revision } from '../machine.js';
 import { runProgram, reportProgress, writeResults } from '../program.js';
@@ -39,7 +39,7 @@ const SETS: Record<PagesName, (options: PeersOptions) => Promise<PageSet>> = {
 
 async function main(words: readonly string[]): Promise<void> {
   const options = readPeersOptions(words);
-  // Before minutes are spent on the others.
+  // Checked before spending minutes on the others.
   if (options.clickhouse !== null) await versionOf(clickhouseAt(options.clickhouse));
   const machine = machineFacts();
   const began = performance.now();

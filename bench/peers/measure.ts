@@ -1,4 +1,4 @@
-/** Measures every way of every server in turns, after checking that its answers are right. */
+/** Measures every way of every server in turns, after checking that its replies are correct. */
 import { percentile } from '../case.js';
 import { unpacked } from '../cases/encodings.js';
 import { getOnce, load, type LoadResult, type Target } from '../http/client.js';
@@ -6,9 +6,9 @@ import { differenceOf, expectedPage } from './content.js';
 import { pageAt, type PageSet } from './page-set.js';
 import type { ComparedPage, PageFormat, PageState, Peer, PeerWay } from './peer.js';
 
-/** Turns of the tokens whose pages are compared: windows at a long history's beginning and within it. */
+/** Numbers of the turns whose pages are compared: windows at the beginning of and within a long history. */
 const COMPARED_TURNS = [0, 3];
-/** More requests than a turn has: no two turns ask for the same windows in the same order. */
+/** More requests than in a turn: no two turns request the same windows in the same order. */
 const REQUESTS_PER_TURN = 100_000;
 const OK = 200;
 const PARTIAL_CONTENT = 206;
@@ -25,17 +25,17 @@ export interface PeerRow {
   pagesPerSecond: number;
   p50Ms: number;
   p99Ms: number;
-  /** CPU time of all of the server's processes; null where nobody counts it. */
+  /** CPU time of all of the server's processes; null if it is not known. */
   cpuMsPerPage: number | null;
   /** Of the first page's compressed body. */
   bytes: number;
 }
 
 export interface Turns {
-  /** Numbers of clients at a time, measured one after the other. */
+  /** Numbers of concurrent clients, measured one after the other. */
   clients: readonly number[];
   rounds: number;
-  /** Each way gets this much load before it is measured. */
+  /** How long each way is loaded before it is measured. */
   warmUpMs: number;
   /** Milliseconds of one turn. */
   turnMs: number;
@@ -50,9 +50,9 @@ interface Measured {
 }
 
 /**
- * Measures every way of servers of one set with each number of clients, in turns: whatever slows the
- * machine slows all of them.
- * @throws Error if a page's content is not what the servers were given
+ * Measures every way of the servers of one set with each number of clients, in turns, so that whatever slows the machine
+ * slows all of them.
+ * @throws Error if a page does not have the content that the servers were given
  */
 export async function measurePeers(
   peers: readonly Peer[],
@@ -76,7 +76,7 @@ export async function measurePeers(
   return all.map(rowOf);
 }
 
-/** Pages of different tokens, if there are several, at different places of their histories; by number. */
+/** Pages of different tokens, if there are several, at different places in their histories; by number. */
 export function comparedPages(set: PageSet): Map<number, ComparedPage> {
   const { length } = set.histories;
   return new Map(

@@ -1,4 +1,4 @@
-/** Starts nginx, where it is installed, as a static server of one folder. */
+/** Starts nginx, if it is installed, as a static server of one folder. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { findProgram, freePorts, type RunningProgram, startProgram } from '../programs.js';
@@ -30,7 +30,7 @@ export async function startNginx(home: string, root: string): Promise<RunningNgi
   return { ...program, url, version };
 }
 
-/** A process for each core; files stay open; no log; connections stay open as long as clients want. */
+/** One process per core; files stay open; no log; connections stay open as long as clients want. */
 function configOf(home: string, root: string, port: number): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   return `daemon off;

@@ -9,11 +9,11 @@ import type { Turns } from './measure.js';
 const PEER_NAMES = ['duckdb', 'postgres', 'clickhouse', 'parquet'] as const;
 export type PeerName = (typeof PEER_NAMES)[number];
 
-/** What the pages are of. */
+/** The contents of the pages. */
 const PAGES_NAMES = ['generated', 'books', 'pools'] as const;
 export type PagesName = (typeof PAGES_NAMES)[number];
 
-/** Where real market data are looked for. */
+/** Where to find real market data. */
 const REAL_FOLDER = path.join('..', 'shared', 'data');
 
 export const USAGE = `npm run bench:peers -- [FLAG...]
@@ -74,7 +74,7 @@ export function readPeersOptions(words: readonly string[]): PeersOptions {
   };
 }
 
-/** @throws BenchUsageError if it is more or less than a server's address */
+/** @throws BenchUsageError if it is not exactly a server's address */
 function addressFlag(flag: string, text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   const isAddress = url?.protocol === 'http:' && url.pathname === '/';
@@ -84,7 +84,7 @@ function addressFlag(flag: string, text: string): URL {
   );
 }
 
-/** @throws BenchUsageError if a given folder is absent */
+/** @throws BenchUsageError if a given folder does not exist */
 function realFolder(given: string | undefined): string {
   if (given === undefined) return REAL_FOLDER;
   if (existsSync(given)) return given;

@@ -1,20 +1,20 @@
-/** The pages that every server holds and is asked for. */
+/** The pages that every server has and that are requested from it. */
 import { HISTORY_PAGES, PAGE_A, tokenHistory, type TokenHistory } from '../data/pages.js';
 
 export interface PageSet {
-  /** What the pages are of, for the table's heading. */
+  /** What the pages contain, for the table's heading. */
   title: string;
-  /** Of each token, whose number is its place in the list. */
+  /** By token; a token's number is its place in the list. */
   histories: readonly TokenHistory[];
 }
 
-/** As many snapshots as a page of the API has at most. A shorter history is one page. */
+/** As many snapshots as the API's largest page. A shorter history is one page. */
 export const PAGE_SNAPSHOTS = PAGE_A.snapshots;
 
-/** Cold pages are asked for with this band, which has no fragments: a set has no cell below it. */
+/** Cold pages are requested with this band, which has no fragments: no cell of a set is below it. */
 export const COLD_MIN_PCT = -49;
 
-/** Shares no factor with the places of generated and real histories: successive windows are far apart. */
+/** Has no common factor with the places of generated and real histories: successive windows are far apart. */
 const WINDOW_STRIDE = 131;
 
 /** A page of one token: its snapshots from number `first` on, epoch seconds `from <= t < to`. */
@@ -27,7 +27,7 @@ export interface PageWindow {
   to: number;
 }
 
-/** What `makeStore` stores of as many tokens. */
+/** The same content as `makeStore` stores for this many tokens. */
 export function generatedSet(tokens: number): PageSet {
   const snapshots = HISTORY_PAGES * PAGE_SNAPSHOTS;
   return {
@@ -36,7 +36,7 @@ export function generatedSet(tokens: number): PageSet {
   };
 }
 
-/** Page number `n`, the tokens in turn: none comes twice before every page of its token has come. */
+/** Page number `n`, with the tokens in turn: none repeats before every page of its token was requested. */
 export function pageAt({ histories }: PageSet, n: number): PageWindow {
   const token = n % histories.length;
   const places = Math.max(1, histories[token].run.t.length - PAGE_SNAPSHOTS + 1);
@@ -44,7 +44,7 @@ export function pageAt({ histories }: PageSet, n: number): PageWindow {
   return windowFrom(histories, token, (turn * WINDOW_STRIDE) % places);
 }
 
-/** Adjacent pages, which cover the histories. */
+/** Adjacent pages that cover the histories. */
 export function wholeHistories({ histories }: PageSet): PageWindow[] {
   return histories.flatMap(({ run: { t } }, token) =>
     Array.from({ length: Math.ceil(t.length / PAGE_SNAPSHOTS) }, (_, page) =>

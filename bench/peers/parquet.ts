@@ -1,4 +1,4 @@
-/** Parquet files behind nginx: a file for each token, of which a client asks for the row groups of its window. */
+/** Parquet files behind nginx: one file per token, of which a client requests the row groups of its window. */
 // oxlint-disable-next-line no-restricted-imports
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -10,17 +10,17 @@ import { startNginx } from './nginx.js';
 import type { PageWindow } from './page-set.js';
 import type { Peer, PeerPlace, PeerWay } from './peer.js';
 
-/** Compression within the file: DuckDB's default, and what makes it smallest. */
+/** Compression within the file: DuckDB's default, and the one with the smallest files. */
 const COMPRESSIONS = ['snappy', 'zstd'] as const;
 type Compression = (typeof COMPRESSIONS)[number];
 
 /**
- * Some thirty snapshots of a wide page: a client gets little that it did not ask for. DuckDB's default would
- * make a group of a whole page or more.
+ * About thirty snapshots of a wide page: a client receives little that it did not request. DuckDB's default would make
+ * groups of a whole page or more.
  */
 const ROW_GROUP_ROWS = 10_240;
 
-/** A row group as the file's footer has it. */
+/** A row group as described in the file's footer. */
 interface RowGroup {
   /** Bytes `from <= offset < to` of the file. */
   from: number;
@@ -30,7 +30,7 @@ interface RowGroup {
   lastT: number;
 }
 
-/** What a client knows of a token's file once it has read the footer. */
+/** What a client knows about a token's file after reading the footer. */
 interface ParquetFile {
   file: string;
   rowGroups: readonly RowGroup[];
@@ -98,7 +98,7 @@ async function rowGroupsOf(connection: DuckDBConnection, file: string): Promise<
   return (rows as number[][]).map(([from, to, firstT, lastT]) => ({ from, to, firstT, lastT }));
 }
 
-/** @param received where a reply is put together for DuckDB to decode */
+/** @param received the file in which a reply is assembled for DuckDB to decode */
 function wayOf(
   compression: Compression,
   ofTokens: readonly ParquetFile[],
@@ -125,13 +125,13 @@ function wayOf(
   };
 }
 
-/** The bytes of the row groups that the window touches, which lie one after the other. */
+/** The bytes of the row groups that overlap the window; they are adjacent. */
 function bytesOfWindow({ rowGroups }: ParquetFile, { from, to }: PageWindow) {
   const touched = rowGroups.filter(({ firstT, lastT }) => firstT < to && lastT >= from);
   return { from: touched[0].from, to: touched[touched.length - 1].to };
 }
 
-/** A file with the received bytes in their place, the original's end, which has its footer, and zeros elsewhere. */
+/** Makes a file with the received bytes in place, the original's end with its footer, and zeros elsewhere. */
 async function putTogether(received: string, original: string, from: number, body: Uint8Array) {
   const bytes = await readFile(original);
   const tail = bytes.length - FOOTER_TAIL_BYTES;
@@ -145,7 +145,7 @@ async function putTogether(received: string, original: string, from: number, bod
 const MAGIC_BYTES = 4;
 const FOOTER_TAIL_BYTES = 8;
 
-/** What DuckDB decodes of the window; it skips row groups outside it. */
+/** What DuckDB decodes for the window; it skips row groups outside it. */
 async function readSnapshots(
   connection: DuckDBConnection,
   file: string,

@@ -1,4 +1,4 @@
-/** Pages from a running PostgreSQL, in the ways that its client and its SQL offer. */
+/** Pages from a running PostgreSQL, in the ways offered by its client and its SQL. */
 import pg from 'pg';
 import { textOfObjects, textOfRows, type Prices } from './assembly.js';
 import type { MakePage, PageMakers, PageRequest } from './fastify-server.js';
@@ -9,7 +9,7 @@ type Way = (typeof POSTGRES_WAYS)[number];
 /** Twice the cores of a small machine: one query is computed while another's rows are received. */
 const CONNECTIONS = 4;
 
-/** Where the server listens, and as whom. */
+/** The address and the user of the server. */
 export interface PostgresPlace {
   /** The folder of its socket. */
   host: string;
@@ -17,7 +17,7 @@ export interface PostgresPlace {
 }
 
 const WHERE = 'WHERE token = $1 AND t >= $2 AND t < $3';
-/** In the order of the index, which saves the sorting. */
+/** In the order of the index, which saves sorting. */
 const ORDERED = `SELECT t, market, bin, support_usd, resistance_usd FROM cells ${WHERE} ORDER BY t, market, bin`;
 const JSON_OBJECT = `json_build_object('market_idx', json_agg(market), 'bin', json_agg(bin),
   'support_usd', json_agg(support_usd), 'resistance_usd', json_agg(resistance_usd))`;
@@ -60,7 +60,7 @@ export async function postgresPages({ host, user }: PostgresPlace): Promise<Page
   return { version: rows[0].server_version, ways };
 }
 
-/** PostgreSQL writes arrays of numbers as `{1,2}`, which is JSON but for the brackets. */
+/** PostgreSQL writes arrays of numbers as `{1,2}`, which is JSON except for the brackets. */
 function objectOf([market, bin, support, resistance]: readonly string[]): string {
   const array = (text: string): string => `[${text.slice(1, -1)}]`;
   return `{"market_idx":${array(market)},"bin":${array(bin)},"support_usd":${array(support)},"resistance_usd":${array(resistance)}}`;

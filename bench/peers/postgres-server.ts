@@ -1,4 +1,4 @@
-/** Starts a PostgreSQL: a new cluster in a folder, a socket beside it, tables loaded. */
+/** Starts a PostgreSQL: a new cluster in a folder, a socket beside it, and loaded tables. */
 import { chmod, chown, mkdir } from 'node:fs/promises';
 import { execFile } from 'node:child_process';
 import path from 'node:path';
@@ -14,12 +14,12 @@ const run = promisify(execFile);
 const USER = 'bench';
 /** Time to make a new cluster. */
 const INITDB_DEADLINE_MS = 60_000;
-/** Users as whom a root process runs PostgreSQL, which refuses to run as root. */
+/** Users with which a root process runs PostgreSQL, because PostgreSQL refuses to run as root. */
 const LESSER_USERS = ['postgres', 'nobody'];
 
 /**
- * For a store that is only read and fits into memory: everything in shared memory, no just-in-time
- * compiling and no parallel workers for queries of some 20 ms, and no syncing while loading.
+ * For a store that is only read and fits into memory: everything in shared memory, no just-in-time compilation and no
+ * parallel workers for queries of some 20 ms, and no syncing while loading.
  */
 const SETTINGS = {
   listen_addresses: '',
@@ -72,18 +72,18 @@ export async function startPostgres(folder: string, files: TableFiles): Promise<
   }
 }
 
-/** Removes variables about other clusters from the environment: programs and clients would follow them. */
+/** Removes variables about other clusters from the environment: programs and clients would use them. */
 function forgetOtherClusters(): void {
   for (const name of Object.keys(process.env)) if (name.startsWith('PG')) delete process.env[name];
 }
 
-/** The user whom a program runs as; empty: the user of this process. */
+/** The user with which a program runs; empty: the user of this process. */
 interface Identity {
   uid?: number;
   gid?: number;
 }
 
-/** The identity of this process, or of a user as whom PostgreSQL runs. */
+/** The identity of this process, or of a user with which PostgreSQL runs. */
 function allowedIdentity(): Identity {
   if (process.getuid?.() !== 0) return {};
   for (const name of LESSER_USERS) {
@@ -95,14 +95,14 @@ function allowedIdentity(): Identity {
   throw new NotRunError(`it does not run as root, and there is neither user ${users}`);
 }
 
-/** Makes a folder that belongs to the identity, and lets it reach this folder and the tables' files. */
+/** Makes a folder owned by the identity, and gives it access to this folder and to the tables' files. */
 async function homeOf(folder: string, { uid, gid }: Identity, files: TableFiles): Promise<string> {
   const home = path.join(folder, 'postgres');
   await mkdir(home, { mode: 0o700 });
   if (uid === undefined || gid === undefined) return home;
   await chown(home, uid, gid);
   await chmod(folder, 0o711);
-  // A process that has opened a store makes files that only its own user can read.
+  // A process that has opened a store creates files that only its own user can read.
   for (const file of [files.cells, files.snapshots]) await chmod(file, 0o644);
   if (outputOf('ls', [home], { uid, gid }) === null) {
     throw new NotRunError(
@@ -130,7 +130,7 @@ function clientOf({ host, user }: PostgresPlace): pg.Client {
   return client;
 }
 
-/** The files are in the index's order already, as CLUSTER would put them. */
+/** The files already have the order of the index, as after CLUSTER. */
 async function loadTables(place: PostgresPlace, { cells, snapshots }: TableFiles): Promise<void> {
   const client = clientOf(place);
   await client.connect();

@@ -1,4 +1,4 @@
-/** Pages of real order books and pools, imported as `fathom import` does, from the files that a folder has. */
+/** Pages of real order books and pools, imported like `fathom import`, from the files in a folder. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { binsOfBand, DEFAULT_MAX_PCT } from '../../compute/ladder.js';
@@ -15,7 +15,7 @@ import { openStore } from '../store.js';
 import { COLD_MIN_PCT, type PageSet } from './page-set.js';
 import { NotRunError } from './peer.js';
 
-/** Files of one import, in order, and what they need to be told. */
+/** The files of one import, in order, and their options. */
 interface Source {
   format: ImportFormat;
   files: readonly string[];
@@ -26,7 +26,7 @@ interface Source {
 const BTC = '9n4nbM75f5Ui33ZbPYXn59EwSgE8CGsHtAeTH5YFeJ9E';
 const BINANCE = path.join('cex', 'binance');
 
-/** Three of Binance's BTC books of the same minutes: spot, and perpetuals in USDT and in contracts of 100 USD. */
+/** Three of Binance's BTC books over the same minutes: spot, and perpetuals in USDT and in contracts of 100 USD. */
 const BOOKS: readonly Source[] = [
   bookOf(['spot_BTCUSDT_20240808.stream.gz', 'spot_BTCUSDT_20240809.stream.gz'], {}),
   bookOf(['usdm_BTCUSDT_20240808.stream.gz'], { type: 'cex_perp' }),
@@ -39,7 +39,7 @@ function bookOf(names: readonly string[], options: Source['options']): Source {
 }
 
 const WHIRLPOOLS = path.join('clmm', 'solana', 'whirlpools_decoded.ndjson.gz');
-/** USDC, USDT and USDH: the other side of the pools that are taken. */
+/** USDC, USDT and USDH: the other side of the imported pools. */
 const DOLLARS = [
   'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
   'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB',
@@ -127,7 +127,7 @@ function tokenOf(address: string): ImportToken {
   return { chain: 'mainchain', address };
 }
 
-/** A token's snapshots as one run, with the cells of the band that pages are asked for with. */
+/** A token's snapshots as one run, with the cells of the band with which pages are requested. */
 async function storedHistory({ depth }: Store, address: string): Promise<TokenHistory> {
   const token = depth.token('mainchain', address);
   if (token === null) throw new Error(`nothing was imported of ${address}`);

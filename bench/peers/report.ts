@@ -1,4 +1,4 @@
-/** The results of `npm run bench:peers` for people: a table for each set of pages. */
+/** The results of `npm run bench:peers` for people: one table per set of pages. */
 import type { MachineFacts, Revision } from '../machine.js';
 import { headingOf, SMOKE_NOTE } from '../program.js';
 import { aligned, figure } from '../report.js';
@@ -9,7 +9,7 @@ import type { PeerSummary } from './summary.js';
 export interface PeerStatus {
   name: string;
   version: string | null;
-  /** Why it was left out; null: it was measured. */
+  /** Why it was left out; null if it was measured. */
   notRun: string | null;
 }
 
@@ -17,7 +17,7 @@ export interface PeerStatus {
 export interface SetReport {
   pages: PagesName;
   title: string;
-  /** null: it was left out. */
+  /** null if it was left out. */
   size: { tokens: number; snapshots: number; cells: number } | null;
   notRun: string | null;
   peers: readonly PeerStatus[];

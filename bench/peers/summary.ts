@@ -1,4 +1,4 @@
-/** Sums up the rows: each server's best way of a kind, compared with Fathom's in the same run. */
+/** Summarizes the rows: each server's best way of a kind, compared with Fathom's in the same run. */
 import type { PeerRow } from './measure.js';
 import type { PageFormat } from './peer.js';
 
@@ -11,11 +11,10 @@ export interface PeerSummary {
   coding: string;
   pagesPerSecond: number;
   bytes: number;
-  /** Fathom's pages a second divided by this server's; null where Fathom has no such row. */
+  /** Fathom's pages per second divided by this server's; null if Fathom has no such row. */
   fathomTimes: Record<FathomState, number | null>;
   /**
-   * The server's CPU time per page divided by Fathom's, which does not depend on the clients' share
-   * of the cores.
+   * The server's CPU time per page divided by Fathom's, which does not depend on the clients' share of the cores.
    */
   cpuTimes: Record<FathomState, number | null>;
 }
@@ -24,7 +23,7 @@ type FathomState = 'fragments' | 'cold';
 
 const FATHOM = 'Fathom';
 
-/** The best way is the one with the most pages a second. */
+/** The best way is the one with the most pages per second. */
 export function summaryOf(rows: readonly PeerRow[]): PeerSummary[] {
   const groups = new Map<string, PeerRow[]>();
   for (const row of rows.filter(({ peer }) => peer !== FATHOM)) {
@@ -44,14 +43,14 @@ export function summaryOf(rows: readonly PeerRow[]): PeerSummary[] {
   });
 }
 
-/** Ways of one kind do the same work for a client, more or less well. Arrow without gzip is another kind. */
+/** Ways of one kind do the same work for a client, better or worse. Arrow without gzip is another kind. */
 function kindOf({ format, contentCoding }: PeerRow): string {
   return format === 'Arrow' ? `${format} ${contentCoding}` : format;
 }
 
 /**
- * Fathom's row beside a way: from fragments its JSON with gzip, the only format that it keeps; cold its page of the
- * same kind, for Parquet, which is compressed within, Arrow with gzip.
+ * Fathom's row to compare a way with: for fragments, its JSON with gzip, the only format that it keeps; for cold pages, its
+ * page of the same kind, or for Parquet, which is compressed inside, Arrow with gzip.
  */
 function fathomRow(rows: readonly PeerRow[], state: FathomState, beside: PeerRow) {
   const isJson = state === 'fragments' || beside.format === 'JSON';

@@ -1,4 +1,4 @@
-/** Writes a set's histories as files that every database loads: flat rows, ordered by token and time. */
+/** Writes a set's histories as files for every database to load: flat rows, ordered by token and time. */
 import { createWriteStream } from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import type { TokenHistory } from '../data/pages.js';
 import type { PageSet } from './page-set.js';
 
-/** CSV without a heading; a token is its number, a market its number within the token. */
+/** CSV without a header; a token is its number, a market its number within the token. */
 export interface TableFiles {
   /** token, t, market, bin, support_usd, resistance_usd; in this order. */
   cells: string;
@@ -23,7 +23,7 @@ export async function writeTables(folder: string, { histories }: PageSet): Promi
   return files;
 }
 
-/** Yields the lines of a snapshot at a time. */
+/** Yields the lines of one snapshot at a time. */
 function* cellLines(histories: readonly TokenHistory[]): Generator<string> {
   for (const [token, { run }] of histories.entries()) {
     for (let s = 0; s < run.t.length; s++) {

@@ -30,12 +30,12 @@ interface Row {
   p50Ms: number;
   p99Ms: number;
   cpuMs: number | null;
-  /** The longest stretch of work on the event loop, milliseconds; null without /proc. */
+  /** The longest block of the event loop, milliseconds; null without /proc. */
   loopMaxMs: number | null;
   replies: number;
 }
 
-/** What each row asks for, by the number of the request. */
+/** What each row requests, by the number of the request. */
 interface Question {
   name: string;
   query: (n: number) => string;
@@ -80,7 +80,7 @@ interface Contents {
   days: number;
 }
 
-/** Makes a store, serves it and asks it. */
+/** Makes a store, serves it and measures requests. */
 async function measured(
   { tokens, days }: Contents,
   replies: number,
@@ -113,7 +113,7 @@ async function measured(
   }
 }
 
-/** POINTS hours that end a little later from one request to the next; by default and otherwise. */
+/** POINTS hours that end a little later with each request; with default and with other parameters. */
 function hourly(days: number): Question[] {
   const points = Math.min(POINTS, days * 24);
   const window = (n: number): string => {

@@ -1,4 +1,4 @@
-/** `npm run bench:slippage`: what an order's cost takes of the event loop, of a newest snapshot. */
+/** `npm run bench:slippage`: how much of the event loop's time an order's cost takes, for a newest snapshot. */
 import path from 'node:path';
 import { encodeRuns } from '../../compute/segment/rewrite.js';
 import { percentile } from '../case.js';
@@ -20,10 +20,10 @@ const USAGE = `npm run bench:slippage -- [--requests N] [--turns N] [--smoke] [-
   --json FILE where the results go; default bench/results/slippage.json`;
 
 const CLIENTS = 8;
-/** The number of venues of each token. */
+/** Numbers of venues of the tokens. */
 const VENUES = [4, 20] as const;
 const AMOUNTS = Array.from({ length: 19 }, (_, i) => 1000 * (i + 1)).join(',');
-/** A new question has one more amount, or move. */
+/** A new request has one more amount, or move. */
 const QUERIES = [
   'usd=50000&move_pct=2',
   'usd=5000,50000,500000&move_pct=1,2',
@@ -32,7 +32,7 @@ const QUERIES = [
 
 interface Row {
   name: string;
-  /** CPU time of the event loop's thread, the kernel's part included; null without /proc. */
+  /** CPU time of the event loop's thread, including the kernel's; null without /proc. */
   loopUs: number | null;
   p50Ms: number;
   bytes: number;
@@ -104,7 +104,7 @@ async function measure(requests: number, turns: number, smoke: boolean): Promise
   }
 }
 
-/** A token for each number of venues, with one snapshot. @returns a key */
+/** Stores one token per number of venues, with one snapshot. @returns a key */
 async function fill(directory: string): Promise<string> {
   const store = await openStore(directory);
   try {

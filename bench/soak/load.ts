@@ -1,4 +1,4 @@
-/** Everything at once: pages, bots, boards, every dataset, slow readers and changes of keys. */
+/** All loads at once: pages, bots, boards, every dataset, slow readers and key changes. */
 import { setMaxListeners } from 'node:events';
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,7 +15,7 @@ interface SoakLoad {
   server: BenchServer;
   store: GrowthStore;
   directory: string;
-  /** For files to ingest. */
+  /** The folder for files to ingest. */
   folder: string;
   botTokens: number;
   forMs: number;
@@ -24,17 +24,17 @@ interface SoakLoad {
 export interface SoakWork {
   pages: number;
   botRequests: number;
-  /** Replies to bots that were not a 200. */
+  /** How many replies to bots were not a 200. */
   botFailures: number;
   commits: number;
-  /** Connections of slow readers, and how many of them the server cut. */
+  /** Connections of slow readers, and how many of them the server closed. */
   slowReaders: number;
   cutReaders: number;
   keyChanges: number;
 }
 
 const CLIENTS_PER_VIEW = 2;
-/** One for each way that a page is made: fragments of both codings, and the pool. */
+/** One per way to make a page: fragments in both codings, and the pool. */
 const VIEWS = [
   { query: 'group=market', encoding: 'gzip' },
   { query: 'group=all', encoding: 'br' },
@@ -44,7 +44,7 @@ const VIEWS = [
 const WINDOWS = 16;
 const BOTS = { requestsPerSecond: 300, connections: 8, warmupMs: 0 };
 const SNAPSHOTS_PER_SECOND = 100;
-/** After this many commits, the collector's times start over, which bounds the size of the store. */
+/** After this many commits the collector's times start over, which bounds the store's size. */
 const REPEAT_AFTER = 60;
 const BOARDS = ['/top-scores', '/dca-pressure', '/dlmm-pools', '/lp-cheat-sheet'];
 /** A board is requested as often as this many tokens together. */
@@ -105,7 +105,7 @@ function pathsOfBots(tokens: number): string[] {
   return [...botPaths(tokens), ...Array.from({ length: repeats }, () => boards).flat()];
 }
 
-/** Opens connections that read a byte a second, and reopens those that the server cuts. */
+/** Opens connections that read one byte per second, and reopens those that the server closes. */
 function slowReaders(
   url: string,
   paths: readonly string[],
@@ -117,7 +117,7 @@ function slowReaders(
   const open = (n: number): void => {
     const socket = net.connect(Number(new URL(url).port), '127.0.0.1');
     counts.slowReaders++;
-    // Every other one has no key.
+    // Every second one has no key.
     const request =
       n % 2 === 0
         ? requestText(paths[n % paths.length], headers)
@@ -138,7 +138,7 @@ function slowReaders(
   return counts;
 }
 
-/** Makes, rotates and revokes keys until the signal is aborted. @returns how many changes it made */
+/** Makes, rotates and revokes keys until the signal is aborted. @returns the number of changes */
 async function changeKeys(directory: string, signal: AbortSignal): Promise<number> {
   let changes = 0;
   const rewrite = () => Promise.reject(new Error('nothing is committed here'));

@@ -1,4 +1,4 @@
-/** `npm run soak`: a server under mixed load; ends with status 1 where memory, handles or files grow. */
+/** `npm run soak`: a server under mixed load; exits with status 1 if memory, handles or files grow. */
 import { PAGE_A } from '../data/pages.js';
 import { temporaryFolder } from '../folder.js';
 import { fullSegmentStore } from '../growth/full-segments.js';
@@ -83,7 +83,7 @@ async function soak(options: SoakOptions): Promise<SoakResult> {
       sampling = sampling.then(async () => {
         samples.push(await takeSample(server, data.path));
       });
-      // Awaited at the end; until then the load reports a failure of the server.
+      // Awaited at the end; until then the load reports failures of the server.
       sampling.catch(() => undefined);
     }, sampleMs);
     try {

@@ -16,7 +16,7 @@ export interface SoakOptions {
   /** The server's --memory-mib. */
   memoryMib: number;
   sampleMs: number;
-  /** Tokens with two pages of history each, and tokens that bots ask for and collectors bring. */
+  /** Tokens with two pages of history each, and tokens that bots request and collectors update. */
   pageTokens: number;
   botTokens: number;
   jsonFile: string;

@@ -1,4 +1,4 @@
-/** What a server holds at a moment, and whether it grows. */
+/** What a server holds at one moment, and whether it grows. */
 import { readdir, readFile } from 'node:fs/promises';
 import { databaseBytes } from '../store.js';
 
@@ -15,7 +15,7 @@ export type Held = keyof Sample;
 
 const MIB = 1024 * 1024;
 
-/** How much may come and go: a share of the first third, plus an amount in the unit. */
+/** How much may fluctuate: a share of the first third, plus an amount in the unit. */
 const SLACK: Readonly<Record<Held, readonly [share: number, units: number]>> = {
   residentMib: [0.1, 32],
   heapMib: [0.1, 16],
@@ -24,7 +24,7 @@ const SLACK: Readonly<Record<Held, readonly [share: number, units: number]>> = {
   files: [0, 4],
   databaseMib: [0.15, 32],
 };
-/** Caches fill in this share of the time. */
+/** Share of the time in which caches fill. */
 const WARMUP_SHARE = 1 / 4;
 
 export async function takeSample(
@@ -51,13 +51,13 @@ export async function takeSample(
 
 interface Trend {
   held: Held;
-  /** The least of each third after the warm-up, which leaves out peaks of work. */
+  /** The least value of each third after the warm-up, which ignores peaks of work. */
   thirds: [number, number, number];
   most: number;
   grew: boolean;
 }
 
-/** Something grew if each third holds more than the one before, and the last too much more than the first. */
+/** Something grew if each third has more than the one before, and the last too much more than the first. */
 export function trendsOf(samples: readonly Sample[]): Trend[] {
   const warm = samples.slice(Math.floor(samples.length * WARMUP_SHARE));
   const third = Math.ceil(warm.length / 3);

@@ -203,7 +203,7 @@ interface Comparison {
   refused: { address: string; why: string }[];
 }
 
-/** @throws FathomError where the server refuses every token, or fails */
+/** @throws FathomError if the server refuses every token, or fails */
 async function comparedOf(
   view: CompareView,
   client: FathomClient,
@@ -233,11 +233,11 @@ async function comparedOf(
   return comparison;
 }
 
-/** Whether a token's parts can be told apart by a metric. */
+/** Whether a metric can be split by a token's parts. */
 const hasParts = (metric: CompareView['metric']): boolean =>
   metric === 'depth' || metric === 'maps';
 
-/** What a single token is divided into; null: nothing. */
+/** Into what a single token is divided; null: not at all. */
 function partsOf({ parts, metric, tokens }: CompareView): CompareView['parts'] {
   return tokens.length === 1 && hasParts(metric) ? parts : null;
 }
@@ -249,12 +249,12 @@ function queryOf(view: CompareView) {
     ...{ from: `-${window}`, to: 'now', pct: [pct] },
     ...(metric === 'score' ? { score: true } : {}),
     ...(group === null ? {} : { group }),
-    // Maps have every type of market.
+    // Maps include every type of market.
     ...(metric === 'maps' ? { types: [...TYPES] } : {}),
   };
 }
 
-/** The request of the first token: those of the others differ by their address. */
+/** The request for the first token; those for the others differ only in the address. */
 function requestOf(view: CompareView): ApiRequest {
   const { tokens, metric, window } = view;
   if (metric === 'maps') {

@@ -1,28 +1,28 @@
-/** What tokens, or venues of one token, are compared by: the lines of a chart. */
+/** The lines of a chart that compares tokens, or the venues of one token. */
 import type { DepthSeries } from '../../client/index.js';
 import type { Metric } from '../state/url.js';
 
 export interface ChartLine {
   key: string;
   label: string;
-  /** One for each time; null: none. */
+  /** One value per time; null if there is none. */
   values: readonly (number | null)[];
 }
 
 /** What lines show. */
 type LineMetric = Exclude<Metric, 'maps'>;
 
-/** A token's series with one percent, without groups or by venue. */
+/** A token's series for one percent, without groups or by venue. */
 export interface Compared {
   address: string;
   label: string;
   series: DepthSeries;
 }
 
-/** The most venues of a token that are compared: those with the most depth at the last point. */
+/** Most venues of a token that are compared: those with the most depth at the last point. */
 export const MAX_VENUES = 8;
 
-/** The times at which any has a point, and the lines on them. */
+/** The times at which any of them has a point, and their lines over those times. */
 export function linesOf(
   compared: readonly Compared[],
   metric: LineMetric,
@@ -57,7 +57,7 @@ function partsOf({ address, label, series }: Compared, metric: LineMetric) {
     depth: () =>
       sums((series.support_usd as number[][])[0], (series.resistance_usd as number[][])[0]),
     score: () => series.score ?? [],
-    // Prices of different tokens are comparable by their change.
+    // Prices of different tokens are compared by their change.
     price: () => series.price_usd.map((price) => price / first - 1),
   }[metric]();
   return [{ key: address, label, values: values }];

@@ -1,4 +1,4 @@
-/** Lines over a time axis that they share, with their values at the cursor. */
+/** Lines over a common time axis, with their values at the cursor. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -46,7 +46,7 @@ export function LineChart({ label, t, lines, format, isFromZero }: LineChartProp
     };
   }, [theme, zone, names, format, isFromZero]);
   useEffect(() => plot.current?.setData(data), [t, lines]);
-  // Without a cursor, the newest values.
+  // Without a cursor, shows the newest values.
   const shown = at ?? t.length - 1;
   return (
     <figure class="line-chart">
@@ -73,7 +73,7 @@ const valueText = (value: number | null, format: (value: number) => string): str
 const shortened = (text: string): string =>
   text.replace(/\.(\d*?)0+(?=\D*$)/, (_, digits: string) => (digits === '' ? '' : `.${digits}`));
 
-/** Takes its colours from the current theme. */
+/** Uses the colours of the current theme. */
 function optionsOf(
   element: HTMLElement,
   lines: readonly ChartLine[],
@@ -126,7 +126,7 @@ function optionsOf(
   };
 }
 
-/** `Nov 20`, or the time of day where ticks are nearer than days. */
+/** `Nov 20`, or the time of day if ticks are less than a day apart. */
 function tickText(s: number, stepS: number): string {
   const [, day, time] = /^\d{4}-(\S+) (\d\d:\d\d)/.exec(absoluteTime(s)) ?? [];
   if (stepS < 86_400 && time !== '00:00') return time;

@@ -1,4 +1,4 @@
-/** Maps of depth beside each other: one time axis, one scale of colours, and one cursor. */
+/** Depth maps side by side with one time axis, one colour scale, and one cursor. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { FathomClient, FathomError, ReplayParameters } from '../../client/index.js';
 import { Failure } from '../frame/states.js';
@@ -27,7 +27,7 @@ export interface MapPart {
   parameters: Pick<ReplayParameters, 'types' | 'venues'>;
 }
 
-/** More maps stand in two rows where there is room. */
+/** More maps are arranged in two rows if there is room. */
 const MAX_IN_A_ROW = 3;
 
 interface MapGridProps {
@@ -44,7 +44,7 @@ interface Shared {
 interface Pointed {
   by: string;
   t: number;
-  /** Steps of 1% from the price of the moment. */
+  /** Steps of 1% from the price at that moment. */
   bin: number;
 }
 
@@ -55,13 +55,13 @@ export function MapGrid({ client, parts, window }: MapGridProps) {
   const [scales, setScales] = useState<Readonly<Record<string, Scale>>>({});
   const [failures, setFailures] = useState<Readonly<Record<string, FathomError>>>({});
   const tries = useValue(attempt);
-  // A small plan allows a few maps a minute: those that are there stay.
+  // A small plan allows only a few maps per minute: the loaded ones stay.
   useEffect(() => setFailures({}), [tries]);
   const scale = useMemo(
     () => commonScale(parts.flatMap(({ key }) => scales[key] ?? [])),
     [scales, parts],
   );
-  // Prices of other tokens are others: their maps take the times alone.
+  // Other tokens have other prices: their maps follow only the times.
   const isOneToken = parts.every(({ address }) => address === parts[0].address);
   const others = useMemo(
     () => (isOneToken ? shared.zoom : shared.zoom && { ...shared.zoom, prices: null }),
@@ -219,7 +219,7 @@ function PartMap(props: PartMapProps) {
   );
 }
 
-/** From the least to the largest amount of all. */
+/** From the least to the largest amount of all maps. */
 function commonScale(scales: readonly Scale[]): Scale | null {
   if (scales.length === 0) return null;
   return {

@@ -1,14 +1,14 @@
-/** Data as columns, which files are written from. */
+/** Data as columns, from which files are written. */
 
 export type Field = string | number | boolean | null;
 
-/** Columns of a file have the same length. */
+/** All columns of a file have the same length. */
 export interface FileColumn {
   name: string;
   values: Field[];
 }
 
-/** The API's rows: a field of a nested object is a column `outer.inner`; lists are JSON text. */
+/** Columns of the API's rows: a field of a nested object becomes a column `outer.inner`; lists become JSON text. */
 export function columnsOfRows(rows: readonly unknown[]): FileColumn[] {
   const columns = new Map<string, Field[]>();
   for (const [at, row] of rows.entries()) {
@@ -36,7 +36,7 @@ function* fieldsOf(value: unknown, name: string): Generator<[string, Field]> {
   }
 }
 
-/** The lines of a chart, a row for each time. */
+/** The lines of a chart, one row per time. */
 export function columnsOfLines(
   t: readonly number[],
   lines: readonly { label: string; values: readonly (number | null)[] }[],

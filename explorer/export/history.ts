@@ -2,10 +2,10 @@
 import type { FathomClient, ReplayParameters } from '../../client/index.js';
 import type { FileColumn } from './columns.js';
 
-/** The most cells of a file. */
+/** Most cells of a file. */
 const MAX_FILE_CELLS = 2_000_000;
 
-/** @throws Error where the window has more than MAX_FILE_CELLS */
+/** @throws Error if the window has more than MAX_FILE_CELLS */
 export async function columnsOfHistory(
   client: FathomClient,
   address: string,

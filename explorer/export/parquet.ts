@@ -5,7 +5,7 @@ import type { Field, FileColumn } from './columns.js';
 export function parquetOf(columns: readonly FileColumn[]): Blob {
   const columnData = columns.map(({ name, values }) => {
     const type = typeOf(values);
-    // A column of several types is text.
+    // A column with several types becomes text.
     const data =
       type === 'STRING' ? values.map((one) => (one === null ? null : String(one))) : values;
     return { name, data, type, nullable: true };

@@ -1,11 +1,11 @@
-/** The map as a picture that explains itself: what it shows, its colours, and where it comes from. */
+/** The map as a picture that explains itself: what it shows, its colours, and its source. */
 import { scaleTicks, shadeOf } from '../heatmap/amounts.js';
 import { colourOf, cssOf, type Theme } from '../heatmap/palette.js';
 import type { Photograph } from '../heatmap/picture.js';
 import { usdText } from '../heatmap/ticks.js';
 import { absoluteTime } from '../state/format.js';
 
-/** In pixels of the usual text size. */
+/** In pixels at the default text size. */
 const MARGIN = 16;
 const HEAD = 60;
 const FOOT = 56;
@@ -16,7 +16,7 @@ const TEXT_PX = 12;
 
 /**
  * @param name of the token
- * @throws Error where nothing is drawn yet
+ * @throws Error if nothing has been drawn yet
  */
 export async function pngOf(photograph: Photograph | null, name: string): Promise<Blob> {
   if (photograph === null) throw new Error('There is no map yet: wait until it is drawn');
@@ -56,7 +56,7 @@ export async function pngOf(photograph: Photograph | null, name: string): Promis
 
 type Write = (text: string, x: number, y: number) => number;
 
-/** The colours of both sides, and what they stand for. */
+/** The colours of both sides, and what they mean. */
 function drawLegend(
   context: CanvasRenderingContext2D,
   { canvas, pixelRatio, scale, theme }: Photograph,

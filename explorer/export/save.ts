@@ -17,7 +17,7 @@ export function saveBlob(name: string, blob: Blob): void {
   link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
-  // The browser has read it by the end of this turn.
+  // The browser has read the blob by the end of this turn.
   setTimeout(() => URL.revokeObjectURL(link.href));
 }
 

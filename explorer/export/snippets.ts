@@ -65,7 +65,7 @@ export function pythonText(origin: string, request: ApiRequest): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** The client's method of a request, and what it is called with. */
+/** The client's method for a request, and its arguments. */
 function callOf({ method, path, query, body }: ApiRequest): {
   id: string;
   parameters: Record<string, unknown>;
@@ -103,7 +103,7 @@ function literal(value: unknown): string {
   return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`;
 }
 
-/** JSON without true, false and null is Python too. */
+/** JSON without true, false and null is valid Python. */
 function python(value: unknown): string {
   return JSON.stringify(value, null, 1)
     .replaceAll(/\n */g, ' ')

@@ -1,4 +1,4 @@
-/** Opens the command palette on ctrl+K; its code is loaded then, or before, while the page has nothing else to do. */
+/** Opens the command palette on ctrl+K; loads its code then, or earlier while the page is idle. */
 import { useEffect, useState } from 'preact/hooks';
 import type Commands from './commands.js';
 
@@ -18,7 +18,7 @@ export function CommandOpener() {
       load();
     };
     document.addEventListener('keydown', onKey);
-    // Otherwise the first letters that are typed after ctrl+K would be lost while the code loads.
+    // Otherwise letters typed right after ctrl+K would be lost while the code loads.
     if ('requestIdleCallback' in window) requestIdleCallback(load);
     return () => document.removeEventListener('keydown', onKey);
   }, []);

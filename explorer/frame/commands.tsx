@@ -1,4 +1,4 @@
-/** The command palette: tokens, views, times and actions by what is typed. */
+/** The command palette: finds tokens, views, times and actions by the typed text. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { favourites } from '../state/favourites.js';
 import { absoluteTime, price, shortAddress } from '../state/format.js';
@@ -28,14 +28,14 @@ import { offsetS, zone } from '../state/zone.js';
 /** The search starts after a pause in typing. */
 const PAUSE_MS = 150;
 const MAX_TOKENS = 8;
-/** What is shown around a time, seconds to each side. */
+/** Seconds shown on each side of a time. */
 const AROUND_S = 3 * 3600;
-/** A little less than the API answers about, for the time until it is asked. */
+/** A little less than the API's history, because some time passes before the request. */
 const REACH_S = MAX_HISTORY_S - 3600;
 
 interface Command {
   label: string;
-  /** What kind it is, or more about it. */
+  /** Its kind, or more about it. */
   note: string;
   act: () => void;
 }
@@ -45,7 +45,7 @@ const VIEWS: readonly (readonly [label: string, view: View])[] = [
   ['Compare', compareView([])],
 ];
 
-/** @param props.onClose called once it is to be closed */
+/** @param props.onClose called when the palette should close */
 export default function Commands({ onClose }: { onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const list = useRef<HTMLUListElement>(null);
@@ -75,7 +75,7 @@ export default function Commands({ onClose }: { onClose: () => void }) {
   const commands = [
     ...timeCommands(text, nowS),
     ...(found?.tokens ?? [])
-      // Those of the text before stay only if they fit this one: Enter must not choose another row than the one in sight.
+      // Results of the previous text stay only if they fit the current text: Enter must not choose another row than the one in sight.
       .filter((token) => query === text.trim() || beginsWith(token, wanted))
       .toSorted(
         (a, b) =>
@@ -162,7 +162,7 @@ export default function Commands({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Whether a search for the text finds a token. @param text in lower case */
+/** Whether a search for the text would find the token. @param text in lower case */
 function beginsWith(
   { symbol, name, address }: Record<'symbol' | 'name', string | null> & { address: string },
   text: string,
@@ -170,7 +170,7 @@ function beginsWith(
   return [symbol, name, address].some((one) => one?.toLowerCase().startsWith(text) ?? false);
 }
 
-/** The token in sight, or the last one, around the time that was typed. */
+/** The token in sight, or the last one, around the typed time. */
 function timeCommands(text: string, nowS: number): Command[] {
   const address = lastToken.value;
   const t = spokenTime(text, nowS, offsetS(nowS));
@@ -184,7 +184,7 @@ function timeCommands(text: string, nowS: number): Command[] {
   return [{ label: absoluteTime(t), note: 'depth at that time', act: () => show(pinned) }];
 }
 
-/** Whether a text means a time before all that the API answers about. */
+/** Whether a text means a time before the API's history. */
 function isTooOld(text: string, nowS: number): boolean {
   const t = spokenTime(text, nowS, offsetS(nowS));
   return t !== null && t < nowS - REACH_S;

@@ -4,7 +4,7 @@ import { useModule } from '../state/use-module.js';
 import { Loading } from './states.js';
 
 interface DeferredProps<Props> {
-  /** The same function each time. */
+  /** Must be the same function on each render. */
   load: () => Promise<ComponentType<Props>>;
   props: Props;
 }

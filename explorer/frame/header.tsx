@@ -27,7 +27,7 @@ import { Icon } from './icon.js';
 import { Search } from './search.js';
 import { Shortcuts } from './shortcuts.js';
 
-/** `more` is left out where there is little room. */
+/** `more` is hidden if there is little room. */
 const PLACES: readonly { label: string; more?: string; target: View }[] = [
   { label: 'Depth', target: DEFAULT_VIEW },
   { label: 'Scores', target: boardView('scores') },
@@ -121,7 +121,7 @@ const LIVE_TITLES: Readonly<Record<Connection, string>> = {
   silent: 'The server is not heard: new data are asked for every 15 seconds. Press to pause',
 };
 
-/** A view, for the token that was seen last. */
+/** A view, for the token that was shown last. */
 function placeOf(target: View, token: string | null): View {
   if (token === null) return target;
   if (target.name === 'token') return tokenView(token);

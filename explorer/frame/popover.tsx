@@ -1,4 +1,4 @@
-/** A button that opens a panel below itself; Escape and clicks elsewhere close it. */
+/** A button that opens a panel below it; Escape and clicks elsewhere close the panel. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 

@@ -12,15 +12,15 @@ const PAUSE_MS = 150;
 const MAX_FOUND = 12;
 
 interface SearchProps {
-  /** Of its list, among those of the page. */
+  /** The id of the list of results, unique on the page. */
   id?: string;
   placeholder?: string;
-  /** Default: shows the token. */
+  /** By default, shows the token. */
   onChoose?: (address: string) => void;
 }
 
 export function Search({ id = 'found', placeholder = 'Find a token', onChoose }: SearchProps) {
-  /** The header's, which the key `/` leads to. */
+  /** Whether this is the search in the header, which the key `/` focuses. */
   const isMain = onChoose === undefined;
   const hasKey = useValue(keyValue) !== null;
   const input = useRef<HTMLInputElement>(null);
@@ -55,7 +55,7 @@ export function Search({ id = 'found', placeholder = 'Find a token', onChoose }:
     return () => document.removeEventListener('keydown', onKey);
   }, []);
 
-  // Enter may be pressed before the results are there.
+  // Enter may be pressed before the results arrive.
   const [isEntered, setEntered] = useState(false);
   const isFound = !isLoading && query === text.trim();
   const tokens = found?.tokens ?? [];

@@ -1,4 +1,4 @@
-/** The keys of the page, which `?` shows. */
+/** The page's keyboard shortcuts, shown by `?`. */
 import { useEffect, useRef } from 'preact/hooks';
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [

@@ -1,4 +1,4 @@
-/** A bar that says why the page waits: a limit, a busy server, no network. The page resumes by itself. */
+/** A bar that states why the page waits: a limit, a busy server, no network. The page resumes on its own. */
 import { useEffect, useState } from 'preact/hooks';
 import { trouble as troubleValue, tryAgain, type Trouble } from '../state/session.js';
 import { useValue } from '../state/use-value.js';
@@ -41,7 +41,7 @@ function Words({ trouble }: { trouble: Trouble }) {
   );
 }
 
-/** Counts down; screen readers read it out once, not every second. */
+/** Counts down; screen readers announce it once, not every second. */
 function Countdown({ untilMs }: { untilMs: number }) {
   const [nowMs, setNowMs] = useState(performance.now());
   useEffect(() => {

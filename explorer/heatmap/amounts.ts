@@ -1,10 +1,10 @@
 /**
- * Amounts as 16-bit codes on a logarithmic scale, and the range of amounts that colours span. The
- * graphics card reads codes, which are within 0.04% of their amounts.
+ * Amounts as 16-bit codes on a logarithmic scale, and the range of amounts covered by the colours. The graphics card
+ * reads the codes, which are within 0.04% of their amounts.
  */
 
 const STEPS_PER_OCTAVE = 1024;
-/** Code 0 is no amount; code c is 2^(c / STEPS_PER_OCTAVE + FIRST_OCTAVE) USD, from below a cent up. */
+/** Code 0 is no amount; code c is 2^(c / STEPS_PER_OCTAVE + FIRST_OCTAVE) USD, starting below a cent. */
 const FIRST_OCTAVE = -7;
 const MAX_CODE = 65_534;
 
@@ -28,7 +28,7 @@ uint codeOf(float usd) {
   return usd <= 0.0 ? 0u : uint(clamp(code + 0.5, 1.0, ${MAX_CODE}.0));
 }`;
 
-/** Amounts that the first and the last colour stand for. */
+/** The amounts of the first and the last colour. */
 export interface Scale {
   lowUsd: number;
   highUsd: number;
@@ -36,20 +36,20 @@ export interface Scale {
 
 const DEFAULT_SCALE: Readonly<Scale> = { lowUsd: 100, highUsd: 1_000_000 };
 
-/** The shares of cells that lie below and above the scale. */
+/** The shares of cells below and above the scale. */
 const SHARE_BELOW = 0.3;
 const SHARE_ABOVE = 0.003;
-/** The least ratio of a scale's ends: on a narrower scale, even depth would look like noise. */
+/** Least ratio of a scale's ends: on a narrower scale, even depth would look like noise. */
 const MIN_SPAN = 100;
 /** Codes counted together: an eighth of an octave. */
 const CODES_PER_BUCKET = STEPS_PER_OCTAVE / 8;
 
-/** Counts amounts as they come and go. */
+/** Counts amounts as they are added and removed. */
 export class Histogram {
   private readonly counts = new Uint32Array(Math.ceil((MAX_CODE + 1) / CODES_PER_BUCKET));
   private total = 0;
 
-  /** @param sign 1 to add the codes, -1 to take them out */
+  /** @param sign 1 to add the codes, -1 to remove them */
   count(codes: Uint16Array, sign: 1 | -1): void {
     for (const code of codes) {
       if (code === 0) continue;
@@ -58,7 +58,7 @@ export class Histogram {
     }
   }
 
-  /** The scale between percentiles, rounded outwards to 1, 2 or 5 times a power of ten to change rarely. */
+  /** The scale between percentiles, rounded outwards to 1, 2 or 5 times a power of ten so that it rarely changes. */
   scale(): Scale {
     if (this.total === 0) return DEFAULT_SCALE;
     const highUsd = roundUp(this.usdBelow(1 - SHARE_ABOVE));
@@ -89,13 +89,13 @@ function roundDown(value: number): number {
   return power * (ROUND.findLast((one) => one * power <= value * (1 + 1e-9)) ?? 1);
 }
 
-/** Where an amount lies on the scale: 0 to 1. */
+/** The position of an amount on the scale, 0 to 1. */
 export function shadeOf(usd: number, { lowUsd, highUsd }: Scale): number {
   const shade = Math.log(usd / lowUsd) / Math.log(highUsd / lowUsd);
   return Math.min(1, Math.max(0, shade));
 }
 
-/** Powers of ten on the scale, ends included. */
+/** Powers of ten on the scale, including its ends. */
 export function scaleTicks({ lowUsd, highUsd }: Scale): number[] {
   const ticks = [];
   for (let usd = 10 ** Math.ceil(Math.log10(lowUsd) - 1e-9); usd <= highUsd * 1.001; usd *= 10) {

@@ -1,4 +1,4 @@
-/** Replay pages as columns of the picture: a column per snapshot, a pair of codes per bin. */
+/** Replay pages as columns of the picture: one column per snapshot, one pair of codes per bin. */
 import type { ArrowPage, Tier } from '../../client/index.js';
 import { BIN_RATIO } from '../ladder/ladder.js';
 import { codeOf } from './amounts.js';
@@ -6,24 +6,24 @@ import { codeOf } from './amounts.js';
 /** The ladder (docs/definitions.md#ladder): its lowest bin, and how many there are. */
 export const MIN_BIN = -232;
 export const BIN_COUNT = 475;
-/** The height of a bin in the logarithm of the price. */
+/** The height of a bin in logarithms of the price. */
 export const LN_BIN = Math.log(BIN_RATIO);
 
 export interface Column {
   t: number;
   tier: Tier;
-  /** It is the newest of a step of so many seconds; 0: every snapshot is there. */
+  /** The length in seconds of the step whose newest snapshot this is; 0 if every snapshot is loaded. */
   stepS: number;
   priceUsd: number;
   lnPrice: number;
-  /** Bins with an amount; `lastBin` is below `firstBin` where there are none. */
+  /** Bins with an amount; `lastBin` is below `firstBin` if there are none. */
   firstBin: number;
   lastBin: number;
-  /** Codes (amounts.ts) from MIN_BIN up, alternately of support and resistance. */
+  /** Codes (amounts.ts) from MIN_BIN on, alternating between support and resistance. */
   codes: Uint16Array;
 }
 
-/** Adds up the cells of a bin, whatever the page's grouping. @param stepS the page's step in seconds */
+/** Sums the cells of a bin, whatever the page's grouping. @param stepS the page's step in seconds */
 export function columnsOf(page: ArrowPage, stepS = 0): Column[] {
   const values = (name: string) => page.table.getChild(name)?.toArray() as ArrayLike<number>;
   const bins = values('bin');
@@ -47,7 +47,7 @@ export function columnsOf(page: ArrowPage, stepS = 0): Column[] {
   });
 }
 
-/** The bin that `lnPrice` lies in, which may be outside the ladder. */
+/** The bin of `lnPrice`, which may be outside the ladder. */
 export function binAt(column: Column, lnPrice: number): number {
   return Math.floor((lnPrice - column.lnPrice) / LN_BIN + 0.5);
 }

@@ -4,7 +4,7 @@ import { binAt, codesAt } from './columns.js';
 import type { Held, History } from './history.js';
 import { type Point, type View, xOf, yOf } from './view.js';
 
-/** A place in the data, which stays as the view moves. */
+/** A place in the data, which stays the same as the view moves. */
 export interface Place {
   t: number;
   lnPrice: number;
@@ -14,7 +14,7 @@ export interface Place {
 export interface Cursor extends Place {
   /** Shares of the plot's width and height; y from the bottom. */
   at: Point;
-  /** Null where there is no data. */
+  /** Null if there is no data. */
   snapshot: Held | null;
   bin: number;
   supportUsd: number;
@@ -36,7 +36,7 @@ export function cursorAt({ t, lnPrice }: Place, history: History, view: View): C
   };
 }
 
-/** Whether a zoom or a move has left the place in sight. */
+/** Whether the place is still in sight after a zoom or a move. */
 export function isInView(view: View, { t, lnPrice }: Place): boolean {
   return [xOf(view, t), yOf(view, lnPrice)].every((share) => share >= -1e-6 && share <= 1 + 1e-6);
 }

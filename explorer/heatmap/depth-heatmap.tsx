@@ -22,12 +22,12 @@ import { type View, xOf } from './view.js';
 import { type MapState, useMap } from './use-map.js';
 import type { Progress } from './view-loader.js';
 
-/** How long the cursor rests before the split is fetched, which costs a request. */
+/** How long the cursor rests before the split is fetched, which takes a request. */
 const REST_MS = 350;
 /** The pause between two checks whether the key can spare a request. */
 const SPARED_MS = 1000;
 
-/** A window with less history than this share of it says so. */
+/** A notice is shown if the history covers less than this share of the window. */
 const SHORT_SHARE = 0.97;
 const STEP_TEXTS = {
   '1m': 'minute',
@@ -62,7 +62,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
   const soughtT = useRef(pinnedT);
   useEffect(() => {
     if (!isDrawn) return;
-    // A zoom in the address shows what it did when it was shared, even where its pinned time is out of sight.
+    // A zoom in the address shows what it showed when it was shared, even if its pinned time is out of sight.
     const isZoomed = props.zoom !== null && pinnedT === soughtT.current;
     if (pinnedT !== null && !isZoomed) picture?.showTime(pinnedT);
     soughtT.current = pinnedT;
@@ -147,7 +147,7 @@ function parametersOf({ group, ...rest }: DepthHeatmapProps['filter']): ReplayPa
   return { ...rest, group: group === 'all' ? 'venue' : group };
 }
 
-/** The address of the maps of a token's venues or types beside each other; null: the split is another one. */
+/** The address of the maps of a token's venues or types, side by side; null for other splits. */
 function mapsHref({ address, filter: { group }, window }: DepthHeatmapProps): string | null {
   const parts = PARTS.find((one) => one === group);
   if (parts === undefined) return null;
@@ -205,7 +205,7 @@ function summaryOf(picture: Picture | null, drawn: Drawn | null): string {
   ].join(' ');
 }
 
-/** The time of the token's last snapshot, if it comes before the window; null: it does not. */
+/** The time of the token's last snapshot if it is before the window; otherwise null. */
 function lastBefore(picture: Picture | null, reach: DepthHeatmapProps['reach']): number | null {
   const window = picture?.window ?? null;
   return window !== null && reach !== null && reach.to <= window.from ? reach.to - 1 : null;
@@ -241,7 +241,7 @@ export function Notice({ state, hasPicture, lastT }: NoticeProps) {
   return state === 'loading' && !hasPicture ? <div class="heatmap-skeleton" /> : null;
 }
 
-/** The pinned time, to read and to type. */
+/** Shows the pinned time, which can be edited. */
 function TimeField({ t, onPin }: { t: number | null; onPin: (t: number | null) => void }) {
   useValue(zone);
   return (
@@ -264,7 +264,7 @@ function TimeField({ t, onPin }: { t: number | null; onPin: (t: number | null) =
   );
 }
 
-/** The line at a pinned time, where it is in sight. */
+/** The line at a pinned time, if it is in sight. */
 export function Pin({ t, view }: { t: number | null; view: View }) {
   const share = t === null ? -1 : xOf(view, t);
   if (share < 0 || share > 1) return null;

@@ -1,6 +1,6 @@
-/** How fine a picture of some time has to be, and which parts of history are held how fine. */
+/** How fine a picture of some time must be, and how fine the loaded parts of history are. */
 
-/** Epoch seconds, the end excluded. */
+/** Epoch seconds; the end is exclusive. */
 export interface TimeWindow {
   from: number;
   to: number;
@@ -9,24 +9,24 @@ export interface TimeWindow {
 /** The steps of `/replay?step=`, in seconds. */
 const STEPS = { '1m': 60, '5m': 300, '15m': 900, '1h': 3600, '4h': 14_400, '1d': 86_400 } as const;
 type StepName = keyof typeof STEPS;
-/** The step of a picture of every snapshot. */
+/** The step of a picture that shows every snapshot. */
 export const EVERY_SNAPSHOT = 0;
-/** A picture has at most this many snapshots in a column of its pixels, ... */
+/** A picture has at most this many snapshots per column of pixels, ... */
 const SNAPSHOTS_PER_PX = 2.5;
-/** ... and this many in all: memory has room for a few such pictures. */
+/** ... and this many in total: memory has room for a few such pictures. */
 const MAX_SNAPSHOTS = 2600;
-/** A narrow picture has room for as many. */
+/** Even a narrow picture has room for this many. */
 const MIN_SNAPSHOTS = 300;
 
-/** The most snapshots that a picture of some width needs. */
+/** Most snapshots that a picture of some width needs. */
 export function enoughFor(widthPx: number): number {
   return Math.min(MAX_SNAPSHOTS, Math.max(MIN_SNAPSHOTS, SNAPSHOTS_PER_PX * widthPx));
 }
 
 /**
- * The finest step that gives at most so many snapshots, in seconds.
+ * The finest step with at most this many snapshots, in seconds.
  *
- * @param intervalS the least time between two snapshots, as far as it is known
+ * @param intervalS the least known time between two snapshots
  */
 export function stepFor(spanS: number, snapshots: number, intervalS: number): number {
   if (spanS / intervalS <= snapshots) return EVERY_SNAPSHOT;
@@ -39,7 +39,7 @@ export function coarser(stepS: number): number {
   return Object.values(STEPS).find((one) => one > stepS) ?? STEPS['1d'];
 }
 
-/** As the API takes it; undefined for every snapshot. */
+/** The step's name in the API; undefined for every snapshot. */
 export function stepName(stepS: number): StepName | undefined {
   return (Object.keys(STEPS) as StepName[]).find((name) => STEPS[name] === stepS);
 }
@@ -48,11 +48,11 @@ interface HeldRange extends TimeWindow {
   stepS: number;
 }
 
-/** The times that are held, by ascending time; no two overlap. */
+/** The loaded ranges of time, ascending, without overlap. */
 export class HeldRanges {
   list: readonly HeldRange[] = [];
 
-  /** The parts of a window that are not held, or held by longer steps only. */
+  /** The parts of a window that are not loaded, or only with longer steps. */
   missing(window: TimeWindow, stepS: number): TimeWindow[] {
     const gaps: TimeWindow[] = [];
     let { from } = window;
@@ -65,7 +65,7 @@ export class HeldRanges {
     return gaps;
   }
 
-  /** Replaces what is held of a range. */
+  /** Replaces what is loaded of a range. */
   add({ from, to, stepS }: HeldRange): void {
     this.remove({ from, to });
     const sorted = [...this.list, { from, to, stepS }].sort((a, b) => a.from - b.from);

@@ -2,11 +2,11 @@
 import { Histogram, type Scale } from './amounts.js';
 import { type Column, LN_BIN } from './columns.js';
 
-/** The most snapshots in memory, 16 MiB of them; the oldest go first. */
+/** Most snapshots in memory, which take 16 MiB; the oldest are removed first. */
 export const MAX_DRAWN_SNAPSHOTS = 8192;
 /** A gap is longer than this many median intervals (docs/definitions.md#coverage). */
 const GAP_INTERVALS = 3;
-/** How many of the newest intervals the median is taken of. */
+/** The median is computed from this many of the newest intervals. */
 const MEDIAN_OF = 1000;
 /** The interval of coarse snapshots, in seconds (docs/definitions.md#replay-tiers). */
 const TIER_S = { '15m': 900, '1h': 3600 } as const;
@@ -14,7 +14,7 @@ const TIER_S = { '15m': 900, '1h': 3600 } as const;
 export interface Held extends Column {
   /** Its row in the graphics card's texture. */
   slot: number;
-  /** Where its drawing ends: at the next snapshot, or where a gap begins. */
+  /** Where its drawing ends: at the next snapshot, or at the beginning of a gap. */
   until: number;
 }
 
@@ -26,7 +26,7 @@ export interface Extent {
   lnHigh: number;
 }
 
-/** The snapshot with which the line of the price leaves a view: what is held reaches beyond it. */
+/** The snapshot with which the price line leaves a view: loaded data may reach beyond it. */
 export function lastInSight(held: readonly Held[], view: { to: number }): Held | undefined {
   return held.findLast(({ t }) => t <= view.to);
 }
@@ -44,8 +44,8 @@ export class History {
   }
 
   /**
-   * Replaces all that is held in a window: duplicates, replaced snapshots, and coarse ones that
-   * the server has replaced with finer ones.
+   * Replaces everything in a window: duplicates, replaced snapshots, and coarse snapshots that the server has replaced
+   * with finer ones.
    *
    * @param columns by ascending time, all in `[from, to)`
    */
@@ -55,7 +55,7 @@ export class History {
     const over = this.held.length - (end - first) + columns.length - this.maxSnapshots;
     for (const one of this.held.slice(first, end)) this.free(one);
     const before = this.held.slice(0, first);
-    // The oldest go, whether held or new.
+    // The oldest are removed, whether already loaded or new.
     for (const one of before.splice(0, Math.max(0, over))) this.free(one);
     const kept = columns.slice(Math.max(0, over - first));
     const added = kept.map((column): Held => {
@@ -66,7 +66,7 @@ export class History {
     this.setEnds();
   }
 
-  /** Leaves only the newest snapshot of each step in a window, as `/replay?step=` does. */
+  /** Keeps only the newest snapshot of each step in a window, like `/replay?step=`. */
   thin({ from, to }: { from: number; to: number }, stepS: number): void {
     const stepOf = ({ t }: Held): number => Math.ceil(t / stepS);
     const inside = this.held.slice(this.indexFrom(from), this.indexFrom(to));
@@ -81,12 +81,12 @@ export class History {
     );
   }
 
-  /** The scale of all that is held: zooming and moving do not change it. */
+  /** The scale of all loaded snapshots: zooming and moving do not change it. */
   scale(): Scale {
     return this.histogram.scale();
   }
 
-  /** Null while nothing is held. */
+  /** Null while nothing is loaded. */
   extent(): Extent | null {
     const last = this.held.at(-1);
     if (last === undefined) return null;
@@ -99,7 +99,7 @@ export class History {
     return { from: this.held[0].t, to: last.until, lnLow, lnHigh };
   }
 
-  /** The snapshot that is drawn at `t`; null before the first one and in a gap. */
+  /** The snapshot drawn at `t`; null before the first one and in a gap. */
   at(t: number): Held | null {
     const one = this.held[this.indexFrom(t + 1e-6) - 1];
     return one !== undefined && t < one.until ? one : null;
@@ -136,7 +136,7 @@ export class History {
   }
 }
 
-/** Raw ones of the shortest step, if they have an interval. */
+/** Raw snapshots of the shortest step, if there are at least two. */
 function finest(held: readonly Held[]): readonly Held[] {
   const raw = held.filter(({ tier }) => tier === 'raw');
   const stepS = raw.reduce((least, one) => Math.min(least, one.stepS), Infinity);

@@ -7,11 +7,11 @@ export interface Controls {
   pan(by: Point): void;
   /** Moves the cursor there; null hides it. */
   point(at: Point | null): void;
-  /** Tells of the moment there; 'cursor': at the cursor; null: of now. */
+  /** Reports the moment there, at the cursor ('cursor'), or now (null). */
   pin(at: Point | 'cursor' | null): void;
   /** Moves the cursor by snapshots and bins. */
   step(snapshots: number, bins: number): void;
-  /** Returns to the view that the picture began with. */
+  /** Returns to the initial view. */
   home(): void;
   /** Shows everything. */
   all(): void;
@@ -19,14 +19,14 @@ export interface Controls {
 }
 
 const WHEEL_RATE = 0.0016;
-/** A trackpad's pinches come as small wheel moves with ctrl. */
+/** Trackpad pinches arrive as small wheel moves with ctrl. */
 const PINCH_RATE = 0.01;
 const LINE_PX = 16;
 const KEY_PAN = 0.1;
 const KEY_ZOOM = 1.3;
-/** A finger that moves less than this taps. */
+/** A finger that moves less than this makes a tap. */
 const TAP_PX = 8;
-/** Fingers nearer than this along an axis do not zoom it. */
+/** Fingers closer than this along an axis do not zoom it. */
 const MIN_PINCH_PX = 40;
 const AXIS_DRAG_RATE = 3;
 
@@ -43,7 +43,7 @@ export function listen(frame: HTMLElement, plot: HTMLElement, controls: Controls
   });
   frame.addEventListener('keydown', (event) => key(event, controls), { signal });
   const home = (): void => {
-    // Its first click has pinned a time.
+    // The first click of the double click has pinned a time.
     controls.pin(null);
     controls.home();
   };
@@ -79,7 +79,7 @@ function isInside({ x, y }: Point): boolean {
   return x >= 0 && x < 1 && y >= 0 && y < 1;
 }
 
-/** The wheel zooms time; with shift, or over the price axis, prices; a trackpad's pinch both. */
+/** The wheel zooms time; with shift, or over the price axis, it zooms prices; a trackpad pinch zooms both. */
 function wheel(event: WheelEvent, plot: HTMLElement, controls: Controls): void {
   event.preventDefault();
   const unit = event.deltaMode === WheelEvent.DOM_DELTA_PIXEL ? 1 : LINE_PX;
@@ -124,7 +124,7 @@ function key(event: KeyboardEvent, controls: Controls): void {
   move();
 }
 
-/** One pointer drags, or on an axis stretches it; two fingers zoom and move. */
+/** One pointer drags the picture, or stretches an axis; two fingers zoom and move. */
 class Pointers {
   private readonly held = new Map<number, Point>();
   private axis: 'time' | 'price' | null = null;

@@ -1,4 +1,4 @@
-/** What the colours stand for. */
+/** The meaning of the colours. */
 import { type Scale, scaleTicks, shadeOf } from './amounts.js';
 import { colourOf, cssOf, hatchOf, type Theme } from './palette.js';
 import { usdText } from './ticks.js';

@@ -3,41 +3,41 @@ import type { FathomClient, ReplayParameters, Time } from '../../client/index.js
 import { type Column, columnsOf } from './columns.js';
 import { coarser, stepName, type TimeWindow } from './detail.js';
 
-/** Pages fetched side by side. */
+/** Pages fetched in parallel. */
 const PAGES_AHEAD = 4;
-/** Snapshots of a page of sums at most. */
+/** Most snapshots of a page of sums. */
 const PAGE_SNAPSHOTS = 288;
-/** Polls come every half interval of the data, and at least this often. */
+/** Polls happen every half interval of the data, and at least this often. */
 const MAX_POLL_MS = 120_000;
 
 export interface Planned {
   window: TimeWindow;
   stepS: number;
-  /** The pages to fetch, the oldest first. */
+  /** The pages to fetch, oldest first. */
   pages: TimeWindow[];
-  /** In all pages. */
+  /** Number of snapshots in all pages. */
   snapshots: number;
 }
 
-/** A part of the window with all its snapshots: they replace what is held of it. */
+/** A part of the window with all its snapshots, which replace what is loaded of it. */
 export interface Part extends TimeWindow {
   columns: Column[];
 }
 
-/** Where depth comes from. */
+/** The source of depth. */
 export interface Source {
   client: FathomClient;
   address: string;
-  /** With group=all: the picture needs sums alone. */
+  /** With group=all: the picture only needs sums. */
   parameters: ReplayParameters;
 }
 
 /**
- * Plans a window by the pages of the default view, which the server knows without reading them. A page of sums holds
- * the snapshots of several, where they are many cells.
+ * Plans a window by the pages of the default view, which the server knows without reading them. If snapshots have many
+ * cells, a page of sums holds the snapshots of several such pages.
  *
- * @param stepS seconds; a longer one is taken where the window has too many snapshots
- * @param maxSnapshots how many there may be, unless they are as coarse as the API has them
+ * @param stepS seconds; a longer step is used if the window has too many snapshots
+ * @param maxSnapshots most snapshots, except with the API's longest step
  */
 export async function plan(
   source: Source,
@@ -68,7 +68,7 @@ export async function plan(
   }
   const { to } = times;
   const windows = pages.map(({ from }, i): TimeWindow => ({ from, to: pages[i + 1]?.from ?? to }));
-  // What lies before the first page belongs to it: it is known to be empty.
+  // The time before the first page belongs to it: it is known to be empty.
   if (windows.length > 0) windows[0].from = Math.min(windows[0].from, times.from);
   return { window: times, stepS, pages: windows, snapshots };
 }
@@ -102,7 +102,7 @@ export async function fetchSince(
   return fetchPart(source, { from, to: null }, 'now', stepS, signal);
 }
 
-/** @param windowTo the end of the window, which decides which snapshots a step keeps */
+/** @param windowTo the end of the window, which determines the snapshots that a step keeps */
 async function fetchPart(
   { client, address, parameters }: Source,
   { from, to }: { from: number; to: number | null },
@@ -119,11 +119,11 @@ async function fetchPart(
     if (to !== null && (page.next_from ?? to) >= to) break;
   }
   if (end === null) throw new Error('the server sent no page');
-  // Where data have changed since the plan, a page may reach beyond its part.
+  // If data has changed since the plan, a page may reach beyond its part.
   return { from, to: end, columns: columns.filter(({ t }) => to === null || t < to) };
 }
 
-/** How long to wait for the next poll. @param minMs the least time that the key's plan allows */
+/** How long to wait before the next poll. @param minMs the least time that the key's plan allows */
 export function pollMs(intervalS: number, minMs: number): number {
   return Math.min(MAX_POLL_MS, Math.max(minMs, intervalS * 500));
 }

@@ -4,7 +4,7 @@ import { zoneLabel } from '../state/zone.js';
 import { priceText, priceTicks, timeTicks } from './ticks.js';
 import { type View, xOf, yOf } from './view.js';
 
-/** Room for the axes at the usual text size; heatmap.css leaves the same. */
+/** Room for the axes at the default text size; heatmap.css reserves the same. */
 export const PRICE_AXIS_PX = 68;
 const TIME_AXIS_PX = 26;
 const MIN_TIME_TICK_PX = 84;
@@ -21,7 +21,7 @@ export interface Style {
   price: string;
   ground: string;
   font: string;
-  /** The page's text size as a multiple of the usual one: large screens have more than 1. */
+  /** The page's text size as a multiple of the default one: more than 1 on large screens. */
   size: number;
 }
 
@@ -54,7 +54,7 @@ export function drawOverlay(canvas: HTMLCanvasElement, frame: OverlayFrame): voi
   const height = canvas.height / pixelRatio - TIME_AXIS_PX;
   context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
   context.clearRect(0, 0, canvas.width, canvas.height);
-  // A picture that is hidden, or has just left the page, has no size.
+  // A picture that is hidden, or that was just removed from the page, has no size.
   if (width <= 0 || height <= 0) return;
   context.font = frame.style.font;
   drawAxes(context, frame, width, height);
@@ -104,7 +104,7 @@ function grid(
   context.stroke();
 }
 
-/** The last price in sight, on the axis. */
+/** Marks the last price in sight on the axis. */
 function drawLastPrice(
   context: CanvasRenderingContext2D,
   { view, held, style }: OverlayFrame,

@@ -1,4 +1,4 @@
-/** Colours of amounts, from faint to strong, in two hues that every kind of colour vision tells apart. */
+/** Colours of amounts, from faint to strong, in two hues that every kind of colour vision can distinguish. */
 
 export type Theme = 'light' | 'dark';
 export type Rgb = readonly [number, number, number];
@@ -6,11 +6,11 @@ export type Rgb = readonly [number, number, number];
 interface Ramps {
   support: readonly Rgb[];
   resistance: readonly Rgb[];
-  /** Where there is no depth. */
+  /** The background where there is no depth. */
   ground: Rgb;
   /** Hatching where there is no data. */
   hatch: Rgb;
-  /** The price line, the same as the page's --price. */
+  /** The price line, the same colour as the page's --price. */
   price: Rgb;
 }
 

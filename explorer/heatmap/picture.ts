@@ -25,29 +25,29 @@ import {
 } from './view.js';
 import { pricesOf, timesOf, zoomOf } from './zoom.js';
 
-/** How long the picture takes to move when a new snapshot comes in. */
+/** Duration of the picture's move when a new snapshot arrives. */
 const MOVE_MS = 450;
-/** More device pixels per CSS pixel than this cost time, and nobody sees them. */
+/** More device pixels per CSS pixel than this take time without a visible difference. */
 const MAX_PIXEL_RATIO = 2;
-/** The widest photograph. */
+/** Greatest width of a photograph. */
 const MAX_PHOTOGRAPH_PX = 8192;
-/** Frames that a photograph takes at most, for cells that need several. */
+/** Most frames for a photograph whose cells need several. */
 const MAX_FRAMES = 200;
-/** The width of the price line in CSS pixels, at the usual text size. */
+/** Width of the price line in CSS pixels at the default text size. */
 const LINE_PX = 1.5;
 
 export interface Drawn {
   view: View;
-  /** What is in sight of the window; null: all of it. */
+  /** The part of the window in sight; null for all of it. */
   zoom: Zoom | null;
   scale: Scale;
   cursor: Cursor | null;
 }
 
-/** What was in sight. */
+/** A picture of what was in sight. */
 export interface Photograph {
   canvas: HTMLCanvasElement;
-  /** Its pixels per pixel of the page's usual text size. */
+  /** Its pixels per pixel of the page's default text size. */
   pixelRatio: number;
   view: View;
   scale: Scale;
@@ -65,19 +65,19 @@ export class Picture implements Controls {
   readonly maxSnapshots: number;
   history: History;
   private renderer: Renderer | null;
-  /** The time that the picture spans at first; null before it is known. */
+  /** The time range of the initial picture; null before it is known. */
   window: TimeWindow | null = null;
-  /** The time that the token has history of; null: not known. */
+  /** The time range of the token's history; null if unknown. */
   private reach: TimeWindow | null = null;
   private endsNow = false;
   private isSliding = false;
   private showsWholeWindow = false;
-  /** The view to begin with; null: the whole window. */
-  private asked: Zoom | null = null;
+  /** The initial view; null for the whole window. */
+  private initialZoom: Zoom | null = null;
   private extent: Extent | null = null;
   private view: View | null = null;
   private scale: Scale;
-  /** A scale that several pictures have in common; null: none. */
+  /** A scale shared by several pictures; null if there is none. */
   private sharedScale: Scale | null = null;
   /** In time and price: it stays on the same data as the view moves. */
   private cursor: Place | null = null;
@@ -88,7 +88,7 @@ export class Picture implements Controls {
   private style: Style;
   private readonly ended = new AbortController();
 
-  /** @throws Error where the browser has no WebGL2 */
+  /** @throws Error if the browser has no WebGL2 */
   constructor(
     private readonly elements: PictureElements,
     private theme: Theme,
@@ -137,10 +137,10 @@ export class Picture implements Controls {
   /**
    * Forgets all snapshots and the view.
    *
-   * @param asked the view to begin with; null: all
-   * @param showsWholeWindow whether the window stays as it was asked for, though history may begin later
+   * @param initialZoom the initial view; null for all
+   * @param showsWholeWindow whether the window stays as requested, even if history begins later
    */
-  clear(asked: Zoom | null, showsWholeWindow: boolean): void {
+  clear(initialZoom: Zoom | null, showsWholeWindow: boolean): void {
     this.showsWholeWindow = showsWholeWindow;
     this.history = new History(this.maxSnapshots);
     this.window = null;
@@ -149,13 +149,13 @@ export class Picture implements Controls {
     this.cursor = null;
     this.hasMoved = false;
     this.haveMovedPrices = false;
-    this.asked = asked;
+    this.initialZoom = initialZoom;
     this.moving = null;
     this.renderer?.upload(this.history);
     this.redraw();
   }
 
-  /** Called once the window's times are known. @param asked as it was asked for */
+  /** Called once the window's times are known. @param asked as requested */
   begin(window: TimeWindow, asked: { from: Time; to: Time }): void {
     this.window = { ...window };
     this.startAt(this.reach?.from ?? -Infinity);
@@ -163,27 +163,27 @@ export class Picture implements Controls {
     this.isSliding = this.endsNow && typeof asked.from === 'string' && asked.from.startsWith('-');
   }
 
-  /** Draws with a scale that other pictures have too; null: with its own. */
+  /** Draws with a scale shared with other pictures; null: with its own. */
   setScale(scale: Scale | null): void {
     this.sharedScale = scale;
     this.scale = scale ?? this.history.scale();
     this.redraw();
   }
 
-  /** Lets the view move wherever the token has history. */
+  /** Lets the view move over all of the token's history. */
   setReach(reach: TimeWindow | null): void {
     this.reach = reach;
     this.startAt(reach?.from ?? -Infinity);
   }
 
-  /** The window begins with the first snapshot. */
+  /** Lets the window begin with the first snapshot. */
   private startAt(t: number): void {
     if (this.window !== null && !this.showsWholeWindow)
       this.window.from = Math.max(this.window.from, t);
     this.fit(false);
   }
 
-  /** The part of a window that has history, in whole seconds. */
+  /** The part of a window with history, in whole seconds. */
   reachOf({ from, to }: TimeWindow): TimeWindow {
     const all = this.wholeReach();
     return {
@@ -205,16 +205,16 @@ export class Picture implements Controls {
     return this.elements.cells.clientWidth;
   }
 
-  /** The times of the view to begin with; null: all. */
+  /** The times of the initial view; null for all. */
   zoomTimes(): TimeWindow | null {
-    const { asked, window } = this;
-    return asked === null || window === null ? null : timesOf(asked, window);
+    const { initialZoom, window } = this;
+    return initialZoom === null || window === null ? null : timesOf(initialZoom, window);
   }
 
-  /** Shows a part of the window; null: all. */
+  /** Shows a part of the window; null for all of it. */
   setZoom(zoom: Zoom | null): void {
     this.home();
-    this.asked = zoom;
+    this.initialZoom = zoom;
     this.view = this.homeView();
     this.redraw();
   }
@@ -222,18 +222,18 @@ export class Picture implements Controls {
   private zoomInSight(): Zoom | null {
     const { view, endsNow: isLive, haveMovedPrices: hasPrices } = this;
     const window = this.drawnWindow();
-    if (!this.hasMoved || view === null || window === null) return this.asked;
+    if (!this.hasMoved || view === null || window === null) return this.initialZoom;
     return zoomOf(view, window, { isLive, hasPrices });
   }
 
-  /** The window, as long as its last snapshot is drawn. */
+  /** The window, as far as its last snapshot is drawn. */
   private drawnWindow(): TimeWindow | null {
     const { window, history } = this;
     if (window === null) return null;
     return { ...window, to: Math.max(window.to, history.at(window.to - 1e-3)?.until ?? 0) };
   }
 
-  /** Replaces what is held of a part of the window. @param isNew whether it is newer than the window */
+  /** Replaces what is loaded of a part of the window. @param isNew whether the part is newer than the window */
   add(part: Part, isNew: boolean): void {
     this.history.replace(part.from, part.to, part.columns);
     const { window } = this;
@@ -246,10 +246,10 @@ export class Picture implements Controls {
     this.fit(isNew);
   }
 
-  /** Called when the whole window is there. */
+  /** Called when the whole window is loaded. */
   trim(): void {
     const first = this.history.held.at(0);
-    // Of a step, it is the newest.
+    // It is the newest snapshot of a step.
     if (first !== undefined) this.startAt(first.t - first.stepS);
   }
 
@@ -268,7 +268,7 @@ export class Picture implements Controls {
     this.redraw();
   }
 
-  /** Animates the view: it moves as far as the end of the data did. */
+  /** Animates the view: it moves by as much as the end of the data did. */
   private moveFrom(before: Extent): void {
     if (this.view === null || this.extent === null) return;
     if (matchMedia('(prefers-reduced-motion: reduce)').matches || document.hidden) return;
@@ -278,21 +278,21 @@ export class Picture implements Controls {
     this.moving = { from, sinceMs: performance.now() };
   }
 
-  /** The view to begin with. */
+  /** The initial view. */
   private homeView(): View | null {
-    const { extent, history, asked } = this;
+    const { extent, history, initialZoom } = this;
     const window = this.drawnWindow();
     if (extent === null || window === null) return null;
-    const times = asked === null ? window : timesOf(asked, window);
+    const times = initialZoom === null ? window : timesOf(initialZoom, window);
     const shown = history.held.slice(history.indexFrom(times.from), history.indexFrom(times.to));
-    const { lnLow, lnHigh } = pricesOf(asked, shown) ?? extent;
+    const { lnLow, lnHigh } = pricesOf(initialZoom, shown) ?? extent;
     return clamped({ ...times, lnLow, lnHigh }, extent);
   }
 
   home(): void {
     this.hasMoved = false;
     this.haveMovedPrices = false;
-    this.asked = null;
+    this.initialZoom = null;
     this.moving = null;
     this.view = this.homeView();
     this.redraw();
@@ -325,7 +325,7 @@ export class Picture implements Controls {
     this.report();
   }
 
-  /** Points at a bin of the snapshot that is drawn at a time, as another picture's cursor does; null: at nothing. */
+  /** Points at a bin of the snapshot drawn at a time, like the cursor of another picture; null: at nothing. */
   pointLike(other: { t: number; bin: number } | null): void {
     const snapshot = other === null ? null : this.history.at(other.t);
     const place = snapshot &&
@@ -341,7 +341,7 @@ export class Picture implements Controls {
     if (t !== undefined) this.onPin(this.history.at(t)?.t ?? Math.floor(t));
   }
 
-  /** The snapshots in memory of a window. */
+  /** The loaded snapshots of a window. */
   shotsIn({ from, to }: TimeWindow): readonly Held[] {
     const { history } = this;
     return history.held.slice(history.indexFrom(from), history.indexFrom(to));
@@ -361,7 +361,7 @@ export class Picture implements Controls {
     const from = this.cursor ?? { t: last.t, lnPrice: last.lnPrice };
     const index = history.indexFrom(from.t + 1e-6) - 1 + (this.cursor === null ? 0 : snapshots);
     const to = history.held[Math.min(history.held.length - 1, Math.max(0, index))];
-    // Along the ladder of the snapshot: its bin stays the same while the price moves.
+    // Along the snapshot's ladder: its bin stays the same while the price moves.
     const bin = binAt(history.at(from.t) ?? to, from.lnPrice) + bins;
     this.cursor = { t: to.t, lnPrice: to.lnPrice + bin * LN_BIN };
     this.reveal(this.cursor);
@@ -388,7 +388,7 @@ export class Picture implements Controls {
     this.redraw();
   }
 
-  /** Draws with the browser's next frame. */
+  /** Draws in the browser's next frame. */
   redraw(): void {
     if (this.nextFrame !== 0 || this.ended.signal.aborted) return;
     this.nextFrame = requestAnimationFrame(() => {
@@ -397,7 +397,7 @@ export class Picture implements Controls {
     });
   }
 
-  /** Draws now. @returns false if some cells need another frame */
+  /** Draws immediately. @returns false if some cells need another frame */
   draw(pixelRatio = screenPixelRatio()): boolean {
     const { frame, cells, overlay } = this.elements;
     resize(cells, pixelRatio);
@@ -432,7 +432,7 @@ export class Picture implements Controls {
     return { canvas, pixelRatio: pixelRatio * style.size, view, scale, theme, style };
   }
 
-  /** The view, or where it is on its way there. */
+  /** The view, or its current position while it moves. */
   private movedView(): View | null {
     const { view, moving } = this;
     if (view === null || moving === null) return view;
@@ -454,7 +454,7 @@ export class Picture implements Controls {
   }
 }
 
-/** The extent, with the prices that a picture begins with in it. */
+/** The extent, widened to include the initial prices. */
 function widened(extent: Extent, prices: Pick<View, 'lnLow' | 'lnHigh'> | null): Extent {
   return {
     ...extent,

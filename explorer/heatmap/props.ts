@@ -4,18 +4,18 @@ import type { Played } from '../playback/playback.js';
 import type { Picture } from './picture.js';
 import type { MapProps } from './use-map.js';
 
-/** Another address or filter is another picture. */
+/** Another address or filter makes another picture. */
 export interface DepthHeatmapProps extends Omit<MapProps, 'source'> {
   client: FathomClient;
   /** The token's address. */
   address: string;
   filter: Pick<ReplayParameters, 'group' | 'types' | 'venues' | 'min_pct' | 'max_pct'>;
-  /** The moment that the page tells of; null: now. */
+  /** The moment that the page shows; null: now. */
   pinnedT: number | null;
-  /** Called with each moment that playback shows; null: it shows none. */
+  /** Called with each moment that playback shows; null if it shows none. */
   onPlay: (played: Played | null) => void;
   /** Whether the key has a request to spare for the cursor. */
   canSpare: () => boolean;
-  /** Is given the picture while there is one. */
+  /** Set to the picture while there is one. */
   pictureRef: { current: Picture | null };
 }

@@ -1,4 +1,4 @@
-/** The cursor's lines, and the amounts under it. */
+/** The cursor's lines, and the amounts at the cursor. */
 import type { ComponentChildren } from 'preact';
 import { BIN_RATIO } from '../ladder/ladder.js';
 import { usd } from '../state/format.js';

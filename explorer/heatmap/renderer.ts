@@ -1,7 +1,7 @@
 /**
- * Draws cells and the price line with WebGL2. Every snapshot is a row of one texture, uploaded once. A pixel
- * looks up the snapshots of its column of pixels, finds its bin in each and shows the mean; where there are
- * many, it reads the means of steps of time instead. Panning moves no data.
+ * Draws cells and the price line with WebGL2. Every snapshot is a row of one texture, uploaded once. A pixel looks up
+ * the snapshots of its column of pixels, finds its bin in each and shows the mean; if there are many snapshots, it reads
+ * the means of steps of time instead. Panning moves no data.
  */
 import type { Scale } from './amounts.js';
 import { BIN_COUNT, type Column, LN_BIN } from './columns.js';
@@ -21,11 +21,11 @@ export interface Frame {
 }
 
 export class Renderer {
-  /** The most rows that the card's textures can have. */
+  /** Most rows that the card's textures can have. */
   readonly maxSnapshots: number;
   private readonly program: Program;
   private readonly steps: Steps;
-  /** The codes in each slot of the card, and the number of the upload that put them there. */
+  /** The codes in each slot of the card, and the number of the upload that wrote them. */
   private readonly slots: { codes: Column['codes']; number: number }[] = [];
   private uploads = 0;
   private uploaded: Uploaded = {
@@ -46,7 +46,7 @@ export class Renderer {
     this.steps = new Steps(gl);
   }
 
-  /** Null where the browser has no WebGL2. */
+  /** Null if the browser has no WebGL2. */
   static on(canvas: HTMLCanvasElement): Renderer | null {
     const gl = canvas.getContext('webgl2', { alpha: false, antialias: false, depth: false });
     return gl === null || gl.isContextLost() ? null : new Renderer(gl);
@@ -104,7 +104,7 @@ export class Renderer {
   }
 
   /**
-   * Where many snapshots lie in a pixel, points the texels of the pixels at steps instead.
+   * If a pixel has many snapshots, points the texels of the pixels at steps instead.
    *
    * @returns false if some steps are not ready
    */
@@ -122,7 +122,7 @@ export class Renderer {
     program.use();
     if (columns === 0) return false;
     for (let x = 0; x < widthPx; x++) {
-      // No steps lie before the first snapshot.
+      // There are no steps before the first snapshot.
       const isBefore = texels[4 * x] === 0 && texels[4 * x + 1] === 0;
       if (!isBefore) texels.set([shown[2 * x] % columns, shown[2 * x + 1]], 4 * x);
     }

@@ -3,7 +3,7 @@ import { CODE_GLSL } from './amounts.js';
 import { BIN_COUNT, MIN_BIN } from './columns.js';
 import { SHADES } from './palette.js';
 
-/** Textures by the samplers that read them; each has its own unit. */
+/** Textures, named like the samplers that read them; each has a separate unit. */
 export const UNITS = ['cells', 'columns', 'spans', 'palette', 'steps', 'stepSpans'] as const;
 type Unit = (typeof UNITS)[number];
 
@@ -54,7 +54,7 @@ out vec4 colour;
 vec3 cellsAt(int first, int count) {
   vec3 gap = mod((gl_FragCoord.x + gl_FragCoord.y) / pixelRatio, 8.0) < 1.0 ? hatch : ground;
   if (count == 0) return first == 1 ? gap : ground;
-  // Where a pixel is higher than a bin, the mean of the bins in it.
+  // If a pixel is higher than a bin, the mean of its bins.
   int taps = int(clamp(ceil(binsPerPixel), 1.0, 4.0));
   ivec2 size = textureSize(steps, 0);
   int samples = 0;
@@ -89,7 +89,7 @@ void main() {
   vec4 span = texelFetch(spans, ivec2(gl_FragCoord.x, 0), 0);
   float fromLine = max(span.b - gl_FragCoord.y, gl_FragCoord.y - span.a);
   vec3 under = cellsAt(int(span.r), int(span.g));
-  // The price line, and around it a rim that sets it off.
+  // The price line, with a contrasting rim.
   under = mix(under, ground, 0.55 * clamp(2.7 * linePx / 2.0 - fromLine + 0.5, 0.0, 1.0));
   colour = vec4(mix(under, line, clamp(linePx / 2.0 - fromLine + 0.5, 0.0, 1.0)), 1.0);
 }`;
@@ -159,7 +159,7 @@ export class Program {
     );
   }
 
-  /** Null where the program does not use the name. */
+  /** Null if the program does not use the name. */
   private place(name: string): WebGLUniformLocation | null {
     const known = this.places.get(name);
     if (known !== undefined) return known;
@@ -183,7 +183,7 @@ export function newTexture(gl: WebGL2RenderingContext, unit: Unit): WebGLTexture
   return texture;
 }
 
-/** Uploads a row of numbers into a unit's texture, `channels` in each texel. */
+/** Uploads a row of numbers into a unit's texture, `channels` per texel. */
 export function uploadRow(
   gl: WebGL2RenderingContext,
   unit: Unit,

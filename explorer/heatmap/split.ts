@@ -3,7 +3,7 @@ import type { FathomClient, ReplayParameters, Snapshot } from '../../client/inde
 
 /** How many snapshots' splits are kept. */
 const MAX_KEPT_SPLITS = 200;
-/** The most shares listed; the others become one. */
+/** Most shares listed; the others are summed. */
 const MAX_LISTED = 6;
 
 export interface Share {
@@ -18,7 +18,7 @@ export class Splits {
   constructor(
     private readonly client: FathomClient,
     private readonly address: string,
-    /** With the filter; `group` says what to split by. */
+    /** With the filter; `group` decides how to split. */
     private readonly parameters: ReplayParameters,
   ) {}
 
@@ -27,7 +27,7 @@ export class Splits {
     return this.kept.has(t);
   }
 
-  /** The shares of one bin, the largest first. */
+  /** The shares of one bin, largest first. */
   async sharesAt(t: number, bin: number, signal: AbortSignal): Promise<Share[]> {
     const snapshot = this.kept.get(t) ?? this.fetch(t, signal);
     this.kept.set(t, snapshot);

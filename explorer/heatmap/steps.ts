@@ -1,33 +1,33 @@
 /**
- * Means over steps of time, for pictures with many snapshots in a pixel. A step is a power of two of seconds
- * and at most a pixel wide: a pixel reads a few texels, however many snapshots lie in it. The card computes
- * the means of its snapshots into a texture with a column per step and a row per part of a bin. Columns and
- * rows wrap around, which lets them stay in place while the window moves and prices spread.
+ * Means over steps of time, for pictures with many snapshots per pixel. A step is a power of two of seconds and at most
+ * a pixel wide: a pixel reads a few texels, however many snapshots it contains. The card computes the means of its
+ * snapshots into a texture with one column per step and one row per part of a bin. Columns and rows wrap around, so they
+ * stay in place while the window moves and prices spread.
  */
 import { LN_BIN } from './columns.js';
 import type { Extent, Held } from './history.js';
 import { newTexture, Program, select, STEPS, uploadRow } from './shaders.js';
 import { ROWS, type Rows, spansOf } from './view.js';
 
-/** The most columns of all textures, 64 MiB of them; the least recently used step lengths go first. */
+/** Most columns of all textures, which take 64 MiB; the least recently used step lengths are removed first. */
 const MAX_STEP_COLUMNS = 8192;
-/** The most snapshots averaged in one frame: more would hold it up where there is no graphics card. */
+/** Most snapshots averaged per frame: more would delay it if there is no graphics card. */
 const MAX_PER_FRAME = 1024;
 
 /** The snapshots on the card. */
 export interface Uploaded {
   held: readonly Held[];
-  /** Null where there are none. */
+  /** Null if there are none. */
   extent: Extent | null;
   /** Running sums of upload numbers, by time: a step with other contents has another sum. */
   numbers: Float64Array;
-  /** The logarithm of the price that bins are counted from. */
+  /** The logarithm of the price from which bins are counted. */
   referenceLn: number;
 }
 
 interface Level {
   texture: WebGLTexture;
-  /** Identifies the contents that each column was made of. */
+  /** Identifies the contents from which each column was made. */
   madeOf: Float64Array;
 }
 
@@ -44,15 +44,15 @@ export class Steps {
     const maxTextureSize = gl.getParameter(gl.MAX_TEXTURE_SIZE) as number;
     this.maxColumns = Math.min(MAX_STEP_COLUMNS, maxTextureSize);
     newTexture(gl, 'stepSpans');
-    // A program fails where a texture that it reads is missing.
+    // A program fails if a texture that it reads is missing.
     newTexture(gl, 'steps');
     gl.texStorage2D(gl.TEXTURE_2D, 1, gl.RG16UI, 1, 1);
   }
 
   /**
-   * Computes missing steps of those in sight, and selects their texture.
+   * Computes missing steps among those in sight, and selects their texture.
    *
-   * @param shown as stepsOf() returns them
+   * @param shown as returned by stepsOf()
    * @returns the texture's width; 0 while more steps are missing than one frame can compute
    */
   prepare(uploaded: Uploaded, rows: Rows, stepS: number, shown: Float64Array): number {
@@ -118,7 +118,7 @@ export class Steps {
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }
 
-  /** The texture for a step length; null where the card has no room for the steps in sight. */
+  /** The texture for a step length; null if the card has no room for the steps in sight. */
   private levelOf(stepS: number, inSight: number, all: number): Level | null {
     if (inSight > this.maxColumns) return null;
     const width = Math.min(this.maxColumns, 2 ** Math.ceil(Math.log2(Math.max(inSight, all))));

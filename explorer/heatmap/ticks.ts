@@ -38,7 +38,7 @@ export function timeText(t: number): string {
   return LABELS[zone.value].full.format(t * 1000);
 }
 
-/** Ticks at whole hours and days of the chosen zone, also where its clocks change. */
+/** Ticks at whole hours and days of the chosen zone, even if its clocks change. */
 export function timeTicks({ from, to }: View, maxTicks: number): Tick[] {
   if (!(maxTicks > 0)) return [];
   const stepS =
@@ -49,7 +49,7 @@ export function timeTicks({ from, to }: View, maxTicks: number): Tick[] {
   const day = new Date(from * 1000);
   setSeconds(day, 0);
   const stepDays = Math.max(1, Math.round(stepS / DAY_S));
-  // Days are counted from a fixed one: panning must not change which have ticks.
+  // Days are counted from a fixed day: panning must not change which days have ticks.
   const sinceEpoch = Math.floor((day.getTime() + offsetMs(day)) / DAY_S / 1000);
   addDays(day, -(sinceEpoch % stepDays));
   while (day.getTime() / 1000 < to) {
@@ -84,12 +84,12 @@ const CALENDARS = {
   },
 } as const;
 
-/** Prices may grow by this factor across an axis before their steps do. */
+/** Prices may grow by this factor across an axis before their steps grow too. */
 const EVEN_FACTOR = 3;
 
 /**
- * Round prices, at least `minGap` (share of the height) apart, in steps of 1, 2 or 5 times a power of
- * ten. Steps are even, or grow with the price where the axis spans much.
+ * Round prices, at least `minGap` (share of the height) apart, in steps of 1, 2 or 5 times a power of ten. Steps are
+ * even, or grow with the price if the axis covers a wide range.
  */
 export function priceTicks({ lnLow, lnHigh }: View, minGap: number): Tick[] {
   if (!(minGap > 0 && minGap < 1)) return [];

@@ -13,25 +13,25 @@ import { type Progress, ViewLoader } from './view-loader.js';
 
 export type MapState = 'loading' | 'ready' | 'empty' | 'failed' | 'unsupported';
 
-/** Another source or window is another picture. */
+/** Another source or window makes another picture. */
 export interface MapProps {
   source: Source;
-  /** As in the page's URL: `{ from: '-24h', to: 'now' }`, or fixed times. One that ends now is kept up to date. */
+  /** As in the page's URL: `{ from: '-24h', to: 'now' }`, or fixed times. A window that ends now is kept up to date. */
   window: { from: Time; to: Time };
-  /** The length of the window in seconds, about. */
+  /** The approximate length of the window in seconds. */
   spanS: number;
-  /** Whether all of the window is in sight, though history may begin later: maps beside each other have one time axis. */
+  /** Whether to show all of the window even if history begins later: maps side by side have one time axis. */
   showsWholeWindow?: boolean;
-  /** The time that the token has history of; null: not known yet. */
+  /** The time range of the token's history; null if not known yet. */
   reach: TimeWindow | null;
-  /** What is in sight of the window; null: all of it. */
+  /** The part of the window in sight; null for all of it. */
   zoom: Zoom | null;
   theme: Theme;
-  /** False while the user has paused the page: no polling then. */
+  /** False while the user has paused the page: then it does not poll. */
   isLive: boolean;
   /** The least time between two polls. */
   reloadMs: () => number;
-  /** Called with the moment that the page shall tell of. */
+  /** Called with the moment that the page should show. */
   onPin: (t: number | null) => void;
   /** Called after zoom and pan. */
   onZoom: (zoom: Zoom | null) => void;
@@ -47,14 +47,14 @@ interface Canvases {
 
 interface DepthMap {
   canvases: Canvases;
-  /** Null before the canvases are there, and without WebGL 2. */
+  /** Null before the canvases exist, and without WebGL 2. */
   picture: Picture | null;
   /** Null before the first snapshots. */
   drawn: Drawn | null;
   state: MapState;
   /** Null while nothing loads. */
   progress: Progress | null;
-  /** Whether new snapshots come in. */
+  /** Whether new snapshots are followed. */
   follows: boolean;
 }
 
@@ -82,7 +82,7 @@ export function useMap(props: MapProps): DepthMap {
       setState('unsupported');
     }
   }, []);
-  // A zone draws other ticks.
+  // Another zone has other ticks.
   const shownZone = useValue(zone);
   useEffect(() => picture?.setTheme(theme), [picture, theme, shownZone]);
 
@@ -101,7 +101,7 @@ export function useMap(props: MapProps): DepthMap {
     made.start({ from, to }, spanS).then(
       () => {
         setLoader(made);
-        // What is called ready is in sight.
+        // A picture that is reported as ready must be drawn.
         picture.draw();
         setState(picture.history.held.length === 0 ? 'empty' : 'ready');
       },
@@ -147,7 +147,7 @@ export function useMap(props: MapProps): DepthMap {
   const chosenName = JSON.stringify(props.zoom);
   useEffect(() => {
     const chosen = latest.current.zoom;
-    // What the page has from here is in sight already, or was a moment ago.
+    // What the page got from this map is already in sight, or was a moment ago.
     if (chosen !== null && reported.current.has(chosen)) return;
     if (chosenName !== zoomName) picture?.setZoom(chosen);
   }, [picture, chosenName]);

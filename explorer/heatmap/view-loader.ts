@@ -1,4 +1,4 @@
-/** Loads what the picture shows as fine as it needs it, and new snapshots as they come. */
+/** Loads what the picture shows, as finely as it needs it, and new snapshots as they arrive. */
 import { FathomError, type Time } from '../../client/index.js';
 import { changed } from '../state/live.js';
 import { leastReloadMs } from '../state/load.js';
@@ -8,15 +8,15 @@ import { enoughFor, EVERY_SNAPSHOT, HeldRanges, stepFor, type TimeWindow } from 
 import { fetchPages, fetchSince, plan, type Planned, pollMs, type Source } from './loader.js';
 import type { Picture } from './picture.js';
 
-/** The view rests this long before what it lacks is fetched. */
+/** How long the view rests before missing data is fetched. */
 const REST_MS = 150;
-/** What is fetched reaches beyond the view by this share of it. */
+/** Fetches reach beyond the view by this share of it. */
 const AHEAD = 0.25;
-/** Intervals of data are not known at first. */
+/** Used until the interval of the data is known. */
 const USUAL_INTERVAL_S = 60;
 
 export interface Progress {
-  /** Null: not known yet. */
+  /** Null if not known yet. */
   total: number | null;
   pages: number;
 }
@@ -31,7 +31,7 @@ export class ViewLoader {
   private stopTarget = new AbortController();
   private intervalS = USUAL_INTERVAL_S;
 
-  /** @param onProgress called as pages come, and with null once all that is in sight is there */
+  /** @param onProgress called as pages arrive, and with null once everything in sight is loaded */
   constructor(
     private readonly source: Source,
     private readonly picture: Picture,
@@ -41,7 +41,7 @@ export class ViewLoader {
     signal.addEventListener('abort', () => this.stopTarget.abort());
   }
 
-  /** Loads what is in sight at first. @param spanS the length of the window as far as it is known */
+  /** Loads the initial view. @param spanS the length of the window as far as known */
   async start(window: { from: Time; to: Time }, spanS: number): Promise<void> {
     this.onProgress({ total: null, pages: 0 });
     const planned = await this.plan(window, this.stepOf(spanS), this.signal);
@@ -54,7 +54,7 @@ export class ViewLoader {
     this.onProgress(null);
   }
 
-  /** Loads what a view lacks once it rests. @throws what the client throws */
+  /** Loads what a view lacks once the view rests. @throws errors of the client */
   async show(view: TimeWindow): Promise<void> {
     const stepS = this.stepOf(view.to - view.from);
     const { target } = this;
@@ -81,7 +81,7 @@ export class ViewLoader {
     }
   }
 
-  /** Fetches new snapshots, and the newest one again, which may have been replaced. */
+  /** Fetches new snapshots, and the newest one again, because it may have been replaced. */
   async follow(reloadMs: () => number, signal: AbortSignal, onNew: () => void): Promise<void> {
     const { picture } = this;
     while (!signal.aborted) {
@@ -89,7 +89,7 @@ export class ViewLoader {
       const { window } = picture;
       if (document.hidden || !navigator.onLine || window === null) continue;
       const newest = this.ranges.list.at(-1);
-      // Where the end of the window is not in memory, there is nothing to go on from.
+      // If the end of the window is not in memory, there is nothing to continue from.
       if (newest === undefined || newest.to < window.to) continue;
       const since = picture.history.held.at(-1)?.t ?? window.from;
       const { stepS } = newest;
@@ -148,13 +148,13 @@ export class ViewLoader {
   private hold(range: Target): void {
     this.ranges.add(range);
     const { held } = this.picture.history;
-    // Memory was full: the oldest have gone.
+    // Memory was full: the oldest were removed.
     if (held.length === this.picture.maxSnapshots) {
       this.ranges.remove({ from: -Infinity, to: held[0].t });
     }
   }
 
-  /** Leaves out what is finer than the picture needs, and then what is farthest from it. */
+  /** Removes data that is finer than the picture needs, and then what is farthest from it. */
   private makeRoom({ window, snapshots, stepS }: Planned): void {
     const { history, maxSnapshots } = this.picture;
     const isOver = (): boolean => history.held.length + snapshots > maxSnapshots;
@@ -176,7 +176,7 @@ export class ViewLoader {
   }
 }
 
-/** The server is away or busy: the next try may succeed, and the picture stays as it is. */
+/** Whether the server is away or busy: the next attempt may succeed, and the picture stays as it is. */
 function isPassing(error: unknown): boolean {
   return error instanceof FathomError && isTransient(error);
 }

@@ -8,7 +8,7 @@ export type View = Extent;
 /** The closest zoom. */
 const MIN_SPAN_S = 120;
 const MIN_SPAN_LN = 6 * LN_BIN;
-/** A view whose right end is this near to that of the data, as a share of its span, follows it. */
+/** A view whose right end is this close to the end of the data, as a share of its span, follows it. */
 export const FOLLOWS_WITHIN = 0.005;
 
 /** Zooms about a point, given as shares of width (from the left) and height (from the bottom). */
@@ -33,7 +33,7 @@ export function panned(view: View, by: Point): View {
   };
 }
 
-/** The view moved inside; cut only where it is too large. */
+/** The view moved inside `inside`; cut only if it is too large. */
 export function clamped(view: View, inside: Extent): View {
   const [from, to] = kept(view.from, view.to, inside.from, inside.to);
   const [lnLow, lnHigh] = kept(view.lnLow, view.lnHigh, inside.lnLow, inside.lnHigh);
@@ -79,8 +79,8 @@ export function yOf(view: View, lnPrice: number): number {
 }
 
 /**
- * For each column of pixels the index of its first snapshot, and their number: those that begin in it,
- * or else the one still drawn in its middle. A gap is 1 and 0; times before all snapshots are 0 and 0.
+ * For each column of pixels the index of its first snapshot and their number: the snapshots that begin in it, otherwise
+ * the one still drawn in its middle. A gap is 1 and 0; times before all snapshots are 0 and 0.
  */
 export function spansOf(
   view: Pick<View, 'from' | 'to'>,
@@ -110,9 +110,9 @@ export function spansOf(
 const NO_LINE = 1e6;
 
 /**
- * For each column of pixels the bottom and the top of the price line in it, as shares of the height; the
- * bottom is above the top where there is none. The line joins the snapshots; before a gap it runs on as
- * long as the cells of the last one.
+ * For each column of pixels the bottom and the top of the price line in it, as shares of the height; the bottom is above
+ * the top if there is no line. The line joins the snapshots; before a gap it continues as long as the cells of the last
+ * snapshot.
  */
 export function priceLineOf(view: View, held: readonly Held[], widthPx: number): Float32Array {
   const line = new Float32Array(2 * widthPx);
@@ -137,29 +137,29 @@ export function priceLineOf(view: View, held: readonly Held[], widthPx: number):
   return line;
 }
 
-/** Pixels read up to this many snapshots one by one, and more than that as steps (steps.ts). */
+/** Pixels read up to this many snapshots singly, and more than that as steps (steps.ts). */
 const MIN_PER_PIXEL = 2;
-/** Rows of the steps' textures, as many in a bin as there is room for. */
+/** Rows of the steps' textures; each bin gets as many as there is room for. */
 export const ROWS = 2048;
 const ROWS_PER_BIN = [4, 2, 1];
 
-/** Where prices lie in the steps' textures. */
+/** The positions of prices in the steps' textures. */
 export interface Rows {
   perBin: number;
   /** The lowest row, counted from a price of 1, and the number of rows. */
   first: number;
   count: number;
-  /** The lowest row's place in the textures. */
+  /** The position of the lowest row in the textures. */
   ring: number;
 }
 
-/** The step length for a picture with so many snapshots; null where pixels read them one by one. */
+/** The step length for a picture with this many snapshots; null if pixels read them singly. */
 export function stepOf(view: Extent, snapshots: number, widthPx: number): number | null {
   if (snapshots <= MIN_PER_PIXEL * widthPx) return null;
   return 2 ** Math.floor(Math.log2((view.to - view.from) / widthPx));
 }
 
-/** Null where prices have spread too far. */
+/** Null if prices have spread too far. */
 export function rowsOf({ lnLow, lnHigh }: Extent): Rows | null {
   for (const perBin of ROWS_PER_BIN) {
     const first = Math.floor((lnLow / LN_BIN) * perBin);

@@ -1,10 +1,10 @@
-/** What is in sight of a window, as the page's address has it, and as the picture draws it. */
+/** Converts between what is in sight of a window in the page's address and in the picture. */
 import type { Zoom } from '../state/url.js';
 import type { Held } from './history.js';
 import type { TimeWindow } from './detail.js';
 import { FOLLOWS_WITHIN, type View } from './view.js';
 
-/** The picture begins with this factor of room above and below the prices in sight. */
+/** The initial picture has this factor of room above and below the prices in sight. */
 const HOME_MARGIN = 1.5;
 
 /** @param isLive whether the window ends now, which a zoom to its end follows; @param hasPrices whether the prices are chosen too */
@@ -28,7 +28,7 @@ export function timesOf({ fromS, toS }: Zoom, window: TimeWindow): TimeWindow {
   return toS === null ? { from: window.to + fromS, to: window.to } : { from: fromS, to: toS };
 }
 
-/** The range of prices to begin with; null: there are none. */
+/** The initial range of prices; null if there is none. */
 export function pricesOf(
   zoom: Zoom | null,
   shown: readonly Held[],

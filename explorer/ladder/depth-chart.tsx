@@ -101,15 +101,15 @@ function Reading(props: { ladder: Ladder; pct: number; amounts: (number | null)[
   );
 }
 
-/** Digits that tell percents on an axis apart. */
+/** Enough digits to distinguish the percents on an axis. */
 const digitsOf = ([first, second = Infinity]: readonly number[]): number =>
   Math.max(0, -Math.floor(Math.log10(Math.min(1, second - (first ?? 0))) + 1e-9));
 
-/** Takes its colours from the current theme. */
+/** Uses the colours of the current theme. */
 function options(element: HTMLElement, onHover: (at: number | null) => void): UPlot.Options {
   const style = getComputedStyle(element);
   const colour = (name: string): string => style.getPropertyValue(name).trim();
-  // Text grows with the page's text on large screens.
+  // Text grows with the page's text size on large screens.
   const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
   const axis: UPlot.Axis = {
     stroke: colour('--text-faint'),
@@ -122,14 +122,14 @@ function options(element: HTMLElement, onHover: (at: number | null) => void): UP
     stroke: hue,
     width: 1.5,
     fill: `color-mix(in srgb, ${hue} 22%, transparent)`,
-    // A bin holds its amount evenly over its prices, as /slippage walks them.
+    // A bin's amount is spread evenly over its prices, as in /slippage.
     paths: UPlot.paths.linear?.(),
     points: { show: false },
   });
   return {
     width: element.clientWidth,
     height: element.clientHeight,
-    // The last label is as wide as half of it stands out.
+    // Half of the last label extends beyond the axis.
     padding: [8, rem * 1.1, 0, 0],
     legend: { show: false },
     scales: { x: { time: false }, y: { range: (_, __, max) => [0, max * 1.05 || 1] } },

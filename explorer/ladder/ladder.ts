@@ -20,12 +20,12 @@ interface LadderPart {
   resistanceUsd: number;
 }
 
-/** The ratio of neighbouring bins' prices: docs/definitions.md#ladder. */
+/** The ratio of adjacent bins' prices: docs/definitions.md#ladder. */
 export const BIN_RATIO = 1.01;
-/** The band around the price in which depth counts as near: that of the score. */
+/** The band around the price in which depth counts as near, as for the score. */
 export const NEAR_PCT = 25;
 
-/** The ladder of the last snapshot of a page grouped by venue; null: the page is empty. */
+/** The ladder of the last snapshot of a page grouped by venue; null if the page is empty. */
 export function newestLadder(page: ReplayPage): Ladder | null {
   const snapshot = page.snapshots.at(-1);
   return snapshot === undefined ? null : ladderOf(page, snapshot);
@@ -62,7 +62,7 @@ export function ladderOf(page: ReplayPage, snapshot: ReplayPage['snapshots'][num
 interface DepthCurve {
   /** Distance from the price in percent, ascending. */
   pct: number[];
-  /** The sum between the price and there; null on the other side of the price. */
+  /** The sum between the price and this distance; null on the other side of the price. */
   supportUsd: (number | null)[];
   resistanceUsd: (number | null)[];
 }

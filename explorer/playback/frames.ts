@@ -1,19 +1,19 @@
-/** The ladders that playback shows, fetched ahead some at a time. */
+/** The ladders that playback shows, fetched ahead in groups. */
 import type { FathomClient, ReplayParameters } from '../../client/index.js';
 import { stepName } from '../heatmap/detail.js';
 import { type Ladder, ladderOf } from '../ladder/ladder.js';
 
-/** Ladders of one request. */
+/** Ladders per request. */
 const FRAMES_OF_REQUEST = 48;
 /** The next request begins when fewer ladders than this are ready. */
 const READY_AHEAD = 24;
-/** Ladders in memory, the last ones fetched. */
+/** Ladders kept in memory: the last ones fetched. */
 const MAX_FRAMES = 480;
 
 /** A snapshot of the map. */
 export interface Shot {
   t: number;
-  /** The step by which it was fetched, in seconds; 0: every snapshot. */
+  /** The step with which it was fetched, in seconds; 0: every snapshot. */
   stepS: number;
 }
 
@@ -24,9 +24,9 @@ export interface FramesSource {
 }
 
 export class Frames {
-  /** By time, in the order in which they came. */
+  /** By time, in order of arrival. */
   private readonly ladders = new Map<number, Ladder>();
-  /** Requests on their way, by each time that they bring. */
+  /** Running requests, by each time that they will return. */
   private readonly coming = new Map<number, Promise<void>>();
 
   constructor(
@@ -35,11 +35,11 @@ export class Frames {
   ) {}
 
   /**
-   * The ladder of a snapshot; fetches those that follow, too.
+   * The ladder of a snapshot; also fetches the following ones.
    *
    * @param shots of the map, by ascending time
-   * @returns null if there is no such snapshot any more
-   * @throws what the client throws
+   * @returns null if the snapshot no longer exists
+   * @throws errors of the client
    */
   async at(shots: readonly Shot[], index: number): Promise<Ladder | null> {
     const { t } = shots[index];
@@ -47,7 +47,7 @@ export class Frames {
     const ahead = shots
       .slice(index, index + READY_AHEAD)
       .findIndex((one) => !this.ladders.has(one.t) && !this.coming.has(one.t));
-    // A failure shows when its ladders are needed.
+    // A failure is reported when its ladders are needed.
     if (ahead > 0) this.fetch(shots, index + ahead).catch(() => undefined);
     return this.ladders.get(t) ?? null;
   }

@@ -1,4 +1,4 @@
-/** Plays what is in sight of the map, snapshot by snapshot. */
+/** Plays what is in sight on the map, snapshot by snapshot. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Icon } from '../frame/icon.js';
 import type { TimeWindow } from '../heatmap/detail.js';
@@ -10,10 +10,10 @@ import { zone } from '../state/zone.js';
 import { Frames, type FramesSource, type Shot } from './frames.js';
 import './playback.css';
 
-/** Snapshots a second. */
+/** Snapshots per second. */
 const SPEEDS = [1, 2, 5, 10, 20] as const;
 const USUAL_SPEED = 5;
-/** A step or a scrub pins its time once it has rested this long: the page then asks for what it tells of it. */
+/** A step or a scrub pins its time once it has rested this long; the page then requests the data of that time. */
 const SETTLED_MS = 400;
 /** Positions of the slider. */
 const POSITIONS = 500;
@@ -21,7 +21,7 @@ const POSITIONS = 500;
 /** A moment that playback shows. */
 export interface Played {
   ladder: Ladder;
-  /** False once it rests: its time is pinned then, or now is shown. */
+  /** False once it rests: then its time is pinned, or now is shown. */
   isMoving: boolean;
 }
 
@@ -30,7 +30,7 @@ interface PlaybackProps extends FramesSource {
   shotsInSight: () => readonly Shot[];
   view: TimeWindow;
   pinnedT: number | null;
-  /** Whether what is in sight ends with the newest snapshot: playback goes on live there. */
+  /** Whether what is in sight ends with the newest snapshot: there playback continues live. */
   endsLive: boolean;
   onPlay: (played: Played | null) => void;
   onPin: (t: number | null) => void;
@@ -41,7 +41,7 @@ export function Playback(props: PlaybackProps) {
   const { client, address, filter, view, pinnedT } = props;
   const [isPlaying, setPlaying] = useState(false);
   const [speed, setSpeed] = useState<number>(USUAL_SPEED);
-  /** The moment that is shown before it is pinned. */
+  /** The moment shown before it is pinned. */
   const [movingT, setMovingT] = useState<number | null>(null);
   const latest = useRef(props);
   latest.current = props;
@@ -54,7 +54,7 @@ export function Playback(props: PlaybackProps) {
   shownT.current = t;
   useValue(zone);
 
-  /** @returns whether the snapshot is still there */
+  /** @returns whether the snapshot still exists */
   const showAt = async (
     shots: readonly Shot[],
     index: number,
@@ -88,7 +88,7 @@ export function Playback(props: PlaybackProps) {
     const play = async (): Promise<void> => {
       let shots = latest.current.shotsInSight();
       let at = shownT.current;
-      // At the end it begins again.
+      // At the end it starts over.
       if (indexAfter(shots, at) === shots.length) at = (shots[0]?.t ?? 0) - 1;
       for (let dueMs = performance.now(); ; shots = latest.current.shotsInSight()) {
         const index = indexAfter(shots, at);
@@ -139,7 +139,7 @@ export function Playback(props: PlaybackProps) {
     if (isPlaying) settle(shownT.current);
     setPlaying(!isPlaying);
   };
-  // A time that is pinned on the map ends what moves.
+  // Pinning a time on the map ends the movement.
   useEffect(() => {
     last.current?.abort();
     setPlaying(false);
@@ -210,7 +210,7 @@ function indexAfter(shots: readonly Shot[], t: number): number {
   return index < 0 ? shots.length : index;
 }
 
-/** Calls back on keys of the page, unless somebody types or a dialog is open. */
+/** Calls back on keys of the page, unless the user types or a dialog is open. */
 function useKeys(work: Readonly<Record<string, () => void>>): void {
   const latest = useRef(work);
   latest.current = work;

@@ -1,14 +1,14 @@
-/** The tokens that this browser's user marked. */
+/** The tokens marked by this browser's user. */
 import { Value } from './value.js';
 
 const ITEM = 'fathom.favourites';
-/** The most tokens that are kept; the earliest marked go first. */
+/** Most tokens that are kept; the earliest marked are removed first. */
 const MAX_FAVOURITES = 200;
 
-/** Addresses, in the order they were marked. */
+/** Addresses in the order in which they were marked. */
 export const favourites = new Value<readonly string[]>([]);
 
-/** Reads what earlier tabs of this browser marked, and follows the others. */
+/** Reads what earlier tabs of this browser marked, and follows other tabs. */
 export function restoreFavourites(): void {
   favourites.set(listOf(localStorage.getItem(ITEM)));
   window.addEventListener('storage', ({ key, newValue }) => {
@@ -16,7 +16,7 @@ export function restoreFavourites(): void {
   });
 }
 
-/** Marks a token, or takes its mark away. */
+/** Marks a token, or removes its mark. */
 export function toggleFavourite(address: string): void {
   const rest = favourites.value.filter((one) => one !== address);
   const isNew = rest.length === favourites.value.length;

@@ -1,8 +1,8 @@
-/** Numbers as market data shows them. */
+/** Numbers in the form usual for market data. */
 import { fieldTime, zoneLabel } from './zone.js';
 
 const MINUS = '\u2212';
-/** Shown where there is no value. */
+/** Shown if there is no value. */
 export const NONE = '\u2013';
 const SUBSCRIPTS = '₀₁₂₃₄₅₆₇₈₉';
 const STEPS = [
@@ -12,16 +12,16 @@ const STEPS = [
   { from: 1e3, unit: 'K' },
 ] as const;
 
-/** Of small percents. */
+/** For small percents. */
 const MAX_PERCENT_DIGITS = 8;
 
 type Figure = number | null | undefined;
 
-/** `1.24M`, `45.2K`, `950`, `0.42`: three digits, and a unit. */
+/** `1.24M`, `45.2K`, `950`, `0.42`: three digits and a unit. */
 export function compact(value: Figure): string {
   if (!isFigure(value)) return NONE;
   const size = Math.abs(value);
-  // What rounds up to the next unit has that unit.
+  // A number that rounds up to the next unit gets that unit.
   const step = STEPS.find(({ from }) => size >= from * 0.9995);
   const scaled = step === undefined ? size : size / step.from;
   return `${value < 0 ? MINUS : ''}${threeDigits(scaled)}${step?.unit ?? ''}`;
@@ -33,7 +33,7 @@ export function usd(value: Figure): string {
   return `${value < 0 ? MINUS : ''}$${compact(Math.abs(value))}`;
 }
 
-/** `+$1.24M`: of flows, whose sign is what matters. */
+/** `+$1.24M`: for flows, whose sign is what matters. */
 export function signedUsd(value: Figure): string {
   return isFigure(value) && value > 0 ? `+${usd(value)}` : usd(value);
 }
@@ -79,14 +79,14 @@ export function signedFinePercent(share: Figure): string {
   return isFigure(share) && share > 0 ? `+${finePercent(share)}` : finePercent(share);
 }
 
-/** `+2.1`: of scores. */
+/** `+2.1`: for scores. */
 export function signedPoints(value: Figure): string {
   if (!isFigure(value)) return NONE;
   const size = Math.abs(value).toFixed(1);
   return size === '0.0' ? '0.0' : `${value < 0 ? MINUS : '+'}${size}`;
 }
 
-/** `+21.0 bp`, `+0.042 bp`: of small moves. @param share 1 is 100% */
+/** `+21.0 bp`, `+0.042 bp`: for small moves. @param share 1 is 100% */
 export function signedBasisPoints(share: Figure): string {
   if (!isFigure(share)) return NONE;
   const points = share * 10_000;
@@ -102,7 +102,7 @@ export function count(value: Figure): string {
   return isFigure(value) ? grouped(value, 0) : NONE;
 }
 
-/** How long ago a time is: `12 s`, `3 min`, `2 h`, `5 d`. */
+/** How long ago: `12 s`, `3 min`, `2 h`, `5 d`. */
 export function age(seconds: number): string {
   const s = Math.max(0, Math.round(seconds));
   if (s < 100) return `${s} s`;
@@ -111,7 +111,7 @@ export function age(seconds: number): string {
   return `${Math.round(s / 86_400)} d`;
 }
 
-/** `2026-11-22 13:20:13 UTC`, or the same in the chosen zone. @param t epoch seconds */
+/** `2026-11-22 13:20:13 UTC`, or in the chosen zone. @param t epoch seconds */
 export function absoluteTime(t: number): string {
   return `${fieldTime(t).replace('T', ' ')} ${zoneLabel(t)}`;
 }

@@ -1,25 +1,25 @@
-/** Follows the token in sight: when its depth changes, and whether the server is heard at all. */
+/** Follows the token in sight: when its depth changes, and whether the server responds. */
 import { FathomError } from '../../client/index.js';
 import { pause } from './pause.js';
 import { currentClient } from './session.js';
 import { Value } from './value.js';
 
-/** The server sends a heartbeat after 5 s: a follower that hears nothing for this long is not live. */
+/** The server sends a heartbeat after 5 s: a follower that receives nothing for this long is not live. */
 const SILENCE_MS = 12_000;
-/** Time between two loads while changes are heard of, for what changes without a snapshot. */
+/** Time between two loads while changes are reported, for data that changes without a snapshot. */
 const HEARD_RELOAD_MS = 120_000;
 
 /**
- * `none`: no token is followed; `silent`: heartbeats are missing, or the server refuses to be followed; `heard`: all
- * is well.
+ * `none`: no token is followed; `silent`: heartbeats are missing, or the server refuses to be followed; `heard`: all is
+ * well.
  */
 export type Connection = 'none' | 'silent' | 'heard';
 export const connection = new Value<Connection>('none');
 
-/** The newest change: the time of its snapshot, epoch seconds. Each change is another object. */
+/** The newest change: the time of its snapshot, epoch seconds. Each change is a new object. */
 export const lastChange = new Value<{ t: number } | null>(null);
 
-/** Follows a token until the signal is aborted. Nothing fails: where no stream is to be had, the page polls. */
+/** Follows a token until the signal is aborted. It never fails: if no stream is available, the page polls. */
 export async function followToken(address: string, signal: AbortSignal): Promise<void> {
   const client = currentClient();
   if (client === null) return;
@@ -49,7 +49,7 @@ export async function followToken(address: string, signal: AbortSignal): Promise
   }
 }
 
-/** Does something while the page is visible, again each time it becomes so. @returns a function that ends it */
+/** Runs `work` while the page is visible, again each time it becomes visible. @returns a function that ends it */
 export function whileVisible(work: (signal: AbortSignal) => Promise<void>): () => void {
   let stopped = new AbortController();
   const begin = (): void => {
@@ -68,8 +68,8 @@ export function whileVisible(work: (signal: AbortSignal) => Promise<void>): () =
 /**
  * Waits for the next change of the token in sight, or for the next poll.
  *
- * @param leastMs what lies at least between two loads
- * @param pollMs between two polls where no change is heard of
+ * @param leastMs the least time between two loads
+ * @param pollMs the time between two polls if no change is reported
  * @throws the signal's reason
  */
 export async function changed(leastMs: number, pollMs: number, signal: AbortSignal): Promise<void> {

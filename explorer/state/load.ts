@@ -15,7 +15,7 @@ import { pause } from './pause.js';
 import { useValue } from './use-value.js';
 
 export interface Loaded<T> {
-  /** The newest document; null before the first. It stays while the next one loads, or fails to. */
+  /** The newest document; null before the first. It stays while the next one loads or fails to load. */
   document: T | null;
   error: FathomError | null;
   isLoading: boolean;
@@ -30,21 +30,21 @@ export function reloadMs(): number {
   return hasSmallRate() ? SMALL_RATE_RELOAD_MS : RELOAD_MS;
 }
 
-/** The least time between two loads of what changes with each snapshot. */
+/** The least time between two loads of data that changes with each snapshot. */
 export function leastReloadMs(): number {
   return hasSmallRate() ? SMALL_RATE_RELOAD_MS : LEAST_RELOAD_MS;
 }
 
 /**
- * When a document is loaded again while the page is visible and live: never, every reloadMs(), or as the token in
- * sight changes.
+ * When a document is reloaded while the page is visible and live: never, every reloadMs(), or when the token in sight
+ * changes.
  */
 export type Reloads = 'never' | 'by time' | 'by change';
 
 /**
- * Loads a document, again after every change of its name or of the key.
+ * Loads a document, and again after every change of its name or of the key.
  *
- * @param name identifies the document; null: load nothing
+ * @param name identifies the document; null loads nothing
  */
 export function useDocument<T>(
   name: string | null,
@@ -86,7 +86,7 @@ export function useDocument<T>(
   return state.name === name ? state : { document: null, error: null, isLoading: true };
 }
 
-/** Reloads while somebody looks. @throws the signal's reason once it is aborted */
+/** Reloads while the page is visible. @throws the signal's reason once it is aborted */
 async function reload(
   load: () => Promise<void>,
   reloads: Reloads,
@@ -99,7 +99,7 @@ async function reload(
   }
 }
 
-/** The time by the server's clock in epoch seconds, updated every second unless that clock stands still. */
+/** The time by the server's clock in epoch seconds, updated every second unless that clock is frozen. */
 export function useNowS(): number {
   const frozenS = useValue(asOfS);
   const [now, setNow] = useState(Date.now() / 1000);
@@ -110,7 +110,7 @@ export function useNowS(): number {
   return frozenS ?? now;
 }
 
-/** The value; while it is null, the last one of the same name. */
+/** The value; while it is null, the last value with the same name. */
 export function useLast<T>(value: T | null, name: string): T | null {
   const last = useRef<{ name: string; value: T } | null>(null);
   if (value !== null) last.current = { name, value };

@@ -7,14 +7,14 @@ export const MAX_HISTORY_S = 365 * 86_400;
 
 export interface ApiRequest {
   method: 'GET' | 'POST';
-  /** Below `/api/v1`. */
+  /** Relative to `/api/v1`. */
   path: string;
   query: Readonly<Record<string, string>>;
   /** Only with POST. */
   body?: unknown;
 }
 
-/** A command that takes the key from the shell variable `$KEY`, which makes it safe to share. */
+/** A command that takes the key from the shell variable `$KEY`, so that it is safe to share. */
 export function curlText(origin: string, { method, path, query, body }: ApiRequest): string {
   const search = new URLSearchParams(query).toString().replaceAll('%2C', ',');
   const url = `${origin}/api/v1${path}${search === '' ? '' : `?${search}`}`;
@@ -34,7 +34,7 @@ function quoted(text: string): string {
 /**
  * The window as `from` and `to` of `/replay/:address`.
  *
- * @param firstS epoch seconds of the token's first snapshot; null: unknown
+ * @param firstS epoch seconds of the token's first snapshot; null if unknown
  */
 export function windowTimes(window: Window, firstS: number | null): { from: string; to: string } {
   if (typeof window === 'object') return { from: String(window.fromS), to: String(window.toS) };

@@ -9,17 +9,17 @@ import { type Zone, zone } from './zone.js';
 const KEY_ITEM = 'fathom.key';
 const THEME_ITEM = 'fathom.theme';
 const ZONE_ITEM = 'fathom.zone';
-/** Shorter waits end before anybody could read about them. */
+/** Shorter waits end before anyone could read about them. */
 const MIN_SHOWN_WAIT_MS = 1_200;
 /** The API's number for 'unlimited'. */
 const UNLIMITED = 2_147_483_647;
 
-/** The page spares the requests of keys with fewer than this a minute. */
+/** For keys with fewer requests per minute than this, the page saves requests. */
 const SMALL_RATE = 60;
-/** Share of such a key's requests that the page reserves for what its user asks for. */
+/** Share of such a key's requests reserved for what the user requests. */
 const RESERVED_SHARE = 0.5;
 
-/** What keeps the page from its data. */
+/** What prevents the page from getting its data. */
 export type Trouble =
   | { kind: 'key-missing' }
   | { kind: 'key-refused'; message: string }
@@ -28,9 +28,9 @@ export type Trouble =
 
 export interface Limits {
   tier: string;
-  /** Requests a minute; null: unlimited. */
+  /** Requests per minute; null: unlimited. */
   rate: { limit: number; remaining: number; atMs: number } | null;
-  /** Requests a month; null: unlimited. */
+  /** Requests per month; null: unlimited. */
   quota: { limit: number; used: number; resetsAtS: number } | null;
 }
 
@@ -40,9 +40,9 @@ export const limits = new Value<Limits | null>(null);
 export const view = new Value<View>(viewOf(''));
 export const isLive = new Value(true);
 export const theme = new Value<Theme>('dark');
-/** The token that was shown last in this tab; null: none yet. */
+/** The token shown last in this tab; null if none yet. */
 export const lastToken = new Value<string | null>(null);
-/** The server's clock in epoch seconds where it stands still (`--as-of`); null: it goes with the time of day. */
+/** The server's clock in epoch seconds if it is frozen (`--as-of`); null if it follows the time of day. */
 export const asOfS = new Value<number | null>(null);
 /** Counts retries: a new number makes views try again at once. */
 export const attempt = new Value(0);
@@ -106,13 +106,13 @@ export function chooseTheme(chosen: Theme): void {
   document.documentElement.dataset.theme = chosen;
 }
 
-/** Shows times in UTC or in the browser's time zone, in this browser from now on. */
+/** Shows times in UTC or in the browser's time zone, and remembers the choice in this browser. */
 export function chooseZone(chosen: Zone): void {
   localStorage.setItem(ZONE_ITEM, chosen);
   zone.set(chosen);
 }
 
-/** @param isKept whether other and later tabs of this browser have the key too */
+/** @param isKept whether other and later tabs of this browser get the key too */
 export function setKey(given: string, isKept = false): void {
   sessionStorage.setItem(KEY_ITEM, given);
   if (isKept) localStorage.setItem(KEY_ITEM, given);
@@ -150,7 +150,7 @@ export function hasSmallRate(): boolean {
   return (limits.value?.rate?.limit ?? Infinity) < SMALL_RATE;
 }
 
-/** Whether the key has requests to spare for what its user did not ask for. */
+/** Whether the key has requests to spare for what the user did not request. */
 export function canSpare(): boolean {
   const rate = limits.value?.rate ?? null;
   if (rate === null || !hasSmallRate()) return true;
@@ -175,7 +175,7 @@ export function messageOf(error: FathomError): string {
   return typeof error.cause === 'string' ? error.cause : error.message;
 }
 
-/** The reply that brought the page says so. */
+/** The frozen clock, from the reply that delivered the page. */
 function asOfByServer(): number | null {
   const [loaded] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
   return loaded?.serverTiming?.find(({ name }) => name === 'as-of')?.duration ?? null;
@@ -191,7 +191,7 @@ function takeKeyFromAddress(): void {
 function noteReply(headers: Headers, status: number): void {
   const current = trouble.value;
   if (current?.kind === 'offline') trouble.set(null);
-  // Another request may succeed while the one in trouble still waits.
+  // Another request may succeed while the failed one still waits.
   const isOver = current !== null && 'untilMs' in current && performance.now() >= current.untilMs;
   if (isOver && status < 400) trouble.set(null);
   const tier = headers.get('x-api-tier');

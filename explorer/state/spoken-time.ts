@@ -5,7 +5,7 @@ const CLOCK = /^\d{1,2}:\d{2}$/;
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
 
 /**
- * The time that a text means, epoch seconds; null where it means none, or one after now.
+ * The time that a text means, epoch seconds; null if it means none, or one after now.
  *
  * @param offsetS how far the shown zone is ahead of UTC
  */
@@ -17,7 +17,7 @@ export function spokenTime(text: string, nowS: number, offsetS: number): number 
   if (ago !== null) return nowS - Number(ago[1]) * UNIT_S[ago[2]];
   if (CLOCK.test(words)) {
     const t = timeOn('today', words, nowS, offsetS);
-    // A time of day without a day may be yesterday's.
+    // A time of day without a day may mean yesterday.
     return t !== null && t > nowS ? t - DAY_S : t;
   }
   const [day, clock = '0:00'] = words.split(/[ t](?=\d{1,2}:\d{2}$)/);
@@ -31,7 +31,7 @@ function timeOn(dayText: string, clockText: string, nowS: number, offsetS: numbe
   return day === null || clock === null ? null : day + clock - offsetS;
 }
 
-/** The first second of a day, in the zone's own seconds. */
+/** The first second of a day, in the zone's local seconds. */
 function dayOf(text: string, nowS: number): number | null {
   const today = nowS - (nowS % DAY_S);
   if (text === 'today') return today;
@@ -43,7 +43,7 @@ function dayOf(text: string, nowS: number): number | null {
   }
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null;
   const ms = Date.parse(`${text}T00:00:00Z`);
-  // The 31st of a shorter month is no day.
+  // A shorter month has no 31st day.
   return Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(text) ? null : ms / 1000;
 }
 

@@ -28,11 +28,11 @@ export type Window = Preset | 'all' | { fromS: number; toS: number };
 
 /** What is in sight of a window. */
 export interface Zoom {
-  /** Epoch seconds, or seconds before now, negative, where `toS` is null. */
+  /** Epoch seconds; if `toS` is null, negative seconds before now. */
   fromS: number;
   /** Null: now. */
   toS: number | null;
-  /** Null: as the window has them. */
+  /** Null: those of the window. */
   prices: { lowUsd: number; highUsd: number } | null;
 }
 
@@ -56,7 +56,7 @@ export interface TokenView {
   band: Band;
   /** Null: the whole window is in sight. */
   zoom: Zoom | null;
-  /** The moment that the page tells of, epoch seconds; null: now. */
+  /** The moment that the page shows, epoch seconds; null: now. */
   atS: number | null;
 }
 
@@ -76,21 +76,21 @@ export interface BoardView {
   choices: Readonly<Record<string, string>>;
   /** The column to sort by, largest first, or smallest first after '-'; null: the board's order. */
   sort: string | null;
-  /** Only rows with this text in their token's symbol, name or address; empty: all. */
+  /** Shows only rows with this text in their token's symbol, name or address; empty: all rows. */
   find: string;
-  /** Only favourites. */
+  /** Whether to show only favourites. */
   favourites: boolean;
 }
 
-/** What tokens are compared by. */
+/** The metrics by which tokens are compared. */
 export const METRICS = ['depth', 'score', 'price', 'maps'] as const;
 export type Metric = (typeof METRICS)[number];
-/** Percents of the price within which depth is compared. */
+/** Percents around the price within which depth is compared. */
 export const COMPARE_PCTS = [1, 2, 5, 10] as const;
-/** The most tokens side by side. */
+/** Most tokens side by side. */
 export const MAX_COMPARED = 6;
 
-/** Parts of a single token, which are compared instead of tokens. */
+/** Parts of a single token that can be compared instead of tokens. */
 export const PARTS = ['venue', 'type'] as const;
 
 export interface CompareView {
@@ -137,7 +137,7 @@ export function boardView(name: BoardName): BoardView {
   return { name, choices: {}, sort: null, find: '', favourites: false };
 }
 
-/** The view that a fragment names; anything invalid in it takes its default. */
+/** The view named by a fragment; anything invalid is replaced by its default. */
 export function viewOf(hash: string): View {
   const [path = '', search = ''] = hash.replace(/^#/, '').split('?', 2);
   const query = new URLSearchParams(search);
@@ -217,13 +217,13 @@ function compareHash({ tokens, metric, pct, window, parts }: CompareView): strin
   return `#/compare${queryText(query)}`;
 }
 
-/** The key in a fragment `#key=...`, or `#key=...&remember` where this browser shall keep it; null: none. */
+/** The key in a fragment `#key=...`, or `#key=...&remember` if this browser should keep it; null if there is none. */
 export function keyOf(hash: string): { key: string; isKept: boolean } | null {
   const [, key, remember] = /^#key=([\w-]+)(&remember)?$/.exec(hash) ?? [];
   return key === undefined ? null : { key, isKept: remember !== undefined };
 }
 
-/** The query with its commas readable. */
+/** The query with readable commas. */
 function queryText(query: URLSearchParams): string {
   return query.size === 0 ? '' : `?${query.toString().replaceAll('%2C', ',')}`;
 }

@@ -1,7 +1,7 @@
-/** Code that the page loads once it needs it. */
+/** Code that the page loads when needed. */
 import { useEffect, useState } from 'preact/hooks';
 
-/** Null until it is there, and where it does not load. */
+/** Null until the code is loaded, or if it does not load. */
 export function useModule<T>(load: () => Promise<T>): T | null {
   const [loaded, setLoaded] = useState<T | null>(null);
   useEffect(() => {

@@ -6,9 +6,9 @@ import { TYPES } from '../state/url.js';
 
 /** The band of the lines, in percent of the price. */
 export const LINE_PCT = 2;
-/** Markets are added up from pages of cells, which cost more than points of a series. */
+/** Markets are summed from pages of cells, which cost more than points of a series. */
 const MAX_MARKET_POINTS = 120;
-/** Layers that are told apart; the others are one. */
+/** Layers that are shown separately; the others are summed. */
 const MAX_LAYERS = 6;
 
 /** A part of the depth; amounts by point, USD. */
@@ -23,29 +23,29 @@ export interface Course extends TimeWindow {
   /** A point stands for the step that ends at its time. */
   stepS: number;
   t: number[];
-  /** Within NEAR_PCT of the price, the largest first. */
+  /** Within NEAR_PCT of the price, largest first. */
   layers: Layer[];
 }
 
-/** A course, and what the lines show of it. */
+/** A course, and the data of its lines. */
 export interface Lines extends Course {
-  /** Null where there was none. */
+  /** Null if there was none. */
   score: (number | null)[];
   supportUsd: number[];
   resistanceUsd: number[];
 }
 
-/** What the courses are of. */
-export interface Asked {
+/** What to load. */
+export interface CourseRequest {
   client: FathomClient;
   address: string;
-  /** With the filter; its group says what layers are made by. */
+  /** Includes the filter; its group decides the layers. */
   parameters: ReplayParameters;
 }
 
 /** The score and the depth near the price, and its layers by venue or type. */
 export async function linesOf(
-  { client, address, parameters }: Asked,
+  { client, address, parameters }: CourseRequest,
   window: TimeWindow,
   signal: AbortSignal,
 ): Promise<Lines> {
@@ -88,7 +88,7 @@ function stepIn({ step }: Result<'getDepthSeries'>): number {
 
 /** The depth near the price by market. */
 export async function marketsOf(
-  { client, address, parameters }: Asked,
+  { client, address, parameters }: CourseRequest,
   window: TimeWindow,
   signal: AbortSignal,
 ): Promise<Course> {
@@ -123,7 +123,7 @@ export async function marketsOf(
   return { ...window, stepS, t, layers: largest([...layers.values()]) };
 }
 
-/** The largest layers first; the smallest ones become one. */
+/** The largest layers first; the smallest ones are summed into one. */
 export function largest(layers: readonly Layer[]): Layer[] {
   const size = ({ supportUsd, resistanceUsd }: Layer): number =>
     [...supportUsd, ...resistanceUsd].reduce((sum, usd) => sum + usd, 0);
@@ -137,15 +137,15 @@ export function largest(layers: readonly Layer[]): Layer[] {
   return [...sorted, { key: 'others', label: `${others.length} others`, ...rest }];
 }
 
-/** The index of the point that stands for a time; -1: none. */
+/** The index of the point that stands for a time; -1 if there is none. */
 export function pointAt(course: Course, time: number): number {
   const at = course.t.findIndex((one) => one >= time);
   return at >= 0 && startsOf(course)[at] < time ? at : -1;
 }
 
 /**
- * Where the time that each point stands for begins: a step before the point, or at the point before where snapshots
- * come less often than steps. After a gap of more than two usual distances it is a step.
+ * For each point, the beginning of the time for which it stands: a step before the point, or at the previous point if
+ * snapshots are further apart than steps. After a gap of more than two usual distances it is a step.
  */
 export function startsOf({ t, stepS }: Course): number[] {
   const distances = t.slice(1).map((one, i) => one - t[i]);

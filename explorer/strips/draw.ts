@@ -1,4 +1,4 @@
-/** Draws the strips: their time axis is that of the map above them. */
+/** Draws the strips, which share the time axis of the map above them. */
 import { PRICE_AXIS_PX, type Style } from '../heatmap/overlay.js';
 import { usdText } from '../heatmap/ticks.js';
 import { type View, xOf } from '../heatmap/view.js';
@@ -6,7 +6,7 @@ import { type Course, type Lines, startsOf } from './course.js';
 
 type Times = Pick<View, 'from' | 'to'>;
 
-/** What both strips are drawn with. */
+/** The tools for drawing either strip. */
 interface Plot {
   context: CanvasRenderingContext2D;
   style: Style;
@@ -14,16 +14,16 @@ interface Plot {
   width: number;
   height: number;
   x: (t: number) => number;
-  /** The edge of a pixel of the screen that is nearest. */
+  /** The nearest edge of a pixel of the screen. */
   edge: (x: number) => number;
 }
 
 const MARGIN_PX = 7;
 const RIM_PX = 4;
-/** What stands for less time than this in sight is drawn as wide. */
+/** Less time in sight than this is still drawn this wide. */
 const LEAST_PX = 2;
 
-/** Support above the middle, resistance below it. @param hues one for each layer */
+/** Support above the middle, resistance below it. @param hues one per layer */
 export function drawLayers(
   canvas: HTMLCanvasElement,
   { course, view, style, hues }: { course: Course; view: Times; style: Style; hues: string[] },
@@ -91,7 +91,7 @@ export function drawLines(
       [top, MARGIN_PX],
       [bottom, height - MARGIN_PX],
     ]) {
-      // A rim sets it off from the lines.
+      // A rim separates it from the lines.
       context.strokeStyle = style.ground;
       context.lineWidth = RIM_PX;
       context.strokeText(String(value), 6, y);
@@ -117,7 +117,7 @@ function drawLine(
   for (const [at, value] of values.entries()) {
     if (value === null || t[at] < view.from - stepS || t[at] > view.to + stepS) continue;
     const isJoined = t[at] - before <= 3 * stepS;
-    // A point beside a gap is as long as the time that it stands for.
+    // A point beside a gap is as long as the time for which it stands.
     const startX = Math.max(0, x(starts[at]));
     if (!isJoined) context.moveTo(startX, y(value));
     context.lineTo(isJoined ? x(t[at]) : Math.max(x(t[at]), startX + LEAST_PX), y(value));
@@ -126,7 +126,7 @@ function drawLine(
   context.stroke();
 }
 
-/** Sizes the canvas by its place on the page. */
+/** Sizes the canvas to its place on the page. */
 function plotOn(canvas: HTMLCanvasElement, view: Times, style: Style): Plot | null {
   const context = canvas.getContext('2d');
   const pixelRatio = Math.min(2, devicePixelRatio);

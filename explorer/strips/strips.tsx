@@ -11,7 +11,7 @@ import { Icon } from '../frame/icon.js';
 import { usd } from '../state/format.js';
 import { pause } from '../state/pause.js';
 import {
-  type Asked,
+  type CourseRequest,
   type Course,
   LINE_PCT,
   type Lines,
@@ -22,9 +22,9 @@ import {
 import { drawLayers, drawLines } from './draw.js';
 import './strips.css';
 
-/** The view rests this long before the strips fetch what they lack. */
+/** How long the view rests before the strips fetch missing data. */
 const REST_MS = 300;
-/** What is fetched reaches beyond the view by this share of it. */
+/** Fetches reach beyond the view by this share of it. */
 const AHEAD = 0.25;
 /** The pause between two checks whether the key can spare a request. */
 const SPARED_MS = 1000;
@@ -35,18 +35,18 @@ const HUES: Record<Theme, string[]> = {
 };
 const GROUP_TEXTS = { venue: 'by venue', type: 'by type', market: 'by market', all: 'in all' };
 
-interface StripsProps extends Asked {
+interface StripsProps extends CourseRequest {
   group: keyof typeof GROUP_TEXTS;
   view: View;
-  /** The part of a window that has history. */
+  /** The part of a window with history. */
   reachOf: (window: TimeWindow) => TimeWindow;
-  /** The time that amounts are told of; null: the end of the view. */
+  /** The time whose amounts are shown; null: the end of the view. */
   atT: number | null;
   /** The line at a pinned time. */
   pin: ComponentChildren;
   theme: Theme;
   canSpare: () => boolean;
-  /** The maps of the layers beside each other; null: there are none. */
+  /** The address of the layers' maps, side by side; null if there are none. */
   mapsHref: string | null;
 }
 
@@ -127,7 +127,7 @@ export function Strips(props: StripsProps) {
   );
 }
 
-/** The time that amounts are of, which may be some steps before now. */
+/** The time of the amounts, which may be some steps before now. */
 function PointTime({ course, at }: { course: Course | null; at: number }) {
   if (course === null || at < 0) return null;
   // The last step may end after now.
@@ -135,14 +135,14 @@ function PointTime({ course, at }: { course: Course | null; at: number }) {
 }
 
 interface StripProps {
-  /** Under which this browser remembers whether it is folded. */
+  /** The name under which this browser remembers whether it is folded. */
   name: string;
   label: string;
   head: ComponentChildren;
   children: ComponentChildren;
 }
 
-/** A strip that can be folded to its heading, which leaves its room to the map. */
+/** A strip that can be folded to its heading to leave its room to the map. */
 function Strip({ name, label, head, children }: StripProps) {
   const item = `fathom.folded.${name}`;
   const [isFolded, setFolded] = useState(() => localStorage.getItem(item) !== null);
@@ -178,7 +178,7 @@ function pointOrLast(course: Course, t: number): number {
   return at >= 0 || t < course.to - course.stepS ? at : course.t.length - 1;
 }
 
-/** Draws after each change of what is drawn, and of its size. */
+/** Draws after each change of the data or of the size. */
 function useCanvas(draw: (canvas: HTMLCanvasElement, style: ReturnType<typeof styleOf>) => void) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const latest = useRef(draw);
@@ -197,16 +197,16 @@ function useCanvas(draw: (canvas: HTMLCanvasElement, style: ReturnType<typeof st
 }
 
 /**
- * The course of the view, fetched again once the view has left it or looks closer; `isSpared`: it waits for requests.
- *
- * @param props null: none
+ * The course of the view, fetched again once the view has left it or shows more detail; `isSpared`: it waits for
+ * requests.
+ * @param props null for none
  */
 function useCourse<T extends Course | Lines>(
   props: StripsProps | null,
-  fetchCourse: (asked: Asked, window: TimeWindow, signal: AbortSignal) => Promise<T>,
+  fetchCourse: (asked: CourseRequest, window: TimeWindow, signal: AbortSignal) => Promise<T>,
 ): { held: T | null; isSpared: boolean } {
   const [isSpared, setSpared] = useState(false);
-  const [course, setCourse] = useState<{ of: Asked['parameters']; course: T } | null>(null);
+  const [course, setCourse] = useState<{ of: CourseRequest['parameters']; course: T } | null>(null);
   const held = course !== null && course.of === props?.parameters ? course.course : null;
   const window = props === null ? null : props.reachOf(props.view);
   const lacks = window !== null && (held === null || !isEnough(held, window));
@@ -225,14 +225,14 @@ function useCourse<T extends Course | Lines>(
       const fetched = await fetchCourse(props, wide, left.signal);
       setCourse({ of: props.parameters, course: fetched });
     };
-    // Without an answer the strips stay as they are; the map tells of the failure.
+    // Without an answer the strips stay as they are; the map reports the failure.
     load().catch(() => undefined);
     return () => left.abort();
   }, [props?.parameters, props?.address, lacks, lacks && window.from, lacks && window.to]);
   return { held, isSpared };
 }
 
-/** Whether the window lies in the course, up to a step, and would not have far more points if fetched again. */
+/** Whether the course covers the window, up to a step, and a new fetch would not add many points. */
 function isEnough({ from, to, stepS }: Course, window: TimeWindow): boolean {
   const isInside = from <= window.from && window.to <= to + stepS;
   return isInside && (to - from) / (window.to - window.from) < 4;

@@ -1,4 +1,4 @@
-/** Which rows of a board are shown: those with a text, and favourites. */
+/** Chooses which rows of a board are shown: those with a text, and favourites. */
 import { Icon } from '../frame/icon.js';
 import { show } from '../state/session.js';
 import type { BoardView } from '../state/url.js';

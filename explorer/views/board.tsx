@@ -153,13 +153,13 @@ function NoneLeft({ view }: { view: BoardView }) {
   );
 }
 
-/** Whether a choice decides the order of rows, which a column's heading overrules. */
+/** Whether a choice decides the order of rows, which a column heading overrides. */
 const isRanking = (name: string): boolean => name.startsWith('sort');
 
-/** The view with the choice; its address leaves out defaults. */
+/** The view with the choice; its address omits defaults. */
 function withChoice(view: BoardView, name: string, value: string, byDefault: string): BoardView {
   const choices: Record<string, string> = { ...view.choices, [name]: value };
   if (value === byDefault) delete choices[name];
-  // The rows are shown in the order that was chosen last.
+  // The rows are shown in the order chosen last.
   return { ...view, choices, sort: isRanking(name) ? null : view.sort };
 }

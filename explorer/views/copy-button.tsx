@@ -8,7 +8,7 @@ interface CopyButtonProps {
   text: () => string | Promise<string>;
   label: string;
   icon?: IconName;
-  /** Whether only screen readers get the label. */
+  /** Whether the label is only for screen readers. */
   iconOnly?: boolean;
 }
 
@@ -35,7 +35,7 @@ export function CopyButton({ text, label, icon = 'copy', iconOnly = false }: Cop
 
 /** @returns whether it worked */
 async function copyText(text: string): Promise<boolean> {
-  // Browsers give a clipboard only to pages from https or localhost.
+  // Browsers provide a clipboard only to pages from https or localhost.
   const { clipboard } = navigator as { clipboard?: Clipboard };
   if (clipboard !== undefined) {
     return clipboard.writeText(text).then(

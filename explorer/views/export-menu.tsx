@@ -1,4 +1,4 @@
-/** Takes along what is in sight: its rows as a file, and its request as a program. */
+/** Exports what is in sight: its rows as a file, and its request as a program. */
 import { useState } from 'preact/hooks';
 import type { FileColumn } from '../export/columns.js';
 import { type FileFormat, saveBlob, saveColumns } from '../export/save.js';
@@ -9,10 +9,10 @@ import { CopyButton } from './copy-button.js';
 
 /** What a view shows, as columns. */
 export interface ViewData {
-  /** Of its file, without extension. */
+  /** The file's name without extension. */
   name: string;
   load: () => Promise<FileColumn[]>;
-  /** A picture of it as PNG; absent: it has none. */
+  /** A picture of the view as PNG; undefined if it has none. */
   picture?: () => Promise<Blob>;
 }
 
@@ -24,7 +24,7 @@ const FORMATS: readonly { format: FileFormat; label: string }[] = [
 export function ExportMenu({ request, data }: { request: ApiRequest; data: ViewData }) {
   const [message, setMessage] = useState('');
   const [isBusy, setBusy] = useState(false);
-  /** @param work returns what it has saved */
+  /** @param work returns a text that says what it has saved */
   const save = async (work: () => Promise<string>): Promise<void> => {
     setBusy(true);
     setMessage('Loading what is in sight');

@@ -24,9 +24,9 @@ const GROUP_LABELS = { venue: 'Venue', type: 'Type', market: 'Market', all: 'Not
 
 interface FiltersProps {
   view: TokenView;
-  /** Of the newest snapshot; null: not known yet. */
+  /** Of the newest snapshot; null if not known yet. */
   facets: ReplayFacets | null;
-  /** How far the token's history reaches back, seconds; null: unknown. */
+  /** How far the token's history reaches back, seconds; null if unknown. */
   historyS: number | null;
   onChange: (view: TokenView) => void;
 }
@@ -151,7 +151,7 @@ function Choices({ name, facets, chosen, onChange }: ChoicesProps) {
   );
 }
 
-/** Adds the item to the list, or removes it if it is there. */
+/** Adds the item to the list, or removes it. */
 export function toggled(list: readonly string[], item: string): string[] {
   return list.includes(item) ? list.filter((one) => one !== item) : [...list, item];
 }

@@ -1,4 +1,4 @@
-/** How numbers come about, with their own amounts put in, so that what is shown adds up: docs/definitions.md. */
+/** How numbers are computed, with their amounts filled in so that what is shown adds up: docs/definitions.md. */
 import type {
   DlmmPoolRow,
   FeeDensity,
@@ -29,10 +29,10 @@ export function scoreSteps(
   ];
 }
 
-/** Parts that are named in a sum; the others are one. */
+/** Parts named in a sum; the others are combined. */
 const NAMED_PARTS = 6;
 
-/** docs/definitions.md#ladder: what lies near the price, by venue. */
+/** docs/definitions.md#ladder: depth near the price, by venue. */
 export function ladderSteps(ladder: Ladder): string[] {
   const { parts } = ladder;
   const sum = (name: string, of: 'supportUsd' | 'resistanceUsd'): string => {
@@ -46,7 +46,7 @@ export function ladderSteps(ladder: Ladder): string[] {
   ];
 }
 
-/** docs/definitions.md#slippage: of the first amount that was asked for. */
+/** docs/definitions.md#slippage, for the first requested amount. */
 export function orderSteps({ side, price_usd: price, quotes: [quote] }: Slippage): string[] {
   const [taken, way] = takenBy(side);
   const walk = `The order takes ${taken} from the price ${way}, bin by bin, of each venue in proportion to what it has there: ${sumOf(quote.venues)}.`;
@@ -108,7 +108,7 @@ export function flowSteps(netTokens: number, priceUsd: number): string[] {
   ];
 }
 
-/** What an order takes, and which way it goes from the price. */
+/** The side that an order takes, and its direction from the price. */
 const takenBy = (side: 'sell' | 'buy'): [taken: string, way: string] =>
   side === 'sell' ? ['support', 'down'] : ['resistance', 'up'];
 
@@ -133,7 +133,7 @@ function sumOf(parts: readonly Part[]): string {
 
 const dollars = (usd: number): string => cents(Math.round(usd * 100));
 
-/** Seven digits that count. */
+/** Seven significant digits. */
 const plain = (value: number): string =>
   value.toLocaleString('en-US', { maximumSignificantDigits: 7 });
 

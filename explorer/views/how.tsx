@@ -1,10 +1,10 @@
-/** How a number comes about, with the values put in: one click away. */
+/** Shows, on one click, how a number is computed, with the values filled in. */
 import { useState } from 'preact/hooks';
 import { useModule } from '../state/use-module.js';
 import type * as Formulas from './formulas.js';
 
 interface HowProps {
-  /** The steps, a line each. */
+  /** The steps, one line each. */
   children: (formulas: typeof Formulas) => readonly string[];
 }
 

@@ -8,15 +8,15 @@ import { amountOf } from './amount.js';
 import { How } from './how.js';
 import { Meter } from './sparkline.js';
 
-/** The server is asked after a pause in typing. */
+/** The request is sent after a pause in typing. */
 const PAUSE_MS = 250;
 const MAX_VENUES = 6;
 
 interface OrderPanelProps {
   address: string;
-  /** Time of the ladder; null: there is none. */
+  /** Time of the ladder; null if there is none. */
   t: number | null;
-  /** The moment that is told of; null: now. */
+  /** The moment shown; null: now. */
   atS: number | null;
   filter: { types?: MarketType[]; venues?: string[] };
 }
@@ -40,7 +40,7 @@ export function OrderPanel({ address, t, atS, filter }: OrderPanelProps) {
       ),
     'never',
   );
-  // While a newer snapshot is asked for, the last answer stays.
+  // While a newer snapshot is requested, the last answer stays.
   const shown = useLast(answer, question);
   return (
     <section class="card order-card" aria-labelledby="order-title">

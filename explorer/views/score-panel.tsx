@@ -1,10 +1,10 @@
-/** A token's score, and what it is made of. */
+/** A token's score and its components. */
 import type { Score } from '../../client/index.js';
 import { usd } from '../state/format.js';
 import { How } from './how.js';
 import { Meter } from './sparkline.js';
 
-/** The most points for depth and for balance: docs/definitions.md#score. */
+/** Most points for depth and for balance: docs/definitions.md#score. */
 const MAX_POINTS = { depth: 80, balance: 20 } as const;
 
 export function ScorePanel({ score }: { score: Score }) {

@@ -2,14 +2,14 @@
 
 export interface Sortable<Row> {
   name: string;
-  /** The value to sort by, nulls last; absent: the column does not sort. */
+  /** The value to sort by, nulls last; undefined if the column cannot be sorted. */
   by?: (row: Row) => number | string | null;
 }
 
 /**
  * The rows in the order of a column.
  *
- * @param sort the column: largest number or first text on top; '-' before its name reverses that
+ * @param sort the column: largest number or first text on top; '-' before its name reverses the order
  */
 export function sortedRows<Row>(
   rows: readonly Row[],

@@ -43,7 +43,7 @@ export function Bars({ values, label }: SparklineProps) {
   );
 }
 
-/** A line through the values that are known, from the least to the greatest of them. */
+/** A line through the known values, scaled from the least to the greatest. */
 export function Line({ values, label }: { values: readonly (number | null)[]; label: string }) {
   const known = values.flatMap((value, at) => (value === null ? [] : [{ value, at }]));
   if (known.length < 2) return null;
@@ -51,7 +51,7 @@ export function Line({ values, label }: { values: readonly (number | null)[]; la
     Math.min(...known.map(({ value }) => value)),
     Math.max(...known.map(({ value }) => value)),
   ];
-  // Smaller changes than a point are drawn small.
+  // Changes of less than a point are drawn small.
   const spread = Math.max(1, greatest - least);
   const points = known.map(({ value, at }) => {
     const x = (at / (values.length - 1)) * WIDTH;

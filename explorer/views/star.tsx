@@ -3,7 +3,7 @@ import { Icon } from '../frame/icon.js';
 import { favourites, toggleFavourite } from '../state/favourites.js';
 import { useValue } from '../state/use-value.js';
 
-/** @param props.name what the token is called */
+/** @param props.name of the token */
 export function Star({ address, name }: { address: string; name: string }) {
   const isMarked = useValue(favourites).includes(address);
   const label = `${name} is a favourite`;

@@ -1,4 +1,4 @@
-/** A table that its column headings sort, whose rows open to show more. */
+/** A table that is sorted by its column headings, and whose rows open to show details. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Icon } from '../frame/icon.js';
@@ -6,7 +6,7 @@ import { nextSort, type Sortable } from './sort.js';
 
 export interface Column<Row> extends Sortable<Row> {
   label: string;
-  /** The heading's tooltip, where the label does not explain itself. */
+  /** The heading's tooltip, if the label needs an explanation. */
   about?: string;
   /** @param toggle opens the row, or closes it */
   show: (row: Row, rank: number, toggle: () => void) => ComponentChildren;
@@ -19,14 +19,14 @@ export interface Column<Row> extends Sortable<Row> {
 interface TableProps<Row> {
   caption: string;
   columns: readonly Column<Row>[];
-  /** In the order they are shown. */
+  /** In display order. */
   rows: readonly Row[];
   keyOf: (row: Row) => string;
   nameOf: (row: Row) => string;
   /** Controls at the end of a row. */
   controls: (row: Row) => ComponentChildren;
   details: (row: Row) => ComponentChildren;
-  /** As BoardView has it; null: the order of the rows. */
+  /** As in BoardView; null: the order of the rows. */
   sort: string | null;
   onSort: (sort: string | null) => void;
 }

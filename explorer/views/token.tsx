@@ -49,14 +49,14 @@ import { RequestBar } from './request-bar.js';
 import { ScorePanel } from './score-panel.js';
 import { VenueSplit } from './venue-split.js';
 
-/** How many of the best tokens the page searches for one with depth. */
+/** How many of the best tokens the page tries to find one with depth. */
 const CANDIDATES = 20;
-/** The address names what is in sight once the heatmap has rested this long. */
+/** The address states what is in sight once the heatmap has rested this long. */
 const SETTLED_MS = 250;
-/** What the page shows of an address that is none, or that has no depth. */
+/** Shown for an invalid address, or a token without depth. */
 const loadWrongAddress = async () => (await import('./wrong-address.js')).WrongAddress;
 const loadNoDepth = async () => (await import('./wrong-address.js')).NoDepth;
-/** Requests for the score of a new snapshot at most. */
+/** Most requests for the score of a new snapshot. */
 const SCORE_TRIES = 5;
 
 export function TokenPage({ view }: { view: TokenView }) {
@@ -71,7 +71,7 @@ function FirstToken() {
   );
   const first = found?.tokens.find((one) => one.last_snapshot_at !== null) ?? found?.tokens[0];
   useEffect(() => {
-    // The address may already name another view, whose event has yet to come.
+    // The address may already name another view, whose event is still to come.
     const isStillAsked = hashOf(viewOf(location.hash)) === hashOf(DEFAULT_VIEW);
     if (first !== undefined && isStillAsked) show(tokenView(first.address), 'replace');
   }, [first]);
@@ -113,7 +113,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
         : client.getScore({ address, explain: true, at: atS }, { signal }),
     atS === null ? 'by change' : 'never',
   );
-  // While another moment is asked for, the last answer stays.
+  // While another moment is requested, the last answer stays.
   const score = useLast(scored, address);
   const [isEmpty, setEmpty] = useState(false);
   const { document: coverage, error: noCoverage } = useDocument(
@@ -174,7 +174,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   };
   const [played, setPlayed] = useState<Played | null>(null);
   const isMoving = played?.isMoving === true;
-  // The last moment that was played stays until now is known.
+  // The last moment played stays until the current data is known.
   const isLast = played !== null && !isMoving && atS === null;
   const isKnown = scored !== null && newLadder !== null;
   useEffect(() => {
@@ -226,7 +226,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
             <Failure error={failure} />
           ) : (
             client !== null &&
-            // Where all of the history begins is not known before.
+            // Before that, the beginning of the history is unknown.
             (view.window !== 'all' || coverage !== null || noCoverage !== null) && (
               <DepthHeatmap
                 client={client}
@@ -259,7 +259,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
           aria-busy={isMoving || scored === null}
         >
           {shownT !== null && (
-            // Whoever listens hears where it rests.
+            // Screen readers announce only where it comes to rest.
             <p class="card pinned" role={isMoving ? undefined : 'status'}>
               {isMoving ? (
                 <>
@@ -337,7 +337,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   );
 }
 
-/** The view without what no server could answer: a moment that has yet to come, a zoom that begins too long ago. */
+/** The view without what no server could answer: a moment in the future, or a zoom that begins too long ago. */
 function answerable(view: TokenView, nowS: number): TokenView {
   const { atS, zoom } = view;
   const oldestS = nowS - MAX_HISTORY_S;
@@ -347,7 +347,7 @@ function answerable(view: TokenView, nowS: number): TokenView {
   return { ...view, atS: isFuture ? null : atS, zoom: isTooOld ? null : zoom };
 }
 
-/** Calls back on Escape, unless something that is open takes it. @returns a function that stops this */
+/** Calls back on Escape, unless something open handles it. @returns a function that stops this */
 function onEscape(work: () => void): () => void {
   const key = (event: KeyboardEvent): void => {
     const isTaken = event.defaultPrevented || document.querySelector('dialog[open]') !== null;
@@ -357,7 +357,7 @@ function onEscape(work: () => void): () => void {
   return () => window.removeEventListener('keydown', key);
 }
 
-/** The score, once it rests on the snapshot of a time: it follows that a moment later. */
+/** The score once it is based on the snapshot of a time, which takes a moment. */
 async function scoreAfter(
   t: number,
   client: FathomClient,
@@ -371,7 +371,7 @@ async function scoreAfter(
   }
 }
 
-/** The time that a token has history of; null: none, or not known. */
+/** The time range of a token's history; null if there is none, or it is unknown. */
 function reachOf(coverage: Result<'getCoverage'> | null): { from: number; to: number } | null {
   if (coverage === null || coverage.tiers.length === 0) return null;
   const { tiers } = coverage;
@@ -380,7 +380,7 @@ function reachOf(coverage: Result<'getCoverage'> | null): { from: number; to: nu
   return { from: Math.max(first, to - MAX_HISTORY_S), to };
 }
 
-/** The length of a window in seconds. @param historyS how far the history reaches back; null: unknown */
+/** The length of a window in seconds. @param historyS how far the history reaches back; null if unknown */
 function spanOf(window: TokenView['window'], historyS: number | null): number {
   if (typeof window === 'object') return window.toS - window.fromS;
   return window === 'all' ? (historyS ?? MAX_HISTORY_S) : PRESET_S[window];
@@ -390,7 +390,7 @@ function Head(props: {
   address: string;
   score: Score | null;
   nowS: number;
-  /** The snapshot of another moment; null: the newest one is shown. */
+  /** The snapshot of another moment; null if the newest one is shown. */
   shown: Ladder | null;
 }) {
   const { address, score, nowS, shown } = props;

@@ -4,7 +4,7 @@ import type { VenueFacet } from '../../client/index.js';
 import { usd } from '../state/format.js';
 import { type Ladder, NEAR_PCT } from '../ladder/ladder.js';
 
-/** Venues that are listed at first. */
+/** How many venues are listed at first. */
 const FIRST = 8;
 
 interface VenueSplitProps {
@@ -18,9 +18,9 @@ interface VenueSplitProps {
 export function VenueSplit({ ladder, chosen, facets, onToggle }: VenueSplitProps) {
   const { parts } = ladder;
   const [isWhole, setWhole] = useState(false);
-  // A venue that the view is filtered by stays in sight.
+  // A venue by which the view is filtered stays in sight.
   const shown = isWhole ? parts : parts.filter(({ key }, at) => at < FIRST || chosen.includes(key));
-  // Those that the choice leaves out can be added to it.
+  // Venues outside the choice can be added to it.
   const others = facets
     .filter(({ key }) => chosen.length > 0 && !parts.some((part) => part.key === key))
     .toSorted((a, b) => b.usd - a.usd);

@@ -1,17 +1,17 @@
-/** An address that no token has: it may be the symbol, the name or the beginning of one, or be mistyped. */
+/** For an address that no token has: it may be a symbol, a name or the beginning of one, or mistyped. */
 import type { FathomError } from '../../client/index.js';
 import { Failure } from '../frame/states.js';
 import { shortAddress } from '../state/format.js';
 import { useDocument } from '../state/load.js';
 import { hashOf, tokenView } from '../state/url.js';
 
-/** Tokens that are suggested at most. */
+/** Most tokens suggested. */
 const SUGGESTIONS = 5;
-/** What is longer is an address; one that is mistyped begins as the right one does, most of the time. */
+/** Longer texts are addresses; a mistyped address usually begins correctly. */
 const LONGEST_NAME = 20;
 const FIRST_LETTERS = 4;
 
-/** Of an address that the server refuses. */
+/** For an address that the server refuses. */
 export function WrongAddress({ address, error }: { address: string; error: FathomError }) {
   return (
     <>
@@ -21,7 +21,7 @@ export function WrongAddress({ address, error }: { address: string; error: Fatho
   );
 }
 
-/** Of an address that could be a token's, but the server has no depth of it. */
+/** For an address that could be a token's but of which the server has no depth. */
 export function NoDepth({ address, isKnown }: { address: string; isKnown: boolean }) {
   return (
     <div>

@@ -1,4 +1,4 @@
-/** The boards, by their name in the address. */
+/** The boards by their names in the address. */
 import type { BoardName } from '../../state/url.js';
 import { dcaPressure } from './dca-pressure.js';
 import { dlmmPools } from './dlmm-pools.js';

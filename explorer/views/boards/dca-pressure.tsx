@@ -19,7 +19,7 @@ const SPAN_LABELS = {
   '24_hr': '24h',
 } as const;
 
-/** What an impact of 0 means beside a flow: docs/definitions.md#price-impact. */
+/** The meaning of an impact of 0 beside a flow: docs/definitions.md#price-impact. */
 const NO_MOVE =
   "'No move': the flow takes less than half of the depth in the 1% step around the price.";
 

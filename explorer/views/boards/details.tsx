@@ -1,4 +1,4 @@
-/** What the rows of boards have to tell beyond their columns: loaded when a row is opened. */
+/** Details of a board's rows beyond their columns, loaded when a row is opened. */
 import type { ComponentChildren } from 'preact';
 import type { FathomClient } from '../../../client/index.js';
 import { Failure, Loading } from '../../frame/states.js';
@@ -56,7 +56,7 @@ export function TokenAddress({ address, symbol }: { address: string; symbol: str
 interface FetchedProps<T> {
   /** What is loaded, in words. */
   what: string;
-  /** Tells one document from others. */
+  /** Distinguishes the document from others. */
   name: string;
   ask: (client: FathomClient, signal: AbortSignal) => Promise<T>;
   children: (document: T) => ComponentChildren;
@@ -107,7 +107,7 @@ function SmallTable(props: {
   );
 }
 
-/** How a token's score is made. */
+/** How a token's score is computed. */
 export function ScoreDetails({ address }: { address: string }) {
   return (
     <Fetched
@@ -166,7 +166,7 @@ function rangeText(min: number | null, max: number | null): string {
   return max === null ? `from ${price(min)}` : `${price(min)} to ${price(max)}`;
 }
 
-/** A token's largest holders. @param props.priceUsd null: unknown */
+/** A token's largest holders. @param props.priceUsd null if unknown */
 export function Wallets({ address, priceUsd }: { address: string; priceUsd: number | null }) {
   return (
     <Fetched

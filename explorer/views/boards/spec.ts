@@ -31,7 +31,7 @@ export interface BoardSpec<Row> {
   keyOf: (row: Row) => string;
   /** The token of a row, which can be a favourite. */
   tokenOf: (row: Row) => BoardToken;
-  /** What a row has to tell beyond its columns, shown below it. */
+  /** Details of a row beyond its columns, shown below it. */
   details: (row: Row) => ComponentChildren;
   load: (
     client: FathomClient,
@@ -39,6 +39,6 @@ export interface BoardSpec<Row> {
     signal: AbortSignal,
   ) => Promise<{ rows: readonly Row[]; note?: string }>;
   request: (choices: Choices, rows: readonly Row[]) => ApiRequest;
-  /** Whether it reloads by itself. */
+  /** Whether it reloads automatically. */
   reloads: boolean;
 }

@@ -1,11 +1,11 @@
-/** How a token's score has gone in the last 24 hours, on any board. */
+/** How a token's score changed in the last 24 hours, on any board. */
 import type { TopScore } from '../../../client/index.js';
 import { NONE, signedPoints } from '../../state/format.js';
 import { Line } from '../sparkline.js';
 import type { Column } from '../table.js';
 import type { BoardToken } from './spec.js';
 
-/** How much the score has changed in 24 hours; null: unknown. */
+/** How much the score has changed in 24 hours; null if unknown. */
 export function scoreChange({ service_score, score_24h_ago = null }: TopScore): number | null {
   return score_24h_ago === null ? null : service_score - score_24h_ago;
 }

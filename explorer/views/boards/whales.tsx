@@ -8,17 +8,17 @@ import { Flow, rank, TokenLink } from './cells.js';
 import { Wallets } from './details.js';
 import type { BoardSpec } from './spec.js';
 
-/** A token of the scores with what its holders did; amounts are in tokens. */
+/** A token of the scores and what its holders did; amounts are in tokens. */
 interface WhaleRow extends BatchWhaleActivity {
   symbol: string | null;
   name: string | null;
   priceUsd: number | null;
 }
-/** The most mints in one request. */
+/** Most mints per request. */
 const BATCH = 10;
 const WHALE_TOKENS = 20;
 
-/** Net flow of the 50 largest holders in USD; null: unknown. */
+/** Net flow of the 50 largest holders in USD; null if unknown. */
 function netUsd({ summary, priceUsd }: WhaleRow, window: '1d' | '7d' | '30d'): number | null {
   const net = summary?.net_flow?.top50?.[window]?.net ?? null;
   return net === null || priceUsd === null ? null : net * priceUsd;
