@@ -50,7 +50,7 @@ interface Want {
   invalidAddresses: string[];
 }
 
-/** All addresses of tokens that a reply names, wherever they stand. */
+/** All token addresses in a reply, wherever they occur. */
 function addressesIn(value: unknown): unknown[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) =>
@@ -75,7 +75,7 @@ describe('the chain parameter over HTTP', () => {
         ? { error_code: 'invalid_parameter', parameter: 'chain' }
         : expectedOfChain(id, kind, chain)
     ) as Record<string, unknown>;
-    // The reply's shape, to the field, is checked by the service's own client.
+    // The service's own client checks every field of the reply's shape.
     const response = await request(id, kind, chain);
     const body = (await response.json()) as Record<string, unknown>;
     if ('error_code' in want) {

@@ -18,14 +18,14 @@ function outcome(rule: ChainRule, question: ChainQuestion): Record<string, unkno
 
 describe('the chain parameter', () => {
   it('has a rule for every endpoint of the table', () => {
-    // /usage is about the key alone.
+    // /usage depends only on the key.
     const aboutTokens = Object.entries<{ chain: ChainRule }>(ENDPOINTS)
       .filter(([, { chain }]) => chain.kind !== 'absent')
       .map(([id]) => id);
     expect(aboutTokens.sort()).toEqual(Object.keys(TABLE).sort());
   });
 
-  it('reads the EVM chain by the id that is configured', () => {
+  it('reads the EVM chain by the configured id', () => {
     const question = { chain: '8453', address: LEG, addresses: [] };
     expect(resolveChain(ENDPOINTS.getScore.chain, question, 8453).chain).toBe('evmchain');
     const mint = () => resolveChain(ENDPOINTS.getScore.chain, { ...question, address: MINT }, 8453);
@@ -58,7 +58,7 @@ describe('a batch', () => {
     });
   });
 
-  it('of a mainchain endpoint takes no 0x address, whatever the chain', () => {
+  it('of a mainchain endpoint accepts no 0x address, whatever the chain', () => {
     for (const chain of [null, 'all', 'mainchain']) {
       const addresses = [MINT, LEG];
       const body = outcome(ENDPOINTS.postWhaleActivity.chain, { ...question, chain, addresses });

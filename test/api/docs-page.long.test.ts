@@ -1,4 +1,4 @@
-/** The documentation page in a browser; skipped where there is none. */
+/** The documentation page in a browser; skipped without one. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasBrowser, open, seriousFindings, startBrowser } from '../support/browser.js';
@@ -43,7 +43,7 @@ describe.skipIf(!hasBrowser)('the page at /docs', () => {
     const reply = await send();
     expect(reply).toContain(`"token": "${MINT}"`);
     expect(reply).toContain('x-api-tier: premium');
-    // The examples of optional parameters are shown, not sent.
+    // The examples of optional parameters are shown but not sent.
     expect(reply).toMatch(/Request URL\n.+\?min_pct=-50&max_pct=100\n/);
     expect(reply).toMatch(/A reply of [\d,]+ characters: lists are cut to 10 items here/);
     expect(await seriousFindings(page)).toEqual([]);
@@ -57,7 +57,7 @@ describe.skipIf(!hasBrowser)('the page at /docs', () => {
     await page.close();
   });
 
-  it("takes the explorer's key and theme, on a phone", async () => {
+  it("uses the explorer's key and theme, on a phone", async () => {
     const viewport = { width: 390, height: 844 };
     const { page, faults, openIt, operation, send } = await openDocs({
       viewport,
@@ -70,7 +70,7 @@ describe.skipIf(!hasBrowser)('the page at /docs', () => {
     expect(await page.locator('html.dark-mode').count()).toBe(1);
     expect(await seriousFindings(page)).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(viewport.width);
-    // What the explorer keeps, in a tab of its own.
+    // What the explorer stores, in a separate tab.
     const other = await page.context().newPage();
     await other.addInitScript(
       `localStorage['fathom.theme'] = 'light'; localStorage['fathom.key'] = ${JSON.stringify(KEY)}; sessionStorage.clear()`,

@@ -1,4 +1,4 @@
-/** What holds of every endpoint over sockets, from the list of endpoints: a new one needs no line here. */
+/** What holds for every endpoint over sockets, from the list of endpoints: a new endpoint needs no line here. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RATE_BUCKETS, type EndpointSpec, type RateBucket } from '../../server/api/endpoint.js';
 import { PLAN_HEADERS } from '../../server/api/openapi.js';
@@ -27,17 +27,17 @@ const OF_FILTER = {
   ...{ 'an item of venues': [0, 200], 'an item of exclude_venues': [0, 200] },
 } satisfies Record<string, [number, number]>;
 
-/** Where a call draws on other buckets than the general one. */
+/** Calls that draw on other buckets than the general one. */
 const BUCKETS: Record<string, RateBucket[]> = {
   getMarketDepth: ['market-depth'],
   getDcaPressure: ['dca-pressure'],
   getWhaleActivity: ['general', 'whale-get'],
   postWhaleActivity: ['general', 'whale-post'],
 };
-/** Where a call costs more or less than one of the quota; each batch is of two tokens. */
+/** Calls that cost more or less than one of the quota; each batch has two tokens. */
 const COSTS: Record<string, number> = { getUsage: 0, postWhaleActivity: 2 };
 
-/** What the API promises of numbers, lengths and counts: least and most. */
+/** The API's promised bounds of numbers, lengths and counts: least and most. */
 const BOUNDS: Record<string, Record<string, [number, number | null]>> = {
   postScore: { addresses: [0, 50] },
   getMarketDepth: { currency: [0, 16], low_pct_change: [-0.9, 10], high_pct_change: [-0.9, 10] },
@@ -102,13 +102,13 @@ function ask(to: TestService, endpoint: EndpointSpec, headers = {}, path = pathO
 }
 
 describe.each(each)('%s', (_, endpoint) => {
-  it('answers, and says which plan the key has', async () => {
+  it('answers, and states the key’s plan', async () => {
     const reply = await ask(service, endpoint);
     expect([reply.status, reply.headers.get('x-api-tier')]).toEqual([200, 'enterprise']);
     await reply.arrayBuffer();
   });
 
-  it('401 without a key that is one, before all else', async () => {
+  it('replies 401 without a valid key, before any other check', async () => {
     for (const headers of [
       { 'x-api-key': '' },
       { 'x-api-key': 'nobody' },
@@ -123,7 +123,7 @@ describe.each(each)('%s', (_, endpoint) => {
     }
   });
 
-  it('403 for a key of too low a tier, and only for that', async () => {
+  it('replies 403 only if the key’s tier is too low', async () => {
     const reply = await ask(service, endpoint, { 'x-api-key': KEY });
     expect(reply.status).toBe(endpoint.tier === 'enterprise' ? 403 : 200);
     for (const name of PLAN_HEADERS) expect(reply.headers.get(name)).not.toBeNull();
@@ -132,7 +132,7 @@ describe.each(each)('%s', (_, endpoint) => {
     expect(body).toEqual({ error: expect.any(String) as string });
   });
 
-  it('406 where no form of the reply is accepted', async () => {
+  it('replies 406 if no form of the reply is accepted', async () => {
     const others = endpoint.prepares ?? [];
     const arrow = 'application/vnd.apache.arrow.stream';
     for (const headers of [
@@ -147,7 +147,7 @@ describe.each(each)('%s', (_, endpoint) => {
     }
   });
 
-  it('costs what is promised, and is 429 beyond the rate of its buckets', async () => {
+  it('costs what is promised, and replies 429 beyond the rate of its buckets', async () => {
     const { operationId } = endpoint;
     const key = `key of ${operationId}`;
     limited.keys.add(key, 'enterprise');
@@ -164,7 +164,7 @@ describe.each(each)('%s', (_, endpoint) => {
   });
 });
 
-it.each(each)('%s has the bounds that are promised', (_, { operationId, query, body }) => {
+it.each(each)('%s has the promised bounds', (_, { operationId, query, body }) => {
   const properties = { ...query.properties, ...body?.properties } as Record<string, Schema>;
   const bounds = Object.entries(properties).flatMap(([name, schema]) => {
     const most = schema.maximum ?? schema.maxLength ?? schema.maxItems ?? null;
@@ -192,7 +192,7 @@ it.each(gets)('%s answers HEAD with the head of GET', async (_, endpoint) => {
     expect((await head.arrayBuffer()).byteLength).toBe(0);
     const names = [got, head].map(({ headers: of }) => new Set(of.keys()));
     const bytes = String((await got.arrayBuffer()).byteLength);
-    // A page is not made for its length alone.
+    // A page is not made only for its length.
     if (endpoint.prepares && got.status === 200)
       for (const of of names) of.delete('content-length');
     else expect(head.headers.get('content-length')).toBe(bytes);

@@ -1,4 +1,4 @@
-/** The small market from its files to the wire: scores, pages, orders, pressure and whales as expected.json has them. */
+/** The small market from its files to the wire: scores, pages, orders, pressure and whales as in expected.json. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TIMEFRAMES } from '../../compute/orders/dca-orders.js';
 import { scoreSteps } from '../../explorer/views/formulas.js';
@@ -28,11 +28,11 @@ describe.runIf(HAS_EXAMPLES)('the small market', () => {
     const scores = Object.entries((expected.score ?? {}) as Record<string, Json>);
     const explained = (name: string) => get(`/score/${names[name]}?explain=true`);
 
-    it('are those of the reference, with their parts', async () => {
+    it('equal the reference, including their parts', async () => {
       expect(scores.length).toBeGreaterThan(20);
       for (const [name, want] of scores) {
         const { explain, ...body } = await explained(name);
-        // A bridged leg is answered as its mint: its own price does not show.
+        // A bridged leg is answered as its mint: its own price does not appear.
         const shown = name === 'AAAe' ? 'AAA' : name;
         expect(body.address, name).toBe(names[shown]);
         expect(body.status, name).toBe(want.status);
@@ -65,7 +65,7 @@ describe.runIf(HAS_EXAMPLES)('the small market', () => {
       expect(checked).toBeGreaterThan(0);
     });
 
-    it('have the legs apart in a batch, and boards of the best', async () => {
+    it('list the legs separately in a batch, and rank the best on boards', async () => {
       const response = await checkedFetch(`${market.url}/api/v1/score`, {
         method: 'POST',
         headers: { 'x-api-key': market.key, 'content-type': 'application/json' },
@@ -101,7 +101,7 @@ describe.runIf(HAS_EXAMPLES)('the small market', () => {
   });
 
   describe('orders', () => {
-    it('have the ranges and flows of the reference, every DCA order once', async () => {
+    it('have the ranges and flows of the reference, with every DCA order once', async () => {
       const seen = new Set<string>();
       const mints = new Set(exampleRows('dca_orders').map((row) => String(row.token_address)));
       for (const mint of mints) {
@@ -126,7 +126,7 @@ describe.runIf(HAS_EXAMPLES)('the small market', () => {
       expect(seen.size).toBeGreaterThan(40);
     });
 
-    it('are as far away as the reference has them, nearest first, on both legs', async () => {
+    it('have the distances of the reference, nearest first, on both legs', async () => {
       // The reference has every limit order, whatever the distance.
       const within = (expected.limit_orders_AAA_all as [string, number][]).filter(
         ([, pctAway]) => pctAway >= -0.99 && pctAway <= 10,
@@ -202,7 +202,7 @@ describe.runIf(HAS_EXAMPLES)('the small market', () => {
 const cents = (usd: number) => Math.round(usd * 100);
 const sum = (values: number[]) => values.reduce((total, value) => total + cents(value), 0);
 
-/** The name of cell `i`'s market or group as expected.json has it. */
+/** The name of cell `i`'s market or group, as in expected.json. */
 function groupName(page: Json, snapshot: Json, i: number): string | null {
   if (snapshot.group_idx !== undefined) return page.groups[snapshot.group_idx[i]].key as string;
   if (snapshot.market_idx === undefined) return null;

@@ -1,6 +1,6 @@
 /**
- * The examples of the API's description: what a demo market answers. `npm run api-examples` has this file
- * write server/api/generated/examples.ts anew.
+ * The examples of the API's description: what a demo market replies. `npm run api-examples` makes this file regenerate
+ * server/api/generated/examples.ts.
  */
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -17,14 +17,14 @@ const FILE = 'server/api/generated/examples.ts';
 /** Longer lists are cut. */
 const MOST_ITEMS = 3;
 
-/** Without the limits of holder flow, which are a request a second. */
+/** Without the limits of holder flow, which are one request per second. */
 const PLANS = '{"enterprise": {"rates": {"whale-get": "general", "whale-post": "general"}}}';
 
 const [MINT] = EXAMPLE_MINTS;
 const UNKNOWN_MINT = '11111111111111111111111111111111';
 const EVM_ADDRESS = '0x10f52a564a079afdbe7728847f20c9fb9a81c735';
 
-/** What to ask for, so that a reply is short and shows most fields: the lists of 30 days are not cut. */
+/** Requests whose reply is short and shows most fields: the lists of 30 days are not cut. */
 const QUERIES: Readonly<Record<string, string>> = {
   getScore: 'explain=true',
   getTopScores: 'chain=all',
@@ -64,7 +64,7 @@ beforeAll(async () => {
     keys.once = (await store.createKey(once)).key;
   });
   ({ url } = await serveHere(directory, ['--as-of', String(NOW_S)], { FATHOM_PLANS: PLANS }));
-  // The first boards of pools stand before the depth in their price ranges is read.
+  // The first boards of pools are ready before the depth in their price ranges is read.
   const pools = operations.find(({ id }) => id === 'getDlmm') as Operation;
   await eventually('price ranges have their depth', async () => {
     const { body } = await ask(pools, requestOf(pools, keys.waiting));
@@ -83,7 +83,7 @@ const operations = Object.entries<Json>(description.paths).flatMap(([path, item]
 );
 type Operation = (typeof operations)[number];
 
-/** A request of an operation that has every parameter it needs: `/slippage` one of two. */
+/** A request of an operation with every parameter that it needs: `/slippage` needs one of two. */
 function requestOf({ path, operation, id }: Operation, key = keys.enterprise): Request {
   const parameters = (operation.parameters as Json[]).filter(
     ({ required, name }) => required || (id === 'getSlippage' && name === 'usd'),
@@ -141,7 +141,7 @@ function withQuery(request: Request, name: string, value: string): Request {
   return { ...request, query };
 }
 
-/** Requests that are answered with an error, by its code or status. */
+/** Requests that get an error, by its code or status. */
 const PROVOKING: Readonly<
   Record<string, (operation: Operation, good: Request) => ReturnType<typeof ask>>
 > = {
@@ -180,7 +180,7 @@ const PROVOKING: Readonly<
     return first.status === 429 ? first : ask(operation, request);
   },
 };
-/** Of what a healthy server does not answer, the description has examples from the code. */
+/** For replies that a healthy server does not give, the description has examples from the code. */
 const FAILURES = ['internal_error', 'damaged_data', 'replay_busy'];
 
 /** Error codes that an operation's description has for a status; none for 401, 403 and 429. */
@@ -201,7 +201,7 @@ function cut(value: unknown): unknown {
 type Examples = Record<string, { summary?: string; value: unknown }>;
 type ExamplesOf = Record<string, Record<string, Record<string, string>>>;
 
-/** Asks for a reply of every operation and status. */
+/** Requests a reply for every operation and status. */
 async function askForExamples(): Promise<{ examples: Examples; examplesOf: ExamplesOf }> {
   const examples: Examples = {};
   const examplesOf: ExamplesOf = {};

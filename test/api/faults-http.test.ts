@@ -1,4 +1,4 @@
-/** Faults of parameters and bodies over sockets, from the specification of every field: a new one needs no line here. */
+/** Faults of parameters and bodies over sockets, from the specification of every field: a new field needs no line here. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EndpointSpec } from '../../server/api/endpoint.js';
 import { isRequired } from '../../server/api/query.js';
@@ -49,7 +49,7 @@ function badValues(schema: Schema): string[] {
   }
 }
 
-/** What each value of a parameter is told to be, whichever is sent. */
+/** What the fault says each value of a parameter should be, whichever is sent. */
 function expectedOf({ 'x-unit': unit, items, ...schema }: Schema): string {
   const { type, enum: words } = items ?? schema;
   if (words || (type !== 'number' && type !== 'integer')) return 'expected ';
@@ -79,7 +79,7 @@ describe.each(gets.filter(([, { query }]) => Object.keys(query.properties).lengt
     const properties = Object.entries(endpoint.query.properties) as [string, Schema][];
 
     it.each(properties)('%s is named, whatever is wrong with it', async (name, schema) => {
-      // What is wrong with an address stands among the rules of chains.
+      // Faults of an address are described by the chain rules.
       const values = addresses.includes(name) ? [] : badValues(schema);
       const isOwn = addressOf(endpoint)?.name === name;
       const pathWith = (query: string) =>
@@ -128,7 +128,7 @@ describe('parameters that go together', () => {
     const path = both(endpoint, { [low]: 2, [high]: 1 });
     const told = low.startsWith('low') ? `a fraction of at most ${high}` : '';
     expect(await refused(path)).toMatchObject(invalid(low, `^${low}: expected ${told}`));
-    // No page has a band of nothing; one value is a range.
+    // A page cannot have an empty band; a single value is a range.
     const isBand = low === 'min_pct';
     const { status } = await service.get(both(endpoint, { [low]: 2, [high]: 2 }));
     expect(status).toBe(isBand ? 400 : 200);
@@ -140,7 +140,7 @@ describe('parameters that go together', () => {
   });
 
   const ofTimes = gets.filter(([, { errors }]) => errors.includes('window_out_of_range'));
-  it.each(ofTimes)('%s: a time is of the last 365 days', async (_, endpoint) => {
+  it.each(ofTimes)('%s: a time is within the last 365 days', async (_, endpoint) => {
     const name = 'at' in endpoint.query.properties ? 'at' : 'to';
     expect(await refused(pathOf(endpoint, `${name}=-366d`))).toMatchObject({
       error_code: 'window_out_of_range',
@@ -185,7 +185,7 @@ describe.each(posts)('bad bodies of %s', (_, endpoint) => {
     return body.message as string;
   };
 
-  it('that are no object', async () => {
+  it('that are not an object', async () => {
     for (const document of [null, [], 7, 'x']) {
       expect(await refusedBody(document)).toBe('body: must be object');
     }
@@ -204,7 +204,7 @@ describe.each(posts)('bad bodies of %s', (_, endpoint) => {
     }
   });
 
-  it('name a chain that is no text', async () => {
+  it('name a chain that is not a text', async () => {
     for (const chain of [null, 1]) {
       expect(await refusedBody({ ...bodyOf(endpoint), chain })).toBe('chain: must be string');
     }

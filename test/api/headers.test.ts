@@ -1,4 +1,4 @@
-/** Requests as they come over the wire: headers of several lines, and bodies that nobody is to read. By both engines. */
+/** Requests as sent over the wire, in both engines: headers of several lines, and bodies that are not read. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ENGINE_NAMES, type EngineRequest } from '../../server/http/engine.js';
 import { loadEngine } from '../../server/http/load-engine.js';
@@ -24,7 +24,7 @@ const PAGE = `/api/v1/replay/${MINT}?from=${NOW_S - 3600}&to=${NOW_S - 60}`;
 describe.each(ENGINE_NAMES)('over engine %s', (name) => {
   let service: TestService;
   let onRequest: (request: EngineRequest) => void;
-  /** Requests whose body somebody read. */
+  /** Requests whose body was read. */
   let bodiesRead = 0;
 
   beforeAll(async () => {
@@ -71,7 +71,7 @@ describe.each(ENGINE_NAMES)('over engine %s', (name) => {
   }
   const key = `x-api-key: ${ENTERPRISE_KEY}`;
 
-  describe('a header of several lines is one list', () => {
+  describe('a header with several lines is one list', () => {
     it('If-None-Match', async () => {
       const [, tag] = /\r\nETag: (\S+)/.exec(await headOf([key])) ?? [];
       expect(tag).toMatch(/^"/);
@@ -101,14 +101,14 @@ describe.each(ENGINE_NAMES)('over engine %s', (name) => {
       expect(await headOf([key, ...wants])).toContain('\r\nRepr-Digest: sha-256=');
     });
 
-    it('and none of what has one value alone', async () => {
+    it('but not for headers with a single value', async () => {
       expect(await headOf([key, key])).toContain('HTTP/1.1 401 ');
       const head = await headOf([key, 'X-Request-Id: a', 'X-Request-Id: b']);
       expect(head).not.toMatch(/\r\nX-Request-Id: [ab]\b(?!\w)\r\n/);
     });
   });
 
-  describe('a body that is not to be read', () => {
+  describe('a body that must not be read', () => {
     const body = JSON.stringify({ addresses: [MINT] }).padEnd(40_000);
     const head = (value: string) =>
       [
@@ -125,7 +125,7 @@ describe.each(ENGINE_NAMES)('over engine %s', (name) => {
       ['without a key', '', 401],
       ['with an unknown key', 'no such key', 401],
       ['of too low a plan', KEY, 403],
-    ])('%s: the reply comes at once, and the connection goes on', async (_, value, status) => {
+    ])('%s: the reply comes at once, and the connection stays open', async (_, value, status) => {
       const before = bodiesRead;
       const client = await RawClient.connect(service.server.port);
       client.send(head(value) + body.slice(0, 100));
@@ -137,7 +137,7 @@ describe.each(ENGINE_NAMES)('over engine %s', (name) => {
       expect(bodiesRead - before).toBe(1);
     });
 
-    it('is not kept for the next turn either, where a turn has too many requests', async () => {
+    it('is not kept for the next turn if a turn has too many requests', async () => {
       const before = bodiesRead;
       const replies: number[] = [];
       const requestWith = (value: string): EngineRequest => ({
@@ -154,12 +154,12 @@ describe.each(ENGINE_NAMES)('over engine %s', (name) => {
       for (let i = 0; i < 1000; i++) onRequest(requestWith('no such key'));
       onRequest(requestWith(ENTERPRISE_KEY));
       await eventually('a reply to all', () => replies.length === 1001);
-      // The type of the last one's is missing.
+      // The last one has no type.
       expect(replies).toEqual([...Array<number>(1000).fill(401), 415]);
       expect(bodiesRead - before).toBe(1);
     });
 
-    it('beyond the rate likewise', async () => {
+    it('also beyond the rate', async () => {
       const before = bodiesRead;
       const client = await RawClient.connect(service.server.port);
       client.send(head(ENTERPRISE_KEY) + body);

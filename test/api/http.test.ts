@@ -20,9 +20,9 @@ import {
 let service: TestService;
 /** Enough levels for a body above the size from which replies are compressed. */
 const DEPTH = `/market-depth?token_address=${MINT}&exchange_type=ALL&include_summary=true`;
-/** Of every reply that has more than one form. */
+/** A header of every reply that has more than one form. */
 const VARY = 'Accept, Accept-Encoding';
-/** A body below it. */
+/** A body below that size. */
 const SCORE = `/score/${MINT}`;
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ const raw = (path: string, headers: Record<string, string>) =>
   rawReply(`${service.server.url}/api/v1${path}`, { 'x-api-key': KEY, ...headers });
 
 describe('replies', () => {
-  it('are the same document in either media type', async () => {
+  it('are the same document in both media types', async () => {
     for (const path of [DEPTH, SCORE, '/top-scores']) {
       const json: unknown = await (await service.get(path)).json();
       const packed = await service.get(path, { headers: { accept: 'application/msgpack' } });
@@ -46,13 +46,13 @@ describe('replies', () => {
     }
   });
 
-  it('are compressed above a size, and only there', async () => {
+  it('are compressed only above a certain size', async () => {
     const plain = await raw(DEPTH, {});
     expect(plain.headers).not.toHaveProperty('content-encoding');
     expect(plain.body.length).toBeGreaterThan(COMPRESS_ABOVE_BYTES);
     const decoders = { gzip: zlib.gunzipSync, br: zlib.brotliDecompressSync };
     for (const [coding, decode] of Object.entries(decoders)) {
-      // Twice: the second one is kept from the first.
+      // Twice: the second reply is kept from the first request.
       for (let time = 0; time < 2; time++) {
         const { headers, body } = await raw(DEPTH, { 'accept-encoding': coding });
         expect(headers).toMatchObject({ 'content-encoding': coding, vary: VARY });
@@ -90,7 +90,7 @@ describe('query parameters', () => {
     ['%zz=1', '%zz'],
     ['&'.repeat(10) + 'x&'.repeat(300), 'query'],
     ['x=1&chain=nowhere', 'x'],
-  ])('that are bad are named: %s', async (query, parameter) => {
+  ])('that are invalid are named: %s', async (query, parameter) => {
     const response = await depth(query);
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error_code: 'invalid_parameter', parameter });
@@ -122,7 +122,7 @@ describe('query parameters', () => {
     },
   );
 
-  it('that come near one of the endpoint name it', async () => {
+  it('that resemble one of the endpoint’s get it as a hint', async () => {
     const reply = await depth('exchange-type=ALL');
     expect(reply.status).toBe(400);
     expect(await reply.json()).toMatchObject({
@@ -186,27 +186,27 @@ describe('bodies', () => {
     expect(await response.json()).toMatchObject({ error_code: 'payload_too_large' });
   });
 
-  it('may have fields that the endpoint does not have', async () => {
+  it('may have unknown fields', async () => {
     const response = await post(`{"addresses":["${MINT}","x"],"limit":"no","__proto__":{"a":1}}`);
     expect(await response.json()).toMatchObject({ count: 1, invalid_addresses: ['x'] });
   });
 });
 
-describe('what comes first', () => {
+describe('the order of checks', () => {
   const url = (path: string) => `${service.server.url}/api/v1${path}`;
 
-  it('401 before there is no such endpoint', async () => {
+  it('401 comes before an unknown endpoint', async () => {
     expect((await checkedFetch(url('/nowhere'))).status).toBe(401);
   });
 
-  it('403 before the body is looked at', async () => {
+  it('403 comes before the body is checked', async () => {
     const headers = { 'x-api-key': KEY, 'content-type': 'text/plain' };
     const response = await service.post('/score', 'nonsense', { headers });
     expect(response.status).toBe(403);
     expect(await response.json()).toEqual({ error: expect.any(String) as string });
   });
 
-  it('405 with the methods of the path', async () => {
+  it('405 lists the methods of the path', async () => {
     const cases = [
       ['GET', '/score', 'POST'],
       ['POST', `/score/${MINT}`, 'GET, HEAD'],
@@ -219,7 +219,7 @@ describe('what comes first', () => {
     }
   });
 
-  it('a bad chain before a bad address, a bad address before other parameters', async () => {
+  it('an invalid chain comes before an invalid address, an invalid address before other parameters', async () => {
     const code = async (query: string) => {
       const response = await service.get(`/market-depth?${query}`);
       return ((await response.json()) as { error_code: string }).error_code;

@@ -15,7 +15,7 @@ let service: TestService;
 let description: Json;
 
 beforeAll(async () => {
-  // No key: the description is open. What everybody shares takes none of the memory for replies.
+  // No key: the description is public. Shared replies use none of the memory for replies.
   service = await startTestService({
     limits: { maxKeylessBytesInFlight: 0 },
     isReady: () => true,
@@ -30,7 +30,7 @@ async function lint(document: Json) {
   return problems.map(({ ruleId, location }) => `${ruleId} ${location[0]?.pointer}`);
 }
 
-/** Calls `visit` with every schema of the description and the way to it. */
+/** Calls `visit` with every schema of the description and its path. */
 function everySchema(value: unknown, visit: (schema: Json, at: string) => void, at = ''): void {
   if (typeof value !== 'object' || value === null) return;
   const node = value as Json;
@@ -64,7 +64,7 @@ describe('GET /api/v1/openapi.json', () => {
     expect(described.sort()).toEqual(served.sort());
   });
 
-  it('is free of faults for a public linter, which does find faults', async () => {
+  it('passes a public linter, which does find faults', async () => {
     expect(await lint(description)).toEqual([]);
     const broken = structuredClone(description);
     delete broken.paths['/score'].post.operationId;
@@ -82,7 +82,7 @@ describe('GET /api/v1/openapi.json', () => {
     expect(faults).toMatch(/no-invalid-media-type-examples #.paths.~1usage.+429/);
   });
 
-  it('has schemas that let fields to come through and require what is always there', () => {
+  it('has schemas that allow future fields and require the present ones', () => {
     const optional: string[] = [];
     everySchema({ ...description, paths: onlyResponses(description) }, (schema, at) => {
       if (schema.type !== 'object' || at.includes('Request')) return;
@@ -129,7 +129,7 @@ describe('GET /api/v1/openapi.json', () => {
     for (const [name] of named) expect(ajv.getSchema(name)).toBeTypeOf('function');
   });
 
-  it('has a name for every object, so that generated types have one, too', () => {
+  it('has a name for every object, for generated types', () => {
     const nameless: string[] = [];
     everySchema(description.paths, (schema, at) => {
       if (schema.type === 'object') nameless.push(at);
@@ -171,7 +171,7 @@ describe('GET /api/v1/openapi.json', () => {
     ]);
   });
 
-  it('refuses two different schemas of one name', () => {
+  it('refuses two different schemas with the same name', () => {
     const [one, other] = [text('one'), text('other')];
     const pair = (a: object, b: object) => ({
       a: document('Thing', { a }),
@@ -224,7 +224,7 @@ describe('GET /api/v1/openapi.json', () => {
     expect(readFileSync('server/api/generated/examples.ts', 'utf8').length).toBeLessThan(100_000);
   });
 
-  it('says which errors and headers to expect', () => {
+  it('states which errors and headers to expect', () => {
     const batch = description.paths['/score'].post as Json;
     expect(Object.keys(batch.responses as Json).sort()).toEqual(
       ['200', '400', '401', '403', '406', '413', '415', '429', '500', '503'].sort(),
@@ -245,7 +245,7 @@ describe('the check of replies', () => {
   const url = 'http://test/api/v1/top-scores';
   const good = { chain: 'all', count: 0, stale_count: 0, tokens: [] };
 
-  it('passes what is described', async () => {
+  it('passes what the description allows', async () => {
     await checkReply('GET', url, reply(good));
     await checkReply('GET', url, reply({ error: 'no' }, 401));
   });
@@ -263,7 +263,7 @@ describe('the check of replies', () => {
   });
 });
 
-it('says which version is which', () => {
+it('names the version', () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
   const { description: words, version: ofApi } = description.info as Json;
   expect(words).toContain(`this is Fathom ${version}`);
@@ -286,7 +286,7 @@ describe('a proxy', () => {
     ({ info }) => info === 'caddy',
   );
 
-  it('gets 505 where it speaks HTTP/1.0, as HAProxy and nginx do untold', async () => {
+  it('gets 505 if it speaks HTTP/1.0, the default of HAProxy and nginx', async () => {
     const haproxy = 'OPTIONS / HTTP/1.0\r\n\r\n';
     const nginx = 'GET / HTTP/1.0\r\nHost: fathom\r\nConnection: close\r\n\r\n';
     for (const request of [haproxy, nginx]) {
@@ -294,7 +294,7 @@ describe('a proxy', () => {
     }
   });
 
-  it('gets 200 where it asks as the documents say', async () => {
+  it('gets 200 if it is configured as documented', async () => {
     const check = /http-check send meth (\w+) uri (\S+) ver (\S+) hdr (\S+) (\S+)/.exec(
       haproxyConfig,
     );
@@ -315,7 +315,7 @@ describe('GET /docs', () => {
   const load = (target: string, init?: RequestInit) =>
     fetch(`${service.server.url}${target}`, init);
 
-  it('is a page that loads and runs nothing but files of this server', async () => {
+  it('is a page that loads and runs only files of this server', async () => {
     const response = await load('/docs');
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
     const html = await response.text();
@@ -353,7 +353,7 @@ describe('GET /docs', () => {
     expect(html).toContain("url: '/api/v1/openapi.json'");
   });
 
-  it('has files that are the same, compressed or not, and no others', async () => {
+  it('has the same files whether compressed or not, and no others', async () => {
     const file = '/docs/swagger-ui.css';
     const plain = await load(file, { headers: { 'accept-encoding': 'identity' } });
     const gzip = await load(file, { headers: { 'accept-encoding': 'gzip' } });
@@ -369,7 +369,7 @@ describe('GET /docs', () => {
   });
 });
 
-/** Responses and the error schemas: what requests look like may be looser. */
+/** Responses and error schemas; requests may be described more loosely. */
 function onlyResponses({ paths, components }: Json): Json {
   const responses = Object.values<Json>(paths).flatMap((item) =>
     Object.values<Json>(item).map((operation) => operation.responses as Json),

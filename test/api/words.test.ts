@@ -1,4 +1,4 @@
-/** Words of queries and bodies over HTTP: every endpoint takes them in any case. */
+/** Words of queries and bodies over HTTP: every endpoint accepts them in any case. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bodyOf, EVERY, pathOf, type Schema } from '../support/endpoints.js';
 import { MemoryDepth } from '../support/memory-depth.js';
@@ -77,7 +77,7 @@ describe('words', () => {
     },
   );
 
-  it('that a list repeats in other cases count once', async () => {
+  it('that a list repeats in different case count once', async () => {
     const page = async (types: string) =>
       (await service.get(`/replay/${MINT}?types=${types}`)).json();
     expect(await page('cex_spot,CEX_SPOT')).toEqual(await page('cex_spot'));

@@ -1,4 +1,4 @@
-/** The comparison of two builds, with processes of made-up times, and as people run it. */
+/** The comparison of two builds, with processes that report made-up times, and as users run it. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';

@@ -61,7 +61,7 @@ describe('a generated page', () => {
     expect(typesOf(one)).toEqual(typesOf(other));
   });
 
-  it('comes back from its flat cells unchanged', () => {
+  it('is restored unchanged from its flat cells', () => {
     const history = tokenHistory(PAGE_A, 7, 3);
     const { runs, faults } = packCellColumns({ ...cellColumns(history), ...OPTIONS });
     expect(faults).toEqual([]);
@@ -70,13 +70,13 @@ describe('a generated page', () => {
 });
 
 describe('generated market states', () => {
-  it('are valid, of every kind, and lie on the ladder', () => {
+  it('are valid, of every kind, and on the ladder', () => {
     for (const kind of BODY_KINDS) {
       const batch = binSnapshotRows(bodyRows(kind, 3), OPTIONS);
       expect([kind, batch.faults, batch.snapshots]).toEqual([kind, [], 3]);
       const { run } = batch.runs[0];
       const total = (cents: ArrayLike<number>) => Array.from(cents).reduce((a, b) => a + b, 0);
-      // Both sides hold something, or a kernel would be measured on half its work.
+      // Both sides have depth; otherwise a kernel would be measured on half its work.
       expect([kind, total(run.supportCents) > 0, total(run.resistanceCents) > 0]).toEqual([
         kind,
         true,
@@ -95,7 +95,7 @@ describe('generated market states', () => {
     expect(body('dlmm').bins).toHaveLength(LEVELS_OF_BODY.dlmm);
   });
 
-  it('are the same as rows and as lines', () => {
+  it('are the same whether as rows or as lines', () => {
     const { runs, rows } = binSnapshotLines({ bytes: bodyLines(2), ...OPTIONS });
     expect([rows, runs.length, runs[0].markets.length]).toEqual([2, 1, BODY_KINDS.length]);
     for (const [m, kind] of BODY_KINDS.entries()) {

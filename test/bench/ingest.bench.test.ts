@@ -29,7 +29,7 @@ describe('npm run bench:ingest', () => {
     expect([smoke, rows.map(({ name }) => name).join(',')]).toEqual([true, names]);
     for (const row of rows) {
       expect(stdout).toContain(row.name);
-      // 347 cells a snapshot: as many snapshots as come nearest.
+      // 347 cells per snapshot: the nearest number of snapshots.
       expect(row.cells).toBe(9 * 347);
       for (const name of ['wallS', 'ownS', 'cpuS', 'peakMegabytes', 'inputBytes', 'storedBytes']) {
         expect(row[name], name).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-/** The open loop of bots: what it counts, and that all of it runs against a real server. */
+/** The open loop of bots: what it counts, and a run of all of it against a real server. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
@@ -17,7 +17,7 @@ const servers: http.Server[] = [];
 
 const HEADERS = { 'content-length': '2' };
 
-/** A plain server that answers after `delayMs(n)`, n counting from 0. */
+/** A plain server that answers after `delayMs(n)`, with n counting from 0. */
 async function serve(delayMs: (n: number) => number, status = 200): Promise<number> {
   let n = 0;
   const server = http.createServer((_, response) => {
@@ -39,7 +39,7 @@ afterAll(() => {
 });
 
 describe('the open loop', () => {
-  it('asks at its rate, whatever the server does, and counts replies by status', async () => {
+  it('sends at its rate, whatever the server does, and counts replies by status', async () => {
     const report = await generate(order(await serve(() => 0, 404)));
     expect(report.requests).toBeGreaterThan(90);
     expect(report.requests).toBeLessThanOrEqual(101);
@@ -47,7 +47,7 @@ describe('the open loop', () => {
   });
 
   it('charges a stall for everything that waited behind it', async () => {
-    // Two replies take 300 ms and block both connections: some 60 requests fall due meanwhile.
+    // Two replies take 300 ms and block both connections: some 60 requests become due in the meantime.
     const stalled = await generate(order(await serve((n) => (n === 40 || n === 41 ? 300 : 0))));
     expect(stalled.requests).toBeGreaterThan(90);
     expect(stalled.latencies.maxMs).toBeGreaterThanOrEqual(290);
@@ -57,7 +57,7 @@ describe('the open loop', () => {
     expect(quick.latencies.p50Ms).toBeLessThan(stalled.latencies.p50Ms);
   });
 
-  it('fails when the server goes away', async () => {
+  it('fails when the server ends', async () => {
     const port = await serve(() => 0);
     const run = generate({ ...order(port), forMs: 5000 });
     setTimeout(() => servers[servers.length - 1].closeAllConnections(), 100);
@@ -79,9 +79,9 @@ describe('the flood', () => {
     expect(report.elapsedMs).toBeGreaterThanOrEqual(200);
   });
 
-  it('sends nothing more before it is answered', async () => {
+  it('sends nothing more before it gets a reply', async () => {
     const { requests } = await floodOf(1, () => 50);
-    // Three connections, four replies each at the most, and one more under way at the end.
+    // Three connections, at most four replies each, and one more in flight at the end.
     expect(requests).toBeLessThanOrEqual(15);
     expect(requests).toBeGreaterThanOrEqual(3);
   });
@@ -97,7 +97,7 @@ describe('the flood', () => {
     server.close();
   });
 
-  it('fails when the server goes away', async () => {
+  it('fails when the server ends', async () => {
     const run = floodOf(1, () => 100_000);
     setTimeout(() => servers[servers.length - 1].closeAllConnections(), 100);
     await expect(run).rejects.toThrow();

@@ -8,7 +8,7 @@ import { figure } from '../../bench/report.js';
 
 const EFFORT = { rounds: 3, turnMs: 2, warmups: 1 };
 
-/** Keeps the thread busy for about so long. */
+/** Keeps the thread busy for about this long. */
 function spin(ms: number): number {
   const until = performance.now() + ms;
   while (performance.now() < until);
@@ -61,7 +61,7 @@ describe('measureGroup', () => {
     await expect(measureGroup([changing], EFFORT)).rejects.toThrow('changing: gave 1, then');
   });
 
-  it('passes on what an operation throws', async () => {
+  it('passes on the error of an operation', async () => {
     let calls = 0;
     const run = () => {
       if (++calls > 2) throw new Error('out of luck');
@@ -90,7 +90,7 @@ describe('the figures', () => {
     ]);
   });
 
-  it('hash the same bytes alike, and the same bytes cut elsewhere differently', () => {
+  it('give equal bytes equal hashes, and the same bytes cut elsewhere different ones', () => {
     const bytes = Uint8Array.of(1, 2, 3, 4);
     expect(digestOf([bytes])).toBe('9f64a747');
     expect(digestOf([bytes.subarray(0, 1), bytes.subarray(1)])).not.toBe(

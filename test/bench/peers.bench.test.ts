@@ -48,7 +48,7 @@ import { treeCpuMs } from '../../bench/processes.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-peers-test-'));
-// A root process runs PostgreSQL as another user, who has to reach this folder.
+// A root process runs PostgreSQL as another user, who must have access to this folder.
 chmodSync(folder, 0o711);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -78,7 +78,7 @@ describe('the content', () => {
     }
   });
 
-  it('differs where one number of one cell does', () => {
+  it('differs if one number of one cell differs', () => {
     const changed = (change: (snapshots: PlainSnapshot[]) => void): string | null => {
       const copy = structuredClone(page);
       change(copy);
@@ -139,7 +139,7 @@ describe('the content', () => {
     }
   });
 
-  it('ends the bench if a server answers with another', async () => {
+  it('ends the bench if a server has other content', async () => {
     let body = '';
     const server = http.createServer((_, response) => response.end(body));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -196,7 +196,7 @@ describe('the rows for ClickHouse', () => {
 describe('the requests', () => {
   const three = generatedSet(3);
 
-  it('ask for every window of every token before one comes again', () => {
+  it('cover every window of every token before one repeats', () => {
     const places = PAGE_A.snapshots + 1;
     const windows = Array.from({ length: 3 * places }, (_, n) => pageAt(three, n));
     expect(new Set(windows.map(({ token, first }) => `${token} ${first}`)).size).toBe(3 * places);
@@ -204,7 +204,7 @@ describe('the requests', () => {
     expect(pageAt(three, 3 * places)).toEqual(windows[0]);
   });
 
-  it('hold the snapshots of their window alone, and together cover the histories', () => {
+  it('contain only the snapshots of their window, and together cover the histories', () => {
     const windows = wholeHistories(three);
     const covered = windows.map(({ snapshots }) => snapshots).reduce((sum, one) => sum + one);
     expect(covered).toBe(sizeOf(three).snapshots);
@@ -219,7 +219,7 @@ describe('the requests', () => {
 describe('real pages', () => {
   const realFolder = realMarketData(path.join(folder, 'real'));
 
-  it('are what the order books and pools of the files come to, within the band of the requests', async () => {
+  it('have the depth of the order books and pools in the files, within the band of the requests', async () => {
     const books = await booksSet(realFolder);
     expect(books.histories).toHaveLength(1);
     const venues = books.histories[0].markets.map(({ source, type }) => `${source} ${type}`);
@@ -235,7 +235,7 @@ describe('real pages', () => {
     }
   });
 
-  it('are left out with a word where there are no files', async () => {
+  it('are left out with a message if there are no files', async () => {
     const empty = path.join(folder, 'empty');
     mkdirSync(empty);
     await expect(booksSet(empty)).rejects.toThrow(/^no .*spot_BTCUSDT_20240808.stream.gz in /);
@@ -243,7 +243,7 @@ describe('real pages', () => {
   });
 });
 
-/** A folder as bench:peers expects one, with excerpts of real books, and a pool for each token at three times. */
+/** A folder as bench:peers expects it, with excerpts of real books, and a pool for each token at three times. */
 function realMarketData(at: string): string {
   const fixture = (name: string): string => path.join(root, 'test/fixtures/import', name);
   const binance = path.join(at, 'cex/binance');
@@ -373,7 +373,7 @@ describe('npm run bench:peers', () => {
     return { stdout, sets };
   };
 
-  it('measures whatever is installed, and says what is not', () => {
+  it('measures what is installed, and reports what is not', () => {
     const { stdout, sets } = setsOf(['--pages', 'generated']);
     const [{ peers, rows }] = sets;
     checkSets(sets, stdout, 100_000);

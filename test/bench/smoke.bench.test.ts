@@ -201,7 +201,7 @@ describe('npm run bench -- --smoke', () => {
     }
   });
 
-  // Kernels block the event loop; a store's folder has to be removed.
+  // Kernels block the event loop; the store's folder must be removed nevertheless.
   it.each([
     ['page A', 'page A...', 'SIGINT'],
     ['steps A', 'steps A...', 'SIGTERM'],

@@ -14,7 +14,7 @@ import {
 const OPTIONS = { threshold: 0.05, errorRate: 0.01, cases: 60 };
 const TURNS = 21;
 
-/** Times as machines give them: drifting with the hour, with pauses that hit one turn. */
+/** Times like those of real machines: drifting over the hours, with pauses that hit single turns. */
 function noisyTurns(seed: number, slowdown: number, noise: number): PairedTurns {
   const random = seededRandom(seed);
   const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
@@ -55,7 +55,7 @@ describe('verdicts', () => {
     }
   });
 
-  it('ask for more proof the more cases there are', () => {
+  it('require more evidence the more cases there are', () => {
     const turns = noisyTurns(3, 1.1, 0.05);
     const one = ratioInterval(turns, 0.01);
     const many = ratioInterval(turns, 0.01 / 1000);
@@ -94,7 +94,7 @@ describe('verdicts', () => {
     expect(grownCounters({ counters })).toEqual([{ name: 'bytesOut', base: 100, head: 101 }]);
   });
 
-  it('rest on the median', () => {
+  it('are based on the median', () => {
     expect(median([9, 1, 5])).toBe(5);
     expect(median([4, 1, 9, 2])).toBe(3);
   });

@@ -1,4 +1,4 @@
-/** `fathom backup`, beside a server that takes in more meanwhile. */
+/** `fathom backup`, while a server ingests more. */
 import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -39,7 +39,7 @@ const times = (directory: string): Promise<number[]> =>
 const mode = (file: string): string => (statSync(file).mode & 0o777).toString(8);
 
 describe('fathom backup', () => {
-  it('copies a served store with its keys, for its owner alone', async () => {
+  it('copies a served store with its keys, readable only for the owner', async () => {
     const out = path.join(root, 'new', 'copy');
     const ended = await backup('--out', out, '--json');
     expect(ended.stderr).toMatch(/^copied [\d.]+ MiB to .*copy in [\d.]+ s\n$/);
@@ -58,7 +58,7 @@ describe('fathom backup', () => {
     await copy.stop();
   });
 
-  it('clears what an interrupted one has left, and takes an empty directory', async () => {
+  it('clears what an interrupted one has left, and accepts an empty directory', async () => {
     const out = path.join(root, 'empty');
     mkdirSync(out);
     mkdirSync(path.join(out, 'lost+found'));
@@ -70,7 +70,7 @@ describe('fathom backup', () => {
     expect(await times(out)).toEqual([0, 60]);
   });
 
-  it('touches nothing beside its directory, which may be a link', async () => {
+  it('changes nothing outside its directory, which may be a link', async () => {
     const beside = path.join(root, 'linked.partial');
     mkdirSync(path.join(root, 'disk'));
     symlinkSync('disk', path.join(root, 'linked'));
@@ -88,21 +88,24 @@ describe('fathom backup', () => {
     [['--out', path.join(data, 'pepper', 'x')], /^out: expected a directory outside/],
     [['--out', __filename], /^out: .* is a file, or lies below one$/m],
     [['--out', path.join(root, 'x'), '--data', root], /holds no store; is --data right/],
-  ] as [string[], RegExp][])('%j ends with its reason, and leaves nothing', async (words, told) => {
-    const before = readdirSync(root);
-    const place = words.includes('--data') ? [] : ['--data', data];
-    const ended = await fathom(['backup', ...place, ...words]);
-    expect(ended.stderr).toMatch(told);
-    expect(ended.status).toBe(1);
-    expect(readdirSync(root)).toEqual(before);
-  });
+  ] as [string[], RegExp][])(
+    '%j fails with its reason, and leaves nothing',
+    async (words, told) => {
+      const before = readdirSync(root);
+      const place = words.includes('--data') ? [] : ['--data', data];
+      const ended = await fathom(['backup', ...place, ...words]);
+      expect(ended.stderr).toMatch(told);
+      expect(ended.status).toBe(1);
+      expect(readdirSync(root)).toEqual(before);
+    },
+  );
 });
 
-describe('A backup of a store that changes meanwhile', () => {
+describe('A backup of a store that changes in the meantime', () => {
   const open = (directory: string): Promise<Store> =>
     Store.open(directory, { rewrite: (input) => Promise.resolve(rewriteSegments(input)) });
 
-  it('is that of one moment; checkpoints wait for it, and a broken one begins anew', async () => {
+  it('shows one moment; checkpoints wait for it, and a broken attempt is repeated', async () => {
     const directory = path.join(root, 'busy');
     const out = path.join(root, 'busy-copy');
     const store = await open(directory);
@@ -120,7 +123,7 @@ describe('A backup of a store that changes meanwhile', () => {
           return await body({
             holdFile: async () => {
               await store.holdFile(released.signal);
-              // What comes after the moment of the backup.
+              // Data after the moment of the backup.
               await commitRows(store, [snapshot(T + 60 * ++added)]);
               await database.log.shorten();
             },
@@ -140,7 +143,7 @@ describe('A backup of a store that changes meanwhile', () => {
     expect(await times(out)).toEqual([0, 60]);
   });
 
-  it('leaves nothing where it fails', async () => {
+  it('leaves nothing if it fails', async () => {
     const out = path.join(root, 'failed', 'copy');
     const failing = backupStore({
       ...{ directory: data, out },

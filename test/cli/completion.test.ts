@@ -1,4 +1,4 @@
-/** The scripts of `fathom completion`, run by the shells that are installed. */
+/** The scripts of `fathom completion`, run by the installed shells. */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import { hasProgram } from '../support/programs.js';
 
 afterAll(cleanUp);
 
-/** What is typed, and what its last word becomes. */
+/** What is typed, and how its last word is completed. */
 const TYPED: readonly [string, string][] = [
   ['fathom inges', 'ingest'],
   ['fathom help im', 'import'],
@@ -32,15 +32,15 @@ const ZSH_SETUP = [
   'print ready-${:-now}',
 ].join('\n');
 
-/** A program in the shell's language that prints a completion a line. */
+/** A program in the shell's language that prints one completion per line. */
 const PROGRAMS: Record<string, (script: string) => string> = {
   bash: (script) => `source ${script}
     try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _fathom; echo "\${COMPREPLY[*]}"; }
     ${TYPED.map(([line]) => `try ${line}`).join('\n')}`,
   fish: (script) => `source ${script}
     ${TYPED.map(([line]) => `complete -C ${word(line)} | string replace -r '\\t.*' ''`).join('\n')}`,
-  // A shell of its own in a terminal: Tab completes, and another key prints the line's last word. Without
-  // zsh's own system of completions, which takes seconds to load.
+  // A separate shell in a terminal: Tab completes, and another key prints the line's last word. Without zsh's own
+  // completion system, which takes seconds to load.
   zsh: (script) => `zmodload zsh/zpty
     zpty z zsh -f -i
     zpty -w z ${word(ZSH_SETUP.replace('SCRIPT', script))}

@@ -59,7 +59,7 @@ const reply = async (path: string): Promise<Json> =>
 const depth = () => reply(`/market-depth?token_address=${MINT}&exchange_type=CEX`);
 const score = () => reply(`/score/${MINT}`);
 
-/** Answers the command's question as if on a terminal; null: the terminal is closed. */
+/** Answers the command's question as on a terminal; null closes the terminal. */
 async function answering(answer: string | null, words: string[], command = remove): Promise<Ended> {
   const terminal = Object.assign(new PassThrough(), { isTTY: true });
   const stdin = vi.spyOn(process, 'stdin', 'get').mockReturnValue(terminal as never);
@@ -94,7 +94,7 @@ describe('fathom delete', () => {
     expect(await page()).toEqual(before);
   });
 
-  it('asks on a terminal, and takes nothing but yes', async () => {
+  it('asks on a terminal, and accepts only yes', async () => {
     const words = ['--token', TOKEN, '--to', String(T + 60)];
     for (const answer of ['n\n', '\n', null]) {
       const ended = await answering(answer, words);
@@ -134,7 +134,7 @@ describe('fathom delete', () => {
     await becomes(async () => (await score()).service_current_price, 2);
   });
 
-  it('of all that is left takes the score along, and leaves other tokens', async () => {
+  it('of everything left also removes the score, but no other tokens', async () => {
     expect((await remove('--token', TOKEN, '--yes')).stderr).toBe(
       'deleted 3 snapshots (4 cells)\n',
     );
@@ -168,13 +168,13 @@ describe('fathom delete', () => {
       1,
       /the store does not know evmchain:0xa/,
     ],
-  ] as [string[], number, RegExp][])('%j ends with its reason', async (words, status, told) => {
+  ] as [string[], number, RegExp][])('%j fails with its reason', async (words, status, told) => {
     const ended = await remove(...words);
     expect(ended.stderr).toMatch(told);
     expect(ended.status).toBe(status);
   });
 
-  it('makes no store where there is none', async () => {
+  it('creates no store', async () => {
     const words = ['--token', TOKEN, '--yes', '--data', `${data}/none`];
     const ended = await fathom(['delete', ...words]);
     expect(ended.status).toBe(1);
@@ -209,7 +209,7 @@ describe('fathom prune', () => {
     });
   });
 
-  it('asks, deletes before the time alone, and says so if nothing is left', async () => {
+  it('asks, deletes only before the time, and says so if nothing is left', async () => {
     const asked = await answering('n\n', ['--before', String(T + 61), '--tier', 'raw'], prune);
     expect(asked.stderr).toMatch(/Delete 4 snapshots \(4 cells\)\? .* nothing was deleted\n$/s);
     const ended = await prune('--before', String(T + 61), '--tier', 'raw', '--yes', '--json');
@@ -218,9 +218,9 @@ describe('fathom prune', () => {
       token: null,
       deleted: { snapshots: 4 },
     });
-    // The 1h snapshot is hidden behind the raw one that is left.
+    // The 1h snapshot is hidden by the remaining raw one.
     expect((await page()).snapshots).toEqual([[120, 1]]);
-    // Nothing is left to do, which is no fault.
+    // Having nothing left to do is not a fault.
     const again = await prune('--before', String(T + 61), '--tier', 'raw', '--yes');
     expect(again.status).toBe(0);
     expect(again.stderr).toContain('deleted 0 snapshots');
@@ -236,7 +236,7 @@ describe('fathom prune', () => {
       1,
       /the store does not know evmchain:0xa/,
     ],
-  ] as [string[], number, RegExp][])('%j ends with its reason', async (words, status, told) => {
+  ] as [string[], number, RegExp][])('%j fails with its reason', async (words, status, told) => {
     const ended = await prune(...words);
     expect(ended.stderr).toMatch(told);
     expect(ended.status).toBe(status);

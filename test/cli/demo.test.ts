@@ -1,4 +1,4 @@
-/** The demo market's command: it goes only where nothing else is. */
+/** The demo market's command: it only uses a directory without other data. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -28,7 +28,7 @@ it('npm start prints the documentation, the key, what to try, and last the addre
   expect(lines[3]).toMatch(
     /^Try {2}curl .* 'http:\/\/127\.0\.0\.1:8080\/api\/v1\/replay\/\w+\?group=all'$/,
   );
-  // Over a market that is still being filled in, that shows less at first.
+  // While the market is still being filled, it shows less.
   expect(lines.slice(4)).toEqual([
     expect.stringMatching(/^Note The history fills in over the next seconds/),
     'Open http://127.0.0.1:8080/#key=fathom_k&remember',
@@ -45,7 +45,7 @@ describe('fathom demo', () => {
     await newKey(own);
   });
 
-  it('leaves a directory alone that holds data', async () => {
+  it('refuses a directory with data', async () => {
     const file = path.join(directory, 'token.csv');
     writeFileSync(file, 'chain,address\nmainchain,So11111111111111111111111111111111111111112\n');
     const data = path.join(directory, 'taken');
@@ -66,7 +66,7 @@ describe('fathom demo', () => {
     await withStoreOf(own, async (store) => expect((await store.summary()).tokens).toBe(0));
   });
 
-  it('says so where its marker is damaged', async () => {
+  it('reports a damaged marker', async () => {
     const data = path.join(directory, 'marked');
     await newKey(data);
     await writeMarker(data, { seed: SEED, untilS: UNTIL, filled: true });

@@ -1,4 +1,4 @@
-/** A server that may open no more files. */
+/** A server that cannot open more files. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { afterAll, expect, it } from 'vitest';
@@ -30,7 +30,7 @@ it.runIf(process.platform === 'linux').each(ENGINE_NAMES)(
       await client.until('"count"');
       client.socket.destroy();
     };
-    // More than are accepted at a time: each makes room for another.
+    // More than are accepted at once: each makes room for another.
     for (let i = 0; i < 400; i += 20) {
       await Promise.all(Array.from({ length: 20 }, () => comeAndGo(server.port, key)));
     }
@@ -43,7 +43,7 @@ it.runIf(process.platform === 'linux').each(ENGINE_NAMES)(
     await ask(first);
     const keys = await fathomProcess(['keys', 'list', '--data', data]);
     expect([keys.status, keys.stderr]).toEqual([0, '']);
-    // A server that cannot accept what waits for it spins.
+    // A server that cannot accept waiting connections would spin.
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(cpuMsOf(server) - before).toBeLessThan(400);
     for (const { socket } of crowd) socket.destroy();
@@ -64,7 +64,7 @@ async function comeAndGo(port: number, key: string): Promise<void> {
   await once(socket, 'close');
 }
 
-/** Processor time that a server has taken. */
+/** Processor time that a server has used. */
 function cpuMsOf({ pid }: Server): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
   return 10 * (Number(fields[11]) + Number(fields[12]));

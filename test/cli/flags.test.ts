@@ -1,4 +1,4 @@
-/** How a command line is taken apart. */
+/** How a command line is parsed. */
 import { describe, expect, it } from 'vitest';
 import { instant, readWords } from '../../server/cli/flags.js';
 import { UsageError } from '../../storage/errors.js';
@@ -36,11 +36,11 @@ describe('a command line', () => {
     ['1795132800', 1_795_132_800],
     ['2026-11-20', Date.UTC(2026, 10, 20) / 1000],
     ['2026-11-20T01:00:00+01:00', Date.UTC(2026, 10, 20) / 1000],
-  ])('takes %s for a time', (text, expected) => {
+  ])('accepts %s as a time', (text, expected) => {
     expect(read(`csv x --tier one --from ${text}`).flags.from).toBe(expected);
   });
 
-  it('takes now for a time', () => {
+  it('accepts now as a time', () => {
     expect(nowS() - Number(read('csv x --tier one --from now').flags.from)).toBeLessThan(5);
   });
 

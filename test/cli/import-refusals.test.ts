@@ -1,4 +1,4 @@
-/** What a failed `fathom import` says, and that it leaves nothing behind. */
+/** What a failed `fathom import` reports, and that it leaves nothing behind. */
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ const cause =
   'nothing to import: the book is whole for 0 s (2023-11-14T22:13:20.500Z to 2023-11-14T22:13:20.500Z), ' +
   'which holds no multiple of the 60 s between snapshots: give a shorter --every';
 
-describe('an import from which nothing comes', () => {
+describe('an import without rows', () => {
   it('fails with its cause and its report, and leaves no store behind', async () => {
     const made = path.join(directory, 'made');
     const ended = await importRows(book('X'), ['--data', path.join(made, 'data'), '--json']);
@@ -42,7 +42,7 @@ describe('an import from which nothing comes', () => {
     expect(existsSync(made)).toBe(false);
   });
 
-  it('makes no file', async () => {
+  it('creates no file', async () => {
     const out = path.join(directory, 'rows.ndjson');
     const ended = await importRows(book('X'), ['--out', out]);
     expect([ended.status, ended.stdout, ended.stderr]).toEqual([1, '', `${cause}\n`]);
@@ -51,7 +51,7 @@ describe('an import from which nothing comes', () => {
 });
 
 describe('a refused import', () => {
-  it('never writes over a file that it reads, and names a folder that is missing', async () => {
+  it('never overwrites a file that it reads, and names a missing folder', async () => {
     const file = path.join(directory, 'book.csv');
     for (const out of [file, path.join(directory, '.', 'linked.csv')]) {
       if (out !== file) symlinkSync(file, out);
@@ -71,7 +71,7 @@ describe('a refused import', () => {
     ]);
   });
 
-  it('names the flag that would lift it, without a page of usage', async () => {
+  it('names the flag that would allow it, without a page of usage', async () => {
     const data = path.join(directory, 'data');
     const ended = await importRows([...book('X'), ...book('Y')], ['--data', data]);
     expect(ended.status).toBe(1);

@@ -1,4 +1,4 @@
-/** What `fathom import` reports of the snapshots that it replaces, and what it refuses to lose. */
+/** What `fathom import` reports about the snapshots that it replaces, and what it refuses to lose. */
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -69,7 +69,7 @@ describe('an import over snapshots of the same market and times', () => {
     expect(fullCells).toBe(report.stored.cells);
   });
 
-  it('is refused where it would leave less than half of the cells', async () => {
+  it('is refused if it would leave less than half of the cells', async () => {
     const before = digestOf(data);
     for (const words of [[], ['--dry-run']]) {
       const ended = await importTop('--json', ...words);
@@ -83,7 +83,7 @@ describe('an import over snapshots of the same market and times', () => {
     expect(await cellsStored()).toBe(fullCells);
   });
 
-  it('is not refused for another market, nor where all of it stays', async () => {
+  it('is not refused for another market, or if everything stays', async () => {
     const other = await importTop('--source', 'other', '--json');
     expect(documentOf(other).replaced.snapshots).toBe(0);
     const again = documentOf(await importFull('--json'));
@@ -95,7 +95,7 @@ describe('an import over snapshots of the same market and times', () => {
     expect(await cellsStored()).toBe(fullCells + 10);
   });
 
-  it('goes on with --replace, and says what it cost; in a dry run it costs nothing', async () => {
+  it('proceeds with --replace, and reports what it lost; a dry run loses nothing', async () => {
     const before = digestOf(data);
     const replaced = { snapshots: 5, cells_before: fullCells, cells_after: 10 };
     const rehearsed = await importTop('--replace', '--dry-run', '--json');
@@ -111,7 +111,7 @@ describe('an import over snapshots of the same market and times', () => {
     expect(await cellsStored()).toBe(20);
   });
 
-  it.each(['--replace', '--dry-run'])('takes no %s with --out', async (flag) => {
+  it.each(['--replace', '--dry-run'])('refuses %s with --out', async (flag) => {
     const out = path.join(directory, 'rows.ndjson');
     const words = ['import', 'tardis-book-snapshot', top, ...TOKEN, '--out', out, flag];
     const ended = await fathom(words);

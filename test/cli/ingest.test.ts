@@ -1,4 +1,4 @@
-/** What `fathom ingest` prints, and the status it ends with. */
+/** What `fathom ingest` prints, and its exit status. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -50,14 +50,14 @@ const good = file('good.ndjson', row(T) + row(T + 60));
 const better = file('better.ndjson', row(T + 120));
 const bad = file('bad.ndjson', row(T + 180) + row(T + 240, 'two') + row(T + 300, null));
 
-/** The one JSON document of a command. */
+/** The single JSON document that a command prints. */
 function documentOf({ stdout }: Ended): Json {
   expect(stdout.endsWith('}\n')).toBe(true);
   expect(stdout.trim().split('\n')).toHaveLength(1);
   return JSON.parse(stdout) as Json;
 }
 
-/** Nothing that people cannot read: no stack, no object. */
+/** Nothing unreadable for people: no stack, no object. */
 function expectWords({ stderr }: Ended): void {
   expect(stderr).not.toMatch(/^\s+at /m);
   expect(stderr).not.toMatch(/node:internal|\[object|undefined|UnhandledPromise/);
@@ -111,7 +111,7 @@ describe('several files', () => {
     });
   });
 
-  it('are told of on stderr, where faults stand as they are', () => {
+  it('are reported on stderr, with faults unchanged', () => {
     const lines = ended.stderr.trim().split('\n');
     expect(lines).toHaveLength(5);
     expect(lines[0]).toMatch(
@@ -124,7 +124,7 @@ describe('several files', () => {
     ]);
   });
 
-  it('leave the ones before in the store, and nothing else', async () => {
+  it('leave only the earlier ones in the store', async () => {
     const key = await newKey(data);
     const server = await serveHere(data, ['--as-of', String(T + 600)]);
     const times = async () => {
@@ -132,7 +132,7 @@ describe('several files', () => {
       return ((await response.json()) as Json).snapshots.map(({ t }: Json) => t - T);
     };
     expect(await times()).toEqual([0, 60, 120]);
-    // The server keeps the store now, and shows what a command brings within a second.
+    // The server keeps the store open now, and shows the result of a command within a second.
     const later = file('later.ndjson', row(T + 400) + row(T + 60));
     const words = ['ingest', 'snapshots', later, '--data', data, '--json'];
     // The server counts calls in the log beside it.
@@ -193,7 +193,7 @@ describe('wrong usage', () => {
     [['cells', good, '--json=yes'], /^--json takes no value$/],
   ];
 
-  it.each(wrong)('%j is told', async (words, expected) => {
+  it.each(wrong)('%j is reported', async (words, expected) => {
     const error = await command
       .run([...words, '--data', path.join(directory, 'untouched')])
       .catch((thrown: unknown) => thrown);
@@ -201,7 +201,7 @@ describe('wrong usage', () => {
     expect((error as Error).message).toMatch(expected);
   });
 
-  it('ends with status 2 and is said in JSON, too, to programs', async () => {
+  it('exits with status 2, and with --json as JSON', async () => {
     const untouched = path.join(directory, 'untouched');
     const ended = await fathom([
       'ingest',
@@ -221,8 +221,8 @@ describe('wrong usage', () => {
   });
 });
 
-describe('a data directory that is none', () => {
-  it('is said plainly, before the file is read', async () => {
+describe('a path that is not a data directory', () => {
+  it('is reported plainly, before the file is read', async () => {
     const ended = await fathom(['ingest', 'snapshots', better, '--data', good, '--json']);
     expect(ended.status).toBe(1);
     expect(documentOf(ended)).toMatchObject({ dataset: 'snapshots', files: [] });
@@ -233,7 +233,7 @@ describe('a data directory that is none', () => {
     });
   });
 
-  it('or a damaged one, too', async () => {
+  it('as is a damaged one', async () => {
     const damaged = path.join(directory, 'damaged');
     mkdirSync(damaged);
     writeFileSync(path.join(damaged, 'fathom.duckdb'), 'no database');

@@ -19,7 +19,7 @@ const MINT = 'So11111111111111111111111111111111111111112';
 const data = path.join(temporaryDirectory(), 'data');
 const keys = (...words: string[]) => fathom(['keys', ...words, '--data', data]);
 
-/** The JSON document of a command that has to work. */
+/** The JSON document of a command that must succeed. */
 async function json(...words: string[]): Promise<Json> {
   const ended = await keys(...words, '--json');
   expect([ended.status, ended.stderr]).toEqual([0, '']);
@@ -137,7 +137,7 @@ describe('with the server stopped', () => {
     expect(stdout).toContain(' 12, market-depth 60, dca-pressure 6  100000 ');
   });
 
-  it('a name is as good as an id where no other live key has it', async () => {
+  it('a name can replace an id if no other live key has it', async () => {
     const made = await json('create', '--tier', 'premium', '--name', 'twin');
     expect(await json('update', 'twin', '--rpm', '5')).toMatchObject({ id: made.id, rpm: 5 });
     const other = await json('create', '--tier', 'premium', '--name', 'twin');
@@ -148,7 +148,7 @@ describe('with the server stopped', () => {
     expect(await json('revoke', 'twin')).toMatchObject({ id: other.id });
   });
 
-  it('update changes what is given, and leaves the rest', async () => {
+  it('update changes only the given terms', async () => {
     const words = ['--rpm', '9', '--quota', '90', '--expires', '2100-01-01', '--name', 'before'];
     const made = await json('create', '--tier', 'premium', ...words);
     const { key, ...shown } = made;
@@ -169,7 +169,7 @@ describe('with the server stopped', () => {
     expect((await keys('update', 'after', '--rpm', '1')).status).toBe(1);
   });
 
-  it("a key may have a plan of the operator's, which the configuration knows", async () => {
+  it("a key may have an operator's plan from the configuration", async () => {
     const plans = JSON.stringify({ gold: { tier: 'premium', rpm: 300 } });
     const words = ['keys', 'create', '--tier', 'gold', '--json', '--data', data];
     const made = await fathom(words, { FATHOM_PLANS: plans });
@@ -178,7 +178,7 @@ describe('with the server stopped', () => {
       status: 2,
       stderr: expect.stringContaining('--tier: expected premium or enterprise, not gold'),
     });
-    // A fault elsewhere in the configuration is none of this command's.
+    // A fault elsewhere in the configuration does not concern this command.
     const env = { FATHOM_PLANS: plans, FATHOM_PORT: 'none' };
     expect((await fathom(words, env)).status).toBe(0);
   });
@@ -223,7 +223,7 @@ describe('with the server stopped', () => {
     expect(stderr.split('\n')[0].replace('fathom: ', '')).toMatch(expected);
   });
 
-  it('wrong usage and unknown ids have their own status', async () => {
+  it('wrong usage and unknown ids have different statuses', async () => {
     const usage = await keys('create', '--json');
     expect([usage.status, JSON.parse(usage.stdout)]).toEqual([
       2,
@@ -246,7 +246,7 @@ describe('with the server running', () => {
     server = await serveHere(data);
   });
 
-  /** What the server makes of a key: its tier, or null where it refuses it. */
+  /** How the server sees a key: its tier, or null if it refuses the key. */
   const tierOf = async (key: string) => {
     const response = await server.get(`/replay/${MINT}?group=all`, key);
     await response.arrayBuffer();
@@ -269,7 +269,7 @@ describe('with the server running', () => {
     expect(await tierOf(rotated.key)).toBe('premium');
   });
 
-  it('rotate --overlap leaves the old text valid for so long', async () => {
+  it('rotate --overlap keeps the old text valid for that long', async () => {
     const made = await json('create', '--tier', 'premium', '--name', 'slow client');
     const rotated = await json('rotate', 'slow client', '--overlap', '24h');
     const untilS = rotated.old_text_until as number;
@@ -381,7 +381,7 @@ describe('with the server running', () => {
     ]);
   });
 
-  it('what was changed stands after a restart', async () => {
+  it('changes survive a restart', async () => {
     await server.stop();
     server = await serveHere(data);
     expect(await tierOf(second.key)).toBeNull();

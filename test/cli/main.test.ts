@@ -9,7 +9,7 @@ import { cleanUp, fathom, fathomProcess, temporaryDirectory } from '../support/c
 afterAll(cleanUp);
 
 describe('fathom', () => {
-  it('lists the commands in a line each, as an answer or as wrong usage', async () => {
+  it('lists the commands on one line each, as help or after wrong usage', async () => {
     const [asked, none] = [await fathom(['--help']), await fathom([])];
     expect(asked).toEqual({ status: 0, stdout: none.stderr, stderr: '' });
     expect([none.status, none.stdout]).toEqual([2, '']);
@@ -20,7 +20,7 @@ describe('fathom', () => {
     expect(lines.length).toBeLessThan(COMMAND_NAMES.length + 10);
   });
 
-  it('says its version', async () => {
+  it('prints its version', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
     for (const word of ['--version', '-V']) {
       expect(await fathom([word])).toEqual({ status: 0, stdout: `${version}\n`, stderr: '' });
@@ -59,12 +59,12 @@ describe('fathom', () => {
       'keys: expected create, list, update, rotate or revoke, not crate; did you mean create?',
       ' keys',
     ],
-  ])('%j is told in one line and a pointer, with status 2', async (words, message, pointer) => {
+  ])('%j is reported in one line and a pointer, with status 2', async (words, message, pointer) => {
     const stderr = `fathom: ${message}\nSee fathom help${pointer}\n`;
     expect(await fathom(words)).toEqual({ status: 2, stdout: '', stderr });
   });
 
-  it('works on where whoever reads its output has gone', async () => {
+  it('continues when the reader of its output is gone', async () => {
     const main = path.resolve('dist/server/cli/main.js');
     const data = path.join(temporaryDirectory(), 'data');
     const words = ['keys', 'create', '--tier', 'premium', '--json', '--data', data];

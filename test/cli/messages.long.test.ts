@@ -1,4 +1,4 @@
-/** Servers and commands whose messages cannot be written. */
+/** Servers and commands that cannot write their messages. */
 import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
@@ -13,13 +13,13 @@ const directory = temporaryDirectory();
 const data = path.join(directory, 'data');
 afterAll(cleanUp);
 
-describe.runIf(process.platform === 'linux')('Where messages cannot be written', () => {
-  it('a server serves and ends as ever, also where nobody reads them', async () => {
+describe.runIf(process.platform === 'linux')('When messages cannot be written', () => {
+  it('a server serves and ends as usual, even if nobody reads them', async () => {
     const pipe = path.join(directory, 'unread');
     spawnSync('mkfifo', [pipe]);
     const full = openSync('/dev/full', 'w');
     const unread = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
-    // Not a byte more fits into the pipe.
+    // Not one more byte fits into the pipe.
     expect(() => {
       for (;;) writeSync(unread, 'x'.repeat(1024));
     }).toThrow('EAGAIN');

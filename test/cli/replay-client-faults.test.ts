@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(cleanUp);
 
-/** What the command throws, which `fathom` turns into its exit status and a line on stderr. */
+/** The error of the command, which `fathom` converts to its exit status and a line on stderr. */
 async function failure(words: readonly string[], env: Record<string, string> = {}): Promise<Error> {
   const all = { FATHOM_KEY: market.key, FATHOM_URL: market.server.url, ...env };
   const { error } = await replayHere(words, all);
@@ -70,7 +70,7 @@ describe('wrong usage', () => {
     expect(error.message).toMatch(message);
   });
 
-  it('ends the command with 2 and how it is used', async () => {
+  it('ends the command with 2 and its usage', async () => {
     const ended = await runReplay({ key: ' ' }, market.server.url, ['--out', file()]);
     expect(ended.stderr).toMatch(/FATHOM_KEY: expected .*\nSee fathom help replay\n$/);
     expect(ended).toMatchObject({ status: 2, stdout: '' });
@@ -92,7 +92,7 @@ describe('a value that the server refuses is wrong usage of its flag', () => {
   });
 });
 
-describe('what the server refuses is told in its words', () => {
+describe('a refusal of the server is reported in its words', () => {
   it.each([
     ['a wrong key', [], { FATHOM_KEY: 'fathom_wrong' }, /answered 401: .*key/],
     ['a window long gone', ['--to', '1500000000'], {}, /answered 400: (from|to): /],
@@ -102,7 +102,7 @@ describe('what the server refuses is told in its words', () => {
     const error = await failure([MINT, '--out', file(), ...given], env);
     expect(error).toBeInstanceOf(ReplayError);
     expect(error.message).toMatch(message);
-    // Nothing is in the way of the next request, which may be another one.
+    // Nothing prevents the next request, which may be another one.
     expect(readdirSync(directory).filter((name) => name.startsWith('never'))).toEqual([]);
   });
 
@@ -114,7 +114,7 @@ describe('what the server refuses is told in its words', () => {
 });
 
 describe('OUT', () => {
-  it('has to be a place for a file', async () => {
+  it('must be a place for a file', async () => {
     const folder = path.join(directory, 'folder.csv');
     mkdirSync(folder);
     const nowhere = path.join(directory, 'no', 'x.csv');
@@ -124,7 +124,7 @@ describe('OUT', () => {
     expect(existsSync(path.dirname(nowhere))).toBe(false);
   });
 
-  it('is left alone where it is there, unless --force replaces it', async () => {
+  it('is left alone if it exists, unless --force replaces it', async () => {
     const there = path.join(directory, 'there.csv');
     writeFileSync(there, 'mine');
     const refused = await failure([MINT, '--out', there]);

@@ -1,4 +1,4 @@
-/** `fathom replay` goes on after kill -9, in every format. */
+/** `fathom replay` continues after kill -9, in every format. */
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { REPLAY_FORMATS } from '../../server/download/formats.js';
@@ -7,8 +7,8 @@ import { killedRun, ProxiedMarket } from './replay-client-support.js';
 const ours = new ProxiedMarket();
 
 describe('after kill -9', () => {
-  // One format is killed again as it goes on; how far a run had come is recorded alike for all.
-  it.each(REPLAY_FORMATS)('%s comes out byte for byte the same', async (format) => {
+  // One format is killed again while it continues; all formats record their progress in the same way.
+  it.each(REPLAY_FORMATS)('%s is byte for byte the same', async (format) => {
     const killedAt = format === 'parquet' ? [2, 3] : [format === 'json' ? 3 : 2];
     const expected = await ours.uninterrupted(`whole.${format}`);
     const out = ours.at(`killed.${format}`);
@@ -23,7 +23,7 @@ describe('after kill -9', () => {
     expect(readdirSync(ours.directory).sort()).toEqual([`killed.${format}`, `whole.${format}`]);
   });
 
-  it('torn writes and half-made files do no harm', async () => {
+  it('torn writes and incomplete files do no harm', async () => {
     const expected = await ours.uninterrupted('whole.parquet');
     const out = ours.at('torn.parquet');
     await killedRun(ours.market, ours.proxy, out, 4);

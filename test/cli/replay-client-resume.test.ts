@@ -12,7 +12,7 @@ import { eventually } from '../support/waiting.js';
 
 const ours = new ProxiedMarket();
 
-it('no page is asked for twice, and the window stays the first one’s', async () => {
+it('no page is requested twice, and the window stays that of the first run', async () => {
   const out = ours.at('day.json');
   const words = ['--from', WHOLE[1], '--ahead', '1'];
   ours.proxy.script = (n) => (n >= 4 ? hangUp : null);
@@ -39,14 +39,14 @@ it('no page is asked for twice, and the window stays the first one’s', async (
   expect(new Set(froms.slice(before)).size).toBe(froms.length - before);
 });
 
-it('goes on after a restart of the server', async () => {
+it('continues after a restart of the server', async () => {
   const expected = await ours.uninterrupted('whole.csv');
   const before = ours.proxy.requests.length;
   ours.proxy.script = (n) => {
     if (n !== before + 4) return null;
     return (_, pass) => {
       void ours.market.server.stop().then(async () => {
-        // This one is lost; the next tries find nobody until the server is back.
+        // This request is lost; the next attempts fail until the server is back.
         pass();
         ours.market.server = await serveMarket(ours.market.data);
         ours.proxy.upstream = ours.market.server.url;

@@ -27,13 +27,13 @@ beforeEach(() => {
 
 const run = (words: readonly string[] = []) => ours.run(out, [...WHOLE, '--ahead', '1', ...words]);
 
-/** Answers the requests of these numbers in the server's place. */
+/** Answers the requests with these numbers in place of the server. */
 function script(instead: Record<number, Instead>): void {
   ours.proxy.script = (n) => instead[n] ?? null;
 }
 
-describe('a page is asked for again', () => {
-  it('while replay is busy, as late as Retry-After says', async () => {
+describe('a page is requested again', () => {
+  it('while replay is busy, after Retry-After', async () => {
     const asked: number[] = [];
     ours.proxy.script = (n) => {
       asked.push(performance.now());

@@ -1,4 +1,4 @@
-/** A store with a few pages of replay, and the client run against it as people run it. */
+/** A store with a few pages of replay, and the client run against it as users run it. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -20,18 +20,18 @@ import { MAIN, type Ended } from '../support/processes.js';
 export const MINT = 'So11111111111111111111111111111111111111112';
 /** A mint with a record and no snapshot. */
 export const BARE_MINT = 'BareMint11111111111111111111111111111111111';
-/** A mint whose only snapshot is of two years ago. */
+/** A mint whose only snapshot is two years old. */
 export const OLD_MINT = 'PastMint11111111111111111111111111111111111';
 export const LEG = '0x00000000000000000000000000000000000000aa';
-/** The last snapshot; the service's clock stands a second later. */
+/** The last snapshot; the service's clock is frozen a second later. */
 export const LAST_T = 1_790_000_000;
 export const AS_OF = LAST_T + 1;
 const SNAPSHOTS = 1400;
 export const EVERY_S = 100;
-/** Snapshots before this one come every 15 minutes. */
+/** Snapshots before this one are 15 minutes apart. */
 const COARSE_BEFORE = 306;
 const COARSE_EVERY = 900 / EVERY_S;
-/** When that snapshot of two years ago was taken. */
+/** Time of the two-year-old snapshot. */
 export const OLD_T = AS_OF - 2 * 365 * 86_400;
 export const FIRST_T = LAST_T - (SNAPSHOTS - 1) * EVERY_S;
 
@@ -72,7 +72,7 @@ const MARKETS: (Omit<MarketRow, 'cells'> & { from: number; bins: number[] })[] =
     from: 0,
     bins: [-69, 69],
   },
-  // Never within the default band: listed, and without a cell.
+  // Never within the default band: listed, but without cells.
   {
     source: 'Far Away',
     exchange_type: 'CEX',
@@ -91,7 +91,7 @@ const MARKETS: (Omit<MarketRow, 'cells'> & { from: number; bins: number[] })[] =
     from: 0,
     bins: [-1, 3],
   },
-  // Appears on a later page, with a type that no page before has.
+  // Appears only on a later page, with a new type.
   {
     source: 'Phoenix ünder',
     exchange_type: 'DEX',
@@ -112,7 +112,7 @@ const MARKETS: (Omit<MarketRow, 'cells'> & { from: number; bins: number[] })[] =
   },
 ];
 
-/** Early snapshots are of a coarser tier; some have no cell. */
+/** Early snapshots are of a coarser tier; some have no cells. */
 export function snapshotRows(): SnapshotRow[] {
   const numbers = Array.from({ length: SNAPSHOTS }, (_, s) => s);
   return numbers
@@ -140,7 +140,7 @@ function rowOf(market: (typeof MARKETS)[number], s: number, i: number): MarketRo
   return { source, exchange_type, type, address, pair, cells };
 }
 
-/** Rows of `cells` that a replay of everything within the default band is to give. */
+/** The rows of `cells` expected from a replay of everything within the default band. */
 export function expectedRows(rows: readonly SnapshotRow[]): (string | number | null)[][] {
   return rows.flatMap(({ chain, address, t, tier, price_usd, markets }) =>
     markets.flatMap((market) =>
@@ -195,13 +195,13 @@ export function serveMarket(data: string): Promise<Service> {
   return serveHere(data, ['--as-of', String(AS_OF)]);
 }
 
-/** Everything that there is, unless the words say otherwise. */
+/** Everything, unless the words say otherwise. */
 export const WHOLE = ['--from', String(FIRST_T), '--to', String(AS_OF)];
 
 export interface Told {
-  /** null where the command did its work. */
+  /** null if the command succeeded. */
   error: Error | null;
-  /** The JSON document; null where it failed. */
+  /** The JSON document; null if it failed. */
   document: Record<string, unknown> | null;
   stderr: string;
 }
@@ -228,7 +228,7 @@ export async function replayHere(
   }
 }
 
-/** A market for the tests of a file; each of them has a new proxy before it, and a new directory. */
+/** A market for the tests of a file; each test has a new proxy in front of it, and a new directory. */
 export class ProxiedMarket {
   market!: Market;
   proxy!: Proxy;
@@ -250,20 +250,20 @@ export class ProxiedMarket {
     return path.join(this.directory, name);
   }
 
-  /** The command to its end, in this process, through the proxy. */
+  /** Runs the command to its end in this process, through the proxy. */
   run(out: string, words: readonly string[] = WHOLE): Promise<Told> {
     const env = { FATHOM_KEY: this.market.key, FATHOM_URL: this.proxy.url };
     return replayHere([MINT, '--out', out, ...words], env);
   }
 
-  /** The file as a run without any interruption writes it. */
+  /** The file as an uninterrupted run writes it. */
   async uninterrupted(name: string): Promise<Buffer> {
     expect(await this.run(this.at(name))).toMatchObject({ error: null });
     return readFileSync(this.at(name));
   }
 }
 
-/** `fathom replay MINT` to its end, with its status. */
+/** Runs `fathom replay MINT` to its end. @returns its status */
 export function runReplay(
   { key }: Pick<Market, 'key'>,
   url: string,
@@ -273,7 +273,7 @@ export function runReplay(
   return fathom(['replay', address, '--url', url, ...words], { FATHOM_KEY: key });
 }
 
-/** `fathom replay MINT`, to be killed. */
+/** A `fathom replay MINT` to be killed. */
 export function startReplay(key: string, url: string, words: readonly string[]): ChildProcess {
   return spawn(process.execPath, [MAIN, 'replay', MINT, '--url', url, ...words], {
     env: { ...process.env, FATHOM_KEY: key },
@@ -281,7 +281,7 @@ export function startReplay(key: string, url: string, words: readonly string[]):
   });
 }
 
-/** Pages that a run has kept so far. */
+/** How many pages a run has kept so far. */
 function keptPages(out: string): number {
   const file = `${out}.part.state`;
   if (!existsSync(file)) return 0;
@@ -291,7 +291,7 @@ function keptPages(out: string): number {
   return state.totals?.pages ?? 0;
 }
 
-/** Answers so many pages and no more, and ends the run with kill -9 once it has kept some of them. */
+/** Answers only this many pages, and ends the run with kill -9 once it has kept some of them. */
 export async function killedRun(
   market: Market,
   proxy: Proxy,
@@ -310,7 +310,7 @@ export async function killedRun(
   proxy.script = () => null;
 }
 
-/** CSV by a plain reader: every record's fields as text, null where empty and not quoted. */
+/** CSV by a plain reader: every record's fields as text, null if empty and unquoted. */
 function parseCsv(text: string): (string | null)[][] {
   const records: (string | null)[][] = [];
   let record: (string | null)[] = [];
@@ -337,7 +337,7 @@ function parseCsv(text: string): (string | null)[][] {
   return records;
 }
 
-/** A CSV's records with numbers in the columns that hold them. */
+/** A CSV's records, with numbers in the numeric columns. */
 export function csvRows(file: string): { names: string[]; rows: (string | number | null)[][] } {
   const numeric = ['t', 'price_usd', 'bin', 'support_usd', 'resistance_usd'];
   const [names, ...records] = parseCsv(readFileSync(file, 'utf8')) as [string[], ...string[][]];

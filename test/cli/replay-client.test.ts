@@ -26,7 +26,7 @@ import {
   type Market,
 } from './replay-client-support.js';
 
-/** The last two pages or so. */
+/** About the last two pages. */
 const LATE = ['--from', String(AS_OF - 40_000), '--to', String(AS_OF)];
 
 type Rows = (string | number | null)[][];
@@ -34,10 +34,10 @@ type Rows = (string | number | null)[][];
 const CELL_NAMES =
   'chain address t tier price_usd source exchange_type type market_address pair bin support_usd resistance_usd';
 
-/** Columns that Arrow and Parquet have beside those. */
+/** Columns that Arrow and Parquet have in addition. */
 const COLUMNAR_NAMES = `${CELL_NAMES} timestamp price`;
 
-/** Rows of CSV as Arrow and Parquet have them. */
+/** Rows of CSV in the form of Arrow and Parquet. */
 function columnar(rows: Rows, names: readonly string[]): Rows {
   const at = (name: string) => names.indexOf(name);
   return rows.map((row) => {
@@ -58,7 +58,7 @@ beforeAll(async () => {
 });
 afterAll(cleanUp);
 
-/** Runs the command, which is to succeed. */
+/** Runs the command, which must succeed. */
 async function replayTo(name: string, words: readonly string[], address = MINT) {
   const out = path.join(directory, name);
   const env = { FATHOM_KEY: market.key, FATHOM_URL: market.server.url };
@@ -106,7 +106,7 @@ async function parquetRows(file: string): Promise<{ names: string[]; rows: Rows 
   }
 }
 
-/** Names of the columns that readers which make Arrow tables are told to read as dictionaries of texts. */
+/** Names of the columns that readers of Arrow tables should read as dictionaries of texts. */
 async function dictionariesOf(file: string, database: MemoryDatabase): Promise<string[]> {
   const read = `SELECT decode(value) FROM parquet_kv_metadata('${file}') WHERE decode(key) = 'ARROW:schema'`;
   const [[schema]] = await database.rows(read);
@@ -124,7 +124,7 @@ function arrowRows(file: string): { names: string[]; rows: Rows; table: Table } 
   return { names, rows, table };
 }
 
-/** What a page's cells are as rows, of a grouping other than market. */
+/** A page's cells as rows, for groupings other than market. */
 function rowsOfPage(page: RemotePage): Rows {
   return page.snapshots.flatMap(({ t, tier, price_usd, group_idx, ...cells }) =>
     cells.bin.map((bin, i) => {
@@ -262,7 +262,7 @@ describe('groupings and filters are the server’s', () => {
     const csv = await replayTo(`${name}.csv`, [...LATE, ...words]);
     const { names, rows } = csvRows(csv.out);
     expectSame(rows, expected);
-    // The columns are those of the grouping, whatever is filtered.
+    // The columns depend only on the grouping, not on filters.
     if (/^group=\w+$/.test(query)) {
       const parquet = await replayTo(`${name}.parquet`, [...LATE, ...words]);
       expectSame((await parquetRows(parquet.out)).rows, columnar(expected, names));
@@ -276,14 +276,14 @@ describe('groupings and filters are the server’s', () => {
     expect(csv.document.venues_not_found).toEqual(missing);
   });
 
-  it('answers a leg from its mint', async () => {
+  it('answers for a leg with its mint', async () => {
     const { out, document } = await replayTo('leg.csv', [...LATE, '--group', 'all'], LEG);
     const pages = await directPages('group=all', LATE, LEG);
     expect(document).toMatchObject({ token: LEG, resolved_token: MINT, chain: 'mainchain' });
     expectSame(csvRows(out).rows, pages.flatMap(rowsOfPage));
   });
 
-  it('takes the last 24 hours where nothing else is said', async () => {
+  it('covers the last 24 hours by default', async () => {
     const { document } = await replayTo('day.csv', ['--group', 'all']);
     expect(document).toMatchObject({
       from: AS_OF - 86_400,
@@ -316,7 +316,7 @@ describe('groupings and filters are the server’s', () => {
     }
   });
 
-  it('refuses venues none of which has depth, naming those that have, and leaves no file', async () => {
+  it('refuses venues if none of them has depth, names those that have, and leaves no file', async () => {
     const out = path.join(temporaryDirectory(), 'venues.csv');
     const env = { FATHOM_KEY: market.key, FATHOM_URL: market.server.url };
     const words = [MINT, '--out', out, ...LATE, '--venues', 'Nowhere,binanse'];
@@ -350,7 +350,7 @@ describe('groupings and filters are the server’s', () => {
     }
   });
 
-  it('takes venues in any case', async () => {
+  it('accepts venues in any case', async () => {
     const lower = await replayTo('lower.csv', [...LATE, '--venues', 'orca']);
     const upper = await replayTo('upper.csv', [...LATE, '--venues', 'ORCA']);
     expect(csvRows(upper.out).rows.length).toBeGreaterThan(0);

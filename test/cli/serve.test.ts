@@ -62,7 +62,7 @@ describe('a server', () => {
       '',
       `fathom: port ${port} on 127.0.0.1 is in use\n`,
     ]);
-    // A failed start leaves nothing of the store that it made.
+    // A failed start leaves nothing of the store that it created.
     expect(existsSync(other)).toBe(false);
     expect([sameData.status, sameData.stderr]).toEqual([
       1,
@@ -72,13 +72,13 @@ describe('a server', () => {
     expect(await server.stop('SIGTERM')).toEqual({ status: 0, signal: null });
   });
 
-  /** Its event loop comes before all other threads. */
+  /** Whether its event loop has precedence over all other threads. */
   function expectLoopFirst({ pid }: Server): void {
     const nice = niceValuesOf(pid);
     const own = nice.get(pid) as number;
     nice.delete(pid);
     expect(own).toBe(getPriority());
-    // DuckDB's, the ones that run its calls, V8's and the pool's.
+    // DuckDB's threads, the ones that run its calls, V8's and the pool's.
     expect(nice.size).toBeGreaterThan(8);
     expect(new Set(nice.values())).toEqual(new Set([Math.min(own + THREAD_NICENESS, 19)]));
   }
@@ -100,7 +100,7 @@ describe('a server', () => {
   );
 });
 
-/** A store that is open here takes no commands: a server waits for it, until it is stopped. */
+/** A store that is open here accepts no commands: a server waits for it until it is stopped. */
 function stoppedWhileWaiting(): Promise<void> {
   const taken = path.join(directory, 'taken');
   return withStoreOf(taken, async () => {
@@ -119,7 +119,7 @@ function stoppedWhileWaiting(): Promise<void> {
 }
 
 describe('settings', () => {
-  it('are ./data and fathom.config.json where nothing is said, and variables come before; SIGINT drains, too', async () => {
+  it('default to ./data and fathom.config.json, and variables override them; SIGINT drains too', async () => {
     const home = temporaryDirectory();
     const [port] = await freePorts(1);
     const config = { host: '127.0.0.1', port, 'as-of': 'never' };
@@ -127,7 +127,7 @@ describe('settings', () => {
     const env = { FATHOM_AS_OF: '2026-11-11T00:00:00Z', FATHOM_THREADS: '1' };
     const server = await serve(null, [], { cwd: home, env });
     expect(server.url).toBe(`http://127.0.0.1:${port}`);
-    // A new store is said, as it may be in a mistyped directory.
+    // A new store is reported, because the directory may be mistyped.
     const isSaid = () => server.logged().includes('"msg":"the store is empty"');
     await eventually('it is said', isSaid);
     expect(await server.stop('SIGINT')).toEqual({ status: 0, signal: null });
@@ -135,7 +135,7 @@ describe('settings', () => {
     expect(tokens).toBe(0);
   });
 
-  /** Options as they come out of words and variables. */
+  /** Options as they result from words and variables. */
   function options(words: string[], env: Record<string, string> = {}) {
     const before = { ...process.env };
     Object.assign(process.env, env);
@@ -154,7 +154,7 @@ describe('settings', () => {
     FATHOM_THREADS: '3',
   };
 
-  it('are the flag, then the variable, then the config file, then the default', () => {
+  it('come from the flag, otherwise the variable, the config file, or the default', () => {
     expect(options([])).toMatchObject({
       host: '127.0.0.1',
       port: 8080,
@@ -206,7 +206,7 @@ describe('settings', () => {
     );
   });
 
-  it('that are wrong are wrong usage, and name where they came from', () => {
+  it('that are invalid are wrong usage, and state their source', () => {
     const config = path.join(directory, 'wrong.json');
     const wrong: [string[], Record<string, string>, RegExp][] = [
       [['--port', '65536'], {}, /^--port: expected a whole number from 0 to 65535, not 65536$/],

@@ -1,4 +1,4 @@
-/** The settings of `fathom serve`, as the documentation shows them. */
+/** The settings of `fathom serve`, as in the documentation. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -43,7 +43,7 @@ describe('The addresses of serve', () => {
     return serveOptions(readWords(line.split(' '), { flags: SERVE_FLAGS, words: {} }).flags);
   };
 
-  // uWebSockets.js listens on a free port of every address where the host is empty.
+  // uWebSockets.js listens on a free port of every address if the host is empty.
   it('are never empty', () => {
     for (const name of ['host', 'admin-host', 'data']) {
       const wrong = `${name}: expected a value, not an empty text`;
@@ -52,7 +52,7 @@ describe('The addresses of serve', () => {
     }
   });
 
-  it('have a port of their own for --admin-port, without which --admin-host means nothing', () => {
+  it('have a separate port for --admin-port, without which --admin-host means nothing', () => {
     expect(() => optionsOf('--port=8081 --admin-port=8081')).toThrow(
       "--admin-port: expected a port other than the API's, 8081",
     );
@@ -69,7 +69,7 @@ describe('The servers of a cluster', () => {
   const optionsOf = (line: string) =>
     serveOptions(readWords(line.split(' '), { flags: SERVE_FLAGS, words: {} }).flags);
 
-  it('speak TLS all or none, and files of certificates go with it', () => {
+  it('use TLS either all or none, and need it for certificate files', () => {
     const own = 'README.md';
     const words = `--cluster-ca=${own} --cluster-cert=${own} --cluster-key=${own}`;
     const { cluster } = optionsOf(`${CLUSTER}=tls://x:1,tls://y:1 ${words}`);
@@ -91,7 +91,7 @@ describe('The servers of a cluster', () => {
     for (const [line, fault] of faults) expect(() => optionsOf(line)).toThrow(fault);
   });
 
-  it('change those settings of a node that change replies, and no others', () => {
+  it('change only those settings of a node that change replies', () => {
     const words = ['--stale-after=2h', '--native-code=XYZ', '--lenient-parameters', '--port=1'];
     vi.stubEnv('FATHOM_PLANS', '{"premium":{"monthly_quota":"unlimited"}}');
     vi.stubEnv('FATHOM_RETENTION', '{"raw":"30d"}');
@@ -106,7 +106,7 @@ describe('The servers of a cluster', () => {
     expect(sharedSettingsOf(own)).not.toEqual(sent);
   });
 
-  it('are what their variables say where commands are not given them as flags', () => {
+  it('come from their variables if commands do not get them as flags', () => {
     vi.stubEnv('FATHOM_CLUSTER', 'tls://x:1');
     vi.stubEnv('FATHOM_CLUSTER_CA', 'README.md');
     const read = (...words: string[]) =>
@@ -123,7 +123,7 @@ describe('The servers of a cluster', () => {
     expect(() => read()).toThrow(/^--cluster: expected URLS/);
   });
 
-  it('take no password in their addresses, and no fault repeats one', () => {
+  it('may not have a password in their addresses, and no fault repeats one', () => {
     const wrong = (): unknown => optionsOf(`${CLUSTER}=nats://fathom:s3cret@x:1`);
     expect(wrong).toThrow(/^--cluster: .* the file that --cluster-credentials names$/);
     expect(wrong).not.toThrow(/s3cret/);
@@ -155,7 +155,7 @@ describe('--stale-after', () => {
     expect(staleAfter({ config, variable: '15m', words: ['--stale-after', '7d'] })).toBe(604_800);
   });
 
-  it('refuses what is no duration, and one key in two spellings', () => {
+  it('refuses invalid durations, and one key in two spellings', () => {
     for (const wrong of ['0', '1.5h', '-1h', 'hour', '36501d', '1h30m']) {
       expect(() => staleAfter({ variable: wrong })).toThrow(
         `FATHOM_STALE_AFTER: expected a duration from 1s to 36500d, such as 90s, 15m or 2h, not ${wrong}`,
@@ -213,7 +213,7 @@ describe('fathom config', () => {
     return fathom(`config ${words}`.trim().split(' '), { FATHOM_CONFIG: file, ...env });
   };
 
-  it('shows each setting and where it comes from, in the form of the config file', async () => {
+  it('shows each setting and its source, in the form of the config file', async () => {
     const settings = {
       stale_after: '15m',
       host: '::1',
@@ -247,7 +247,7 @@ describe('fathom config', () => {
         },
       },
     ]);
-    // What it shows can be put into the file, and means the same.
+    // What it shows can be pasted into the file with the same meaning.
     const values = Object.entries(document.settings).filter(([, { value }]) => value !== null);
     const again = await config(
       '--json',
@@ -302,7 +302,7 @@ describe('fathom config', () => {
     expect(lines.map((line, i) => line.slice(0, expected[i]?.length))).toEqual(expected);
   });
 
-  it('says where a file is no JSON', async () => {
+  it('reports a file that is not JSON', async () => {
     writeFileSync(file, '{"port": 1,}');
     const { status, stderr } = await fathom(['config'], { FATHOM_CONFIG: file });
     expect([status, stderr]).toEqual([2, expect.stringMatching(/config.json: expected JSON: .+/)]);

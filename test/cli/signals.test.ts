@@ -1,4 +1,4 @@
-/** Whatever signal ends a server or a command, it closes its store. */
+/** A server or a command closes its store at every signal. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { cleanUp, serve, temporaryDirectory, withStoreOf } from '../support/cli.
 
 afterAll(cleanUp);
 const directory = temporaryDirectory();
-/** What is committed and not yet in the database: gone where it was closed. */
+/** Commits that are not in the database yet: none if it was closed. */
 const logIn = (data: string) => existsSync(path.join(data, 'fathom.duckdb.wal'));
 
 describe('SIGHUP', () => {

@@ -1,4 +1,4 @@
-/** The client against a started server: JSON and Arrow, pages side by side, and faults in between. */
+/** The client against a running server: JSON and Arrow, pages in parallel, and faults in between. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -24,7 +24,7 @@ const WINDOW = { from: FROM, to: NOW_S };
 
 let service: TestService;
 let proxy: Proxy;
-/** The pages, one after the other. */
+/** The pages, in sequence. */
 let pages: ReplayPage[];
 
 beforeAll(async () => {
@@ -50,7 +50,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe('depthSeries', () => {
-  it('goes on to the end of the window, with the step of the first reply', async () => {
+  it('continues to the end of the window, with the step of the first reply', async () => {
     const window = { from: NOW_S - 86_400, to: NOW_S, pct: [1, 5] };
     const series = () => all(clientOf(proxy.url).depthSeries(WIDE_MINT, window));
     const asked = { ...window, address: WIDE_MINT, step: '5m' as const };
@@ -109,7 +109,7 @@ describe('methods', () => {
     expect(new Set(seen)).toEqual(new Set(['enterprise']));
   });
 
-  it('fail with the message of the server', async () => {
+  it('fail with the server’s message', async () => {
     const client = clientOf(service.server.url);
     await expect(client.getScore({ address: 'nonsense' })).rejects.toMatchObject({
       name: 'FathomError',
@@ -158,7 +158,7 @@ describe('methods', () => {
 });
 
 describe('replay', () => {
-  it('gives the pages of the window in order, fetched side by side by its plan', async () => {
+  it('yields the pages of the window in order, fetched in parallel by its plan', async () => {
     expect(pages.length).toBeGreaterThan(3);
     const fetched = await all(clientOf(proxy.url).replay(WIDE_MINT, WINDOW));
     expect(fetched.map(({ snapshots }) => snapshots)).toEqual(pages.map((page) => page.snapshots));
@@ -170,7 +170,7 @@ describe('replay', () => {
     expect(proxy.requests.length).toBe(1);
   });
 
-  it('also comes as Arrow, snapshots and cells', async () => {
+  it('also comes as Arrow, with snapshots and cells', async () => {
     const client = clientOf(service.server.url);
     const tables = await all(client.replayArrow(WIDE_MINT, WINDOW));
     expect(tables.map(({ table }) => table.numRows)).toEqual(pages.map((page) => page.row_count));
@@ -207,7 +207,7 @@ describe('replay', () => {
     );
   });
 
-  it('plans again when data have changed since the plan', async () => {
+  it('plans again when data has changed since the plan', async () => {
     const planned = pages.map(({ window }) => window.from);
     proxy.script = (n) => {
       if (n !== 2) return null;
@@ -255,7 +255,7 @@ describe('replay', () => {
         return Promise.resolve(new Response(begun));
       },
     ],
-  ])('stops when it is aborted, even if fetch goes on waiting for the %s', async (_, never) => {
+  ])('stops when it is aborted, even if fetch keeps waiting for the %s', async (_, never) => {
     const stop = new AbortController();
     let asked = (): void => undefined;
     const asking = new Promise<void>((resolve) => (asked = resolve));
@@ -280,7 +280,7 @@ describe('replay', () => {
       /digest does not match/,
     );
     expect(() => client.replay(MINT, WINDOW, { ahead: 17 })).toThrow(/ahead: expected/);
-    // Aborted while the loop's body runs: pages fetched meanwhile are not handed out.
+    // Aborted while the loop's body runs: pages fetched in the meantime are not yielded.
     const between = new AbortController();
     const loop = client.replay(WIDE_MINT, WINDOW, { signal: between.signal });
     proxy.script = () => null;

@@ -111,7 +111,7 @@ it("has the program's version, licence and Node versions", () => {
   expect(own.dependencies).toBeUndefined();
 });
 
-it('asks a server from JavaScript', async () => {
+it('sends requests from JavaScript', async () => {
   const answers = await output(`${CLIENT}
     const score = await fathom.getScore({ address: MINT });
     const pages = [];

@@ -1,4 +1,4 @@
-/** A node whose clock is ahead by ten years, among others. */
+/** A node whose clock is ahead by ten years, beside others. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
 import { NodeProcess } from '../support/cluster.js';
@@ -32,7 +32,7 @@ describe.skipIf(!hasNats)('A node whose clock is ahead by ten years', () => {
     await a.command((store) => commitRows(store, rows));
     const late = await start('late', { ...RETENTION, FATHOM_AS_OF: String(T + 10 * 365 * 86_400) });
     const position = await late.ready(await a.ready());
-    // Retention looks at the start and once a minute: restarted, the node looks now that it has the data.
+    // Retention checks at the start and once a minute: after a restart, the node checks now that it has the data.
     await late.kill('SIGTERM');
     late.start();
     await eventually(

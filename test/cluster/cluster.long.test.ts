@@ -85,7 +85,7 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
       let isDisturbed = true;
       const goesOn = (): boolean => changes.made < STEPS || isDisturbed;
       const acting = Promise.all(Array.from({ length: ACTORS }, () => changes.act(nodes, goesOn)));
-      // Once for each kind. A longer run goes on, and takes two at once, which leaves JetStream without its quorum.
+      // Once for each kind. A longer run continues, and takes two at once, which leaves JetStream without a quorum.
       for (let round = 0; round < 4 || changes.made < STEPS; round++) {
         const which = changes.below(3);
         const gone = [absences(which)[round % 4]];
@@ -112,7 +112,7 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
   );
 
   it(
-    'acknowledge again after the end of a server, the one that a node’s consumer lives on among them',
+    'acknowledge again after the end of a server, even one with a node’s consumer',
     { timeout: 60_000 + KILLS * 60_000 },
     async () => {
       await together();

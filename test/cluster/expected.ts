@@ -7,7 +7,7 @@ import type { Outcome, RandomChanges } from './random-changes.js';
 import { LADDER_TOKEN, Reference } from './reference.js';
 import { LADDERS_QUERY } from './same-replies.js';
 
-/** By outcome: how often a change may be in the log and take effect, at least and at most. */
+/** By outcome: how often, at least and at most, a change may be in the log and take effect. */
 const TIMES: Record<Outcome, [number, number]> = {
   done: [1, 1],
   refused: [0, 0],
@@ -15,7 +15,7 @@ const TIMES: Record<Outcome, [number, number]> = {
   unknown: [0, 1],
 };
 
-/** Expects each change in the log once, or not at all, as its command was told. */
+/** Expects each change once in the log, or not at all, as its command reported. */
 export async function expectAcknowledged(
   { outcomes, prunes, keys, unexpected }: RandomChanges,
   { counts }: Reference,
@@ -31,7 +31,7 @@ export async function expectAcknowledged(
   const pruned = new Map<string, [number, number]>();
   for (const { name, outcome } of prunes) {
     const [least, most] = pruned.get(name) ?? [0, 0];
-    // Entries that all nodes refused count as well, such as one for a token that none knows yet.
+    // Entries that all nodes refused count too, such as one for a token unknown to all of them.
     const [own, ownMost] = outcome === 'decided' ? [0, 1] : TIMES[outcome];
     pruned.set(name, [least + own, most + ownMost]);
   }

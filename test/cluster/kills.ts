@@ -1,4 +1,4 @@
-/** Ends servers of JetStream one after the other, and measures how soon all nodes acknowledge again. */
+/** Ends JetStream servers in sequence, and measures how soon all nodes acknowledge changes again. */
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,22 +10,22 @@ import { commitRows, snapshot } from '../support/stores.js';
 const STREAM = 'FATHOM';
 const REST_MS = 100;
 const LISTED_MS = 15_000;
-/** Time of the first change; each change has its own. */
+/** Time of the first change; each change has a different one. */
 const T0 = 1_790_000_000;
 
 export interface Kill {
   server: string;
   /** Its role: `stream` if it led the log's stream, and the number of nodes whose `consumers` it had. */
   role: string;
-  /** From the kill until the log has a leader, asked every 100 ms. */
+  /** From the kill until the log has a leader, checked every 100 ms. */
   logMs: number;
-  /** By node: from the kill until the node acknowledges a change that it was given after the kill. */
+  /** By node: from the kill until the node acknowledges a change made after the kill. */
   tookMs: number[];
 }
 
 export class ServerKills {
   private changes = 0;
-  /** Asks again soon where no server answers. */
+  /** Retries soon if no server answers. */
   private impatient!: JetStreamManager;
   private readonly random: () => number;
 
@@ -38,7 +38,7 @@ export class ServerKills {
   }
 
   /**
-   * Kills servers, in turn one that holds a node's consumer but does not lead the stream, and any of them.
+   * Kills servers, alternately one that has a node's consumer but does not lead the stream, and any server.
    * @param onKill called after each kill, once all nodes have acknowledged a change
    */
   async run(kills: number, onKill: (kill: Kill) => void): Promise<Kill[]> {
@@ -61,8 +61,8 @@ export class ServerKills {
   }
 
   /**
-   * The servers of the consumers that are read from, once JetStream lists one of each node. It may never do that: a
-   * server that came back goes on serving consumers that the others have forgotten, and lists none of them.
+   * The servers of the consumers in use, once JetStream lists one for each node. It may never do that: a server that came
+   * back may serve consumers that the others have forgotten and do not list.
    */
   private async holders(manager: JetStreamManager): Promise<string[]> {
     const untilMs = performance.now() + LISTED_MS;
@@ -94,7 +94,7 @@ export class ServerKills {
     const beganMs = performance.now();
     for (;;) {
       const info = await this.impatient.streams.info(STREAM).catch(() => null);
-      // A server that has not noticed the end names the one that ended.
+      // A server that has not noticed the end still names the ended one.
       const leader = info?.cluster?.leader;
       if (leader && leader !== ended) return performance.now() - beganMs;
       await sleep(REST_MS);

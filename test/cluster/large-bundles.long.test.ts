@@ -39,7 +39,7 @@ describe.skipIf(!hasNats)('Bundles beside the log', () => {
     expect(await sweepBundles(a.log)).toBe(0);
     expect(await names(a.log)).toHaveLength(4);
     expect(await sweepBundles(a.log, 0)).toBe(2);
-    // The log has no later entry than the new bundle: somebody may be about to refer to it.
+    // The log has no later entry than the new bundle: someone may be about to refer to it.
     expect(await names(a.log)).toEqual([large, 'new.bundle']);
     const c = await open('c');
     await expectSame(a, c);
@@ -77,7 +77,7 @@ describe.skipIf(!hasNats)('Bundles beside the log', () => {
   it('must still be there when an entry that refers to them is published', async () => {
     const [a, b] = await pair();
     const putBundle = a.log.putBundle.bind(a.log);
-    // As if the process had been paused for a day after this.
+    // As if the process were paused for a day after this.
     a.log.putBundle = async (name, content) => {
       await putBundle(name, content);
       await a.log.bundles.delete(name);

@@ -4,13 +4,13 @@ import { hasNats } from '../../bench/cluster/nats.js';
 import { commitRows, OTHER_MINT } from '../support/stores.js';
 import { LogNodes, noisy, T0 } from './log-nodes.js';
 
-describe.skipIf(!hasNats)('A node whose data are damaged', () => {
+describe.skipIf(!hasNats)('A node whose data is damaged', () => {
   const ours = new LogNodes();
   beforeAll(() => ours.start());
   afterEach(() => ours.clear());
   afterAll(() => ours.end());
 
-  it('stops when its log is full and cannot be written into the file, and passes over no entry', async () => {
+  it('stops when its log is full and cannot be written into the file, without skipping an entry', async () => {
     const [a, b] = await ours.oneDamaged();
     const another = (first: number) => commitRows(a.commands, noisy(first, OTHER_MINT));
     await another(T0);

@@ -1,4 +1,4 @@
-/** A node passes over an entry only if every node refuses it. Its own failures make it try again, or stop. */
+/** A node skips an entry only if every node refuses it. After its own failures it retries, or stops. */
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { hasNats } from '../../bench/cluster/nats.js';
@@ -35,7 +35,7 @@ import {
 } from '../support/stores.js';
 import { damage, expectSame, LogNodes, noisy, seen, T0 } from './log-nodes.js';
 
-describe.skipIf(!hasNats)('A node whose data are damaged', () => {
+describe.skipIf(!hasNats)('A node whose data is damaged', () => {
   const ours = new LogNodes();
   const { open } = ours;
   beforeAll(() => ours.start());
@@ -82,7 +82,7 @@ describe.skipIf(!hasNats)('A node whose data are damaged', () => {
     await backupStore({ directory: directory.path, out: copy.path, useStore: useStore });
     const b = await open('b', copy);
     await commitRows(a.commands, [snapshot(T0 + 7)]);
-    // A merge looks at what its node has applied: nothing is to replace that meanwhile.
+    // A merge examines what its node has applied: nothing must replace that in the meantime.
     await b.reached(a.node.position);
     await b.store.settled();
     const merged = commitRows(b.commands, [snapshot(T0 + 9)], { mode: 'merge' });
@@ -97,7 +97,7 @@ describe.skipIf(!hasNats)('A node whose data are damaged', () => {
   });
 });
 
-describe('A failure of one node alone', () => {
+describe('A failure of a single node', () => {
   const failures: [string, () => Error][] = [
     ['a full disk', () => new DiskFullError('fathom.duckdb')],
     ['a file that cannot grow', () => Object.assign(new Error('write'), { code: 'ENOSPC' })],
@@ -107,7 +107,7 @@ describe('A failure of one node alone', () => {
     ['whatever a command is told in words', () => new InputError('the pepper cannot be read')],
   ];
 
-  it('stops the node if its store takes no more changes', async () => {
+  it('stops the node if its store accepts no more changes', async () => {
     const directory = new DataDirectory();
     const store = await openStore(directory.path);
     const reject = vi.fn();
@@ -133,7 +133,7 @@ describe('A failure of one node alone', () => {
     directory.remove();
   });
 
-  it.each(failures)('makes the node try again, and pass over no entry: %s', async (_, failure) => {
+  it.each(failures)('makes the node retry without skipping an entry: %s', async (_, failure) => {
     const directory = new DataDirectory();
     let failing: Error | null = null;
     const store = await openStore(directory.path, {

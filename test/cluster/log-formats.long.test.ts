@@ -84,7 +84,7 @@ describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', ()
     expect(await storedSnapshots(node.store, tokenOf(node.store, MINT))).toHaveLength(1);
   };
 
-  it.each(entries)('stop a node before %s, which serves on', async (_, data, why) => {
+  it.each(entries)('stop a node before %s, and it keeps serving', async (_, data, why) => {
     const a = await open('a');
     await a.reached(1);
     await commitRows(a.commands, [snapshot(T0)]);
@@ -93,14 +93,14 @@ describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', ()
     await a.log.publish('settings', known, 'behind it');
     await expectStopped(a, why);
     await expect(a.commands.commit('none')).rejects.toThrow(/no longer follows its log/);
-    // After a restart it stops at the same entry, and does not keep trying.
+    // After a restart it stops at the same entry, and does not keep retrying.
     await close(a);
     const again = await open('a', directories[0]);
     await expectStopped(again, why);
     await again.node['working'];
   });
 
-  it('are passed over by every node if no version writes them', async () => {
+  it('are skipped by every node if no version writes them', async () => {
     const malformed: [number, string][] = [];
     const onMalformed = (position: number, why: string): unknown => malformed.push([position, why]);
     const [a, b] = [await open('a'), await open('b', undefined, undefined, { onMalformed })];
@@ -134,7 +134,7 @@ describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', ()
       [of(Uint8Array.of(0, 0, 0, 1, 0xc1)), 'the bundle has a frame that cannot be decoded'],
     ];
     for (const [i, [data]] of cases.entries()) await a.log.publish('data.many', data, `stray ${i}`);
-    // A malformed bundle beside the log, with the size and digest that its entry names.
+    // A malformed bundle beside the log, with the size and digest named in its entry.
     const bundle = await bundleOf(a.store, [headOf(BUNDLE_VERSION), LARGE]);
     const file = bundleFile(a.store.directory, bundle.name);
     truncateSync(file, MAX_ENTRY_BUNDLE_BYTES);
@@ -154,7 +154,7 @@ describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', ()
     expect(await trimLog(a.log, a.node.position)).toBe(a.node.position);
   });
 
-  it('are written in the oldest format that can say them', () => {
+  it('are written in the oldest format that can express them', () => {
     const keyWith = (fields: Partial<KeyRecord>, earlierDigest: Uint8Array | null = null) => {
       const stored = { record: keyRecord(fields), digest: new Uint8Array(32), earlierDigest };
       return packEntry({ kind: 'key', stored, isNew: true });
@@ -171,7 +171,7 @@ describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', ()
     expect(formats.map(([format]) => format)).toEqual([1, 2, 1, 3, 3, 3, ENTRY_FORMAT]);
   });
 
-  it('stop a node before a newer bundle that lies beside the log', async () => {
+  it('stop a node before a newer bundle beside the log', async () => {
     const [a, b] = await pair();
     await commitRows(a.commands, [snapshot(T0)]);
     const bundle = await bundleOf(a.store, [headOf(NEWER), LARGE]);
@@ -191,7 +191,7 @@ describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', ()
     ['strange', [headOf(BUNDLE_VERSION), STRANGE], /^the command wrote .* frame "strange", which/],
     ['large strange', [headOf(BUNDLE_VERSION), LARGE], /^the command wrote .* frame "strange"/],
     ['headless', [STRANGE], /^the command wrote a bundle of version unknown, this version knows 6/],
-  ])('are refused where a command hands a %s bundle to a node', async (_, frames, why) => {
+  ])('are refused if a command passes a %s bundle to a node', async (_, frames, why) => {
     const a = await open('a');
     await a.reached(1);
     const bundle = await bundleOf(a.store, frames);

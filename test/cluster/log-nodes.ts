@@ -1,4 +1,4 @@
-/** Nodes without HTTP: stores that follow a log on a real server of NATS. */
+/** Nodes without HTTP: stores that follow a log on a real NATS server. */
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { randomFillSync } from 'node:crypto';
@@ -30,7 +30,7 @@ import {
 /** Time of the first snapshots, in epoch seconds. */
 export const T0 = 1_794_000_000;
 
-/** DuckDB's memory: a log may grow to 128 MiB, and a checkpoint takes as much again. */
+/** DuckDB's memory: a log may grow to 128 MiB, and a checkpoint takes the same amount again. */
 const MEMORY_BYTES = 2 ** 30;
 
 export const STREAM = 'FATHOM';
@@ -52,7 +52,7 @@ export async function asAdministrator<T>(
 /** A node without HTTP. */
 export class Node {
   stopped: string | null = null;
-  /** Names of settings in which the log differs, as onOther was called with them. */
+  /** Names of settings in which the log differs, as passed to onOther. */
   others = '';
 
   private constructor(
@@ -136,7 +136,7 @@ export function noisy(first: number, address = MINT, count = 200): SnapshotRow[]
   });
 }
 
-/** Changes a bit of the token's first segment in the file of a closed store. */
+/** Flips a bit of the token's first segment in the file of a closed store. */
 export async function damage(directory: string): Promise<void> {
   const store = await openStore(directory);
   const [id] = await segmentIds(store);
@@ -164,7 +164,7 @@ export async function seen(store: Store, address: string) {
   };
 }
 
-/** Nodes of one log. clear() removes the log with them, so each test has a new one. */
+/** Nodes of one log. clear() also removes the log, so that each test has a new one. */
 export class LogNodes {
   readonly directories: DataDirectory[] = [];
   private started: NatsServers | null = null;
@@ -191,7 +191,7 @@ export class LogNodes {
     await this.forgetAll();
   }
 
-  /** Deletes what the server stores, which is quicker than a new server. */
+  /** Deletes what the server stores, which is faster than starting a new server. */
   private async forgetAll(): Promise<void> {
     await asAdministrator(this.servers, async ({ streams }) => {
       for await (const { config } of streams.list()) await streams.delete(config.name);

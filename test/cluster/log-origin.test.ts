@@ -19,7 +19,7 @@ function gate(): { opened: Promise<void>; open: () => void } {
   return { opened, open };
 }
 
-/** Waits until the log has answered several times: by then it has everything that was published before. */
+/** Waits until the log has answered several times: by then it has everything that was published earlier. */
 async function untilHeard(log: JetStreamLog): Promise<void> {
   for (let i = 0; i < 20; i++) await log.state();
 }
@@ -54,7 +54,7 @@ describe.skipIf(!hasNats)('The origin of a log', () => {
     return { node, release };
   };
 
-  it('is its first entry, whatever is asked for while its first store is being completed', async () => {
+  it('is its first entry, whatever is requested while its first store is being completed', async () => {
     const { node: a, release } = await founding();
     const { store } = a;
     const [issued, , removed] = [

@@ -121,7 +121,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     expect(await b.commands.monthUsage(202611, issued.id)).toEqual([]);
   });
 
-  it('delete old depth by one entry for each step, and make coarse snapshots of it', async () => {
+  it('delete old depth with one entry per step, and make coarse snapshots from it', async () => {
     const [a, b] = await pair();
     const rows = Array.from({ length: 40 }, (_, i) => snapshot(T0 + i * 300, [orca([[0, i, 1]])]));
     await commitRows(a.commands, rows);
@@ -175,7 +175,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     expect(await storedSnapshots(b.store, tokenOf(b.store))).toHaveLength(2);
   });
 
-  it('stop if the log is another one, or lacks entries that they need', async () => {
+  it('stop if the log is a different one, or lacks entries that they need', async () => {
     const [a, b] = await pair();
     await commitRows(a.commands, [snapshot(T0)]);
     const { position } = a.node;
@@ -232,7 +232,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     await commitRows(a.commands, [snapshot(T0)]);
   });
 
-  it('do not follow a log that an operator made with other settings', async () => {
+  it('do not follow a log made by an operator with other settings', async () => {
     const connection = await connect({ servers: ours.servers.urls, waitOnFirstConnect: true });
     const manager = await jetstreamManager(connection);
     await manager.streams.add({ name: 'FATHOM', subjects: ['fathom.*'] });
@@ -265,7 +265,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     await a.reached(1);
     const connection = await connect({ servers: ours.servers.urls, waitOnFirstConnect: true });
     const { streams } = await jetstreamManager(connection);
-    // Asking for the status makes no streams.
+    // Requesting the status creates no streams.
     await clusterStatus(a.log);
     await expect(streams.info('OBJ_FATHOM_BUNDLES')).rejects.toThrow(/not found/);
     await commitRows(a.commands, largeRows());
@@ -383,7 +383,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     other.remove();
   });
 
-  it('begin a new log with the store at the highest position after the log is lost', async () => {
+  it('begin a new log from the store at the highest position after the log is lost', async () => {
     const [a, b] = await pair();
     await commitRows(a.commands, [snapshot(T0)]);
     const issued = await a.commands.createKey(KEY);
@@ -467,7 +467,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     expect([last.node.position, last.others]).toEqual([3, '']);
   });
 
-  it('publish no bundle that is cut short', async () => {
+  it('publish no truncated bundle', async () => {
     const [a] = await pair();
     const bundle = await BundleWriter.create(a.store.directory);
     await bundle.write({ kind: 'header', version: BUNDLE_VERSION, file: 'x', mode: 'replace' });

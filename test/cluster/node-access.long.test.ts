@@ -105,7 +105,7 @@ describe.skipIf(!hasNats || findProgram('openssl') === null)(
       await until(reach({ servers: [wrongName, wrongAddress], ca }), /does not match certificate/);
     });
 
-    it('take the seed of an NKEY, a token, and a .creds file', async () => {
+    it('accept an NKEY seed, a token, and a .creds file', async () => {
       const user = nkey('user');
       const [, named] = /publish and subscribe to (.+)\.$/m.exec(
         readFileSync('docs/cluster.md', 'utf8'),
@@ -137,7 +137,7 @@ describe.skipIf(!hasNats || findProgram('openssl') === null)(
       await until(reach({ servers: byToken.map((url) => url.replace('nats:', 'tls:')) }), /tls/);
     });
 
-    it('are not contacted with a malformed file of credentials', () => {
+    it('are not contacted with a malformed credentials file', () => {
       for (const text of ['', 'two words\nand lines', operatorMode().creds.slice(0, 200)]) {
         const credentials = fileOf('none', text);
         expect(() => reach({ servers: ['nats://127.0.0.1:1'], credentials })).toThrow(

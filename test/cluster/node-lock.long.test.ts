@@ -1,4 +1,4 @@
-/** No process takes the store of a node, however the node has opened it. */
+/** No other process can open the store of a node, however the node has opened it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
 import { backupStore } from '../../storage/backup.js';
@@ -9,7 +9,7 @@ import { commitRows, DataDirectory, snapshot } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
 import { Node, T0 } from './log-nodes.js';
 
-describe.skipIf(!hasNats)('Another process finds the store of a node held', () => {
+describe.skipIf(!hasNats)('Another process finds the store of a node locked', () => {
   const probe = new LockProbe();
   const directory = new DataDirectory();
   let servers: NatsServers;
@@ -60,7 +60,7 @@ describe.skipIf(!hasNats)('Another process finds the store of a node held', () =
     expect(await seen()).toEqual(HELD);
   });
 
-  it('once it was killed and has taken its log over', async () => {
+  it('after it was killed and has taken over its log', async () => {
     const position = await node.ready();
     await node.kill();
     expect(await seen()).toEqual(FREE);
@@ -71,7 +71,7 @@ describe.skipIf(!hasNats)('Another process finds the store of a node held', () =
     expect(await seen()).toEqual(HELD);
   });
 
-  it('once DuckDB has failed, and its file was opened again', async () => {
+  it('after DuckDB has failed and its file was opened again', async () => {
     const here = await Node.open(directory, 'b', servers.urls);
     try {
       await here.reached(await node.ready());

@@ -1,4 +1,4 @@
-/** Random changes of data and keys through the nodes of a cluster, some at once, and how each ended. */
+/** Random changes of data and keys through the nodes of a cluster, some concurrent, and their outcomes. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -25,12 +25,12 @@ const KEY = { tier: 'premium', name: null, requestsPerMinute: null, monthlyQuota
 /** Snapshots of the token whose markets are merged. */
 const LADDERS = 30;
 const MARKETS = 4;
-/** Ingest leaves out less than a dollar. */
+/** Ingest omits amounts below one dollar. */
 const LEAST_CENTS = 100;
 
 /**
- * `refused`: JetStream or the node was away, and the change must not be stored anywhere; `decided`: all nodes refused
- * the entry; `unknown`: the change may be stored or not.
+ * `refused`: JetStream or the node was away, and the change must not be stored anywhere; `decided`: all nodes refused the
+ * entry; `unknown`: the change may or may not be stored.
  */
 export type Outcome = 'done' | 'refused' | 'decided' | 'unknown';
 
@@ -39,7 +39,7 @@ interface Backup {
   position: number;
 }
 
-/** A key, and whether servers must accept it; null: its command did not learn the outcome. */
+/** A key, and whether servers must accept it; null if its command did not learn the outcome. */
 interface KeyText {
   text: string;
   isLive: boolean | null;
@@ -48,17 +48,17 @@ interface KeyText {
 export class RandomChanges {
   readonly files = new Map<number, Operation | LadderChange>();
   readonly outcomes = new Map<number, Outcome>();
-  /** Prunes, by token and time, and how each ended. */
+  /** Prunes by token and time, and their outcomes. */
   readonly prunes: { name: string; outcome: Outcome }[] = [];
   readonly keys = new Map<string, KeyText[]>();
   readonly backups: Backup[] = [];
   readonly unexpected: unknown[] = [];
-  /** Number of changes that a node has taken up. */
+  /** Number of changes started by a node. */
   made = 0;
   private readonly folder = mkdtempSync(path.join(tmpdir(), 'fathom-changes-'));
   private readonly random: () => number;
   private readonly operations: Operations;
-  /** Roughly what was acknowledged: it only decides what is tried next. */
+  /** Approximately what was acknowledged: it only decides what to try next. */
   private rows: Rows = new Map();
   private lastLadder = 0;
 
@@ -74,7 +74,7 @@ export class RandomChanges {
     return Math.floor(this.random() * end);
   }
 
-  /** Makes changes, one after the other. */
+  /** Makes changes in sequence. */
   async act(nodes: readonly NodeProcess[], goesOn: () => boolean): Promise<void> {
     const own: string[] = [];
     while (goesOn()) {
@@ -198,7 +198,7 @@ export class RandomChanges {
       }
     });
     if (outcome === 'refused') texts.forEach((one, i) => (one.isLive = before[i]));
-    // The change may still be applied, after the next one to this key.
+    // The change may still be applied after the next change to this key.
     if (outcome === 'unknown' || kind === 1) own.splice(own.indexOf(id), 1);
   }
 
@@ -227,7 +227,7 @@ export class RandomChanges {
   }
 }
 
-/** The store as commands reach it through a node, with a connection for each request. */
+/** The store as commands reach it through a node, with one connection per request. */
 function throughNode(node: NodeProcess): UseStore {
   return (body) => node.command(body);
 }

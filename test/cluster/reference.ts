@@ -26,12 +26,12 @@ export interface Expected {
 export class Reference {
   /** The expected contents by position; the first are those of the empty log. */
   readonly states: Expected[] = [{ rows: new Map(), ladders: new Map() }];
-  /** How often each file, prune or change of a key is in the log; merges that were refused left out. */
+  /** How often each file, prune or key change is in the log, without refused merges. */
   readonly counts = new Map<string, number>();
   /** Entries of each kind. */
   readonly kinds: Record<string, number> = {};
 
-  /** @param files by the number that each has in its name */
+  /** @param files by the number in their names */
   static async read(
     urls: string[],
     files: ReadonlyMap<number, Operation | LadderChange>,
@@ -103,7 +103,7 @@ export class Reference {
     return { rows, ladders: merged ?? new Map([...ladders, ...change.ladders]) };
   }
 
-  /** null: the merge was binned against a price that has changed since. */
+  /** null if the merge was binned against a price that has changed since. */
   private merged({ ladders: given }: LadderChange, frames: readonly Frame[]): Ladders | null {
     const { ladders } = this.last;
     const prices = new Map<number, number>();

@@ -7,7 +7,7 @@ import { LogNodes, T0 } from './log-nodes.js';
 
 if (!hasNats) console.warn('nats-server is not installed: tests of silent nodes are skipped');
 
-describe.skipIf(!hasNats)('A node that is silent', () => {
+describe.skipIf(!hasNats)('A silent node', () => {
   const ours = new LogNodes();
   beforeAll(() => ours.start());
   afterEach(() => ours.clear());
@@ -50,7 +50,7 @@ describe.skipIf(!hasNats)('A node that is silent', () => {
     expect((await clusterStatus(a.log)).silent).toEqual([]);
   });
 
-  it('is listed where no node answers, and the log can be trimmed', async () => {
+  it('is listed if no node answers, and the log can be trimmed', async () => {
     const [a, b] = await ours.pair();
     await b.reached(1);
     await ours.close(a);

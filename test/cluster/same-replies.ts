@@ -1,4 +1,4 @@
-/** Every node must reply the same, at each endpoint and in every format and encoding. */
+/** Expects the same replies from every node, at each endpoint and in every format and encoding. */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -18,7 +18,7 @@ interface Query {
   body?: string;
 }
 
-/** Pages that reach now have no tag. */
+/** Pages that end now have no tag. */
 const [FROM, TO] = [(HOUR - 8) * 3600, HOUR * 3600 + 1];
 export const LADDERS_QUERY = `/replay/${LADDER_TOKEN}?from=${FROM}&to=${TO}&min_pct=-90&max_pct=1000`;
 
@@ -74,7 +74,7 @@ interface Reply {
   status: number;
   tag: string | null;
   dataTime: string | null;
-  /** The text, in which a difference can be read; a digest for binary formats. */
+  /** The text, to show differences; a digest for binary formats. */
   body: string;
 }
 
@@ -102,7 +102,7 @@ async function ask(
   };
 }
 
-/** Asks all nodes until their replies are the same. */
+/** Requests replies from all nodes until they are the same. */
 export async function expectSameReplies(nodes: readonly NodeProcess[], key: string): Promise<void> {
   const deadline = performance.now() + DEADLINE_MS;
   let tags = 0;
@@ -110,7 +110,7 @@ export async function expectSameReplies(nodes: readonly NodeProcess[], key: stri
     for (;;) {
       const [first, ...others] = await Promise.all(nodes.map((node) => ask(node, query, key)));
       const isSame = others.every((other) => JSON.stringify(other) === JSON.stringify(first));
-      // Some endpoints have rate limits that hold for every key.
+      // Some endpoints have rate limits that apply to every key.
       if ((!isSame || first.status === 429) && performance.now() < deadline) {
         await sleep(200);
         continue;

@@ -10,7 +10,7 @@ import { eventually } from '../support/waiting.js';
 
 if (!hasNats) console.warn('nats-server is not installed: tests of a stalled cluster are skipped');
 
-/** Makes a node's consumers silent for a while. Call it before the node follows. */
+/** Silences a node's consumers for a while. Call it before the node follows. */
 function hushing({ log }: Node): { hush: () => void; goOn: () => void; asked: () => number } {
   let [hushed, goingOn] = [new AbortController(), new AbortController()];
   let asked = 0;
@@ -32,7 +32,7 @@ function hushing({ log }: Node): { hush: () => void; goOn: () => void; asked: ()
   };
 }
 
-describe.skipIf(!hasNats)('A node that gets nothing from its log', () => {
+describe.skipIf(!hasNats)('A node that receives nothing from its log', () => {
   const ours = new LogNodes();
   beforeAll(() => ours.start());
   afterEach(() => ours.clear());
@@ -94,7 +94,7 @@ describe.skipIf(!hasNats)('A node that gets nothing from its log', () => {
       const names = async () =>
         (await manager.consumers.list(STREAM).next()).map(({ name }) => name);
       const [first] = await names();
-      // The node makes another consumer when somebody deletes the first.
+      // The node makes another consumer if the first is deleted.
       await manager.consumers.delete(STREAM, first);
       await eventually('there is another', async () =>
         (await names()).some((name) => name !== first),

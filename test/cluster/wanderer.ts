@@ -1,4 +1,4 @@
-/** A client that follows a token's depth, and goes from node to node with its cursor. */
+/** A client that follows a token's depth and moves from node to node with its cursor. */
 import { expect } from 'vitest';
 import WebSocket from 'ws';
 import type { ReplayPage } from '../../client/index.js';
@@ -6,13 +6,13 @@ import type { NodeProcess } from '../support/cluster.js';
 import { HeldSnapshots, type Message } from '../support/live-client.js';
 import { eventually } from '../support/waiting.js';
 
-/** Messages that it takes from one node at most. */
+/** Most messages that it takes from one node. */
 const MAX_MESSAGES = 5;
-/** It tries the next node after this long. */
+/** It tries the next node after this time. */
 const RETRY_MS = 100;
 
 export class Wanderer {
-  /** Nodes that it has connected to. */
+  /** Number of nodes to which it has connected. */
   moves = 0;
   private cursor: string | null = null;
   private socket: WebSocket | null = null;
@@ -52,7 +52,7 @@ export class Wanderer {
       this.held.take(message);
       ({ cursor: this.cursor = this.cursor } = message);
       left--;
-      // Everywhere else it is told the same.
+      // Everywhere else the messages are the same.
       if (left === 0) socket.terminate();
     });
     socket.on('error', () => undefined);
@@ -62,7 +62,7 @@ export class Wanderer {
   }
 }
 
-/** Waits until a client has what the node's pages show, and ends it. */
+/** Waits until a client has what the node's pages show, then ends it. */
 export async function expectHeard(
   wanderer: Wanderer,
   node: NodeProcess,

@@ -94,7 +94,7 @@ const flatten = ({
   );
 
 describe('flat cells', () => {
-  it('give what the same cells give nested', () => {
+  it('give the same result as nested cells', () => {
     fc.assert(
       fc.property(
         snapshots,
@@ -140,14 +140,14 @@ describe('flat cells', () => {
     );
   });
 
-  it('are one snapshot however its fields are spelt', () => {
+  it('are one snapshot however its fields are spelled', () => {
     const evm = { ...good, chain: 'evmchain', address: EVM };
     const batch = pack([evm, { ...evm, address: EVM.toLowerCase(), tier: null, bin: 1 }]);
     expect(batch.faults).toEqual([]);
     expect(batch).toMatchObject({ snapshots: 1, cells: 2 });
   });
 
-  it('give the same from lines, whose numbers count blank ones', () => {
+  it('give the same from lines, whose numbers include blank lines', () => {
     const rows = [good, { ...good, bin: 1 }, { ...good, bin: 1 }];
     const text = rows.map((row) => JSON.stringify(row)).join('\n\n');
     const lines = (more: string) =>
@@ -165,7 +165,7 @@ describe('flat cells', () => {
     expect(contentOf(lines(JSON.stringify(good)))).toEqual(contentOf(pack([good])));
   });
 
-  it('merge only at the price that stands', () => {
+  it('merge only at the existing price', () => {
     const rows = [good, { ...good, bin: 1 }];
     expect(pack(rows, 'merge', [2, 2]).cells).toBe(2);
     expect(pack(rows, 'merge', [NaN, NaN]).cells).toBe(2);
@@ -219,19 +219,19 @@ describe('flat cells', () => {
     const batch = pack([good, { ...good, bin: 1, ...wrong }]);
     expect(batch.faults).toEqual([{ line: 3, field, message }]);
     expect(batch.runs).toEqual([]);
-    // The rows after a wrong one are still read as what they are.
+    // The rows after an invalid one are still read normally.
     const after = pack([good, { ...good, bin: 1, ...wrong }, { ...good, bin: 2 }]);
     expect(after.faultCount).toBe(1);
   });
 
-  it('are refused at their first row where a snapshot holds too much', () => {
+  it('are refused at their first row if a snapshot has too many', () => {
     const batch = pack([{ ...good, t: 5 }, good, { ...good, bin: 1, support_usd: 1e14 }]);
     expect(batch.faults).toEqual([
       { line: 3, field: 'bin', message: 'a snapshot holds at most 9007199254740991 cents in all' },
     ]);
   });
 
-  it('are refused for each row that is wrong', () => {
+  it('are refused for each invalid row', () => {
     expect(pack([good, { ...good, t: 0 }, { ...good, bin: 1 }]).faultCount).toBe(1);
     const wrong = { ...good, t: 0, source: '' };
     const batch = pack([wrong, { ...wrong, bin: 1 }, good]);
@@ -243,7 +243,7 @@ describe('flat cells', () => {
     ]);
   });
 
-  it('are refused for bins outside the ladder that stand twice, dropped as they are', () => {
+  it('are refused if a bin outside the ladder occurs twice, although it is dropped', () => {
     const far = { ...good, bin: 300 };
     expect(pack([far]).droppedLevels).toBe(1);
     expect(pack([{ ...far, support_usd: 0 }]).droppedLevels).toBe(0);
@@ -253,7 +253,7 @@ describe('flat cells', () => {
     ]);
   });
 
-  it('are refused where a snapshot comes a second time', () => {
+  it('are refused if a snapshot’s rows are not adjacent', () => {
     const batch = pack([good, { ...good, t: 5 }, { ...good, bin: 1 }, { ...good, bin: 2 }]);
     expect(batch.faults).toEqual([
       {

@@ -11,7 +11,7 @@ import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import { DEFAULT_BAND, MIN_BIN } from '../../compute/ladder.js';
 
 const shared = path.resolve('..', 'shared');
-/** A file's text; nothing where the shared material is absent and the tests on it do not run. */
+/** A file's text; empty if the shared material is absent, in which case the tests on it do not run. */
 const textOf = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8') : '');
 
 /** A snapshot's cells in the default band: cents by market and bin. */
@@ -26,7 +26,7 @@ function centsByCell({ run, markets }: BinnedChunk['runs'][number]) {
 }
 
 describe('a snapshot of every kind of market', () => {
-  it('gives the cells that another implementation gave', () => {
+  it('gives the cells of another implementation', () => {
     const { row, cells } = JSON.parse(readFileSync('test/fixtures/binning/snapshot.json', 'utf8'));
     const batch = binSnapshotRows([row], { firstLine: 1, mode: 'replace' });
     expect(batch.faults).toEqual([]);
@@ -100,7 +100,7 @@ describe.runIf(existsSync(path.join(shared, 'data', clmmFile)))('real pools', ()
         quote_usd: 1,
       };
       const into = new LadderAccumulator();
-      // A little off the pool's price: bins of 100 bp would else lie on the ladder's edges.
+      // A little off the pool's price: otherwise bins of 100 bp would be on the ladder's edges.
       into.reset(reference.dlmmPrice(body, body.active_id) * 1.0007);
       addDlmm(into, readDlmm(body, 'dlmm', new FaultLog())!);
       const ladder = reference.binDlmm(into.priceUsd, body);

@@ -259,7 +259,7 @@ describe('a wrong field', () => {
     expect(batch).toMatchObject({ rows: 2, snapshots: 0, cells: 0 });
   });
 
-  it('is not in the rows that the table starts from', () => {
+  it('does not occur in the rows on which the table is based', () => {
     for (const row of [good, inMarket({}), book({}), cp({}), clmm({}), dlmm({})]) {
       expect(bin(row).faults).toEqual([]);
       expect(bin({ ...row, color: 'red' }).snapshots).toBe(1);
@@ -268,7 +268,7 @@ describe('a wrong field', () => {
 });
 
 describe('faults', () => {
-  it('are one a wrong field, all of a row', () => {
+  it('are one per wrong field, for all fields of a row', () => {
     const markets = [{ ...goodMarket, source: '', exchange_type: 1, cells: [[0, -1, -1], [0]] }, 3];
     const { faults } = bin({ chain: 'x', address: '', t: -1, tier: 'y', price_usd: null, markets });
     expect(faults.map((fault) => fault.field)).toEqual([
@@ -285,7 +285,7 @@ describe('faults', () => {
     ]);
   });
 
-  it('are counted past the first ten', () => {
+  it('are counted beyond the first ten', () => {
     const bids = Array.from({ length: 25 }, () => [0, 1]);
     const batch = bin(good, book({ bids }), inRow({ t: 0 }));
     expect(batch.faults.length).toBe(MAX_FAULTS);
@@ -307,7 +307,7 @@ describe('faults', () => {
     expect(batch.rows).toBe(4);
   });
 
-  it('refuse a market that comes again as another type of market', () => {
+  it('refuse a market that returns with another type', () => {
     const again = inMarket({ type: 'cex_perp' });
     expect(bin(inMarket({}), again).faults).toEqual([
       { line: 8, field: 'markets[0].type', message: 'must be cex_spot, as in an earlier row' },

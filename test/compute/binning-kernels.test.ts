@@ -36,7 +36,7 @@ const dlmm = (priceUsd: number, body: object) =>
 
 const total = (column: ArrayLike<number>) => Array.from(column).reduce((a, b) => a + b, 0);
 
-/** `slackUsd`: what a cell may be off where two great roots nearly cancel. */
+/** `slackUsd`: allowed deviation of a cell if two large roots nearly cancel. */
 function expectSame(into: LadderAccumulator, ladder: reference.Ladder, slackUsd = 0) {
   expect(into.droppedLevels).toBe(ladder.dropped);
   for (const side of ['support', 'resistance'] as const) {
@@ -51,7 +51,7 @@ function expectSame(into: LadderAccumulator, ladder: reference.Ladder, slackUsd 
   }
 }
 
-/** Levels so near a bin's edge that the last digit of a logarithm decides are another test's. */
+/** Excludes levels so close to a bin's edge that a logarithm's last digit decides: another test has them. */
 const offEdges = (prices: number[], priceUsd: number) =>
   prices.every((price) => {
     const place = reference.ladderPlace(price, priceUsd) + 0.5;
@@ -78,7 +78,7 @@ const pool = fc.record({
 });
 
 describe('constant-product pools on the ladder', () => {
-  it('agree with the reference, several summed', () => {
+  it('agree with the reference when several are summed', () => {
     fc.assert(
       fc.property(positive(1e-6, 1e6), fc.array(pool, { maxLength: 4 }), (priceUsd, bodies) => {
         const slack = bodies.reduce(
@@ -97,7 +97,7 @@ const clmmBody = fc
   .record({
     ticks: fc.uniqueArray(fc.integer({ min: -3000, max: 3000 }), { maxLength: 30 }),
     centre: fc.integer({ min: -200_000, max: 200_000 }),
-    // The running sum falls below zero now and then, and recovers.
+    // The running sum sometimes falls below zero, and recovers.
     nets: fc.array(fc.bigInt({ min: -(10n ** 25n) * 8n, max: 10n ** 26n }), {
       minLength: 30,
       maxLength: 30,
@@ -188,7 +188,7 @@ describe('discrete bins on the ladder', () => {
     );
   });
 
-  it('drop and count bins whose price no double holds', () => {
+  it('drop and count bins whose price does not fit a double', () => {
     const rest = { bin_step: 10_000, active_id: 0, decimals_x: 0, decimals_y: 0, quote_usd: 1 };
     const bins = [
       [-5000, 1, 1],
@@ -206,7 +206,7 @@ describe('discrete bins on the ladder', () => {
 });
 
 describe('levels of a book', () => {
-  it('are in the bin that the logarithm gives, whichever came before', () => {
+  it('are in the bin given by the logarithm, whatever the previous level', () => {
     const ratio = fc.oneof(
       fc.double({ min: 0.05, max: 20, noNaN: true }),
       // The edges of bins, and their neighbours.

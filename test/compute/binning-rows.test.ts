@@ -91,7 +91,7 @@ describe('snapshot rows', () => {
       [1e-9, 0],
     ];
     const batch = replace(row(T, [market('A', list), market('B', { book: { bids, asks: [] } })]));
-    // 0.499 and 0.505 round to 0.50 and 0.51 on their own.
+    // Rounded separately, 0.499 and 0.505 give 0.50 and 0.51.
     expect(told(batch)).toEqual([
       [
         T,
@@ -133,7 +133,7 @@ describe('snapshot rows', () => {
     ]);
   });
 
-  it('sum constant-product pools before rounding, in the place of the first', () => {
+  it('sum constant-product pools before rounding, at the position of the first', () => {
     const pools = [
       { reserve_token: 1000.123, reserve_quote: 2000.77, quote_usd: 1 },
       { reserve_token: 0, reserve_quote: 5, quote_usd: 1 },
@@ -169,7 +169,7 @@ describe('snapshot rows', () => {
     ]);
   });
 
-  it('of one time: the later wins wholly', () => {
+  it('of one time: the later replaces the earlier completely', () => {
     const batch = replace(
       row(T, [market('A', cells([0, 5, 0])), market('B', cells([0, 6, 0]))]),
       row(T, [market('B', cells([0, 7, 0]))], { price_usd: 3 }),
@@ -181,7 +181,7 @@ describe('snapshot rows', () => {
     expect(batch).toMatchObject({ rows: 3, snapshots: 2, cells: 2 });
   });
 
-  it('merged: markets are added or replaced, against the price that stands', () => {
+  it('merged: markets are added or replaced at the existing price', () => {
     const book = { book: { bids: [[2, 10]], asks: [] } };
     const batch = merge([
       row(T, [market('A', cells([0, 5, 0])), market('B', cells([0, 6, 0]))]),
@@ -210,7 +210,7 @@ describe('snapshot rows', () => {
     expect(told(merge([later], [NaN]))[0][2]).toEqual([['C', 0, 0, 1105]]);
   });
 
-  it('merged: cells made for another price are refused', () => {
+  it('merged: cells binned around another price are refused', () => {
     const batch = merge([row(T, [market('A', cells([0, 5, 0]))])], [2.0000001]);
     expect(batch.faults).toEqual([
       {
@@ -229,7 +229,7 @@ describe('snapshot rows', () => {
     expect(within.faults.map((fault) => fault.line)).toEqual([2]);
   });
 
-  it('are the same from lines as from values, with blank lines counted', () => {
+  it('are the same from lines and from values, with blank lines counted', () => {
     const rows = [
       row(T, [market('A', cells([0, 5, 0]))]),
       row(T + 1, [market('Ä1', { book: { bids: [[1, 500]], asks: [] } })]),
@@ -244,7 +244,7 @@ describe('snapshot rows', () => {
     expect(Array.from(merged.runs[0].run.priceUsd)).toEqual([2, 4]);
   });
 
-  it('give buffers that move to another thread whole, and only once', () => {
+  it('give buffers that can move to another thread whole, each once', () => {
     const wide = market('A', cells([0, 5e9, 1]));
     const batch = replace(row(T, [wide]), row(T, [], { tier: '15m' }));
     const before = structuredClone(batch);
@@ -255,7 +255,7 @@ describe('snapshot rows', () => {
     expect(batch.runs[0].run.t.length).toBe(0);
   });
 
-  it('keep every cent of what they say, in any order of rows, markets and bins', () => {
+  it('keep every cent, in any order of rows, markets and bins', () => {
     const cell = fc.tuple(
       fc.integer({ min: -232, max: 242 }),
       fc.integer({ min: 0, max: 1e12 }),

@@ -18,10 +18,10 @@ const flat = (source: string, bin: number, support: number) => ({
 });
 const cellsOf = ({ runs: [{ run }] }: BinnedChunk) => snapshotsOf(run)[0].cells;
 
-describe.each(['merge', 'replace'] as const)('Markets without any cell in mode %s', (mode) => {
+describe.each(['merge', 'replace'] as const)('Markets without cells in mode %s', (mode) => {
   const carried = (index: number) => (mode === 'merge' ? [[index, -232, 0, 0]] : []);
 
-  it('nested: none given, all under 1 USD, or all outside the ladder', () => {
+  it('nested: no cells, all under 1 USD, or all outside the ladder', () => {
     const markets = [
       market('None', []),
       market('A', [[3, 2, 1]]),
@@ -33,7 +33,7 @@ describe.each(['merge', 'replace'] as const)('Markets without any cell in mode %
     expect(batch).toMatchObject({ cells: 1, snapshots: 1, droppedLevels: 1, faultCount: 0 });
   });
 
-  it('nested: what a later row of the snapshot empties', () => {
+  it('nested: emptied by a later row of the snapshot', () => {
     const rows = [
       { ...head, markets: [market('A', [[3, 2, 1]]), market('B', [[3, 2, 1]])] },
       { ...head, markets: [market('A', [])] },
@@ -44,7 +44,7 @@ describe.each(['merge', 'replace'] as const)('Markets without any cell in mode %
     expect(batch.cells).toBe(mode === 'merge' ? 1 : 0);
   });
 
-  it('flat: all under 1 USD, or all outside the ladder, before and behind others', () => {
+  it('flat: all under 1 USD, or all outside the ladder, before and after others', () => {
     const rows = [
       flat('Far', 300, 8),
       flat('Far', -300, 8),

@@ -9,14 +9,14 @@ const WINDOW_BITS = 18;
 const encoder = new BrotliEncoder(WINDOW_BITS);
 const EDGE = Buffer.from('|');
 
-/** What zlib reads in fragments that stand in a stream. */
+/** What zlib reads from fragments within a stream. */
 function read(fragments: Uint8Array): Buffer {
   const { begin, end } = CODING_BLOCKS.br;
   const stream = Buffer.concat([...begin(EDGE), fragments, end(EDGE)]);
   return zlib.brotliDecompressSync(stream).subarray(1, -1);
 }
 
-/** Part of a text: bytes as they are, or a copy of what stands before. */
+/** Part of a text: literal bytes, or a copy of earlier text. */
 type Part = { bytes: Uint8Array } | { back: number; length: number };
 interface Copy {
   from: number;
@@ -49,13 +49,13 @@ function encoded({ text, copies }: ReturnType<typeof textOf>): Uint8Array {
 const digits = fc.uint8Array({ min: 44, max: 57, maxLength: 40 });
 const bytes = fc.oneof(fc.uint8Array({ maxLength: 40 }), digits);
 const copies = fc.record({
-  // Near ones often: such distances have symbols of their own.
+  // Often close ones: such distances have special symbols.
   back: fc.oneof(fc.integer({ min: 0, max: 12 }), fc.nat(100_000)),
   length: fc.oneof(fc.integer({ min: 3, max: 80 }), fc.integer({ min: 3, max: 5000 })),
 });
 
-describe('a piece of a brotli stream', () => {
-  it('is read by zlib as the text that it was made of', () => {
+describe('a fragment of a brotli stream', () => {
+  it('is read by zlib as the original text', () => {
     fc.assert(
       fc.property(
         fc.array(
@@ -106,7 +106,7 @@ describe('a piece of a brotli stream', () => {
     expect(read(encoded(made)).equals(made.text)).toBe(true);
   });
 
-  it('stands behind any others, whatever their last distances were', () => {
+  it('can follow any others, whatever their last distances were', () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ minLength: 8 }), { minLength: 2, maxLength: 8 }),

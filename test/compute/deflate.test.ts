@@ -11,13 +11,13 @@ import { gzipReaders } from '../support/programs.js';
 const WINDOW_BYTES = 32_768;
 const SEED = 4321;
 
-/** A text and the matches that it was made of. */
+/** A text and the matches from which it was made. */
 interface MadeText {
   text: Uint8Array<ArrayBuffer>;
   matches: { from: number; length: number; distance: number }[];
 }
 
-/** One step of making a text: bytes as they are, or a copy of what stands before. */
+/** One step of making a text: literal bytes, or a copy of earlier text. */
 type Step = { bytes: Uint8Array } | { length: number; distance: number };
 
 const literals = fc.oneof(
@@ -74,7 +74,7 @@ function matchedBytes(text: Uint8Array<ArrayBuffer>, encoder: GzipEncoder, match
 describe('the gzip encoder', () => {
   const encoder = new GzipEncoder();
 
-  it('writes what zlib reads, whatever the matches, in memory used again', () => {
+  it('writes what zlib reads, whatever the matches, in reused memory', () => {
     fc.assert(
       fc.property(steps, (list) => {
         const made = madeOf(list);
@@ -87,7 +87,7 @@ describe('the gzip encoder', () => {
     );
   });
 
-  it('goes on in further blocks when one is full', () => {
+  it('continues in another block when one is full', () => {
     const next = sequence(SEED);
     const bytes = Uint8Array.from({ length: 200_000 }, () => next() * 256);
     const digits = Uint8Array.from({ length: 700_000 }, () => 44 + next() * 14);
@@ -110,7 +110,7 @@ describe('the gzip encoder', () => {
     made.push({ text: Uint8Array.from({ length: 90_000 }, () => 44 + next() * 16), matches: [] });
     made.push({ text: new Uint8Array(0), matches: [] });
     for (const [program, args] of gzipReaders) {
-      // They take several members one after the other.
+      // They accept several members in sequence.
       const input = Buffer.concat(made.map((each) => encoded(each, encoder)));
       const { stdout, status } = spawnSync(program, args, { input, maxBuffer: 2 ** 26 });
       expect(status).toBe(0);
@@ -118,8 +118,8 @@ describe('the gzip encoder', () => {
     }
   });
 
-  it('finds no match where the bytes before a place are repeated and those from it on are not', () => {
-    // Two of its places have one hash, other bytes, and six bytes before them that are the same.
+  it('finds no match if only the bytes before a position are repeated', () => {
+    // Two positions have the same hash, different bytes, and the same six bytes before them.
     const text = Uint8Array.from(Buffer.from('-220,-17,1-177220,-220,-88,63,'));
     const gzip = matchedBytes(text, encoder, new ByteMatcher());
     expect(zlib.gunzipSync(gzip).toString()).toBe(Buffer.from(text).toString());
@@ -129,7 +129,7 @@ describe('the gzip encoder', () => {
     expect(zlib.gunzipSync(encoder.end(text.length)).toString()).toBe(Buffer.from(text).toString());
   });
 
-  it('finds matches in ascending numbers, which are alike in part everywhere', () => {
+  it('finds matches in ascending numbers, which are partly alike everywhere', () => {
     const next = sequence(SEED);
     const matcher = new ByteMatcher();
     for (let n = 0; n < 3000; n++) {
@@ -149,7 +149,7 @@ describe('the gzip encoder', () => {
     }
   });
 
-  it('refuses matches that are none', () => {
+  it('refuses invalid matches', () => {
     const text = new Uint8Array(40_000).fill(48);
     for (const [from, distance] of [
       [10, 0],
@@ -165,7 +165,7 @@ describe('the gzip encoder', () => {
     expect(() => encoder.match(12, 9, 1)).toThrow('no match');
   });
 
-  it('leaves out of pieces what is skipped, however much of it has been written', () => {
+  it('omits skipped text from fragments, however much of it has been written', () => {
     const next = sequence(SEED);
     const text = Uint8Array.from({ length: 120_000 }, () => 48 + next() * 10);
     const pieces = (skipped: number) => {
@@ -186,7 +186,7 @@ describe('the gzip encoder', () => {
     expect(Buffer.compare(plain, Buffer.concat(kept))).toBe(0);
   });
 
-  it('finds matches of any bytes by itself', () => {
+  it('finds matches in arbitrary bytes', () => {
     const matcher = new ByteMatcher();
     const texts = fc.oneof(
       steps.map((list) => madeOf(list).text),
@@ -209,7 +209,7 @@ describe('the gzip encoder', () => {
 describe('a Huffman code of limited length', () => {
   const counts = fc.oneof(
     fc.array(fc.nat(1000), { minLength: 2, maxLength: 286, size: 'max' }),
-    // Fibonacci's numbers make the longest codes.
+    // Fibonacci numbers give the longest codes.
     fc.integer({ min: 2, max: 40 }).map((count) => {
       const list = [1, 1];
       while (list.length < count) list.push(list[list.length - 1] + list[list.length - 2]);
@@ -218,7 +218,7 @@ describe('a Huffman code of limited length', () => {
     fc.array(fc.constantFrom(0, 0, 0, 1, 5_000_000), { minLength: 2, maxLength: 286 }),
   );
 
-  it('is complete, within its limit, and as short as can be where that does not bind', () => {
+  it('is complete, within its limit, and optimal if the limit does not apply', () => {
     fc.assert(
       fc.property(counts, fc.constantFrom(9, 11, 15), (list, limit) => {
         const lengths = new Uint8Array(list.length);
@@ -241,7 +241,7 @@ describe('a Huffman code of limited length', () => {
     );
   });
 
-  it('has no code that begins another one', () => {
+  it('has no code that is a prefix of another', () => {
     fc.assert(
       fc.property(counts, (list) => {
         const lengths = new Uint8Array(list.length);

@@ -41,12 +41,12 @@ const DECODERS = { gzip: zlib.gunzipSync, br: zlib.brotliDecompressSync };
 const requestOf = (group: 'market' | 'all', from: number) =>
   plainRequest(from, START_T + 10_000_000, { group });
 
-/** The fragments of a store's segments, and where each snapshot lies in them. */
+/** The fragments of a store's segments, and the position of each snapshot in them. */
 function fragmentsOf(store: PlainStore, runLength: number, form: FragmentForm) {
   const { runs, placeOf } = runsOf(store, runLength);
   const segments: SegmentFragments[] = [];
   for (const run of runs) {
-    // Markets that came later are not known to fragments.
+    // Fragments do not know markets that arrived later.
     const marketCount = Math.max(-1, ...run.market) + 1;
     segments.push(makeFragments({ segment: encodeSegment(run), marketCount, ...form }));
   }
@@ -127,7 +127,7 @@ describe('a page from fragments', () => {
     expect(pages).toBeGreaterThan(200);
   });
 
-  it.each(FRAGMENT_CODINGS)('is right in %s of snapshots wider than the window', (coding) => {
+  it.each(FRAGMENT_CODINGS)('is correct in %s for snapshots wider than the window', (coding) => {
     const store = wideStore(14, 50);
     const all = fragmentsOf(store, 6, { group: 'market', coding });
     for (const from of [0, 1, 4, 5, 6, 11, 13]) {
@@ -154,7 +154,7 @@ describe('a page from fragments', () => {
     },
   );
 
-  it.each(FRAGMENT_CODINGS)('is right in %s of snapshots wider than any window', (coding) => {
+  it.each(FRAGMENT_CODINGS)('is correct in %s for snapshots wider than any window', (coding) => {
     const store = wideStore(3, 250);
     const all = fragmentsOf(store, 3, { group: 'market', coding });
     for (const { t } of store.snapshots) {
@@ -163,7 +163,7 @@ describe('a page from fragments', () => {
     }
   });
 
-  it.each(FRAGMENT_CODINGS)('is right in %s where linked fragments are left out', (coding) => {
+  it.each(FRAGMENT_CODINGS)('is correct in %s if linked fragments are left out', (coding) => {
     const store = wideStore(30, 2);
     const all = fragmentsOf(store, 30, { group: 'market', coding });
     const [{ linked, ...rest }] = all.segments;
@@ -188,7 +188,7 @@ describe('a page from fragments', () => {
     },
   );
 
-  it('is null where sums depend on the order in which they are added', () => {
+  it('is null if sums depend on the order of addition', () => {
     const huge = 2n ** 52n;
     const [cell] = wideStore(1, 1).snapshots[0].cells;
     const snapshots = [0, 1, 2].map((i) => ({
@@ -212,7 +212,7 @@ describe('a fragment', () => {
   const partOf = ({ offsets, bytes }: CompressedTexts, s: number) =>
     bytes.subarray(offsets[s], offsets[s + 1]);
 
-  it('in gzip repeats nothing but its own snapshot, and where it is linked the one before', () => {
+  it('in gzip repeats only its own snapshot, and if it is linked also the one before', () => {
     let linkedFragments = 0;
     const check = (store: PlainStore, runLength: number, group: 'market' | 'all') => {
       const { segments } = fragmentsOf(store, runLength, { group, coding: 'gzip' });
@@ -248,7 +248,7 @@ describe('a fragment', () => {
     expect(linkedFragments).toBeGreaterThan(100);
   });
 
-  it.each(FRAGMENT_CODINGS)('in %s is the same whatever was made before', (coding) => {
+  it.each(FRAGMENT_CODINGS)('in %s is the same whatever was encoded before', (coding) => {
     const form: FragmentForm = { group: 'market', coding };
     const [first] = fragmentsOf(wideStore(20, 4), 20, form).segments;
     fragmentsOf(wideStore(9, 11), 4, { group: 'all', coding });
@@ -273,7 +273,7 @@ describe.each(gzipReaders)('%s', (command, args) => {
 describe('checksums', () => {
   const bytes = fc.uint8Array({ maxLength: 300 });
 
-  it('of texts together are those of the whole', () => {
+  it('of two texts combine to that of the whole', () => {
     fc.assert(
       fc.property(bytes, bytes, bytes, (first, left, second) => {
         const sumOf = (...texts: Uint8Array[]) => zlib.crc32(Buffer.concat(texts));
@@ -285,7 +285,7 @@ describe('checksums', () => {
     );
   });
 
-  it('of long texts too', () => {
+  it('also combine for long texts', () => {
     const text = Buffer.alloc(20_000_001, 'fathom');
     const before = zlib.crc32('a');
     expect(joinedCrc(before, zlib.crc32(text), text.length)).toBe(zlib.crc32(text, before));
@@ -293,7 +293,7 @@ describe('checksums', () => {
 });
 
 describe('the fragments of a segment', () => {
-  it('take as much memory as is counted, and share none', () => {
+  it('take as much memory as counted, and share none', () => {
     const [fragments] = fragmentsOf(wideStore(5, 1), 5, { group: 'market', coding: 'br' }).segments;
     const { alone, linked, ...columns } = fragments;
     const views = [...Object.values(columns), ...Object.values(alone), ...Object.values(linked)]
@@ -305,7 +305,7 @@ describe('the fragments of a segment', () => {
   });
 });
 
-/** Snapshots of 100 bins in each market; three cells in five stay as they are. */
+/** Snapshots of 100 bins in each market; three cells in five do not change. */
 function wideStore(snapshots: number, markets: number): PlainStore {
   let seed = 1;
   const draw = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;

@@ -54,7 +54,7 @@ describe('parseInstant', () => {
     );
   });
 
-  it('says which times move with the clock', () => {
+  it('distinguishes times that move with the clock', () => {
     const moving = ['now', '-24h', '0', '2026-11-14', '2026-11-14T10:34:56Z'].filter(
       (text) => parseTime(text).fromNow,
     );

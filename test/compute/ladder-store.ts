@@ -1,4 +1,4 @@
-/** Stores of full ladders whose amounts a test chooses, snapshot by snapshot. */
+/** Stores of full ladders whose amounts a test chooses for each snapshot. */
 import type { PlainStore } from '../reference/replay.js';
 import { START_T } from './replay-stores.js';
 
@@ -11,13 +11,13 @@ export function sequence(seed = 12_345): () => number {
 export interface LadderShape {
   snapshots: number;
   markets: number;
-  /** Of a market, -half to half - 1. */
+  /** Number of bins per market, from -half to half - 1. */
   bins: number;
-  /** Share of the cells that a snapshot has. */
+  /** Share of the cells that each snapshot has. */
   there?: number;
 }
 
-/** Cents of a cell in a snapshot; `last` is what it had, -1 at first. */
+/** Cents of a cell in a snapshot; `last` is the previous amount, -1 at first. */
 export type Cents = (
   draw: () => number,
   last: number,
@@ -26,11 +26,11 @@ export type Cents = (
   bin: number,
 ) => number;
 
-/** In every snapshot 60% of the cells change, the others stay as they were. */
+/** In every snapshot 60% of the cells change, the others stay the same. */
 export const moving: Cents = (draw, last) =>
   last < 0 || draw() < 0.6 ? 1000 + draw() ** 2 * 600_000 : last;
 
-/** A store in which every cell up to bin 0 has support, and every other one resistance. */
+/** A store in which every cell up to bin 0 has support, and every other cell resistance. */
 export function ladderStore(
   { snapshots, markets, bins, there = 1 }: LadderShape,
   cents: Cents = moving,

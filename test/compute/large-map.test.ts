@@ -5,7 +5,7 @@ import { tokenKey } from '../../storage/depth/catalog.js';
 import { LargeMap } from '../../compute/large-map.js';
 
 describe('A large map', () => {
-  it('answers as a Map does, whatever is done to it', () => {
+  it('behaves like a Map in any sequence of operations', () => {
     const key = fc.constantFrom('', 'a', 'mainchain:a', 'b', 'evm:0xab', 'evm:0xba', '€', 0, 1, 64);
     const change = fc.record({ key, value: fc.option(fc.integer()) });
     fc.assert(
@@ -44,7 +44,7 @@ describe('A large map', () => {
       expect(map.size).toBe(count);
       expect(Math.max(...shards.map(({ size }) => size))).toBeLessThan((3 * count) / 64);
     }
-    // Ids come in order: a Map grows when the one before it is full, not at the same time.
+    // Ids come in order: a Map grows when the previous one is full, not at the same time.
     const { shards } = ids as unknown as { shards: Map<unknown, true>[] };
     expect(new Set(shards.map(({ size }) => size)).size).toBeGreaterThan(1);
   });

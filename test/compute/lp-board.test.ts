@@ -45,7 +45,7 @@ function expectNear(actual: number, expected: number | null, what: string) {
 const pubkeysOf = (place: TestMarketplace, rows: ArrayLike<number>, period: BoardPeriod) =>
   Array.from(rows, (row) => place.pools[period.pool[row]].pubkey);
 
-/** The kernel's own numbers by pubkey: a sum's last digit must not decide about a tie. */
+/** The kernel's own numbers by pubkey: a sum's last digit must not decide a tie. */
 function numbersOf(place: TestMarketplace, rows: BoardPeriod): Map<string, PlainRow> {
   const row = (i: number) =>
     Object.fromEntries(
@@ -137,7 +137,7 @@ describe('the DLMM board', () => {
 });
 
 describe("pools' ranges", () => {
-  it('are the same where blocks are too large to stay decoded', () => {
+  it('are the same if blocks are too large to stay decoded', () => {
     fc.assert(
       fc.property(marketplaces, (place) => {
         const pools = boardPoolsOf(place);
@@ -147,7 +147,7 @@ describe("pools' ranges", () => {
     );
   });
 
-  it('are those of each hour by itself, and its prices and snapshots', () => {
+  it('cover each hour separately, with its prices and snapshots', () => {
     fc.assert(
       fc.property(marketplaces, (place) => {
         const pools = boardPoolsOf(place);

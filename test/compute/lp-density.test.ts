@@ -24,7 +24,7 @@ function tokenHoursOf(rows: readonly PlainTokenHour[]): FeeDensityInput['hours']
   };
 }
 
-/** The boards as the server has them made; tokens in the order of `mints`. */
+/** The boards as the server makes them; tokens in the order of `mints`. */
 function boardsOf(place: TestMarketplace, mints: readonly string[], maxRows = 1000) {
   const thisHourS = thisHourOf(place.now, place.tokenHours);
   const tokens = mints.flatMap((address) => {
@@ -54,7 +54,7 @@ describe('LP fee density', () => {
         const { addresses, boards } = boardsOf(place, Object.keys(place.snapshots).reverse());
         for (const window of LP_WINDOWS) {
           for (const denominator of LP_DENOMINATORS) {
-            // Amounts are whole quarters: sums are exact in any order.
+            // Amounts are whole quarters, so sums are exact in any order.
             expect(rowsOf(addresses, boards[window][denominator])).toEqual(
               plainCheatSheet(place, LP_WINDOWS_H[window], denominator),
             );
@@ -65,7 +65,7 @@ describe('LP fee density', () => {
     );
   });
 
-  it('cuts each board to the rows asked for', () => {
+  it('limits each board to the requested rows', () => {
     fc.assert(
       fc.property(marketplaces, fc.integer({ min: 1, max: 4 }), (place, maxRows) => {
         const mints = Object.keys(place.snapshots);
@@ -83,7 +83,7 @@ describe('LP fee density', () => {
     );
   });
 
-  it('takes 1,000 USD and leaves out a cent less; ties go by address', () => {
+  it('includes 1,000 USD and omits a cent less; ties go by address', () => {
     const thisHourS = 1_794_657_600;
     const token = (address: string, near: number) => ({
       address,

@@ -1,4 +1,4 @@
-/** Random pools, hours and snapshots for the tests of the LP tools, and the kernels driven over them. */
+/** Random pools, hours and snapshots for the tests of the LP tools, and the kernels run on them. */
 import fc from 'fast-check';
 import { dlmmBoard, type DlmmBoard, type PoolHours } from '../../compute/lp/dlmm-board.js';
 import { BoardPoolList, type BoardPools } from '../../compute/lp/dlmm-pool.js';
@@ -32,7 +32,7 @@ export interface TestMarketplace extends PlainMarketplace {
   tokenHours: PlainTokenHour[];
 }
 
-/** Few values, so that rows tie, and none at all now and then. */
+/** Few values, so that rows tie, and sometimes null. */
 const amount = fc.oneof(
   fc.constantFrom(0, 0, 1, 250),
   fc.integer({ min: 1, max: 4_000_000 }).map((cents) => cents / 4),
@@ -103,7 +103,7 @@ export const marketplaces: fc.Arbitrary<TestMarketplace> = fc
     }),
   );
 
-/** Every pubkey twice, as of a pool and of an order book of one address; and one without. */
+/** Every pubkey twice, for a pool and for an order book at the same address; and one without. */
 const MARKETS: Market[] = [...PUBKEYS, null].flatMap((address) =>
   ([true, false] as const).map((pool): Market => ({
     source: pool ? 'Meteora' : 'Other',
@@ -125,7 +125,7 @@ function runOf(snapshots: readonly PlainSnapshot[]): SnapshotRun {
   const all = cells.flat();
   const cellOffsets = new Int32Array(snapshots.length + 1);
   cells.forEach((own, s) => (cellOffsets[s + 1] = cellOffsets[s] + own.length));
-  // An amount is split, so that a kernel that takes one side alone is caught.
+  // An amount is split, to catch a kernel that uses only one side.
   const support = all.map(({ cents }) => Math.floor(cents / 3));
   const resistance = all.map(({ cents }, i) => cents - support[i]);
   return {
@@ -218,7 +218,7 @@ export function rangesOf(
   });
 }
 
-/** The board as the server has it made, from rows, blocks and pools. */
+/** The board as the server makes it, from rows, blocks and pools. */
 export function boardOf(place: TestMarketplace): { pools: BoardPools; board: DlmmBoard } {
   const pools = boardPoolsOf(place);
   const thisHourS = thisHourOf(place.now, place.poolHours);

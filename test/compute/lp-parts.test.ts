@@ -10,7 +10,7 @@ import { QUOTES, storedOf } from './lp-market.js';
 
 const HOUR = 1_794_657_600;
 
-/** Bins that lie in the range, one by one. */
+/** The bins in the range, checked one by one. */
 function plainBins(price: number, low: number, high: number): number[] {
   const bins: number[] = [];
   for (let bin = MIN_BIN; bin <= MAX_BIN; bin++) {
@@ -24,8 +24,8 @@ function plainBins(price: number, low: number, high: number): number[] {
 const listed = ({ first, last }: { first: number; last: number }) =>
   Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i);
 
-describe('the bins of a range of prices', () => {
-  it('are those whose price lies in it', () => {
+describe('the bins of a price range', () => {
+  it('are those whose price is in it', () => {
     const price = fc.double({ min: 1e-6, max: 1e6, noNaN: true });
     const near = fc.double({ min: 0.05, max: 20, noNaN: true });
     fc.assert(
@@ -37,28 +37,28 @@ describe('the bins of a range of prices', () => {
     );
   });
 
-  it('hold a bin at the very end, whichever way its price is rounded', () => {
+  it('include a bin at the very end, however its price is rounded', () => {
     for (let bin = -40; bin <= 40; bin++) {
       for (const price of [1, 3, 0.1, 152.37, 1e-7]) {
-        // Prices half a bin off the ladder: the ends lie on bins.
+        // Prices half a bin off the ladder: the ends are on bins.
         const low = price * 1.01 ** (bin + 0.5);
         expect(binsOfPrices(price, low, low)).toEqual({ first: bin, last: bin + 1 });
       }
     }
   });
 
-  it('are the newest price’s own bin alone where it never moved', () => {
+  it('are only the newest price’s bin if the price never moved', () => {
     expect(binsOfPrices(7, 7, 7)).toEqual({ first: 0, last: 0 });
   });
 
-  it('are none where the range lies beyond the ladder', () => {
+  it('are none if the range is beyond the ladder', () => {
     expect(listed(binsOfPrices(1, 20, 30))).toEqual([]);
     expect(listed(binsOfPrices(1, 0.001, 0.01))).toEqual([]);
   });
 });
 
 describe('this hour', () => {
-  it('is the current bucket as soon as a row stands there, and the one before until then', () => {
+  it('is the current bucket as soon as it has a row, and the one before until then', () => {
     for (const now of [HOUR, HOUR + 1, HOUR + 3599]) {
       expect(thisHour(now, (hour) => hour === HOUR)).toBe(HOUR);
       expect(thisHour(now, (hour) => hour !== HOUR)).toBe(HOUR - 3600);
@@ -94,13 +94,13 @@ describe('chips', () => {
     fees: Float64Array.from(fees),
   });
 
-  it('go to the greatest value, of equal ones to the first row', () => {
+  it('go to the greatest value, or the first row of equal ones', () => {
     const hour = columns([1, 3, 3], [NaN, 1, 2], [5, 5, 1]);
     expect(chipLeaders(hour, [2, 1, 0])).toEqual({ feesPerAvgTvl: 1, rangeYield: 2, fees: 0 });
     expect(chipLeaders(hour, [2])).toEqual({ feesPerAvgTvl: 2, rangeYield: 2, fees: 2 });
   });
 
-  it('go to nobody where all is null or nothing', () => {
+  it('go to nobody if all values are null or zero', () => {
     expect(chipLeaders(columns([NaN, 0], [NaN, NaN], [0, 0]), [0, 1])).toEqual({});
     expect(chipLeaders(columns([1], [1], [1]), [])).toEqual({});
   });
@@ -139,7 +139,7 @@ describe('ranges', () => {
     expect(priceHours(stored)).toEqual(before.prices);
   });
 
-  it('are refused for an hour out of sight, a block that is not there, a row past its end', () => {
+  it('are refused for an hour out of sight, a missing block, or a row past its end', () => {
     expect(() => poolRanges({ ...input, thisHourS: HOUR + 3600 })).toThrow(/not in sight/);
     expect(() => poolRanges({ ...input, thisHourS: HOUR - 7200 })).toThrow(/not in sight/);
     expect(() => priceHours({ ...stored, selection: { run: [9], row: [0] } })).toThrow(/block 9/);
@@ -148,7 +148,7 @@ describe('ranges', () => {
     );
   });
 
-  it('of another hour are not laid into a board', () => {
+  it('of another hour are not used for a board', () => {
     const ranges = poolRanges(input);
     expect(joinRanges([{ pubkeys: ['P1'], ranges }], HOUR).pubkeys).toEqual(['P1']);
     expect(() => joinRanges([{ pubkeys: ['P1'], ranges }], HOUR - 3600)).toThrow(/of hour/);

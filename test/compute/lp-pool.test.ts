@@ -1,4 +1,4 @@
-/** The LP tools' tasks in the real pool: what they answer there is what they answer here. */
+/** The LP tools' tasks in the real pool give the same results as in this thread. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { splitTexts } from '../../compute/joined-texts.js';
@@ -54,7 +54,7 @@ describe('LP tasks in the pool', () => {
     );
   });
 
-  it('get lists of texts of any length as they were', async () => {
+  it('receive lists of texts of any length unchanged', async () => {
     for (const length of [0, 1, 1024, 1025, 5000]) {
       const texts = Array.from({ length }, (_, i) => `text ${i}`);
       const joined = await joinTexts(texts);
@@ -87,7 +87,7 @@ describe('LP tasks in the pool', () => {
     expect([...boards['6h'].near.token]).toEqual([1, 0]);
   });
 
-  it('fail where a block is damaged', async () => {
+  it('fail if a block is damaged', async () => {
     const block = new Uint8Array(40);
     const input = { blocks: [block], selection: { run: [0], row: [0] }, firstHourS: 0 };
     await expect(pool.run('priceHours', input)).rejects.toThrow();

@@ -33,7 +33,7 @@ const plains = fc
     return Uint8Array.from(out);
   });
 
-/** Decompresses into the middle of marked memory, and sees that nothing around it was touched. */
+/** Decompresses into the middle of marked memory, and checks that nothing around it was touched. */
 function decompressed(block: Uint8Array, bytes: number): Uint8Array {
   const memory = new Uint8Array(bytes + 2 * MARGIN).fill(MARK);
   try {
@@ -45,8 +45,8 @@ function decompressed(block: Uint8Array, bytes: number): Uint8Array {
   return memory.subarray(MARGIN, MARGIN + bytes);
 }
 
-describe('LZ4 into memory that is there', () => {
-  it('gives what the library gives', () => {
+describe('LZ4 into given memory', () => {
+  it('gives the same as the library', () => {
     fc.assert(
       fc.property(plains, (plain) => {
         const block = lz4Compress(plain);
@@ -56,7 +56,7 @@ describe('LZ4 into memory that is there', () => {
     );
   });
 
-  it('takes lengths and distances of any number of bytes', () => {
+  it('accepts lengths and distances of any number of bytes', () => {
     for (const bytes of [0, 1, 14, 15, 16, 269, 270, 271, 65_535, 65_536, 300_000]) {
       const random = Uint8Array.from(
         { length: bytes },
@@ -82,7 +82,7 @@ describe('LZ4 into memory that is there', () => {
         try {
           library = lz4Decompress(bad);
         } catch {
-          // It refuses more than the format makes it: matches in a block's last bytes.
+          // The library refuses more than the format does: matches in a block's last bytes.
         }
         let own: Uint8Array | null = null;
         try {
@@ -103,15 +103,15 @@ describe('LZ4 into memory that is there', () => {
     expect(agreed).toBeGreaterThan(100);
   });
 
-  it('refuses a block of another length than the memory', () => {
+  it('refuses a block whose length differs from the memory’s', () => {
     const block = lz4Compress(new Uint8Array(1000));
     expect(() => decompressed(block, 999)).toThrow('LZ4 block is damaged');
     expect(() => decompressed(block, 1001)).toThrow('LZ4 block is damaged');
   });
 });
 
-describe('room for plain bytes', () => {
-  it('gives what was not taken yet, aligned, and grows to what was wanted', () => {
+describe('memory for plain bytes', () => {
+  it('gives what was not taken yet, aligned, and grows as requested', () => {
     const room = new PlainMemory();
     const first = [room.take(13), room.take(100)];
     expect(first.map((bytes) => bytes.length)).toEqual([13, 100]);
@@ -123,7 +123,7 @@ describe('room for plain bytes', () => {
     again[0].fill(1);
     again[1].fill(2);
     expect(again[0].every((byte) => byte === 1)).toBe(true);
-    // Beyond what it keeps the bytes are others'.
+    // Beyond the kept memory, bytes are newly allocated.
     expect(room.take(1).buffer).not.toBe(again[0].buffer);
     room.clear();
     expect(room.take(13).buffer.byteLength).toBeGreaterThanOrEqual(113);

@@ -4,7 +4,7 @@ import { canBeMint, chainOfAddress } from '../../compute/market.js';
 
 const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 
-/** Bytes in base58 by long division, as its definition has it. */
+/** Bytes in base58 by long division, as defined. */
 function base58Of(bytes: Uint8Array): string {
   let value = BigInt(`0x0${Buffer.from(bytes).toString('hex')}`);
   let text = '';
@@ -19,7 +19,7 @@ describe('an address of mainchain', () => {
       .tuple(fc.nat(length), fc.uint8Array({ minLength: length, maxLength: length }))
       .map(([zeros, some]) => some.fill(0, 0, zeros));
 
-  it('can be a mint where it is any 32 bytes in base58', () => {
+  it('can be a mint if it is any 32 bytes in base58', () => {
     const isMint = (address: string) => [chainOfAddress(address), canBeMint(address)];
     fc.assert(
       fc.property(bytes(32), (some) => {
@@ -30,7 +30,7 @@ describe('an address of mainchain', () => {
     expect(isMint(base58Of(new Uint8Array(32).fill(255)))).toEqual(['mainchain', true]);
   });
 
-  it('cannot be one where its bytes are more or fewer, however many characters it has', () => {
+  it('cannot be one with more or fewer bytes, however many characters it has', () => {
     fc.assert(
       fc.property(fc.integer({ min: 20, max: 34 }).chain(bytes), (some) => {
         const address = base58Of(some);

@@ -1,4 +1,4 @@
-/** Which known word a mistyped one stands for. */
+/** Which known word a mistyped word probably means. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { closeMatch, editsBetween, nearest } from '../../compute/nearest.js';
@@ -6,7 +6,7 @@ import { closeMatch, editsBetween, nearest } from '../../compute/nearest.js';
 const PARAMETERS = ['group', 'from', 'to', 'types', 'venues', 'min_pct', 'max_pct', 'onchain'];
 const COMMANDS = ['serve', 'start', 'ingest', 'import', 'replay', 'keys', 'queue', 'demo'];
 
-/** The same by its definition, without a table. */
+/** The same by definition, without a table. */
 function slowEdits(a: string, b: string): number {
   if (a === '' || b === '') return a.length + b.length;
   const [a1, b1] = [a.slice(1), b.slice(1)];
@@ -20,7 +20,7 @@ function slowEdits(a: string, b: string): number {
 }
 
 describe('the edits between two words', () => {
-  it('are counted as by their definition', () => {
+  it('are counted as defined', () => {
     const word = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 6 });
     fc.assert(fc.property(word, word, (a, b) => editsBetween(a, b) === slowEdits(a, b)));
   });
@@ -37,24 +37,24 @@ describe('the nearest word', () => {
     expect(nearest(word, PARAMETERS)).toBe(expected);
   });
 
-  it('is none where none is known, and any where the word is like none of them', () => {
+  it('is null if no words are known, and any of them if none is similar', () => {
     expect(nearest('from', [])).toBeNull();
     expect(PARAMETERS).toContain(nearest('x'.repeat(100_000), PARAMETERS));
   });
 });
 
-describe('the word that was meant', () => {
+describe('the close match', () => {
   it.each([
     ['improt', 'import'],
     ['Serve', 'serve'],
     ['key', 'keys'],
     ['strat', 'start'],
     ['que', 'queue'],
-  ])('by %s is %s', (word, expected) => {
+  ])('of %s is %s', (word, expected) => {
     expect(closeMatch(word, COMMANDS)).toBe(expected);
   });
 
-  it.each(['', 'x', 'backup', 'delete', '__proto__'])('by %j is none of them', (word) => {
+  it.each(['', 'x', 'backup', 'delete', '__proto__'])('of %j is null', (word) => {
     expect(closeMatch(word, COMMANDS)).toBeNull();
   });
 });

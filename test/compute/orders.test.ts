@@ -28,7 +28,7 @@ describe('the orders nearest to the price', () => {
     )
     .map(([a, b]) => [Math.min(a, b), Math.max(a, b)] as const);
 
-  it('are those of a filter and a sort, ties and several legs included', () => {
+  it('equal those of a filter and a sort, including ties and several legs', () => {
     const leg = fc.record({
       orders: limitOrders('mainchain', 'mint'),
       priceUsd: fc.constantFrom(2, 2, 1.9, 7),
@@ -75,7 +75,7 @@ describe('the orders nearest to the price', () => {
     expect([1, 2, 3, 4, 5].map(first)).toEqual(['a', 'ab', 'abc', 'abcd', 'abcd']);
   });
 
-  it('cost no more where there are many', () => {
+  it('cost no more if there are many', () => {
     const many = Array.from({ length: 20_000 }, (_, i) =>
       limitOrder({ orderAddress: String(i), usdPrice: 1 + i / 10_000 }),
     );
@@ -112,7 +112,7 @@ describe('the largest DCA orders', () => {
     ladder: fc.option(fc.oneof(bins, oneSided)),
   });
 
-  it.each(['pct_impact', 'usd_flow'] as const)('by %s are those of a sort', (sort) => {
+  it.each(['pct_impact', 'usd_flow'] as const)('by %s equal those of a sort', (sort) => {
     fc.assert(
       fc.property(dcaOrders(NOW_S), token, fc.integer({ min: 1, max: 50 }), (orders, of, limit) => {
         const byAddress = [...orders].sort((a, b) => (a.dcaAddress < b.dcaAddress ? -1 : 1));
@@ -129,7 +129,7 @@ describe('the largest DCA orders', () => {
     );
   });
 
-  it('that move nothing stand before those that have no depth to move along', () => {
+  it('without a flow rank before those without depth', () => {
     const orders = [
       dcaOrder({ dcaAddress: 'a', nextCycleAtS: NOW_S + 1 }),
       dcaOrder({ dcaAddress: 'b', nextCycleAtS: NOW_S + 1 }),

@@ -19,7 +19,7 @@ import {
   supplies,
 } from './replay-stores.js';
 
-/** Cents from which amounts are finer than doubles: 2^46 USD. */
+/** Cents from which on amounts are finer than doubles: 2^46 USD. */
 const SHORTEST_LIMIT_CENTS = 2 ** 46 * 100;
 
 const pages = fc
@@ -31,7 +31,7 @@ const pages = fc
 
 const fromJson = (bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes));
 
-/** A reply put together again from its Arrow form. */
+/** A reply reassembled from its Arrow form. */
 function fromArrow(bytes: Uint8Array) {
   const table = tableFromIPC(bytes);
   const metadata = table.schema.metadata;
@@ -74,7 +74,7 @@ function fromArrow(bytes: Uint8Array) {
   return { ...head, snapshots };
 }
 
-/** Dictionary entry i is market i, and no two entries are the same. */
+/** Dictionary entry i is market i, and all entries differ. */
 function indexes(column: Vector | null, rows: { market: string }[]): number[] {
   if (rows.length === 0) return [];
   const values = [...(column!.data[0].dictionary as Vector)] as string[];
@@ -87,7 +87,7 @@ function groupIndex(groups: { key: string }[], key: string): number {
 }
 
 describe('the formats of a page', () => {
-  it('hold the same reply', () => {
+  it('contain the same reply', () => {
     fc.assert(
       fc.property(pages, ({ page, envelope }) => {
         const reply = fromJson(encodePage(page, envelope, 'json'));
@@ -124,7 +124,7 @@ describe('the formats of a page', () => {
     );
   });
 
-  it('are the same bytes for the same page, in buffers of their own', () => {
+  it('are the same bytes for the same page, in separate buffers', () => {
     fc.assert(
       fc.property(pages, ({ page, envelope }) => {
         for (const format of PAGE_FORMATS) {
@@ -137,7 +137,7 @@ describe('the formats of a page', () => {
     );
   });
 
-  it('type every amount of MessagePack as a double', () => {
+  it('have every amount of MessagePack as a double', () => {
     const bytes = Buffer.from(encodePage(pageOf(1200n, 0n), envelopeOf(REQUEST), 'msgpack'));
     const double = (usd: number) => {
       const item = Buffer.alloc(10, 0x91);
@@ -150,7 +150,7 @@ describe('the formats of a page', () => {
     expect(bytes.includes(Buffer.concat([key('resistance_usd'), double(0)]))).toBe(true);
   });
 
-  it('tell two markets apart that read the same', () => {
+  it('distinguish two markets with the same name', () => {
     const market = { exchangeType: 'DEX' as const, type: 'onchain_pool' as const, pair: null };
     const store: PlainStore = {
       markets: [
@@ -189,7 +189,7 @@ describe('amounts', () => {
     return new TextDecoder().decode(room.out.subarray(0, end));
   };
 
-  it('are written with every cent and no digit too many', () => {
+  it('are written with every cent and no superfluous digit', () => {
     const scales = Array.from({ length: 16 }, (_, i) => 10 ** i);
     const cents = fc.oneof(
       fc.integer({ min: 0, max: 100_000 }),

@@ -28,7 +28,7 @@ import {
 const encoder = new GzipEncoder();
 const matcher = new PageMatcher(encoder, false);
 
-/** By matches alone, also where they do not pay. */
+/** Always by matches, even if they do not pay. */
 function matchedGzipJson(page: Page, envelope: ReplayEnvelope): GzippedText {
   const plainBytes = writeJson(page, envelope, matcher).length;
   return { body: encoder.end(plainBytes), plainBytes };
@@ -59,12 +59,12 @@ function pageOf(store: PlainStore, request = REQUEST): Page {
   return kernelPage(store, request, PAGE_LIMITS, supply).page;
 }
 
-/** What codes of its own may cost a page of which hardly anything is left. */
+/** What dynamic codes may cost for a page that shrinks to almost nothing. */
 const CODES_BYTES = 256;
 const FULL = { snapshots: 120, markets: 12, bins: 28 };
 const spread = (n: number) => (Math.imul(n, 0x9e37_79b1) >>> 8) % 9_999_999;
 
-/** Pages unlike one another: those that follow each other as expected, and those that do not. */
+/** Different pages: consecutive snapshots are similar in some, and not in others. */
 const STORES: Record<string, () => PlainStore> = {
   moving: () => storeOf(FULL, moving),
   still: () => storeOf(FULL, (draw, last) => (last < 0 ? 1e4 + draw() * 9e7 : last)),
@@ -87,7 +87,7 @@ const STORES: Record<string, () => PlainStore> = {
 };
 
 describe('a page as gzipped JSON', () => {
-  it('unpacks to the same text by every way, to the same bytes every time', () => {
+  it('unpacks to the same text by every method, and to the same bytes every time', () => {
     const pages = fc
       .tuple(stores, requests, pageLimits, supplies, fc.constantFrom(null, MINT))
       .map(([store, request, limits, supply, resolved]) => ({
@@ -100,7 +100,7 @@ describe('a page as gzipped JSON', () => {
     );
   });
 
-  it.each(Object.keys(STORES))('is no larger than zlib at its fastest makes it: %s', (name) => {
+  it.each(Object.keys(STORES))('is not larger than by zlib at its fastest: %s', (name) => {
     const store = STORES[name]();
     for (const group of ['market', 'venue', 'all'] as const) {
       const request = { ...REQUEST, group };
@@ -115,14 +115,14 @@ describe('a page as gzipped JSON', () => {
     }
   });
 
-  it('is at least five times smaller than a full page of moving ladders', () => {
+  it('shrinks a full page of moving ladders at least by a factor of five', () => {
     const page = pageOf(storeOf({ ...FULL, snapshots: 288 }, moving));
     const { body, plainBytes } = gzipJson(page, envelopeOf(REQUEST));
     expect(page.rowCount).toBeGreaterThan(90_000);
     expect(plainBytes / body.length).toBeGreaterThanOrEqual(5.2);
   });
 
-  it('leaves pages to zlib whose text does not repeat itself snapshot by snapshot', () => {
+  it('leaves pages to zlib if their text does not repeat itself from snapshot to snapshot', () => {
     const isPlain = (name: string): boolean => {
       const page = pageOf(STORES[name]());
       const envelope = envelopeOf(REQUEST);

@@ -22,7 +22,7 @@ const WHOLE = { rows: 1000, namesNext: true, runLength: 3 };
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
 describe('a page of replay', () => {
-  it('is what the reference says where snapshots hold cells in the same places, or nearly so', () => {
+  it('equals the reference if snapshots have the same cells, or nearly', () => {
     const ladders = fc.constantFrom<[market: number, bin: number][][]>(
       [
         [0, -3],
@@ -80,7 +80,7 @@ describe('a page of replay', () => {
     );
   });
 
-  it('is byte for byte what the plain reference says, however it ends', () => {
+  it('equals the plain reference byte for byte, however it ends', () => {
     const seen = { cells: 0, snapshots: 0, window: 0, more: 0 };
     fc.assert(
       fc.property(stores, requests, pageLimits, supplies, (store, request, limits, supply) => {
@@ -102,7 +102,7 @@ describe('a page of replay', () => {
     for (const times of Object.values(seen)) expect(times).toBeGreaterThan(50);
   });
 
-  it('holds 288 snapshots and 100,000 cells, no more', () => {
+  it('has at most 288 snapshots and 100,000 cells', () => {
     const snapshots = Array.from({ length: 300 }, (_, i) => ({
       t: START_T + i,
       tier: 'raw' as const,

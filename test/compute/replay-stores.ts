@@ -1,4 +1,4 @@
-/** Random small stores and requests for the tests of replay, and the kernel driven over them. */
+/** Random small stores and requests for the tests of replay, and the kernel run on them. */
 import fc from 'fast-check';
 import { binsOfBand } from '../../compute/ladder.js';
 import { TIERS, type Chain } from '../../compute/market.js';
@@ -9,10 +9,10 @@ import type { PlainCell, PlainRequest, PlainSnapshot, PlainStore } from '../refe
 
 export const MINT = 'So11111111111111111111111111111111111111112';
 export const START_T = 1_794_000_000;
-/** A page of the tests takes at least this many cells: no snapshot has more. */
+/** A page of the tests holds at least this many cells, and no snapshot has more. */
 const MAX_TEST_CELLS = 14;
 
-/** Venues as collectors spell them: some share a key, and a key has one type. */
+/** Venues as collectors spell them: some share a key, and each key has one type. */
 const VENUES = [
   { source: 'Orca Whirlpool', exchangeType: 'DEX', type: 'onchain_pool' },
   { source: 'orca_whirlpool!', exchangeType: 'DEX', type: 'onchain_pool' },
@@ -97,7 +97,7 @@ const typeLists = fc.uniqueArray(
 );
 const venueLists = fc.array(fc.constantFrom(...VENUE_KEYS), { minLength: 1, maxLength: 4 });
 
-/** Keep, drop or neither; never both. */
+/** Keeps, drops or neither; never both. */
 function keepOrDrop<T>(lists: fc.Arbitrary<T[]>) {
   const none = fc.constant({ keep: null, drop: null });
   return fc.oneof(
@@ -107,7 +107,7 @@ function keepOrDrop<T>(lists: fc.Arbitrary<T[]>) {
   );
 }
 
-/** A request for a window that names nothing else, or only `more`: it has replay's defaults. */
+/** A request for a window that states nothing else, or only `more`: it uses replay's defaults. */
 export function plainRequest(
   from: number,
   to: number,
@@ -196,7 +196,7 @@ export function runOf(tier: PlainSnapshot['tier'], snapshots: PlainSnapshot[]): 
   };
 }
 
-/** A store's snapshots as runs of a few snapshots of one tier, with the place of each snapshot. */
+/** A store's snapshots as runs of a few snapshots of one tier, with the position of each snapshot. */
 export function runsOf(store: PlainStore, runLength: number): StoreRuns {
   const known = made.get(store) ?? new Map<number, StoreRuns>();
   made.set(store, known);
@@ -210,7 +210,7 @@ interface StoreRuns {
   placeOf: Map<number, { run: number; row: number }>;
 }
 
-/** Pages of one store are asked for many times. */
+/** Pages of one store are requested many times. */
 const made = new WeakMap<PlainStore, Map<number, StoreRuns>>();
 
 function makeRuns(store: PlainStore, runLength: number): StoreRuns {
@@ -227,7 +227,7 @@ function makeRuns(store: PlainStore, runLength: number): StoreRuns {
   return { runs, placeOf };
 }
 
-/** How a caller hands over the selection: so many rows at first, with or without the next time. */
+/** How a caller passes the selection: this many rows at first, with or without the next time. */
 export interface Supply {
   rows: number;
   namesNext: boolean;
@@ -240,7 +240,7 @@ export const supplies: fc.Arbitrary<Supply> = fc.record({
   runLength: fc.integer({ min: 1, max: 6 }),
 });
 
-/** One page of the kernel. Whenever it asks for more rows it gets twice as many. */
+/** One page of the kernel. Whenever it requests more rows it gets twice as many. */
 export function kernelPage(
   store: PlainStore,
   request: PlainRequest,

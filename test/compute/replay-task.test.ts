@@ -20,7 +20,7 @@ import { gzipReaders } from '../support/programs.js';
 
 const REQUEST = plainRequest(START_T, START_T + 100_000);
 
-/** A block as a store hands it over. */
+/** A block as provided by a store. */
 function stored(
   block: Uint8Array,
   segmentId: number,
@@ -29,7 +29,7 @@ function stored(
   return { segmentId, block, crc32: zlib.crc32(block), fillAt };
 }
 
-/** Ladders that move: in every snapshot 60% of the cells change, the others stay as they were. */
+/** Moving ladders: in every snapshot 60% of the cells change, the others stay the same. */
 const movingStore = (snapshots: number, markets: number, bins: number): PlainStore =>
   ladderStore({ snapshots, markets, bins });
 
@@ -61,11 +61,11 @@ function bodyOf(input: RenderInput): Uint8Array<ArrayBuffer> {
 
 const small = movingStore(6, 4, 9);
 
-/** SHA-256 of the small store's first four snapshots: changes only with the reply's meaning. */
+/** SHA-256 of the small store's first four snapshots: it changes only with the reply's meaning. */
 const GOLDEN_SHA256 = '662181957df77e1ba50176543cce643777495ad0785f405fd96e6f31a377438f';
 
 describe('the replay task', () => {
-  it('renders a fixed store into fixed bytes, also when markets and snapshots came later', () => {
+  it('renders a fixed store into fixed bytes, even if markets and snapshots were added later', () => {
     const sha256 = (store: PlainStore) =>
       createHash('sha256')
         .update(bodyOf(inputOf(store)))
@@ -79,7 +79,7 @@ describe('the replay task', () => {
     expect(sha256({ ...past, markets: [...small.markets, late] })).toBe(GOLDEN_SHA256);
   });
 
-  it('serves every format under every coding', () => {
+  it('serves every format in every coding', () => {
     const plain = bodyOf(inputOf(small));
     const decode = { gzip: zlib.gunzipSync, br: zlib.brotliDecompressSync };
     for (const format of ['json', 'msgpack', 'arrow'] as const) {
@@ -94,7 +94,7 @@ describe('the replay task', () => {
     expect(unpacked).toEqual(JSON.parse(new TextDecoder().decode(plain)));
   });
 
-  it('says where the page ended, and asks for more rows when the selection is too short', () => {
+  it('states where the page ended, and requests more rows if the selection is too short', () => {
     const nextT = START_T + 120 * 6;
     const limits = { maxCells: 100, maxSnapshots: 288 };
     expect(renderPage(inputOf(small, { limits }))).toMatchObject({
@@ -123,12 +123,12 @@ describe('the replay task', () => {
     expect(renderPage(inputOf(small, { cancel })).status).toBe('done');
     Atomics.store(cancel, 0, 1);
     expect(renderPage(inputOf(small, { cancel }))).toEqual({ status: 'cancelled' });
-    // Before anything is decoded: a damaged segment is not even looked at.
+    // Before anything is decoded: a damaged segment is not even read.
     const damaged = { segments: [new Uint8Array(9)], cancel };
     expect(renderPage(inputOf(small, damaged))).toEqual({ status: 'cancelled' });
   });
 
-  it('leaves nothing of a page in another, whatever their order, size and form', () => {
+  it('leaves nothing of one page in another, whatever their order, size and form', () => {
     const large = movingStore(40, 9, 30);
     const inputs = [small, large, movingStore(3, 2, 5)].flatMap((store) =>
       (['market', 'venue', 'all'] as const).flatMap((group) =>
@@ -149,11 +149,11 @@ describe('the replay task', () => {
       expect(body.byteLength).toBe(body.buffer.byteLength);
       expect(Buffer.compare(body, copies[i])).toBe(0);
     }
-    // What was handed out before has not been written to since.
+    // What was returned earlier has not been changed since.
     first.forEach((body, i) => expect(Buffer.compare(body, copies[i])).toBe(0));
   });
 
-  it('reads columns where another task has left them in shared memory', () => {
+  it('reads columns that another task has written to shared memory', () => {
     const input = inputOf(small);
     const blocks = input.segments as Uint8Array[];
     const memory = new SharedArrayBuffer(2 ** 16);
@@ -169,7 +169,7 @@ describe('the replay task', () => {
     expect(() => bodyOf({ ...input, segments: kept })).toThrow('no run in this slice');
   });
 
-  it('holds a stored block against its checksum, and leaves nothing of a damaged one', () => {
+  it('checks a stored block against its checksum, and keeps nothing of a damaged one', () => {
     const input = inputOf(small);
     const blocks = input.segments as Uint8Array[];
     expect(
@@ -221,7 +221,7 @@ describe('the content codings', () => {
   const full = movingStore(288, 12, 28);
   const body = bodyOf(inputOf(full));
 
-  it('make a full page at least five times smaller, in every format', () => {
+  it('shrink a full page at least by a factor of five, in every format', () => {
     for (const format of PAGE_FORMATS) {
       const plain = bodyOf(inputOf(full, { format }));
       for (const encoding of ['gzip', 'br'] as const) {
@@ -233,7 +233,7 @@ describe('the content codings', () => {
 
   it('write one gzip member that other programs read', () => {
     const gzip = compressPage(body, 'gzip');
-    // A member ends with the length of its own text: a second one would state only its part.
+    // A member ends with the length of its text: with two members it would state only its part.
     expect(Buffer.from(gzip).readUInt32LE(gzip.length - 4)).toBe(body.length);
     for (const [program, args] of gzipReaders) {
       const plain = execFileSync(program, args, { input: gzip, maxBuffer: 2 ** 26 });
@@ -241,7 +241,7 @@ describe('the content codings', () => {
     }
   });
 
-  it('have zstd where Node has it, and say so where not', () => {
+  it('have zstd if Node has it, and otherwise say so', () => {
     const { zstdDecompressSync } = zlib as { zstdDecompressSync?: (bytes: Uint8Array) => Buffer };
     expect(canEncode('zstd')).toBe(zstdDecompressSync !== undefined);
     if (zstdDecompressSync === undefined) {

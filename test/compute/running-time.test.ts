@@ -7,7 +7,7 @@ import {
 } from '../../compute/running-time.js';
 
 describe('the clock of the running process', () => {
-  it('goes with the steady clock, and stands still while nobody can look at it', () => {
+  it('follows the steady clock, and stops while nobody can read it', () => {
     let steadyMs = 5000;
     const clock = new RunningClock(() => steadyMs);
     const startMs = clock.nowMs();
@@ -36,7 +36,7 @@ describe('a deadline', () => {
     vi.useRealTimers();
   });
 
-  /** What withDeadline() has made of a promise without an end. */
+  /** The outcome of withDeadline() for a promise that never settles. */
   function outcomeOf(deadlineMs: number): { error?: unknown } {
     const outcome: { error?: unknown } = {};
     withDeadline(new Promise(() => {}), deadlineMs, 'a task').catch((error: unknown) => {
@@ -45,7 +45,7 @@ describe('a deadline', () => {
     return outcome;
   }
 
-  it('is missed where the process runs all the time', async () => {
+  it('passes if the process runs all the time', async () => {
     looking = setInterval(runningMs, 500);
     const outcome = outcomeOf(60_000);
     await vi.advanceTimersByTimeAsync(59_000);
@@ -55,9 +55,9 @@ describe('a deadline', () => {
     expect(String(outcome.error)).toContain('a task: no answer within 60000 ms');
   });
 
-  it('is put off by the time for which the whole process stands still', async () => {
+  it('is extended by the time for which the process is paused', async () => {
     const outcome = outcomeOf(60_000);
-    // As after SIGSTOP and SIGCONT: 65 s have gone by, and no timer has fired.
+    // As after SIGSTOP and SIGCONT: 65 s have passed, and no timer has fired.
     await vi.advanceTimersByTimeAsync(65_000);
     looking = setInterval(runningMs, 500);
     await vi.advanceTimersByTimeAsync(55_000);

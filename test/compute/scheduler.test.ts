@@ -7,7 +7,7 @@ import {
   type WorkLimits,
 } from '../../compute/scheduler.js';
 
-/** A client that stays until it is told to go. */
+/** A client that stays until the test ends it. */
 class TestClient {
   aborted = false;
   private gone = () => {};
@@ -22,7 +22,7 @@ class TestClient {
   }
 }
 
-/** A queue whose pages end when the test says so, on a clock that the test moves. */
+/** A queue whose pages end when the test says so, with a clock moved by the test. */
 class Desk {
   nowMs = 0;
   readonly queue: JobQueue;
@@ -46,7 +46,7 @@ class Desk {
     return Promise.all(Array.from({ length: count }, () => this.page(key)));
   }
 
-  /** Ends the page that has been in work for longest, after so long. @returns its key */
+  /** Ends the page that has been in work for longest, after a given time. @returns its key */
   async endOne(tookMs = 10): Promise<string> {
     await settled();
     this.nowMs += tookMs;
@@ -64,16 +64,16 @@ class Desk {
   }
 }
 
-/** A page's promises follow each other: its end, the queue's, the next page's begin. */
+/** Lets promises settle in sequence: a page's end, the queue's, the next page's beginning. */
 const settled = (): Promise<void> => new Promise(setImmediate);
 
-describe('keys that have pages waiting', () => {
-  it('get their turns alike: one with 50 pages does not hold another up for more than one', async () => {
+describe('keys with waiting pages', () => {
+  it('take equal turns: a key with 50 pages delays another by one page at most', async () => {
     const desk = new Desk();
     const heavy = desk.pages('heavy', 50);
     for (let page = 0; page < 10; page++) {
       const light = desk.page('light');
-      // The page that is in work, and no other of the heavy key before the light one's.
+      // The page in work, and no other page of the heavy key, precedes the light one's.
       expect([await desk.endOne(), await desk.endOne()]).toEqual(['heavy', 'light']);
       expect(await light).toBe('light');
     }
@@ -82,7 +82,7 @@ describe('keys that have pages waiting', () => {
     expect([desk.queue.waitingJobs, desk.queue.jobsInWork]).toEqual([0, 0]);
   });
 
-  it('take turns where all have many, each its pages in the order in which they came', async () => {
+  it('take turns if all have many, each with its pages in order of arrival', async () => {
     const desk = new Desk();
     void desk.pages('a', 4);
     void desk.pages('b', 3);
@@ -90,7 +90,7 @@ describe('keys that have pages waiting', () => {
     expect((await desk.endAll()).join('')).toBe('abcabcabca');
   });
 
-  it('get equal time, not equal numbers: cheap pages do not wait for as many dear ones', async () => {
+  it('get equal time, not equal numbers: cheap pages do not wait for as many expensive ones', async () => {
     const desk = new Desk();
     void desk.pages('dear', 12);
     void desk.pages('cheap', 100);
@@ -101,16 +101,16 @@ describe('keys that have pages waiting', () => {
       done[key]++;
       await desk.endOne(key === 'dear' ? 100 : 10);
     }
-    // Ten cheap ones for each dear one but the first, which began alone; what a page will take is
-    // guessed as it begins, so it is never quite even.
+    // Ten cheap ones for each expensive one except the first, which began alone. A page's time is estimated when it begins,
+    // so this is never quite even.
     expect(done.cheap).toBeGreaterThanOrEqual(40);
     expect(done.cheap).toBeLessThanOrEqual(60);
   });
 
-  it('save nothing up while they have none waiting', async () => {
+  it('accumulate nothing while none wait', async () => {
     const desk = new Desk({ inWork: 2 });
     const steady = desk.pages('steady', 30);
-    // In work all along, with nothing waiting behind it.
+    // In work all the time, without waiting pages.
     await desk.endOne();
     const idle = desk.pages('idle', 1);
     for (let i = 0; i < 10; i++) await desk.endOne();
@@ -124,7 +124,7 @@ describe('keys that have pages waiting', () => {
 });
 
 describe('a page that would wait too long', () => {
-  it('is refused as it comes, by what pages took of late and how many are ahead', async () => {
+  it('is refused on arrival, by the time of recent pages and the number ahead', async () => {
     const desk = new Desk({ inWork: 2, maxExpectedWaitMs: 1000 });
     for (let i = 0; i < 80; i++) {
       void desk.page('a');
@@ -132,18 +132,18 @@ describe('a page that would wait too long', () => {
     }
     expect(desk.queue.expectedWaitMs('a')).toBe(0);
     void desk.pages('a', 2 + 4);
-    // Four ahead and its own: five pages of 380 ms by twos.
+    // Four ahead plus its own: five pages of 380 ms, two at a time.
     expect(desk.queue.expectedWaitMs('a')).toBeCloseTo(950, 0);
     void desk.page('a');
     await expect(desk.page('a')).rejects.toThrow(PoolBusyError);
-    // Another key has its turn after one of the first one's.
+    // Another key's turn comes after one page of the first key.
     expect(desk.queue.expectedWaitMs('b')).toBeCloseTo(380, 0);
     const other = desk.page('b');
     await desk.endAll();
     expect(await other).toBe('b');
   });
 
-  it('is refused where those in work do not end, whatever pages took before', async () => {
+  it('is refused if the pages in work do not end, whatever earlier ones took', async () => {
     const desk = new Desk({ maxExpectedWaitMs: 1000 });
     void desk.pages('a', 2);
     await desk.endOne(10);
@@ -159,7 +159,7 @@ describe('a page that would wait too long', () => {
 });
 
 describe('the queue', () => {
-  it('takes so many pages of a key, and so many of all; those in work do not count', async () => {
+  it('limits the waiting pages per key and in total; pages in work do not count', async () => {
     const desk = new Desk({ inWork: 2, maxWaiting: 5, maxWaitingPerKey: 3 });
     const taken = [desk.pages('a', 2 + 3)];
     await expect(desk.page('a')).rejects.toThrow(PoolBusyError);
@@ -174,7 +174,7 @@ describe('the queue', () => {
     expect((await Promise.all(taken)).flat()).toEqual(['a', 'a', 'a', 'a', 'a', 'b', 'b', 'c']);
   });
 
-  it('lets a page go whose client has gone while it waited, and keeps nothing of its key', async () => {
+  it('drops a waiting page if its client disconnects, and keeps nothing of its key', async () => {
     const desk = new Desk({ maxWaiting: 1 });
     const client = new TestClient();
     void desk.pages('a', 1);
@@ -188,7 +188,7 @@ describe('the queue', () => {
     expect(await after).toBe('b');
   });
 
-  it('gives a page nothing to do whose client has gone before', async () => {
+  it('does not begin a page whose client has already disconnected', async () => {
     const desk = new Desk();
     const client = new TestClient();
     client.go();
@@ -196,7 +196,7 @@ describe('the queue', () => {
     expect(desk.queue.jobsInWork).toBe(0);
   });
 
-  it('goes on after a page that fails', async () => {
+  it('continues after a page that fails', async () => {
     const desk = new Desk();
     const failing = desk.queue.run('a', () => Promise.reject(new Error('no')), null);
     const next = desk.page('a');
@@ -213,7 +213,7 @@ describe('the queue', () => {
 describe('classes of work', () => {
   const never = () => new Promise<void>(() => {});
 
-  it('have slots of their own: pages that fill theirs hold up no board and no commit', async () => {
+  it('have separate slots: pages that fill theirs delay no boards or commits', async () => {
     const scheduler = new Scheduler(1);
     for (let page = 0; page < 20; page++) void scheduler.run('page', 'a', never, null);
     expect(scheduler.waiting('page')).toBe(18);
@@ -222,7 +222,7 @@ describe('classes of work', () => {
     expect(await scheduler.run('commit', 'c', done('commit'), null)).toBe('commit');
   });
 
-  it('leave fragments for when a thread has nothing to do, but not forever', async () => {
+  it('delay fragments until a thread is idle, but not forever', async () => {
     const scheduler = new Scheduler(1);
     const began: string[] = [];
     const fragments = () => {

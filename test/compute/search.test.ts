@@ -14,7 +14,7 @@ function plain(from: number, to: number, passes: (index: number) => boolean): nu
 }
 
 describe('a search', () => {
-  it('finds what looking at each one finds, within its bounds', () => {
+  it('finds the same as a linear search, within its bounds', () => {
     fc.assert(
       fc.property(sorted, wanted, fc.nat(40), fc.nat(40), (values, least, a, b) => {
         const [from, to] = [a, b].map((end) => Math.min(end, values.length)).sort((x, y) => x - y);
@@ -27,7 +27,7 @@ describe('a search', () => {
     );
   });
 
-  it('looks at all values by itself, and at none that lie outside', () => {
+  it('covers all values by default, and none outside', () => {
     expect(firstFrom(Uint32Array.of(1, 2, 2, 5), 2)).toBe(1);
     expect(firstFrom(Uint32Array.of(1, 2, 2, 5), 6)).toBe(4);
     expect(firstFrom(new Uint32Array(0), 6)).toBe(0);
@@ -36,7 +36,7 @@ describe('a search', () => {
     expect(seen.every((i) => i >= 3 && i < 9)).toBe(true);
   });
 
-  it('takes logarithmically many looks', () => {
+  it('takes logarithmically many steps', () => {
     let looks = 0;
     firstIndex(0, 2 ** 31 - 2, (i) => {
       looks++;

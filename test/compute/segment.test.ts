@@ -62,7 +62,7 @@ describe('digests of snapshots', () => {
   };
   const digest = (changed: Partial<SnapshotRun>): number => digestsOf({ ...one, ...changed })[0];
 
-  it('change with each value, and with nothing else', () => {
+  it('change with each value and nothing else', () => {
     const same = [
       digest({}),
       digest({ t: Uint32Array.of(9), tier: '1h' }),
@@ -84,7 +84,7 @@ describe('digests of snapshots', () => {
 });
 
 describe('segments', () => {
-  it('come back as they went in, cells wider than 32 bits too', () => {
+  it('are restored unchanged, including cells wider than 32 bits', () => {
     fc.assert(
       fc.property(runs, (run) => {
         expect(plain(decodeSegment(encodeSegment(run)))).toEqual(plain(run));
@@ -92,7 +92,7 @@ describe('segments', () => {
     );
   });
 
-  it('are read by the decompressor and tableFromIPC alone', () => {
+  it('can be read with only the decompressor and tableFromIPC', () => {
     fc.assert(
       fc.property(runs, (run) => {
         const table = tableFromIPC(uncompressSync(Buffer.from(encodeSegment(run))));
@@ -126,7 +126,7 @@ describe('segments', () => {
     );
   });
 
-  it('come back from any place in memory', () => {
+  it('are restored from any place in memory', () => {
     fc.assert(
       fc.property(runs, fc.nat(15), (run, shift) => {
         const block = encodeSegment(run);
@@ -139,7 +139,7 @@ describe('segments', () => {
     );
   });
 
-  it('with a wrong byte are refused, or have as many cells as they say', () => {
+  it('with a wrong byte are refused, or have as many cells as they state', () => {
     let refused = 0;
     fc.assert(
       fc.property(runs, fc.nat(), fc.integer({ min: 1, max: 255 }), (run, place, change) => {
@@ -161,7 +161,7 @@ describe('segments', () => {
     expect(refused).toBeGreaterThan(0);
   });
 
-  it('refuse a block cut short', () => {
+  it('refuse a truncated block', () => {
     const block = encodeSegment({
       chain: 'mainchain',
       address: 'So11111111111111111111111111111111111111112',

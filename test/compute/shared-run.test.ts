@@ -14,7 +14,7 @@ import { runsOf, stores } from './replay-stores.js';
 const MARGIN = 64;
 const MARK = 0x5a;
 
-/** Tier and columns; not whose run it is. */
+/** Tier and columns, without the token. */
 const plain = (run: RunColumns) => [
   run.tier,
   ...[run.t, run.priceUsd, run.cellOffsets, run.market, run.bin].map((column) => [...column]),
@@ -23,7 +23,7 @@ const plain = (run: RunColumns) => [
 ];
 
 describe('a run in shared memory', () => {
-  it('is read as it was left, in a place as large as its plain segment, with nothing else touched', () => {
+  it('is read as written, in a slice as large as its plain segment, without touching anything else', () => {
     fc.assert(
       fc.property(stores, fc.integer({ min: 1, max: 9 }), (store, runLength) => {
         for (const run of runsOf(store, runLength).runs) {
@@ -45,7 +45,7 @@ describe('a run in shared memory', () => {
     );
   });
 
-  it('is not left where it does not fit', () => {
+  it('is not written if it does not fit', () => {
     const [run] = runsOf({ markets: [], snapshots: [tiny()] }, 1).runs;
     const memory = new SharedArrayBuffer(4096);
     const place = { memory, offset: 0, bytes: 64 };

@@ -1,8 +1,7 @@
 /**
- * Kills one process at a time. Each kill begins with the store that the last one left, performs
- * some operations to their acknowledgement, and kills a process in the middle of another one. Then
- * it compares the store with what was acknowledged: the interrupted operation must be there as a
- * whole or not at all.
+ * Kills one process at a time. Each kill begins with the store left by the last one, performs some operations until they
+ * are acknowledged, and kills a process in the middle of another one. Then it compares the store with what was
+ * acknowledged: the interrupted operation must be there as a whole or not at all.
  */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -90,7 +89,7 @@ class Kill {
     const { state, pending, retiringBeforeS } = this;
     const { rows: found } = await contentsOfCopy(this.directory);
     if (retiringBeforeS !== null) {
-      // Accepts how far it came; the next comparison shows whether that stays.
+      // Accepts its current progress; the next comparison shows whether that lasts.
       const reached = afterRetention(state.rows, retiringBeforeS, found);
       this.count(differences(reached, state.rows).length > 0);
       state.rows = reached;
@@ -116,8 +115,8 @@ class Kill {
   }
 
   /**
-   * Performs operations through a process that holds the store, and kills it; with `besideFirst`
-   * after a command beside it.
+   * Performs operations through a process that holds the store, and kills it; with `besideFirst` after a command that runs
+   * beside it.
    */
   private async killHolder(besideFirst: boolean): Promise<void> {
     const { random } = this.state;
@@ -191,7 +190,7 @@ class Kill {
     this.retiringBeforeS = null;
   }
 
-  /** Waits for a random part of what a step usually takes. @returns whether the step was done first */
+  /** Waits for a random part of a step's usual time. @returns whether the step was done first */
   private async cut(step: string, done: Promise<boolean>): Promise<boolean> {
     const { state } = this;
     const startMs = performance.now();

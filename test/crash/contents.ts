@@ -18,7 +18,7 @@ import {
 /** A row whose parts come from several files. */
 const MIXED = NaN;
 
-/** Every row that is stored, read as readers do. */
+/** Every stored row, read as readers do. */
 export async function contentsOf(store: Store): Promise<Map<string, number>> {
   const rows = new Map<string, number>();
   for (const tokenId of store.depth.tokenIds()) {
@@ -59,7 +59,7 @@ export async function contentsOf(store: Store): Promise<Map<string, number>> {
 async function addDepth(rows: Map<string, number>, store: Store, tokenId: number, address: string) {
   for (;;) {
     try {
-      // A plan leaves out coarse snapshots behind finer ones.
+      // A plan omits coarse snapshots hidden by finer ones.
       const directory = await store['parts'].directories.get(tokenId);
       const refs = TIERS.flatMap((tier) => directory[tier]);
       const blocks = await store.depth.readSegments(refs.map(({ segmentId }) => segmentId));
@@ -80,13 +80,13 @@ async function addDepth(rows: Map<string, number>, store: Store, tokenId: number
       }
       return;
     } catch (error) {
-      // Segments were joined in the background meanwhile.
+      // Segments were joined in the background in the meantime.
       if (!(error instanceof SegmentGoneError)) throw error;
     }
   }
 }
 
-/** Each market of each snapshot: merges bring one at a time. */
+/** Each market of each snapshot: merges add one at a time. */
 function addMarkets(rows: Map<string, number>, run: SnapshotRun, markets: readonly Market[]): void {
   run.t.forEach((t, row) => {
     const ofSnapshot = new Map<string, number>();
@@ -121,8 +121,8 @@ export function after(rows: Rows, { brings }: Operation): Map<string, number> {
 }
 
 /**
- * The rows after retention removed raw depth before a time, and made coarser snapshots of it. If it
- * was interrupted, each token is at some step.
+ * The rows after retention removed raw depth before a time and made coarser snapshots from it. If it was interrupted, each
+ * token is at some step.
  * @param found the stored rows, if it was interrupted
  */
 export function afterRetention(rows: Rows, beforeS: number, found?: Rows): Map<string, number> {

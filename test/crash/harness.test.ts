@@ -31,7 +31,7 @@ describe('What rivals leave', () => {
     for (const b of [1, 2]) {
       expect(explain(rowsOf({ d: 9 }), acts, rowsOf({ a: 1, b, c: 2, d: 9 })).faults).toEqual([]);
     }
-    // What was there before, and what nobody brought, stays.
+    // Earlier rows that no operation touched remain.
     expect(explain(rowsOf({ d: 9 }), acts, rowsOf({ a: 1, b: 1, c: 2 })).faults).toHaveLength(1);
     const stranger = explain(new Map(), acts, rowsOf({ a: 1, b: 1, c: 2, e: 7 }));
     expect([stranger.faults.length, stranger.isPartial]).toEqual([1, false]);
@@ -57,7 +57,7 @@ describe('What rivals leave', () => {
     expect([lost.faults.length, lost.isPartial]).toEqual([2, false]);
   });
 
-  it('has one order for all rows', () => {
+  it('is explained by one order for all rows', () => {
     const acts = [act(1, 'a,b', 0, 9), act(2, 'a,b', 0, 9)];
     expect(explain(new Map(), acts, rowsOf({ a: 1, b: 1 })).faults).toEqual([]);
     expect(explain(new Map(), acts, rowsOf({ a: 1, b: 2 })).faults).toEqual([
@@ -92,7 +92,7 @@ describe('The reference', () => {
     expect(differences(rows, new Map([...rows, [name, number + 1]]))).toHaveLength(1);
   });
 
-  it('knows what retention makes of raw depth, and how far it came', () => {
+  it('knows what retention makes from raw depth, and its progress', () => {
     const [token] = TOKENS;
     const hourS = (HOUR - 3) * 3600;
     const row = (minute: number, tier?: '15m' | '1h') => depthRow(token, hourS + 60 * minute, tier);
@@ -110,7 +110,7 @@ describe('The reference', () => {
     some.delete(row(1));
     some.delete(row(15));
     expect(differences(some, afterRetention(rows, hourS + 50 * 60, some))).toEqual([]);
-    // When the last raw snapshot of the hour goes, an hourly one stands for it.
+    // When the last raw snapshot of the hour goes, an hourly one replaces it.
     expect(afterRetention(rows, hourS + 3600).get(row(60, '1h'))).toBe(50);
   });
 

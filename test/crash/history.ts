@@ -3,13 +3,13 @@ import { differences } from './contents.js';
 import { isDepthBefore, mergedRow, type Operation, type Rows } from './operations.js';
 
 /**
- * An operation with its times, all on one clock. Without acknowledgement, it may take effect at any
- * time after its begin.
+ * An operation with its times, all on one clock. Without acknowledgement, it may take effect at any time after its
+ * beginning.
  */
 export interface Act {
   operation: Operation;
   begin: number;
-  /** When it was acknowledged; Infinity: it was not. */
+  /** When it was acknowledged; Infinity if it was not. */
   end: number;
 }
 
@@ -18,14 +18,13 @@ interface Explained {
   faults: string[];
   /** Whether only unacknowledged operations are at fault. */
   isPartial: boolean;
-  /** How many unacknowledged operations are there, and how many are not. */
+  /** How many unacknowledged operations took effect, and how many did not. */
   whole: number;
   absent: number;
 }
 
 /**
- * What an operation makes of a row: a number, null if it deletes the row, undefined if it does not
- * touch it.
+ * The effect of an operation on a row: a number, null if it deletes the row, undefined if it does not touch it.
  */
 function madeOf({ operation }: Act, name: string): number | null | undefined {
   const brought = operation.brings.get(name);
@@ -42,9 +41,9 @@ function madeOf({ operation }: Act, name: string): number | null | undefined {
 }
 
 /**
- * Compares the stored rows with what the possible orders of the operations would leave. Each
- * operation is there as a whole or, unless it was acknowledged, not at all; one that was
- * acknowledged before another began comes first. No two of them delete the same row.
+ * Compares the stored rows with the results of the possible orders of the operations. Each operation took effect as a
+ * whole or, unless it was acknowledged, not at all; one acknowledged before another began comes first. No two of them
+ * delete the same row.
  */
 export function explain(base: Rows, acts: readonly Act[], found: Rows): Explained {
   const names = new Set([...base.keys(), ...found.keys()]);
@@ -91,7 +90,7 @@ export function explain(base: Rows, acts: readonly Act[], found: Rows): Explaine
   return { faults, isPartial, whole, absent: unacknowledged - whole };
 }
 
-/** Whether something is there that only this operation can have done. */
+/** Whether something is stored that only this operation can have done. */
 function leftTrace(
   act: Act,
   acts: readonly Act[],
@@ -115,7 +114,7 @@ function leftTrace(
   return false;
 }
 
-/** Whether the operations can be put in order: none has to come later than itself. */
+/** Whether the operations can be ordered: none must come later than itself. */
 function isOrder(later: ReadonlyMap<Act, ReadonlySet<Act>>): boolean {
   const left = new Map(Array.from(later, ([act, those]) => [act, new Set(those)]));
   for (;;) {

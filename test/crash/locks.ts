@@ -2,8 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 
 /**
- * Whether the process keeps all others from locking the file; null without the file, or without
- * /proc/locks.
+ * Whether the process prevents all others from locking the file; null without the file, or without /proc/locks.
  */
 export function holdsLock(pid: number, file: string): boolean | null {
   const inode = statSync(file, { throwIfNoEntry: false })?.ino;
@@ -14,7 +13,7 @@ export function holdsLock(pid: number, file: string): boolean | null {
   } catch {
     return null;
   }
-  // `7: POSIX  ADVISORY  WRITE 4711 fe:00:2335147 0 EOF`; one that waits has `->` before its kind.
+  // `7: POSIX  ADVISORY  WRITE 4711 fe:00:2335147 0 EOF`; a waiting lock has `->` before its kind.
   return table.split('\n').some((line) => {
     const [, kind, , access, owner, place, from, to] = line.split(/\s+/);
     const isOfFile = place?.split(':').at(-1) === String(inode) && Number(owner) === pid;
@@ -25,7 +24,7 @@ export function holdsLock(pid: number, file: string): boolean | null {
 /** /proc/locks may lack a line while others come and go. */
 const READINGS = 5;
 
-/** Whether another process than this one could lock the file. */
+/** Whether a process other than this one could lock the file. */
 export function isLockFree(pid: number, file: string): boolean {
   for (let reading = 0; reading < READINGS; reading++)
     if (holdsLock(pid, file) !== false) return false;

@@ -1,6 +1,5 @@
 /**
- * `npm run test:crash`: kills processes at random moments, and checks that everything acknowledged
- * is there.
+ * `npm run test:crash`: kills processes at random moments, and checks that everything acknowledged is stored.
  */
 import { runProgram } from '../../bench/program.js';
 import { readCrashOptions, USAGE } from './options.js';

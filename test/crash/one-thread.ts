@@ -1,4 +1,4 @@
-/** Runs a pool's tasks in this thread: a process that is killed soon need not start others. */
+/** Runs a pool's tasks in this thread: a process that will soon be killed need not start others. */
 import { valueSymbol } from 'piscina';
 import { type Outcome, valueOf } from '../../compute/outcome.js';
 import type { ComputePool, TaskInput, TaskName, TaskResult } from '../../compute/pool.js';

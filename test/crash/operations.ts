@@ -22,7 +22,7 @@ export type Operation = { number: number; brings: ReadonlyMap<string, number | n
   | { kind: 'check' }
 );
 
-/** The current hour: retention and boards leave out much of older data. */
+/** The current hour: retention and boards omit much of older data. */
 export const HOUR = Math.floor(wallMs() / 3_600_000);
 const HOUR_S = 3600;
 export const TOKENS = Array.from({ length: 4 }, (_, i) => botAddress(i));
@@ -65,7 +65,7 @@ export class Operations {
     private readonly random: () => number,
   ) {}
 
-  /** Adds a file to those that removeFiles() removes. */
+  /** Adds a file to those removed by removeFiles(). */
   removeLater(file: string): void {
     this.files.push(file);
   }

@@ -10,7 +10,7 @@ import { MARKET_SOURCE, type Operation } from './operations.js';
 /** Options of the keys that are created. */
 export const KEY = { tier: 'premium', requestsPerMinute: null, monthlyQuota: null } as const;
 
-/** An operation as a process gets it: only the harness knows what it brings. */
+/** An operation as a process receives it: only the harness knows its effect. */
 export type Order<O extends Operation = Operation> = O extends Operation
   ? Omit<O, 'brings'>
   : never;
@@ -63,7 +63,7 @@ export async function perform(
   }
 }
 
-/** The words of the `fathom` command that does an operation. */
+/** The words of the `fathom` command for an operation. */
 export function wordsOf(operation: Order, directory: string): string[] {
   const data = ['--data', directory];
   switch (operation.kind) {

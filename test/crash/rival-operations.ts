@@ -21,7 +21,7 @@ import type { State } from './state.js';
 const MERGED_SNAPSHOTS = 60;
 const MERGED_MARKETS = 4;
 const MERGED_AT_ONCE = 12;
-/** Retention may empty half of the slots, and makes the hour behind them coarser, too. */
+/** Retention may empty half of the slots, and also makes the hour behind them coarser. */
 export const SLOTS_BEHIND_RETENTION = SLOTS / 2 + 60;
 
 /** What only this rival may do in a round. */
@@ -34,7 +34,7 @@ export interface Share {
 }
 
 export interface Course {
-  /** Whether there is a store when it begins: without one nothing can be checked, copied or pruned. */
+  /** Whether there is a store at the beginning: without one nothing can be checked, copied or pruned. */
   hasStore: boolean;
   /** The first slot that snapshots may use. */
   firstSlot: number;
@@ -86,7 +86,7 @@ export function rivalOperation(
   return operations.ingest(number, DATASETS[below(DATASETS.length)], firstSlot);
 }
 
-/** Deals keys, tokens and deletions out to the rivals. */
+/** Distributes keys, tokens and deletions over the rivals. */
 export function sharesOf(keys: readonly string[], rivals: number, deletes: boolean): Share[] {
   return Array.from({ length: rivals }, (_, i) => ({
     keys: keys.filter((_id, k) => k % rivals === i),

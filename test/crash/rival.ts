@@ -33,7 +33,7 @@ const SERVER_GONE = /the server went away before it answered/;
 const OLD_SCHEMA = /was written by an earlier version of Fathom: check it with that version/;
 const IN_USE = /is in use by another Fathom process/;
 const SERVER_THERE = /a Fathom server already runs on/;
-/** `fathom check` changes nothing, so it cuts no torn end off a log. */
+/** `fathom check` changes nothing, so it does not cut off a log's torn end. */
 const TORN_END = /ends with a commit that was not finished/;
 const STORE_CHANGED = /changed while the file was being read/;
 
@@ -110,7 +110,7 @@ export class Rival {
     return this.victim.describe();
   }
 
-  /** Runs until it is killed, or ends by itself. */
+  /** Runs until it is killed or ends. */
   async live(): Promise<void> {
     const { victim, state, random } = this;
     const kind = await this.untilKill();
@@ -139,7 +139,7 @@ export class Rival {
     const isReal = role === 'fathom serve' || role === 'a fathom command';
     const step = (name: string): string => `${role}: ${name}`;
     if (isReal || random() < EARLY_SHARE) {
-      // A command that is not interrupted ends by itself.
+      // A command that is not interrupted ends normally.
       const name = step('all');
       const isCut = !(await this.cut(
         name,
@@ -161,14 +161,14 @@ export class Rival {
     return role;
   }
 
-  /** Waits for a line for a random part of the time that it usually takes. @returns whether it came */
+  /** Waits for a line for a random part of its usual time. @returns whether it came */
   private async cut(step: string, line: RegExp): Promise<boolean> {
     const { victim, state, random } = this;
     const startMs = performance.now();
     const seen = victim.sees(line);
     const latestMs = random() * LATEST_KILL * state.usual(step, GUESS_MS);
     const isSeen = await Promise.race([seen, sleep(latestMs, false)]);
-    // The process is killed before long, which settles it.
+    // The process will soon be killed, which settles it.
     seen.catch(() => undefined);
     if (isSeen) state.took(step, performance.now() - startMs);
     else if (!victim.isOver) state.tookLonger(step, GUESS_MS);

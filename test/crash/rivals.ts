@@ -1,8 +1,7 @@
 /**
- * A round of rivals: servers and commands that compete for one directory. At random moments, also
- * during their start, they are killed, or stopped for a while and then continued or killed. In the
- * end all are dead; the store must hold everything acknowledged, and every other operation as a
- * whole or not at all.
+ * A round of rivals: servers and commands that compete for one directory. At random moments, even during their start, they
+ * are killed, or stopped for a while and then continued or killed. In the end all are dead; the store must have everything
+ * acknowledged, and every other operation as a whole or not at all.
  */
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -69,7 +68,7 @@ class Round {
     const shares = sharesOf(this.isFresh ? [] : this.state.keys, slots, deletes);
     const probing = setInterval(() => this.probe(), PROBE_EVERY_MS);
     try {
-      // Each slot has its own random numbers: the order of the slots depends on the machine.
+      // Each slot has separate random numbers: the order of the slots depends on the machine.
       await Promise.all(
         shares.map((share, i) => this.slot(i, share, seededRandom(Math.floor(random() * 2 ** 32)))),
       );
@@ -81,7 +80,7 @@ class Round {
     await this.compare();
   }
 
-  /** Processes, one after the other; the first slot's are all servers. */
+  /** Runs processes in sequence; the first slot's are all servers. */
   private async slot(index: number, share: Share, random: () => number): Promise<void> {
     const lives = LEAST_LIVES + Math.floor(random() * (MOST_LIVES - LEAST_LIVES + 1));
     await sleep(random() * 50);

@@ -6,7 +6,7 @@ import { openStore } from '../../bench/store.js';
 import { contentsOf } from './contents.js';
 import type { Operations, Rows } from './operations.js';
 
-/** Kinds of violations, as the summary names them. */
+/** Kinds of violations, as named in the summary. */
 export type Violation = 'lost' | 'partial' | 'refused' | 'unlocked';
 
 /** An outcome that must not happen. */
@@ -64,7 +64,7 @@ export class State {
     this.usualMs.set(step, (this.usual(step, ms) + ms) / 2);
   }
 
-  /** A kill interrupted a step: it may take longer than was assumed. */
+  /** A kill interrupted a step: it may take longer than assumed. */
   tookLonger(step: string, guessMs: number): void {
     this.usualMs.set(step, this.usual(step, guessMs) * 1.1);
   }
@@ -76,14 +76,13 @@ export interface Contents {
 }
 
 /**
- * The contents of a closed store. They are read from a copy: the next process has to mend the log,
- * too.
+ * The contents of a closed store, read from a copy: the next process must mend the log too.
  * @throws ViolationError if it cannot be read, or `fathom check` would find something
  */
 export async function contentsOfCopy(directory: string): Promise<Contents> {
   const copy = `${directory}-copy`;
   rmSync(copy, { recursive: true, force: true });
-  // Leaves out the socket, and the database's second name, which a copy would not be.
+  // Without the socket, and without the database's second name, which in a copy would not be the same file.
   const isFile = (name: string): boolean => !/\.(sock|lock)$/.test(name);
   cpSync(directory, copy, { recursive: true, filter: isFile });
   const contents = await contentsAt(copy);

@@ -1,4 +1,4 @@
-/** Damages DuckDB's log as a loss of power does: only bytes that no acknowledged commit needs. */
+/** Damages DuckDB's log like a power loss: only bytes that no acknowledged commit needs. */
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import { logMark } from '../../storage/duckdb/holder-file.js';
 import { checkpointsBefore } from '../../storage/duckdb/log-frames.js';
 
 const DAMAGES = ['cut', 'zeros', 'noise', 'longer'] as const;
-/** Where DuckDB keeps its two heads, each of which begins with a checksum and a number. */
+/** Positions of DuckDB's two heads, each of which begins with a checksum and a number. */
 const HEADS_AT = [4096, 8192];
 const HEADS_BYTES = 3 * 4096;
 const MOST_APPENDED_BYTES = 64 * 1024;
@@ -33,7 +33,7 @@ export function durableLog(directory: string): DurableLog {
   return { bytes: bytes.length, digest: digestOf(bytes) };
 }
 
-/** Damages the log behind its durable part. @returns how; null: there was nothing to damage */
+/** Damages the log after its durable part. @returns how; null if there was nothing to damage */
 export function damageTail(
   directory: string,
   durable: DurableLog,
@@ -46,7 +46,7 @@ export function damageTail(
   // A checkpoint syncs the whole log, with its own entry, before it writes the database's head.
   const before = checkpointsBefore(bytes);
   if (before !== null && before !== checkpointsOf(directory)) return null;
-  // The log's mark says that a commit in it was synced.
+  // The log's mark states that a commit in it was synced.
   const mark = logMark(path.join(directory, DATABASE_FILE));
   if (durable.bytes === 0 && mark !== null && mark === String(before)) return null;
   // A checkpoint has begun another log.

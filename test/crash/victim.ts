@@ -22,7 +22,7 @@ import { type Order, perform } from './perform.js';
 /** For how long raw depth is kept. */
 const KEPT_S = 3600;
 
-/** A server that finds another one running tries again within this. */
+/** A server that finds another one running retries within this time. */
 const BUSY_MS = 100;
 
 const [role, directory, text] = process.argv.slice(2);
@@ -33,7 +33,7 @@ const failed = (error: unknown, n: number | null = null): void => {
   print(`failed ${JSON.stringify({ n, name, message, stack })}`);
 };
 
-/** Opens the store as a server does, and tries again while another one runs, as a supervisor would. */
+/** Opens the store as a server does, and retries while another one runs, as a supervisor would. */
 async function opened(options: StoreOptions): Promise<Store> {
   for (;;) {
     try {

@@ -1,4 +1,4 @@
-/** Processes that are killed with SIGKILL. None outlives this one. */
+/** Processes to be killed with SIGKILL. None outlives this one. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { onEnd } from '../../bench/clean-up.js';
@@ -14,7 +14,7 @@ export const COLLECTING = '--max-semi-space-size=1';
 
 export class Victim {
   readonly lines: string[] = [];
-  /** Exit status; null while it runs, and where a signal ended it. */
+  /** Exit status; null while it runs, or if a signal ended it. */
   status: number | null = null;
   isOver = false;
   /** Whether it was sent SIGKILL. */
@@ -63,8 +63,8 @@ export class Victim {
 
   /**
    * Waits for a line.
-   * @returns whether it came; else the process has ended
-   * @throws Error if neither comes
+   * @returns whether it came; otherwise the process has ended
+   * @throws Error if neither happens
    */
   async sees(pattern: RegExp): Promise<boolean> {
     const deadline = setTimeout(() => this.wakeAll(), HANGS_MS);

@@ -5,7 +5,7 @@ import { DEMO_SEED, demoTokens } from '../../demo/tokens.js';
 const UNTIL_S = 1_794_659_696;
 const traded = demoTokens(DEMO_SEED).filter((token) => token.markets.length > 0);
 
-/** A few snapshots of every token, spread over a day. */
+/** A few snapshots of every token, distributed over a day. */
 const rows = traded.flatMap((token) =>
   demoSnapshotTimes(token, UNTIL_S - 86_400, UNTIL_S, 'raw')
     .filter((_, i) => i % 61 === 0)
@@ -23,7 +23,7 @@ const quantile = (sorted: number[], q: number) => sorted[Math.floor(q * (sorted.
 describe('demo books', () => {
   const books = each('book');
 
-  it('are ordered, uncrossed and about the price, with spreads of a few basis points', () => {
+  it('are ordered, uncrossed and around the price, with spreads of a few basis points', () => {
     expect(books.length).toBeGreaterThan(500);
     const spreads = books.map(({ row, market: { book, source } }) => {
       const where = `${source} ${row.address} ${row.t}`;
@@ -32,7 +32,7 @@ describe('demo books', () => {
         [book.asks, 1],
       ] as const) {
         expect(side.length, where).toBeGreaterThan(5);
-        // One assertion a side: one a level took most of the test's time.
+        // One assertion per side: one per level took most of the test's time.
         const wrong = side.filter(
           ([price, size], i) =>
             !(price > 0 && size > 0 && Number.isFinite(price * size)) ||
@@ -56,7 +56,7 @@ describe('demo books', () => {
   });
 
   it('have heavy-tailed sizes that grow with the distance', () => {
-    // Each book against its own median, so that big and small tokens count alike.
+    // Each book is compared with its own median, so that large and small tokens count alike.
     const relative = books
       .filter(({ market }) => market.type === 'cex_spot')
       .flatMap(({ market: { book } }) => {
@@ -93,7 +93,7 @@ describe('demo books', () => {
     expect(median(0.02, 0.06)).toBeGreaterThan(3 * median(0, 0.003));
   });
 
-  it('have walls at round prices that stand for hours', () => {
+  it('have walls at round prices that last for hours', () => {
     const token = traded[0];
     const from = UNTIL_S - 86_400;
     const standing = new Map<string, number[]>();
@@ -118,7 +118,7 @@ describe('demo books', () => {
     );
     expect(standing.size).toBeGreaterThanOrEqual(3);
     expect(longest).toBeGreaterThan(2 * 3_600);
-    // They come and go: nothing of the kind stands all day.
+    // They come and go: none lasts all day.
     const counts = [...standing.values()].map((times) => times.length);
     expect(
       quantile(
@@ -130,7 +130,7 @@ describe('demo books', () => {
 });
 
 describe('demo pools', () => {
-  it('of constant product stand at the price, within their fee', () => {
+  it('of constant product are at the price, within their fee', () => {
     const pools = each('constant_product');
     expect(pools.length).toBeGreaterThan(50);
     for (const { row, market } of pools) {
@@ -141,7 +141,7 @@ describe('demo pools', () => {
     expect(pools.some(({ market }) => market.constant_product.quote_usd !== 1)).toBe(true);
   });
 
-  it('of concentrated liquidity have net liquidity that never falls below and ends at zero', () => {
+  it('of concentrated liquidity have net liquidity that is never negative and ends at zero', () => {
     const pools = each('clmm');
     expect(pools.length).toBeGreaterThan(200);
     for (const { row, market } of pools) {
@@ -169,7 +169,7 @@ describe('demo pools', () => {
     expect(new Set(pools.map(({ market }) => market.clmm.token))).toEqual(new Set([0, 1]));
   });
 
-  it('of discrete bins hold Y below the active bin and X above it', () => {
+  it('of discrete bins have Y below the active bin and X above it', () => {
     const pools = each('dlmm');
     expect(pools.length).toBeGreaterThan(200);
     for (const { row, market } of pools) {

@@ -1,4 +1,4 @@
-/** The demo market: the same every time, and carried on after a pause. */
+/** The demo market: the same every time, and continued after a pause. */
 import path from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { demoSnapshotTimes, type DemoUnitInput } from '../../demo/history.js';
@@ -20,7 +20,7 @@ const HOUR_S = 3600;
 
 const directory = temporaryDirectory();
 const traded = demoTokens(SEED).filter(({ markets }) => markets.length > 0);
-/** A thin token of each chain: the whole market takes longer than a test may. */
+/** A thin token of each chain: the whole market would take too long for a test. */
 const tokens = [
   ...traded.filter(({ chain }) => chain === 'mainchain').slice(-1),
   ...traded.filter(({ chain }) => chain === 'evmchain').slice(-1),
@@ -40,7 +40,7 @@ const timesOf = (data: string, { chain, address }: typeof thin) =>
     ...(await store.snapshotTimes({ chain, address, tier: 'raw' })),
   ]);
 
-/** A fill that is cut off after its first commit. */
+/** A fill that is interrupted after its first commit. */
 async function startFill(data: string): Promise<void> {
   const ending = new AbortController();
   const cut = await request(data, { signal: ending.signal, onProgress: () => ending.abort() });
@@ -53,10 +53,10 @@ describe('the simulated market', () => {
   const [once, again] = [path.join(directory, 'once'), path.join(directory, 'again')];
   const between = (from: number, to: number) => demoSnapshotTimes(thin, from, to, 'raw');
 
-  it('is the same in every directory, cut off and gone on with or not', async () => {
+  it('is the same in every directory, whether or not it was interrupted', async () => {
     const run = vi.spyOn(await sharedPool(2), 'runOther');
     const whole = await fillDemo(await request(once), marker);
-    // Made in small chunks, which keeps the demo's memory small.
+    // Made in small chunks to keep the demo's memory small.
     const made = run.mock.calls.map(([, , input]) => input as DemoUnitInput);
     const market = demoTokens(SEED);
     const counts = made.map(
@@ -72,7 +72,7 @@ describe('the simulated market', () => {
     const first = await timesOf(again, thin);
     expect(first.length).toBeGreaterThan(0);
     const rest = await fillDemo(await request(again), marker);
-    // What was there already was not made again.
+    // Existing data was not made again.
     expect(rest.snapshots).toBeLessThanOrEqual(whole.snapshots - first.length);
     expect(await readMarker(again)).toEqual({ ...marker, filled: true });
     const windows = [
@@ -89,7 +89,7 @@ describe('the simulated market', () => {
     expect(await replayBytes(again, queries, UNTIL)).toEqual(bytes);
   });
 
-  it('is carried on from where the store ends', async () => {
+  it('is continued from the end of the store', async () => {
     const day = 24 * HOUR_S;
     const pause = 600;
     expect(await timesOf(once, thin)).toEqual(between(UNTIL + 1 - day, UNTIL + 1));
@@ -104,7 +104,7 @@ describe('the simulated market', () => {
     expect(await timesOf(once, thin)).toEqual(between(UNTIL + 1 - day, UNTIL + pause + 301));
   });
 
-  it('has orders, holders and pools that are collected as time goes on', async () => {
+  it('has orders, holders and pools that are collected over time', async () => {
     const mint = thin.address;
     const stand = (data: string) =>
       withStoreOf(data, async (store) => ({
@@ -130,7 +130,7 @@ describe('the simulated market', () => {
     expect(await collectFlat(await request(once), collected, nowS)).toBe(collected);
   });
 
-  it('fills a pause of a day at most', async () => {
+  it('fills a pause of at most a day', async () => {
     const nowS = UNTIL + 5 * 24 * HOUR_S;
     await extendDepth(await request(again), SEED, nowS);
     const added = (await timesOf(again, thin)).filter((t) => t > UNTIL);

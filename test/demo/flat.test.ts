@@ -1,4 +1,4 @@
-/** The demo's orders, holders, pools and hours: valid, the same every time, and carried on rightly. */
+/** The demo's orders, holders, pools and hours: valid, the same every time, and continued correctly. */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ import { FLAT_READERS } from '../../storage/ingest/flat-fields.js';
 const UNTIL_S = 1_794_659_696;
 const DAY_S = 86_400;
 const tokens = demoTokens(DEMO_SEED);
-/** A few of each kind: what takes long in the whole market. */
+/** A few of each kind; the whole market would take long. */
 const some = tokens.filter((_, i) => i % 12 === 0);
 
 function rowsOf<T>(all: readonly DemoRows[], dataset: DemoRows['dataset']): T[] {
@@ -28,7 +28,7 @@ describe("the demo's flat datasets", () => {
   const dca = rowsOf<DemoDcaOrderRow>(all, 'dca_orders');
   const limit = rowsOf<DemoLimitOrderRow>(all, 'limit_orders');
 
-  it('hold nothing that ingest would refuse, and no key twice', () => {
+  it('have only rows that ingest accepts, and no key twice', () => {
     for (const { dataset, rows } of all) {
       if (dataset === 'holders') continue;
       const faults = new FaultLog();
@@ -45,7 +45,7 @@ describe("the demo's flat datasets", () => {
     }
   });
 
-  it('are made again the same', () => {
+  it('are the same when made again', () => {
     const again = demoTokens(DEMO_SEED).filter((_, i) => i % 12 === 0);
     const [one, other] = [some, again].map((market) => demoFlatRows(market, UNTIL_S));
     for (const dataset of ['dca_orders', 'limit_orders', 'dlmm_pools', 'dlmm_hours'] as const) {
@@ -55,7 +55,7 @@ describe("the demo's flat datasets", () => {
     }
   });
 
-  it('have orders of both directions, in range and out of it, half worked off and fresh', () => {
+  it('have orders of both directions, in and out of range, partly filled and new', () => {
     const prices = new Map(demoTokenRows(DEMO_SEED, UNTIL_S).map((r) => [r.address, r.price_usd]));
     for (const orders of [dca, limit]) {
       const buys = orders.filter(({ direction }) => direction === 'BUY').length;
@@ -73,7 +73,7 @@ describe("the demo's flat datasets", () => {
     expect(soon.length).toBeGreaterThan(dca.length * 0.1);
   });
 
-  it('lead, change by change, to the orders that a fresh look finds', () => {
+  it('lead, change by change, to the same orders as when made at once', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 2 * DAY_S }), { maxLength: 4 }), (steps) => {
         const state = new Map<string, object>();
@@ -103,7 +103,7 @@ describe("the demo's flat datasets", () => {
     );
   });
 
-  it('follow holders for a month: some new, some gone, most balances standing still', () => {
+  it('follow holders for a month: some new, some gone, most balances unchanged', () => {
     const liquid = tokens.filter(({ kind, chain }) => kind === 'liquid' && chain === 'mainchain');
     const rows = rowsOf<DemoHolderRow>(demoFlatRows(liquid.slice(0, 1), UNTIL_S), 'holders');
     const times = [...new Set(rows.map(({ t }) => t))];
@@ -123,7 +123,7 @@ describe("the demo's flat datasets", () => {
     expect(still).toBeGreaterThan(owners.length * 0.9);
   });
 
-  it('bring pools and holders once a minute, orders as they change', () => {
+  it('update pools and holders once a minute, and orders when they change', () => {
     const minute = Math.floor(UNTIL_S / 60) * 60;
     const names = (sinceS: number, t: number) => [
       ...new Set(demoFlatChanges(some, sinceS, t).map(({ dataset }) => dataset)),

@@ -10,11 +10,11 @@ const UNTIL_S = 1_794_659_696;
 const SEEDS = [20_261];
 const PAGE_CELLS = 100_000;
 const PAGE_SNAPSHOTS = 288;
-/** Three spells of a day, twenty snapshots each. */
+/** Three periods of a day, with twenty snapshots each. */
 const SPELLS = 3;
 const SPELL_SNAPSHOTS = 20;
 
-/** Places in a run of a snapshot's cells within the default band, ascending by market and bin. */
+/** Indexes in a run of a snapshot's cells within the default band, ascending by market and bin. */
 function cellsOf(run: SnapshotRun, s: number): number[] {
   const cells: number[] = [];
   for (let i = run.cellOffsets[s]; i < run.cellOffsets[s + 1]; i++) {
@@ -23,7 +23,7 @@ function cellsOf(run: SnapshotRun, s: number): number[] {
   return cells;
 }
 
-/** Of all cells of two snapshots, how many the two don't have alike. */
+/** How many cells of two snapshots differ between them. */
 function changesOf(run: SnapshotRun, before: readonly number[], now: readonly number[]) {
   const placeOf = (i: number) => (i === undefined ? Infinity : run.market[i] * 1_000 + run.bin[i]);
   let changed = 0;
@@ -128,7 +128,7 @@ describe('prices of the demo', () => {
     return { deviation: Math.sqrt(square), kurtosis: fourth / square ** 2 };
   };
 
-  it('move by a few to tens of basis points a minute, with fat tails and no memory', () => {
+  it('move by a few to tens of basis points per minute, with fat tails and without memory', () => {
     let kurtosis = 0;
     let correlation = 0;
     const chosen = priced.map((_, i) => i).filter((i) => i % 4 === 0);
@@ -145,7 +145,7 @@ describe('prices of the demo', () => {
     expect(Math.abs(correlation)).toBeLessThan(0.08);
   });
 
-  it('spread with the root of time, as a random walk does', () => {
+  it('spread with the square root of time, like a random walk', () => {
     const ratios = priced
       .map((_, i) => i)
       .filter((i) => i % 5 === 0)

@@ -28,7 +28,7 @@ const named = (symbol: string, chain = 'mainchain') => {
   return token;
 };
 
-/** Bytes of a base58 text, by long division: not the way in which the demo writes one. */
+/** Bytes of a base58 text, by long division: a different method from the demo's. */
 function base58Bytes(text: string): number[] {
   const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
   const bytes: number[] = [];
@@ -61,7 +61,7 @@ describe('demo tokens', () => {
     tokens.forEach((token, index) => expect(token.index).toBe(index));
   });
 
-  it('have addresses of their own that are valid on their chain', () => {
+  it('have distinct addresses that are valid on their chain', () => {
     const addresses = tokens.flatMap((token) => [
       [token.chain, token.address],
       ...token.markets.flatMap(({ head }) => (head.address ? [[token.chain, head.address]] : [])),
@@ -74,7 +74,7 @@ describe('demo tokens', () => {
     expect(new Set(addresses.map(([, address]) => address)).size).toBe(addresses.length);
   });
 
-  it('keep their addresses whatever the seed, and hold each state of coverage', () => {
+  it('keep their addresses whatever the seed, and include each state of coverage', () => {
     expect(demoTokens(7).map(({ address }) => address)).toEqual(tokens.map((t) => t.address));
     const rows = demoTokenRows(DEMO_SEED, UNTIL_S);
     const of = (coverage: string) => rows.filter((row) => row.coverage === coverage);
@@ -91,7 +91,7 @@ describe('demo tokens', () => {
     }
   });
 
-  it('name one type a venue and no market twice', () => {
+  it('have one type per venue and no market twice', () => {
     const types = new Map<string, string>();
     for (const { markets } of tokens) {
       for (const { head } of markets) {
@@ -131,7 +131,7 @@ describe('demo history', () => {
     }
   });
 
-  it('has its times on a grid of absolute time, however a window is cut', () => {
+  it('has its times on an absolute grid, however a window is cut', () => {
     const moment = fc.integer({ min: UNTIL_S - 4 * HOUR_S, max: UNTIL_S + 4 * HOUR_S });
     const window = fc.tuple(moment, moment, moment).map((all) => all.sort((a, b) => a - b));
     fc.assert(
@@ -170,7 +170,7 @@ describe('demo history', () => {
     expect(kept / slots).toBeLessThan(1);
   });
 
-  it('gives the same rows for a seed in any order, and others for another', () => {
+  it('gives the same rows for a seed in any order, and different ones for another seed', () => {
     const times = Array.from({ length: 40 }, (_, i) => UNTIL_S - i * 1_711);
     for (const { index } of traded.filter((_, i) => i % 6 === 0)) {
       const rows = (all: DemoToken[], at: number[]) =>
@@ -182,7 +182,7 @@ describe('demo history', () => {
     }
   });
 
-  it('is taken by the binner without a fault, every tier of every token', () => {
+  it('is binned without a fault, for every tier of every token', () => {
     for (const token of traded) {
       for (const tier of TIERS) {
         const times = demoSnapshotTimes(token, UNTIL_S - 3 * HOUR_S, UNTIL_S, tier).slice(-3);

@@ -12,7 +12,7 @@ import {
 } from '../support/service.js';
 
 const UNKNOWN = 'UNKnown1111111111111111111111111111111111111';
-/** Ascending times, mostly evenly apart. */
+/** Ascending times, mostly evenly spaced. */
 const times = fc
   .array(fc.oneof(fc.constant(60), fc.integer({ min: 1, max: 400 })), { maxLength: 1500 })
   .map((steps) => {
@@ -20,7 +20,7 @@ const times = fc
     return Uint32Array.from(steps, (step) => (t += step));
   });
 
-/** By the definition, interval by interval. */
+/** By definition, interval by interval. */
 function plainMedian(all: readonly number[]): number | null {
   const intervals = all
     .slice(1)
@@ -35,7 +35,7 @@ function plainMedian(all: readonly number[]): number | null {
 }
 
 describe('gaps', () => {
-  it('are what lies more than 3 medians of the last 1,000 intervals apart', () => {
+  it('are intervals longer than 3 medians of the last 1,000', () => {
     fc.assert(
       fc.property(times, times, fc.integer({ min: 1, max: 40 }), (raw, hourly, limit) => {
         const found = newestGaps({ raw, '15m': new Uint32Array(0), '1h': hourly }, limit);
@@ -60,7 +60,7 @@ describe('gaps', () => {
 });
 
 describe('gaps of a window', () => {
-  it('are those that reach into it, newest first', () => {
+  it('are those that overlap it, newest first', () => {
     const bound = fc.integer({ min: -500, max: 150_000 }).map((s) => 1_794_000_000 + s);
     fc.assert(
       fc.property(times, bound, bound, fc.integer({ min: 1, max: 40 }), (raw, a, b, limit) => {
@@ -84,7 +84,7 @@ describe('GET /coverage/:address', () => {
     const depth = new MemoryDepth();
     const steady = steadyStore(20, 1);
     const [market] = [MARKETS.length - 1];
-    // Ten minutes are missing, the last market has depth in one snapshot alone, one is to come.
+    // Ten minutes are missing, the last market has depth in only one snapshot, and one snapshot is in the future.
     const snapshots = steady.snapshots
       .map((one, i) => ({
         ...one,
@@ -98,7 +98,7 @@ describe('GET /coverage/:address', () => {
   });
   afterAll(() => service.stop());
 
-  it('says what history there is', async () => {
+  it('describes the stored history', async () => {
     const reply = await service.get(`/coverage/${MINT}`);
     expect(reply.status).toBe(200);
     const first = NOW_S - 19 * 60 - 600;
@@ -131,7 +131,7 @@ describe('GET /coverage/:address', () => {
     });
   });
 
-  it('has nothing of an unknown token', async () => {
+  it('is empty for an unknown token', async () => {
     expect(await (await service.get(`/coverage/${UNKNOWN}`)).json()).toEqual({
       token: UNKNOWN,
       chain: 'mainchain',

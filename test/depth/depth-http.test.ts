@@ -76,7 +76,7 @@ describe('GET /market-depth', () => {
     expect(body.service_score).toBe((await service.get(`/score/${TOKEN}`)).body.service_score);
   });
 
-  it('keeps the markets of the exchange type, constant product apart', async () => {
+  it('includes the markets of the exchange type, with constant product separate', async () => {
     await withDepth();
     const of = async (type: string) =>
       levelsOf((await service.get(`${QUERY}&exchange_type=${type}`)).body);
@@ -97,7 +97,7 @@ describe('GET /market-depth', () => {
     ]);
   });
 
-  it('hints at the exchange type that has depth where the requested one has none', async () => {
+  it('suggests the exchange type that has depth if the requested one has none', async () => {
     service = await MarketService.start();
     const [dex, cex] = ['A', 'B'].map((letter) => letter.repeat(40));
     await commitTokens(service.store, [{ address: 'C'.repeat(40), price_usd: 1 }]);
@@ -122,7 +122,7 @@ describe('GET /market-depth', () => {
       0,
       expect.stringContaining('exchange_type=DEX or ALL'),
     ]);
-    // An empty reply for any other reason has no hint.
+    // A reply that is empty for any other reason has no hint.
     expect(await of(cex, '&exchange_type=CEX')).toEqual([2, undefined]);
     expect(await of(cex, '&exchange_type=ALL&low_pct_change=5')).toEqual([0, undefined]);
     expect(await of(dex, '&low_pct_change=5')).toEqual([0, undefined]);
@@ -130,7 +130,7 @@ describe('GET /market-depth', () => {
     expect(await of('C'.repeat(40))).toEqual([0, undefined]);
   });
 
-  it('sums up under the same range and filter', async () => {
+  it('sums over the same range and filter', async () => {
     await withDepth();
     const of = async (more: string) =>
       (await service.get(`${QUERY}&include_summary=true${more}`)).body.summary;
@@ -155,7 +155,7 @@ describe('GET /market-depth', () => {
     expect(levelsOf(body).map(([bin]) => bin)).toEqual([0, 1]);
   });
 
-  it('divides by the current price of the native token, or says that there is none', async () => {
+  it('divides by the current price of the native token, or reports that there is none', async () => {
     await withDepth();
     const inSol = `${QUERY}&currency=SOL&include_summary=true`;
     const refused = await service.get(inSol);
@@ -168,7 +168,7 @@ describe('GET /market-depth', () => {
     expect(body.price).toBe(2 / 150);
     expect(levelsOf(body, 2 / 150)[0]).toEqual([-2, 10 / 150, 0, 8 / 150]);
     expect(body.summary.constant_product).toBe(15 / 150);
-    // The native token's price moves: so do the amounts.
+    // The native token's price moves, and the amounts with it.
     await commitTokens(service.store, [{ address: NATIVE_MINT, price_usd: 200 }]);
     await service.settled();
     expect((await service.get(inSol)).body.price).toBe(2 / 200);
@@ -177,7 +177,7 @@ describe('GET /market-depth', () => {
     expect(unknown.body.message).toContain('expected USD or SOL');
   });
 
-  it('has no levels of a token without depth', async () => {
+  it('has no levels for a token without depth', async () => {
     service = await MarketService.start();
     await commitTokens(service.store, [{ address: TOKEN, price_usd: 3, last_refresh: 77 }]);
     await service.settled();
@@ -193,7 +193,7 @@ describe('GET /market-depth', () => {
     });
   });
 
-  it('takes the greatest t, and of one t the finer tier', async () => {
+  it('uses the greatest t, and for equal t the finer tier', async () => {
     service = await MarketService.start();
     const at = (t: number, tier: 'raw' | '15m' | '1h', usd: number) =>
       snapshot(t, [orca([[0, usd, 0]])], { address: TOKEN, tier });
@@ -208,7 +208,7 @@ describe('GET /market-depth', () => {
     expect(await served()).toEqual([NOW_S - 100, 3]);
     await commitRows(service.store, [at(NOW_S - 50, '1h', 4)]);
     expect(await served()).toEqual([NOW_S - 50, 4]);
-    // Written anew, and older than the newest: neither is to be missed or to come in between.
+    // Replaced, and older than the newest: neither may be missed or come in between.
     await commitRows(service.store, [at(NOW_S - 50, '1h', 5), at(NOW_S - 60, 'raw', 6)]);
     expect(await served()).toEqual([NOW_S - 50, 5]);
   });
@@ -247,7 +247,7 @@ describe('the clock', () => {
     expect(await prices()).toEqual([5, 5, 5]);
   });
 
-  it('delays keys whose plan says so, whatever they ask for', async () => {
+  it('delays keys with such a plan, whatever they request', async () => {
     service = await MarketService.start();
     await commitRows(service.store, [at(NOW_S - 900, 2000), at(NOW_S - 1, 3000)]);
     await service.settled();

@@ -37,7 +37,7 @@ async function ask(query: string, address = MINT): Promise<Json> {
   return (await reply.json()) as Json;
 }
 
-/** Support and resistance of some markets within a percent, added up cell by cell. */
+/** Support and resistance of some markets within a percent, summed cell by cell. */
 function within({ cells }: PlainSnapshot, pct: number, keeps: (market: number) => boolean) {
   const own = cells.filter(({ market }) => keeps(market));
   const below = own.filter(({ bin }) => 1.01 ** bin >= (1 - pct / 100) * (1 - 1e-9));
@@ -51,7 +51,7 @@ const typeOf = (market: number) => MARKETS[market].type;
 describe('GET /depth-series/:address', () => {
   const window = `from=${END_S - 8 * HOUR_S}&to=${END_S + 1}`;
 
-  it('has the newest snapshot of each step, and what lies within each percent of its price', async () => {
+  it('has the newest snapshot of each step, and the depth within each percent of its price', async () => {
     service.depth.reads.length = 0;
     const reply = await ask(`${window}&step=1h&pct=5,1,100`);
     const points = Array.from({ length: 9 }, (_, i) => END_S + (i - 8) * HOUR_S);
@@ -72,11 +72,11 @@ describe('GET /depth-series/:address', () => {
       resistance_usd: sums.map((ofPct) => ofPct.map(([, resistance]) => resistance)),
       next_from: null,
     });
-    // 4 snapshots to a segment: no two points share one.
+    // 4 snapshots per segment: no two points share a segment.
     expect(service.depth.reads.flat()).toHaveLength(points.length);
   });
 
-  it('by venue or type adds up to the whole, and a filter chooses', async () => {
+  it('by venue or type adds up to the total, and can be filtered', async () => {
     const query = `${window}&step=4h&pct=2,10&types=cex_spot,cex_perp,onchain_pool`;
     const whole = await ask(query);
     for (const group of ['venue', 'type']) {
@@ -98,7 +98,7 @@ describe('GET /depth-series/:address', () => {
     expect(nowhere).toMatchObject({ support_usd: [[0, 0, 0]], resistance_usd: [[0, 0, 0]] });
   });
 
-  it('pages without a gap or a repetition, whatever the snapshots', async () => {
+  it('pages without gaps or repetitions, whatever the snapshots', async () => {
     const query = `to=${END_S}&step=1m&pct=1&types=cex_spot`;
     const times: number[] = [];
     const counts: number[] = [];
@@ -130,7 +130,7 @@ describe('GET /depth-series/:address', () => {
     expect(service.depth.reads.flat()).toHaveLength(1 + 6);
   });
 
-  it('ends with what the newest snapshot says', async () => {
+  it('ends with the newest snapshot', async () => {
     const series = await ask(`from=${END_S - HOUR_S}&to=now&step=1m&pct=100&venues=orca,raydium`);
     const sell = await service.get(`/slippage/${MINT}?side=sell&usd=1&venues=orca,raydium`);
     const newest = (await sell.json()) as Json;
@@ -152,7 +152,7 @@ describe('GET /depth-series/:address', () => {
     }
   });
 
-  it('has empty lists of a token without snapshots', async () => {
+  it('has empty lists for a token without snapshots', async () => {
     expect(await ask('pct=1,2', UNKNOWN)).toMatchObject({
       ...{ t: [], snapshot_t: [], price_usd: [], next_from: null },
       ...{ support_usd: [[], []], resistance_usd: [[], []] },
@@ -184,7 +184,7 @@ describe('GET /depth-series/:address', () => {
     expect(table.toArray().map((row) => ({ ...(row as Json) }))).toEqual(rows);
   });
 
-  it('has a tag for every question, and 304 while the data are the same', async () => {
+  it('has a tag for every request, and replies 304 while the data is the same', async () => {
     const path = `/depth-series/${MINT}?${window}&step=1h`;
     const queries = ['', '&pct=1', '&group=venue', '&types=cex_spot', '&score=true'];
     const tagOf = async (query: string) => (await service.get(path + query)).headers.get('etag');

@@ -31,7 +31,7 @@ const percents = fc.uniqueArray(
 );
 const slots = fc.array(fc.integer({ min: -1, max: 2 }), { minLength: MARKETS, maxLength: MARKETS });
 
-/** By side: every group's percents, each with its snapshots. */
+/** By side: the percents of each group, each with its snapshots. */
 function sumsOf(all: PlainSnapshot[], slot: number[], pct: number[], groupCount = 3) {
   const sums: SnapshotSums = { kind: 'within', slot: Int32Array.from(slot), groupCount, pct };
   const selection = {
@@ -55,7 +55,7 @@ function sumsOf(all: PlainSnapshot[], slot: number[], pct: number[], groupCount 
 }
 
 describe('sumSnapshots', () => {
-  it('adds what lies within each percent, as adding cell by cell does', () => {
+  it('sums the depth within each percent, like summing cell by cell', () => {
     fc.assert(
       fc.property(snapshots, percents, slots, (all, pct, slot) => {
         const { supportCents, resistanceCents } = sumsOf(all, slot, pct);

@@ -13,7 +13,7 @@ const changes = fc
   .map(([a, b]) => [Math.min(a, b), Math.max(a, b)]);
 
 describe('market depth', () => {
-  it('is what the definition gives for any snapshot and query', () => {
+  it('equals the definition for any snapshot and query', () => {
     fc.assert(
       fc.property(
         plainMarkets(),
@@ -64,7 +64,7 @@ describe('market depth', () => {
     expect(level.support).toBe(0.3);
   });
 
-  it('covers bins -231 to 240 by default, and the price of a level finds that level', () => {
+  it('covers bins -231 to 240 by default, and returns a level for its own price', () => {
     expect(binsOfChange(-0.9, 10)).toEqual({ first: -231, last: 240 });
     for (const bin of [-231, -1, 0, 1, 69, 240]) {
       const change = binFactor(bin) - 1;

@@ -34,7 +34,7 @@ const gaps = fc.array(fc.constantFrom(1, 60, 300, 3600, 7200, 90_000), {
 });
 
 describe('A sample', () => {
-  it('holds the last snapshot of each hour or each day, as they are, or is not made', () => {
+  it('has the unchanged last snapshot of each hour or each day, or is not made', () => {
     fc.assert(
       fc.property(gaps, fc.integer({ min: 1, max: 3600 }), (between, first) => {
         let t = first;
@@ -81,7 +81,7 @@ afterEach(async () => {
 const MINUTES = 400;
 const sums: SnapshotSums = { kind: 'within', slot: new Int32Array(1), groupCount: 1, pct: [5, 50] };
 
-/** So many new segments that samples are made of all. */
+/** Enough new segments for samples of all. */
 async function commitMany(): Promise<void> {
   const later = 10_000_000;
   for (let n = 0; n < LEAST_NEW_SEGMENTS; n++) {
@@ -127,7 +127,7 @@ describe('Samples of stored segments', () => {
     await commitRows(store, rows);
   });
 
-  it('are made in the background, once, and answer as their segments do', async () => {
+  it('are made in the background, once, and give the same results as their segments', async () => {
     const before = await hours(store.depth);
     expect(before.read).toMatchObject({ samples: 0 });
     await commitMany();
@@ -143,7 +143,7 @@ describe('Samples of stored segments', () => {
     expect(await stored()).toEqual(made);
   });
 
-  it('leave what they lack to their segments, and so do damaged ones', async () => {
+  it('leave missing snapshots to their segments, as do damaged samples', async () => {
     await commitMany();
     const { numbers } = await hours(store.depth);
     const altered = (change: (sample: StoredBlock) => StoredBlock) =>
@@ -169,7 +169,7 @@ describe('Samples of stored segments', () => {
     expect(lacking).toEqual(damaged);
   });
 
-  it('go with their segments', async () => {
+  it('are removed with their segments', async () => {
     await commitMany();
     const before = await stored();
     await commitRows(store, [snapshot(90, [orca(bookCells(7, 40))])]);

@@ -1,4 +1,4 @@
-/** GET /slippage/:address over HTTP: what is asked, whose snapshot answers, and what is refused. */
+/** GET /slippage/:address over HTTP: what can be requested, which snapshot answers, and what is refused. */
 import { unpack } from 'msgpackr';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PlainSnapshot } from '../reference/replay.js';
@@ -78,7 +78,7 @@ async function ask(query: string, address = MINT): Promise<Json> {
 }
 
 describe('GET /slippage/:address', () => {
-  it('says what an order costs, by venue, and what moves the price', async () => {
+  it('states what an order costs, by venue, and what moves the price', async () => {
     const reply = await service.get(`/slippage/${MINT}?side=sell&usd=200,1000&move_pct=1,50`);
     expect(reply.headers.get('x-data-time')).toBe(String(NOW_S - 60));
     const k = Math.log(1.01);
@@ -129,7 +129,7 @@ describe('GET /slippage/:address', () => {
     });
   });
 
-  it('leaves perps out unless a filter chooses them', async () => {
+  it('omits perps unless a filter chooses them', async () => {
     const fillable = async (query: string) =>
       (await ask(`side=sell&usd=1${query}`)).fillable_usd as number;
     expect(await fillable('')).toBe(700);
@@ -142,7 +142,7 @@ describe('GET /slippage/:address', () => {
     expect(await fillable('&venues=nobody')).toBe(0);
   });
 
-  it('answers each side of a snapshot by itself', async () => {
+  it('answers for each side of a snapshot separately', async () => {
     for (const [side, fillable_usd] of [
       ['sell', 700],
       ['buy', 500],
@@ -152,7 +152,7 @@ describe('GET /slippage/:address', () => {
     }
   });
 
-  it('has prices but no quote where no market is left, or the side is empty', async () => {
+  it('has prices but no quote if no market is left, or the side is empty', async () => {
     const empty = { fillable_usd: 0, moves: [{ move_pct: 5, usd: 0 }] };
     const quotes = [expect.objectContaining({ usd: 1, filled: false, venues: [] }) as Json];
     const query = 'usd=1&move_pct=5';
@@ -180,7 +180,7 @@ describe('GET /slippage/:address', () => {
     expect(shown.map(({ t }) => t as number)).toEqual([NOW_S - 7200, NOW_S - 3000]);
   });
 
-  it('asks for the same at a time as now', async () => {
+  it('accepts the same parameters for a time as for now', async () => {
     const query = 'side=buy&usd=100,450&move_pct=0.5,1,1e9';
     expect(await ask(`${query}&at=now`)).toEqual(await ask(query));
   });
@@ -202,7 +202,7 @@ describe('GET /slippage/:address', () => {
     }
   });
 
-  it('gives large questions to the pool, with the same answer', async () => {
+  it('sends large requests to the pool, with the same answer', async () => {
     const amounts = Array.from({ length: 20 }, (_, i) => 1000 * (i + 1));
     const { quotes } = await ask(`side=sell&usd=${amounts.join(',')}`, WIDE_MINT);
     for (const i of [0, 19]) {
@@ -211,7 +211,7 @@ describe('GET /slippage/:address', () => {
     }
   });
 
-  it('makes the bytes of large questions in the pool, in every form, and keeps them', async () => {
+  it('encodes large replies in the pool, in every form, and keeps them', async () => {
     const amounts = Array.from({ length: 19 }, (_, i) => 500 * (i + 3)).join(',');
     const path = `/slippage/${WIDE_MINT}?side=buy&move_pct=3&usd=${amounts}`;
     const posted = () => service.pool.postedTasks;
@@ -234,7 +234,7 @@ describe('GET /slippage/:address', () => {
     expect(other.quotes[0]).not.toEqual(document.quotes[0]);
   });
 
-  it('compresses small answers once they are asked for again, or at once where they must be', async () => {
+  it('compresses small replies once they are requested again, or at once if required', async () => {
     const moves = Array.from({ length: 16 }, (_, i) => i + 1.123456).join(',');
     const amounts = (first: number) => `${first},${first + 1},${first + 2}&move_pct=${moves}`;
     const replyTo = async (usd: string, encoding: string) => {
@@ -261,7 +261,7 @@ describe('GET /slippage/:address', () => {
     expect(moves).toHaveLength(1);
   });
 
-  it('is asked for amounts, for moves or for both', async () => {
+  it('accepts amounts, moves or both', async () => {
     const reply = await service.get(`/slippage/${MINT}?side=buy`);
     expect([reply.status, await reply.json()]).toMatchObject([
       400,

@@ -17,9 +17,9 @@ const PRICE = 2.5;
 const RUNS = { numRuns: 60 };
 const SLICES = 400;
 const side = fc.constantFrom(...ORDER_SIDES);
-/** From next to nothing to more than most ladders have. */
+/** From almost nothing to more than most ladders have. */
 const amount = fc.double({ min: -2, max: 11, noNaN: true }).map((power) => 10 ** power);
-/** The markets that are kept, a bit each; often all of them. */
+/** The markets that are kept, one bit each; often all of them. */
 const filter = fc.oneof(fc.constant(-1), fc.nat());
 const movePct = fc.double({ min: 0.01, max: 200, noNaN: true });
 
@@ -54,10 +54,10 @@ function expectAtMost(a: number, b: number): void {
 }
 
 describe('an order', () => {
-  it('costs what numeric integration of the walk says', () => {
+  it('costs the same as by numeric integration of the walk', () => {
     fc.assert(
       fc.property(plainMarkets(), side, amount, filter, (markets, of, usd, bits) => {
-        // Of the markets that a filter keeps; what it leaves out gets nothing.
+        // Of the markets that a filter keeps; the others get nothing.
         const isKept = markets.map((_, index) => ((bits >> index) & 1) === 1);
         const kept = markets.filter((_, index) => isKept[index]);
         const cost = orderCost(ladderOf(markets, of, kept), usd);
@@ -90,7 +90,7 @@ describe('an order', () => {
     );
   });
 
-  it('is the sum of its venues, or of all there is', () => {
+  it('is the sum of its venues, or of the whole ladder', () => {
     fc.assert(
       fc.property(plainMarkets(), side, amount, (markets, of, usd) => {
         const ladder = ladderOf(markets, of);
@@ -103,7 +103,7 @@ describe('an order', () => {
     );
   });
 
-  it('of all there is, to the cent, is filled', () => {
+  it('of the whole ladder, to the cent, is filled', () => {
     fc.assert(
       fc.property(plainMarkets(), side, (markets, of) => {
         const ladder = ladderOf(markets, of);
@@ -123,12 +123,12 @@ describe('an order', () => {
 });
 
 describe('a move', () => {
-  it('costs what lies between, slice by slice', () => {
+  it('costs the depth in between, slice by slice', () => {
     fc.assert(
       fc.property(plainMarkets(), side, movePct, (markets, of, pct) => {
         const ladder = ladderOf(markets, of);
         const plain = referenceMove(markets, of, pct, SLICES);
-        // The slice in which the move ends counts whole or not at all.
+        // The slice in which the move ends counts as a whole or not at all.
         const largest = Math.max(0, ...ladder.steps.map(({ cents }) => cents)) / 100;
         const error = largest / SLICES + 1e-9 * plain;
         expect(Math.abs(costOfMove(ladder, pct) - plain)).toBeLessThanOrEqual(error);
@@ -137,7 +137,7 @@ describe('a move', () => {
     );
   });
 
-  it('and an order of what it costs end at the same price', () => {
+  it('ends at the same price as an order for its cost', () => {
     fc.assert(
       fc.property(plainMarkets(), side, movePct, (markets, of, pct) => {
         const ladder = ladderOf(markets, of);
@@ -145,7 +145,7 @@ describe('a move', () => {
         if (usd === 0) return;
         const { endPriceUsd } = orderCost(ladder, Math.min(usd, ladder.totalCents / 100));
         const reached = Math.abs((endPriceUsd as number) / PRICE - 1) * 100;
-        // An order stops where the ladder has a gap, before the price has moved as far.
+        // An order stops at a gap in the ladder, before the price has moved as far.
         expectAtMost(reached, pct);
         const back = costOfMove(ladder, Math.max(reached * (1 + 1e-12), Number.MIN_VALUE));
         expectNear(back, usd, 1e-6);
@@ -167,7 +167,7 @@ describe('one bin', () => {
     return orderCost(ladderOf([{ ...market, cells: [{ bin, ...amounts }] }], of), usd);
   };
 
-  it('on the wrong side of the price stands at the price', () => {
+  it('on the wrong side of the price is at the price', () => {
     for (const [of, bin] of [
       ['sell', 3],
       ['buy', -3],

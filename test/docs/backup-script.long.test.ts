@@ -22,9 +22,9 @@ describe('docs/deploy/fathom-backup.sh', () => {
     ]);
   const kept = () => readdirSync(backups).sort();
 
-  it('keeps as many checked backups as it is told, and all of them where it fails', async () => {
+  it('keeps the configured number of checked backups, and all of them if it fails', async () => {
     await newKey(data);
-    // As a run leaves it that was killed; and what is no backup.
+    // As left by a killed run; and something that is not a backup.
     mkdirSync(path.join(backups, '.new', 'left'), { recursive: true });
     mkdirSync(path.join(backups, 'of-somebody-else'));
     expect(await backUp(data, '1')).toMatchObject({ status: 0 });
@@ -33,7 +33,7 @@ describe('docs/deploy/fathom-backup.sh', () => {
       expect.stringMatching(/^\d{8}T\d{6}\.\d{3}Z$/),
       'of-somebody-else',
     ]);
-    // The clock was ahead once: the new one stays, whatever its name.
+    // The clock was ahead once: the new backup stays, whatever its name.
     const ahead = '20360101T000000.000Z';
     mkdirSync(path.join(backups, ahead));
     expect(await backUp(data, '2')).toMatchObject({ status: 0 });

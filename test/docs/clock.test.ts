@@ -1,4 +1,4 @@
-/** Intervals and deadlines take performance.now(); the time of day comes from storage/wall-clock.ts alone. */
+/** Intervals and deadlines use performance.now(); only storage/wall-clock.ts reads the time of day. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** The recipes of docs/cookbook.md, each run against a service. */
+/** Runs each recipe of docs/cookbook.md against a service. */
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -48,7 +48,7 @@ async function printed({ info, text }: { info: string; text: string }): Promise<
   const client = pathToFileURL(path.resolve('dist/client/index.js')).href;
   const file = path.join(directory, 'recipe.mjs');
   const duckdb = import.meta.resolve('@duckdb/node-api');
-  // Types are left out of recipes but for this one.
+  // Only this recipe has types.
   const script = text.replace(' as const', '').replace('@duckdb/node-api', duckdb);
   writeFileSync(file, script.replace('@fathom/client', client));
   const commands: Record<string, [string, string[]]> = {

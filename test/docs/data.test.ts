@@ -23,7 +23,7 @@ async function writeFile(name: string, kind: string, text: string): Promise<void
   else writeFileSync(scratch.place(name), text);
 }
 
-/** Runs a command of the document on its files; what it says names them as the document does. */
+/** Runs a command of the document on its files; in its output they have the document's names. */
 async function run(block: Block) {
   const [line] = shellLines({ name: '', text: '', prose: '', blocks: [{ ...block, info: 'sh' }] });
   const words = fathomWords(line)!.map((word) =>

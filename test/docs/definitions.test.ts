@@ -6,7 +6,7 @@ import { documentNamed, ROOMS } from './documents.js';
 
 const definitions = documentNamed('docs/definitions.md');
 
-/** The anchor that a heading gets: lower case, spaces as dashes, no punctuation. */
+/** The anchor of a heading: lower case, spaces as dashes, no punctuation. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -45,7 +45,7 @@ describe('citations in the code', () => {
     text: readFileSync(file, 'utf8'),
   }));
 
-  it('of documents lead to a heading', () => {
+  it('of documents name a heading', () => {
     const cited = texts.flatMap(({ file, text }) =>
       Array.from(text.matchAll(/\b(docs\/[\w-]+\.md)#([\w-]+)/g), ([, document, anchor]) => ({
         file,
@@ -57,7 +57,7 @@ describe('citations in the code', () => {
     expect(cited.filter(({ document, anchor }) => !anchorsOf(document).has(anchor))).toEqual([]);
   });
 
-  it('name no document that is not here', () => {
+  it('name only existing documents', () => {
     const foreign = texts.flatMap(({ file, text }) =>
       Array.from(
         text.matchAll(/(?<![\w/.])(?:api|data|design|beyond)\.md(?: \d| section)|\bsection \d/g),

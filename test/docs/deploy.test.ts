@@ -1,4 +1,4 @@
-/** The samples of docs/deploy that hold together only by their numbers. */
+/** The samples of docs/deploy that are related only by their numbers. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ const sample = (name: string) => readFileSync(path.join(DEPLOY, name), 'utf8');
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
 
 describe('docs/deploy', () => {
-  it('warns of memory above what Fathom takes, and below what its unit allows', () => {
+  it('warns of memory above what Fathom uses, and below what its unit allows', () => {
     const [, alert] =
       /process_resident_memory_bytes\S* > ([\d.]+) \* 1024 \* 1024 \* 1024/.exec(
         sample('fathom.rules.yml'),
@@ -24,7 +24,7 @@ describe('docs/deploy', () => {
     expect(sample('Dockerfile')).toContain(`--memory ${most}g`);
   });
 
-  it.runIf(hasSystemd)('has units that systemd takes', () => {
+  it.runIf(hasSystemd)('has units that systemd accepts', () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'fathom-units-'));
     const names = readdirSync(DEPLOY).filter((name) => /\.(service|timer)$/.test(name));
     for (const name of names) {
@@ -39,7 +39,7 @@ describe('docs/deploy', () => {
     });
     rmSync(folder, { recursive: true });
     expect(names).toHaveLength(3);
-    // Of other units of this machine it may say anything.
+    // It may say anything about other units of this machine.
     expect(stderr.split('\n').filter((line) => line.includes('fathom'))).toEqual([]);
     expect(status).toBe(0);
   });

@@ -34,7 +34,7 @@ import {
 /** npm's own commands in the documents. */
 const OWN_COMMANDS = new Set(['ci', 'install', 'pack', 'prune']);
 
-/** Every call of `fathom` in documents and in the help, one for each command and set of flags. */
+/** Every call of `fathom` in documents and in the help, one per command and set of flags. */
 async function callsInDocuments(): Promise<string[][]> {
   const calls = new Map<string, string[]>();
   const commands = await Promise.all(COMMAND_NAMES.map(loadCommand));
@@ -67,7 +67,7 @@ describe('command lines', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('call fathom by its path: npx would ask the registry for it outside the clone', () => {
+  it('call fathom by its path: outside the clone, npx would search the registry', () => {
     const called = DOCUMENTS.flatMap(
       ({ text }) => text.match(/\b(npx|npm exec|npm x) .*fathom.*/g) ?? [],
     );
@@ -129,7 +129,7 @@ describe('docs/cli.md', () => {
 describe("docs/data.md's examples", () => {
   const { blocks, text } = documentNamed('docs/data.md');
   const [token, snapshot] = blocks.filter(({ info }) => info === 'json').map(parsed);
-  /** The first example of a dataset's own section. */
+  /** The first example of a dataset's section. */
   const exampleOf = (dataset: string) => {
     const section = text.split(`\n### ${dataset}\n`)[1];
     return parsed({ text: /```json\n([\s\S]*?)```/.exec(section)?.[1] ?? '' });
@@ -164,7 +164,7 @@ describe("docs/data.md's examples", () => {
       6,
     ],
     ['cells', 'cells.csv', cells, 1],
-  ])('%s are taken by ingest', async (dataset, name, rows, snapshots) => {
+  ])('%s are accepted by ingest', async (dataset, name, rows, snapshots) => {
     const file = path.join(directory, name);
     const lines = (objects: readonly object[]) =>
       objects.map((row) => JSON.stringify(row)).join('\n');
@@ -175,7 +175,7 @@ describe("docs/data.md's examples", () => {
     if (snapshots > 0) expect(report.cells).toBeGreaterThanOrEqual(snapshots);
   });
 
-  it('of orders, pools and hours are taken too', async () => {
+  it('of orders, pools and hours are accepted too', async () => {
     const data = path.join(directory, 'flat');
     for (const dataset of FLAT_DATASETS) {
       const file = path.join(directory, `${dataset}.ndjson`);
@@ -188,7 +188,7 @@ describe("docs/data.md's examples", () => {
 describe('references', () => {
   const links = ({ name, prose }: Document) =>
     [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => ({ name, target }));
-  /** Places that a link may name: headings, and what has an id. */
+  /** Targets of links: headings, and elements with an id. */
   const anchors = (text: string) => [
     ...[...text.matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
       title
@@ -199,7 +199,7 @@ describe('references', () => {
     ...[...text.matchAll(/<a id="([^"]+)">/g)].map(([, id]) => id),
   ];
 
-  it('between the documents lead somewhere', () => {
+  it('between the documents have targets', () => {
     const relative = DOCUMENTS.flatMap(links).filter(({ target }) => !/^https?:/.test(target));
     expect(relative.length).toBeGreaterThan(8);
     for (const { name, target } of relative) {
@@ -210,7 +210,7 @@ describe('references', () => {
     }
   });
 
-  it('to files and folders of the project name what is there', () => {
+  it('to files and folders of the project name existing ones', () => {
     const top = [...ROOMS, 'bench', 'test', 'docs', 'dist'];
     const paths = DOCUMENTS.flatMap(codeSpans).filter(
       (code) =>
@@ -258,7 +258,7 @@ describe("docs/operating.md's limits", () => {
     .split('\n')
     .filter((line) => line.includes('`'));
 
-  /** The texts that may stand for a number; none where the source does not write it as one. */
+  /** The texts that may express a number; none if the source does not write it as one. */
   function textsOf(name: string): string[] {
     const number = '(-?[\\d_]+(?: \\* [\\d_]+)*)[;,]';
     const declared = new RegExp(`(?:const ${name}(?::[^=\\n]*)? =|\\b${name}:) ${number}`);
@@ -297,7 +297,7 @@ describe("docs/operating.md's limits", () => {
 describe('docs/deploy/fathom.service', () => {
   const unit = readFileSync('docs/deploy/fathom.service', 'utf8');
 
-  it('starts a server with settings that there are, and waits for its end', () => {
+  it('starts a server with existing settings, and waits for its end', () => {
     const [, words] = /^ExecStart=\S+ serve (.+)$/m.exec(unit) ?? ['', ''];
     expect(settingsOf(words.split(' '))).toMatchObject({ directory: '/var/lib/fathom' });
     const [, seconds] = /^TimeoutStopSec=(\d+)s$/m.exec(unit) ?? ['', ''];

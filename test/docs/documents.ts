@@ -1,9 +1,9 @@
-/** The project's documents, taken apart for the tests that hold them against the code. */
+/** Parses the project's documents for the tests that compare them with the code. */
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 
 export interface Block {
-  /** Its language with whatever follows it: `sh run` is run by the tests. */
+  /** The block's language and whatever follows: the tests run `sh run`. */
   info: string;
   text: string;
 }
@@ -41,12 +41,12 @@ export function documentNamed(name: string): Document {
   return found;
 }
 
-/** What stands in backticks in a document's prose. */
+/** Text in backticks in a document's prose. */
 export function codeSpans({ prose }: Document): string[] {
   return [...prose.matchAll(/`([^`\n]+)`/g)].map(([, code]) => code);
 }
 
-/** The lines of a document's shell blocks, continued ones joined, comments cut off. */
+/** The lines of a document's shell blocks, with continued lines joined and comments removed. */
 export function shellLines({ blocks }: Document): string[] {
   return blocks
     .filter(({ info }) => info.split(' ')[0] === 'sh')
@@ -57,7 +57,7 @@ export function shellLines({ blocks }: Document): string[] {
 
 const CALL = /(?:^|[\s(])(?:\.\/)?fathom ([a-z][^)&|>]*)/;
 
-/** The words behind `fathom` in a command line, null where it calls something else. */
+/** The words after `fathom` in a command line; null if it calls something else. */
 export function fathomWords(line: string): string[] | null {
   return CALL.exec(line)?.[1].trim().split(/\s+/) ?? null;
 }

@@ -15,10 +15,10 @@ const readme = documentNamed('README.md');
 const api = documentNamed('docs/api.md');
 const clients = documentNamed('docs/clients.md');
 
-/** The port that the README's example listens on. */
+/** The port of the README's example. */
 const PORT_IN_README = '8081';
 const TOKEN = '9n4nbM75f5Ui33ZbPYXn59EwSgE8CGsHtAeTH5YFeJ9E';
-/** The excerpt's whole feed: one snapshot a second. */
+/** The excerpt's whole feed: one snapshot per second. */
 const [FROM, TO, SNAPSHOTS] = [1723161256, 1723161260, 4];
 
 const blocksOf = (document: Document, language: string) =>
@@ -26,7 +26,7 @@ const blocksOf = (document: Document, language: string) =>
 const example = readme.blocks.filter(({ info }) => info === 'sh run').map(({ text }) => text);
 const replies = readme.blocks.filter(({ info }) => info === 'json').map(({ text }) => text);
 
-/** The first Python that has all of these modules, null where none does. */
+/** The first Python with all of these modules; null if there is none. */
 function pythonWith(...modules: string[]): string | null {
   const has = (python: string) =>
     spawnSync(python, ['-c', `import ${modules.join(', ')}`]).status === 0;
@@ -39,12 +39,12 @@ const [forPolars, forPandas] = [
 ];
 /** Twelve seconds on idle cores, but tests share theirs. */
 const SCRIPT_DEADLINE_MS = 170_000;
-/** Stands for the output of an example whose tools are not here. */
+/** Replaces the output of an example whose tools are missing. */
 const NOT_RUN = 'not run';
-/** Between the outputs of two examples. */
+/** Separates the outputs of two examples. */
 const NEXT = '--- next';
 
-/** The examples of docs/clients.md, each with what it needs. */
+/** The examples of docs/clients.md, each with its requirements. */
 function clientExamples(directory: string): string {
   const [jq, download] = blocksOf(clients, 'sh run');
   const [polars, pandas] = blocksOf(clients, 'python run');
@@ -62,8 +62,8 @@ function clientExamples(directory: string): string {
 }
 
 /**
- * One script of what a reader would type: the README's commands, then the paging example of the API.
- * `./fathom` runs this very build.
+ * One script with everything that a reader would type: the README's commands, then the paging example of the API.
+ * `./fathom` runs this build.
  */
 async function typeEverything(directory: string): Promise<string[]> {
   const port = String((await freePorts(1))[0]);
@@ -121,14 +121,14 @@ describe.runIf(hasProgram('curl') && hasProgram('bash'))("the README's example",
   }, SCRIPT_DEADLINE_MS + 10_000);
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-  it('is what can be run: import and serve, then ask', () => {
+  it('can be run: import and serve, then request', () => {
     expect(example).toHaveLength(2);
     expect(example[0]).toContain('./fathom import');
     expect(example[0]).toContain('./fathom serve');
     expect(example[1]).toContain('curl');
   });
 
-  it('gives the output that it shows', () => {
+  it('prints the output that it shows', () => {
     let at = 0;
     for (const piece of replies[1].replaceAll('\n', '').split(/ ?\.\.\. ?/)) {
       const found = reply.indexOf(piece, at);
@@ -138,17 +138,17 @@ describe.runIf(hasProgram('curl') && hasProgram('bash'))("the README's example",
     expect(at).toBe(reply.length);
   });
 
-  it('shows fields for the demo that replies have', () => {
+  it('shows fields for the demo that exist in replies', () => {
     const keys = [...replies[0].matchAll(/"(\w+)":/g)].map(([, key]) => key);
     expect(keys.length).toBeGreaterThan(10);
     for (const key of keys) expect(reply).toContain(`"${key}":`);
   });
 
-  it('can be paged as the API document says', () => {
+  it('can be paged as documented by the API', () => {
     expect(paged).toBe(`${SNAPSHOTS} snapshots`);
   });
 
-  it('is downloaded as a file that DuckDB reads as docs/clients.md says', () => {
+  it('is downloaded as a file that DuckDB reads as in docs/clients.md', () => {
     expect(days).toHaveLength(1);
     expect(days[0]).toMatchObject({ source: 'binance', day: '2024-08-08' });
     expect(Math.min(...figures)).toBeGreaterThan(0);
@@ -167,7 +167,7 @@ describe.runIf(hasProgram('curl') && hasProgram('bash'))("the README's example",
   it.skipIf(forPolars === null)('is a frame in Polars', () => isByDay(ofClients[1]));
   it.skipIf(forPandas === null)('is a frame in pandas', () => isByDay(ofClients[2]));
 
-  /** One row of the market and the day, with the figures that DuckDB has. */
+  /** One row of the market and the day, with DuckDB's figures. */
   function isByDay(csv: string): void {
     const [head, row, ...more] = csv.trim().split('\n');
     expect([head, more]).toEqual(['source,pair,day,support_usd,resistance_usd', []]);

@@ -4,7 +4,7 @@ import { documentNamed } from './documents.js';
 
 const readme = documentNamed('README.md');
 
-/** Licences that ask for no more than their text. */
+/** Licences that require only their text. */
 const PERMISSIVE = new Set([
   '0BSD',
   'Apache-2.0',
@@ -20,14 +20,14 @@ describe('the README', () => {
     readFileSync('package.json', 'utf8'),
   ) as Record<string, Record<string, string>>;
 
-  it('has a line for every dependency, and for nothing else', () => {
+  it('has a line for every dependency and nothing else', () => {
     const table = readme.text.split('## Dependencies')[1].split('\n## ')[0];
     const listed = [...table.matchAll(/^\| `([^`]+)` +\| .+ \|$/gm)].map(([, name]) => name);
     const used = Object.keys({ ...dependencies, ...overrides, ...devDependencies });
     expect(listed.sort()).toEqual(used.sort());
   });
 
-  it('names no package whose licence, or that of what it needs at run time, is not permissive', () => {
+  it('names only packages whose licences, and those of their run-time dependencies, are permissive', () => {
     const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
       packages: Record<string, { license?: string; dev?: true }>;
     };

@@ -27,7 +27,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.locator('.heatmap[data-state=empty]').waitFor();
   });
 
-  it('counts down after a 429, and resumes by itself', async () => {
+  it('counts down after a 429, and resumes automatically', async () => {
     const page = await at(HOUR);
     await titled(page, 'SOL').waitFor();
     const headers = { 'retry-after': '2' };
@@ -69,7 +69,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.getByText('You are offline.').waitFor({ state: 'detached' });
   });
 
-  it('reserves half of the requests of a small plan for what the user asks for', async () => {
+  it('reserves half of the requests of a small plan for the user', async () => {
     const page = await at(HOUR, { key: smallKey, reducedMotion: 'reduce' });
     await page.locator('.heatmap[data-state=ready]').waitFor();
     await page.locator('.depth-chart canvas').waitFor();
@@ -81,7 +81,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       await page.waitForTimeout(600);
     }
     await page.getByText('The split has to wait').waitFor();
-    // A request of the minute's twelve comes back every 5 s.
+    // One of the twelve requests per minute returns every 5 s.
     expect(asked.length).toBeLessThanOrEqual(2);
     // The curl command names the visible time, and a pressed button stays legible under the pointer.
     await page.mouse.wheel(0, -400);
@@ -124,7 +124,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.locator('th[aria-sort=ascending]').waitFor();
     expect(hashOf(page)).toBe('#/scores?order=-price');
     expect(new Set(await prices())).toEqual(new Set(before));
-    // Anywhere in the row, into a new tab too. The link lies over the cell.
+    // Anywhere in the row, and into a new tab too. The link covers the cell.
     const cell = page.getByRole('row', { name: 'SOL' }).getByRole('cell').nth(4);
     const [tab] = await Promise.all([
       page.context().waitForEvent('page'),
@@ -144,7 +144,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(await depth.getAttribute('href')).toBe(`#/token/${BARN}`);
   });
 
-  it('shows on every board how the scores of its tokens went', async () => {
+  it('shows on every board how the scores of its tokens changed', async () => {
     const page = await at('#/dca-pressure?order=-token_score');
     await page.locator('.board-table .line-figure').first().waitFor();
     const asked = await fetch(`${url}/api/v1/top-scores?chain=all&details=true`, {

@@ -21,7 +21,7 @@ import {
 describe.skipIf(!hasBrowser)('the explorer', () => {
   useExplorer();
 
-  it('goes to tokens, views and times by ctrl+K, and does what is asked', async () => {
+  it('goes to tokens, views and times by ctrl+K, and runs commands', async () => {
     const page = await at('#/scores');
     await page.getByRole('table').waitFor();
     const command = async (text: string, label: string): Promise<void> => {
@@ -57,7 +57,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
-  it('lists no token that does not fit what is typed, while those that do are searched', async () => {
+  it('lists no token that does not match the typed text, while others are searched', async () => {
     const page = await at('#/scores');
     await page.clock.install();
     await page.reload();
@@ -72,7 +72,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(await labels.allTextContents()).toEqual(['Switch to the dark theme']);
   });
 
-  it('shows maps side by side, of tokens or of the parts of one, which move as one', async () => {
+  it('shows maps of tokens, or of a token’s parts, side by side, and moves them together', async () => {
     const page = await at(`#/compare?tokens=${SOL},${BARN}&metric=maps&window=6h`);
     const maps = page.locator('.part-map[data-state=ready]');
     const views = (): Promise<number[][]> =>
@@ -85,13 +85,13 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
         );
     await expect.poll(() => maps.count()).toBe(2);
     const [sol, barn] = await views();
-    // The last snapshots of the two come at other seconds of a minute.
+    // The last snapshots of the two are at different seconds of a minute.
     expect(Math.abs(sol[0] - barn[0])).toBeLessThanOrEqual(60);
     const scale = page.locator('.heatmap-legend');
     expect(await scale.count()).toBe(1);
     const frame = await maps.locator('.heatmap-frame').first().boundingBox();
     await page.mouse.move((frame?.x ?? 0) + 100, (frame?.y ?? 0) + 60);
-    // The other one tells of the same time and distance from the price.
+    // The other map shows the same time and distance from the price.
     const told = async (): Promise<string[]> => {
       const texts = await maps.locator('header > span:last-child').allTextContents();
       return texts.map((text) => /^[+\u2212]\d+(\.\d)?%/.exec(text)?.[0] ?? text);
@@ -164,7 +164,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(hashOf(page)).toContain('group=venue');
   });
 
-  it('gives what is in sight as a file, and its request as a program', async () => {
+  it('exports what is in sight as a file, and its request as a program', async () => {
     const page = await at('#/scores?find=s&order=-price');
     await page.getByRole('table').waitFor();
     const save = async (format: string): Promise<string> => {
@@ -203,7 +203,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       const { data } = canvas.getContext('2d').getImageData(0, 0, bitmap.width, bitmap.height);
       return [bitmap.width, new Set(new Uint32Array(data.buffer)).size];
     })()`);
-    // Twice the map's, and a margin; its colours, and those of letters.
+    // Twice the map's size plus a margin; its colours, and those of letters.
     expect(width).toBe(2 * ((map?.width ?? 0) + 32));
     expect(colours).toBeGreaterThan(100);
     await page.getByRole('button', { name: 'Copy Python' }).click();

@@ -1,4 +1,4 @@
-/** The explorer as data come, and axe in every view at every width. */
+/** The explorer while data arrives, and axe in every view at every width. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -31,14 +31,14 @@ const WIDTHS = [
 describe.skipIf(!hasBrowser)('the explorer', () => {
   useExplorer();
 
-  it('shows a new snapshot as it comes, and says when the server is not heard', async () => {
+  it('shows a new snapshot as it arrives, and says when the server is silent', async () => {
     const page = await at(HOUR);
     const live = page.locator('.live');
     await page.clock.install();
     await page.reload();
     await page.locator('.heatmap[data-state=ready]').waitFor();
     await page.locator('.live[data-connection=heard]').waitFor();
-    // The page's time stands still: no poll comes.
+    // The page's time is frozen, so it does not poll.
     await page.clock.pauseAt(Date.now() + 1000);
     const priceText = () => page.locator('.token-head .price').textContent();
     const before = await priceText();

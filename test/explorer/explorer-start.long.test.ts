@@ -1,4 +1,4 @@
-/** The explorer: keys, addresses, ages, and what is found with the keyboard. */
+/** The explorer: keys, addresses, ages, and what the keyboard finds. */
 import { describe, expect, it } from 'vitest';
 import { hasBrowser, open } from '../support/browser.js';
 import {
@@ -29,7 +29,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(await page.content()).not.toContain(key);
   });
 
-  it('asks for a key, refuses a wrong one, and keeps the right one in this tab, or the browser if told to', async () => {
+  it('asks for a key, refuses a wrong one, and keeps the right one in this tab, or if chosen in the browser', async () => {
     const tab = await open(browser, url, '/#/scores');
     opened.push(tab);
     const { page } = tab;
@@ -38,7 +38,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       await page.keyboard.press('Enter');
     };
     await titled(page, 'Enter an API key').waitFor();
-    // What would not work without a key is not there.
+    // Whatever would not work without a key is hidden.
     expect(await page.getByRole('navigation').count()).toBe(0);
     await enter('fathom_wrong');
     await titled(page, 'This key is not accepted').waitFor();
@@ -61,7 +61,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await third.getByRole('button', { name: 'Forget the key' }).click();
     await third.reload();
     await titled(third, 'Enter an API key').waitFor();
-    // As npm start prints it.
+    // As printed by npm start.
     await third.goto(`${url}/#key=${key}&remember`);
     await titled(third, 'SOL').waitFor();
     const fourth = await page.context().newPage();
@@ -73,7 +73,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     const page = await at(HOUR, { timezoneId: 'Asia/Kolkata' });
     await titled(page, 'SOL').waitFor();
     await page.getByText('as of ').waitFor();
-    // The market's newest snapshot is minutes old by that clock, and a part of a year by this machine's.
+    // The market's newest snapshot is minutes old by that clock, and part of a year by this machine's.
     expect(await page.locator('.token-head time').textContent()).toMatch(/^\d+ (s|min) old$/);
     const exact = () => page.locator('.token-head time').getAttribute('title');
     expect(await exact()).toMatch(/ UTC$/);
@@ -88,7 +88,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
   });
 
-  it('says that there is no such page, and leads back', async () => {
+  it('says that there is no such page, and links back', async () => {
     const page = await at('#/scorez');
     await page.getByText('There is no page at this address').waitFor();
     const places = page.getByRole('alert').getByRole('link');
@@ -102,16 +102,16 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.getByText('expected a base58 mint').waitFor();
     const back = page.getByRole('link', { name: 'one with the best score' });
     expect(await back.getAttribute('href')).toBe('#/');
-    // The server is there, though it does not know the address.
+    // The server responds, but does not know the address.
     expect(await page.getByRole('button', { name: 'Not live' }).count()).toBe(0);
   });
 
-  it('says what an address does not name, and shows the rest', async () => {
+  it('says what is wrong in an address, and shows the rest', async () => {
     const page = await at('#/token/barn');
     await page.getByText('Is it one of these?').waitFor();
     await page.getByRole('link', { name: 'BARN Barnacle' }).click();
     await titled(page, 'BARN').waitFor();
-    // One letter is wrong: the address could be a token's, but none has it.
+    // One letter is wrong: the address could be a token's, but no token has it.
     await goTo(page, `#/token/${BARN.slice(0, -1)}${BARN.endsWith('1') ? '2' : '1'}`);
     await page.getByText('This server knows no token with this address').waitFor();
     expect(await page.locator('.score-card').count()).toBe(0);
@@ -135,7 +135,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.keyboard.press('ArrowUp');
     await page.locator('#found-0[aria-selected=true]').waitFor();
     await page.keyboard.type('ba');
-    // Before the results are there.
+    // Before the results arrive.
     await page.keyboard.press('Enter');
     await page.waitForURL(`**/#/token/${BARN}`);
     await titled(page, 'BARN').waitFor();

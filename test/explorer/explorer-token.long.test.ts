@@ -29,7 +29,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.locator('.venues button[aria-pressed=true]').waitFor();
   });
 
-  it('tells what an order costs, for what the view is filtered by', async () => {
+  it('shows what an order costs, with the view’s filter', async () => {
     const page = await at(HOUR);
     const panel = page.locator('.order-card');
     await panel.getByRole('textbox').fill('$250k');
@@ -65,7 +65,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(await seriousFindings(page)).toEqual([]);
   });
 
-  it('shows now where an address names a moment to come, and a zoom of too long ago', async () => {
+  it('shows now for an address with a future moment, or with a zoom of too long ago', async () => {
     const [from, to] = [NOW_S - 400 * 86_400, NOW_S - 399 * 86_400];
     const page = await at(`#/token/${SOL}?at=${NOW_S + 86_400}&zoom=${from},${to}`);
     await page.locator('.heatmap[data-state=ready]').waitFor();
@@ -73,7 +73,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(await page.locator('.pinned').count()).toBe(0);
   });
 
-  it('tells of a pinned time, clicked or typed, until Escape', async () => {
+  it('shows a pinned time, clicked or typed, until Escape', async () => {
     const page = await at(HOUR);
     await page.locator('.heatmap[data-state=ready]').waitFor();
     const scoreAt = async (query: string) => {
@@ -106,7 +106,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.locator('.order-card input').fill('10k');
     await page.locator('.order-card dd').first().waitFor();
     expect(new URL(slippages[0]).searchParams.get('at')).toBe(String(clickedS));
-    // Typed, in the page's zone; it outlives a reload.
+    // Typed in the page's zone; it survives a reload.
     const typedS = clickedS + 600;
     const field = page.getByLabel('Time', { exact: true });
     await field.fill(fieldTime(typedS));
@@ -132,7 +132,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     const view = await page.locator('.heatmap-frame').getAttribute('data-view');
     expect(view?.split(' ').slice(0, 2).map(Number)).toEqual([NOW_S - 1200, NOW_S - 600]);
     expect(hashOf(page)).toBe(hash);
-    // A time that no key may ask for has no ladder to wait for.
+    // A time that no key may request has no ladder to wait for.
     await goTo(page, `${HOUR}&at=1`);
     await page.locator('.pinned', { hasText: 'within the last 365 days' }).waitFor();
     expect(await page.getByText('Loading the ladder').count()).toBe(0);
@@ -187,7 +187,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(played).toEqual(played.toSorted((a, b) => a - b));
     expect(times).toEqual(expect.arrayContaining(played));
     expect(played.at(-1)).toBe(times.at(-1));
-    // Some 48 ladders come with a page; the newest one is asked for anew.
+    // Some 48 ladders come with a page; the newest one is requested again.
     expect(pages).toBeLessThanOrEqual(Math.ceil(times.length / 24) + 1);
     expect(await seriousFindings(page)).toEqual([]);
   });

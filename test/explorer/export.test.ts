@@ -1,4 +1,4 @@
-/** What the explorer lets people take along: files that DuckDB reads, and programs that run. */
+/** What the explorer exports: files that DuckDB reads, and programs that run. */
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -41,7 +41,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** The rows that DuckDB reads in a file. */
+/** The rows that DuckDB reads from a file. */
 async function rowsIn(blob: Blob, format: 'csv' | 'parquet'): Promise<Record<string, unknown>[]> {
   const file = path.join(directory, `read.${format}`);
   writeFileSync(file, Buffer.from(await blob.arrayBuffer()));
@@ -81,7 +81,7 @@ describe('a file of rows', () => {
         }));
         const columns = columnsOfRows(rows);
         const parquet = await rowsIn(parquetOf(columns), 'parquet');
-        // A column of whole numbers has no -0, one of other numbers has.
+        // A column of whole numbers has no -0; one of other numbers has.
         expect(parquet.map(withoutMinus)).toEqual(flat.map(withoutMinus));
         const csv = await rowsIn(csvOf(columns), 'csv');
         expect(csv).toEqual(
@@ -96,7 +96,7 @@ describe('a file of rows', () => {
     );
   });
 
-  it('has a gap where a row lacks a field', () => {
+  it('has a gap if a row lacks a field', () => {
     expect(columnsOfRows([{ a: 1 }, { b: 'x' }, { a: 2 }])).toEqual([
       { name: 'a', values: [1, null, 2] },
       { name: 'b', values: [null, 'x', null] },
@@ -152,12 +152,12 @@ describe('a program of a request', () => {
     if (!hasPython) return;
     const text = pythonText(url, request);
     const printed = await run('python3', ['-c', text], { env });
-    // Both print a line for each page of history.
+    // Both print one line per page of history.
     if (request.path.startsWith('/replay')) expect(printed.stdout).toBe(ran.stdout);
     else expect(printed.stdout.length).toBeGreaterThan(10);
   });
 
-  it('writes values in the way of its language', () => {
+  it('writes values in the syntax of its language', () => {
     const query = { query: "it's \\", limit: '5' };
     const asked: ApiRequest = { method: 'GET', path: '/tokens', query };
     expect(typescriptText('http://h', asked)).toContain(

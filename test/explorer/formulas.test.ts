@@ -1,4 +1,4 @@
-/** The formulas that the explorer shows: what they say adds up, and ends with the number that they explain. */
+/** The formulas shown by the explorer add up, and end with the number that they explain. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DlmmPoolRow, FeeDensity, Slippage, TokenPressure } from '../../client/index.js';
@@ -32,7 +32,7 @@ describe('formulas', () => {
           parts: list.map((part, i) => ({ key: `v${i}`, label: `Venue ${i}`, ...part })),
         } as Ladder;
         const [, support, resistance] = formulas.ladderSteps(ladder);
-        // A venue's number is no amount.
+        // A venue's number is not an amount.
         const total = (of: 'supportUsd' | 'resistanceUsd') =>
           list.reduce((sum, part) => sum + Math.round(100 * part[of]), 0) / 100;
         expectSum(support, total('supportUsd'));

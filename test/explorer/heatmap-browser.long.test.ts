@@ -1,4 +1,4 @@
-/** The heatmap in Chromium: its pixels against a plain computation from JSON pages. */
+/** The heatmap in Chromium: compares its pixels with a plain computation from JSON pages. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { fathomClient, type Snapshot } from '../../client/index.js';
@@ -27,11 +27,11 @@ import {
 
 const INTERVAL_S = 60;
 const SNAPSHOTS = 700;
-/** Snapshots that are left out, which makes a gap. */
+/** Missing snapshots, which make a gap. */
 const GAP = { from: 420, to: 450 };
 /** Snapshots of the future, which become visible as the clock advances. */
 const LATER = 5;
-/** So narrow that more than two snapshots lie in a pixel. */
+/** So narrow that a pixel has more than two snapshots. */
 const NARROW = { width: 390, height: 1100 };
 /** Nine days of a token. */
 const LONG = { mint: 'JUPyiwrYJFskUPiHa7hkeR8VUtAeFoSYbKedZNsDvCN', everyS: 900, snapshots: 864 };
@@ -102,7 +102,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await page.locator('.heatmap[data-state=ready]').waitFor();
     return page;
   }
-  /** Every snapshot that is visible now. */
+  /** Every snapshot visible now. */
   async function snapshots(group: 'all' | 'venue' = 'all'): Promise<Snapshot[]> {
     const client = fathomClient({ url: service.server.url, key: ENTERPRISE_KEY });
     const list: Snapshot[] = [];
@@ -136,7 +136,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await compare(page, all);
   });
 
-  it('says when the newest snapshot was, where a window has none', async () => {
+  it('says when the newest snapshot was if a window has none', async () => {
     const page = await at(undefined, `#/token/${WIDE_MINT}`);
     await page.getByText('The newest snapshot is of ').waitFor();
     expect(await page.locator('.heatmap-notice').textContent()).toContain(
@@ -147,7 +147,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     expect(await seriousFindings(page)).toEqual([]);
   });
 
-  it('shows a long window at once, finer where one looks closer, and what lies before it', async () => {
+  it('shows a long window at once, finer when zoomed in, and earlier data', async () => {
     const steps: (string | null)[] = [];
     const watch = (tab: Page): Promise<unknown> => {
       tab.on('request', (request) => {
@@ -160,7 +160,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
       return Promise.resolve();
     };
     const page = await at(watch, `#/token/${LONG.mint}?window=30d`);
-    // A preset that names more than there is says so, and is as fine as what there is allows.
+    // A preset longer than the history says so, and is as fine as the history allows.
     await page.getByText('9 d of 30 d: history begins').waitFor();
     await page.getByText('A snapshot every 15 minutes;').waitFor();
     expect(steps[0]).toBe('1h');
@@ -171,7 +171,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await page.mouse.wheel(0, -2000);
     await page.locator('.heatmap-foot:not(:has(.heatmap-progress, .heatmap-notes span))').waitFor();
     expect(steps.at(-1)).toBe(null);
-    // The zoom outlives a reload, and home is the whole window.
+    // The zoom survives a reload, and home is the whole window.
     await page.waitForURL(/zoom=\d+,\d+$/);
     const closer = await viewOf(page);
     await page.reload();
@@ -182,7 +182,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await page.mouse.dblclick(x + width / 2, y + height / 2);
     await expect.poll(async () => (await viewOf(page))[0]).toBe(begin);
     await page.waitForURL((to) => !to.hash.includes('zoom='));
-    // A drag beyond the window shows what is there.
+    // A drag beyond the window shows the data there.
     await page.getByRole('button', { name: '6h', exact: true }).click();
     await expect.poll(async () => (await viewOf(page))[0]).toBeGreaterThan(begin);
     await page.locator('.heatmap[data-state=ready]').waitFor();
@@ -223,7 +223,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await expect.poll(async () => (await viewOf(page)).slice(0, 2)).toEqual([from, to]);
   });
 
-  it('shows pages as they come, newest first, and how many there are', async () => {
+  it('shows pages as they arrive, newest first, and how many there are', async () => {
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
     const page = await at((tab) =>
@@ -236,7 +236,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     );
     await page.getByText('Page 1 of 3').waitFor();
     const span = async () => (([from, to]) => to - from)(await viewOf(page));
-    // From the first snapshot that the token has.
+    // From the token's first snapshot.
     await expect.poll(span).toBe(SNAPSHOTS * INTERVAL_S);
     const { at: colour, width, height } = await pixelsOf(page);
     expect(colour(Math.round(width * 0.3), height >> 1)).toEqual(groundOf('dark'));
@@ -247,7 +247,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await compare(page, await snapshots());
   });
 
-  it('shows a skeleton at first, and below the map what its depth is made of', async () => {
+  it('shows a skeleton at first, and below the map the parts of its depth', async () => {
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
     const page = await at((tab) =>
@@ -271,13 +271,13 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await choose('market', ['Orca A/USDC', 'Phoenix v1 A/USDC']);
     await choose('all', ['All']);
     await choose('venue', ['Orca', 'Phoenix v1']);
-    // Both are drawn, on both sides, where the map has its newest snapshots: the first two hues, which borders may mix.
+    // Both are drawn, on both sides, where the map has its newest snapshots: the first two hues, which may mix at borders.
     const hues = async (): Promise<boolean[]> => {
       const seen = await page.evaluate<string[]>(`(() => {
         const canvas = document.querySelector('.strip canvas');
         const { width, height } = canvas;
         const x = Math.round((width / canvas.clientWidth) * (canvas.clientWidth - 80));
-        // The browser warns of a canvas that is read several times.
+        // The browser warns about a canvas that is read several times.
         const column = new OffscreenCanvas(1, height).getContext('2d');
         column.drawImage(canvas, -x, 0);
         const { data } = column.getImageData(0, 0, 1, height);
@@ -302,7 +302,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     const [shownScore, shownSupport] = await amounts();
     expect(shownScore).toBe(score[score.length - 1].toFixed(1));
     expect(shownSupport).toBe(usd(support[0][support[0].length - 1]));
-    // A strip that is folded leaves its room to the map, also after the page is opened again.
+    // A folded strip leaves its room to the map, even after the page is opened again.
     const mapHeight = async () => (await plotOf(page)).height;
     const before = await mapHeight();
     await page.getByRole('button', { name: 'Chart of Score' }).click();
@@ -325,18 +325,18 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await page.setViewportSize(NARROW);
     const before = await viewOf(page);
     const asked: string[] = [];
-    // The ladder asks by venue.
+    // The ladder is requested by venue.
     const newest = /replay\/\w+\?.*group=all/;
     page.on('request', (request) => {
       if (newest.test(request.url())) asked.push(request.url());
     });
     nowS += LATER * INTERVAL_S;
-    // A failed poll leaves the picture as it is; the next one adds the snapshots.
+    // A failed poll leaves the picture unchanged; the next one adds the snapshots.
     const body = '{"error":"m","error_code":"damaged_data"}';
     await page.route(newest, (route) => route.fulfill({ status: 500, body }), { times: 1 });
     await expect
       .poll(async () => {
-        // The page may not wait yet.
+        // The page may not be waiting yet.
         await page.clock.fastForward(60_000);
         return asked.length;
       })
@@ -380,14 +380,14 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     expect(cells.length).toBe(2);
     expect(await spoken.textContent()).toContain(price);
     expect(await spoken.textContent()).toContain('2.9%: support $');
-    // At the right end the readout is as wide as where there is room.
+    // At the right end the readout is as wide as elsewhere.
     const widthOf = async () => (await readout.boundingBox())?.width ?? fail();
     const atEnd = await widthOf();
     await page.evaluate(
       `document.querySelector('.heatmap-readout').style.setProperty('--left', '0%')`,
     );
     expect(await widthOf()).toBe(atEnd);
-    // A zoom that leaves the cursor out of sight hides it: the newest snapshot is not in the middle.
+    // A zoom that moves the cursor out of sight hides it: the newest snapshot is not in the middle.
     for (let i = 0; i < 6; i++) await page.keyboard.press('+');
     await readout.waitFor({ state: 'detached' });
     // On a phone it is visible for a cursor in any quarter, and leaves most of the map free.
@@ -406,7 +406,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     }
   });
 
-  it('says so where there is no WebGL 2', async () => {
+  it('reports missing WebGL 2', async () => {
     const page = await at((tab) =>
       tab.addInitScript('HTMLCanvasElement.prototype.getContext = () => null'),
     );
@@ -448,7 +448,7 @@ async function pixelsOf(page: Page): Promise<Pixels> {
   await show('hidden');
   const png = await page.screenshot({
     clip: {
-      // As the browser puts it on whole pixels.
+      // As the browser aligns it to whole pixels.
       x: Math.round(x),
       y: Math.round(y),
       width: Math.floor(width),
@@ -475,9 +475,9 @@ async function pixelsOf(page: Page): Promise<Pixels> {
   };
 }
 
-/** Compares pixels all over the picture; those on the border of a cell or snapshot are left out. */
+/** Compares pixels all over the picture, except those on the border of a cell or snapshot. */
 async function compare(page: Page, all: readonly Snapshot[]) {
-  // Waits for the picture to rest.
+  // Waits until the picture stops moving.
   await page.waitForTimeout(600);
   const [from, to, low, high] = await viewOf(page);
   const scaleText = await page.locator('.heatmap-legend').getAttribute('data-scale');
@@ -487,12 +487,12 @@ async function compare(page: Page, all: readonly Snapshot[]) {
   /** Share of the height, from the top. */
   const yOf = (lnPrice: number) => (Math.log(high) - lnPrice) / Math.log(high / low);
   const inView = all.filter(({ t }) => t >= from && t < to).length;
-  // As docs/explorer.md has it: a power of two of seconds, at most a pixel.
+  // As in docs/explorer.md: a power of two of seconds, at most a pixel.
   const stepS = inView > 2 * width ? 2 ** Math.floor(Math.log2(perPx)) : null;
   /** The snapshots that a span of time shows. */
   const shownIn = (begin: number, lengthS: number): Snapshot[] => {
     const begun = all.filter(({ t }) => t >= begin && t < begin + lengthS);
-    // An interval is a minute; the gap is far longer than three.
+    // The interval is a minute; the gap is far longer than three of them.
     const middle = begin + lengthS / 2;
     const drawn = all.filter(({ t }) => t < begin && t + INTERVAL_S > middle).slice(-1);
     return begun.length > 0 ? begun : drawn;
@@ -571,7 +571,7 @@ function expectedAt(
   }
   const larger = Math.max(support, resistance);
   if (larger === 0) return { colour: groundOf('dark'), side: null };
-  // Where both are equally large, either may be shown.
+  // If both are equally large, either may be shown.
   if (Math.min(support, resistance) > 0.99 * larger) return 'border';
   const side = support > resistance ? 'support' : 'resistance';
   const shade = Math.log(larger / lowUsd) / Math.log(highUsd / lowUsd);

@@ -86,7 +86,7 @@ function column(t: number, usd = 1000, more: Partial<Column> = {}): Column {
 }
 
 describe('amounts', () => {
-  it('come back from their codes within 0.04%, and zero as zero', () => {
+  it('are restored from their codes within 0.04%, and zero as zero', () => {
     fc.assert(
       fc.property(fc.double({ min: 0.01, max: 9e13, noNaN: true }), (usd) => {
         expect(Math.abs(usdOf(codeOf(usd)) / usd - 1)).toBeLessThan(0.0004);
@@ -95,7 +95,7 @@ describe('amounts', () => {
     expect([codeOf(0), usdOf(0), codeOf(1e300)]).toEqual([0, 0, 65_534]);
   });
 
-  it('span a scale by percentiles, which forgets amounts that were removed', () => {
+  it('have a scale by percentiles, without removed amounts', () => {
     const histogram = new Histogram();
     const codes = Uint16Array.from({ length: 1000 }, (_, i) => codeOf(14 * 1.01 ** i));
     const outlier = Uint16Array.from({ length: 1000 }, () => codeOf(1e12));
@@ -148,7 +148,7 @@ describe('columns', () => {
     },
   );
 
-  it('find the bin of a price as the API does', () => {
+  it('find the bin of a price like the API', () => {
     for (let price = 20; price < 500; price *= 1.003) {
       expect(columns.binAt(column(0), Math.log(price))).toBe(ladder.binOfPrice(price, 100));
     }
@@ -156,7 +156,7 @@ describe('columns', () => {
 });
 
 describe('the history', () => {
-  it('holds what the newest pages say, each snapshot in its own slot', () => {
+  it('has the data of the newest pages, each snapshot in a separate slot', () => {
     const page = fc
       .tuple(fc.nat(40), fc.integer({ min: 1, max: 15 }), fc.uniqueArray(fc.nat(14)))
       .map(([from, length, times]) => ({
@@ -208,14 +208,14 @@ describe('the history', () => {
     ]);
   });
 
-  it('knows the last snapshot in sight, beyond which there are others', () => {
+  it('knows the last snapshot in sight, even if others follow', () => {
     const history = new History();
     history.replace(0, 1000, [column(60), column(120), column(180)]);
     const last = (to: number) => lastInSight(history.held, { to })?.t ?? null;
     expect([59, 60, 179, 180, 999].map(last)).toEqual([null, 60, 120, 180, 180]);
   });
 
-  it('ends a snapshot at the next one, or after an interval where a gap begins', () => {
+  it('ends a snapshot at the next one, or after an interval before a gap', () => {
     const history = new History();
     // The example of docs/definitions.md#coverage.
     history.replace(
@@ -257,7 +257,7 @@ describe('detail', () => {
     expect([10, 600, 9000].map(enoughFor)).toEqual([300, 1500, 2600]);
   });
 
-  it('finds what is missing of a window', () => {
+  it('finds the missing parts of a window', () => {
     const range = fc.record({
       from: fc.nat(40),
       length: fc.integer({ min: 1, max: 20 }),
@@ -285,7 +285,7 @@ describe('detail', () => {
     );
   });
 
-  it('goes away where a coarser picture is enough', () => {
+  it('is removed if a coarser picture is enough', () => {
     const history = new History();
     const times = Array.from({ length: 50 }, (_, i) => 1000 + i * 60);
     history.replace(
@@ -308,7 +308,7 @@ describe('detail', () => {
 describe('a zoom', () => {
   const window = { from: NOW_S - 86_400, to: NOW_S };
 
-  it('is times, or a time before now if it ends there', () => {
+  it('has times, or a time before now if it ends now', () => {
     const view = { ...window, lnLow: Math.log(90), lnHigh: Math.log(110) };
     const of = (part: Partial<View>, isLive = true, hasPrices = false) =>
       zoomOf({ ...view, ...part }, window, { isLive, hasPrices });
@@ -334,7 +334,7 @@ describe('a zoom', () => {
 });
 
 describe('the layers of a strip', () => {
-  it('are the largest ones, and the others as one', () => {
+  it('are the largest ones, and one for all others', () => {
     const layer = (key: string, usd: number) => ({
       ...{ key, label: key, supportUsd: [usd, 0], resistanceUsd: [1, usd] },
     });
@@ -348,7 +348,7 @@ describe('the layers of a strip', () => {
     expect(largest([layer('a', 1)])).toEqual([layer('a', 1)]);
   });
 
-  it('have a point for each time of its step', () => {
+  it('have a point for each step', () => {
     const course = { from: 0, to: 1000, stepS: 100, t: [100, 200, 500], layers: [] };
     expect([0, 1, 100, 101, 200, 201, 400, 401, 500, 501].map((t) => pointAt(course, t))).toEqual([
       ...[-1, 0, 0, 1, 1],
@@ -356,7 +356,7 @@ describe('the layers of a strip', () => {
     ]);
   });
 
-  it('reach back to the point before where snapshots come less often than steps', () => {
+  it('reach back to the previous point if snapshots are further apart than steps', () => {
     const course = { from: 0, to: 1000, stepS: 60, t: [100, 200, 310, 900], layers: [] };
     expect(startsOf(course)).toEqual([-10, 100, 200, 840]);
     expect(startsOf({ ...course, t: [100] })).toEqual([40]);
@@ -385,7 +385,7 @@ describe('the view', () => {
     );
   });
 
-  it('follows new data at their end, and stays put elsewhere', () => {
+  it('follows new data at its end, and stays put elsewhere', () => {
     const after = { ...VIEW, from: 1100, to: 9100 };
     const times = (view: View) => [view.from, view.to];
     expect(times(followed(VIEW, VIEW, after))).toEqual([1100, 9100]);
@@ -425,7 +425,7 @@ describe('the view', () => {
 });
 
 describe('the price line', () => {
-  it('goes through every snapshot, up to the next one or a gap', () => {
+  it('passes through every snapshot, up to the next one or a gap', () => {
     const history = new History();
     const prices = [100, 104, 102, 103, 101];
     const times = [1000, 1060, 1120, 2000, 2060];
@@ -455,7 +455,7 @@ describe('the price line', () => {
 });
 
 describe('steps', () => {
-  it('are used only for many snapshots, and each lies in exactly one pixel', () => {
+  it('are used only for many snapshots, and each is in exactly one pixel', () => {
     expect(stepOf(VIEW, 200, 100)).toBe(null);
     const spanS = fc.double({ min: 600, max: 1e7, noNaN: true });
     fc.assert(
@@ -476,7 +476,7 @@ describe('steps', () => {
     );
   });
 
-  it('have as many rows in a bin as there is room for', () => {
+  it('have as many rows per bin as there is room for', () => {
     const perBin = (bins: number) =>
       rowsOf({ ...VIEW, lnLow: 0, lnHigh: bins * columns.LN_BIN })?.perBin;
     expect([500, 520, 1030, 2100].map(perBin)).toEqual([4, 2, 1, undefined]);
@@ -484,7 +484,7 @@ describe('steps', () => {
 });
 
 describe('the axes', () => {
-  it.each([0, -1, NaN])('have no ticks where there is no room (%d)', (room) => {
+  it.each([0, -1, NaN])('have no ticks without room (%d)', (room) => {
     expect(timeTicks({ ...VIEW, from: NOW_S - 3600, to: NOW_S }, room)).toEqual([]);
     expect(priceTicks(VIEW, room)).toEqual([]);
   });
@@ -554,7 +554,7 @@ describe('the axes', () => {
 describe('loading', () => {
   it('fetches each page of a window once, newest first', async () => {
     const { parts, stepS } = await load();
-    // Five pages of the default view: the two newest fit into one of sums.
+    // Five pages of the default view: the two newest fit into one page of sums.
     expect([parts.map((part) => part.columns.length), stepS]).toEqual([[205, 165, 165, 165], 0]);
     const seen: number[] = [];
     for (const [i, { from, to, columns: held }] of parts.entries()) {
@@ -580,7 +580,7 @@ describe('loading', () => {
     expect(groups.filter(([isPlan]) => isPlan)).toHaveLength(1);
   });
 
-  it('takes the newest snapshot of each step where there are too many', async () => {
+  it('fetches the newest snapshot of each step if there are too many', async () => {
     const { parts, stepS } = await load(500);
     expect(stepS).toBe(300);
     const held = parts.toReversed().flatMap(({ columns: list }) => list);
@@ -590,13 +590,13 @@ describe('loading', () => {
     expect(held.every((one) => one.stepS === 300)).toBe(true);
   });
 
-  it('asks for new snapshots from the newest one on', async () => {
+  it('requests new snapshots from the newest one on', async () => {
     const part = await fetchSince(source, NOW_S - 120, 0, signal);
     expect(part.columns.map(({ t }) => t)).toEqual([NOW_S - 120, NOW_S - 60]);
     expect(part.to).toBe(NOW_S);
   });
 
-  it('splits a bin by venue, the largest first', async () => {
+  it('splits a bin by venue, largest first', async () => {
     const splits = new Splits(source.client, WIDE_MINT, { group: 'venue' });
     const t = NOW_S - 600;
     const shares = await splits.sharesAt(t, -3, signal);

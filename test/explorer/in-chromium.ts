@@ -1,4 +1,4 @@
-/** The explorer in Chromium, over a part of the demo market: what its long tests share. */
+/** The explorer in Chromium, with a part of the demo market: shared by its long tests. */
 import type { Browser, Locator, Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { DEMO_SEED, demoTokens } from '../../demo/tokens.js';
@@ -15,18 +15,18 @@ export const HOUR = `#/token/${SOL}?window=1h`;
 export const BOARDS = ['scores', 'dca-pressure', 'dlmm-pools', 'fee-density', 'whales'];
 /** A board with rows, or with the note that it has none. */
 export const BOARD = '.board :is(table, .empty)';
-/** Lifts the limits of holder flow, which allow a request a second. */
+/** Lifts the limits of holder flow, which allow one request per second. */
 const PLANS = '{"enterprise": {"rates": {"whale-get": "general", "whale-post": "general"}}}';
 
 export let browser: Browser;
 export let directory: string;
 export let url: string;
 export let key: string;
-/** A key with twelve requests a minute. */
+/** A key with twelve requests per minute. */
 export let smallKey: string;
 export const opened: Opened[] = [];
 
-/** Starts a server and a browser for the tests of a file. After each test, its tabs have had no fault. */
+/** Starts a server and a browser for the tests of a file. After each test, checks that its tabs had no fault. */
 export function useExplorer(): void {
   beforeAll(async () => {
     directory = await demoMarket();
@@ -47,7 +47,7 @@ export function useExplorer(): void {
   });
 }
 
-/** A tab that has the key and shows a view. */
+/** Opens a tab that has the key and shows a view. */
 export async function at(hash: string, options: Parameters<typeof open>[3] = {}): Promise<Page> {
   const tab = await open(browser, url, `/${hash}`, { key, ...options });
   opened.push(tab);

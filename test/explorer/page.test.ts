@@ -48,7 +48,7 @@ describe('GET /', () => {
     for (const file of files) expect([file, (await load(file)).status]).toEqual([file, 200]);
   });
 
-  it('has at most 120 KB of script before a map can be drawn, as browsers get it', async () => {
+  it('has at most 120 KB of script, as browsers get it, before a map can be drawn', async () => {
     const html = await (await load('/')).text();
     const first = [...html.matchAll(/(?:src|href)="([^"]+\.js)"/g)].map(([, file]) => file);
     expect(first.length).toBeGreaterThan(1);
@@ -131,11 +131,11 @@ describe('files that do not exist yet', () => {
     await becomes(() => get('/explorer/first.js'), [200, 'first again']);
   });
 
-  it('come from a newer build; those read before stay available', async () => {
+  it('come from a newer build; those read earlier stay available', async () => {
     rmSync(path.join(folder, 'first.js'));
     writeFileSync(path.join(folder, 'index.html'), 'second page');
     writeFileSync(path.join(folder, 'second.js'), 'second');
-    // A file that was read once stays in memory: the earlier page still works.
+    // A file that was read once stays in memory, so the earlier page still works.
     expect(await get('/explorer/first.js')).toEqual([200, 'first again']);
     await becomes(() => get('/explorer/second.js'), [200, 'second']);
     expect(await get('/')).toEqual([200, 'second page']);

@@ -90,7 +90,7 @@ describe('what is compared', () => {
     expect(lines[0].values).toEqual([182, 18]);
   });
 
-  it('is nothing where there is no point', () => {
+  it('is null without a point', () => {
     const series = seriesOf([], [], []);
     expect(linesOf([{ address: 'a', label: 'A', series }], 'price')).toEqual({
       t: [],
@@ -99,7 +99,7 @@ describe('what is compared', () => {
   });
 });
 
-describe('a time that is typed', () => {
+describe('a typed time', () => {
   // A Monday.
   const NOW = Date.parse('2026-11-23T10:30:00Z') / 1000;
   it.each([
@@ -123,14 +123,14 @@ describe('a time that is typed', () => {
   it.each([
     ...['', 'sol', 't', '24:00', '12:60', 'today 11:00', '2026-11-31', '2026-02-29', 'su', '3 ago'],
     ...['2027-01-01', 'yesterday noon', '-2y', '12:00 yesterday', '99999h ago'],
-  ])('"%s" is none', (text) => {
+  ])('"%s" is invalid', (text) => {
     expect(spokenTime(text, NOW, 0)).toBeNull();
   });
 
-  it('is one of the zone', () => {
+  it('is in the chosen zone', () => {
     const [offset, at] = [19_800, Date.parse('2026-11-21T18:30:00Z') / 1000];
     expect(spokenTime('2026-11-22', NOW, offset)).toBe(at);
-    // It is Tuesday there by then.
+    // By then it is Tuesday there.
     expect(spokenTime('today', Date.parse('2026-11-23T19:00:00Z') / 1000, offset)).toBe(
       Date.parse('2026-11-23T18:30:00Z') / 1000,
     );
@@ -183,7 +183,7 @@ describe('the address of a view', () => {
     parts: fc.constantFrom(null, ...PARTS),
   });
 
-  it('leads back to the same view', () => {
+  it('gives the same view again', () => {
     fc.assert(
       fc.property(fc.oneof(tokens, boards, comparisons), (view: View) => {
         expect(viewOf(hashOf(view))).toEqual(view);
@@ -201,7 +201,7 @@ describe('the address of a view', () => {
     }
   });
 
-  it('reads times from fields in the zone that is shown', () => {
+  it('reads times from fields in the shown zone', () => {
     const { TZ } = process.env;
     process.env.TZ = 'Asia/Kolkata';
     for (const chosen of ['utc', 'local'] as const) {
@@ -217,7 +217,7 @@ describe('the address of a view', () => {
     else process.env.TZ = TZ;
   });
 
-  it('leaves out defaults, and reads well', () => {
+  it('omits defaults, and is readable', () => {
     expect(hashOf(DEFAULT_VIEW)).toBe('#/');
     expect(hashOf(tokenView(MINT))).toBe(`#/token/${MINT}`);
     const filtered = { ...tokenView(MINT), window: '6h', venues: ['binance', 'orca'] } as const;
@@ -234,7 +234,7 @@ describe('the address of a view', () => {
     ],
     [`#/token/${MINT}?from=20&to=10`, tokenView(MINT)],
     [`#/token/${MINT}?min_pct=50&max_pct=20`, tokenView(MINT)],
-  ])('takes defaults for the invalid parts of %s, and tells what names no view', (hash, view) => {
+  ])('uses defaults for the invalid parts of %s, and recognizes an unknown view', (hash, view) => {
     expect(viewOf(hash)).toEqual(view);
   });
 
@@ -278,7 +278,7 @@ describe('numbers', () => {
     [null, '\u2013'],
   ])('the price %s is %s', (value, text) => expect(price(value)).toBe(text));
 
-  it('show their sign where it matters', () => {
+  it('show their sign if it matters', () => {
     expect([usd(-5), signedUsd(5000), signedUsd(-5000), signedUsd(0)]).toEqual([
       '\u2212$5.00',
       '+$5.00K',
@@ -333,7 +333,7 @@ describe('numbers', () => {
     ]);
   });
 
-  it('turn times into ages and UTC', () => {
+  it('convert times to ages and UTC', () => {
     expect([-3, 12, 99, 100, 5_000, 7_200, 200_000].map(age)).toEqual([
       '0 s',
       '12 s',
@@ -367,7 +367,7 @@ describe('the request of a view', () => {
     );
   });
 
-  it('has the window in the form that the API takes', () => {
+  it('has the window in the API’s form', () => {
     expect(windowTimes('7d', 5)).toEqual({ from: '-7d', to: 'now' });
     expect(windowTimes('all', 5)).toEqual({ from: '5', to: 'now' });
     expect(windowTimes('all', null)).toEqual({ from: '-365d', to: 'now' });

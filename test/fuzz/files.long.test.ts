@@ -1,4 +1,4 @@
-/** Files of datasets and of foreign formats, damaged in any way: taken in, or refused in words. */
+/** Files of datasets and of foreign formats, damaged in any way: accepted, or refused in words. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -25,14 +25,14 @@ beforeAll(async () => {
   store = await openStore(scratch.data);
 });
 afterAll(async () => {
-  // It still takes and gives.
+  // It still works.
   await commitRows(store, [stored(T + 120)]);
   expect((await store.summary()).tokens).toBeGreaterThan(0);
   await store.close();
   await cleanUp();
 });
 
-/** Ingests a file into the open store. @returns whether it was taken in; anything but a refusal in words fails */
+/** Ingests a file into the open store. @returns whether it was accepted; anything but a refusal in words fails */
 async function ingested(dataset: Dataset, format: FileFormat, ending: string, bytes: Uint8Array) {
   const file = path.join(scratch.directory, `input${ending}`);
   const request = {
@@ -53,14 +53,14 @@ async function ingested(dataset: Dataset, format: FileFormat, ending: string, by
   }
 }
 
-/** A refusal names the file and says something of a length that one can read. */
+/** A refusal names the file and has a readable length. */
 function expectRefusal(error: unknown, file: string): void {
   if (!(error instanceof InputError || error instanceof UsageError)) throw error;
   expect(error.message).toContain(file);
   expect(error.message.length).toBeLessThan(20_000);
 }
 
-/** The rows as a file of each format, with its ending. */
+/** The rows as a file in each format, with its ending. */
 async function filesOf(dataset: Dataset): Promise<[FileFormat, string, Buffer][]> {
   const rows = ROWS[dataset];
   const text = lines(rows);
@@ -88,13 +88,13 @@ describe.each(DATASETS)('a file of %s', (dataset) => {
     files = await filesOf(dataset);
   });
 
-  it('is taken in, in every format', async () => {
+  it('is accepted in every format', async () => {
     for (const [format, ending, bytes] of files) {
       expect(await ingested(dataset, format, ending, bytes), ending).toBe(true);
     }
   });
 
-  it('with strange values is taken in or refused in words', { timeout: LIMIT_MS }, async () => {
+  it('with strange values is accepted or refused in words', { timeout: LIMIT_MS }, async () => {
     await fc.assert(
       fc.asyncProperty(mutatedJson(ROWS[dataset]), async (rows) => {
         await ingested(dataset, 'ndjson', '.ndjson', Buffer.from(lines([rows].flat() as object[])));
@@ -103,7 +103,7 @@ describe.each(DATASETS)('a file of %s', (dataset) => {
     );
   });
 
-  it('with damaged bytes is taken in or refused in words', { timeout: LIMIT_MS }, async () => {
+  it('with damaged bytes is accepted or refused in words', { timeout: LIMIT_MS }, async () => {
     const damaged = fc
       .nat({ max: files.length - 1 })
       .chain((i) => fc.tuple(fc.constant(i), mutatedBytes(files[i][2])));
@@ -162,7 +162,7 @@ describe.each(IMPORT_FORMATS)('a file of %s', (format) => {
     return { flags, plain, gzipped: gzipSync(plain) };
   });
 
-  /** Imports the bytes; gives the number of rows. */
+  /** Imports the bytes. @returns the number of rows */
   async function imported(flags: RawImportFlags, bytes: Uint8Array): Promise<number> {
     const file = scratch.overwrite(scratch.place('input'), bytes);
     try {
@@ -173,12 +173,12 @@ describe.each(IMPORT_FORMATS)('a file of %s', (format) => {
     }
   }
 
-  it('is taken in', async () => {
+  it('is accepted', async () => {
     for (const { flags, plain } of excerpts)
       expect(await imported(flags, plain)).toBeGreaterThan(0);
   });
 
-  it('with damaged bytes is taken in or refused in words', { timeout: LIMIT_MS }, async () => {
+  it('with damaged bytes is accepted or refused in words', { timeout: LIMIT_MS }, async () => {
     const damaged = fc
       .constantFrom(...excerpts)
       .chain(({ flags, plain, gzipped }) =>
@@ -193,7 +193,7 @@ describe.each(IMPORT_FORMATS)('a file of %s', (format) => {
     );
   });
 
-  it('with strange values is taken in or refused in words', { timeout: LIMIT_MS }, async () => {
+  it('with strange values is accepted or refused in words', { timeout: LIMIT_MS }, async () => {
     const whole = excerpts.map(({ flags, plain }) => ({
       flags,
       documents: documentsOf(plain.toString()),
@@ -216,7 +216,7 @@ describe.each(IMPORT_FORMATS)('a file of %s', (format) => {
   });
 });
 
-/** The JSON documents that a text is, or that its lines are; null: it is none. */
+/** The JSON documents of a text, or of its lines; null if it is neither. */
 function documentsOf(text: string): unknown[] | null {
   try {
     return [JSON.parse(text)];

@@ -1,4 +1,4 @@
-/** What commands and server hand each other, and what a server reads at its start, damaged in any way. */
+/** What commands and servers pass to each other, and what a server reads at its start, damaged in any way. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import path from 'node:path';
@@ -20,7 +20,7 @@ const data = path.join(directory, 'data');
 let store: Store;
 
 beforeAll(async () => {
-  // What a damaged bundle put into it may fail in the background.
+  // Failures in the background caused by a damaged bundle.
   store = await openStore(data, { onBackgroundError: () => undefined });
 });
 afterAll(async () => {
@@ -30,7 +30,7 @@ afterAll(async () => {
 
 describe('a bundle', () => {
   it(
-    'that is damaged is committed or refused, and the store goes on',
+    'that is damaged is committed or refused, and the store continues',
     { timeout: LIMIT_MS },
     async () => {
       const holders = new Map([[60, new Map([['owner', 2.5]])]]);
@@ -68,8 +68,8 @@ describe('a bundle', () => {
   );
 });
 
-describe('the socket of commands', () => {
-  it('outlives whatever is written to it', { timeout: LIMIT_MS }, async () => {
+describe('the command socket', () => {
+  it('survives whatever is written to it', { timeout: LIMIT_MS }, async () => {
     const control = await listenForCommands(data, store, () => undefined);
     const bundle = await BundleWriter.create(data);
     await bundle.write({ kind: 'header', version: BUNDLE_VERSION, file: 'x', mode: 'replace' });
@@ -122,7 +122,7 @@ describe('the config file', () => {
     plans: { premium: plan },
   };
 
-  /** Whether a server takes the text; anything but a refusal in words fails. */
+  /** Whether a server accepts the text; anything but a refusal in words fails. */
   function takes(text: string | Uint8Array): boolean {
     const before = process.env.FATHOM_CONFIG;
     writeFileSync(file, text);
@@ -139,7 +139,7 @@ describe('the config file', () => {
     }
   }
 
-  it('is taken, or refused in words', { timeout: LIMIT_MS }, () => {
+  it('is accepted or refused in words', { timeout: LIMIT_MS }, () => {
     const text = JSON.stringify(good);
     expect(takes(text)).toBe(true);
     const any = fc.dictionary(fc.constantFrom(...Object.keys(SERVE_FLAGS), 'plans'), strange);

@@ -1,4 +1,4 @@
-/** A service under random requests: every answer is one that the API describes, and nothing of it stays behind. */
+/** A service under random requests: every reply is described by the API, and no resources remain in use. */
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import fc from 'fast-check';
@@ -57,13 +57,13 @@ afterAll(cleanUp);
 
 const isBusy = (status: number, retryAfter: unknown) => status === 503 && Number(retryAfter) > 0;
 
-/** The samples of what is under way. */
+/** The samples of running requests. */
 async function underWay(url: string): Promise<string[]> {
   const text = await (await fetch(`${url}/metrics`)).text();
   return text.match(/^fathom_(http_in_flight|reply_bytes_in_flight) .*$/gm) ?? [];
 }
 
-/** Sends the bytes, then no more; gives the statuses of what comes back until the server has hung up. */
+/** Sends the bytes and nothing more. @returns the statuses of the replies until the server hangs up */
 function statusesOf(url: string, bytes: Uint8Array): Promise<number[]> {
   const { port } = new URL(url);
   return new Promise((resolve, reject) => {
@@ -94,7 +94,7 @@ describe.each(ENGINE_NAMES)('by the engine %s', (engine) => {
   });
 
   describe.each(Object.values(ENDPOINTS))('$operationId', (endpoint) => {
-    it('answers any request as the API describes it', { timeout: LIMIT_MS }, async () => {
+    it('answers any request as described by the API', { timeout: LIMIT_MS }, async () => {
       const statuses: number[] = [];
       await fc.assert(
         fc.asyncProperty(askOf(endpoint, keys), async ({ method, path, headers, body }) => {
@@ -170,7 +170,7 @@ describe('fathom replay', () => {
   });
 
   it(
-    'writes any page that it takes, and refuses others in words',
+    'writes any page that it accepts, and refuses others in words',
     { timeout: LIMIT_MS },
     async () => {
       const page = fc.nat({ max: pages.length - 1 }).chain((i) =>
@@ -183,14 +183,14 @@ describe('fathom replay', () => {
       await fc.assert(
         fc.asyncProperty(page, fc.constantFrom(...formats), async (text, format) => {
           try {
-            // A server that says the same forever.
+            // A server that always gives the same reply.
             const forEver = async function* () {
               for (;;) yield await Promise.resolve().then(() => checkedPage(JSON.parse(text)));
             };
             await download({ ...options, format, pages: forEver, coverage });
             written++;
           } catch (error) {
-            // The client refuses what is no JSON.
+            // The client refuses replies that are not JSON.
             const refused = [PageFault, ReplayError, SyntaxError];
             if (!refused.some((kind) => error instanceof kind)) throw error;
           }
@@ -201,7 +201,7 @@ describe('fathom replay', () => {
     },
   );
 
-  it('goes on with what it left, or refuses it in words', { timeout: LIMIT_MS }, async () => {
+  it('continues with its leftovers, or refuses them in words', { timeout: LIMIT_MS }, async () => {
     const paths = partPaths(out);
     const [page] = pages.map((document) => checkedPage(document));
     const first = { ...page, next_from: T + 300 };

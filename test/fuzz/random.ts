@@ -1,23 +1,23 @@
-/** Random input: what tests with it share. `FUZZ_MINUTES=5 npm test -- test/fuzz` runs them for long. */
+/** Random input: what the tests with it share. `FUZZ_MINUTES=5 npm test -- test/fuzz` runs them for longer. */
 import fc from 'fast-check';
 
-/** How long each test goes on; 0: its number of runs, the same ones every time. */
+/** Duration of each test; 0: a fixed number of runs, the same every time. */
 const MINUTES = Number(process.env.FUZZ_MINUTES ?? 0);
 
-/** No run takes longer than this: one that does hangs. */
+/** No run takes longer: one that does hangs. */
 const HANGS_AFTER_MS = 20_000;
 
-/** For fc.assert(): `few` runs of one seed, or as many as the minutes allow of a seed that is told on failure. */
+/** For fc.assert(): `few` runs of one seed, or as many as the minutes allow with a seed that is printed on failure. */
 export function runs(few: number): fc.Parameters<unknown> {
   if (MINUTES === 0) return { numRuns: few, seed: 14, timeout: HANGS_AFTER_MS };
   const interruptAfterTimeLimit = MINUTES * 60_000;
   return { numRuns: 1e9, interruptAfterTimeLimit, timeout: HANGS_AFTER_MS };
 }
 
-/** Of a test with random input. */
+/** Time limit of a test with random input. */
 export const LIMIT_MS = 60_000 + MINUTES * 60_000;
 
-/** Values where others are expected. */
+/** Unexpected values. */
 export const strange: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(
     ...[null, true, false, 0, -0, -1, 1.5, 1e-320, 1e308, -1e308, 2 ** 31, 2 ** 32, 2 ** 53],
@@ -84,7 +84,7 @@ function applyChange(box: object, steps: readonly number[], kind: string, value:
   else holder[key] = value;
 }
 
-/** Texts that mean something to the one or the other parser. */
+/** Texts with a meaning for some parser. */
 const PIECES = [
   ...['"', "'", ',', ':', '{', '}', '[', ']', '\n', '\r\n', '\r', '\\', '\\u0000', ' ', '\t', '\0'],
   ...[
@@ -104,10 +104,10 @@ const PIECES = [
   ...['HTTP/1.1', ';', 'chunked', '*', '/', '..', '\ufeff', 'é', '\r\n\r\n', '#', '?', 'GET '],
 ].map((text) => Buffer.from(text));
 
-/** 32-bit numbers that lengths, offsets and counts must not be. */
+/** 32-bit numbers that are invalid as lengths, offsets and counts. */
 const WORDS = [0, 1, -1, 0x7fff_ffff, -0x8000_0000, 0x0100_0000, 0x1000_0000, 0xffff, 8, 255];
 
-/** Bytes with some of them flipped, replaced, cut out, repeated or put in. */
+/** Bytes with some flipped, replaced, removed, repeated or inserted. */
 export function mutatedBytes(bytes: Uint8Array): fc.Arbitrary<Buffer> {
   const edit = fc.record({
     kind: fc.constantFrom('flip', 'set', 'word', 'cut', 'repeat', 'put', 'end'),

@@ -1,4 +1,4 @@
-/** Random requests, made from the endpoints' own specifications: a new endpoint needs no line here unless it needs a parameter. */
+/** Random requests made from the endpoints' specifications: a new endpoint needs a line here only if it needs a parameter. */
 import fc from 'fast-check';
 import { BASE_PATH, type EndpointSpec } from '../../server/api/endpoint.js';
 import { MINT } from '../support/ingest.js';
@@ -8,13 +8,13 @@ import { T } from './rows.js';
 
 export interface Ask {
   method: string;
-  /** With its query. */
+  /** Includes the query. */
   path: string;
   headers: Record<string, string>;
   body: Uint8Array | null;
 }
 
-/** What is read of a schema. */
+/** The parts of a schema that are used. */
 interface Schema {
   type?: string;
   format?: string;
@@ -29,7 +29,7 @@ interface Schema {
   properties?: Record<string, Schema>;
 }
 
-/** What a request may hold: what is right, or now and then something odd. */
+/** The content of a request: valid, or sometimes odd. */
 type Mood = 'right' | 'odd';
 
 const ADDRESSES = [MINT, OTHER_MINT, EVM_TOKEN, `0x${'AB'.repeat(20)}`, 'z'.repeat(44), 'no', ''];
@@ -42,7 +42,7 @@ const times = fc.oneof(
   fc.integer({ min: T - 100, max: T + 400_000 }).map(String),
 );
 
-/** A value that the schema takes. */
+/** A value that the schema accepts. */
 function valueOf(schema: Schema): fc.Arbitrary<unknown> {
   if (schema.enum) return fc.constantFrom(...schema.enum);
   if (schema.const !== undefined) return fc.constant(schema.const);
@@ -76,7 +76,7 @@ function valueOf(schema: Schema): fc.Arbitrary<unknown> {
   }
 }
 
-/** Percent-encoded; lone surrogates, which cannot be, are replaced. */
+/** Percent-encoded; lone surrogates, which cannot be encoded, are replaced. */
 const encoded = (value: unknown): string =>
   encodeURIComponent(Buffer.from(String(value)).toString());
 
@@ -100,12 +100,12 @@ const oddText = fc.oneof(
   fc.string({ unit: 'binary' }).map(encoded),
 );
 
-/** One time in `n`, what `odd` gives. */
+/** In one of `n` cases, the result of `odd`. */
 function seldom<T>(n: number, usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>): fc.Arbitrary<T> {
   return fc.oneof({ weight: n - 1, arbitrary: usual }, { weight: 1, arbitrary: odd });
 }
 
-/** Parameters that a good request has besides an address. */
+/** Parameters of a valid request besides an address. */
 const NEEDED: Readonly<Partial<Record<string, readonly string[]>>> = {
   getSlippage: ['side', 'usd'],
 };
@@ -199,7 +199,7 @@ function headersOf(
     .map((chosen) => ({ ...needed, ...chosen }));
 }
 
-/** A request of the endpoint that is right, or nearly. */
+/** A valid or nearly valid request to the endpoint. */
 export function askOf(endpoint: EndpointSpec, keys: readonly string[]): fc.Arbitrary<Ask> {
   return fc.constantFrom('right', 'odd', 'odd').chain((mood) => askIn(endpoint, keys, mood));
 }
@@ -225,7 +225,7 @@ function askIn(endpoint: EndpointSpec, keys: readonly string[], mood: Mood): fc.
     }));
 }
 
-/** The request as it goes over the wire; its body by length, or in chunks. */
+/** The request as sent over the wire; its body by length, or in chunks. */
 export function bytesOf({ method, path, headers, body }: Ask, chunked = false): Buffer {
   const framing = chunked ? 'transfer-encoding: chunked' : `content-length: ${body?.length ?? 0}`;
   const head = [

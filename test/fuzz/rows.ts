@@ -1,4 +1,4 @@
-/** Good rows of every dataset, which tests with random input damage. */
+/** Valid rows of every dataset, which tests with random input damage. */
 import { readFileSync } from 'node:fs';
 import type { Dataset } from '../../storage/ingest/datasets.js';
 import { FLAT_ROWS } from '../support/flat.js';

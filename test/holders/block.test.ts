@@ -6,7 +6,7 @@ import { HolderBlockEncoder } from '../../compute/holders/block-encoder.js';
 import { lz4Compress, lz4Decompress } from '../../compute/segment/lz4.js';
 import { encodeHolderBlock, histories, holderSnapshot } from '../support/holders.js';
 
-/** Puts words of a block's plain bytes to other values, and a checksum that fits. */
+/** Replaces words of a block's plain bytes, and adds a matching checksum. */
 function forged(block: Uint8Array, words: Readonly<Record<number, number>>): Uint8Array {
   const plain = new Uint8Array(lz4Decompress(block.subarray(4)));
   const view = new DataView(plain.buffer);
@@ -22,7 +22,7 @@ function sealed(plain: Uint8Array): Uint8Array {
 }
 
 describe('A holder block', () => {
-  it('gives back every snapshot, each balance bit for bit', () => {
+  it('restores every snapshot, each balance bit for bit', () => {
     fc.assert(
       fc.property(histories, (history) => {
         expect(decodeHolderBlock(encodeHolderBlock(history))).toEqual(history);
@@ -31,7 +31,7 @@ describe('A holder block', () => {
     );
   });
 
-  it('gives those of some moments alone', () => {
+  it('returns only those of some moments', () => {
     fc.assert(
       fc.property(histories, fc.infiniteStream(fc.boolean()), (history, picks) => {
         const wanted = history.filter(() => picks.next().value);
@@ -41,7 +41,7 @@ describe('A holder block', () => {
     );
   });
 
-  it('is gone on with as if it had been made at once', () => {
+  it('can be continued as if it had been made at once', () => {
     fc.assert(
       fc.property(histories, fc.nat(), (history, cut) => {
         const first = history.slice(0, 1 + (cut % history.length));
@@ -52,7 +52,7 @@ describe('A holder block', () => {
     );
   });
 
-  it('names the owners whose balance it holds', () => {
+  it('names the owners whose balances it has', () => {
     fc.assert(
       fc.property(histories, (history) => {
         const owners = new Set(history.flatMap(({ owner }) => [...owner]));
@@ -73,7 +73,7 @@ describe('A holder block', () => {
     }
   });
 
-  it('holds a snapshot that differs in a few of its owners in the bytes of those', () => {
+  it('stores a snapshot in which a few owners changed in the bytes of those', () => {
     const owners = Array.from({ length: 10_000 }, (_, i) => [i, Math.sqrt(i + 2)] as const);
     const whole = holderSnapshot(1, owners);
     const changed = new Map(owners);
@@ -86,7 +86,7 @@ describe('A holder block', () => {
     expect(same - one).toBeLessThan(20);
   });
 
-  it('is refused wherever a bit of it is another one, or it is cut short', () => {
+  it('is refused if any bit is flipped, or if it is truncated', () => {
     fc.assert(
       fc.property(histories, fc.nat(), fc.nat(7), (history, place, bit) => {
         const block = encodeHolderBlock(history);
@@ -98,7 +98,7 @@ describe('A holder block', () => {
     );
   });
 
-  it('is refused where its checksum fits and its parts do not', () => {
+  it('is refused if its checksum matches but its parts do not', () => {
     const block = encodeHolderBlock([
       holderSnapshot(10, [[1, 2]]),
       holderSnapshot(11, [
@@ -124,7 +124,7 @@ describe('A holder block', () => {
     expect(() => decodeHolderBlock(sealed(new Uint8Array(8)))).toThrow(/no head/);
   });
 
-  it('is not made of anything that is no history', () => {
+  it('is not made from anything but a history', () => {
     const one = holderSnapshot(5, [[1, 1]]);
     const refused = [
       [],

@@ -7,7 +7,7 @@ import { MINT, openStore, OTHER_MINT } from '../support/stores.js';
 const START = 1_794_600_000 - (1_794_600_000 % 86_400);
 const HOUR_S = 3600;
 
-/** 200 wallets of which some have traded since the last time. */
+/** 200 wallets, some of which have traded since the last time. */
 function crowd(round: number, from = 0): Held {
   return new Map(
     Array.from({ length: 200 }, (_, i) => [
@@ -20,7 +20,7 @@ function crowd(round: number, from = 0): Held {
 const history = (count: number, stepS: number, firstS: number, seed: number) =>
   new Map(Array.from({ length: count }, (_, i) => [firstS + i * stepS, crowd(seed + i)]));
 
-/** All that the store holds, opened anew. */
+/** Everything in the store, opened again. */
 async function contents(directory: string): Promise<string> {
   const store = await openStore(directory);
   const found = await Promise.all(
@@ -37,7 +37,7 @@ describe('A process killed in the middle of a commit of holders', () => {
   beforeAll(async () => {
     const store = await openStore(staged.template.path);
     await commitHolders(store, [[MINT, history(300, HOUR_S, START, 0)]]);
-    // Snapshots replaced, put between others and aged, names that are new, and a new token.
+    // Snapshots replaced, inserted between others and aged, new names, and a new token.
     const file = await BundleWriter.create(store.directory);
     await file.write({
       kind: 'header',
@@ -57,6 +57,6 @@ describe('A process killed in the middle of a commit of holders', () => {
   });
   afterAll(() => staged.remove());
 
-  it('leaves all of it or nothing, and a store that opens', () =>
+  it('leaves all of it or nothing, in a store that can be opened', () =>
     staged.expectAllOrNothing(bundle));
 });

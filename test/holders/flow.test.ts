@@ -1,4 +1,4 @@
-/** The kernel of holder flow against a plain reading of its definition. */
+/** The kernel of holder flow, compared with a plain implementation of its definition. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DAY_S } from '../../compute/time.js';
@@ -21,7 +21,7 @@ const EVERYTHING = {
   walletActivity: true,
 };
 
-/** Everything that a reply may show, by the kernel, from blocks; null: without coverage. */
+/** Everything that a reply may show, by the kernel from blocks; null without coverage. */
 async function activityOf(rows: readonly HolderRow[], nowS: number): Promise<FlowDocument | null> {
   const holders = new MemoryHolders();
   holders.set(MINT, rows);
@@ -48,17 +48,17 @@ async function expectAsDefined(rows: readonly HolderRow[], nowS = NOW_S): Promis
 }
 
 const owner = (id: number) => `Owner${String(id * 7919).padStart(8, '0')}`;
-/** Of few different amounts, so that holders tie. */
+/** A few different amounts, so that holders tie. */
 const amount = fc.oneof(
   fc.constantFrom(0.1, 1, 2, 1000),
   fc.double({ min: 1e-9, max: 1e9, noNaN: true }),
 );
 
-/** Snapshots at any times around the windows' and days' ends. */
+/** Snapshots at any times around the ends of windows and days. */
 const times = fc.uniqueArray(
   fc.oneof(
     fc.integer({ min: NOW_S - 40 * DAY_S, max: NOW_S + DAY_S }),
-    // Exactly a window before the newest, and a second on either side.
+    // Exactly one window before the newest, and a second on either side.
     fc
       .tuple(fc.constantFrom(0, 1, 7, 14, 30), fc.integer({ min: -1, max: 1 }))
       .map(([days, off]) => NOW_S - days * DAY_S + off),
@@ -89,17 +89,17 @@ const histories = fc
   .map((snapshots): HolderRow[] => snapshots.flat());
 
 describe('holder flow', () => {
-  it('is what its definition says, whatever the history', async () => {
+  it('equals its definition, whatever the history', async () => {
     await fc.assert(
       fc.asyncProperty(histories, (rows) => expectAsDefined(rows)),
       { numRuns: 120 },
     );
   });
 
-  it('is what its definition says of a month of a hundred and thirty wallets', async () => {
+  it('equals its definition for a month of a hundred and thirty wallets', async () => {
     const rows: HolderRow[] = [];
     for (let hour = 0; hour < 32 * 24; hour++) {
-      // Two days of it have no snapshot.
+      // Two of its days have no snapshot.
       if (Math.floor(hour / 24) % 13 === 5) continue;
       for (let id = 0; id < 130; id++) {
         const balance = ((id * 7919 + hour * 31 + ((id * hour) % 17) * 1000) % 5000) / 8;
@@ -110,7 +110,7 @@ describe('holder flow', () => {
     await expectAsDefined(rows, NOW_S - 1);
   });
 
-  it('takes the base exactly at the window, not a second later', async () => {
+  it('uses the base exactly at the window, not a second later', async () => {
     const at = (baseT: number) => [
       { t: baseT, owner: 'A', balance: 10 },
       { t: NOW_S, owner: 'A', balance: 15 },
@@ -124,7 +124,7 @@ describe('holder flow', () => {
     expect(late?.wallets?.[0].balance_change['1d']).toEqual({ tokens: 0, pct: null });
   });
 
-  it('tells a new wallet from one of which nothing is known', async () => {
+  it('distinguishes a new wallet from one without earlier data', async () => {
     const document = await activityOf(
       [
         { t: NOW_S - 2 * DAY_S, owner: 'Old', balance: 8 },
@@ -148,11 +148,11 @@ describe('holder flow', () => {
       [null, 0],
       [6, -2],
     ]);
-    // A day whose snapshot does not have the owner is not a day without a snapshot.
+    // A day whose snapshot lacks the owner is not a day without a snapshot.
     expect(document?.wallets?.[1].activity?.at(-3)).toMatchObject({ balance: 0, change: 0 });
   });
 
-  it('is given up where a block lacks a snapshot of the plan', async () => {
+  it('is given up if a block lacks a snapshot of the plan', async () => {
     const holders = new MemoryHolders();
     holders.set(MINT, [{ t: NOW_S, owner: 'A', balance: 1 }]);
     const plan = flowPlan(Uint32Array.of(NOW_S - DAY_S, NOW_S), NOW_S);
@@ -163,7 +163,7 @@ describe('holder flow', () => {
 });
 
 describe('the plan of a flow', () => {
-  it('needs few of many snapshots, and none of later ones', () => {
+  it('needs few of many snapshots, and no later ones', () => {
     const all = Uint32Array.from({ length: 20_000 }, (_, i) => NOW_S - 180 * (19_000 - i));
     const plan = flowPlan(all, NOW_S);
     if (plan === null) throw new Error('no plan');
@@ -179,7 +179,7 @@ describe('the plan of a flow', () => {
 });
 
 describe('the ranking of holders', () => {
-  it('is the start of all holders sorted', () => {
+  it('equals the beginning of all holders sorted', () => {
     fc.assert(
       fc.property(
         fc.array(
@@ -190,7 +190,7 @@ describe('the ranking of holders', () => {
         ),
         fc.integer({ min: 1, max: 30 }),
         (balances, limit) => {
-          // Numbers in another order than the addresses', some of which are the start of others.
+          // Numbers in a different order from the addresses, some of which are prefixes of others.
           const addresses = balances.map((_, i) =>
             i % 2 === 0 ? 'a'.repeat(balances.length - i) : `b${(i * 577) % 1009}`,
           );

@@ -1,4 +1,4 @@
-/** How flows are kept, shared and worked out anew; in the real pool's tasks, on this thread. */
+/** How flows are kept, shared and recomputed; with the real pool's tasks, on this thread. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { holderFlow, type HolderFlowInput } from '../../compute/holders/flow.js';
 import type { ComputePool } from '../../compute/pool.js';
@@ -53,10 +53,10 @@ function makeFlows(maxKeptBytes?: number): HolderFlows {
 
 const balance = (found: TokenFlow | null) => found && found.flow.wallets[0].balance;
 
-/** Asks at once; gives a promise in any case. */
+/** Requests immediately; always returns a promise. */
 const ask = (mint: string): Promise<TokenFlow | null> => Promise.resolve(flows.get(mint));
 
-/** A gate that reads of the source wait at. */
+/** A gate at which reads of the source wait. */
 function gate() {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));
@@ -70,7 +70,7 @@ function gate() {
 }
 
 describe('a flow', () => {
-  it('is worked out once, and then at hand without a promise', async () => {
+  it('is computed once, and then available without a promise', async () => {
     expect(balance(await flows.get(MINT))).toBe(5);
     const kept = flows.get(MINT);
     expect(kept).not.toBeInstanceOf(Promise);
@@ -78,7 +78,7 @@ describe('a flow', () => {
     expect([tasks, source.reads]).toEqual([1, [MINT]]);
   });
 
-  it('is shared by all who ask while it is worked out', async () => {
+  it('is shared by all requests while it is computed', async () => {
     const { open, atGate } = gate();
     const asked = [ask(MINT), ask(MINT)];
     await atGate;
@@ -89,14 +89,14 @@ describe('a flow', () => {
     expect(tasks).toBe(1);
   });
 
-  it('of a token without a visible snapshot is null, and nothing is kept of it', async () => {
+  it('of a token without a visible snapshot is null, and nothing is kept for it', async () => {
     source.set(OTHER, rows([NOW_S + 1, 7]));
     expect(await flows.get(OTHER)).toBeNull();
     expect(await flows.get('C'.repeat(40))).toBeNull();
     expect([flows.keptFlows, tasks]).toEqual([0, 0]);
   });
 
-  it('is another one as soon as the clock makes another snapshot visible', async () => {
+  it('changes as soon as the clock makes another snapshot visible', async () => {
     source.set(MINT, rows([NOW_S - 100, 5], [NOW_S + 10, 6], [NOW_S + 20, 8]));
     expect(balance(await flows.get(MINT))).toBe(5);
     time.nowS = NOW_S + 9;
@@ -110,7 +110,7 @@ describe('a flow', () => {
     expect(tasks).toBe(3);
   });
 
-  it('of many tokens is read for few of them at one time', async () => {
+  it('of many tokens is read for only a few at a time', async () => {
     let reading = 0;
     let most = 0;
     source.beforeRead = async () => {
@@ -125,7 +125,7 @@ describe('a flow', () => {
     expect(most).toBe(4);
   });
 
-  it('goes before others that were asked for later, where too many are kept', async () => {
+  it('is dropped before others that were requested later, if too many are kept', async () => {
     flows = makeFlows(1);
     await flows.get(MINT);
     await flows.get(OTHER);
@@ -136,7 +136,7 @@ describe('a flow', () => {
 });
 
 describe('a change of holders', () => {
-  it('is worked out in the background where the token was asked for', async () => {
+  it('is computed in the background if the token was requested', async () => {
     await flows.get(MINT);
     source.set(MINT, rows([NOW_S - 100, 5], [NOW_S, 9]));
     flows.touch([MINT, OTHER]);
@@ -158,7 +158,7 @@ describe('a change of holders', () => {
     expect(tasks).toBe(2);
   });
 
-  it('while a flow is worked out makes that one good for those alone who asked before', async () => {
+  it('while a flow is computed makes the result valid only for earlier requests', async () => {
     const { open, atGate } = gate();
     const early = flows.get(MINT);
     await atGate;
@@ -172,7 +172,7 @@ describe('a change of holders', () => {
     expect(tasks).toBe(2);
   });
 
-  it('while a flow is worked out is not lost where nobody asks before it is done', async () => {
+  it('while a flow is computed is not lost if nobody requests it before it is done', async () => {
     const { open, atGate } = gate();
     const early = flows.get(MINT);
     await atGate;
@@ -183,7 +183,7 @@ describe('a change of holders', () => {
     expect(balance(await flows.get(MINT))).toBe(9);
   });
 
-  it('never has a token read twice at one time', async () => {
+  it('never makes a token be read twice at the same time', async () => {
     let reading = 0;
     let most = 0;
     source.beforeRead = async () => {
@@ -201,7 +201,7 @@ describe('a change of holders', () => {
     expect(most).toBe(1);
   });
 
-  it('is followed however often it comes, a last time for all', async () => {
+  it('is followed however often it occurs, a last time for all', async () => {
     await flows.get(MINT);
     const { open, atGate } = gate();
     flows.touch([MINT]);
@@ -216,7 +216,7 @@ describe('a change of holders', () => {
     expect(tasks).toBeLessThanOrEqual(4);
   });
 
-  it('between the times and the blocks of a token has it read again', async () => {
+  it('between reading the times and the blocks of a token makes it be read again', async () => {
     let reads = 0;
     source.beforeRead = () => {
       if (++reads === 1) source.set(MINT, rows([NOW_S - 50, 6]));
@@ -227,7 +227,7 @@ describe('a change of holders', () => {
 });
 
 describe('a failure', () => {
-  it('is told to those who ask, and tried again by the next', async () => {
+  it('is reported to the requests, and retried by the next', async () => {
     source.beforeRead = () => {
       throw new Error('damaged');
     };
@@ -245,7 +245,7 @@ describe('a failure', () => {
     expect(balance(await flows.get(MINT))).toBe(5);
   });
 
-  it('of reading ever other snapshots than were planned ends', async () => {
+  it('of always reading other snapshots than planned ends', async () => {
     let t = NOW_S - 1000;
     source.beforeRead = () => source.set(MINT, rows([t++, 6]));
     await expect(flows.get(MINT)).rejects.toThrow('were removed before each attempt to read them');
@@ -253,7 +253,7 @@ describe('a failure', () => {
 });
 
 describe('closing', () => {
-  it('waits for what is under way', async () => {
+  it('waits for running work', async () => {
     const { open, atGate } = gate();
     const asked = flows.get(MINT);
     await atGate;

@@ -37,7 +37,7 @@ const row = (t: number, owner: string, balance: number, token = MINT): Row => ({
 const scratch = (): Scratch => new Scratch(temporaryDirectory());
 afterAll(cleanUp);
 
-/** All that the rows say, as a plain reader of theirs would have it. */
+/** Everything in the rows, as a plain reader would have it. */
 function byToken(rows: readonly Row[]): Map<string, Map<number, Held>> {
   const tokens = new Map<string, Map<number, Map<string, number>>>();
   for (const { token_address: token, t, owner, balance } of rows) {
@@ -71,7 +71,7 @@ const rows = [
 ];
 
 describe('A file of holders', () => {
-  it('is read from every format, a balance of 0 as holding nothing', async () => {
+  it('is read from every format; a balance of 0 means no holding', async () => {
     const files = scratch();
     const ndjson = files.file('.ndjson', lines(rows));
     const column = <K extends keyof Row>(name: K) => rows.map((each) => each[name]);
@@ -100,7 +100,7 @@ describe('A file of holders', () => {
     }
   });
 
-  it('replaces the snapshots that it names, and leaves the store as once when it comes twice', async () => {
+  it('replaces the snapshots that it names, and changes nothing when ingested twice', async () => {
     const place = scratch();
     const { data } = place;
     await ingest(data, 'holders', [place.file('.ndjson', lines(rows))]);
@@ -139,7 +139,7 @@ describe('A file of holders', () => {
     );
   });
 
-  it('sorted by owner, each snapshot in as many pieces, is stored as the one sorted by time', async () => {
+  it('sorted by owner, with each snapshot scattered, is stored like the one sorted by time', async () => {
     const sorted = Array.from({ length: 130 * 40 }, (_, i) =>
       row(T + (i % 130) * 60, `owner${Math.floor(i / 130)}`, i + 0.5),
     );
@@ -188,7 +188,7 @@ describe('A file of holders', () => {
     expect(existsSync(path.join(files.data, 'fathom.duckdb'))).toBe(false);
   });
 
-  it('is refused where an owner comes twice in a snapshot, however far apart', async () => {
+  it('is refused if an owner occurs twice in a snapshot, however far apart', async () => {
     const files = scratch();
     const apart = [
       row(T, 'Ann', 1),
@@ -214,7 +214,7 @@ describe('A file of holders', () => {
     await expectStored(place.data, [example]);
   });
 
-  it.runIf(existsSync(EXAMPLES))('of the small market is stored as it is', async () => {
+  it.runIf(existsSync(EXAMPLES))('of the small market is stored unchanged', async () => {
     const given = readFileSync(EXAMPLES, 'utf8')
       .split('\n')
       .filter((line) => line !== '')
@@ -241,7 +241,7 @@ describe('What is collected from a file of holders', () => {
     expect(faults.faults[0].message).toBe('a snapshot has at most 1000000 owners');
   });
 
-  it('is bounded in the rows that lie apart from those of their snapshot', async () => {
+  it('is bounded in the rows apart from those of their snapshot', async () => {
     const faults = new FaultLog();
     const collector = new HolderCollector(none);
     for (let t = 0; t < 10; t++) {

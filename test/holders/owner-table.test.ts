@@ -14,7 +14,7 @@ const owners = fc.uniqueArray(
 );
 
 describe('A table of owners', () => {
-  it('numbers names in the order of their arrival, as a Map does', () => {
+  it('numbers names in order of arrival, like a Map', () => {
     fc.assert(
       fc.property(fc.array(owners, { maxLength: 12 }), owners, (batches, first) => {
         const table = new OwnerTable(namesOf(first));
@@ -41,17 +41,17 @@ describe('A table of owners', () => {
     expect([...again.numbersOf(namesOf([many[49_999], many[7]]))]).toEqual([49_999, 7]);
   });
 
-  it('gives some of its names under other numbers', () => {
+  it('gives some of its names different numbers', () => {
     const names = namesOf(['a', 'bcd', 'ef', 'g']);
     expect(textsOf(pickNames(names, [1, 3]))).toEqual(['bcd', 'g']);
     expect(textsOf(pickNames(names, []))).toEqual([]);
   });
 });
 
-describe('Names of owners as they are stored', () => {
+describe('Stored names of owners', () => {
   const many = Array.from({ length: 5000 }, (_, i) => `${'x'.repeat(i % 60)}${i}`);
 
-  it('come back from chunks that each fit a value, from whichever owner on', () => {
+  it('are restored from chunks that each fit a value, from any owner on', () => {
     for (const from of [0, 1, 4999, 5000]) {
       const chunks = packNames(namesOf(many), from);
       for (const { data } of chunks) expect(data.length).toBeLessThanOrEqual(MAX_VALUE_BYTES);
@@ -62,7 +62,7 @@ describe('Names of owners as they are stored', () => {
     expect(textsOf(unpackNames([]))).toEqual([]);
   });
 
-  it('are refused where a chunk is damaged or missing', () => {
+  it('are refused if a chunk is damaged or missing', () => {
     const chunks = packNames(namesOf(many), 0);
     expect(() => unpackNames(chunks.slice(1))).toThrow(/missing/);
     expect(() => unpackNames([chunks[0], chunks[2]])).toThrow(/missing/);

@@ -1,4 +1,4 @@
-/** Long histories of holders: how much the store keeps of them. */
+/** Long holder histories: how much the store keeps of them. */
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
@@ -24,14 +24,14 @@ function directory(): string {
   return made.path;
 }
 
-/** Wallets by number, those from `from` on, with balances that `seed` decides. */
+/** Wallets by number, from `from` on, with balances decided by `seed`. */
 function held(count: number, seed: number, from = 0): Held {
   return new Map(
     Array.from({ length: count }, (_, i) => [`wallet${from + i}`, ((i * 7 + seed) % 13) + 0.25]),
   );
 }
 
-/** The wallets of a crowd of which some have traded at `t`. */
+/** The wallets of a crowd, some of which have traded at `t`. */
 function crowd(count: number, t: number): Held {
   return new Map(
     Array.from({ length: count }, (_, i) => [`wallet${i}`, 1 + Math.floor((t / 60 + i) / 100)]),
@@ -56,13 +56,13 @@ async function tableSizes(data: string): Promise<Record<string, number>> {
 }
 
 describe('Stored holder snapshots', () => {
-  it('of a token that comes minute by minute take few blocks, and little beyond what changes', async () => {
+  it('of a token that arrive every minute take few blocks, and little beyond the changes', async () => {
     const data = directory();
     const store = await openStore(data);
     const owners = 200;
     const minutes = 55 * 60;
     const t = (minute: number) => START + minute * 60;
-    // Most of it at once, the rest as a collector brings it.
+    // Most at once, the rest as a collector would send it.
     const first = 54 * 60;
     const day = Array.from({ length: first }, (_, i) => [t(i), crowd(owners, t(i))] as const);
     await commitHolders(store, [[MINT, new Map(day)]]);
@@ -72,7 +72,7 @@ describe('Stored holder snapshots', () => {
     const times = [...(await store.holders.times(MINT))];
     expect(times).toEqual(keptReference(Array.from({ length: minutes }, (_, i) => t(i))));
     const { blocks } = await store.holders.read(MINT, times);
-    // 64 minutes to a block, and of the six hours before that at least three.
+    // 64 minutes per block, and at least three blocks for the six hours before that.
     expect(blocks.length).toBeLessThanOrEqual(Math.ceil(times.length / 64) + 4);
     const last = [...crowd(owners, t(minutes - 1)).values()].map((b, i) => [i, b] as const);
     const wholeBytes = encodeHolderBlock([holderSnapshot(1, last)]).length;
@@ -82,7 +82,7 @@ describe('Stored holder snapshots', () => {
     expect(await tableSizes(data)).toMatchObject({ tokens: 1, owners: 1, blocks: blocks.length });
   });
 
-  it('of wallets that come and go forever hold no more names than they need', async () => {
+  it('of ever-changing wallets keep no more names than needed', async () => {
     const data = directory();
     const store = await openStore(data);
     const latest = (i: number) => held(500, i, i * 400);
@@ -92,7 +92,7 @@ describe('Stored holder snapshots', () => {
       const { names } = await store.holders.read(MINT, [...(await store.holders.times(MINT))]);
       most = Math.max(most, names.offsets.length - 1);
     }
-    // 24,100 wallets came by; six snapshots of 500 are stored.
+    // There were 24,100 wallets; six snapshots of 500 are stored.
     expect(most).toBeLessThan(4 * (6 * 500) + 4096 + 500);
     const stored = await storedHolders(store.holders, MINT);
     expect([...stored.values()]).toEqual([54, 55, 56, 57, 58, 59].map(latest));

@@ -17,7 +17,7 @@ function directory(): string {
   return made.path;
 }
 
-/** Wallets by number, those from `from` on, with balances that `seed` decides. */
+/** Wallets by number, from `from` on, with balances decided by `seed`. */
 function held(count: number, seed: number, from = 0): Held {
   return new Map(
     Array.from({ length: count }, (_, i) => [`wallet${from + i}`, ((i * 7 + seed) % 13) + 0.25]),
@@ -38,7 +38,7 @@ const snapshotsOf = fc.array(
 );
 
 describe('Stored holder snapshots', () => {
-  it('are those that were put in, thinned, whatever the order of the commits', async () => {
+  it('are the committed ones, thinned, whatever the order of the commits', async () => {
     const store = await openStore(directory());
     let n = 0;
     await fc.assert(
@@ -64,7 +64,7 @@ describe('Stored holder snapshots', () => {
     await store.close();
   });
 
-  it('are there after the store was closed, each token for itself', async () => {
+  it('remain after the store was closed, for each token separately', async () => {
     const data = directory();
     let store = await openStore(data);
     const one = new Map([[START, held(3, 1)]]);
@@ -89,7 +89,7 @@ describe('Stored holder snapshots', () => {
     await store.close();
   });
 
-  it('are told of where they change, and only there', async () => {
+  it('are reported if they change, and only then', async () => {
     const data = directory();
     const store = await openStore(data);
     const told: StoreChange[] = [];

@@ -28,7 +28,7 @@ const manyTimes = fc
 
 const sorted = (times: Iterable<number>): number[] => [...new Set(times)].sort((a, b) => a - b);
 
-/** A snapshot a minute for so long. */
+/** One snapshot per minute for this long. */
 const minutes = (days: number): number[] =>
   Array.from({ length: (days * DAY_S) / MINUTE_S }, (_, i) => NEWEST - i * MINUTE_S).reverse();
 
@@ -36,7 +36,7 @@ const lastAtOrBefore = (times: readonly number[], t: number): number | undefined
   times.filter((time) => time <= t).at(-1);
 
 describe('Thinning of holder snapshots', () => {
-  it('keeps what the reference keeps', () => {
+  it('keeps the same as the reference', () => {
     fc.assert(
       fc.property(manyTimes, (times) => {
         expect(keptTimes(times)).toEqual(keptReference(times));
@@ -45,7 +45,7 @@ describe('Thinning of holder snapshots', () => {
     );
   });
 
-  it('keeps the same, in whatever order and pieces they come', () => {
+  it('keeps the same, in whatever order and parts they arrive', () => {
     fc.assert(
       fc.property(
         manyTimes,
@@ -61,7 +61,7 @@ describe('Thinning of holder snapshots', () => {
             kept = keptTimes(sorted([...kept, ...piece.flat()]));
           }
           expect(kept).toEqual(keptTimes(times));
-          // And once more what was left out: it stays out.
+          // Omitted times, once more: they stay out.
           expect(keptTimes(sorted([...kept, ...times]))).toEqual(kept);
         },
       ),
@@ -69,14 +69,14 @@ describe('Thinning of holder snapshots', () => {
     );
   });
 
-  it('keeps every minute of two days, and few of all before', () => {
+  it('keeps every minute of two days, and few earlier ones', () => {
     const kept = keptTimes(minutes(60));
     expect(kept.filter((t) => t > NEWEST - 2 * DAY_S)).toEqual(minutes(2));
-    // 49 hours whole (the newest one as far as it has come), 167 hours and 96 quarter days.
+    // 49 whole hours (the newest as far as it has come), 167 hours and 96 quarter days.
     expect(kept.length).toBeLessThanOrEqual(49 * 60 + 167 + 97);
   });
 
-  it('keeps each day of a sparkline exact, and windows to a hundredth of their length', () => {
+  it('keeps each day of a sparkline exactly, and windows to a hundredth of their length', () => {
     const all = minutes(60);
     const kept = keptTimes(all);
     for (let day = 0; day <= 30; day++) {
@@ -91,12 +91,12 @@ describe('Thinning of holder snapshots', () => {
     expect(late(30)).toBeLessThan(6 * HOUR_S);
   });
 
-  it('keeps all of a token that has a snapshot now and then', () => {
+  it('keeps all snapshots of a token that rarely has one', () => {
     const daily = Array.from({ length: 45 }, (_, i) => NEWEST - (44 - i) * DAY_S);
     expect(keptTimes(daily)).toEqual(daily);
   });
 
-  it('loses no more than an hour to a snapshot of a wrong time', () => {
+  it('loses no more than an hour to a snapshot with a wrong time', () => {
     const all = minutes(4);
     const wrong = 4_000_000_000;
     const kept = keptTimes([...all, wrong]);

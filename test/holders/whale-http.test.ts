@@ -1,4 +1,4 @@
-/** GET and POST /whale-activity over the wire. */
+/** GET and POST /whale-activity over HTTP. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type HolderRow, plainHolderFlow } from '../reference/holders.js';
 import type { Json } from '../support/conformance.js';
@@ -11,7 +11,7 @@ const DAY_S = 86_400;
 const TIERS = ['top20', 'top50', 'top100'];
 const BASE = ['token_address', 'chain', 'has_coverage', 'last_snapshot_at'];
 
-/** 160 wallets every seven hours of 35 days, of which some come and go. */
+/** 160 wallets every seven hours over 35 days, some of which come and go. */
 function manyRows(): HolderRow[] {
   const rows: HolderRow[] = [];
   for (let t = NOW_S + 600; t > NOW_S - 35 * DAY_S; t -= 7 * 3600) {
@@ -55,7 +55,7 @@ const withoutActivity = (wallets: Json[]) =>
   );
 
 describe('GET /whale-activity', () => {
-  it('has what its definition says', async () => {
+  it('equals its definition', async () => {
     const expected = plainHolderFlow(MANY, NOW_S);
     if (expected === null) throw new Error('no flow');
     const { status, body } = await get(`token_address=${MINT}`);
@@ -81,14 +81,14 @@ describe('GET /whale-activity', () => {
     ['&include=wallets', ['wallets']],
     ['&include=sparkline,summary', ['summary', 'sparkline']],
     ['&include=summary,summary,summary,summary', ['summary']],
-  ])('has the sections that are asked for (%s)', async (more, sections) => {
+  ])('has the requested sections (%s)', async (more, sections) => {
     for (const address of [MINT, UNKNOWN]) {
       const { body } = await get(`token_address=${address}&chain=all${more}`);
       expect(Object.keys(body)).toEqual([...BASE, 'windows', 'tiers', ...sections]);
     }
   });
 
-  it('lists as many wallets as are asked for, and no more than there are', async () => {
+  it('lists as many wallets as requested, at most those that exist', async () => {
     for (const limit of [20, 50, 100]) {
       const { body } = await get(`token_address=${MINT}&include=wallets&wallet_limit=${limit}`);
       expect(body.wallets.map(({ rank }: Json) => rank as number)).toEqual(
@@ -97,14 +97,14 @@ describe('GET /whale-activity', () => {
       expect(body.wallets[0]).not.toHaveProperty('activity');
     }
     const { body } = await get(`token_address=${FEW}`);
-    // A tie stands by address.
+    // Ties are ordered by address.
     expect(body.wallets.map(({ owner }: Json) => owner as string)).toEqual(['A', 'B']);
     expect(body.summary.new_wallets).toEqual(
       Object.fromEntries(TIERS.map((tier) => [tier, { '1d': 1, '7d': 0, '30d': 0 }])),
     );
   });
 
-  it('is empty, and no error, for a mint that nothing is known of', async () => {
+  it('is empty, without an error, for an unknown mint', async () => {
     const { status, body } = await get(`token_address=${UNKNOWN}&wallet_activity=true`);
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -121,7 +121,7 @@ describe('GET /whale-activity', () => {
     expect(service.queue.list()).toEqual([]);
   });
 
-  it('says the same in MessagePack, and compressed', async () => {
+  it('is the same in MessagePack, and compressed', async () => {
     const accept = { accept: 'application/msgpack', 'accept-encoding': 'br' };
     const target = `/whale-activity?token_address=${MINT}&wallet_activity=true`;
     const response = await service.get(target, { headers: accept });
@@ -130,8 +130,8 @@ describe('GET /whale-activity', () => {
     expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(10_000);
   });
 
-  it('moves with the clock, and is worked out once for all who ask', async () => {
-    // Boards that follow the clock have tasks of their own.
+  it('moves with the clock, and is computed once for all requests', async () => {
+    // Boards that follow the clock have their own tasks.
     const run = vi.spyOn(service.pool, 'schedule');
     time.nowS = NOW_S + 600;
     try {
@@ -149,7 +149,7 @@ describe('GET /whale-activity', () => {
     }
   });
 
-  it('has new rows as soon as they are in, and waits its turn where the pool is busy', async () => {
+  it('has new rows as soon as they are committed, and waits if the pool is busy', async () => {
     const quiet = 'E'.repeat(40);
     expect((await get(`token_address=${quiet}`)).body.has_coverage).toBe(false);
     service.holderSource.set(quiet, FEW_ROWS.slice(0, 1));
@@ -165,7 +165,7 @@ describe('GET /whale-activity', () => {
 });
 
 describe('POST /whale-activity', () => {
-  it('answers in the order of the request, duplicates and all', async () => {
+  it('answers in the order of the request, including duplicates', async () => {
     const asked = [FEW, UNKNOWN, MINT, FEW];
     const { status, body } = await post({ token_addresses: asked, chain: 'all' });
     expect(status).toBe(200);
@@ -190,13 +190,13 @@ describe('POST /whale-activity', () => {
     [['summary'], ['summary']],
     [['sparkline', 'sparkline'], ['sparkline']],
     [[], []],
-  ])('has the sections that are asked for (%s)', async (include, sections) => {
+  ])('has the requested sections (%s)', async (include, sections) => {
     const { body } = await post({ token_addresses: [MINT, UNKNOWN], include, chain: 'mainchain' });
     expect(Object.keys(body.tokens[0] as Json)).toEqual([...BASE, ...sections]);
     expect(Object.keys(body.tokens[1] as Json)).toEqual(BASE);
   });
 
-  it('answers a request for nothing with nothing', async () => {
+  it('answers an empty request with an empty list', async () => {
     const { status, body } = await post({ token_addresses: [] });
     expect([status, body]).toEqual([200, { chain: 'mainchain', count: 0, tokens: [] }]);
   });

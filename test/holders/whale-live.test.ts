@@ -12,7 +12,7 @@ const NOW_S = 1_794_659_696;
 
 afterAll(cleanUp);
 
-/** The tests ask more often than once a second. */
+/** The tests request more often than once a second. */
 const PLANS = JSON.stringify({ enterprise: { rates: { 'whale-get': { requests: 'unlimited' } } } });
 
 async function start(directory: string, asOfS: number): Promise<(query: string) => Promise<Json>> {
@@ -28,7 +28,7 @@ async function start(directory: string, asOfS: number): Promise<(query: string) 
 }
 
 describe('whale activity of a running server', () => {
-  it('has the rows of an ingest within a second, and by --as-of none that are later', async () => {
+  it('has the rows of an ingest within a second, and with --as-of no later ones', async () => {
     const directory = temporaryDirectory();
     const ask = await start(directory, NOW_S);
     expect((await ask(`token_address=${MINT}`)).has_coverage).toBe(false);
@@ -44,7 +44,7 @@ describe('whale activity of a running server', () => {
     expect(Date.parse(body.last_snapshot_at as string)).toBeLessThanOrEqual(1000 * NOW_S);
     expect(body.wallets).toMatchObject([{ owner: 'Ann', balance: 12 }]);
 
-    // The flow that is now kept goes with the rows that it was made of.
+    // The flow kept now goes with the rows from which it was made.
     await ingest(directory, 'holders', [holderFile([[NOW_S, 'Zoe', 7]])]);
     const wallets = async () =>
       (await ask(`token_address=${MINT}&include=wallets`)).wallets as Json[];

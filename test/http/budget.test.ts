@@ -17,7 +17,7 @@ describe('budgets', () => {
 });
 
 describe('bytes in flight', () => {
-  it('of one key leave room for others, and of all for none', () => {
+  it('of one key leave room for others, and of all leave none', () => {
     const bytes = new BytesInFlight({
       maxBytesInFlight: 10,
       maxBytesInFlightPerKey: 6,
@@ -30,7 +30,7 @@ describe('bytes in flight', () => {
     ]);
     expect([bytes.take('c', 1), bytes.take('c', 0)]).toEqual(['full', 'taken']);
     bytes.give('a', 6);
-    // What was refused has left nothing behind.
+    // Refused requests have left nothing behind.
     expect([bytes.take('c', 6), bytes.take('b', 1)]).toEqual(['taken', 'full']);
     bytes.give('b', 4);
     bytes.give('c', 6);
@@ -38,7 +38,7 @@ describe('bytes in flight', () => {
     expect(bytes.taken).toBe(10);
   });
 
-  it('of clients without a key are counted apart', () => {
+  it('of clients without a key are counted separately', () => {
     const bytes = new BytesInFlight({
       maxBytesInFlight: 10,
       maxBytesInFlightPerKey: 10,

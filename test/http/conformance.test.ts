@@ -1,7 +1,7 @@
 /**
- * Requests as bytes, over both engines: the 33 cases of uNetworking's h1spec, and our own. `old` is what a
- * build of uWebSockets.js with the fault that the self-check finds does instead: it has to do just that, any
- * other build has to pass.
+ * Requests as bytes, over both engines: the 33 cases of uNetworking's h1spec, and our own. `old` is the behaviour of a
+ * build of uWebSockets.js with the fault that the self-check finds: such a build must behave exactly so, any other must
+ * pass.
  */
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -13,17 +13,17 @@ import { logInto } from '../support/log.js';
 import { RawClient } from '../support/raw-client.js';
 import { eventually } from '../support/waiting.js';
 
-/** `waits`: no reply and an open connection; `closed`: closed without a reply; else a status. */
+/** `waits`: no reply and an open connection; `closed`: closed without a reply; otherwise a status. */
 type Outcome = 'waits' | 'closed' | number;
 interface Case {
   name: string;
   request: string;
-  /** The outcomes that are right; of a reply, any status of its hundred for 100, 200, 400 and 500. */
+  /** The correct outcomes; for a reply, 100, 200, 400 and 500 stand for any status of their hundred. */
   right: Outcome[];
   old?: Outcome;
-  /** What a reply's body has to be. */
+  /** What a reply's body must be. */
   body?: string;
-  /** Where an engine is known to differ, whatever its build. */
+  /** The known deviation of an engine, whatever its build. */
   differs?: Partial<Record<EngineName, Outcome>>;
 }
 
@@ -201,7 +201,7 @@ const routes: Route[] = [
   },
 ];
 
-/** Has others answered, one after the other: whatever was sent before has been read, and answered. */
+/** Waits for replies to other requests: by then everything sent earlier has been read and answered. */
 async function answerOthers(port: number): Promise<void> {
   for (let i = 0; i < 3; i++) await (await fetch(`http://127.0.0.1:${port}/`)).text();
 }
@@ -264,7 +264,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
     });
   });
 
-  it('a request in two pieces, wherever it is cut', async () => {
+  it('a request in two parts, wherever it is cut', async () => {
     const request = post('Content-Length: 5', 'hello');
     const line = request.indexOf('\r\n');
     const replies = await Promise.all(
@@ -280,12 +280,12 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       }),
     );
     const wrong = replies.flatMap((text, i) => (text.endsWith('"hello"') ? [] : [i + 1]));
-    // Behind the method, up to the line's end.
+    // After the method, up to the line's end.
     const inLine = Array.from({ length: line + 1 }, (_, i) => i + 1).slice('POST'.length - 1);
     expect(wrong).toEqual(isOld ? inLine : []);
   });
 
-  it('requests one after the other, and at once, each in its turn', async () => {
+  it('requests in sequence, and at once, each answered in turn', async () => {
     const client = await RawClient.connect(server.port);
     const bodies = Array.from({ length: 20 }, (_, i) => `body-${i}`);
     for (const body of bodies.slice(0, 5)) {
@@ -301,7 +301,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
     client.socket.destroy();
   });
 
-  it('trailers, which uWebSockets.js takes for a request, are the last of their connection', async () => {
+  it('trailers, which uWebSockets.js reads as a request, end their connection', async () => {
     const client = await RawClient.connect(server.port);
     client.send(post('Transfer-Encoding: chunked', '2\r\nab\r\n0\r\n\r\n'));
     const reply = await client.until('"ab"');
@@ -319,7 +319,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
 });
 
 describe('the self-check at the start', () => {
-  it('warns of an engine that refuses a split line, naming what to do, and of no other', async () => {
+  it('warns only of an engine that refuses a split line, and says what to do', async () => {
     const refusing = net.createServer((socket) => {
       socket.on('error', () => undefined);
       socket.once('data', () => socket.end('HTTP/1.1 505 HTTP Version Not Supported\r\n\r\n'));

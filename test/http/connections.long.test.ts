@@ -1,4 +1,4 @@
-/** Clients that an engine waits for, longer than its own 10 seconds. */
+/** Clients for which an engine waits longer than its own 10 seconds. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ENGINE_NAMES } from '../../server/http/engine.js';
 import { loadEngine } from '../../server/http/load-engine.js';
@@ -29,7 +29,7 @@ describe.concurrent.each(ENGINE_NAMES)('engine %s waits for clients that', (name
   });
   afterAll(() => server.close());
 
-  it('read slowly: they are served, also when a pause exceeds its 10 s', async () => {
+  it('read slowly: they are served, even if a pause exceeds its 10 s', async () => {
     const client = await RawClient.connect(server.port);
     client.socket.pause();
     client.send(requestText('GET /big'));
@@ -42,7 +42,7 @@ describe.concurrent.each(ENGINE_NAMES)('engine %s waits for clients that', (name
 
   it.each([
     ['half a request', 'GET /nowhere HTTP/1.1\r\nHo'],
-    // Some builds of uWebSockets.js wait for the end of such a request, too.
+    // Some builds of uWebSockets.js also wait for the end of such a request.
     ['invalid header characters', requestText('GET /nowhere', { 'X-Invalid[]': 'a' })],
   ])('send %s: they are cut off', async (_, text) => {
     const client = await RawClient.connect(server.port);

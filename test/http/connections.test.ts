@@ -12,9 +12,9 @@ import { logInto } from '../support/log.js';
 import { RawClient, requestText } from '../support/raw-client.js';
 import { becomes, eventually } from '../support/waiting.js';
 
-/** More than the buffers of a connection's two ends hold. */
+/** More than the buffers at both ends of a connection hold. */
 const BIG_BYTES = 20 * 1024 * 1024;
-/** Bytes that show where in the body they stand. */
+/** Bytes that reveal their position in the body. */
 const big = new Uint8Array(new Uint32Array(BIG_BYTES / 4).map((_, i) => i * 2_654_435_761).buffer);
 
 const logged: string[] = [];
@@ -106,10 +106,10 @@ const startWith = async (name: EngineName, limits = {}) =>
     limits: { ...HTTP_LIMITS, maxKeylessBytesInFlight: 4 * BIG_BYTES, ...limits },
   });
 
-/** More than this is sent to no server. */
+/** No server is sent more than this. */
 const MAX_SENT_BYTES = 64 * 1024 * 1024;
 
-/** Sends as much as the connection takes, until the server closes it. */
+/** Sends as much as the connection accepts, until the server closes it. */
 async function sendUntilClosed(client: RawClient, text: string): Promise<void> {
   while (!client.socket.closed) {
     if (client.socket.bytesWritten > MAX_SENT_BYTES) throw new Error('the connection stayed open');
@@ -138,7 +138,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
   };
 
   describe('routes', () => {
-    it('take the varying parts of a path, decoded where they can be', async () => {
+    it('pass the variable parts of a path, decoded if possible', async () => {
       const response = await fetch(`${url}/echo/a%20b/of/%zz?x=%20&y`);
       expect(await response.json()).toEqual({ first: 'a b', second: '%zz', query: 'x=%20&y' });
     });
@@ -173,12 +173,12 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       expect(await response.json()).toMatchObject({ error_code: 'method_not_allowed' });
     });
 
-    it('a method that nobody registered: 405 by uWebSockets.js, Node’s parser refuses it', async () => {
+    it('an unregistered method: 405 by uWebSockets.js, refused by Node’s parser', async () => {
       const { status } = await fetch(`${url}/big`, { method: 'BREW' });
       expect(status).toBe(name === 'uws' ? 405 : 400);
     });
 
-    it.each(['/throws', '/rejects'])('keep what %s to the log', async (path) => {
+    it.each(['/throws', '/rejects'])('report what %s only in the log', async (path) => {
       const response = await fetch(url + path);
       const text = await response.text();
       const id = response.headers.get('x-request-id') as string;
@@ -192,7 +192,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       expect(line).toContain('a secret of the house');
     });
 
-    it('are 503 while the store cannot be asked, which is logged once a while', async () => {
+    it('are 503 while the store is unavailable, which is logged once in a while', async () => {
       const before = logged.length;
       for (let i = 0; i < 5; i++) {
         const response = await fetch(`${url}/unavailable`);
@@ -203,7 +203,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       expect(lines).toEqual([expect.stringContaining('the database is being reopened')]);
     });
 
-    it('give every request an id of its own', async () => {
+    it('give every request a distinct id', async () => {
       const ids = await Promise.all(
         Array.from({ length: 20 }, async () => (await fetch(url)).headers.get('x-request-id')),
       );
@@ -212,7 +212,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
   });
 
   describe('request bodies', () => {
-    it('413 where they are too long, and the connection goes on', async () => {
+    it('413 if they are too long, and the connection stays open', async () => {
       const client = await RawClient.connect(server.port);
       const body = 'x'.repeat(200_000);
       client.send(
@@ -238,7 +238,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       },
     );
 
-    it('as long as the server receives are dropped, and the connection goes on', async () => {
+    it('as long as the server receives are dropped, and the connection stays open', async () => {
       const client = await RawClient.connect(server.port);
       const headers = { 'Content-Length': String(MAX_RECEIVED_BODY_BYTES) };
       client.send(requestText('GET /echo/a/of/b', headers));
@@ -263,7 +263,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       release();
     });
 
-    it('that end late hold back a large reply, which then comes whole', async () => {
+    it('that end late delay a large reply, which then arrives whole', async () => {
       const client = await RawClient.connect(server.port);
       client.send(requestText('GET /big', CHUNKED));
       await eventually('the request arrived', () => server.live === 1);
@@ -290,7 +290,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       await eventually('the request is forgotten', () => server.live === 0);
     });
 
-    it('to HEAD have the headers of GET and no body, and with a key the connection goes on', async () => {
+    it('to HEAD have the headers of GET and no body, and with a key the connection stays open', async () => {
       const client = await RawClient.connect(server.port);
       client.send(requestText('HEAD /keyed/a').repeat(2) + requestText('GET /'));
       const text = await client.until('"error_code"');
@@ -323,7 +323,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       expect([response.status, response.headers.get('content-length')]).toEqual([304, null]);
     });
 
-    it('go to a client that reads late, and later requests on its connection work', async () => {
+    it('reach a client that reads late, and later requests on its connection work', async () => {
       const client = await RawClient.connect(server.port);
       client.socket.pause();
       client.send(requestText('GET /big'));
@@ -361,7 +361,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       slow.socket.destroy();
     });
 
-    it('are kept where others use them', async () => {
+    it('are kept if others use them', async () => {
       for (const path of ['/big', '/permanent']) {
         await (await fetch(url + path)).arrayBuffer();
         await eventually('the reply is over', () => server.live === 0);
@@ -370,7 +370,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
     });
   });
 
-  describe('clients that go', () => {
+  describe('clients that disconnect', () => {
     it('in the middle of a reply are forgotten, with their bytes', async () => {
       const limited = await start({ maxKeylessBytesInFlight: BIG_BYTES });
       const at = `http://127.0.0.1:${limited.port}`;
@@ -388,7 +388,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       await limited.close();
     });
 
-    it('read nothing make room for those that read, without a key or with one', async () => {
+    it('that read nothing make room for those that read, without a key or with one', async () => {
       for (const route of ['/big', '/keyed/a']) {
         const limits = { maxKeylessBytesInFlight: BIG_BYTES, maxBytesInFlight: BIG_BYTES };
         const limited = await start(limits);
@@ -414,7 +414,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       }
     });
 
-    it('read nothing of what is in memory anyway take nothing, and are cut for nobody', async () => {
+    it('that read nothing of what is in memory anyway take nothing, and are not cut', async () => {
       const limited = await start({ maxKeylessBytesInFlight: BIG_BYTES });
       const rssBefore = process.memoryUsage.rss();
       const readers = await Promise.all(
@@ -447,11 +447,11 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       await limited.close();
     });
 
-    it('move, but read less than the least rate are cut off', async () => {
+    it('that read, but below the minimum rate, are cut off', async () => {
       const strict = await start({ stallLimitMs: 1000, leastBytesPerS: BIG_BYTES });
       const client = await RawClient.connect(strict.port);
       client.send(requestText('GET /big'));
-      // About 2 MB/s: it never stands still.
+      // About 2 MB/s: it never stalls.
       client.socket.on('data', () => {
         client.socket.pause();
         setTimeout(() => client.socket.resume(), 30);
@@ -462,7 +462,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       await strict.close();
     });
 
-    it('before the reply set its flag, and the late reply harms nothing', async () => {
+    it('before the reply set its flag, and the late reply does no harm', async () => {
       const client = await RawClient.connect(server.port);
       client.send(requestText('GET /held'));
       await eventually('the request arrived', () => cancels.length === 1);
@@ -474,7 +474,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       expect((await fetch(`${url}/nowhere`)).status).toBe(404);
     });
 
-    it('do not read at all are cut off', async () => {
+    it('that do not read at all are cut off', async () => {
       const strict = await start({ stallLimitMs: 400 });
       const client = await RawClient.connect(strict.port);
       client.socket.pause();
@@ -497,7 +497,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       client.socket.destroy();
     });
 
-    it('pipelined by the thousand are cut, and a request in the same turn is answered', async () => {
+    it('pipelined by the thousand are cut off, and a request in the same turn is answered', async () => {
       const [flood, client] = await Promise.all([
         RawClient.connect(server.port),
         RawClient.connect(server.port),
@@ -514,7 +514,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       expect(flood.received.toString().split('"first"').length).toBeLessThanOrEqual(501);
     });
 
-    it('pipelined behind one in work: the library closes the connection, nothing else suffers', async () => {
+    it('pipelined behind a running one: the library closes the connection, nothing else suffers', async () => {
       const client = await RawClient.connect(server.port);
       client.send(requestText('GET /held') + requestText('GET /nowhere'));
       await client.closed;
@@ -534,19 +534,19 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       },
     );
 
-    it('with a head of 12 KB, or a longer one in one piece, are read, with an endless one refused', async () => {
+    it('with a head of 12 KB, or a longer one in one piece, are read; an endless one is refused', async () => {
       const headers = { 'X-Filler': 'x'.repeat(12_000) };
       const client = await RawClient.connect(server.port);
       const text = requestText('GET /nowhere', headers);
       client.send(text.slice(0, 6000));
-      // Others are answered meanwhile: what was sent has been read.
+      // Others are answered in the meantime, so what was sent has been read.
       await fetch(url);
       client.send(text.slice(6000));
       await client.until('not_found');
       client.socket.destroy();
       const whole = await RawClient.connect(server.port);
       whole.send(requestText('GET /nowhere', { 'X-Filler': 'x'.repeat(20_000) }));
-      // Node counts what comes in one piece, too, and so does uWebSockets.js for Node 22 and 24.
+      // Node also counts what arrives in one piece, and so does uWebSockets.js for Node 22 and 24.
       const reads = name === 'uws' && process.version.startsWith('v20.');
       await whole.until(reads ? 'not_found' : 'HTTP/1.1 431 ');
       whole.socket.destroy();

@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** As a browser asks for a page of `origin`. */
+/** As a browser requests a page of `origin`. */
 const ask = (path: string, origin: string, init: RequestInit = {}) =>
   service.get(path, {
     ...init,
@@ -90,7 +90,7 @@ describe('with two origins', () => {
     expect([same.status, same.headers.get('access-control-allow-origin')]).toEqual([304, OTHER]);
   });
 
-  it('scripts of other origins may not, and are served as ever', async () => {
+  it('scripts of other origins may not, and are served as usual', async () => {
     for (const headers of [{ origin: STRANGER }, { origin: 'null' }, {}] as Record<
       string,
       string
@@ -106,7 +106,7 @@ describe('with two origins', () => {
     expect(refused.headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  it('the documentation stays with its own origin', async () => {
+  it('the documentation is only for its own origin', async () => {
     const { headers } = await fetch(`${service.server.url}/docs`, { headers: { origin: APP } });
     expect(headers.get('access-control-allow-origin')).toBeNull();
   });
@@ -155,7 +155,7 @@ describe('with another setting', () => {
   afterAll(() => server.close());
   const load = (init: RequestInit) => fetch(`http://127.0.0.1:${server.port}/api/x`, init);
 
-  it('* lets every origin in, and replies depend on none', async () => {
+  it('* allows every origin, and replies depend on none', async () => {
     origins = ['*'];
     const reply = await load({ headers: { origin: STRANGER } });
     expect(reply.headers.get('access-control-allow-origin')).toBe('*');
@@ -163,7 +163,7 @@ describe('with another setting', () => {
     expect(reply.headers.get('vary')).toBeNull();
     const asked = await load({ method: 'OPTIONS', headers: { origin: STRANGER, ...PREFLIGHT } });
     expect([asked.status, asked.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
-    // OPTIONS alone is no preflight.
+    // OPTIONS alone is not a preflight.
     const options = await load({ method: 'OPTIONS', headers: { origin: STRANGER } });
     expect(options.status).toBe(200);
   });

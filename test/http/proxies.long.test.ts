@@ -1,4 +1,4 @@
-/** docs/deploy's proxies, where they are installed, in front of a service: what they pass on is what it says. */
+/** docs/deploy's proxies, if installed, in front of a service: they pass on its replies unchanged. */
 import { createHash } from 'node:crypto';
 import http from 'node:http';
 import https from 'node:https';
@@ -19,9 +19,9 @@ import {
 import { eventually } from '../support/waiting.js';
 
 const PAGE = `/api/v1/replay/${MINT}?to=${NOW_S - 1800}`;
-/** Between the sizes of the page as gzip or brotli and as plain text: that one gets 503. */
+/** Between the sizes of the page as gzip or brotli and as plain text, which gets 503. */
 const MAX_BYTES_PER_KEY = 1_000_000;
-/** Headers of one connection or one moment. */
+/** Headers of a single connection or moment. */
 const OWN_HEADERS =
   /^(connection|keep-alive|server|date|x-request-id|x-ratelimit-.*|ratelimit.*|x-quota-.*)$/;
 
@@ -39,7 +39,7 @@ interface Ask {
   body?: string;
 }
 
-/** Sends one request and gives the reply as it came, not decoded. */
+/** Sends one request and returns the reply undecoded. */
 function ask(url: string, { path, method = 'GET', headers = {}, body }: Ask, agent?: http.Agent) {
   return new Promise<Reply>((resolve, reject) => {
     const { request } = url.startsWith('https') ? https : http;
@@ -104,7 +104,7 @@ for (const program of PROXY_NAMES) {
     }
 
     beforeAll(async () => {
-      // A plan of its own: one request is all it has.
+      // With a separate plan that allows a single request.
       service.keys.add(program, 'enterprise');
       proxy = await startProxy(program, service.server.port);
       ({ url } = proxy);
@@ -112,7 +112,7 @@ for (const program of PROXY_NAMES) {
     });
     afterAll(() => proxy.stop());
 
-    it('passes on pages in every encoding, HEAD, 304, POST and refusals as they are', async () => {
+    it('passes on pages in every encoding, HEAD, 304, POST and refusals unchanged', async () => {
       const gzip = { 'accept-encoding': 'gzip' };
       const { headers } = await ask(service.server.url, { path: PAGE, headers: gzip });
       const json = { 'content-type': 'application/json', 'x-api-key': program };
@@ -143,7 +143,7 @@ for (const program of PROXY_NAMES) {
       agent.destroy();
     });
 
-    it.runIf(program === 'haproxy')('says by itself that the service is not ready', async () => {
+    it.runIf(program === 'haproxy')('itself says that the service is not ready', async () => {
       isReady = false;
       const reply = await until(503);
       expect(reply.headers).toMatchObject({
@@ -154,7 +154,7 @@ for (const program of PROXY_NAMES) {
       await until(200);
     });
 
-    it.each(['/metrics', '/healthz', '/readyz'])('keeps %s to itself', async (path) => {
+    it.each(['/metrics', '/healthz', '/readyz'])('does not expose %s', async (path) => {
       expect((await ask(url, { path })).status).toBe(404);
     });
   });

@@ -1,4 +1,4 @@
-/** Readers of flat cells give their texts as runs: spread out, they are the rows that the file has. */
+/** Readers of flat cells return their texts as runs: expanded, these are the rows of the file. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -45,7 +45,7 @@ afterAll(() => rmSync(scratch.directory, { recursive: true, force: true }));
 
 type Row = Record<string, string | number | null>;
 
-/** Texts that differ late, early, in length, or in nothing that one sees. */
+/** Texts that differ late, early, in length, or invisibly. */
 const TEXTS = [
   '',
   'a',
@@ -63,7 +63,7 @@ const textOf = (name: string) =>
   NULLABLE.includes(name) ? fc.constantFrom(null, ...TEXTS) : fc.constantFrom(...TEXTS);
 const texts = fc.record(Object.fromEntries(CELL_TEXTS.map((name) => [name, textOf(name)])));
 
-/** Stretches of rows with the same texts; a change may be one of a single column. */
+/** Stretches of rows with the same texts; a change may affect a single column. */
 const stretches = fc.array(
   fc.record({
     rows: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 60, max: 140 })),
@@ -153,7 +153,7 @@ describe('Flat cells, read', () => {
     },
   );
 
-  it('from Parquet are the file rows, whichever of them change within a vector or between two', async () => {
+  it('from Parquet are the rows of the file, whichever of them change within a vector or between two', async () => {
     const columns = `{${[...CELL_TEXTS.map((name) => `${name}: 'VARCHAR'`), ...CELL_NUMBERS.map((name) => `${name}: 'DOUBLE'`)].join(', ')}}`;
     await fc.assert(
       fc.asyncProperty(files, fc.constantFrom(1, 60), async (some, times) => {
@@ -168,7 +168,7 @@ describe('Flat cells, read', () => {
     );
   });
 
-  it('from Parquet name what is no text as something that is none', async () => {
+  it('from Parquet mark values that are not texts', async () => {
     const file = await scratch.parquet(
       `SELECT 'mainchain' AS chain, 'a' AS address, 1 AS t, 2 AS price_usd, 'x' AS source, 'CEX' AS exchange_type,
        DATE '2026-01-01' AS pair, 7 AS tier, NULL AS "type", 1 AS bin, 1 AS support_usd, 1 AS resistance_usd`,
@@ -196,7 +196,7 @@ const csvValue = fc.oneof(
 
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 
-/** What a CSV file says, cut at its commas; what has the wrong number of fields is a fault. */
+/** The content of a CSV file, cut at its commas; a wrong number of fields is a fault. */
 function cutAtCommas(header: readonly string[], csv: string) {
   const rows: Row[] = [];
   const faults: string[] = [];
@@ -235,7 +235,7 @@ describe('Flat cells of CSV', () => {
     const text = fc.shuffledSubarray(CSV_NAMES, { minLength: CSV_NAMES.length }).chain((header) =>
       fc.record({
         header: fc.constant(header),
-        // Each row has some fields of its own, the others are those of the row before.
+        // Each row has some fields of its own; the others are those of the previous row.
         rows: fc.array(
           fc.record({
             changes: fc.array(fc.tuple(fc.nat(header.length - 1), csvValue), { maxLength: 3 }),
@@ -262,7 +262,7 @@ describe('Flat cells of CSV', () => {
     );
   });
 
-  it('are read with quotes, with other letters and without an end, over chunks', async () => {
+  it('are read with quotes, with other letters and without a final newline, over chunks', async () => {
     const rows: string[] = [];
     const wanted: [number, number, string][] = [];
     for (let i = 0; i < 60_000; i++) {
@@ -279,7 +279,7 @@ describe('Flat cells of CSV', () => {
 });
 
 describe('Runs of texts', () => {
-  it('are those of the rows, and as few as can be', () => {
+  it('are those of the rows, and as few as possible', () => {
     fc.assert(
       fc.property(files, (rows) => {
         const columns = cellColumnsOfRows(rows);
@@ -301,7 +301,7 @@ describe('Runs of texts', () => {
 
 describe('Chunks of cells', () => {
   /** Snapshots of some hundred rows each, in batches of any size. */
-  it('are cut where a snapshot ends, and lose no row', async () => {
+  it('are cut at the end of a snapshot, and lose no row', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 1, max: 9_000 }), { minLength: 1, maxLength: 14 }),

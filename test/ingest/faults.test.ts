@@ -1,4 +1,4 @@
-/** What is wrong with a row is said as `file:line: field: what is wrong`, and nothing of its file stays. */
+/** Faults of a row are reported as `file:line: field: what is wrong`, and nothing of its file is stored. */
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { tableFromIPC, tableToIPC } from 'apache-arrow';
@@ -40,7 +40,7 @@ beforeAll(async () => {
   before = await storedSnapshots(data, 'mainchain', MINT);
 });
 afterAll(async () => {
-  // Not one of the refused files has left anything behind.
+  // None of the refused files has left anything behind.
   expect(await storedSnapshots(data, 'mainchain', MINT)).toEqual(before);
   await cleanUp();
 });
@@ -61,7 +61,7 @@ describe('faulty rows', () => {
     expect(await said('snapshots', arrow)).toEqual(expected);
   });
 
-  it('are counted until reading stopped, which the last line says', async () => {
+  it('are counted until reading stopped, as stated in the last line', async () => {
     const token = (i: number) => ({ chain: 'mainchain', address: MINT, decimals: i - 30 });
     const flat = Array.from({ length: 30 }, (_, i) => token(i));
     const depth = flat.map((_, i) => ({ ...snapshot(T + i), price_usd: i < 12 ? -1 : 1 }));
@@ -79,7 +79,7 @@ describe('faulty rows', () => {
       { found: 10, stopped: true },
       'FILE: nothing was stored: at least 10 faults (reading stopped there)',
     ]);
-    // Depth is read in chunks: those of the last one are counted to its end.
+    // Depth is read in chunks; faults of the last chunk are counted to its end.
     expect(await lastLine('snapshots', depth)).toEqual([
       10,
       { found: 12, stopped: true },
@@ -92,12 +92,12 @@ describe('faulty rows', () => {
     ]);
   });
 
-  it('of flat cells are named by the line that people see', async () => {
+  it('of flat cells are named by the line in the file', async () => {
     const rows = withField(cells(T), 1, { bin: 1.5, support_usd: -1 });
     const faults = ['bin: must be an integer', 'support_usd: must be a number >= 0'];
     const at = (line: number) => faults.map((fault) => `${line}: ${fault}`);
     expect(await said('cells', file('.ndjson', `\r\n${lines(rows)}`))).toEqual(at(3));
-    // A header stands on line 1.
+    // The header is on line 1.
     expect(await said('cells', file('.csv', csv(rows)))).toEqual(at(3));
     expect(await said('cells', file('.csv.gz', gzipSync(`\n\n${csv(rows)}`)))).toEqual(at(5));
     const source = file('.ndjson', lines(rows));
@@ -107,7 +107,7 @@ describe('faulty rows', () => {
     expect(await said('cells', arrow)).toEqual(at(2));
   });
 
-  it('of tokens are named by the line that people see', async () => {
+  it('of tokens are named by the line in the file', async () => {
     const token = { chain: 'mainchain', address: MINT, decimals: 9, price_usd: 1 };
     const rows = [token, { ...token, address: EVM, price_usd: -1 }, { ...token, decimals: 1.5 }];
     const expected = (first: number) => [
@@ -124,7 +124,7 @@ describe('faulty rows', () => {
     ]);
   });
 
-  it('that are no JSON, no record or no object are named too', async () => {
+  it('that are not JSON, not a record or not an object are named too', async () => {
     const half = file('.ndjson', lines([snapshot(T), snapshot(T + 1)]).slice(0, -20));
     const whole = 'must be one JSON object, whole on its line';
     expect(await said('snapshots', half)).toEqual([`2: json: ${whole}`]);
@@ -153,7 +153,7 @@ describe('faulty rows', () => {
     ]);
   });
 
-  it('before a record that is none are not forgotten', async () => {
+  it('before an invalid record are not forgotten', async () => {
     const rows = withField(cells(T), 0, { bin: 'x' });
     expect(await said('cells', file('.csv', `${csv(rows)}1,2\n`))).toEqual([
       '2: bin: must be an integer: it is "x"',
@@ -161,7 +161,7 @@ describe('faulty rows', () => {
     ]);
   });
 
-  it('are refused for numbers that are none', async () => {
+  it('are refused for invalid numbers', async () => {
     const text = csv(cells(T));
     const hints = [
       ...['NaN', 'Infinity', '0x10'].map((value) => [value, `: it is "${value}"`]),
@@ -199,7 +199,7 @@ describe('faulty rows', () => {
     ]);
   });
 
-  it('that contradict an earlier row of the file or the store are named by their own line', async () => {
+  it('that contradict an earlier row of the file or the store are named by their line', async () => {
     const perp = { source: 'KRAKEN', exchange_type: 'CEX', pair: 'P', type: 'cex_perp', cells: [] };
     const rows = [snapshot(T), snapshot(T + 1), snapshot(T + 2, undefined, { markets: [perp] })];
     expect(await said('snapshots', file('.ndjson', lines(rows)))).toEqual([
@@ -209,7 +209,7 @@ describe('faulty rows', () => {
     expect(await said('cells', file('.csv', csv(flat)))).toEqual([
       '5: exchange_type: must be CEX, as in an earlier row',
     ]);
-    // What stands in the store already has Kraken as a spot venue.
+    // The store already has Kraken as a spot venue.
     const later = [
       snapshot(T, undefined, { markets: [] }),
       snapshot(T + 1, undefined, { markets: [perp] }),
@@ -246,7 +246,7 @@ describe('columns', () => {
     ]);
   });
 
-  it('that may be null are judged by their values', async () => {
+  it('that may be null are checked by their values', async () => {
     const source = file('.ndjson', lines(cells(T)));
     const name = await parquet(
       `SELECT * REPLACE (CASE WHEN bin = 1 THEN 7 END AS market_address) FROM ${readJson(source)}`,
@@ -256,7 +256,7 @@ describe('columns', () => {
     ]);
   });
 
-  it('that every row needs are missed once each', async () => {
+  it('that every row needs are reported missing once each', async () => {
     const missing = ['source', 't'].map(missingColumnFault);
     const rows = cells(T).map(({ t: _, source: __, ...rest }) => rest);
     expect(await said('cells', file('.csv', csv(rows)))).toEqual(missing);
@@ -278,7 +278,7 @@ describe('columns', () => {
     );
   });
 
-  it('of a name that stands twice are refused', async () => {
+  it('with a repeated name are refused', async () => {
     const text = csv(cells(T)).replace('chain,', 'chain,chain,');
     expect(await said('cells', file('.csv', text))).toEqual([
       '1: chain: the header has this column twice',

@@ -1,4 +1,4 @@
-/** Files that cannot be read, or not in the way that was asked for. */
+/** Files that cannot be read, or not in the requested way. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -38,13 +38,13 @@ beforeAll(async () => {
   before = await storedSnapshots(data, 'mainchain', MINT);
 });
 afterAll(async () => {
-  // Not one of the refused files has left anything behind.
+  // None of the refused files has left anything behind.
   expect(await storedSnapshots(data, 'mainchain', MINT)).toEqual(before);
   await cleanUp();
 });
 
 describe('files', () => {
-  it('that are not there, no files, or empty', async () => {
+  it('that are missing, not files, or empty', async () => {
     const none = path.join(directory, 'none.parquet');
     for (const name of [none, path.join(directory, 'none.ndjson'), `${none}/x.arrow`]) {
       expect(await faultsOf(data, 'cells', name)).toEqual([`${name}: no such file`]);
@@ -64,11 +64,11 @@ describe('files', () => {
     expect((await said('cells', file('.arrow', '')))[0]).toMatch(
       /^ not a readable Arrow file \(.+\)$/,
     );
-    // No rows are nothing wrong where nothing else has to be there.
+    // A file without rows is valid if nothing else is required.
     expect(await ingest(data, 'cells', [file('.ndjson', '\n')])).toMatchObject([{ rows: 0 }]);
   });
 
-  it('that are cut short are refused wherever the cut is', async () => {
+  it('that are cut short are refused wherever they are cut', async () => {
     const rows = Array.from({ length: 400 }, (_, i) => cells(T + i)).flat();
     const source = file('.ndjson', lines(rows));
     const gz = gzipSync(readFileSync(source));
@@ -93,7 +93,7 @@ describe('files', () => {
     }
   });
 
-  it('that are Arrow streams have to end like one', async () => {
+  it('that are Arrow streams must end like one', async () => {
     const stream = path.join(directory, 'ended.arrows');
     writeCellsArrow(stream, cells(T), { form: 'stream', dictionary: true, t: 'int32' });
     const name = file('.arrows', readFileSync(stream).subarray(0, -8));
@@ -117,7 +117,7 @@ describe('files', () => {
     expect((await said('cells', arrow, 'parquet'))[0]).toMatch(/^ not a readable Parquet file/);
   });
 
-  it('that are Arrow whose index names another message, or a batch more rows than it has, are refused', async () => {
+  it('that are Arrow are refused if their index names another message, or a batch more rows than it has', async () => {
     const arrow = path.join(directory, 'index.arrow');
     writeCellsArrow(arrow, cells(T), { form: 'file', dictionary: true, t: 'int32' });
     const whole = readFileSync(arrow);
@@ -143,7 +143,7 @@ describe('files', () => {
     }
   });
 
-  it('with wildcards and folders like columns in their names are just those files', async () => {
+  it('with wildcards or folders like columns in their names are exactly those files', async () => {
     const folder = path.join(directory, 'chain=evmchain');
     mkdirSync(folder);
     const source = file('.ndjson', lines(cells(T + 5000)));
@@ -159,7 +159,7 @@ describe('files', () => {
     expect(await faultsOf(target, 'cells', missing)).toEqual([`${missing}: no such file`]);
   });
 
-  it('whose kind nothing names, or that no CSV can hold, are wrong usage', async () => {
+  it('of an unknown kind, or that CSV cannot hold, are wrong usage', async () => {
     const wrong = async (dataset: 'snapshots' | 'cells' | 'tokens', name: string, options = {}) =>
       ingest(data, dataset, [name], options).then(
         () => 'done',
@@ -176,7 +176,7 @@ describe('files', () => {
     );
   });
 
-  it('that are refused leave no store behind, nor the folders that were made for one', async () => {
+  it('that are refused leave no store behind, nor folders created for one', async () => {
     const legs = [MINT, 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'].map((address) => ({
       chain: 'mainchain',
       address,
@@ -184,10 +184,10 @@ describe('files', () => {
     }));
     const refused: [Dataset, string, { merge?: boolean }][] = [
       ['snapshots', file('.ndjson', lines([{ ...snapshot(T), price_usd: 0 }])), {}],
-      // A merge asks the store for prices first.
+      // A merge first requests prices from the store.
       ['snapshots', file('.ndjson', lines([{ ...snapshot(T), price_usd: 0 }])), { merge: true }],
       ['tokens', file('.csv', 'chain\nmainchain\n'), {}],
-      // This one the store refuses when it is committed.
+      // The store refuses this one when it is committed.
       ['tokens', file('.ndjson', lines(legs)), {}],
     ];
     const parent = path.join(directory, 'parent');
@@ -204,7 +204,7 @@ describe('files', () => {
     expect(readdirSync(there)).toContain('fathom.duckdb');
   });
 
-  it('may be pipes, unless they have to be read twice', async () => {
+  it('may be pipes, unless they must be read twice', async () => {
     const target = path.join(directory, 'piped');
     const pipe = path.join(directory, 'pipe');
     execFileSync('mkfifo', [pipe]);
@@ -220,7 +220,7 @@ describe('files', () => {
     expect(reports).toMatchObject([{ rows: 3, cells: 3 }]);
   });
 
-  it('may be standard input, in every format and where it is read twice', async () => {
+  it('may be standard input, in every format, even if it is read twice', async () => {
     const rows = cells(T);
     const whole = lines(rows);
     const arrow = path.join(directory, 'piped.arrow');

@@ -1,4 +1,4 @@
-/** Orders, pools and hours: from files of every format, and what is wrong with them. */
+/** Orders, pools and hours: from files of every format, and their faults. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -17,7 +17,7 @@ const scratch = new Scratch(temporaryDirectory());
 const file = scratch.file.bind(scratch);
 afterAll(cleanUp);
 
-/** Rows with every value that a format might bend, and one that closes an order. */
+/** Rows with every value that a format might change, and one that closes an order. */
 const ROWS: Record<FlatDataset, Json[]> = {
   dca_orders: [
     dcaRow(),
@@ -51,7 +51,7 @@ const csvOf = (rows: readonly Json[]) =>
     .map((fields) => `${fields.join(',')}\r\n`)
     .join('');
 
-/** A file of the rows for each way that they may come. */
+/** A file of the rows in each form. */
 async function filesOf(rows: readonly Json[]): Promise<string[]> {
   const source = file('.ndjson', lines(rows));
   const unknown = rows.map((row) => ({ unknown: [1], ...row }));
@@ -73,7 +73,7 @@ async function filesOf(rows: readonly Json[]): Promise<string[]> {
 
 const contentsOf = (data: string) => withStoreOf(data, flatContents);
 
-it('Rows are the same from files of every format, also when they come again', async () => {
+it('Rows are the same from files of every format, also when ingested again', async () => {
   const model = new PlainFlatStore();
   const files: [FlatDataset, string[]][] = [];
   for (const dataset of FLAT_DATASETS) {
@@ -105,7 +105,7 @@ describe.each(FLAT_DATASETS)('Files of %s', (dataset) => {
     );
   });
 
-  it('with one bad row leave the store as it was', async () => {
+  it('with one invalid row leave the store unchanged', async () => {
     const data = scratch.place(`${dataset}-refused`);
     await withStoreOf(data, async (store) => {
       const put = (name: string) => ingest(data, dataset, [name], { store });
@@ -125,7 +125,7 @@ const ORDER_USD = 'must be a number from 0 to 1e+30';
 const KEY = 'must be a text of 1 to 200 characters';
 const FULL_HOUR = `${TIME}, a multiple of 3600`;
 
-/** A field, values that are none for it, and what is said of each. */
+/** A field, values that are invalid for it, and the message for each. */
 const FAULTS: Record<FlatDataset, [string, unknown[], string][]> = {
   dca_orders: [
     ['dca_address', [null, '', 5, 'x'.repeat(201)], KEY],
@@ -190,16 +190,16 @@ const FAULTS: Record<FlatDataset, [string, unknown[], string][]> = {
   ],
 };
 
-describe('What is wrong with a row', () => {
-  it.each(FLAT_DATASETS)('of %s is said of each of its fields', async (dataset) => {
+describe('A fault', () => {
+  it.each(FLAT_DATASETS)('of %s is reported for each field', async (dataset) => {
     const cases = FAULTS[dataset].flatMap(([field, values, message]) =>
       values.map((value) => ({ row: FLAT_ROWS[dataset]({ [field]: value }), field, message })),
     );
-    // Ten at a time is what is said of a file.
+    // A file reports ten faults at a time.
     for (let i = 0; i < cases.length; i += 10) {
       const some = cases.slice(i, i + 10);
       const said = await scratch.said(dataset, file('.ndjson', lines(some.map(({ row }) => row))));
-      // What to add to the command is the subject of own-files.test.ts.
+      // own-files.test.ts tests the suggested flags.
       const plain = said.map((fault) =>
         fault.replace(/: (looks like|numbers as text|it is|a fraction|"[^"]+" for).*/, ''),
       );
@@ -216,7 +216,7 @@ describe('What is wrong with a row', () => {
     );
   });
 
-  it('stands with its place in every format', async () => {
+  it('is reported with its place in every format', async () => {
     const rows = [dcaRow(), dcaRow({ dca_address: 'b', cycle_frequency: 0, remaining_usd: -1 })];
     const at = (line: number) => [
       `${line}: remaining_usd: ${ORDER_USD}`,
@@ -237,7 +237,7 @@ describe('What is wrong with a row', () => {
     }
   });
 
-  it('of a CSV boolean is said unless it is true or false in lower case', async () => {
+  it('of a CSV boolean is reported unless it is true or false in lower case', async () => {
     for (const value of ['TRUE', 'False', '1', ' true']) {
       const text = csvOf([dcaRow()]).replace(/,false\r/, `,${value}\r`);
       expect(await scratch.said('dca_orders', file('.csv', text))).toEqual([
@@ -266,7 +266,7 @@ describe('Addresses of the other chain', () => {
 
 const examples = path.resolve('..', 'shared', 'examples');
 describe.runIf(existsSync(examples))('The example market', () => {
-  it('is stored as its files say', async () => {
+  it('is stored as in its files', async () => {
     const model = new PlainFlatStore();
     const data = scratch.place('examples');
     for (const dataset of FLAT_DATASETS) {

@@ -1,4 +1,4 @@
-/** The same rows in every format that a collector may write give the same answers. */
+/** The same rows give the same results in every format that a collector may write. */
 import { gzipSync } from 'node:zlib';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -28,7 +28,7 @@ const { row: fixture, cells: expectedCells } = JSON.parse(
 ) as { row: SnapshotRow; cells: [string, number, number, number][] };
 const NOW = fixture.t + 60;
 
-/** One token for each form that the rows come in. */
+/** One token for each form of the rows. */
 const mint = (letter: string) => `${fixture.address.slice(0, -1)}${letter}`;
 
 const directory = temporaryDirectory();
@@ -37,7 +37,7 @@ const file = (name: string) => path.join(directory, name);
 let server: Service;
 let key: string;
 
-/** Two raw snapshots and a quarter-hourly one before them. */
+/** Two raw snapshots, and a quarter-hourly one before them. */
 function snapshots(letter: string): SnapshotRow[] {
   const row = { ...fixture, address: mint(letter) };
   const few = { ...row, t: row.t - 60, markets: row.markets.slice(0, 3) };
@@ -86,7 +86,7 @@ const tokenRow = (letter: string): Json => ({
 
 const lines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join('\n');
 
-/** A mark, Windows line ends, blank lines, nulls left out, no end after the last line. */
+/** A byte order mark, Windows line ends, blank lines, omitted nulls, no final newline. */
 const untidy = (rows: readonly Json[]) =>
   '\ufeff\r\n' +
   rows
@@ -100,7 +100,7 @@ type Scalar = string | number | null | undefined;
 const quoted = (value: Scalar) =>
   value === null || value === undefined ? '' : `"${String(value).replaceAll('"', '""')}"`;
 
-/** Every field in quotes, Windows line ends, columns in another order and one that nobody knows. */
+/** Every field in quotes, Windows line ends, columns in another order and an unknown one. */
 function quotedCsv(rows: readonly Json[], columns: readonly string[]): string {
   const names = ['unknown', ...[...columns].reverse()];
   const records = rows.map((row) => names.map((name) => quoted(row[name] as Scalar)).join(','));
@@ -110,7 +110,7 @@ function quotedCsv(rows: readonly Json[], columns: readonly string[]): string {
 const bare = (value: Scalar) =>
   /[",]/.test(String(value ?? '')) ? quoted(value) : String(value ?? '');
 
-/** Nothing quoted that need not be; columns without any value left out. */
+/** Quotes only where needed; columns without any value omitted. */
 function plainCsv(rows: readonly Json[], columns: readonly string[]): string {
   const names = columns.filter((name) => rows.some((row) => (row[name] ?? null) !== null));
   const records = rows.map((row) => names.map((name) => bare(row[name] as Scalar)).join(','));
@@ -203,7 +203,7 @@ async function replay(letter: string, query = ''): Promise<string> {
   return (await response.text()).replaceAll(mint(letter), mint('a'));
 }
 
-/** What a report says of a file's contents. */
+/** What a report states about a file's contents. */
 const counted = ({ rows, snapshots: shots, cells, dropped_levels: dropped }: Json) => ({
   rows,
   shots,
@@ -225,7 +225,7 @@ describe('nested snapshots of every kind of market', () => {
     for (const [i, other] of others.entries()) expect([i, other === first]).toEqual([i, true]);
   });
 
-  it('hold the cells that another implementation gave', async () => {
+  it('have the cells of another implementation', async () => {
     const response = await server.get(`/replay/${mint('d')}?from=${fixture.t}&to=${NOW}`, key);
     const page = (await response.json()) as Json;
     const { bin, market_idx, support_usd, resistance_usd } = page.snapshots[0];
@@ -261,7 +261,7 @@ describe('flat cells', () => {
 });
 
 describe('tokens', () => {
-  it('are stored alike from every format', async () => {
+  it('are stored the same from every format', async () => {
     await server.stop();
     const connection = await (await DuckDBInstance.create(':memory:')).connect();
     await connection.run(`ATTACH '${path.join(data, 'fathom.duckdb')}' AS store (READ_ONLY)`);
@@ -281,6 +281,6 @@ describe('tokens', () => {
   });
 });
 
-/** 64-bit numbers come as texts. */
+/** 64-bit numbers become texts. */
 const plain = (row: object) =>
   Object.fromEntries(Object.entries(row).map(([name, value]) => [name, String(value)]));

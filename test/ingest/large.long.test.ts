@@ -1,4 +1,4 @@
-/** A large file, in a process that is measured, and large snapshots. */
+/** A large file, in a measured process, and large snapshots. */
 import { truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -33,7 +33,7 @@ const cellsAt = (t: number, markets: number): CellRow[] =>
   ).flat();
 
 describe('a snapshot', () => {
-  it('may be larger than a piece', async () => {
+  it('may be larger than a chunk', async () => {
     const rows = [...cellsAt(T, 2), ...cellsAt(T + 1, 230), ...cellsAt(T + 2, 2)];
     writeFileSync(file('wide.ndjson'), lines(rows));
     writeCellsArrow(file('wide.arrow'), rows, { form: 'file', dictionary: false, t: 'int32' });
@@ -43,7 +43,7 @@ describe('a snapshot', () => {
     }
   });
 
-  it('is refused where it holds more than a snapshot may', async () => {
+  it('is refused if it exceeds the limits of a snapshot', async () => {
     writeFileSync(file('full.ndjson'), lines(cellsAt(T, 690)));
     expect(await faultsOf(file('data-full'), 'cells', file('full.ndjson'))).toEqual([
       `${file('full.ndjson')}:1: bin: a snapshot holds at most 100000 cells`,
@@ -55,7 +55,7 @@ describe('a large file', () => {
   /** Peak memory of the command, in MiB. */
   const MAX_RSS_MIB = 700;
 
-  it('is read within a bound of memory', async () => {
+  it('is read with bounded memory', async () => {
     const many = 750_000;
     const name = file('many.ndjson');
     await duckdb(
@@ -80,11 +80,11 @@ describe('a large file', () => {
   });
 });
 
-it('a list of tokens that is too large to be parsed whole is refused by its size', async () => {
+it('a token list that is too large to be parsed is refused by its size', async () => {
   const list = file('list.json');
   writeFileSync(list, '{');
   truncateSync(list, 256 * 2 ** 20);
-  // It is read, and the zeros behind its bracket are no JSON.
+  // It is read, and the zeros after its bracket are not JSON.
   await expect(readJsonObject(list)).rejects.toThrow('expected a JSON document');
   truncateSync(list, 256 * 2 ** 20 + 1);
   await expect(readJsonObject(list)).rejects.toThrow(`${list}: the file is larger than 256 MiB`);

@@ -1,4 +1,4 @@
-/** Files of many pieces: nothing is lost, doubled or torn where a piece ends. */
+/** Files of many chunks: nothing is lost, doubled or torn at the end of a chunk. */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -11,7 +11,7 @@ import { cellsOfSnapshot, writeCellsArrow, type CellRow } from '../support/table
 const MINT = 'So11111111111111111111111111111111111111112';
 const EVM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const T = 1_794_000_000;
-/** 34,800 rows: pieces of lines have 1 MiB, those of columns 32,768 rows. */
+/** 34,800 rows: chunks of lines have 1 MiB, those of columns 32,768 rows. */
 const SNAPSHOTS = 60;
 const MARKETS = 4;
 const BINS = 145;
@@ -19,7 +19,7 @@ const BINS = 145;
 const directory = temporaryDirectory();
 const file = (name: string) => path.join(directory, name);
 
-/** Cells of one snapshot, no two of them alike. */
+/** Cells of one snapshot, all different. */
 function cellsAt(address: string, t: number, markets = MARKETS): CellRow[] {
   return Array.from({ length: markets }, (_, m) =>
     cellsOfSnapshot(
@@ -32,7 +32,7 @@ function cellsAt(address: string, t: number, markets = MARKETS): CellRow[] {
   ).flat();
 }
 
-/** Snapshots of two tokens in turn; spellings and blank lines change within a snapshot. */
+/** Snapshots of two tokens in turn; spellings and blank lines vary within a snapshot. */
 function* snapshots(): Generator<CellRow[]> {
   for (let s = 0; s < SNAPSHOTS; s++) {
     const rows = cellsAt(s % 2 === 0 ? MINT : EVM, T + s);
@@ -56,7 +56,7 @@ const ROWS = SNAPSHOTS * MARKETS * BINS;
 
 beforeAll(async () => {
   const all = [...snapshots()];
-  // Blank lines within snapshots, too: they belong to none.
+  // Blank lines within snapshots too: they belong to none.
   const text = (rows: CellRow[]) => `${lines(rows.slice(0, 300))} \r\n${lines(rows.slice(300))}`;
   writeFileSync(file('a.ndjson'), all.map(text).join('\n'));
   await duckdb(
@@ -77,8 +77,8 @@ beforeAll(async () => {
 });
 afterAll(cleanUp);
 
-describe('snapshots that straddle the borders of pieces', () => {
-  it('are counted and stored exactly, alike from every format', async () => {
+describe('snapshots that straddle the borders of chunks', () => {
+  it('are counted and stored exactly, the same from every format', async () => {
     const stored: string[] = [];
     for (const ending of ['ndjson', 'csv', 'parquet', 'arrow']) {
       const data = file(`data-${ending}`);
@@ -107,7 +107,7 @@ describe('snapshots that straddle the borders of pieces', () => {
     expect(stored.map((one) => one === stored[0])).toEqual([true, true, true, true]);
   });
 
-  it('are refused where their rows do not lie together, near or far', async () => {
+  it('are refused if their rows are not adjacent, near or far', async () => {
     const far = file('far.ndjson');
     writeFileSync(far, readFileSync(file('a.ndjson')));
     const line = readFileSync(far, 'utf8').split('\n').length;

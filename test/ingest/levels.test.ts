@@ -1,4 +1,4 @@
-/** Dataset `levels` against a plain reference: rows in any order, one level each, become snapshots. */
+/** Dataset `levels`, compared with a plain reference: rows in any order, one level each, become snapshots. */
 import { Decimal, makeData, Table, tableFromArrays, tableToIPC, Vector } from 'apache-arrow';
 import fc from 'fast-check';
 import { readdir } from 'node:fs/promises';
@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 let tokens = 0;
-/** A token that no test had before. */
+/** A token that no other test uses. */
 const fresh = (): string => `${MINT.slice(0, -3)}${String(100 + tokens++).replaceAll('0', 'a')}`;
 
 const level = (
@@ -142,7 +142,7 @@ describe('levels', () => {
     );
   });
 
-  it('give what the same books give as snapshots, in every format', async () => {
+  it('give the same as the same books in snapshots, in every format', async () => {
     const bids: [number, number][] = [
       [99.9, 10],
       [99.5, 3.25],
@@ -179,7 +179,7 @@ describe('levels', () => {
     }
   });
 
-  it('of one price are the later row; a size of 0 is no level', async () => {
+  it('of one price take the later row; a size of 0 is not a level', async () => {
     const address = fresh();
     const rows = [
       level(address, 'bid', 99, 500),
@@ -199,7 +199,7 @@ describe('levels', () => {
     ]);
   });
 
-  it('of several books of a second: the last one of each market counts', async () => {
+  it('of several books within a second: the last one of each market counts', async () => {
     const address = fresh();
     const at = (ms: number, price: number, source: string) => [
       level(address, 'bid', price - 1, 10, { t: T * 1000 + ms, source }),
@@ -217,7 +217,7 @@ describe('levels', () => {
     const address = fresh();
     const pair = [level(address, 'bid', 99, 1), level(address, 'ask', 101, 1)];
     const other = (more: Json) => [...pair, level(address, 'bid', 98, 1, more)];
-    // Named is the row that sorts behind the other price.
+    // The row that sorts after the other price is named.
     expect(await said(other({ quote_usd: 2 }))).toEqual([
       '1: quote_usd: must be 2 on all rows of this book',
     ]);
@@ -241,7 +241,7 @@ describe('levels', () => {
     ]);
   });
 
-  it('merge into stored snapshots, around their price; given again they replace themselves', async () => {
+  it('merge into stored snapshots, around their price; ingested again they replace themselves', async () => {
     const address = fresh();
     const book = (source: string, price: number) => [
       level(address, 'bid', price - 1, 10, { source }),
@@ -344,7 +344,7 @@ describe('files of Arrow', () => {
     expect(await snapshotsIn(store, 'mainchain', decimal)).toEqual(expected);
   });
 
-  it('of cells take decimals too', async () => {
+  it('of cells accept decimals too', async () => {
     const [plain, decimal] = [fresh(), fresh()];
     const columns = ['chain', 'address', 't', 'price_usd', 'source', 'exchange_type', 'pair'];
     const rowsOfCells = (address: string) =>
@@ -369,14 +369,14 @@ describe('files of Arrow', () => {
     expect(await snapshotsIn(store, 'mainchain', decimal)).toEqual(expected);
   });
 
-  it('with a negative decimal are refused by its value', async () => {
+  it('with a negative decimal are refused for its value', async () => {
     const file = fileOf(rowsOf(fresh()), { size: decimals(['1', '-20.25', '1'], 2, 128) }, 'file');
     const faults = await faultsOf(scratch.data, 'levels', file, { store });
     expect(faults).toEqual([`${file}:2: size: must be a number >= 0`]);
   });
 });
 
-it('rows of a book give the snapshot that an import of the same book gives', async () => {
+it('rows of a book give the same snapshot as an import of the same book', async () => {
   const [imported, recorded] = [fresh(), fresh()];
   const sides = ['asks', 'bids'] as const;
   const depth = Array.from({ length: 25 }, (_, i) => i);

@@ -46,7 +46,7 @@ const withCells = (source: string, cells: number[][]): Json => ({
   cells,
 });
 
-// Two collectors that see the token at two prices of their own.
+// Two collectors that see the token at different prices.
 const first = [0, 60].map((s) =>
   row(
     T + s,
@@ -92,7 +92,7 @@ afterAll(async () => {
   await cleanUp();
 });
 
-/** Depth by snapshot: the cells without the order of their markets. */
+/** Depth by snapshot: the cells, regardless of the order of markets. */
 async function depthOf(data: string) {
   const snapshots = await stored(data);
   return snapshots.map(({ cells, ...rest }) => ({
@@ -108,7 +108,7 @@ describe('two collectors', () => {
     await send(data, [ndjson(second)], { merge: true });
   });
 
-  it('build one ladder around the price of the one that came first', async () => {
+  it('build one ladder around the price of the first one', async () => {
     const [snapshot] = await stored(data);
     expect(snapshot).toMatchObject({ t: T, priceUsd: 2 });
     // floor(ln(p / 2) / ln(1.01) + 0.5) by hand.
@@ -137,13 +137,13 @@ describe('two collectors', () => {
     expect(await depthOf(oneFile)).toEqual(await depthOf(data));
   });
 
-  it('may send the same twice', async () => {
+  it('may send the same data twice', async () => {
     const before = await stored(data);
     await send(data, [ndjson(second), ndjson(first)], { merge: true });
     expect(await stored(data)).toEqual(before);
   });
 
-  it('replace their own market alone', async () => {
+  it('replace only their own market', async () => {
     const copy = place('replaced');
     await send(copy, [ndjson(first), ndjson(second)], { merge: true });
     const less = row(T, 7, cex('Binance', [[2, 5]], []), cex('New', [], [[2, 3]]));
@@ -157,7 +157,7 @@ describe('two collectors', () => {
     expect(untouched).toEqual((await stored(data))[1]);
   });
 
-  it('take a market away by sending it empty', async () => {
+  it('remove a market by sending it empty', async () => {
     const copy = place('emptied');
     await send(copy, [ndjson(first), ndjson(second)], { merge: true });
     await send(copy, [ndjson([row(T, 2, cex('Kraken', [], []))])], { merge: true });
@@ -184,7 +184,7 @@ describe('cells made elsewhere', () => {
     `${name}:${line}: price_usd: must be ${price}, the price of the existing snapshot: these cells were binned around another price`,
   ];
 
-  it('are refused where they were made for another price than the one that stands', async () => {
+  it('are refused if they were binned around another price than the existing one', async () => {
     const data = place('cells');
     const store = await storeOf(data);
     await send(data, [ndjson(first)]);
@@ -223,8 +223,8 @@ describe('cells made elsewhere', () => {
   });
 });
 
-describe('over the wire', () => {
-  it('files that come again, in another order, change no byte of replay', async () => {
+describe('over HTTP', () => {
+  it('files ingested again, in another order, change no byte of replay', async () => {
     const [one, other] = [place('wire-1'), place('wire-2')];
     const [a, b] = [ndjson(first), ndjson(second)];
     await ingest(one, 'snapshots', [a, b], { merge: true });

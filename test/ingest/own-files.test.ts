@@ -1,4 +1,4 @@
-/** Files that were not made for a dataset: the flags that say what they hold, and what a refusal says of them. */
+/** Files that were not made for a dataset: the flags that describe them, and what a refusal suggests. */
 import {
   tableFromArrays,
   tableToIPC,
@@ -41,14 +41,14 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-/** What the store has of the token once it took a file of one snapshot. */
+/** What the store has of the token after it accepted a file with one snapshot. */
 async function takes(dataset: Dataset, file: string, ...flags: string[]) {
   const [report] = await ingest(scratch.data, dataset, [file], { store, flags });
   expect(report.snapshots).toBe(1);
   return snapshotsIn(store, 'mainchain', MINT);
 }
 
-/** The faults that a file is refused with, without its name. */
+/** The faults with which a file is refused, without its name. */
 async function said(dataset: Dataset, file: string, ...flags: string[]) {
   const faults = await faultsOf(scratch.data, dataset, file, { store, flags });
   return faults.map((fault) => fault.replace(`${file}:`, ''));
@@ -81,7 +81,7 @@ describe('columns and constants', () => {
     expect(await takes('cells', arrow, ...flags)).toEqual(expected);
   });
 
-  it('reach rows of snapshots and of flat datasets', async () => {
+  it('apply to rows of snapshots and of flat datasets', async () => {
     const row = { ...snapshot(T), t: undefined };
     const file = scratch.file('.ndjson', lines([row]));
     expect(await takes('snapshots', file, '--set', 't=2026-11-06T20:00:00Z')).toMatchObject([
@@ -122,7 +122,7 @@ describe('columns and constants', () => {
     expect(stderr).toMatch(message);
   });
 
-  it('must be there', async () => {
+  it('must exist', async () => {
     const table = scratch.file('.csv', csv(cells(T)));
     expect((await said('cells', table, '--column', 'pair=name'))[0]).toMatch(
       /^1: name: --column pair=name: the file has no such column; it has "chain", "address", "t"/,
@@ -160,7 +160,7 @@ describe('times', () => {
     expect(timeIn('iso', '2026-02-30')).toMatch('must be an ISO time');
   });
 
-  it('of timestamps need no unit', async () => {
+  it('from timestamps need no unit', async () => {
     const source = scratch.file('.ndjson', lines(cells(T)));
     for (const type of ['TIMESTAMP', 'TIMESTAMPTZ', 'TIMESTAMP_NS']) {
       const query = `SELECT * REPLACE (to_timestamp(t)::${type} AS t, bin::DECIMAL(9, 2) AS bin) FROM ${readJson(source)}`;
@@ -204,8 +204,8 @@ describe('texts of numbers', () => {
   });
 });
 
-describe('a refusal says what to add', () => {
-  it('of times', async () => {
+describe('a refusal suggests flags', () => {
+  it('for times', async () => {
     const whole = 't: must be whole epoch seconds from 1 to 4294967295';
     const at = (t: unknown) => scratch.file('.ndjson', lines([{ ...snapshot(T), t }]));
     expect(await said('snapshots', at('2026-11-06T20:00:00Z'))).toEqual([
@@ -231,7 +231,7 @@ describe('a refusal says what to add', () => {
     );
   });
 
-  it('of texts of numbers', async () => {
+  it('for texts of numbers', async () => {
     const book = { bids: [['99.9', '10']], asks: [] };
     const row = snapshot(T, [], { markets: [{ source: 'A', exchange_type: 'CEX', book }] });
     expect(await said('snapshots', scratch.file('.ndjson', lines([row])))).toEqual([
@@ -246,7 +246,7 @@ describe('a refusal says what to add', () => {
     ]);
   });
 
-  it('of delimiters, columns and order', async () => {
+  it('for delimiters, columns and order', async () => {
     const semicolons = scratch.file('.csv', 't;chain;bin\n1;2;3\n');
     expect(await said('cells', semicolons)).toEqual([
       `1: csv: three columns in one: add --delimiter ';'`,
@@ -279,7 +279,7 @@ describe('symbols', () => {
     { chain: 'evmchain', address: WETH, symbol: 'usdc' },
   ];
 
-  it('stand for stored tokens', async () => {
+  it('find stored tokens', async () => {
     const flags = ['--token-column', 'coin'];
     const file = scratch.file('.csv', csv(rows));
     expect((await said('cells', file, ...flags))[0]).toBe(
@@ -303,7 +303,7 @@ describe('symbols', () => {
     expect(await storedSnapshots(data, 'mainchain', MINT)).toHaveLength(1);
   });
 
-  it('of several tokens are refused with them; the same case goes first', async () => {
+  it('of several tokens are refused with a list of them; the same case has precedence', async () => {
     const symbols = new SymbolAddresses('s', '', (names) =>
       Promise.resolve(tokens.filter(({ symbol }) => names.includes(symbol.toLowerCase())) as never),
     );

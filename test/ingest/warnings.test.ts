@@ -1,4 +1,4 @@
-/** What a file is warned of, and --strict. */
+/** The warnings about files, and --strict. */
 import { afterAll, describe, expect, it } from 'vitest';
 import { cleanUp, fathom, temporaryDirectory } from '../support/cli.js';
 import { cells, lines, MINT, Scratch, snapshot, storedSnapshots } from '../support/ingest.js';
@@ -34,13 +34,13 @@ const warningsOf = async (dataset: string, rows: readonly object[]): Promise<Jso
   return (document.files as Json[])[0].warnings as Json[];
 };
 
-describe('a file is warned of', () => {
-  it('nothing that is as it should be', async () => {
+describe('a file gets warnings about', () => {
+  it('nothing that is normal', async () => {
     expect(await warningsOf('snapshots', [book(T), book(T + 60)])).toEqual([]);
     expect(await warningsOf('cells', cells(T))).toEqual([]);
   });
 
-  it('prices in the wrong unit, swapped and half-empty books, and times ahead', async () => {
+  it('prices in the wrong unit, swapped and half-empty books, and future times', async () => {
     const rows = [
       book(T),
       book(T + 60, { price_usd: 0.1 }),
@@ -76,7 +76,7 @@ describe('a file is warned of', () => {
     ]);
   });
 
-  it('more than half of the levels outside, not half of them', async () => {
+  it('more than half of the levels outside the ladder, not exactly half', async () => {
     const outside = (count: number) =>
       booked(
         T,
@@ -95,7 +95,7 @@ describe('a file is warned of', () => {
     ]);
   });
 
-  it('levels alike', async () => {
+  it('the same in levels', async () => {
     const level = {
       chain: 'mainchain',
       address: MINT,
@@ -110,7 +110,7 @@ describe('a file is warned of', () => {
     expect(await warningsOf('levels', rows)).toMatchObject([{ kind: 'crossed_book', count: 1 }]);
   });
 
-  it('times ahead in flat datasets', async () => {
+  it('future times in flat datasets', async () => {
     const holder = { token_address: MINT, t: FUTURE, owner: 'Ann', balance: 1 };
     expect(await warningsOf('holders', [holder])).toMatchObject([
       { kind: 'future_time', count: 1 },
@@ -119,7 +119,7 @@ describe('a file is warned of', () => {
 });
 
 describe('--strict', () => {
-  it('refuses the file for a warning, as a whole, and takes one without', async () => {
+  it('refuses a whole file for a warning, and accepts one without', async () => {
     const rows = [book(T), booked(T + 60, [[99, 10]], [])];
     const refused = await run('snapshots', rows, '--strict');
     expect(refused).toMatchObject({

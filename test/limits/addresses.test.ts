@@ -6,7 +6,7 @@ import { RawClient } from '../support/raw-client.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { eventually } from '../support/waiting.js';
 
-describe('The client that an address stands for', () => {
+describe('The client of an address', () => {
   it.each([
     ['203.0.113.9', '203.0.113.9'],
     [' 203.0.113.9:4711 ', '203.0.113.9'],
@@ -26,7 +26,7 @@ describe('The client that an address stands for', () => {
 });
 
 describe('A limit by client address', () => {
-  /** What a request of these addresses got; `nowMs` moves the clock. */
+  /** The replies to requests from these addresses; `nowMs` moves the clock. */
   function limited({ proxyHops = 0, maxAddresses = 10 } = {}) {
     let nowMs = 0;
     const handle = withAddressLimit(() => got.push('handled'), {
@@ -49,7 +49,7 @@ describe('A limit by client address', () => {
     headers: [['Retry-After', '1']],
   };
 
-  it('refuses what comes beyond the rate, of this address alone, until it has refilled', () => {
+  it('refuses requests beyond the rate, only of this address, until it has refilled', () => {
     const { ask, wait } = limited();
     const asked = () => [ask('192.0.2.1'), ask('192.0.2.1'), ask('192.0.2.1')];
     expect(asked()).toEqual(['handled', 'handled', refused]);
@@ -60,20 +60,20 @@ describe('A limit by client address', () => {
     expect([ask('192.0.2.1'), ask('192.0.2.1')]).toEqual(['handled', refused]);
   });
 
-  it('leaves paths that are not of the API alone', () => {
+  it('does not apply to paths outside the API', () => {
     const { ask } = limited();
     const asked = Array.from({ length: 5 }, () => ask('192.0.2.1', '', '/healthz'));
     expect(asked).toEqual(['handled', 'handled', 'handled', 'handled', 'handled']);
   });
 
-  it('believes the last entries of X-Forwarded-For that trusted proxies made, and no others', () => {
+  it('trusts only the last entries of X-Forwarded-For, made by trusted proxies', () => {
     const { ask } = limited({ proxyHops: 1 });
-    // The client may send a header of its own; the proxy appends to it.
+    // The client may send the header itself; the proxy appends to it.
     for (let i = 0; i < 2; i++)
       expect(ask('10.0.0.1', `198.51.100.${i}, 192.0.2.1`)).toBe('handled');
     expect(ask('10.0.0.1', '198.51.100.7, 192.0.2.1')).toEqual(refused);
     expect(ask('10.0.0.1', '192.0.2.2')).toBe('handled');
-    // Without an address there, that of the connection counts.
+    // Without an address there, the connection's address counts.
     for (const text of ['', 'unknown']) expect(ask('10.0.0.1', text)).toBe('handled');
     expect(ask('10.0.0.1', 'x')).toEqual(refused);
     const two = limited({ proxyHops: 2 });
@@ -102,7 +102,7 @@ describe.each(ENGINE_NAMES)('The limit by client address over %s', (engine) => {
   });
   afterAll(() => service.stop());
 
-  it('comes before the key: guesses are refused unseen', async () => {
+  it('comes before the key check: guesses are refused unchecked', async () => {
     const guess = async (client?: string) => {
       const headers = { 'x-api-key': 'a guess', ...(client && { 'x-forwarded-for': client }) };
       const reply = await service.get('/top-scores', { headers });
@@ -117,7 +117,7 @@ describe.each(ENGINE_NAMES)('The limit by client address over %s', (engine) => {
     }
   });
 
-  it('believes the last line of X-Forwarded-For where proxies append one, also of a postponed request', async () => {
+  it('trusts the last line of X-Forwarded-For if proxies append one, also in a postponed request', async () => {
     const client = await RawClient.connect(service.server.port);
     const ask = (i: number) =>
       `GET /api/v1/top-scores HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 198.51.100.${i % 250}\r\nX-Forwarded-For: 203.0.113.5\r\n\r\n`;

@@ -4,13 +4,13 @@ import { Bucket } from '../../server/limits/buckets.js';
 import { TokenBucket } from '../reference/token-bucket.js';
 
 const MINUTE_US = 60_000_000;
-/** A bucket of more parts than this rounds. */
+/** A bucket with more parts than this rounds. */
 const MAX_EXACT_PARTS = 2 ** 52;
 
 const bucketOf = (requests: number, periodUs: number) =>
   new Bucket('general', requests, periodUs / 1_000_000);
 
-/** Compares both at this moment, where one request is drawn if there is one. */
+/** Compares both at this moment; draws a request if there is one. */
 function step(bucket: Bucket, reference: TokenBucket, nowUs: number, within: number): void {
   const compare = (figure: 'remaining' | 'waitUs' | 'fullInUs') => {
     const difference = Math.abs(bucket[figure](nowUs) - reference[figure](nowUs));
@@ -27,7 +27,7 @@ function step(bucket: Bucket, reference: TokenBucket, nowUs: number, within: num
 }
 
 describe('a bucket', () => {
-  it('is a token bucket in exact arithmetic up to 2^52 parts, and within one of its figures above', () => {
+  it('is a token bucket in exact arithmetic up to 2^52 parts, and within one unit above', () => {
     const gap = fc.oneof(
       { weight: 4, arbitrary: fc.constant(0) },
       fc.integer({ min: 0, max: 3 }),
@@ -58,7 +58,7 @@ describe('a bucket', () => {
     );
   });
 
-  it('does not drift: a million requests as fast as 7 a minute take exactly so long', () => {
+  it('does not drift: a million requests at 7 per minute take exactly as long as expected', () => {
     const bucket = bucketOf(7, MINUTE_US);
     const reference = new TokenBucket(7, MINUTE_US);
     let nowUs = 12_345;

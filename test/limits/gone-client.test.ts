@@ -26,15 +26,15 @@ beforeAll(async () => {
   );
   const usage = { counter: () => counter, use() {}, days: new MemoryUsage().days };
   const limiter = new Limiter({ usage, plans });
-  // Room for the one that comes while both are being read.
+  // Room for the one that arrives while both are being read.
   service = await startTestService({ depth, limiter, pageLimits: { inWork: 3 } });
 });
 afterAll(() => service.stop());
 
 const get = () => service.get(`/replay/${MINT}`);
 
-describe('a client that goes before its reply', () => {
-  it('gives back what its call held of the quota', async () => {
+describe('a client that disconnects before its reply', () => {
+  it('returns the quota reserved for its call', async () => {
     let open = () => {};
     const gate = new Promise<void>((resolve) => (open = resolve));
     depth.beforeRead = () => gate;
@@ -47,7 +47,7 @@ describe('a client that goes before its reply', () => {
     expect(depth.reads.length).toBe(2);
     expect([third.status, third.headers.get('retry-after')]).toEqual([429, '1']);
     clients[0].socket.destroy();
-    // Its place is free as soon as the server has seen it go; the other one keeps its own.
+    // Its place is free as soon as the server notices that it disconnected; the other keeps its place.
     const admitted = eventually('its place is free', () => depth.reads.length === 3);
     let fourth = get();
     while (!(await Promise.race([admitted.then(() => true), fourth.then(() => false)]))) {

@@ -26,7 +26,7 @@ const directory = temporaryDirectory();
 let server: RunningServer;
 
 beforeAll(() => {
-  // No test runs into the next day.
+  // No test runs past midnight.
   const noonMs = new Date().setUTCHours(12, 0, 0, 0);
   vi.useFakeTimers({ toFake: ['Date'], now: noonMs });
   return start();
@@ -46,7 +46,7 @@ async function restart(options: Parameters<typeof start>[0] = {}) {
   await start(options);
 }
 
-/** As `fathom keys create` does, through the running server. */
+/** Like `fathom keys create`, through the running server. */
 const createKey = (fields: Partial<KeyRequest> = {}): Promise<IssuedKey> =>
   onStore({ data: directory }, (store) =>
     store.createKey({
@@ -116,10 +116,10 @@ describe('replies to a live key', () => {
 });
 
 describe('the monthly quota', () => {
-  it('lets exactly as many of parallel calls succeed, and survives a restart', async () => {
+  it('lets exactly that many parallel calls succeed, and survives a restart', async () => {
     const { key, id } = await createKey({ requestsPerMinute: Infinity, monthlyQuota: 100 });
     const replies = await Promise.all(Array.from({ length: 200 }, () => get(key)));
-    // Calls that were held up by calls in progress come again until the quota is gone.
+    // Calls that were delayed by calls in progress are repeated until the quota is used up.
     let succeeded = replies.filter(({ status }) => status === 200);
     for (let i = 0; i < 200 && succeeded.length < 100; i++) {
       const reply = await get(key);
@@ -137,7 +137,7 @@ describe('the monthly quota', () => {
     await restart();
     const after = await get(key);
     expect([after.status, numbers(after)['x-quota-used']]).toEqual([429, 100]);
-    // A rotated key is the same key: what it has used stays.
+    // A rotated key is the same key: its usage remains.
     const { key: rotated } = await onStore({ data: directory }, (store) => store.rotateKey(id));
     expect((await get(key)).status).toBe(401);
     expect(numbers(await get(rotated))).toMatchObject({ 'x-quota-used': 100 });
@@ -145,7 +145,7 @@ describe('the monthly quota', () => {
 });
 
 describe('GET /usage', () => {
-  it('says what the key has used, by day and endpoint, and costs nothing', async () => {
+  it('reports the key’s usage, by day and endpoint, and costs nothing', async () => {
     const { key } = await createKey({ requestsPerMinute: Infinity, monthlyQuota: 5 });
     const { key: other } = await createKey({ requestsPerMinute: Infinity });
     const usage = async (of: string) => (await (await get(of, '/usage')).json()) as object;
@@ -153,7 +153,7 @@ describe('GET /usage', () => {
     expect(await usage(key)).toMatchObject({ used: 0, remaining: 5, days: [], endpoints: [] });
     for (const target of ['/top-scores', `/score/${MINT}`, `/score/${MINT}`])
       await get(key, target);
-    // Not charged: a bad request.
+    // Not charged: an invalid request.
     await get(key, '/score/nonsense');
     const date = new Date().toISOString().slice(0, 10);
     const want = {
@@ -181,7 +181,7 @@ describe('GET /usage', () => {
 });
 
 describe('a running service', () => {
-  it('takes keys that are made, and lets go of keys that are revoked', async () => {
+  it('accepts new keys, and drops revoked ones', async () => {
     const { key, id } = await createKey({ requestsPerMinute: 1 });
     for (const status of [200, 429]) expect((await get(key)).status).toBe(status);
     await onStore({ data: directory }, (store) => store.revokeKey(id));
@@ -190,8 +190,8 @@ describe('a running service', () => {
     expect((await get(next)).status).toBe(200);
   });
 
-  it('keeps limits by the system clock where its own stands still', async () => {
-    // A request comes back after two seconds.
+  it('applies limits by the system clock if its own is frozen', async () => {
+    // A request returns after two seconds.
     const text = '{"premium":{"rates":{"general":{"requests":4,"seconds":8}}}}';
     await restart({ asOfS: 1_700_000_000, plans: parsePlans(text, 'plans') });
     const { key } = await createKey();

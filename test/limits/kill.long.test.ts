@@ -15,7 +15,7 @@ const directory = temporaryDirectory();
 afterAll(cleanUp);
 
 describe('a server that is killed', () => {
-  it('has lost at most the last second of its counts, and made none up', async () => {
+  it('loses at most the last second of its counts, and invents none', async () => {
     const { id, key } = await withStoreOf(directory, (store) =>
       store.createKey({
         tier: 'premium',
@@ -24,7 +24,7 @@ describe('a server that is killed', () => {
         monthlyQuota: null,
       }),
     );
-    /** Calls so many times, and says what the last reply counts. */
+    /** Makes this many calls. @returns the count in the last reply */
     const call = async (server: Server, times: number): Promise<number> => {
       const used: number[] = [];
       for (let i = 0; i < times; i++) {
@@ -35,7 +35,7 @@ describe('a server that is killed', () => {
       }
       return Math.max(...used);
     };
-    /** Calls that would be left if the server were killed now. */
+    /** Calls that would remain if the server were killed now. */
     const storedCalls = () =>
       withStoreOf(asIfKilled(directory), (store) => {
         const now = new Date();
@@ -48,7 +48,7 @@ describe('a server that is killed', () => {
     for (let round = 0; round < 3; round++) {
       const first = await call(server, 20);
       expect(first).toBeGreaterThanOrEqual(counted + 20);
-      // What is older than a second has been written; what follows may be, when the server dies.
+      // Calls older than a second have been written; later ones may be, when the server dies.
       await becomes(async () => (await storedCalls()) >= first, true);
       const last = await call(server, 10);
       expect(last).toBe(first + 10);

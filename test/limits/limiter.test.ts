@@ -10,7 +10,7 @@ import { keyRecord } from './key-record.js';
 const NOV_20_MS = Date.UTC(2026, 10, 20, 12);
 const DEC_1_S = Date.UTC(2026, 11, 1) / 1000;
 
-/** A clock that stands where it is put. */
+/** A clock set by the test. */
 class SimulatedClock implements LimitClock {
   us = 5_000_000;
   ms = NOV_20_MS;
@@ -22,7 +22,7 @@ class SimulatedClock implements LimitClock {
   }
 }
 
-/** Counts in memory alone. */
+/** Counts only in memory. */
 class Counts implements UsageSource {
   readonly counters = new Map<string, { calls: number; add(calls: number): void }>();
   readonly days = new MemoryUsage().days;
@@ -77,7 +77,7 @@ function refusal(action: () => unknown) {
 }
 
 describe('the use of a key', () => {
-  it('is noted once an hour, whatever becomes of the call', () => {
+  it('is recorded once an hour, whatever the outcome of the call', () => {
     const { clock, usage, limiter } = setUp();
     for (let i = 0; i < 12; i++) limiter.check(keyRecord(), GENERAL).settle(304);
     expect(() => limiter.check(keyRecord(), GENERAL)).toThrow(ApiError);
@@ -94,7 +94,7 @@ describe('the use of a key', () => {
 });
 
 describe('rates on a simulated clock', () => {
-  it('allow the whole minute at once, then as it refills', () => {
+  it('allow a whole minute’s requests at once, then as the bucket refills', () => {
     const { clock, limiter } = setUp();
     for (let left = 11; left >= 0; left--) {
       const headers = named(limiter.check(keyRecord(), GENERAL).settle(200));
@@ -124,7 +124,7 @@ describe('rates on a simulated clock', () => {
     expect(() => limiter.check(keyRecord(), GENERAL)).toThrow(ApiError);
   });
 
-  it('know nothing of the wall clock', () => {
+  it('are independent of the wall clock', () => {
     const { clock, limiter } = setUp();
     for (let i = 0; i < 12; i++) limiter.check(keyRecord(), GENERAL).settle(200);
     clock.ms += 3_600_000;
@@ -134,7 +134,7 @@ describe('rates on a simulated clock', () => {
     limiter.check(keyRecord(), GENERAL).settle(200);
   });
 
-  it('are drawn on together or not at all, and the tighter one is told', () => {
+  it('are charged together or not at all, and the tighter one is reported', () => {
     const { clock, limiter } = setUp();
     const first = named(limiter.check(keyRecord(), WHALE).settle(200));
     expect(first).toMatchObject({
@@ -153,7 +153,7 @@ describe('rates on a simulated clock', () => {
     );
     for (let i = 0; i < 10; i++) limiter.check(keyRecord(), GENERAL).settle(200);
     clock.pass(1);
-    // Now the general one is the tighter, and the other stays full.
+    // Now the general one is tighter, and the other stays full.
     const { headers } = refusal(() => limiter.check(keyRecord(), WHALE));
     expect(headers).toMatchObject({
       'Retry-After': '4',
@@ -173,7 +173,7 @@ describe('rates on a simulated clock', () => {
     expect(() => limiter.check(keyRecord(), endpoint('dca-pressure'))).toThrow(ApiError);
   });
 
-  it('give Enterprise one bucket for all but market depth, which is unlimited', () => {
+  it('give Enterprise one bucket for everything but market depth, which is unlimited', () => {
     const { limiter } = setUp();
     const enterprise = keyRecord({ tier: 'enterprise' });
     for (let i = 0; i < 300; i++) {
@@ -191,16 +191,16 @@ describe('rates on a simulated clock', () => {
     });
   });
 
-  it('take the figures that a key has now, and stay where they are the same', () => {
+  it('use the key’s current figures, and do not change if they are the same', () => {
     const { limiter } = setUp();
     for (let i = 0; i < 12; i++) limiter.check(keyRecord(), GENERAL).settle(200);
-    // A rotated key is another record of the same figures.
+    // A rotated key is another record with the same figures.
     expect(() => limiter.check(keyRecord({ hint: 'rotated' }), GENERAL)).toThrow(ApiError);
     const raised = named(limiter.check(keyRecord({ requestsPerMinute: 100 }), GENERAL).settle(200));
     expect(raised['X-RateLimit-Limit']).toBe('100');
   });
 
-  it('keep every key within the bound, and forget the one that called longest ago', () => {
+  it('keep every key within the bound, and forget the least recent one', () => {
     const { clock, usage } = setUp();
     const limiter = new Limiter({ usage, clock, maxKeys: 3 });
     const inProgress = limiter.check(keyRecord({ id: 'slow' }), GENERAL);
@@ -210,7 +210,7 @@ describe('rates on a simulated clock', () => {
       expect(() => limiter.check(keyRecord({ id: 'busy' }), GENERAL)).toThrow(ApiError);
     }
     expect(limiter.size).toBe(3);
-    // The call of a key that was forgotten meanwhile is charged all the same.
+    // The call of a key that was forgotten in the meantime is charged all the same.
     inProgress.settle(200);
     expect(named(limiter.check(keyRecord({ id: 'slow' }), GENERAL).settle(200))).toMatchObject({
       'X-RateLimit-Remaining': '11',
@@ -220,7 +220,7 @@ describe('rates on a simulated clock', () => {
 });
 
 describe('tiers', () => {
-  it('403 draws on the rate and costs no quota', () => {
+  it('403 uses the rate but no quota', () => {
     const { limiter, usage } = setUp();
     const enterpriseOnly = { ...GENERAL, tier: 'enterprise' } as const;
     const { status, body, headers } = refusal(() => limiter.check(keyRecord(), enterpriseOnly));
@@ -237,7 +237,7 @@ describe('the monthly quota', () => {
   const unhurried = (fields: Partial<KeyRecord>) =>
     keyRecord({ requestsPerMinute: Infinity, ...fields });
 
-  it.each([304, 400, 404, 429, 500, 503, null])('costs nothing where a call ends in %s', (end) => {
+  it.each([304, 400, 404, 429, 500, 503, null])('costs nothing if a call ends in %s', (end) => {
     const { limiter, usage } = setUp();
     const calls = [200, end, 200].map((status) => ({
       status,
@@ -247,7 +247,7 @@ describe('the monthly quota', () => {
     expect(usage.counter('key_1', 202611).calls).toBe(2);
   });
 
-  it('is held by calls in progress, and comes back where they fail', () => {
+  it('is reserved for calls in progress, and returned if they fail', () => {
     const { limiter } = setUp();
     const two = unhurried({ monthlyQuota: 2 });
     const [first, second] = [limiter.check(two, GENERAL), limiter.check(two, GENERAL)];
@@ -267,7 +267,7 @@ describe('the monthly quota', () => {
     expect(spent.headers['Retry-After']).toBe(String(waitS));
   });
 
-  it('is charged by tokens where a call costs so much', () => {
+  it('is charged by tokens if a call costs that much', () => {
     const { limiter, usage } = setUp();
     const ten = unhurried({ monthlyQuota: 10 });
     const call = limiter.check(ten, BULK);
@@ -288,7 +288,7 @@ describe('the monthly quota', () => {
     expect(usage.counter('key_1', 202611).calls).toBe(10);
   });
 
-  it('is told by days, and a call belongs to the day that admitted it', async () => {
+  it('is counted by days, and a call belongs to the day that admitted it', async () => {
     const { clock, usage, limiter } = setUp();
     const key = unhurried({ monthlyQuota: 10 });
     const call = () => limiter.check(key, GENERAL);
@@ -317,7 +317,7 @@ describe('the monthly quota', () => {
     expect(await days(202612)).toEqual([[20261201, 1]]);
   });
 
-  it('starts anew with the month, and a call belongs to the month that admitted it', () => {
+  it('starts again with the month, and a call belongs to the month that admitted it', () => {
     const { clock, limiter, usage } = setUp();
     const one = unhurried({ monthlyQuota: 1 });
     clock.ms = DEC_1_S * 1000 - 1;

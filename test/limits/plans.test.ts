@@ -22,7 +22,7 @@ const figures = (fields: Partial<KeyRecord>, plans = DEFAULT_PLANS) => {
 const WHALES = { 'whale-get': '1 in 1 s', 'whale-post': '6 in 60 s' };
 
 describe("a key's plan", () => {
-  it('is its tier where it has no figures of its own', () => {
+  it('is its tier if the key has no figures of its own', () => {
     expect(figures({})).toEqual({
       monthlyQuota: 100_000,
       general: '12 in 60 s',
@@ -34,13 +34,13 @@ describe("a key's plan", () => {
       monthlyQuota: 1_000_000,
       general: '600 in 60 s',
       'market-depth': 'Infinity in 60 s',
-      // 600 a minute for the rest: it is part of the rest.
+      // 600 per minute for everything else, of which it is part.
       'dca-pressure': 'general',
       ...WHALES,
     });
   });
 
-  it("replaces each of the plan's requests a minute, the whale limits stay", () => {
+  it("replaces each of the plan's requests per minute, but not the whale limits", () => {
     const own = { general: '3 in 60 s', 'market-depth': '3 in 60 s', ...WHALES };
     expect(figures({ requestsPerMinute: 3 })).toEqual({
       monthlyQuota: 100_000,
@@ -65,7 +65,7 @@ describe("a key's plan", () => {
 });
 
 describe('the setting plans', () => {
-  it('changes what it names and leaves the rest', () => {
+  it('changes only what it names', () => {
     const plans = parsePlans(
       JSON.stringify({
         premium: {

@@ -55,15 +55,15 @@ function connectionTo(bus: JetStreamLog): { log: JetStreamLog; isCut: boolean } 
     log: {
       listen: (topic: string, listener: Listener) =>
         bus.listen(topic, (message) => (connection.isCut ? undefined : listener(message))),
-      tell: (topic: string, message: unknown) => {
-        if (!connection.isCut) bus.tell(topic, message);
+      broadcast: (topic: string, message: unknown) => {
+        if (!connection.isCut) bus.broadcast(topic, message);
       },
     } as unknown as JetStreamLog,
   };
   return connection;
 }
 
-/** The books of two nodes on a bus, each over a database of its own; `close` finds no error. */
+/** The books of two nodes on a bus, each with a separate database; `close` expects no error. */
 async function twoNodes() {
   const bus = busOfNodes();
   const file = path.join(directory, 'other.duckdb');
@@ -91,7 +91,7 @@ async function twoNodes() {
 const namesKey = (message: unknown): number => Number(JSON.stringify(message).includes('key_a'));
 
 describe('a usage book', () => {
-  it('counts at once and writes by itself within the second', async () => {
+  it('counts at once and writes within a second', async () => {
     const book = await load();
     const counter = book.counter('key_a', 202611);
     for (const [added, before, calls] of [
@@ -109,7 +109,7 @@ describe('a usage book', () => {
     await book.close();
   });
 
-  it('goes on where the one before has ended, month by month', async () => {
+  it('continues where the previous one ended, month by month', async () => {
     const before = await load();
     before.counter('key_a', 202611).add(5);
     before.counter('key_a', 202612).add(7);
@@ -130,7 +130,7 @@ describe('a usage book', () => {
     expect(await stored()).toContainEqual(['key_b', 202612, 2]);
   });
 
-  it('loses nothing that is counted while it writes', async () => {
+  it('loses nothing counted while it writes', async () => {
     const book = await load();
     const ids = Array.from({ length: 1200 }, (_, i) => `key_${String(i).padStart(4, '0')}`);
     let flushes: Promise<void>[] = [];
@@ -148,7 +148,7 @@ describe('a usage book', () => {
     );
   });
 
-  it('does not wait for a transaction that takes long', async () => {
+  it('does not wait for a long transaction', async () => {
     const book = await load();
     let endTransaction = () => {};
     const ended = new Promise<void>((resolve) => (endTransaction = resolve));
@@ -164,7 +164,7 @@ describe('a usage book', () => {
     await book.close();
   });
 
-  it('does not come in the way of a checkpoint', async () => {
+  it('does not obstruct a checkpoint', async () => {
     const book = await load();
     for (let i = 0; i < 20; i++) {
       book.counter('key_a', 202611).add(1);
@@ -176,7 +176,7 @@ describe('a usage book', () => {
     await book.close();
   });
 
-  it('says where a write fails, and tries until it succeeds', async () => {
+  it('reports a failed write, and retries until it succeeds', async () => {
     const book = await load();
     await database.run('ALTER TABLE usage RENAME TO away');
     book.counter('key_a', 202611).add(4);
@@ -248,7 +248,7 @@ describe('a usage book', () => {
     await book.close();
   });
 
-  it('tells what was counted before the month turned, also where it tells all of the new one', async () => {
+  it('reports what was counted before the month ended, even when it reports all of the new one', async () => {
     const book = await load();
     await book.countAs('a');
     const count = (month: number, day: number): void => {
@@ -299,7 +299,7 @@ describe('a usage book', () => {
     }
   });
 
-  it('of a node that begins when the month has turned has the last calls of the month before', async () => {
+  it('of a node that begins in a new month has the last calls of the month before', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 9, 31, 23, 59, 59) });
     const { bus, one, other, ...nodes } = await twoNodes();
     await one.countAs('a');
@@ -337,7 +337,7 @@ describe('a usage book', () => {
     await again.close();
   });
 
-  it('of a node that was cut off for days has the days between, too', async () => {
+  it('of a node that was cut off for days has the days in between too', async () => {
     const at = (day: number): number => Date.UTC(2026, 10, day, 12);
     vi.useFakeTimers({ toFake: ['Date'], now: at(3) });
     const { bus, one, other, ...nodes } = await twoNodes();
@@ -364,7 +364,7 @@ describe('a usage book', () => {
     connection.isCut = false;
     count(9);
     await becomes(days, want);
-    // The month's total comes in a message of its own.
+    // The month's total comes in a separate message.
     await eventually('the total is told', () => other.counter('key_a', 202611).calls === 18);
     await nodes.close();
   });
@@ -385,11 +385,11 @@ describe('a usage book', () => {
     const again = await load();
     await again.countAs('a');
     count(again, 4);
-    // Two nodes tell it.
+    // Two nodes send it.
     await Promise.all([again.regain(told(5)), again.regain(told(5))]);
     expect(again.counter('key_a', month).calls).toBe(9);
     expect(await again.report(day, true)).toEqual(told(9));
-    // What others know from now on may be what it has just told them.
+    // What others know from now on may be what it has just sent them.
     count(again, 1);
     await again.regain(told(9));
     expect(await again.report(day, true)).toEqual(told(10));
@@ -397,7 +397,7 @@ describe('a usage book', () => {
     await killed.close();
   });
 
-  it('of a node is told by the others what it lost when it was killed', async () => {
+  it('of a node receives from the others what it lost when it was killed', async () => {
     const bus = busOfNodes();
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 22, 12) });
     const month = 202611;

@@ -1,4 +1,4 @@
-/** What live connections owe their keys: they pay, and they end with them. */
+/** How live connections depend on their keys: they pay, and they end with them. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { cleanUp, fathom, type Service, serveHere, temporaryDirectory } from '../support/cli.js';
 import { ingestCells, LiveClient, timesOf } from '../support/live-client.js';
@@ -7,11 +7,11 @@ import { eventually } from '../support/waiting.js';
 
 const T0 = 1_794_000_000;
 const NOW_S = T0 + 86_400;
-/** Replay pages hold as many snapshots, and history costs as pages do. */
+/** Replay pages have as many snapshots, and history costs the same as pages. */
 const PAGE_SNAPSHOTS = 288;
 const HOUR_MS = 3_600_000;
 
-/** Moves the wall's clock, which the server in this process reads too. */
+/** Moves the wall clock, which the server in this process reads too. */
 function setForward(seconds: number) {
   const now = Date.now.bind(Date);
   return vi.spyOn(Date, 'now').mockImplementation(() => now() + seconds * 1000);
@@ -130,7 +130,7 @@ describe('The key of a live connection', () => {
     }
   });
 
-  it('pays for history as for pages until its quota is used up, and goes on by the cursor', async () => {
+  it('pays for history as for pages until its quota is used up, and continues with the cursor', async () => {
     const { key, id } = await newKey('--quota', '3');
     const client = await LiveClient.open(service.url, key);
     subscribe(client, { from: T0, group: 'all' });

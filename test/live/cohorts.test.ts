@@ -93,7 +93,7 @@ describe('Followers of equal progress', () => {
     expect(received).toEqual([T0 + 61, T0 + 121]);
   });
 
-  it('release a follower that does not read, and leave its progress as it was', async () => {
+  it('release a follower that does not read, and keep its progress', async () => {
     const others = [await join(), await join({ hasRoom: false }), await join()];
     const { progress } = others[1];
     await commit(T0 + 180);

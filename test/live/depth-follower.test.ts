@@ -16,10 +16,10 @@ import {
 
 const T0 = 1_794_000_000;
 const TOKEN = { chain: 'mainchain' as const, address: MINT };
-/** More of them, for a long search: FATHOM_RUNS=500. */
+/** FATHOM_RUNS=500 makes a longer search. */
 const RUNS = Number(process.env.FATHOM_RUNS ?? 5);
 
-/** What a client holds: each snapshot by its time, as text. */
+/** What a client has: each snapshot by its time, as text. */
 class Client {
   readonly held = new Map<number, string>();
   now = T0;
@@ -29,7 +29,7 @@ class Client {
     public progress: Progress,
   ) {}
 
-  /** Takes the next message, of which a slow or cut off reader may get a part; false: there is none. */
+  /** Takes the next message, of which a slow or disconnected reader may get a part; false if there is none. */
   async take(most: number): Promise<boolean> {
     const view = await this.store.depth.view(tokenOf(this.store));
     const step = await nextStep(this.progress, view, this.now);
@@ -46,7 +46,7 @@ class Client {
       default: {
         const count = Math.min(most, step.plan.snapshots.length);
         for (const [t, text] of textsOf(step.plan).slice(0, count)) {
-          // A new snapshot is none that the client has: nothing is repeated.
+          // A new snapshot is not one that the client has: nothing is repeated.
           if (step.type === 'snapshots') expect(this.held.has(t)).toBe(false);
           this.held.set(t, text);
         }
@@ -57,7 +57,7 @@ class Client {
     return true;
   }
 
-  /** Goes on by the text of its cursor. */
+  /** Continues with the text of its cursor. */
   reconnect(): void {
     const cursors = new Cursors(this.store.depth.commitHistory, TOKEN);
     const read = cursors.read(cursors.write(this.progress));
@@ -65,7 +65,7 @@ class Client {
     this.progress = read as Progress;
   }
 
-  /** Takes all there is, and then has what the store shows. */
+  /** Takes everything, and then has what the store shows. */
   async settle(): Promise<void> {
     while (await this.take(Infinity));
     const { fromS } = this.progress;
@@ -168,7 +168,7 @@ describe('A client that follows a token', () => {
     );
   });
 
-  it('waits at a node that is behind the one it came from, and then goes on', async () => {
+  it('waits at a node that is behind the previous one, and then continues', async () => {
     const [ahead, behind] = await Promise.all(
       [0, 1].map(async () => {
         const directory = new DataDirectory();

@@ -24,7 +24,7 @@ import { eventually } from '../support/waiting.js';
 const T0 = 1_794_000_000;
 const NOW_S = T0 + 86_400;
 
-/** A fetch whose replies break off after some bytes, of which it gets a new number for each reply. */
+/** A fetch whose replies break off after some bytes, a different number for each reply. */
 const cutting =
   (bytes: () => number): typeof fetch =>
   async (...asked) => {
@@ -58,7 +58,7 @@ describe('The client that follows a token', () => {
   });
   afterAll(cleanUp);
 
-  it('has all there is, each once, however often its connection breaks', async () => {
+  it('has every snapshot once, however often its connection breaks', async () => {
     const [seed] = fc.sample(fc.integer({ min: 1, max: 2 ** 30 }), 1);
     let state = seed;
     const random = () => (state = (state * 48_271) % 0x7fff_ffff);
@@ -108,7 +108,7 @@ describe('The client that follows a token', () => {
     await expect(following).rejects.toThrow('enough');
   });
 
-  it('fails at once where another try would not help', async () => {
+  it('fails at once if another attempt would not help', async () => {
     const first = async (options: object, parameters: object): Promise<LiveMessage | undefined> => {
       const client = fathomClient({ url: service.url, key, ...options });
       for await (const message of client.follow(MINT, parameters)) return message;

@@ -7,14 +7,14 @@ import { cleanUp, newKey, type Service, serveHere, temporaryDirectory } from '..
 import { MINT } from '../support/stores.js';
 import { eventually, letPass } from '../support/waiting.js';
 
-/** Time that a connection has to send its key. */
+/** How long a connection may take to send its key. */
 const AUTH_LIMIT_MS = 5_000;
 const MASK = Buffer.from([1, 2, 3, 4]);
 const TEXT = 1;
 const BINARY = 2;
 const PING = 9;
 
-/** A frame as a client sends it, with what a hostile one may do wrong. */
+/** A frame as sent by a client, with the mistakes of a hostile one. */
 function frame(
   opcode: number,
   payload: Uint8Array,
@@ -82,7 +82,7 @@ describe.each<EngineName>(['uws', 'node'])('A hostile client of live on engine %
   afterEach(() => vi.restoreAllMocks());
   afterAll(cleanUp);
 
-  /** Others are served all the same. */
+  /** Others are served nevertheless. */
   const expectServing = async () => {
     expect((await service.get(`/score/${MINT}`, key)).status).toBe(200);
     const raw = await Raw.open(service.url, key);
@@ -109,17 +109,17 @@ describe.each<EngineName>(['uws', 'node'])('A hostile client of live on engine %
         frame(0, Buffer.alloc(40_000, 'a'), { fin: false }),
       ],
     ],
-  ])('is cut for %s', async (_, frames) => {
+  ])('is cut off for %s', async (_, frames) => {
     const raw = await Raw.open(service.url, key);
     raw.send(...frames);
     await raw.ends();
     await expectServing();
   });
 
-  it('is cut, or told that it makes no sense, for a frame without a mask', async () => {
+  it('is cut off, or gets an error, for a frame without a mask', async () => {
     const raw = await Raw.open(service.url, key);
     const before = raw.received.length;
-    // uWebSockets.js takes the first four bytes for the mask.
+    // uWebSockets.js takes the first four bytes as the mask.
     raw.send(frame(TEXT, Buffer.from('{"op":"ping"}'), { masked: false }), Buffer.alloc(8));
     await eventually(
       'an end or an error',
@@ -129,7 +129,7 @@ describe.each<EngineName>(['uws', 'node'])('A hostile client of live on engine %
     await expectServing();
   });
 
-  it('gets a pong for a ping in between the pieces of a message, and an answer to that', async () => {
+  it('gets a pong for a ping between the parts of a message, and an answer to the message', async () => {
     const raw = await Raw.open(service.url, key);
     const [first, second] = ['{"op":', '"ping"}'].map((part) => Buffer.from(part));
     raw.send(
@@ -167,7 +167,7 @@ describe.each<EngineName>(['uws', 'node'])('A hostile client of live on engine %
       'venues: expected',
     ],
     ['bytes as an op', frame(BINARY, pack({ op: Buffer.from('ping') })), 'op: expected any of'],
-  ])('gets an error for %s, and stays', async (_, message, answer) => {
+  ])('gets an error for %s, and stays connected', async (_, message, answer) => {
     const raw = await Raw.open(service.url, key);
     raw.send(message, text({ op: 'ping' }));
     await raw.hears(answer);
@@ -175,7 +175,7 @@ describe.each<EngineName>(['uws', 'node'])('A hostile client of live on engine %
     raw.socket.destroy();
   });
 
-  it('is cut when it floods the server with messages', async () => {
+  it('is cut off when it floods the server with messages', async () => {
     const flood = new WebSocket(`${service.url.replace('http', 'ws')}/api/v1/stream`, {
       headers: { 'x-api-key': key },
     });
@@ -196,10 +196,10 @@ describe.each<EngineName>(['uws', 'node'])('A hostile client of live on engine %
     raw.socket.destroy();
   });
 
-  it('takes no memory that it does not read', async () => {
+  it('takes no memory for what it does not read', async () => {
     const raw = await Raw.open(service.url, key);
     raw.socket.pause();
-    // Each gets a reply, until too many of them are unread: then the client is cut.
+    // Each gets a reply until too many are unread: then the client is cut off.
     const many = Buffer.concat(
       Array.from({ length: 400 }, () => text({ op: 'go', id: 'a'.repeat(90) })),
     );

@@ -12,7 +12,7 @@ import { eventually } from '../support/waiting.js';
 
 const T0 = 1_794_000_000;
 const NOW_S = T0 + 86_400;
-/** More of them, for a long search: FATHOM_KILLS=1000, with FATHOM_SEED=N. */
+/** FATHOM_KILLS=1000 makes a longer search, with FATHOM_SEED=N. */
 const KILLS = Number(process.env.FATHOM_KILLS ?? 1);
 const SEED = Number(
   process.env.FATHOM_SEED ?? fc.sample(fc.integer({ min: 1, max: 2 ** 30 }), 1)[0],
@@ -30,7 +30,7 @@ describe.each<EngineName>(['uws', 'node'])(
       const file = path.join(temporaryDirectory(), 'rows.ndjson');
       const key = await newKey(directory);
       const words = ['--as-of', String(NOW_S), '--threads', '1', '--http-engine', engine];
-      // Below those that systems give to clients: one that connects to a port of its own would keep it.
+      // Below those that systems give to clients: one that connects to its own port would keep it.
       const port = String(20_000 + fc.sample(fc.integer({ min: 0, max: 9_999 }), 1)[0]);
       let server: Server = await serve(directory, [...words, '--port', port]);
 
@@ -103,7 +103,7 @@ describe.each<EngineName>(['uws', 'node'])(
 
       for (let kill = 0; kill < KILLS; kill++) {
         for (let i = random(4); i >= 0; i--) await change();
-        // In the midst of a commit, and of what is sent after it.
+        // During a commit, and while its messages are sent.
         const changing = change().catch(() => undefined);
         await new Promise((resolve) => setTimeout(resolve, random(80)));
         await server.stop('SIGKILL');

@@ -1,4 +1,4 @@
-/** Followers that share what they are told have each exactly its own, whatever is committed and whoever stops reading. */
+/** Followers that share messages each get exactly their own, whatever is committed and whoever stops reading. */
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { ReplayPage } from '../../client/index.js';
@@ -9,13 +9,13 @@ import { eventually } from '../support/waiting.js';
 
 const T0 = 1_794_000_000;
 const NOW_S = T0 + 86_400;
-/** More of them, for a long search: FATHOM_STEPS=500, with FATHOM_SEED=N. */
+/** FATHOM_STEPS=500 makes a longer search, with FATHOM_SEED=N. */
 const STEPS = Number(process.env.FATHOM_STEPS ?? 8);
 const SEED = Number(
   process.env.FATHOM_SEED ?? fc.sample(fc.integer({ min: 1, max: 2 ** 30 }), 1)[0],
 );
 
-/** A subscription, and what it has told. */
+/** A subscription, and what it has received. */
 class Follower {
   private held: HeldSnapshots;
 
@@ -36,12 +36,12 @@ class Follower {
     this.begin(cursor === null ? { from: this.fromS } : { cursor });
   }
 
-  /** What the store shows of it. */
+  /** What the store shows of its token. */
   get query(): string {
     return `from=${this.fromS}&to=${NOW_S}&group=${this.group}`;
   }
 
-  /** What it holds. */
+  /** What it has received. */
   get text(): string {
     return this.held.text;
   }
@@ -62,7 +62,7 @@ class Follower {
 describe('Followers of one token', () => {
   afterAll(cleanUp);
 
-  it('have each what the store shows from its beginning, each change once', async () => {
+  it('each have what the store shows from their beginning, each change once', async () => {
     let state = SEED;
     const random = (below: number) => (state = (state * 48_271) % 0x7fff_ffff) % below;
     const directory = temporaryDirectory();
@@ -72,7 +72,7 @@ describe('Followers of one token', () => {
       LiveClient.open(service.url, key, i % 2 === 0 ? [] : ['fathom.v1.msgpack']);
     await ingestCells(directory, [[T0 + 60, 1]]);
     const clients = await Promise.all([0, 1, 2, 3].map(connect));
-    // Few beginnings and ids, so that some followers share messages, and some only what is in them.
+    // Few beginnings and ids, so that some followers share messages, and some only their contents.
     const followers = Array.from({ length: 16 }, (_, i) => {
       const group = random(3) === 0 ? 'venue' : 'all';
       return new Follower(`f${i >> 2}`, T0 + 60 * 20 * (i % 3), group, clients[i % 4]);
@@ -96,7 +96,7 @@ describe('Followers of one token', () => {
       await fathom(['delete', ...token, ...window, '--yes', '--data', directory]);
     };
     for (let step = 0; step < STEPS; step++) {
-      // Two at once reach followers that have not heard of the first yet.
+      // Two at once reach followers that do not know the first yet.
       await Promise.all(Array.from({ length: 1 + random(2) }, change));
       if (random(4) === 0) {
         const at = random(clients.length);

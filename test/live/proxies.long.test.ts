@@ -1,4 +1,4 @@
-/** Live through docs/deploy's proxies, where they are installed. */
+/** Live through docs/deploy's proxies, if they are installed. */
 import https from 'node:https';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cleanUp, newKey, type Service, serveHere, temporaryDirectory } from '../support/cli.js';
@@ -63,7 +63,7 @@ describe.runIf(INSTALLED_PROXIES.length > 0)('Live behind a proxy', () => {
         });
       });
 
-      it('passes on each event as it comes', async () => {
+      it('passes on each event as it arrives', async () => {
         let text = '';
         const asked = https.get(`${proxy.url}/api/v1/stream/${MINT}`, {
           headers: { 'x-api-key': key, accept: 'text/event-stream' },

@@ -1,4 +1,4 @@
-/** A client that stops reading: what waits for it is bounded, and it is told all that it missed, once. */
+/** A client that stops reading: what waits for it is bounded, and it receives everything that it missed, once. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -10,12 +10,12 @@ import { eventually } from '../support/waiting.js';
 
 const T0 = 1_794_000_000;
 const NOW_S = T0 + 86_400;
-/** More than the buffers of a connection's two ends take. */
+/** More than the buffers at both ends of a connection hold. */
 const COMMITS = 10;
 const SNAPSHOTS_PER_COMMIT = 12;
 const MARKETS = 40;
 const BINS = 149;
-/** MAX_WAITING_BYTES, and the longest message. */
+/** MAX_WAITING_BYTES plus the longest message. */
 const MAX_WAITING_BYTES = 512 * 1024 + 400 * 1024;
 
 /** FATHOM_ENGINES=uws,node tries both; hostile.test.ts bounds what waits for a client on both. */
@@ -24,7 +24,7 @@ const ENGINES = (process.env.FATHOM_ENGINES ?? 'uws').split(',') as EngineName[]
 describe.each(ENGINES)('A slow reader on engine %s', (engine) => {
   afterAll(cleanUp);
 
-  it('holds little, hears that it lags, and misses nothing', async () => {
+  it('takes little memory, learns that it lags, and misses nothing', async () => {
     const directory = temporaryDirectory();
     const key = await newKey(directory);
     const service = await serveHere(directory, ['--as-of', String(NOW_S), '--http-engine', engine]);
@@ -67,7 +67,7 @@ describe.each(ENGINES)('A slow reader on engine %s', (engine) => {
     const heard: number[] = [];
     for (let number = 0; number < COMMITS; number++) {
       expected.push(...(await commit(number)));
-      // The others hear of each commit meanwhile.
+      // The others receive each commit in the meantime.
       while (heard.length < expected.length) {
         heard.push(...timesOf(await quick.next()));
         expect(await waitingBytes()).toBeLessThan(MAX_WAITING_BYTES);

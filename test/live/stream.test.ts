@@ -14,7 +14,7 @@ import { eventually, letPass } from '../support/waiting.js';
 
 const T0 = 1_794_000_000;
 const NOW_S = T0 + 86_400;
-/** A year's minutes would not be enough: no message below may wait for a key's rate. */
+/** Even the minutes of a year are not enough: no message below may wait for a key's rate. */
 const TERMS = ['--tier', 'enterprise', '--rpm', 'unlimited'];
 
 describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
@@ -48,7 +48,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
   });
   afterAll(cleanUp);
 
-  it('gives history, then what comes, is revised and is deleted, on one cursor', async () => {
+  it('sends history, then new, revised and deleted snapshots, on one cursor', async () => {
     const client = await open(service.url, key);
     const asked = { op: 'subscribe', id: 'a', channel: 'depth', address: MINT };
     client.send({ ...asked, from: T0 + 60, group: 'all' });
@@ -71,7 +71,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
       [T0 + 90, 9],
     ]);
     const revised = await client.next();
-    // What lies before `from` is no part of the subscription.
+    // Snapshots before `from` are not part of the subscription.
     expect([revised.type, timesOf(revised)]).toEqual(['revised', [T0 + 60, T0 + 90]]);
     const { status } = await fathom([
       ...['delete', '--token', `mainchain:${MINT}`, '--yes', '--data', directory],
@@ -82,7 +82,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     expect(deleted).toMatchObject({ type: 'deleted', id: 'a', t: [T0 + 120] });
     client.socket.close();
 
-    // What changes while nobody listens is told to a client that comes back, once.
+    // What changes while nobody listens is sent once to a client that returns.
     await ingest([
       [T0 + 60, 10],
       [T0 + 240, 5],
@@ -105,7 +105,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     again.socket.close();
   });
 
-  it('goes on while segments are joined in the background', async () => {
+  it('continues while segments are joined in the background', async () => {
     const clients = [await open(service.url, key), await open(service.url, key)];
     for (const client of clients) {
       client.send({ op: 'subscribe', id: 'j', channel: 'depth', address: MINT });
@@ -122,7 +122,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     }
   });
 
-  it('begins a token that nobody knew with its first snapshot', async () => {
+  it('begins an unknown token with its first snapshot', async () => {
     const client = await open(service.url, key);
     client.send({ op: 'subscribe', id: 'n', channel: 'depth', address: OTHER_MINT });
     expect(await client.next()).toMatchObject({ type: 'subscribed', next_from: 0 });
@@ -149,7 +149,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     client.socket.close();
   });
 
-  it('answers a message that it cannot follow with an error that names the field, and goes on', async () => {
+  it('answers an invalid message with an error that names the field, and continues', async () => {
     const client = await open(service.url, null);
     client.send({ op: 'auth', key });
     const asked = { op: 'subscribe', id: 'x', channel: 'depth', address: MINT };
@@ -197,7 +197,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     client.socket.close();
   });
 
-  it('says that a from of more than 365 days ago is raised to that', async () => {
+  it('reports that a from of more than 365 days ago is raised to that', async () => {
     const client = await open(service.url, key);
     const asked = { op: 'subscribe', channel: 'depth', address: MINT };
     client.send({ ...asked, id: 'old', from: '-366d' });
@@ -213,7 +213,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     other.socket.close();
   });
 
-  it('closes connections without a valid key, and of a key that ends', async () => {
+  it('closes connections without a valid key, and those of a key that ends', async () => {
     const wrong = await open(service.url, 'wrong');
     expect(await wrong.end()).toMatchObject({ code: 4401 });
     const silent = await open(service.url, null);
@@ -248,7 +248,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     await checkMessages(service.url, [close]);
   });
 
-  it('streams the same as Server-Sent Events, which go on by the last id', async () => {
+  it('streams the same as Server-Sent Events, which continue with the last id', async () => {
     const events = async (query: string, count: number, headers: Record<string, string> = {}) => {
       const stop = new AbortController();
       const reply = await fetch(`${service.url}/api/v1/stream/${MINT}${query}`, {
@@ -271,7 +271,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     expect(snapshots.data.snapshots).toEqual(((await page.json()) as Message).snapshots);
     expect(snapshots.id).toBe(snapshots.data.cursor);
     await ingest([[T0 + 60, 11]]);
-    // A browser sends the query that it began with, and the last id.
+    // A browser sends its original query, and the last id.
     const last = { 'last-event-id': snapshots.id };
     const [, revised] = await events(`?from=${T0}&group=all`, 2, last);
     expect([revised.data.type, timesOf(revised.data)]).toEqual(['revised', [T0 + 60]]);
@@ -283,7 +283,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     expect((await fetch(`${service.url}/api/v1/stream/${MINT}`)).status).toBe(401);
   });
 
-  it('tells clients where to go on when the server stops, and serves them after a restart', async () => {
+  it('tells clients where to continue when the server stops, and serves them after a restart', async () => {
     const client = await open(service.url, key);
     client.send({ op: 'subscribe', id: 'a', channel: 'depth', address: MINT, from: T0 });
     const { cursor } = await client.next(({ type }) => type === 'snapshots');
@@ -303,34 +303,37 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     again.socket.close();
   });
 
-  it.runIf(engine === 'uws')('takes no cursor of the store whose backup it was', async () => {
-    const client = await open(service.url, key);
-    client.send({ op: 'subscribe', id: 'a', channel: 'depth', address: MINT });
-    const { cursor } = await client.next();
-    client.socket.close();
-    const out = path.join(temporaryDirectory(), 'copy');
-    expect((await fathom(['backup', '--out', out, '--data', directory])).status).toBe(0);
-    // Both count their commits from the same position on.
-    for (const store of [directory, out]) {
-      const ended = await fathom([
-        ...['delete', '--token', `mainchain:${MINT}`, '--yes', '--data', store],
-        ...['--from', String(T0), '--to', String(T0 + 1)],
-      ]);
-      expect(ended.status).toBe(0);
-    }
-    const copy = await serveHere(out, ['--as-of', String(NOW_S)]);
-    const restored = await open(copy.url, key);
-    restored.send({ op: 'subscribe', id: 'a', channel: 'depth', address: MINT, cursor });
-    expect((await restored.next()).type).toBe('subscribed');
-    expect(await restored.next()).toMatchObject({
-      type: 'reset',
-      reason: 'the cursor is of another store',
-    });
-    restored.socket.close();
-    await copy.stop();
-  });
+  it.runIf(engine === 'uws')(
+    'accepts no cursor of the store from whose backup it was restored',
+    async () => {
+      const client = await open(service.url, key);
+      client.send({ op: 'subscribe', id: 'a', channel: 'depth', address: MINT });
+      const { cursor } = await client.next();
+      client.socket.close();
+      const out = path.join(temporaryDirectory(), 'copy');
+      expect((await fathom(['backup', '--out', out, '--data', directory])).status).toBe(0);
+      // Both count their commits from the same position on.
+      for (const store of [directory, out]) {
+        const ended = await fathom([
+          ...['delete', '--token', `mainchain:${MINT}`, '--yes', '--data', store],
+          ...['--from', String(T0), '--to', String(T0 + 1)],
+        ]);
+        expect(ended.status).toBe(0);
+      }
+      const copy = await serveHere(out, ['--as-of', String(NOW_S)]);
+      const restored = await open(copy.url, key);
+      restored.send({ op: 'subscribe', id: 'a', channel: 'depth', address: MINT, cursor });
+      expect((await restored.next()).type).toBe('subscribed');
+      expect(await restored.next()).toMatchObject({
+        type: 'reset',
+        reason: 'the cursor is of another store',
+      });
+      restored.socket.close();
+      await copy.stop();
+    },
+  );
 
-  it('says only what its description says', async () => {
+  it('sends only what its description allows', async () => {
     const heard = opened.flatMap((client) => client.heard);
     await checkMessages(service.url, heard);
     expect(new Set(heard.map(({ type }) => type)).size).toBeGreaterThan(7);

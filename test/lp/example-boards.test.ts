@@ -1,4 +1,4 @@
-/** The small market's pools and fee densities, over HTTP from a really filled store. */
+/** The small market's pools and fee densities, over HTTP from a real store. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DLMM_PERIODS } from '../../compute/lp/hours.js';
 import { cleanUp } from '../support/cli.js';
@@ -47,7 +47,7 @@ describe.runIf(HAS_EXAMPLES)('the example market', () => {
   });
   afterAll(cleanUp);
 
-  it('has the whole boards at once, asked for as soon as it listens', async () => {
+  it('has complete boards as soon as it listens', async () => {
     const { data } = await bodyOf('/dlmm-pools?period=24h');
     expect(data.some((row: Json) => row.rangeYield !== null)).toBe(true);
   });
@@ -73,7 +73,7 @@ describe.runIf(HAS_EXAMPLES)('the example market', () => {
     }
   });
 
-  it('says of each row what the pool and its tokens are', async () => {
+  it('describes the pool and its tokens in each row', async () => {
     const tokens = new Map(exampleRows('tokens').map((token) => [token.address as string, token]));
     const pools = exampleRows('dlmm_pools');
     const { data } = await bodyOf('/dlmm-pools?period=24h&minTvl=0');

@@ -76,7 +76,7 @@ describe('the LP tools', () => {
     return { status: response.status, ...((await response.json()) as Json) };
   };
 
-  it('cost nothing and have nothing where there is nothing', async () => {
+  it('cost nothing and are empty without data', async () => {
     const source = new MemoryLp();
     await start(source);
     await service.lpTools.settled();
@@ -113,7 +113,7 @@ describe('the LP tools', () => {
     ]);
   });
 
-  it('keep to a floor, and to a token without one', async () => {
+  it('apply a floor, and are unaffected without one', async () => {
     const source = new MemoryLp();
     source.pools = [pool(1), pool(2), pool(3, { tokenXMint: USDC, tokenYMint: OTHER })];
     source.poolHours = [
@@ -131,7 +131,7 @@ describe('the LP tools', () => {
     expect(await addresses('&minTvl=0.5')).toEqual([0.5, null, [POOL(2), POOL(1), POOL(3)]]);
     expect(await addresses(`&mint=${BASE}`)).toEqual([0, BASE, [POOL(2), POOL(1)]]);
     expect(await addresses(`&mint=${BASE}&minTvl=10000`)).toEqual([10_000, BASE, [POOL(2)]]);
-    // The quote side, too; and what pays no attention to floors.
+    // The quote side too; and what ignores floors.
     expect((await addresses(`&mint=${USDC}`))[2]).toEqual([POOL(2), POOL(1), POOL(3)]);
     const { data } = await ask(`/dlmm-pools?sort=volume&mint=${USDC}`);
     expect(data[2]).toMatchObject({
@@ -162,7 +162,7 @@ describe('the LP tools', () => {
     expect(count).toBe(500);
     expect(data.map(({ fees }: Json) => fees as number)).toEqual(numbers.reverse().slice(0, 500));
     const { pools } = await ask(`/dlmm/${BASE}`);
-    // Of the same liquidity the first by pubkey, and those that lead.
+    // At equal liquidity the first by pubkey, and those that lead.
     const sorted = source.pools.map(({ pubkey }) => pubkey).sort();
     const leaders = new Set([POOL(1), POOL(2100)]);
     expect(pools.map(({ pubkey }: Json) => pubkey as string)).toEqual(
@@ -205,7 +205,7 @@ describe('the LP tools', () => {
       reserve_y_usd: 200,
       total_liquidity_usd: 202,
     });
-    // Both bins are within half a bin of the range from 2 to 2.02.. in some of the snapshots.
+    // Both bins are within half a bin of the range from 2 to 2.02 in some of the snapshots.
     expect(first.stats_1h.rangeYield).toBe(10 / first.stats_1h.rangeTvl);
     expect(third).toMatchObject({
       token_y_symbol: null,
@@ -218,7 +218,7 @@ describe('the LP tools', () => {
     expect(extreme.pool_price).toBeNull();
   });
 
-  it('answer requests that come before the first boards with these', async () => {
+  it('answer requests from before the first boards with those boards', async () => {
     const source = new MemoryLp();
     source.pools = [pool(1)];
     source.poolHours = [hourOf(1)];
@@ -228,7 +228,7 @@ describe('the LP tools', () => {
     source.beforeRead = () => held;
     await start(source);
     const asked = [ask('/dlmm-pools'), ask(`/dlmm/${BASE}`), ask('/lp-cheat-sheet')];
-    // The service answers meanwhile.
+    // The service responds in the meantime.
     expect(await ask('/top-scores')).toMatchObject({ status: 200 });
     release();
     const [board, pools, densities] = await Promise.all(asked);
@@ -249,7 +249,7 @@ describe('the LP tools', () => {
     ]);
   });
 
-  it('outlive a store that fails', async () => {
+  it('survive a failing store', async () => {
     const source = new MemoryLp();
     source.beforeRead = () => Promise.reject(new Error('no such disk'));
     await start(source);

@@ -1,4 +1,4 @@
-/** What boards do by themselves: after commits, with more depth, and as the clock goes on. */
+/** What boards do automatically: after commits, with more depth, and as the clock advances. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -60,7 +60,7 @@ describe('the boards of a running service', () => {
   });
   afterEach(() => service.stop());
 
-  /** As `fathom ingest` does while a server runs; it is committed when this resolves. */
+  /** Like `fathom ingest` while a server runs; the data is committed when this resolves. */
   async function ingest(dataset: Dataset, rows: readonly object[]): Promise<void> {
     const { path: directory } = service.directory;
     const file = path.join(directory, `${dataset}.ndjson`);
@@ -97,7 +97,7 @@ describe('the boards of a running service', () => {
     await ingest('token_hours', [mintRow(HOUR, 800)]);
     await becomes(densities, [[800, 5_000]]);
     await becomes(() => densities('denominator=range'), [[800, 5_000]]);
-    // Depth after a quiet time, twice.
+    // Depth after a quiet period, twice.
     await ingest('snapshots', [snapshotRow(HOUR + 120, 7_000)]);
     await ingest('snapshots', [snapshotRow(HOUR + 180, 9_000)]);
     await becomes(() => column('rangeTvl'), [7_000]);
@@ -110,7 +110,7 @@ describe('the boards of a running service', () => {
     await becomes(() => column('tokenPoolCount'), [2, 2]);
   });
 
-  it('show the names and prices of now', async () => {
+  it('show the current names and prices', async () => {
     await ingest('dlmm_pools', [poolRow()]);
     await ingest('dlmm_hours', [hourRow(HOUR, 10)]);
     await becomes(() => column('baseSymbol'), [null]);
@@ -139,7 +139,7 @@ describe('the boards of a running service', () => {
       ...(await column('fees', '&period=24h')),
       ...(await densities('denominator=range')),
     ];
-    // No row of this hour yet: it is the one before.
+    // No row for this hour yet: 'this hour' is the one before.
     await becomes(all, [10, 1_000, 10, [100, 2_000]]);
     await ingest('dlmm_hours', [hourRow(HOUR, 20)]);
     await becomes(all, [20, 2_000, 30, [100, 2_000]]);
@@ -150,7 +150,7 @@ describe('the boards of a running service', () => {
     expect(await all()).toEqual([40, null, 70]);
     await service.turnTo(HOUR + HOUR_S + 60);
     expect(await all()).toEqual([40, 4_000, 70, [400, 4_000]]);
-    // An hour without rows leaves them where they are; then they grow old.
+    // An hour without rows changes nothing; then the rows become old.
     await service.turnTo(HOUR + 2 * HOUR_S);
     expect(await all()).toEqual([40, 4_000, 70, [400, 4_000]]);
     await service.turnTo(HOUR + 3 * HOUR_S);

@@ -9,12 +9,12 @@ const OTHER = 'A'.repeat(40);
 describe('--quote-tokens', () => {
   afterEach(() => vi.unstubAllEnvs());
 
-  it('are dollars, then the native token, unless configured', () => {
+  it('default to dollars, then the native token', () => {
     expect(settingsOf([]).quotes).toEqual([USDC, USDT, SOL]);
     expect(settingsOf(['--native-mint', OTHER]).quotes).toEqual([USDC, USDT, OTHER]);
   });
 
-  it('come in the order given, from the flag or the variable', () => {
+  it('keep the given order, from the flag or the variable', () => {
     expect(settingsOf(['--quote-tokens', `${SOL}, ${OTHER}`]).quotes).toEqual([SOL, OTHER]);
     vi.stubEnv('FATHOM_QUOTE_TOKENS', OTHER);
     expect(settingsOf([]).quotes).toEqual([OTHER]);

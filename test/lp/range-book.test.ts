@@ -1,4 +1,4 @@
-/** How the ranges of tokens follow their depth: a bounded share of the time, and never long behind. */
+/** How the ranges of tokens follow their depth: in a bounded share of the time, and never far behind. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { logInto } from '../support/log.js';
 import { RangeBook } from '../../server/lp/range-book.js';
@@ -34,7 +34,7 @@ describe('the ranges of tokens', () => {
     await closed;
   }
 
-  it('are read at once where they are new, and for a board that waits for them', async () => {
+  it('are read at once if they are new, or if a board waits for them', async () => {
     const { book, reads } = bookOf(50);
     await book.wantPrices(new Set([BUSY, QUIET]));
     let ready = false;
@@ -47,7 +47,7 @@ describe('the ranges of tokens', () => {
     await close(book);
   });
 
-  it('take one part in eleven of the time where depth keeps coming, and do not delay others', async () => {
+  it('take an eleventh of the time if depth keeps arriving, and do not delay others', async () => {
     const { book, reads } = bookOf(50);
     await book.wantPrices(new Set([BUSY, QUIET]));
     await vi.advanceTimersByTimeAsync(1000);
@@ -80,7 +80,7 @@ describe('the ranges of tokens', () => {
     await close(book);
   });
 
-  it('leave readers three times what a read took before the next token', async () => {
+  it('leave readers three times the duration of a read before the next token', async () => {
     const { book, reads } = bookOf(50);
     const tokens = [BUSY, QUIET, 'R'.repeat(40)];
     await book.wantPrices(new Set(tokens));

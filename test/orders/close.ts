@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 
-/** Allowed between a number and its reference, relative. */
+/** Allowed relative difference between a number and its reference. */
 const TOLERANCE = 1e-9;
-/** Allowed where both are next to nothing. */
+/** Allowed difference if both are almost zero. */
 const LEAST = 1e-9;
 
 /** Expects the reference's number within rounding, or null where it is null. */
@@ -12,6 +12,6 @@ export function expectClose(actual: number | null, expected: number | null, name
     return;
   }
   const allowed = Math.max(LEAST, TOLERANCE * Math.abs(expected));
-  // An expect() that holds costs more than the kernel does for the number.
+  // A passing expect() costs more than the kernel's computation of the number.
   if (!(Math.abs(actual - expected) <= allowed)) expect(actual, name).toBe(expected);
 }

@@ -13,19 +13,19 @@ import { NOW_S, dcaOrderOf, plainOrders, plainPrice } from './orders.js';
 const order = { nextCycleAtS: NOW_S + 100, cycleFrequencyS: 60 };
 
 describe('cycles', () => {
-  it('lie after now, up to the horizon and with it', () => {
+  it('are after now, up to and including the horizon', () => {
     expect(cyclesWithin(order, NOW_S, 99)).toBe(0);
     expect(cyclesWithin(order, NOW_S, 100)).toBe(1);
     expect(cyclesWithin(order, NOW_S, 159)).toBe(1);
     expect(cyclesWithin(order, NOW_S, 160)).toBe(2);
-    // One that fires now has fired.
+    // A cycle due now has already happened.
     expect(cyclesWithin(order, NOW_S + 100, 60)).toBe(1);
     expect(cyclesWithin(order, NOW_S + 99, 60)).toBe(1);
     expect(cyclesWithin(order, NOW_S + 99, 61)).toBe(2);
     expect(cyclesWithin({ ...order, cycleFrequencyS: 1e12 }, NOW_S, 86_400)).toBe(1);
   });
 
-  it('are counted exactly however far back or ahead the first one lies', () => {
+  it('are counted exactly however far away the first one is', () => {
     const seconds = fc.maxSafeInteger();
     fc.assert(
       fc.property(
@@ -33,7 +33,7 @@ describe('cycles', () => {
         fc.oneof(fc.integer({ min: 1, max: 1e6 }), fc.integer({ min: 1, max: 2 ** 53 - 1 })),
         fc.constantFrom(...HORIZONS_S),
         (nextCycleAtS, cycleFrequencyS, horizonS) => {
-          // Sums of the times themselves have to be exact, too.
+          // Sums of the times themselves must be exact too.
           fc.pre(Math.abs(NOW_S - nextCycleAtS) + horizonS < 2 ** 53);
           const [next, every] = [BigInt(nextCycleAtS), BigInt(cycleFrequencyS)];
           const by = (atS: bigint): bigint => (atS < next ? 0n : (atS - next) / every + 1n);
@@ -48,7 +48,7 @@ describe('cycles', () => {
 });
 
 describe('the flow of an order', () => {
-  it('is what counting its cycles one by one gives', () => {
+  it('equals counting its cycles one by one', () => {
     fc.assert(
       fc.property(plainOrders({ minLength: 1 }), plainPrice(), (orders, price) => {
         for (const plain of orders) {
@@ -67,7 +67,7 @@ describe('the flow of an order', () => {
     );
   });
 
-  it('is at most what remains, and nothing out of range or without a price', () => {
+  it('is at most what remains, and zero out of range or without a price', () => {
     const own = {
       ...order,
       remainingUsd: 25,

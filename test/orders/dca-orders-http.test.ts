@@ -1,4 +1,4 @@
-/** GET /dca-orders over sockets, against what a plain reading gives. */
+/** GET /dca-orders over sockets, compared with a plain implementation. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { plainDcaOrders } from '../reference/orders.js';
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 describe('GET /dca-orders', () => {
-  it('answers in the fields of the specification', async () => {
+  it('has the fields of the specification', async () => {
     const order = dcaOrder({
       dcaAddress: 'one',
       tokenAddress: MINT,
@@ -82,7 +82,7 @@ describe('GET /dca-orders', () => {
     body.orders.map((order: Json) => order.dca_address as string);
   const state = { priceUsd: PRICE_USD, ladder: LADDER };
 
-  it('sorts and cuts as a plain reading does', async () => {
+  it('sorts and cuts like the plain implementation', async () => {
     await fc.assert(
       fc.asyncProperty(
         dcaOrders(NOW_S, MINT),
@@ -104,7 +104,7 @@ describe('GET /dca-orders', () => {
     });
   });
 
-  it('finds the largest of very many, for many who ask at once', async () => {
+  it('finds the largest of very many, for many concurrent requests', async () => {
     const [some] = fc.sample(dcaOrders(NOW_S, MINT), { numRuns: 1, seed: 7 });
     const many = Array.from({ length: 12_000 }, (_, i) =>
       dcaOrder({
@@ -120,12 +120,12 @@ describe('GET /dca-orders', () => {
       Array.from({ length: 8 }, () => service.dcaOf(MINT, { limit: '50' })),
     );
     for (const { body } of replies) expect(addresses(body)).toEqual(want);
-    // Other orders: what was kept holds no more.
+    // Other orders: the kept result is no longer valid.
     await service.hold({ dca: many.slice(0, 3) });
     expect((await service.dcaOf(MINT, { limit: '50' })).body.count).toBe(3);
   });
 
-  it('has no orders of a token outside a range', async () => {
+  it('has no orders for a token outside a range', async () => {
     await service.hold({
       dca: [MINT, BARE].map((tokenAddress, i) => dcaOrder({ dcaAddress: `${i}`, tokenAddress })),
     });

@@ -32,7 +32,7 @@ const net = () =>
 describe('impact', () => {
   const steps = ladder([-2, 100, 0], [-1, 50, 0], [1, 0, 10], [3, 0, 40]);
 
-  it('stands inside the bin where the flow ends', () => {
+  it('is inside the bin where the flow ends', () => {
     expectClose(impactPct(steps, 5), pctAt(1));
     expectClose(impactPct(steps, 10), pctAt(1.5));
     expectClose(impactPct(steps, 30), pctAt(3));
@@ -49,7 +49,7 @@ describe('impact', () => {
     }
   });
 
-  it('stands at the far edge where the ladder ends first', () => {
+  it('is at the far edge if the ladder ends first', () => {
     expectClose(impactPct(steps, 51), pctAt(3.5));
     expectClose(impactPct(steps, 1e12), pctAt(3.5));
     expectClose(impactPct(steps, -1e12), pctAt(-2.5));
@@ -68,7 +68,7 @@ describe('impact', () => {
     expectClose(impactPct(around, 75), pctAt(0.25));
   });
 
-  it('is 0 without a flow, else null without depth on its side', () => {
+  it('is 0 without a flow, otherwise null without depth on its side', () => {
     for (const one of [null, ladder(), steps]) expect(impactPct(one, 0)).toBe(0);
     for (const usd of [1, -1]) {
       expect(impactPct(null, usd)).toBeNull();
@@ -79,7 +79,7 @@ describe('impact', () => {
     expect(impactPct(ladder([0, 0, 5]), -1)).toBeNull();
   });
 
-  it('is what walking the ladder bin by bin gives', () => {
+  it('equals a walk over the ladder bin by bin', () => {
     fc.assert(
       fc.property(plainMarkets(), net(), (markets, usd) => {
         expectClose(impactPct(sumsOf(markets), usd), plainImpact(markets, usd));

@@ -1,4 +1,4 @@
-/** GET /limit-orders over sockets, against what a plain reading gives. */
+/** GET /limit-orders over sockets, compared with a plain implementation. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { plainLimitOrders } from '../reference/orders.js';
@@ -26,7 +26,7 @@ const near = (body: Json): [string, number][] =>
   body.orders.map((order: Json) => [order.order_address, order.pct_away]);
 
 describe('GET /limit-orders', () => {
-  it('answers in the fields of the specification', async () => {
+  it('has the fields of the specification', async () => {
     const buy = limitOrder({ orderAddress: 'one', tokenAddress: MINT, usdPrice: 1.5 });
     const sell = { orderAddress: 'two', direction: 'SELL', usdPrice: 2.2 } as const;
     await service.hold({
@@ -90,7 +90,7 @@ describe('GET /limit-orders', () => {
     });
   });
 
-  it('filters by chain, merges, sorts and cuts as a plain reading does', async () => {
+  it('filters by chain, merges, sorts and cuts like the plain implementation', async () => {
     const change = fc.constantFrom(-0.99, -0.5, -0.25, 0, 0.25, 1, 10);
     await fc.assert(
       fc.asyncProperty(
@@ -119,7 +119,7 @@ describe('GET /limit-orders', () => {
           expect(near(body)).toEqual(plainLimitOrders(legs, low, high, limit));
           expect(body.count).toBe(body.orders.length);
           expect(body.query_parameters).toMatchObject({ chain: applied, limit });
-          // The token is the one asked for, also where the orders are another leg's.
+          // The token is the requested one, even if the orders are another leg's.
           expect(body.token).toMatchObject({ address: asked, chain: own });
           const prices = { mainchain: PRICE_USD, evmchain: LEG_PRICE_USD };
           const symbols = { mainchain: 'AAA', evmchain: 'AAAe' };
@@ -134,7 +134,7 @@ describe('GET /limit-orders', () => {
     );
   });
 
-  it('has no orders of a leg that is not there, or has no price', async () => {
+  it('has no orders for a missing leg, or one without a price', async () => {
     await service.hold({
       limit: [
         limitOrder({ orderAddress: 'a', tokenAddress: BARE, usdPrice: 3 }),
@@ -160,10 +160,10 @@ describe('GET /limit-orders', () => {
     expect((await service.limitOf(HALF)).body.token.last_refresh).toBe(79);
   });
 
-  it('takes the ends of what is allowed', async () => {
+  it('accepts the ends of the allowed range', async () => {
     const sent = { low_pct_change: '-0.99', high_pct_change: '-0.99', limit: '500' };
     expect((await service.limitOf(MINT, sent)).status).toBe(200);
-    // Below what `low_pct_change` is by itself: nothing lies in between.
+    // Below the default of `low_pct_change`: nothing is in between.
     const { status, body } = await service.limitOf(MINT, { high_pct_change: '-0.95' });
     expect([status, body.count]).toEqual([200, 0]);
   });

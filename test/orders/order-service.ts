@@ -1,4 +1,4 @@
-/** The service over a few tokens in memory, with the orders that a test gives it. */
+/** The service with a few tokens in memory, and the orders given by a test. */
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import type { LimitOrder } from '../../compute/orders/limit-orders.js';
 import type { PlainStore } from '../reference/replay.js';
@@ -40,7 +40,7 @@ const storeAt = (price: number): PlainStore => ({
           support: BigInt(support * 100),
           resistance: BigInt(resistance * 100),
         })),
-        // Perps: flows do not move along them.
+        // Perps: flows do not use up their depth.
         { market: 4, bin: -5, support: 900_000n, resistance: 900_000n },
       ],
     },
@@ -92,7 +92,7 @@ export class OrderService {
     return this.ask('/dca-orders', { token_address: token, ...more });
   }
 
-  /** Has the service hold these orders and no others, and waits until it does. */
+  /** Makes the service have exactly these orders, and waits until it does. */
   async hold({ dca = [], limit = [] }: { dca?: DcaOrder[]; limit?: LimitOrder[] }): Promise<void> {
     const { orderSource, orders } = this.service;
     const before = [...orderSource.dca, ...orderSource.limit];

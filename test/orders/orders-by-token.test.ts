@@ -31,7 +31,7 @@ const held = (token: string): string[] | null =>
   book.get(token)?.orders.map(({ orderAddress }) => orderAddress) ?? null;
 
 describe('orders in memory', () => {
-  it('are all there after the start, by token', async () => {
+  it('are complete after the start, by token', async () => {
     await book.start();
     expect(held('a')).toEqual(['3', '1']);
     expect(held('b')).toEqual(['2']);
@@ -40,7 +40,7 @@ describe('orders in memory', () => {
     expect(told).toEqual([['a', 'b']]);
   });
 
-  it('follow commits, and stay the same objects where nothing has changed', async () => {
+  it('follow commits, and stay the same objects if nothing has changed', async () => {
     await book.start();
     const before = book.get('b');
     source.limit = [orderOf('b', '2', 1), orderOf('c', '4', 1)];
@@ -52,7 +52,7 @@ describe('orders in memory', () => {
     expect(source.asked).toEqual([['a', 'c']]);
   });
 
-  it('are read again where a commit came while all were read', async () => {
+  it('are read again if a commit occurred while all were read', async () => {
     const starting = book.start();
     source.limit = [];
     book.touch(['a']);
@@ -62,7 +62,7 @@ describe('orders in memory', () => {
     expect(held('a')).toBe(null);
   });
 
-  it('are read again where a commit came while they were read', async () => {
+  it('are read again if a commit occurred while they were read', async () => {
     await book.start();
     book.touch(['a']);
     await vi.waitUntil(() => source.asked.length === 1, { timeout: PATIENCE_MS });
@@ -73,7 +73,7 @@ describe('orders in memory', () => {
     expect(held('a')).toEqual(['9']);
   });
 
-  it('that are damaged do not keep the server from starting; pages are told', async () => {
+  it('that are damaged do not prevent the server from starting, and fail requests', async () => {
     const damage = new DamageError(
       'IO Error: Corrupt database file: computed checksum 1 does not match',
     );
@@ -85,7 +85,7 @@ describe('orders in memory', () => {
     expect(logged.join('')).toContain('limit orders are damaged');
   });
 
-  it('that could not be read are told of, and read later', async () => {
+  it('that could not be read are reported, and read later', async () => {
     await book.start();
     vi.useFakeTimers();
     source.failures.push(new Error('the disk is gone'));
@@ -94,7 +94,7 @@ describe('orders in memory', () => {
     await book.settled();
     expect(held('a')).toEqual(['3', '1']);
     expect(logged.join('')).toContain('limit orders could not be read');
-    // Others are not held up.
+    // Others are not delayed.
     book.touch(['b']);
     await book.settled();
     expect([held('a'), held('b')]).toEqual([['3', '1'], null]);

@@ -1,4 +1,4 @@
-/** Orders over a real store: what commits and the clock change. */
+/** Orders from a real store: what commits and the clock change. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BUNDLE_VERSION } from '../../storage/bundle.js';
 import type { FlatRowValues } from '../../storage/bundle.js';
@@ -60,12 +60,12 @@ async function limit(): Promise<Json> {
   return (await service.get(`/limit-orders?token_address=${MINT}`)).body;
 }
 
-it('appear with the commit that brings them', async () => {
+it('appear with their commit', async () => {
   await commit('dca_orders', [{ ...DCA, dca_address: 'one' }]);
   await commit('limit_orders', [{ ...LIMIT, order_address: 'one' }]);
   const { orders, token } = await dca();
   expect(orders).toHaveLength(1);
-  // Nothing says that it would trade: there is no price.
+  // Whether it would trade is unknown: there is no price.
   expect(orders[0]).toMatchObject({ dca_address: 'one', in_active_range: false });
   expect(token).toMatchObject({ price_usd: null, last_refresh: 5 });
   expect((await limit()).orders).toEqual([]);
@@ -98,7 +98,7 @@ it('follow the clock, second by second', async () => {
   expect((await limit()).orders[0]).toMatchObject({ pct_away: -0.25, current_price_usd: 4 });
 });
 
-it('go when they are used up', async () => {
+it('disappear when they are used up', async () => {
   await commit('limit_orders', [{ ...LIMIT, order_address: 'two', usd_price: 4 }]);
   expect((await limit()).orders.map((order: Json) => order.order_address)).toEqual(['two', 'one']);
   const columns = Object.keys(FLAT_TABLES.limit_orders.columns);

@@ -1,4 +1,4 @@
-/** Random DCA orders and tokens with orders, and plain ones as Fathom keeps them. */
+/** Random DCA orders and tokens with orders, and plain ones in Fathom's form. */
 import fc from 'fast-check';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import type { PlainDcaOrder, PlainFlowToken } from '../reference/flow.js';
@@ -14,7 +14,7 @@ export function address(): fc.Arbitrary<string> {
   return letters.map((list) => list.join(''));
 }
 
-/** A price, or none; orders of `plainOrders` have ends of their ranges at some of them. */
+/** A price, or null; orders of `plainOrders` have ends of their ranges at some of them. */
 export function plainPrice(): fc.Arbitrary<number | null> {
   return fc.oneof(fc.constantFrom(null, 0.5, 1, 2), fc.double({ min: 0.1, max: 4, noNaN: true }));
 }
@@ -49,12 +49,12 @@ export function plainTokens(maxLength: number, minLength = 0): fc.Arbitrary<Plai
     mcap: fc.oneof(fc.constant(null), fc.integer({ min: 0, max: 1000 })),
     orders: plainOrders({ minLength: 1, maxLength: 30 }),
   });
-  // What has a snapshot has a price.
+  // A token with a snapshot has a price.
   const priced = token.map((one) => (one.price === null ? { ...one, markets: null } : one));
   return fc.uniqueArray(priced, { minLength, maxLength, selector: (one) => one.address });
 }
 
-/** A plain order as Fathom keeps it. */
+/** A plain order in Fathom's form. */
 export function dcaOrderOf(plain: PlainDcaOrder, tokenAddress: string): DcaOrder {
   return {
     dcaAddress: plain.address,
@@ -71,7 +71,7 @@ export function dcaOrderOf(plain: PlainDcaOrder, tokenAddress: string): DcaOrder
   };
 }
 
-/** By address ascending, as the order book has them. */
+/** By address ascending, as in the order book. */
 export function dcaOrdersOf({ address: token, orders }: PlainFlowToken): DcaOrder[] {
   return orders
     .map((plain) => dcaOrderOf(plain, token))

@@ -1,4 +1,4 @@
-/** GET /dca-pressure over sockets, against what the plain reference gives. */
+/** GET /dca-pressure over sockets, compared with the plain reference. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TIMEFRAMES } from '../../compute/orders/dca-orders.js';
@@ -91,7 +91,7 @@ async function board(parameters: Json = {}): Promise<Json> {
   return body;
 }
 
-/** The reference's numbers of a token, and its own orders' flows. */
+/** The reference's numbers for a token, and the flows of its orders. */
 function expectToken(item: Json, want: PlainPressure): void {
   expect(item).toMatchObject({
     token: { address: want.address, chain: 'mainchain' },
@@ -107,7 +107,7 @@ function expectToken(item: Json, want: PlainPressure): void {
   }
 }
 
-/** The tokens that a request is about, in its order. */
+/** The tokens of a request, in order. */
 function wanted(tokens: readonly PlainFlowToken[], query: Json, nowS = NOW_S): PlainPressure[] {
   const within = (value: number | null, min?: number, max?: number): boolean => {
     if (min === undefined && max === undefined) return true;
@@ -129,7 +129,7 @@ function wanted(tokens: readonly PlainFlowToken[], query: Json, nowS = NOW_S): P
 const addresses = (body: Json): string[] => body.tokens.map((item: Json) => item.token.address);
 
 describe('GET /dca-pressure', () => {
-  it('answers in the fields of the specification', async () => {
+  it('has the fields of the specification', async () => {
     const body = await board({ include_orders: true });
     expect(body.query_parameters).toEqual({
       sort_by: 'usd',
@@ -144,7 +144,7 @@ describe('GET /dca-pressure', () => {
     expect(item.token).toMatchObject({ price_usd: plain.price, mcap: plain.mcap });
   });
 
-  it('ranks, keeps and nests as the plain reference does', async () => {
+  it('ranks, keeps and nests like the plain reference', async () => {
     const amount = fc.oneof(fc.constant(undefined), fc.integer({ min: 0, max: 1000 }));
     const liquidity = fc.oneof(fc.constant(undefined), fc.integer({ min: 0, max: 9e6 }));
     const query = fc.record({
@@ -183,7 +183,7 @@ describe('GET /dca-pressure', () => {
     );
   });
 
-  it('tells requests apart that differ in one parameter', async () => {
+  it('distinguishes requests that differ in one parameter', async () => {
     const liquidities = TOKENS.map(({ markets }) => plainSupportLiquidity(markets) ?? 0);
     const between = Math.floor(liquidities.sort((a, b) => a - b)[20]);
     const all = { limit: 50, min_mcap: 0, max_mcap: 1000, min_liquidity: 0, max_liquidity: 1e12 };
@@ -210,7 +210,7 @@ describe('GET /dca-pressure', () => {
     expect(Math.max(...(await orders(4)))).toBe(4);
   });
 
-  it('nests orders as GET /dca-orders lists them', async () => {
+  it('nests orders like GET /dca-orders', async () => {
     const { tokens } = await board({ include_orders: true, order_limit: 20, limit: 50 });
     expect(tokens).toHaveLength(TOKENS.length);
     for (const item of tokens as Json[]) {
@@ -235,7 +235,7 @@ describe('GET /dca-pressure', () => {
     }
   });
 
-  it('takes chains of its own alone', async () => {
+  it('accepts only its own chains', async () => {
     const { tokens } = await board();
     for (const chain of ['mainchain', 'all']) {
       const body = await board({ chain });
@@ -253,7 +253,7 @@ describe('the board', () => {
     expect(all).not.toContain(UNKNOWN);
   });
 
-  it('follows orders by itself within a second', async () => {
+  it('follows orders automatically within a second', async () => {
     const [first] = TOKENS;
     const own = (order: { tokenAddress: string }) => order.tokenAddress === first.address;
     const before = source.dca;
@@ -268,7 +268,7 @@ describe('the board', () => {
     };
     await becomes(() => lookAt(QUIET), [1]);
     await becomes(() => lookAt(first.address), kept.length === 0 ? null : [kept.length]);
-    // Its price is not known: it has orders, and no flow.
+    // Its price is unknown: it has orders, but no flow.
     const quiet = ((await board({ limit: 50 })).tokens as Json[]).find(
       ({ token }) => token.address === QUIET,
     );
@@ -278,7 +278,7 @@ describe('the board', () => {
     await becomes(() => lookAt(QUIET), null);
   });
 
-  it('follows the clock: flows are those of now, at most 15 seconds ago', async () => {
+  it('follows the clock: flows are at most 15 seconds old', async () => {
     for (const passedS of [10, 600, 50_000]) {
       clock.atS = NOW_S + passedS;
       await becomes(boardNowS, NOW_S + passedS);
@@ -292,7 +292,7 @@ describe('the board', () => {
     await becomes(boardNowS, NOW_S);
   });
 
-  it('stands where the pool fails, and is ranked when it works again', async () => {
+  it('stays the same while the pool fails, and is ranked when it works again', async () => {
     const before = await board({ limit: 50 });
     const { pressure } = service.orders;
     const { options } = pressure as unknown as { options: { pool: object } };
@@ -308,7 +308,7 @@ describe('the board', () => {
     expect(service.logged.join('\n')).toContain('DCA pressure could not be ranked');
     expect(await board({ limit: 50 })).toEqual(before);
     options.pool = pool;
-    // Nothing tells it to: it tries again.
+    // Nothing triggers this: it retries.
     await becomes(async () => addresses(await board({ limit: 50 })).includes(QUIET), true);
     await change(orders);
     expect(await board({ limit: 50 })).toEqual(before);

@@ -20,7 +20,7 @@ import { expectClose } from './close.js';
 import { dcaOrdersOf, NOW_S, plainTokens } from './orders.js';
 import { tokenStateOf } from './tokens.js';
 
-/** Tokens and orders as the market and the order book hold them, and the rows that follow them. */
+/** Tokens and orders as in the market and the order book, and the rows that follow them. */
 class Board {
   readonly states = new Map<string, LiveToken>();
   readonly orders = new Map<string, readonly DcaOrder[]>();
@@ -50,7 +50,7 @@ async function ranked(tokens: readonly PlainFlowToken[]) {
 
 const addressOf = ({ token }: PressureRow): string => token.details.address;
 
-/** Expects what the plain reference makes of the tokens, and rows by address. */
+/** Compares with the plain reference for the tokens, and rows by address. */
 function expectPressure(
   rows: readonly PressureRow[],
   ranking: PressureRanking,
@@ -74,7 +74,7 @@ function expectPressure(
       expect(Array.from(top, (order) => rows[i].orders[order].dcaAddress)).toEqual(
         want.orders[timeframe].slice(0, MAX_TOP_ORDERS),
       );
-      // Of the ranking's own numbers, so that rounding makes no other order of a tie.
+      // From the ranking's own numbers, so that rounding does not change the order of a tie.
       want.netUsd[timeframe] = ranking.netUsd[at];
       want.netPct[timeframe] = Number.isNaN(pct) ? null : pct;
     }
@@ -91,7 +91,7 @@ function expectPressure(
 }
 
 describe('the pressure of tokens', () => {
-  it('is what the plain reference gives', async () => {
+  it('equals the plain reference', async () => {
     await fc.assert(
       fc.asyncProperty(plainTokens(12), async (tokens) => {
         const { rows, ranking } = await ranked(tokens);
@@ -103,7 +103,7 @@ describe('the pressure of tokens', () => {
     );
   });
 
-  it('stays so as tokens, orders, prices and ladders come, change and go', async () => {
+  it('stays equal as tokens, orders, prices and ladders are added, changed and removed', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ tokens: plainTokens(6), gone: fc.nat(), noRecord: fc.nat() }), {
@@ -116,7 +116,7 @@ describe('the pressure of tokens', () => {
           const now = new Map<string, PlainFlowToken>();
           const names = shared.flat().map(({ address }) => address);
           for (const { tokens, gone, noRecord } of steps) {
-            // Some have the address of ones that are there.
+            // Some have the addresses of existing ones.
             const named = tokens.map((token, i) => ({
               ...token,
               address: names[i] ?? token.address,
@@ -146,14 +146,14 @@ describe('the pressure of tokens', () => {
     );
   });
 
-  it('is of nothing where there are no tokens', async () => {
+  it('is empty without tokens', async () => {
     const { ranking } = await ranked([]);
     expect(rankOf(ranking, 'impact', 'asc', '24_hr')).toHaveLength(0);
   });
 });
 
 describe('rows', () => {
-  it('give up the memory of orders and ladders that are no more', async () => {
+  it('release the memory of removed orders and ladders', async () => {
     const board = new Board();
     const [tokens] = fc.sample(plainTokens(4, 4), { seed: 1, numRuns: 1 });
     const sizes = new Set<number>();
@@ -168,7 +168,7 @@ describe('rows', () => {
 });
 
 describe('the top of a list', () => {
-  it('is its largest values, of equal ones the earlier', () => {
+  it('has its largest values, the earlier of equal ones', () => {
     const values = fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 60, size: 'max' });
     fc.assert(
       fc.property(values, (list) => {
@@ -187,7 +187,7 @@ describe('the top of a list', () => {
 });
 
 describe('a rank', () => {
-  it('has equals by index and null last, in either direction', () => {
+  it('has equal values by index and null last, in either direction', () => {
     const desc = new Uint32Array(6);
     const asc = new Uint32Array(6);
     rankBothWays(Float64Array.of(1, NaN, 3, 1, NaN, -2), desc, asc);

@@ -8,7 +8,7 @@ const values = (block: SharedColumn, memory: SharedArrayBuffer): number[] => [
 ];
 
 describe('shared blocks', () => {
-  it('are what was put, through drops and new memory', async () => {
+  it('keep their contents through drops and new memory', async () => {
     const length = fc.integer({ min: 0, max: 4000 });
     await fc.assert(
       fc.asyncProperty(
@@ -35,7 +35,7 @@ describe('shared blocks', () => {
             memories.add(blocks.memory);
           }
           for (const [block, want] of live) expect(values(block, blocks.memory)).toEqual(want);
-          // It grows with what is live, not with what was ever put.
+          // It grows with live blocks, not with all blocks ever put.
           const most = [...live.values()].reduce((sum, one) => sum + one.length, 0);
           if (memories.size > 1) expect(most * 8).toBeLessThanOrEqual(blocks.memory.byteLength);
         },
@@ -44,7 +44,7 @@ describe('shared blocks', () => {
     );
   });
 
-  it('leave what a task was given as it is', async () => {
+  it('do not change what a task has received', async () => {
     const blocks = new SharedColumns();
     const first = await blocks.put([Float64Array.of(1, 2, 3)], new Turns());
     const { memory } = blocks;
@@ -55,7 +55,7 @@ describe('shared blocks', () => {
     }
     expect(blocks.memory).not.toBe(memory);
     expect([...new Float64Array(memory).subarray(0, 3)]).toEqual(given);
-    // What was dropped takes no room in the new one.
+    // Dropped blocks take no room in the new memory.
     expect(blocks.memory.byteLength).toBe(memory.byteLength);
   });
 });

@@ -1,11 +1,11 @@
-/** Plain tokens as the market in memory has them. */
+/** Plain tokens as in the market in memory. */
 import { binSums, marketMask } from '../../compute/segment/snapshots.js';
 import type { LiveToken, NewestSnapshot } from '../../server/tokens/token-table.js';
 import { type PlainFlowToken, plainSupportLiquidity } from '../reference/flow.js';
 import { cellsOf, marketsOf } from '../scores/ladders.js';
 import { NOW_S } from './orders.js';
 
-/** @param revision another one for another state */
+/** @param revision a different one for each state */
 export function tokenStateOf(plain: PlainFlowToken, revision: number): LiveToken {
   const { address, price, markets, mcap } = plain;
   return {
@@ -19,7 +19,7 @@ export function tokenStateOf(plain: PlainFlowToken, revision: number): LiveToken
       icon: null,
       decimals: null,
       coverage: 'full',
-      // Of the tokens row alone.
+      // Only from the row in `tokens`.
       priceUsd: markets === null ? price : null,
       mcap,
       liquidityUsd: null,

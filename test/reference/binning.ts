@@ -1,6 +1,6 @@
 /**
- * The ladder (docs/definitions.md#ladder) computed slowly, bin by bin and range by range, in prices
- * (not roots) and with 1.0001^tick in exact arithmetic. It shares no code with compute/binning.
+ * The ladder (docs/definitions.md#ladder) computed slowly, bin by bin and range by range, in prices (not square roots) and
+ * with 1.0001^tick in exact arithmetic. It shares no code with compute/binning.
  */
 
 const FIRST_BIN = -232;
@@ -40,7 +40,7 @@ export const emptyLadder = (): Ladder => ({
 const add = (column: Map<number, number>, bin: number, usd: number) =>
   column.set(bin, (column.get(bin) ?? 0) + usd);
 
-/** Where a price stands on the ladder, before rounding to a bin: a bin's edges are at .5. */
+/** The position of a price on the ladder, before rounding to a bin: a bin's edges are at .5. */
 export const ladderPlace = (price: number, priceUsd: number) =>
   Math.log(price / priceUsd) / Math.log(1.01);
 
@@ -103,7 +103,7 @@ export function binConstantProduct(
 
 const SCALE = 1n << 256n;
 
-/** 1.0001^tick as a fraction of SCALE, by squaring; good to 60 digits. */
+/** 1.0001^tick as a fraction of SCALE, by squaring; accurate to 60 digits. */
 function tickPower(tick: number): bigint {
   let result = SCALE;
   let square = (SCALE * 10001n) / 10000n;

@@ -1,4 +1,4 @@
-/** What a store holds of the flat datasets, as plain maps of rows by key. */
+/** The contents of the flat datasets in a store, as plain maps of rows by key. */
 import type { FlatDataset } from '../../storage/contract.js';
 import type { FlatContents } from '../support/flat.js';
 import type { Json } from '../support/tables.js';
@@ -20,7 +20,7 @@ export class PlainFlatStore {
     token_hours: new Map(),
   };
 
-  /** @returns tokens whose rows are other ones now, and whether any row is */
+  /** @returns tokens whose rows changed, and whether any row did */
   commit(dataset: FlatDataset, rows: readonly Json[]): { tokens: string[]; changed: boolean } {
     const table = this.tables[dataset];
     const before = new Map(table);

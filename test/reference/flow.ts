@@ -15,7 +15,7 @@ export interface PlainDcaOrder {
 export interface PlainFlowToken {
   address: string;
   price: number | null;
-  /** null: it has no snapshot. */
+  /** null without a snapshot. */
   markets: PlainLadderMarket[] | null;
   mcap: number | null;
   orders: PlainDcaOrder[];
@@ -51,7 +51,7 @@ export function plainUsdNext(
   return Math.min(order.remaining, order.cycle * cycles);
 }
 
-/** Support and resistance in USD by bin, of the markets that are kept. */
+/** Support and resistance in USD by bin, of the kept markets. */
 function plainLadder(
   markets: readonly PlainLadderMarket[],
   keep: (market: PlainLadderMarket) => boolean,
@@ -110,7 +110,7 @@ export interface PlainPressure {
   totalSell: number;
   netUsd: Record<PlainTimeframe, number>;
   netPct: Record<PlainTimeframe, number | null>;
-  /** Addresses of all orders, the largest flow first. */
+  /** Addresses of all orders, largest flow first. */
   orders: Record<PlainTimeframe, string[]>;
 }
 
@@ -143,7 +143,7 @@ export function plainPressure(token: PlainFlowToken, now: number): PlainPressure
   };
 }
 
-/** The order of a board; a null stands last in either direction, ties by address. */
+/** The order of a board; null is last in either direction, ties by address. */
 export function plainRank(
   tokens: readonly PlainPressure[],
   sort: 'usd' | 'impact',

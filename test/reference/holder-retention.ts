@@ -1,8 +1,8 @@
-/** A plain version of which holder snapshots are kept (docs/definitions.md#holder-retention). */
+/** A plain implementation of which holder snapshots are kept (docs/definitions.md#holder-retention). */
 
 const HOUR_S = 3600;
 
-/** The newest of the zones that hold any of the times, at most `count`. */
+/** The newest zones that contain any of the times, at most `count`. */
 function newestZones(times: readonly number[], zoneS: number, count: number): Set<number> {
   const zones = [...new Set(times.map((t) => Math.floor(t / zoneS)))].sort((a, b) => b - a);
   return new Set(zones.slice(0, count));

@@ -1,6 +1,6 @@
 /**
- * DLMM and LP numbers computed the plain way (docs/definitions.md#dlmm-pools): objects, loops over
- * everything. Shares no code with compute/lp.
+ * DLMM and LP numbers computed in a plain way (docs/definitions.md#dlmm-pools): objects, and loops over everything. Shares
+ * no code with compute/lp.
  */
 
 const HOUR = 3600;
@@ -42,22 +42,22 @@ export interface PlainTokenHour {
   volume: number;
 }
 
-/** 'This hour': the bucket that contains now or, until a row is there, the one before. */
+/** 'This hour': the bucket that contains now or, until it has a row, the one before. */
 export function plainThisHour(now: number, rows: readonly { hour: number }[]): number {
   const bucket = Math.floor(now / HOUR) * HOUR;
   return rows.some(({ hour }) => hour === bucket) ? bucket : bucket - HOUR;
 }
 
-/** Whether a moment lies in the N buckets that end with this hour. */
+/** Whether a moment is in the N buckets that end with this hour. */
 const inPeriod = (time: number, thisHour: number, hours: number) =>
   time >= thisHour - (hours - 1) * HOUR && time < thisHour + HOUR;
 
-/** Relative tolerance at both ends of a range of prices, as bands have it. */
+/** Relative tolerance at both ends of a price range, as for bands. */
 function isWithin(price: number, low: number, high: number): boolean {
   return price >= (low / 1.01 ** 0.5) * (1 - 1e-9) && price <= high * 1.01 ** 0.5 * (1 + 1e-9);
 }
 
-/** Mean depth of a market over snapshots in the range that they travelled, or null. */
+/** Mean depth of a market over snapshots in the range of their prices, or null. */
 export function plainRangeTvl(snapshots: readonly PlainSnapshot[], market: string): number | null {
   const prices = snapshots.map(({ price }) => price);
   const low = Math.min(...prices);
@@ -97,7 +97,7 @@ export interface PlainRow {
   tokenPoolCount: number;
 }
 
-/** The higher in the list is the quote; neither: y is. */
+/** The higher one in the list is the quote; if neither is in it, y is. */
 function plainSides({ x, y }: PlainPool, quotes: readonly string[]) {
   for (const quote of quotes) {
     if (y === quote) return { base: x, quote: y };
@@ -110,7 +110,7 @@ const sum = (numbers: number[]) => numbers.reduce((a, b) => a + b, 0);
 const over = (a: number | null, b: number | null) =>
   a === null || b === null || b === 0 ? null : a / b;
 
-/** The board of a period: a row for every pool with an hour in it, by pubkey. */
+/** The board of a period: one row for every pool with an hour in it, by pubkey. */
 export function plainBoard(place: PlainMarketplace, hours: number): Map<string, PlainRow> {
   const { now, quotes, pools, poolHours, snapshots } = place;
   const thisHour = plainThisHour(now, poolHours);
@@ -184,7 +184,7 @@ export function plainOrder(board: ReadonlyMap<string, PlainRow>, key: keyof Plai
   return order;
 }
 
-/** The pubkey that leads each key among a token's pools; none where the most is null or 0. */
+/** The pubkey that leads each key among a token's pools; none if the greatest value is null or 0. */
 export function plainLeaders(
   { pools }: Pick<PlainMarketplace, 'pools'>,
   hourBoard: ReadonlyMap<string, PlainRow>,

@@ -1,6 +1,6 @@
 /** A MessagePack decoder of the standard types, written from the format's specification. */
 
-/** Decodes one document. Refuses extension types, keys that are no strings, and bytes left over. */
+/** Decodes one document. Refuses extension types, keys that are not strings, and trailing bytes. */
 export function decodeMsgpack(bytes: Uint8Array): unknown {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;

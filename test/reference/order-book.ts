@@ -1,4 +1,4 @@
-/** Order books by the plainest rules: maps by price text, states kept whole, moments looked up. */
+/** Order books by the plainest rules: maps by price text, complete states, moments looked up. */
 
 export interface PlainUpdate {
   /** Epoch milliseconds. */

@@ -4,11 +4,11 @@ import type { LimitOrder } from '../../compute/orders/limit-orders.js';
 
 export interface PlainLeg {
   orders: readonly LimitOrder[];
-  /** null: unknown. */
+  /** null if unknown. */
   priceUsd: number | null;
 }
 
-/** `[order address, pct_away]`, nearest first, of the legs that are asked for. */
+/** `[order address, pct_away]`, nearest first, of the requested legs. */
 export function plainLimitOrders(
   legs: readonly PlainLeg[],
   lowChange: number,
@@ -32,13 +32,13 @@ export type PlainBin = readonly [number, number, number];
 
 interface PlainDcaToken {
   priceUsd: number | null;
-  /** null: no snapshot. */
+  /** null without a snapshot. */
   ladder: readonly PlainBin[] | null;
 }
 
 const DAY_S = 86_400;
 
-/** USD that an order trades in `(now, now + 24 h]`: its cycles, one after the other. */
+/** USD that an order trades in `(now, now + 24 h]`: its cycles, one by one. */
 function plainDayFlow(order: DcaOrder, priceUsd: number | null, nowS: number): number {
   if (priceUsd === null) return 0;
   if (order.minUsd !== null && priceUsd < order.minUsd) return 0;
@@ -50,7 +50,7 @@ function plainDayFlow(order: DcaOrder, priceUsd: number | null, nowS: number): n
   return Math.min(order.remainingUsd, order.cycleUsd * cycles);
 }
 
-/** The size of the move, in percent, that a flow would cause alone; null with no depth to use up. */
+/** The size of the move, in percent, that a flow would cause alone; null if there is no depth to use up. */
 function plainMove(
   ladder: readonly PlainBin[] | null,
   direction: 'BUY' | 'SELL',
@@ -74,7 +74,7 @@ function plainMove(
   return Math.abs(100 * (1.01 ** (up ? Math.max(stand, 0) : Math.min(stand, 0)) - 1));
 }
 
-/** Addresses of the orders in the order that `dca-orders` lists them. */
+/** Addresses of the orders in the order of `dca-orders`. */
 export function plainDcaOrders(
   orders: readonly DcaOrder[],
   { priceUsd, ladder }: PlainDcaToken,
