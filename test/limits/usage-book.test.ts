@@ -44,7 +44,7 @@ function busOfNodes(): JetStreamLog {
   const listeners: Listener[] = [];
   return {
     listen: (_topic: string, listener: Listener) => Promise.resolve(void listeners.push(listener)),
-    tell: (_topic: string, message: unknown) => listeners.forEach((listen) => listen(message)),
+    broadcast: (_topic: string, message: unknown) => listeners.forEach((listen) => listen(message)),
   } as unknown as JetStreamLog;
 }
 

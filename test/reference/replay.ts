@@ -25,7 +25,7 @@ export interface PlainSnapshot {
   cells: PlainCell[];
 }
 
-/** Visible snapshots in order of time, and the token's markets in order of first arrival. */
+/** Visible snapshots by time, and the token's markets in order of first arrival. */
 export interface PlainStore {
   markets: PlainMarket[];
   snapshots: PlainSnapshot[];
@@ -50,7 +50,7 @@ const LABELS = {
   cex_perp: 'CEX perps',
 };
 
-/** A number of USD with its cents, exactly as digits. */
+/** A USD amount with its cents, as digits. */
 export function usdText(cents: bigint): string {
   const whole = String(cents / 100n);
   const fraction = String(cents % 100n).padStart(2, '0');
@@ -58,7 +58,7 @@ export function usdText(cents: bigint): string {
   return `${whole}.${fraction.endsWith('0') ? fraction[0] : fraction}`;
 }
 
-/** Lower case, every run of other characters one dash, none at the ends: letter by letter. */
+/** Lower case, each run of other characters as one dash, none at the ends: letter by letter. */
 function plainVenueKey(source: string): string {
   let key = '';
   for (const letter of source.toLowerCase()) {
@@ -81,7 +81,7 @@ function keeps(request: PlainRequest, market: PlainMarket): boolean {
   return request.excludeVenues === null || !request.excludeVenues.includes(key);
 }
 
-/** The name of the ladder that a market's cells are summed into. */
+/** The name of the ladder to which a market's cells are added. */
 function ladderOf(request: PlainRequest, market: PlainMarket, index: number): string {
   if (request.group === 'market') return `market ${index}`;
   if (request.group === 'venue') return `venue ${plainVenueKey(market.source)}`;
@@ -95,7 +95,7 @@ interface ServedCell {
   resistance: bigint;
 }
 
-/** Names of the ladders in order of first arrival among the markets that the filter keeps. */
+/** Names of the ladders in order of first arrival among the markets that pass the filter. */
 function laddersOf(store: PlainStore, request: PlainRequest): string[] {
   const names: string[] = [];
   store.markets.forEach((market, index) => {
@@ -105,7 +105,7 @@ function laddersOf(store: PlainStore, request: PlainRequest): string[] {
   return names;
 }
 
-/** Makes the function that gives a snapshot's cells as they are served. */
+/** Returns the function that gives a snapshot's cells as the API serves them. */
 function serving(store: PlainStore, request: PlainRequest): (of: PlainSnapshot) => ServedCell[] {
   const ladders = laddersOf(store, request);
   const ladderOfMarket = store.markets.map((market, index) =>
@@ -128,7 +128,7 @@ function serving(store: PlainStore, request: PlainRequest): (of: PlainSnapshot) 
   };
 }
 
-/** Depth of the page's snapshots within the band, of the markets that `of` picks. */
+/** Depth of the page's snapshots within the band, of the markets that `of` selects. */
 function depth(
   store: PlainStore,
   request: PlainRequest,
@@ -166,7 +166,7 @@ function facetsOf(store: PlainStore, request: PlainRequest, snapshots: PlainSnap
 
 type PlainEnd = 'cells' | 'snapshots' | 'window';
 
-/** One page of a request as the object that its JSON is written from, and why the page ended. */
+/** One page of a request as the object behind its JSON, and why the page ended. */
 export function referencePage(
   store: PlainStore,
   request: PlainRequest,

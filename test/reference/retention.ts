@@ -1,4 +1,4 @@
-/** What retention leaves of a token's snapshots, by looking at every one (docs/operating.md#retention). */
+/** What retention keeps of a token's snapshots, found by looking at every one (docs/operating.md#retention). */
 import type { Tier } from '../../compute/market.js';
 
 interface Kept {
@@ -12,7 +12,7 @@ const LENGTHS: [Tier, number][] = [
 ];
 const DAY = 86_400;
 
-/** The first time of a tier that stays. */
+/** The earliest time that a tier keeps. */
 function firstKept(retention: Partial<Record<Tier, number>>, tier: Tier, now: number): number {
   const kept = retention[tier];
   if (kept === undefined) return 0;
@@ -31,7 +31,7 @@ export function retained<S extends Kept>(
   const longer = LENGTHS.filter(
     ([tier]) => retention.raw !== undefined && (retention[tier] ?? Infinity) > retention.raw,
   );
-  // Until the time of a coarse snapshot has come, its raw ones stay.
+  // The raw snapshots stay until the time of their coarse snapshot has come.
   const ended = (t: number): boolean =>
     longer.every(([, length]) => Math.ceil(t / length) * length <= now);
   const stays = ({ tier, t }: Kept): boolean =>

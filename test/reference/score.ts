@@ -31,7 +31,7 @@ interface PlainScore {
   message: string;
 }
 
-/** The asset's score; null where no full leg has a snapshot. */
+/** The asset's score; null if no full leg has a snapshot. */
 export function referenceScore(legs: readonly PlainLeg[]): PlainScore | null {
   const full = legs.filter((leg) => leg.coverage === 'full');
   if (full.length === 0) return null;
@@ -79,7 +79,7 @@ interface PlainDepthQuery {
   exchangeType: 'DEX' | 'CEX' | 'ALL';
   low: number;
   high: number;
-  /** USD a unit of the currency. */
+  /** USD per unit of the currency. */
   unit: number;
 }
 

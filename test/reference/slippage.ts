@@ -1,6 +1,6 @@
 /**
- * What an order costs (docs/definitions.md#slippage) by numeric integration: each bin is cut into thin slices, which
- * are taken one after the other at the price of their middle. Shares no code with Fathom.
+ * What an order costs (docs/definitions.md#slippage) by numeric integration: cuts each bin into thin slices and
+ * takes one after the other at the price of its middle. Shares no code with Fathom.
  */
 import type { PlainLadderMarket } from './score.js';
 
@@ -8,14 +8,14 @@ interface PlainCost {
   filled: boolean;
   average: number;
   end: number;
-  /** Tokens if each bin has its amount at its near end, and at its far end. */
+  /** Tokens if each bin's amount is at its near end, and at its far end. */
   bestTokens: number;
   worstTokens: number;
-  /** USD by index of the market. */
+  /** USD by market index. */
   taken: number[];
 }
 
-/** An amount of one market between two positions; where both are the same, at that position. */
+/** An amount of one market between two positions; at a single position if both are equal. */
 interface Piece {
   market: number;
   usd: number;
@@ -26,7 +26,7 @@ interface Piece {
 const cut = (side: 'sell' | 'buy', position: number): number =>
   side === 'sell' ? Math.min(position, 0) : Math.max(position, 0);
 
-/** The pieces of each bin, the first to be taken first. */
+/** The pieces of each bin, in the order in which an order takes them. */
 function binsOf(markets: readonly PlainLadderMarket[], side: 'sell' | 'buy'): Piece[][] {
   const bins = new Map<number, Piece[]>();
   markets.forEach(({ cells }, market) => {
@@ -42,7 +42,7 @@ function binsOf(markets: readonly PlainLadderMarket[], side: 'sell' | 'buy'): Pi
   return order.map((bin) => bins.get(bin) as Piece[]);
 }
 
-/** @param slices that each bin is cut into */
+/** @param slices per bin */
 export function referenceCost(
   markets: readonly PlainLadderMarket[],
   price: number,
@@ -59,7 +59,7 @@ export function referenceCost(
     const all = pieces.reduce((sum, piece) => sum + piece.usd, 0);
     for (let slice = 0; slice < slices && left > 0; slice++) {
       const part = Math.min(left, all / slices);
-      // The last slice may be taken in part.
+      // The order may take only part of the last slice.
       const reach = slice + (part * slices) / all;
       const position = near + ((far - near) * (slice + reach)) / (2 * slices);
       tokens += part / priceAt(position);

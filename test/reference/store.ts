@@ -23,8 +23,8 @@ export class PlainStore {
   readonly tokens = new Map<string, PlainToken>();
 
   /**
-   * Takes a file's rows; amounts are given in whole cents.
-   * @returns how the snapshots that stood before compare with what the file made of them
+   * Adds a file's rows; amounts are in whole cents.
+   * @returns how the snapshots that were there before compare with what the file made of them
    */
   commit(rows: readonly SnapshotRow[], mode: 'replace' | 'merge'): Replaced {
     const before = structuredClone(this.tokens);
@@ -97,12 +97,12 @@ export class PlainStore {
     }
   }
 
-  /** The price that cells merged into a snapshot must have been made for. */
+  /** The price around which cells to be merged into a snapshot must have been binned. */
   existingPrice(row: Pick<SnapshotRow, 'address' | 'tier' | 't'>): number | undefined {
     return this.tokens.get(row.address)?.snapshots.get(placeOf(row))?.price;
   }
 
-  /** What must be stored of a token, by tier, then time; markets by their place in the list. */
+  /** What the store must hold of a token, by tier, then time; markets by their index in the list. */
   stored(address: string): StoredSnapshot[] {
     const { markets, snapshots } = this.token(address);
     const list = Array.from(snapshots.values(), ({ tier, t, price, markets: held }) => {
@@ -126,7 +126,7 @@ export class PlainStore {
 
 const placeOf = ({ tier, t }: Pick<SnapshotRow, 'tier' | 't'>): string => `${tier} ${t}`;
 
-/** What a market is known by: its source with its address, or its pair without one. */
+/** The identity of a market: its source with its address, or with its pair if it has none. */
 export function nameOf(market: { source: string; address?: string | null; pair?: string | null }) {
   return `${market.source} at ${market.address ?? `pair ${market.pair ?? ''}`}`;
 }

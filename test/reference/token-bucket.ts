@@ -1,6 +1,6 @@
 /**
- * A bucket of tokens the plain way, in exact rational arithmetic: `capacity` tokens, full at first,
- * `capacity` new ones a period, one a request. The level is kept in `1/periodUs`-ths of a token.
+ * A token bucket in exact rational arithmetic: `capacity` tokens, full at first, refilled with `capacity`
+ * tokens per period, one token per request. The level is kept in `1/periodUs`-ths of a token.
  */
 export class TokenBucket {
   private readonly capacity: bigint;
@@ -26,7 +26,7 @@ export class TokenBucket {
     return Number(this.level / this.periodUs);
   }
 
-  /** Microseconds until there is a whole token, rounded up. */
+  /** Microseconds until a whole token is there, rounded up. */
   waitUs(nowUs: number): number {
     this.refill(nowUs);
     return this.level >= this.periodUs ? 0 : this.untilLevel(this.periodUs);

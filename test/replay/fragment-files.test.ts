@@ -1,4 +1,4 @@
-/** The folder of fragments: its bound, what goes from it, and the form of its files. */
+/** The folder of fragments: its bound, what it evicts, and the format of its files. */
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import zlib from 'node:zlib';
@@ -21,7 +21,7 @@ import { hasSmallDisks, SmallDisk } from '../support/small-disk.js';
 const here = FragmentsFixture.forEach();
 
 describe('packed fragments', () => {
-  it('are what they were, and no others', () => {
+  it('unpack to the same fragments, and only with the same key', () => {
     const { snapshots, markets } = steadyStore(5, 10);
     const segment = encodeSegment(runOf('raw', snapshots));
     for (const group of ['market', 'all'] as const) {
@@ -37,7 +37,7 @@ describe('packed fragments', () => {
     }
   });
 
-  it('are refused when any byte differs, or is missing', () => {
+  it('are refused if any byte differs or is missing', () => {
     const bytes = packed(1);
     const key = { segmentId: 1, ...GZIP };
     const isRefused = (damaged: Uint8Array) => unpackFragments(damaged, key) === null;
@@ -51,9 +51,9 @@ describe('packed fragments', () => {
     expect(isRefused(bytes)).toBe(false);
   });
 
-  it('have another version when they are other bytes', () => {
+  it('have another version if their bytes change', () => {
     const bytes = packed(1);
-    // If this fails, fragments have changed: raise FRAGMENTS_VERSION, or files of another build are served.
+    // If this fails, the format has changed: raise FRAGMENTS_VERSION, or the server serves another build's files.
     expect([FRAGMENTS_VERSION, bytes.length, zlib.crc32(bytes)]).toEqual([1, 1787, 3745447289]);
   });
 });
@@ -61,8 +61,8 @@ describe('packed fragments', () => {
 describe('the folder', () => {
   const key = (segmentId: number): FragmentsKey => ({ segmentId, ...GZIP });
 
-  it('keeps its bound: what nobody asked for goes first, the oldest segments before others', async () => {
-    // A block of the disk each.
+  it('keeps its bound: evicts unrequested fragments first, those of the oldest segments before others', async () => {
+    // One disk block each.
     const bytes = 4096;
     const files = await here.openFiles({ maxBytes: 4 * bytes });
     for (const id of [3, 1, 4, 2]) await files.write(key(id), packed(id));
@@ -78,8 +78,8 @@ describe('the folder', () => {
     expect(files.bytes).toBeLessThanOrEqual(4 * bytes);
   });
 
-  it('takes what nobody asked for only where something older goes that nobody asked for', async () => {
-    // A block of the disk each.
+  it('takes unrequested fragments only in place of older unrequested ones', async () => {
+    // One disk block each.
     const bytes = 4096;
     const files = await here.openFiles({ maxBytes: 2 * bytes });
     expect(await files.acceptsAhead(1, 1)).toBe(true);
@@ -91,7 +91,7 @@ describe('the folder', () => {
     expect(await files.acceptsAhead(5, 1)).toBe(false);
   });
 
-  it('holds nothing of removed segments, even if they were just being made', async () => {
+  it('holds nothing of removed segments, even if their fragments were just being made', async () => {
     const files = await here.openFiles();
     await files.write(key(1), packed(1));
     await files.write(key(2), packed(2));
@@ -101,7 +101,7 @@ describe('the folder', () => {
     expect(here.names().map((name) => fragmentFileOf(name)?.segmentId)).toEqual([2]);
   });
 
-  it('loses what belongs to no stored segment at the start', async () => {
+  it('drops files of unknown segments at the start', async () => {
     const files = await here.openFiles();
     for (const id of [1, 2]) await files.write(key(id), packed(id));
     writeFileSync(path.join(here.folder, 'notes.txt'), 'x');
@@ -114,7 +114,7 @@ describe('the folder', () => {
     ]);
   });
 
-  it('is not written to while the disk has too little room; that is said once', async () => {
+  it('is not written to while the disk has too little room, which is logged once', async () => {
     const files = await here.openFiles({ keptFreeBytes: 2 ** 60 });
     const depth = depthOf();
     const fragments = here.open(depth, files);
@@ -124,7 +124,7 @@ describe('the folder', () => {
     expect(String(here.troubles[0])).toContain('are left to the store');
   });
 
-  it.skipIf(!hasSmallDisks)('goes on when a full disk has room again', async () => {
+  it.skipIf(!hasSmallDisks)('is written to again when a full disk has room', async () => {
     const disk = SmallDisk.make(1) as SmallDisk;
     try {
       const files = await here.openFiles({ directory: disk.path });

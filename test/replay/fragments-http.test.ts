@@ -37,7 +37,7 @@ async function raw(path: string, encoding: string): Promise<Buffer> {
   return (await rawReply(`${service.server.url}/api/v1${path}`, headers)).body;
 }
 
-/** Not checked against the description: that takes longer than the page. */
+/** Not checked against the API's description: that takes longer than the page. */
 const get = (path: string, encoding: string): Promise<Response> =>
   fetch(`${service.server.url}/api/v1${path}`, {
     headers: { 'x-api-key': KEY, 'accept-encoding': encoding },
@@ -60,7 +60,7 @@ describe('Repr-Digest', () => {
       .update(await raw(path, encoding))
       .digest('base64');
 
-  it.each(['identity', 'gzip', 'br'])('is of the bytes as sent: %s', async (encoding) => {
+  it.each(['identity', 'gzip', 'br'])('covers the bytes as sent: %s', async (encoding) => {
     for (let round = 0; round < 3; round++) {
       expect(await digestOf(encoding, 'sha-256=1')).toBe(
         `sha-256=:${await expected(encoding, 'sha256')}:`,
@@ -83,14 +83,14 @@ describe('Repr-Digest', () => {
     expect(await digestOf('gzip', wanted)).toBe(algorithm && `${algorithm}=:${sent}:`);
   });
 
-  it('is on no page that nobody asks it of', async () => {
+  it('is sent only on request', async () => {
     const reply = await get(path, 'gzip');
     await reply.arrayBuffer();
     expect(reply.headers.has('repr-digest')).toBe(false);
   });
 });
 
-/** Asks as often as it takes until fragments are there. */
+/** Repeats the request until the fragments are there. */
 async function warm(path: string, encoding: string): Promise<void> {
   for (let i = 0; i < 2; i++) {
     await (await get(path, encoding)).arrayBuffer();
@@ -115,7 +115,7 @@ describe.each(CODINGS)('a page from fragments in %s', (encoding) => {
     }
   });
 
-  it('has the weak tag of the page that the pool makes, in whatever segments the data lie', async () => {
+  it('has the weak tag of the page that the pool makes, however the data is cut into segments', async () => {
     const path = `/replay/${WIDE_MINT}?from=${wide.snapshots[3].t}&to=${SETTLED - 60}`;
     const ask = (headers: Record<string, string> = {}, method = 'GET') =>
       checkedFetch(`${service.server.url}/api/v1${path}`, {
@@ -145,7 +145,7 @@ describe.each(CODINGS)('a page from fragments in %s', (encoding) => {
     }
   });
 
-  it('is what the pool makes of random tokens, from any snapshot on', async () => {
+  it('equals what the pool makes, for random tokens and from any snapshot on', async () => {
     let count = 0;
     let assembled = 0;
     await fc.assert(
@@ -169,7 +169,7 @@ describe.each(CODINGS)('a page from fragments in %s', (encoding) => {
 });
 
 describe('every other page', () => {
-  it.each(['min_pct=-49', 'venues=orca', 'group=venue'])('with %s is the pool’s', async (query) => {
+  it.each(['min_pct=-49', 'venues=orca', 'group=venue'])('with %s uses the pool', async (query) => {
     const path = `/replay/${WIDE_MINT}?from=${NOW_S - 86_400}&to=${SETTLED}&${query}`;
     await warm(path, 'gzip');
     const before = service.pool.postedTasks;

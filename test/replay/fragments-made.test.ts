@@ -1,4 +1,4 @@
-/** Which fragments are made: those that pay, and in idle time those of the newest segments. */
+/** Which fragments are made: those that pay off, and in idle time those of the newest segments. */
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -16,29 +16,29 @@ import { commitDelete, commitRows, openStore, orca, snapshot } from '../support/
 const here = FragmentsFixture.forEach();
 
 describe('admission', () => {
-  it('lets fragments take free room, and makes others go only for what pages have saved', () => {
+  it('lets fragments take free room, but evicts others only against what pages have saved', () => {
     const admission = new FragmentsAdmission();
     expect([admission.takes(true), admission.takes(false)]).toEqual([true, false]);
     admission.served(8);
     expect([1, 2, 3].map(() => admission.takes(false))).toEqual([true, true, false]);
   });
 
-  it('costs a thirty-second of the pool’s pages at most where no page is ever made of fragments', () => {
+  it('costs at most 1/32 of the pool’s pages if no page is ever made from fragments', () => {
     const admission = new FragmentsAdmission();
     let made = 0;
     for (let page = 0; page < 1000; page++) {
       admission.missed(8);
       for (let i = 0; i < 8; i++) if (admission.takes(false)) made++;
     }
-    // Making a segment's fragments costs as much as four pages of it.
+    // Making a segment's fragments costs as much as four of its pages.
     expect((4 * made) / (1000 * 8)).toBeLessThanOrEqual(1 / 32);
     expect(made).toBeGreaterThan(0);
   });
 
-  it('makes no fragments again that memory cannot keep', async () => {
+  it('does not keep making fragments that memory cannot hold', async () => {
     const { snapshots } = steadyStore(80, 20);
     const depth = depthOf(steadyStore(80, 20));
-    // Some four of twenty segments.
+    // Room for about four of twenty segments.
     const fragments = here.open(depth, null, 40_000);
     let served = 0;
     const tasksOfRound = async () => {
@@ -53,7 +53,7 @@ describe('admission', () => {
     const tasks: number[] = [];
     for (let round = 0; round < 8; round++) tasks.push(await tasksOfRound());
     expect(fragments.memoryBytes).toBeGreaterThan(20_000);
-    // Each page is of one segment: without the rule, every round but the first would make all twenty.
+    // Each page is of one segment: without the rule, every round after the first would make all twenty.
     expect(tasks[0]).toBe(0);
     const made = tasks.reduce((sum, own) => sum + own);
     const earned = served / 4 + (8 * 20) / 128;
@@ -63,7 +63,7 @@ describe('admission', () => {
 });
 
 describe('fragments made ahead', () => {
-  /** A store whose segments are larger than tiny. */
+  /** A store whose segments are not tiny. */
   const rows = (from: number, count: number) =>
     Array.from({ length: count }, (_, i) => snapshot(NOW_S - 40_000 + 60 * (from + i)));
 
@@ -115,7 +115,7 @@ describe('fragments made ahead', () => {
         const ids = idsOf() as number[];
         expect([what, await store.depth.storedSegments(ids)]).toEqual([what, new Set(ids)]);
         expect([what, ids]).not.toEqual([what, old]);
-        // A tiny segment that a change leaves is not made ahead.
+        // A tiny segment left by a change is not made ahead.
         for (let i = 0; i < 2; i++) {
           await pageOf(fragments, store.depth);
           await fragments.idle();
@@ -129,11 +129,11 @@ describe('fragments made ahead', () => {
     });
   });
 
-  it('of tiny segments wait until those would have been joined', async () => {
+  it('of tiny segments wait until compaction would have joined those', async () => {
     await here.withStore(async (store) => {
       await commitRows(store, rows(0, 1));
       const { files, filler, settled } = await serve(store);
-      // It was there at the start.
+      // The segment was there at the start.
       expect(files.count).toBe(2);
       await commitRows(store, rows(10, 1));
       await settled();
@@ -153,7 +153,7 @@ describe('fragments made ahead', () => {
     });
   });
 
-  it('are looked for once in a while, however often a commit comes', async () => {
+  it('are looked for only once in a while, however frequent the commits', async () => {
     await here.withStore(async (store) => {
       await commitRows(store, rows(0, 288));
       const files = await here.openFiles({
@@ -180,7 +180,7 @@ describe('fragments made ahead', () => {
         await commitRows(store, rows(from, 288));
         resting.scan();
       }
-      // Its rest ends with it.
+      // Closing ends the pause.
       await resting.close();
       expect(listed).toBe(atFirst);
       const brisk = new FragmentFiller({ ...parts, restMs: 0 });
@@ -211,7 +211,7 @@ describe('fragments made ahead', () => {
     });
   });
 
-  it('wait until the pool has nothing else to do', async () => {
+  it('wait until the pool is idle', async () => {
     await here.withStore(async (store) => {
       await commitRows(store, rows(0, 288));
       const files = await here.openFiles();
@@ -224,7 +224,7 @@ describe('fragments made ahead', () => {
         () => new Promise<void>((done) => (end = done)),
       );
       filler.scan();
-      // What begins the other work would have begun this by then.
+      // Without the wait, the work would have begun by now.
       await here.pool.run('ping', null);
       expect(files.count).toBe(0);
       end();
@@ -235,7 +235,7 @@ describe('fragments made ahead', () => {
     });
   });
 
-  it('are gone over by a check, which names damaged files and strays', async () => {
+  it('are checked: damaged and stray files are named', async () => {
     const store = await openStore(here.data.path);
     await commitRows(store, rows(0, 320));
     const { filler } = await serve(store);

@@ -1,4 +1,4 @@
-/** Pages from fragments on disk: nothing that happens to the files makes them lie. */
+/** Pages from fragments on disk: whatever happens to the files, the pages stay right. */
 import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ import { MINT, NOW_S, steadyStore } from '../support/service.js';
 const here = FragmentsFixture.forEach();
 
 describe('fragments on disk', () => {
-  it('serve the first page after a restart, without a thread and without a segment', async () => {
+  it('serve the first page after a restart without a thread or a segment', async () => {
     const depth = depthOf();
     const before = here.open(depth, await here.openFiles());
     await warm(before, depth);
@@ -33,7 +33,7 @@ describe('fragments on disk', () => {
     expect(files.reads).toBe(3);
   });
 
-  it('serve every page where memory holds a part of one', async () => {
+  it('serve every page while memory holds only part of one', async () => {
     const depth = depthOf();
     const files = await here.openFiles();
     const fragments = here.open(depth, files, 10_000);
@@ -53,7 +53,7 @@ describe('fragments on disk', () => {
     ['removed', (file) => rmSync(file)],
     ["replaced by another segment's", (file, [other]) => replaceBy(file, other)],
   ];
-  it.each(spoilers)('a file %s is not served, but made again', async (_, spoil) => {
+  it.each(spoilers)('a file that is %s is made again, not served', async (_, spoil) => {
     const depth = depthOf();
     const before = here.open(depth, await here.openFiles());
     await warm(before, depth);
@@ -69,11 +69,11 @@ describe('fragments on disk', () => {
     expect(here.pool.postedTasks).toBe(posted);
   });
 
-  it('of an id that a segment had before are not served', async () => {
+  it('of another segment that once had the same id are not served', async () => {
     const before = depthOf();
     await warm(here.open(before, await here.openFiles()), before);
     await here.closeAll();
-    // Another store gives its segments the same ids.
+    // Another store gives the same ids to its segments.
     const store = steadyStore(12, 20);
     store.snapshots[5].cells[7].support += 1n;
     const depth = depthOf(store);
@@ -88,7 +88,7 @@ describe('fragments on disk', () => {
     const fragments = here.open(depth, await here.openFiles(), 10_000);
     await warm(fragments, depth);
     rmSync(here.folder, { recursive: true });
-    // Twice for those that are not in memory, and twice for the others.
+    // Twice for those that are not in memory, twice for the others.
     for (let i = 0; i < 4; i++) {
       await pageOf(fragments, depth);
       await fragments.idle();
@@ -98,7 +98,7 @@ describe('fragments on disk', () => {
     expect(here.troubles).toEqual([]);
   });
 
-  it('are whole after kill -9 in the middle of writing', async () => {
+  it('are whole after kill -9 in the middle of a write', async () => {
     const segment = encodeSegment(runOf('raw', steadyStore(12, 20).snapshots));
     const script = path.resolve('test/support/write-fragments.mjs');
     const child = spawn(process.execPath, [
@@ -120,7 +120,7 @@ describe('fragments on disk', () => {
     }
   });
 
-  it('are the pages without them, whatever the history', async () => {
+  it('give the same pages as without them, whatever the history', async () => {
     await fc.assert(
       fc.asyncProperty(stores, fc.integer({ min: 1, max: 9 }), async (store, perSegment) => {
         rmSync(here.folder, { recursive: true, force: true });
@@ -158,7 +158,7 @@ function flip(file: string, at: number): void {
   writeFileSync(file, bytes);
 }
 
-/** As a copy between folders would: the name tells the length of what it holds. */
+/** As a copy between folders would do: the name contains the length of the contents. */
 function replaceBy(file: string, other: string): void {
   const bytes = Number(path.basename(other).split('-')[2].split('.')[0]);
   const name = path.basename(file).replace(/-[0-9]+\./, `-${bytes}.`);

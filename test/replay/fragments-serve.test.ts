@@ -1,4 +1,4 @@
-/** Fragments on disk of a whole server: restarts, settings, metrics, backups, deletions. */
+/** Fragments on disk with a whole server: restarts, settings, metrics, backups, deletions. */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import zlib from 'node:zlib';
@@ -50,11 +50,11 @@ async function metric(server: Service, name: string): Promise<number> {
   );
 }
 
-it('serve the first page of a restarted server, byte for byte, and go with what they are of', async () => {
+it('serve the first page of a restarted server, byte for byte, and go with their data', async () => {
   const first = await start();
   await becomes(() => metric(first, 'fathom_fragments_disk_files'), 4);
   const names = readdirSync(folder);
-  // In blocks of the disk.
+  // In disk blocks.
   const bytes = names.reduce((sum, name) => {
     return sum + 4096 * Math.ceil((fragmentFileOf(name)?.bytes ?? NaN) / 4096);
   }, 0);
@@ -88,7 +88,7 @@ it('serve the first page of a restarted server, byte for byte, and go with what 
   await without.stop();
 });
 
-it('have a bound on disk in GiB', () => {
+it('are bounded on disk, in GiB', () => {
   const bytesOf = (gib: string) => settingsOf(['--fragments-disk-gib', gib]).fragmentsDiskBytes;
   expect([bytesOf('0.5'), bytesOf('0'), settingsOf([]).fragmentsDiskBytes]).toEqual([
     2 ** 29,

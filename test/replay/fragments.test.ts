@@ -30,11 +30,11 @@ describe('a page of a plan', () => {
       return { segment, row, bandCells, digest: 0, t: 100 + i, tier: 'raw' as const };
     }),
     nextT,
-    // So many that the plan's own cells are the limit.
+    // Enough for the plan's own cells to be the limit.
     markets: Array.from({ length: 1000 }, () => market),
   });
 
-  it('is cut where a segment ends, and where a row is left out', () => {
+  it('is cut at the end of a segment and at a row that is left out', () => {
     const plan = planned(
       [
         [0, 3, 1],
@@ -58,7 +58,7 @@ describe('a page of a plan', () => {
     });
   });
 
-  it('ends before the snapshot with which it would be too large', () => {
+  it('ends before the snapshot that would make it too large', () => {
     const plan = planned(
       [
         [0, 0, 99_999],
@@ -75,7 +75,7 @@ describe('a page of a plan', () => {
 });
 
 describe('fragments', () => {
-  it('are made when they are missed for the second time, and only those', async () => {
+  it('are made at the second miss, and only those', async () => {
     const depth = ofLongSegments();
     const fragments = here.open(depth, null);
     const late = { from: snapshots[50].t };
@@ -91,7 +91,7 @@ describe('fragments', () => {
     expect(await pageOf(fragments, depth)).not.toBeNull();
   });
 
-  it('of a segment that is replaced are not served again', async () => {
+  it('of a replaced segment are not served again', async () => {
     const depth = ofLongSegments();
     const fragments = here.open(depth, null);
     await warm(fragments, depth);
@@ -101,7 +101,7 @@ describe('fragments', () => {
     expect(await pageOf(fragments, depth)).not.toBeNull();
   });
 
-  it('follow what an ingest corrects', async () => {
+  it('follow corrections by an ingest', async () => {
     await here.withStore(async (store) => {
       const rows = Array.from({ length: 30 }, (_, i) => snapshot(NOW_S - 3000 + 60 * i));
       await commitRows(store, rows);
@@ -132,7 +132,7 @@ describe('fragments', () => {
     expect(here.logged.splice(0).length).toBe(plan.segmentIds.length);
   });
 
-  it('are made of whole segments beside a damaged one', async () => {
+  it('of intact segments are made beside a damaged one', async () => {
     const depth = ofLongSegments();
     const plan = await planOf(depth);
     const [damaged] = plan.segmentIds;
@@ -146,11 +146,11 @@ describe('fragments', () => {
     }
     expect(here.logged.splice(0).length).toBe(1);
     depth.reads.length = 0;
-    // Pages of the other segments are there.
+    // The pages of the other segments are there.
     expect(await pageOf(fragments, depth, { from: snapshots[24].t })).not.toBeNull();
   });
 
-  it('of several forms are made of one read', async () => {
+  it('of several forms are made from one read', async () => {
     const depth = ofLongSegments();
     const fragments = here.open(depth, null);
     const plan = await planOf(depth);
@@ -166,7 +166,7 @@ describe('fragments', () => {
     expect(ask().every((body) => body !== null)).toBe(true);
   });
 
-  it('take no more memory than they may', async () => {
+  it('stay within their memory', async () => {
     const depth = ofLongSegments();
     const fragments = here.open(depth, null, 300_000);
     for (const from of [0, 24, 48, 0].map((s) => snapshots[s].t)) {
@@ -182,14 +182,14 @@ describe('fragments', () => {
 });
 
 describe('settings', () => {
-  it('say in MiB how much memory fragments may take', () => {
+  it('give the memory of fragments in MiB', () => {
     expect(settingsOf(['--fragments-memory-mib', '64']).memory.fragments).toBe(2 ** 26);
     expect(() => settingsOf(['--fragments-memory-mib', 'all'])).toThrow(
       '--fragments-memory-mib: expected a whole number from 0 to 1048576, not all',
     );
   });
 
-  it('of no memory make none', async () => {
+  it('of 0 disable fragments', async () => {
     const depth = ofLongSegments();
     const fragments = here.open(depth, null, 0);
     const before = here.pool.postedTasks;

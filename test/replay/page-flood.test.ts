@@ -15,7 +15,7 @@ import {
 } from '../support/service.js';
 import { eventually } from '../support/waiting.js';
 
-/** The light key's token has one segment, known by its id. */
+/** The light key's token has one segment, recognized by its id. */
 const LIGHT = `/replay/${MINT}?group=type&to=${NOW_S - 60}`;
 const FLOOD = `/replay/${WIDE_MINT}?group=venue`;
 const FROM_FRAGMENTS = `/replay/${WIDE_MINT}?group=market&to=${NOW_S - 60}`;
@@ -40,9 +40,9 @@ beforeAll(async () => {
     depth,
     threads: 1,
     fragments: true,
-    // What is in work is known by what is read.
+    // Pages in work show by what they read.
     columnBytes: 0,
-    // One more than the flood: what waits beside it is known by what is refused after it.
+    // One more than the flood: a page that waits beside it shows by what is refused after it.
     pageLimits: {
       maxWaiting: WAITING_PER_KEY + 1,
       maxWaitingPerKey: WAITING_PER_KEY,
@@ -86,7 +86,7 @@ describe('while one key floods the pool with pages', () => {
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
     resume();
     expect((await page).status).toBe(200);
-    // Before all that wait but those that were in work already.
+    // Before all waiting ones, behind those that were already in work.
     expect(service.depth.reads[IN_WORK]).toEqual(lightSegments);
   });
 
@@ -105,7 +105,7 @@ describe('while one key floods the pool with pages', () => {
     expect(service.depth.reads).toHaveLength(IN_WORK);
   });
 
-  it('a client that goes while its page waits leaves its place to the next one', async () => {
+  it('a client that disconnects while its page waits frees its place', async () => {
     await flood();
     const client = await RawClient.connect(service.server.port);
     client.send(requestText(`GET /api/v1${LIGHT}`, { 'x-api-key': ENTERPRISE_KEY }));
@@ -118,7 +118,7 @@ describe('while one key floods the pool with pages', () => {
     expect([(await page).status, lightReads()]).toEqual([200, 1]);
   });
 
-  it('other tasks have their turn after the pages in work, not after all', async () => {
+  it('other tasks run after the pages in work, not after the whole flood', async () => {
     await flood();
     const { snapshots } = steadyStore(24, 34);
     const stored = [snapshots.slice(0, 12), snapshots.slice(12)].map(

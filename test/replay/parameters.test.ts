@@ -63,7 +63,7 @@ describe('replay parameters', () => {
     ['chain=mainchain', 'chain', /^it has from, to/],
     ['=1', '', /^it has from/],
     [`${'x'.repeat(5000)}=1`, `${'x'.repeat(40)}...`, /^it has from/],
-  ])('refuse %s, which replay does not have', (query, parameter, advice) => {
+  ])('refuse %s, which replay does not know', (query, parameter, advice) => {
     const { message, ...body } = failure(query);
     expect(body).toEqual({
       error: 'Bad Request',
@@ -75,15 +75,15 @@ describe('replay parameters', () => {
     expect(String(message).slice(prefix.length)).toMatch(advice);
   });
 
-  it('that replay does not have are passed over where the server is lenient', () => {
+  it('that replay does not know are ignored by a lenient server', () => {
     const lenient = parameterReader(ENDPOINTS.getReplay, { lenientParameters: true });
     const query = 'chain=nowhere&foo=&foo=%zz&&x';
     expect(lenient({ query }, MINT, null)).toEqual(read({ query: '' }, MINT, null));
-    // A bad value of one that it has stays an error.
+    // A bad value of a known one stays an error.
     expect(() => lenient({ query: 'min_pct=x' }, MINT, null)).toThrow('min_pct');
   });
 
-  it('take the chain from the address and put 0x addresses in lower case', () => {
+  it('take the chain from the address and lower the case of 0x addresses', () => {
     const leg = '0xABCDEF0000000000000000000000000000000aBc';
     const { address, chain } = parse('', leg);
     expect([address, chain]).toEqual([leg.toLowerCase(), 'evmchain']);
@@ -106,7 +106,7 @@ describe('the window', () => {
     [`from=2026-11-14T00:00:00Z&to=2026-11-14T02:00:00+01:00`, 1794614400, 1794618000, false],
     [`from=2026-11-14T00:00:00.25Z&to=2026-11-14T00:00:02.75Z`, 1794614401, 1794614403, false],
     [`from=2026-11-14T00:00:00.25Z&to=2026-11-14T00:00:00.75Z`, 1794614401, 1794614401, false],
-    // The future: nothing there yet, and the window stays as asked.
+    // The future: nothing is there yet, and the window stays as requested.
     [`to=${NOW + 100}`, NOW + 100 - DAY, NOW + 100, false],
     [`from=${NOW + 5}&to=${NOW + 100}`, NOW + 5, NOW + 100, false],
     // The limit.
@@ -117,7 +117,7 @@ describe('the window', () => {
     [`from=0&to=${OLDEST}`, OLDEST, OLDEST, true],
     ['from=1960-01-01T00:00:00Z', OLDEST, NOW, true],
     ['from=2026-11-14&to=2026-11-14T02:00:00Z', 1794614400, 1794621600, false],
-    // Both ends count from now, not from each other.
+    // Both ends are relative to now, not to each other.
     ['from=-24h', NOW - DAY, NOW, false],
     ['from=-48h&to=-24h', NOW - 2 * DAY, NOW - DAY, false],
     ['to=now', NOW - DAY, NOW, false],
@@ -173,7 +173,7 @@ describe('group and markets', () => {
     'markets=split&group=all',
     'markets=aggregate&group=market',
     'markets=split&group=type',
-  ])('of different meanings: %s', (query) => {
+  ])('that contradict each other: %s', (query) => {
     expect(failure(query)).toMatchObject({ error_code: 'invalid_group' });
   });
 });
@@ -195,7 +195,7 @@ describe('filters', () => {
     ['types=onchain_limit_order,onchain_pool&onchain=true', { types: onchain.slice().reverse() }],
     ['venues=orca', { venues: ['orca'] }],
     ['venues=orca,constant-product,orca', { venues: ['orca', 'constant-product'] }],
-    // Whatever their case, by key or by name, each once.
+    // In any case, by key or by name, each once.
     ['venues=Orca,ORCA,orca', { venues: ['orca'] }],
     ['exclude_venues=Phoenix+v1', { excludeVenues: ['phoenix-v1'] }],
     ['exclude_venues=b%C3%B6rse', { excludeVenues: ['b-rse'] }],
@@ -232,7 +232,7 @@ describe('bad values', () => {
     if (/_pct$/.test(parameter)) expect(message).toMatch(/a percentage from -90 to 1000|percent/);
   });
 
-  it('never give anything but an answer or an error for the client', () => {
+  it('always give an answer or a client error', () => {
     const piece = fc.constantFrom(
       'from',
       'to',

@@ -30,7 +30,7 @@ const TIER_MINT = 'TierMint111111111111111111111111111111111111';
 let service: TestService;
 const small = steadyStore(40, 3);
 const wide = steadyStore(400, 34);
-/** 1,390 cells a snapshot: 72 of them are a page, all 288 with group=all. */
+/** 1,390 cells a snapshot: 72 of them make a page, all 288 with group=all. */
 const deep = steadyStore(300, 69, {
   markets: Array.from({ length: 10 }, (_, m) => ({ ...MARKETS[m % 5], pair: `P${m}` })),
 });
@@ -52,7 +52,7 @@ beforeAll(async () => {
   depth.add('mainchain', WIDE_MINT, wide, { perSegment: 24 });
   depth.add('mainchain', GROUP_MINT, deep, { perSegment: 24 });
   depth.add('mainchain', TIER_MINT, tiered);
-  // What is read is counted.
+  // Counts the reads.
   service = await startTestService({ depth, columnBytes: 0 });
 });
 afterAll(() => service.stop());
@@ -94,7 +94,7 @@ describe('GET /replay/:address', () => {
     );
   });
 
-  it('hides a coarse snapshot behind a finer one, and later ones behind the clock', async () => {
+  it('hides coarse snapshots behind finer ones, and those later than the clock', async () => {
     const response = await service.get(`/replay/${TIER_MINT}?to=${NOW_S + 10}`);
     const { snapshots } = (await response.json()) as { snapshots: { t: number; tier: string }[] };
     expect(snapshots.map(({ t, tier }) => [NOW_S - t, tier])).toEqual([
@@ -106,7 +106,7 @@ describe('GET /replay/:address', () => {
     ]);
   });
 
-  it('pages a window without a gap or a repetition, each page full', async () => {
+  it('pages a window without gaps or repetitions, each page full', async () => {
     let from: number | null = NOW_S - 86_400;
     const seen: number[] = [];
     const counts: [number, number][] = [];
@@ -149,7 +149,7 @@ describe('GET /replay/:address', () => {
     ['venues=ORCA&group=venue', 288, 288 * 139, 2],
     ['venues=nowhere', 288, 0, 2],
     ['min_pct=-3&max_pct=3', 288, 288 * 60, 1],
-  ])('reads as far as %s needs', async (query, snapshots, rows, reads) => {
+  ])('reads only as far as %s needs', async (query, snapshots, rows, reads) => {
     service.depth.reads.length = 0;
     const window = `from=${NOW_S - 86_400}&to=${NOW_S + 1}`;
     const response = await service.get(`/replay/${GROUP_MINT}?${window}&${query}`);
@@ -183,14 +183,14 @@ describe('GET /replay/:address', () => {
         next = page.next_from as number | null;
       }
       expect(served.map(({ t }) => t)).toEqual(snapshots.map(({ t }) => t));
-      // 24 snapshots to a segment.
+      // 24 snapshots per segment.
       const segmentOf = (one: PlainSnapshot) => Math.floor(wide.snapshots.indexOf(one) / 24);
       const read = new Set(service.depth.reads.flat());
       expect(read.size).toBe(new Set(snapshots.map(segmentOf)).size);
     },
   );
 
-  it('answers for a token that nothing has named with an empty page', async () => {
+  it('answers an unknown token with an empty page', async () => {
     const response = await service.get('/replay/0x00000000000000000000000000000000000000bb');
     expect(response.status).toBe(200);
     const { reply } = referencePage({ markets: [], snapshots: [] }, dayOf(), LIMITS, {
@@ -202,7 +202,7 @@ describe('GET /replay/:address', () => {
     expect(await response.json()).toEqual(reply);
   });
 
-  it('plans again when compaction replaces segments under way, and gives up in the end', async () => {
+  it('plans again when compaction replaces segments meanwhile, and gives up in the end', async () => {
     const { depth } = service;
     const asItIs = () => Promise.resolve();
     depth.beforeRead = () => {
@@ -237,7 +237,7 @@ describe('representations', () => {
     expect(JSON.parse(decode(body).toString())).toEqual(plain);
   });
 
-  it.runIf(hasProgram('curl'))('are decoded by curl, which shares nothing with Node', async () => {
+  it.runIf(hasProgram('curl'))('are decoded by curl, which shares no code with Node', async () => {
     const plain = await (await service.get(`/replay/${WIDE_MINT}`)).json();
     const url = `${service.server.url}/api/v1/replay/${WIDE_MINT}`;
     const args = ['-s', '--http1.1', '--compressed', '-H', `x-api-key: ${KEY}`, url];
@@ -261,7 +261,7 @@ describe('representations', () => {
     expect(table.numRows).toBe(plain.row_count);
   });
 
-  it('come page by page as Arrow, by the header alone', async () => {
+  it('come page by page as Arrow, with only the header', async () => {
     const tables: Table[] = [];
     let from: string | null = String(NOW_S - 86_400);
     while (from !== null) {
@@ -302,7 +302,7 @@ describe('caching', () => {
     expect(headers.has('etag')).toBe(tagged);
   });
 
-  it('304 while the page is the same, without reading it, also once it lies in other segments', async () => {
+  it('304 while the page is the same, without reading it, even if its segments change', async () => {
     const first = await service.get(past);
     const etag = first.headers.get('etag') as string;
     service.depth.reads.length = 0;
@@ -343,7 +343,7 @@ describe('caching', () => {
     expect(pages[2]).toEqual(pages[0]);
   });
 
-  it('a tag for every form and question', async () => {
+  it('a different tag for every form and question', async () => {
     const headers = [
       { 'accept-encoding': 'identity' },
       { accept: 'application/msgpack' },

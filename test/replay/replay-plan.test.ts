@@ -83,7 +83,7 @@ describe('GET /replay/:address/plan', () => {
     }
   });
 
-  it('counts what a step leaves', async () => {
+  it('counts what a step keeps', async () => {
     const query = `from=${NOW_S - 30_000}&to=${NOW_S}&step=5m`;
     const page = await json<Page>(`/replay/${WIDE_MINT}?${query}`);
     const { snapshot_count, row_count } = page;
@@ -94,10 +94,10 @@ describe('GET /replay/:address/plan', () => {
     });
   });
 
-  it('ends after 500 pages, and goes on from there', async () => {
-    // One snapshot a minute, as large as a page can be.
+  it('ends after 500 pages, and can be continued from there', async () => {
+    // One snapshot a minute, each as large as a page can be.
     const first = NOW_S - 60 * (MAX_PAGES + 2);
-    // Many markets, or so many cells could not be theirs.
+    // Many markets: fewer could not have so many cells.
     const [market] = steadyStore(1, 1).markets;
     const markets = Array.from({ length: 1000 }, () => market);
     const depth = {
@@ -132,15 +132,15 @@ describe('GET /replay/:address/plan', () => {
     expect([plan.page_count, plan.next_from]).toEqual([MAX_PAGES, first + 60 * MAX_PAGES]);
     expect(plan.pages[0].from).toBe(first - 5);
     const rest = await planFrom(plan.next_from ?? 0);
-    // The window ends before now.
+    // The window ends in the past.
     expect(rest.pages.map(({ from }) => from)).toEqual([NOW_S - 120, NOW_S - 60]);
     expect(rest.next_from).toBe(null);
   });
 
-  it('leaves out what the window does, and has no page of what is unknown', async () => {
+  it('has only what is in the window, and no page for an unknown token', async () => {
     expect(await json(`/replay/${MINT}/plan`)).toMatchObject({
       group: 'market',
-      // The window ends before the newest.
+      // The window ends before the newest snapshot.
       snapshot_count: 39,
       gaps: [],
     });

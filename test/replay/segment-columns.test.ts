@@ -21,7 +21,7 @@ function depthOf(price = 1.5): MemoryDepth {
   return depth;
 }
 
-/** A page's text, and which of its segments were handed over as what. */
+/** A page's text, and how each of its segments was passed on. */
 async function pageOf(columns: SegmentColumns, depth: MemoryDepth) {
   const plan = await depth.plan({
     tokenId: 1,
@@ -56,7 +56,7 @@ function formOf(segment: SegmentInput): 'block' | 'to keep' | 'kept' {
 }
 
 describe('the columns of segments', () => {
-  it('are kept when they are asked for again, then not read, and make the same page', async () => {
+  it('are kept at the second request, then make the same page without a read', async () => {
     const depth = depthOf();
     const columns = new SegmentColumns(depth, 2 ** 20);
     const first = await pageOf(columns, depth);
@@ -71,7 +71,7 @@ describe('the columns of segments', () => {
     expect(depth.reads.length).toBe(reads);
   });
 
-  it('are those of the plan: what replaces a segment is read', async () => {
+  it('are those of the plan: a segment’s replacement is read', async () => {
     const depth = depthOf();
     const columns = new SegmentColumns(depth, 2 ** 20);
     for (let i = 0; i < 3; i++) await pageOf(columns, depth);
@@ -81,7 +81,7 @@ describe('the columns of segments', () => {
     expect(after.text).toBe((await pageOf(new SegmentColumns(depth, 0), depth)).text);
   });
 
-  it('are none where there is no room at all, and few where there is little', async () => {
+  it('are not kept without room, and few with little', async () => {
     const depth = depthOf();
     const none = new SegmentColumns(depth, 0);
     for (let i = 0; i < 3; i++) expect((await pageOf(none, depth)).forms).toEqual(['block']);
@@ -92,7 +92,7 @@ describe('the columns of segments', () => {
     expect(few.size).toBeLessThan(15);
   });
 
-  it('are read by several tasks at one time, and left by one of them', async () => {
+  it('are read by several tasks at once, and kept by one of them', async () => {
     const depth = depthOf();
     const columns = new SegmentColumns(depth, 2 ** 20);
     const [id] = (await pageOf(columns, depth)).ids;
@@ -101,12 +101,12 @@ describe('the columns of segments', () => {
       seen.push(formOf(outer));
       await columns.use([id], ([inner]) => Promise.resolve(seen.push(formOf(inner))));
     });
-    // The task did not decode: nothing was left, and the place is free.
+    // The task did not decode: nothing was kept, and the place is free.
     expect(seen).toEqual(['to keep', 'block']);
     expect(columns.size).toBe(0);
   });
 
-  it('are not kept of a task that failed or lost its thread; one that is stuck keeps its places', async () => {
+  it('are not kept if the task failed or lost its thread; a stuck task keeps its places', async () => {
     const depth = depthOf();
     const columns = new SegmentColumns(depth, 2 ** 20);
     const { ids } = await pageOf(columns, depth);
@@ -123,7 +123,7 @@ describe('the columns of segments', () => {
     expect(columns.size).toBe(held);
   });
 
-  it('are driven out by no block that is damaged, whatever room it states', async () => {
+  it('are not evicted by a damaged block, whatever size it states', async () => {
     const depth = depthOf();
     const columns = new SegmentColumns(depth, 2 ** 20);
     for (let i = 0; i < 2; i++) await pageOf(columns, depth);
@@ -141,7 +141,7 @@ describe('the columns of segments', () => {
     expect((await pageOf(columns, depth)).forms).toEqual(['kept']);
   });
 
-  it('spare a server the reading of pages that it made before, in any thread', async () => {
+  it('save reading pages that were made before, in any thread', async () => {
     const depth = depthOf();
     const service = await startTestService({ depth, threads: 2 });
     try {
@@ -164,7 +164,7 @@ describe('the columns of segments', () => {
     }
   });
 
-  it('have the room that the settings say', () => {
+  it('have the room that the settings give', () => {
     expect(settingsOf(['--columns-memory-mib', '7']).memory.columns).toBe(7 * 2 ** 20);
     expect(() => settingsOf(['--columns-memory-mib', '4097'])).toThrow(
       '--columns-memory-mib: expected a whole number from 0 to 4096, not 4097',
@@ -183,7 +183,7 @@ describe('places in a ring', () => {
     { maxLength: 120, size: 'max' },
   );
 
-  it('never overlap, never exceed the memory, and stay while they are in use', () => {
+  it('never overlap, never exceed the memory, and stay while in use', () => {
     let refused = 0;
     fc.assert(
       fc.property(steps, (list) => {

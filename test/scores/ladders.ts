@@ -1,4 +1,4 @@
-/** Random ladders, and plain ones as the columns that Fathom keeps. */
+/** Random ladders, and simple ones in the columns that Fathom keeps. */
 import fc from 'fast-check';
 import type { SnapshotCells } from '../../compute/segment/snapshots.js';
 import type { Market } from '../../compute/market.js';
@@ -13,7 +13,7 @@ const VENUES = [
   { source: 'Binance Perps', exchangeType: 'CEX', type: 'cex_perp' },
 ] as const satisfies Omit<PlainLadderMarket, 'cells'>[];
 
-/** Some markets of the five kinds, each with some cells of at least a dollar. */
+/** Some markets of the five kinds, each with some cells of at least one dollar. */
 export function plainMarkets(): fc.Arbitrary<PlainLadderMarket[]> {
   const cents = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 900_000_00 }));
   const bin = fc.oneof(fc.integer({ min: -35, max: 30 }), fc.integer({ min: -232, max: 242 }));

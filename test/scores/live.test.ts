@@ -1,4 +1,4 @@
-/** What a running server does by itself: scores after an ingest, and the queue. */
+/** What a running server does on its own: scores after an ingest, and the queue. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -30,7 +30,7 @@ function snapshotFile(directory: string, address: string, t: number): string {
 }
 
 describe('a running server', () => {
-  it('scores a token by itself after an ingest, and when a snapshot becomes visible', async () => {
+  it('scores a token after an ingest, and when a snapshot becomes visible', async () => {
     const directory = temporaryDirectory();
     const files = temporaryDirectory();
     const key = await newKey(directory);
@@ -64,7 +64,7 @@ describe('a running server', () => {
 });
 
 describe('fathom queue', () => {
-  /** null where a store was copied in the midst of a checkpoint. */
+  /** null if the store was copied in the middle of a checkpoint. */
   async function queueOf(directory: string): Promise<Json[] | null> {
     const { status, stdout } = await fathom(['queue', '--json', '--data', directory]);
     return status === 0 ? (JSON.parse(stdout) as Json[]) : null;
@@ -76,7 +76,7 @@ describe('fathom queue', () => {
     const server = await serveHere(directory, ['--as-of', '1794659696']);
     const beforeS = Math.floor(Date.now() / 1000);
     for (const address of [OTHER, MINT, OTHER]) await server.get(`/score/${address}`, key);
-    // A 0x token is not queued, and neither is what market-depth is asked for.
+    // Neither a 0x token nor a request for market-depth joins the queue.
     await server.get(`/score/0x${'a'.repeat(40)}`, key);
     await server.get(`/market-depth?token_address=${'C'.repeat(40)}`, key);
     const listed = await fathom(['queue', '--json', '--data', directory]);
@@ -100,7 +100,7 @@ describe('fathom queue', () => {
       expect(atS).toBeLessThanOrEqual(Date.now() / 1000);
     }
     expect(server.logged()).toContain(`"address":"${OTHER}"`);
-    // It is written by itself, soon: a killed server loses nothing that is.
+    // It is written soon and without being asked: a killed server loses nothing that is written.
     await becomes(() => queueOf(asIfKilled(directory)), tokens);
     await server.stop();
     const kept = await fathom(['queue', '--json', '--data', directory]);

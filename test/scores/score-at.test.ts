@@ -1,4 +1,4 @@
-/** GET /score/:address?at=: what a server said whose clock stood at that time. */
+/** GET /score/:address?at= gives what a server said whose clock showed that time. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commitRows, commitTokens, orca, snapshot } from '../support/stores.js';
 import { MarketService, NOW_S } from '../tokens/market-service.js';
@@ -27,9 +27,9 @@ const snap = (address: string, hoursAgo: number, usd: number, more = {}) =>
   );
 
 let service: MarketService;
-/** What the service said when its clock stood at each time. */
+/** What the service said when its clock showed each time. */
 const said = new Map<string, unknown>();
-/** At each time, with a token: the last score of a series of days that go on behind it, and the score. */
+/** For each time and token: the last score of a series whose days extend beyond it, and the score. */
 const ahead: [token: string, t: number, ofSeries: unknown, ofScore: unknown][] = [];
 
 beforeAll(async () => {
@@ -75,7 +75,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 describe('GET /score/:address?at=', () => {
-  it.each(TOKENS)('%s: what a server of that time said', async (token) => {
+  it.each(TOKENS)('%s: what a server said at that time', async (token) => {
     for (const t of TIMES) {
       for (const query of ['', '&explain=true']) {
         const { status, headers, body } = await service.get(
@@ -113,7 +113,7 @@ describe('GET /score/:address?at=', () => {
     expect(scores.size).toBeGreaterThan(4);
   });
 
-  it('is the score of each point of /depth-series', async () => {
+  it('equals the score of each point of /depth-series', async () => {
     const window = `from=${NOW_S - 65 * HOUR_S}&to=${NOW_S}&step=1h&score=true`;
     const found = new Set<number | null>();
     for (const token of TOKENS) {
@@ -131,7 +131,7 @@ describe('GET /score/:address?at=', () => {
     expect(found.size).toBeGreaterThan(6);
   });
 
-  it('is the current score in a step of /depth-series that goes on behind the clock', () => {
+  it('is the current score in a step of /depth-series that extends beyond now', () => {
     // The leg's next snapshot, an hour later, lies within that step.
     expect(ahead.map(([token, t]) => [token, t])).toContainEqual([BRIDGED, NOW_S - 2 * HOUR_S]);
     for (const [token, t, ofSeries, ofScore] of ahead) {
@@ -139,7 +139,7 @@ describe('GET /score/:address?at=', () => {
     }
   });
 
-  it('is the current score now, and at a time to come', async () => {
+  it('is the current score for now and for a future time', async () => {
     for (const token of TOKENS) {
       const { body } = await service.get(`/score/${token}?explain=true`);
       for (const at of ['now', NOW_S, NOW_S + 60]) {

@@ -85,7 +85,7 @@ describe('statuses', () => {
       service_current_price: 4,
       service_last_run: new Date((NOW_S - 5) * 1000).toISOString(),
     });
-    // Only the mint that nothing has named waits in the queue.
+    // Only the unknown mint waits in the queue.
     expect(service.store.queue.list().map(({ address }) => address)).toEqual([mint('U')]);
     expect(service.logged.filter((line) => line.includes('token queued'))).toHaveLength(1);
   });
@@ -131,7 +131,7 @@ describe('legs of one asset', () => {
   const legsScore = (legs: [number, [number, number, number][]][]) =>
     referenceScore(legs.map(([t, cells]) => ({ coverage: 'full', t, markets: [plain(cells)] })));
 
-  it('have one score from their merged depth, and the mint answers for the 0x leg', async () => {
+  it('share one score from their merged depth, and the mint answers for the 0x leg', async () => {
     service = await MarketService.start();
     await commitTokens(service.store, [
       { address: main, symbol: 'AAA', asset: 'a', price_usd: 1 },
@@ -172,7 +172,7 @@ describe('legs of one asset', () => {
     expect(rows).toEqual([[[main, 2]], [[leg, 9]], [[main, 2]]]);
   });
 
-  it('are left out when more than 24 hours older than the newest', async () => {
+  it('are left out if more than 24 hours older than the newest', async () => {
     service = await MarketService.start();
     await commitTokens(service.store, [
       { address: main, asset: 'a' },
@@ -217,11 +217,11 @@ describe('legs of one asset', () => {
       ['available', own],
       ['pending', null],
     ]);
-    // The asset stands on the merged board by the leg that has a score.
+    // The leg that has a score puts the asset on the merged board.
     const { body: all } = await service.get('/top-scores?chain=all');
     expect(all.tokens.map((row: Json) => row.address)).toEqual([leg]);
 
-    // The 0x leg moves to the other asset: its score is that one's from now on.
+    // The 0x leg moves to the other asset and has its score from now on.
     await commitTokens(service.store, [
       { address: main, asset: 'a' },
       { chain: 'evmchain', address: leg, asset: 'z' },
@@ -237,7 +237,7 @@ describe('legs of one asset', () => {
 });
 
 describe('explain=true', () => {
-  it('adds what it takes to recompute the score, and changes nothing else', async () => {
+  it('adds what recomputing the score needs, and changes nothing else', async () => {
     service = await MarketService.start();
     const address = mint('A');
     const cells: [number, number, number][] = [
@@ -254,7 +254,7 @@ describe('explain=true', () => {
     const { explain, ...rest } = body;
     expect(rest).toEqual(without);
     expect(explain.formula_version).toBe('fathom.score.1');
-    // Anyone's own arithmetic on the parts alone.
+    // A client's own arithmetic on the parts alone.
     let support = 0;
     let resistance = 0;
     for (const { bin, weight, ...side } of explain.weights) {
@@ -281,7 +281,7 @@ describe('explain=true', () => {
 });
 
 describe('GET /top-scores', () => {
-  it('ranks by score, ties by address, fifty at most, available ones alone', async () => {
+  it('ranks by score, ties by address, at most fifty, only available ones', async () => {
     service = await MarketService.start();
     const letters = [...'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz123456789'];
     const amounts = new Map(letters.map((letter, i) => [mint(letter), 2000 * (1 + (i % 19))]));
@@ -305,7 +305,7 @@ describe('GET /top-scores', () => {
 });
 
 describe('POST /score', () => {
-  it('queues unknown mints once a request, and fails as a whole on a mismatch', async () => {
+  it('queues unknown mints once per request, and fails as a whole on a mismatch', async () => {
     service = await MarketService.start();
     const [unknown, other] = [mint('U'), mint('V')];
     const { body } = await service.post({ addresses: [unknown, evm('1'), unknown] });
@@ -324,7 +324,7 @@ describe('POST /score', () => {
     expect(service.store.queue.list()).toHaveLength(1);
   });
 
-  it('does not queue what no mint can be', async () => {
+  it('does not queue what cannot be a mint', async () => {
     service = await MarketService.start();
     const addresses = ['z'.repeat(44), '1'.repeat(33), 'z'.repeat(32)];
     const { body } = await service.post({ addresses });

@@ -32,7 +32,7 @@ const pool = (cells: PlainLadderMarket['cells']): PlainLadderMarket => ({
 });
 
 describe('the score', () => {
-  it('is what the definition gives on any merged ladders', () => {
+  it('equals the definition on any merged ladders', () => {
     fc.assert(
       fc.property(fc.array(plainMarkets(), { minLength: 1, maxLength: 3 }), (ladders) => {
         const legs = ladders.map((markets) => leg(markets));
@@ -42,7 +42,7 @@ describe('the score', () => {
         expect(score.resistanceUsd).toBeCloseTo(expected?.resistance ?? NaN, 6);
         expect(score.unrounded).toBeCloseTo(expected?.unrounded ?? NaN, 8);
         expect(score.message).toBe(expected?.message);
-        // A score right at the edge of a tenth may round either way.
+        // A score at the very edge of a tenth may round either way.
         expect(Math.abs(score.score - (expected?.score ?? NaN))).toBeLessThan(0.1001);
         expect(score.score).toBe(Math.floor(score.unrounded * 10 + 0.5) / 10);
       }),
@@ -92,7 +92,7 @@ describe('the score', () => {
     },
   );
 
-  it('weighs bins -28 to 22 and no other, the price itself with 1', () => {
+  it('weighs only bins -28 to 22, the price itself with 1', () => {
     expect([FIRST_SCORE_BIN, LAST_SCORE_BIN]).toEqual([-28, 22]);
     expect(scoreWeight(0)).toBe(1);
     for (const bin of [-232, -29, 23, 242]) expect(scoreWeight(bin)).toBe(0);

@@ -1,4 +1,4 @@
-/** GET /top-scores?details=true: what the other endpoints say of each token, gathered. */
+/** GET /top-scores?details=true: what the other endpoints say about each token, in one reply. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Json } from '../support/conformance.js';
 import { commitRows, commitTokens, orca, snapshot } from '../support/stores.js';
@@ -48,7 +48,7 @@ const tokensOf = async (chain: string, more = '&details=true') => {
 };
 
 describe('GET /top-scores?details=true', () => {
-  it('says what /score says now and said at each hour, and what is near the price', async () => {
+  it('has what /score says now and said at each hour, and the depth near the price', async () => {
     const found = new Set<string>();
     for (const chain of ['mainchain', 'evmchain', 'all']) {
       const plain = await tokensOf(chain, '');

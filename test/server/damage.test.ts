@@ -1,4 +1,4 @@
-/** A server over a store of which some blocks are damaged: only what needs them fails. */
+/** A server whose store has damaged blocks: only what needs them fails. */
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
@@ -30,9 +30,9 @@ import {
 import { becomes } from '../support/waiting.js';
 
 const NOW_S = HOUR + 1800;
-/** Its newest segment is damaged; of MINT an older one, of OTHER_MINT none. */
+/** Its newest segment is damaged, of MINT an older one, of OTHER_MINT none. */
 const NEWEST = 'JUPyiwrYJFskUPiHa7hkeR8VUtAeFoSYbKedZNsDvCN';
-/** What is damaged is its entry. */
+/** Its segment's entry is damaged. */
 const ENTRY = 'EKpQGSJtjMFqKZ9KQanSqYXRcF8fBopzLHYxdM65zcjm';
 const TOKENS = [MINT, OTHER_MINT, NEWEST, ENTRY];
 
@@ -57,7 +57,7 @@ beforeAll(async () => {
         coverage: 'full' as const,
       })),
     );
-    // Segments of more than half of a full one are not joined.
+    // Segments more than half full are not joined.
     for (const address of TOKENS) {
       for (const first of [0, 200]) {
         const times = Array.from({ length: 150 }, (_, i) => at(first + i));
@@ -154,7 +154,7 @@ const all = (mint: string, damaged: readonly string[]) =>
 const BOARDS = ['/top-scores', '/dca-pressure', '/dlmm-pools', '/lp-cheat-sheet'];
 
 describe('Damaged blocks', () => {
-  it('take down the pages that need them', async () => {
+  it('fail the pages that need them', async () => {
     expect(await statuses(OTHER_MINT)).toEqual(all(OTHER_MINT, []));
     expect(await statuses(MINT)).toEqual(all(MINT, ['all', 'whales']));
     const ofNewest = ['score', 'depth', 'dca', 'limit', 'all', 'late'];
@@ -162,7 +162,7 @@ describe('Damaged blocks', () => {
     expect(await statuses(ENTRY)).toEqual(all(ENTRY, ofNewest));
   });
 
-  it('and nothing else: boards, what operators ask, other pages again and again', async () => {
+  it('fail nothing else: not boards, operators’ requests or other pages, however often', async () => {
     for (const target of BOARDS)
       expect([target, ...(await asked(target))]).toEqual([target, ...OK]);
     const scores = (await (await server.get('/top-scores', key)).json()) as Json;
@@ -174,7 +174,7 @@ describe('Damaged blocks', () => {
     const metrics = await (await fetch(`${server.url}/metrics`)).text();
     expect(Number(/^fathom_damaged_data_total (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThan(3);
     expect(server.logged()).toContain('is damaged: its checksum does not match');
-    // Nothing is tried again in vain.
+    // Nothing is retried in vain.
     const errors = () => server.logged().split('"level":"error"').length;
     const before = errors();
     for (const target of BOARDS)
@@ -182,7 +182,7 @@ describe('Damaged blocks', () => {
     expect(errors()).toBe(before);
   });
 
-  it('are in nobody’s way at an ingest over them, which brings back what it holds', async () => {
+  it('do not hinder an ingest over them, which restores its snapshots', async () => {
     const remote = await connectToServer(data);
     if (remote === null) throw new Error('nobody listens');
     const store = Object.assign(remote, { directory: data }) as unknown as Store;
@@ -194,7 +194,7 @@ describe('Damaged blocks', () => {
       );
     const lost = Array.from({ length: 150 }, (_, i) => at(i));
     const page = (from: number, to: number) => asked(`/replay/${MINT}?from=${from}&to=${to}`);
-    // Between lost snapshots: those stay lost.
+    // Between lost snapshots, which stay lost.
     await commit(MINT, [lost[10] + 1, lost[90] + 1]);
     expect(await page(lost[10] + 1, lost[11])).toEqual(OK);
     expect(await page(lost[10], lost[11])).toEqual(DAMAGED);

@@ -1,4 +1,4 @@
-/** A disk that fills shows in /readyz, the metrics and the log before and while it bites, and when it is over. */
+/** A disk that fills up shows in /readyz, the metrics and the log: before writes fail, while they do, and after. */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -41,9 +41,9 @@ async function metric(server: Service, name: string): Promise<number> {
 const said = (server: Service, message: string) =>
   server.logged().split(`"msg":"${message}"`).length - 1;
 
-// Where files may not grow beyond a limit, writes fail as on a full disk, and no disk is filled.
+// Where a file-size limit can be set, writes fail as on a full disk without filling one.
 describe.runIf(hasPrlimit)('A server whose disk is full', () => {
-  it('is not ready while commits are refused, says so once, and comes back when one succeeds', async () => {
+  it('is not ready while commits are refused, says so once, and is ready when one succeeds', async () => {
     const data = path.join(directory, 'data');
     await newKey(data);
     const server = await serve(data, ['--port', '0', '--threads', '1'], { fileKiB: 1024 });
@@ -80,7 +80,7 @@ describe.runIf(hasPrlimit)('A server whose disk is full', () => {
     expect(await metric(server, 'fathom_store_log_bytes')).toBeGreaterThan(1_048_576);
   });
 
-  it('tells what a key has used, though it cannot write it', async () => {
+  it('reports what a key has used although it cannot write it', async () => {
     const data = path.join(directory, 'used');
     const key = await newKey(data);
     const server = await serve(data, ['--port', '0', '--threads', '1'], { fileKiB: 1024 ** 2 });

@@ -21,7 +21,7 @@ function endedPid(): number {
 }
 
 describe('The lock of a download', () => {
-  it('is held by one, and free again when that releases it', async () => {
+  it('has one holder, and is free again once released', async () => {
     const release = await takeLock(lock);
     expect(readFileSync(lock, 'utf8')).toMatch(new RegExp(`^${process.pid} [0-9a-f-]{36}$`));
     const refused = takeLock(lock);
@@ -35,8 +35,8 @@ describe('The lock of a download', () => {
     )();
   });
 
-  it('that is stale is taken over by one of many that find it at the same moment', async () => {
-    // As this version, an earlier one, and a process of the same id in another container left it.
+  it('that is stale is taken over by only one of many that find it at once', async () => {
+    // Left by this version, by an earlier one, and by a process of the same id in another container.
     const stale = [`${endedPid()} x`, String(endedPid()), `${process.pid} x`];
     for (let round = 0; round < 30; round++) {
       writeFileSync(lock, stale[round % stale.length]);
@@ -52,10 +52,10 @@ describe('The lock of a download', () => {
     }
   });
 
-  it('is taken from a process that was killed while it took over a stale one', async () => {
+  it('is taken from a process that was killed while taking over a stale one', async () => {
     const dead = `${endedPid()} x`;
     const digest = createHash('sha256').update(dead).digest('hex').slice(0, 16);
-    // A taker has a lock whose name says which it takes over, and may have had to take that over, too.
+    // The name of a taker's lock says which lock it takes over; that one may have been a taker's, too.
     for (const name of [lock, `${lock}.${digest}`, `${lock}.${digest}.${digest}`]) {
       writeFileSync(name, dead);
     }
@@ -95,7 +95,7 @@ describe('The lock of a download', () => {
       child.kill('SIGKILL');
       await gone;
     }
-    // The one that was killed left it.
+    // The killed process left it.
     await (
       await takeLock(lock)
     )();

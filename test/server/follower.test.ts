@@ -15,7 +15,7 @@ const log = logInto(logged);
 const passMs = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 describe('a follower', () => {
-  /** A follower, and the batches that it worked on. */
+  /** A follower, and the batches it has worked on. */
   function followerOf(options: Partial<FollowerOptions<string>> = {}) {
     const batches: string[][] = [];
     const follower = new Follower<string>({
@@ -33,7 +33,7 @@ describe('a follower', () => {
     return { follower, batches };
   }
 
-  it('works on changed keys in their order, in batches, and not within the call', async () => {
+  it('works on changed keys in order, in batches, and outside the call', async () => {
     const { follower, batches } = followerOf();
     follower.touch(['b', 'a', 'b', 'c']);
     expect(batches).toEqual([]);
@@ -42,14 +42,14 @@ describe('a follower', () => {
     expect(batches).toEqual([['b', 'a'], ['c']]);
   });
 
-  it('does not look for the next key among all that are done', async () => {
+  it('does not search all finished keys for the next one', async () => {
     const work = () => Promise.resolve();
     const follower = new Follower<number>({ work, failure: '', log, batchKeys: 16 });
     follower.touch(Array.from({ length: 1_000_000 }, (_, i) => i));
     const before = process.cpuUsage();
     follower.start();
     await follower.settled();
-    // A second; ten times as much where each batch steps over those before it.
+    // A second; ten times as long if each batch walks over the earlier ones.
     expect(process.cpuUsage(before).user).toBeLessThan(4_000_000);
   });
 
@@ -100,7 +100,7 @@ describe('a follower', () => {
     expect(batches).toHaveLength(1);
   });
 
-  it('lets others run between batches that never wait for anything', async () => {
+  it('lets other work run between batches that never wait', async () => {
     vi.useRealTimers();
     let others = 0;
     let isDone = false;
@@ -124,7 +124,7 @@ describe('a follower', () => {
     expect(others).toBeGreaterThanOrEqual(5);
   });
 
-  it('leaves a failed key alone where it must not retry', async () => {
+  it('does not retry a failed key if it must not', async () => {
     const { follower, batches } = followerOf({
       retryAfterMs: null,
       work: () => Promise.reject(new Error('no')),
@@ -135,7 +135,7 @@ describe('a follower', () => {
     expect(logged).toHaveLength(1);
   });
 
-  it('paces each key for itself, but not what cannot wait, what is free, or what is new', async () => {
+  it('paces each key separately, but not urgent, free or new work', async () => {
     const free = [true, true];
     const { follower, batches } = followerOf({
       batchKeys: 1,
@@ -164,7 +164,7 @@ describe('a follower', () => {
     expect(batches).toHaveLength(9);
   });
 
-  it('ends with the work that is under way', async () => {
+  it('ends with the work in progress', async () => {
     let end = () => {};
     const { follower, batches } = followerOf({
       batchKeys: 1,
@@ -185,7 +185,7 @@ describe('a follower', () => {
 });
 
 describe('a board', () => {
-  /** A value whose build costs so much, and the times at which it was built. */
+  /** A value with this build cost, and the times at which it was built. */
   function boardOf(costMs: () => number | undefined, takesMs = 0) {
     const runs: number[] = [];
     const board = new Board({
@@ -200,7 +200,7 @@ describe('a board', () => {
     return { board, runs, startMs: performance.now() };
   }
 
-  it('is a promise until it is built, then the last one that was', async () => {
+  it('is a promise until it is built, then the last build', async () => {
     const { board } = boardOf(() => 50);
     expect(board.current).toBe(null);
     const first = board.get();
@@ -212,7 +212,7 @@ describe('a board', () => {
     expect(board.get()).toEqual({ run: 2 });
   });
 
-  it('stands where a build fails, which a first request is told; it is built again later', async () => {
+  it('stays if a build fails, which a first request is told; it is built again later', async () => {
     const failures = [new Error('first'), null, new Error('third'), null];
     const board = new Board({
       failure: 'a value could not be built',
@@ -235,7 +235,7 @@ describe('a board', () => {
     expect(board.get()).toEqual({ left: 0 });
   });
 
-  it('is settled where damaged data keep it from being built, and is not tried again in vain', async () => {
+  it('is settled if damaged data prevents its build, which is not retried in vain', async () => {
     const damage = new DamageError(
       'IO Error: Corrupt database file: computed checksum 1 does not match',
     );
@@ -253,20 +253,20 @@ describe('a board', () => {
     expect(board.isSettled).toBe(true);
     await passMs(20_000);
     expect(builds).toBe(1);
-    // New data may be whole.
+    // New data may be intact.
     board.request();
     await board.settled();
     expect(builds).toBe(2);
     await board.close();
   });
 
-  it('refuses who waits for it where it is closed first', async () => {
+  it('rejects those who wait for it when it is closed', async () => {
     const { board } = boardOf(() => 50);
     await board.close();
     await expect(board.get()).rejects.toThrow('closed');
   });
 
-  it('is built at once after a quiet time, also twice in quick succession', async () => {
+  it('is built at once after a quiet time, even twice in quick succession', async () => {
     const { board, runs, startMs } = boardOf(() => 50);
     board.request();
     await passMs(0);
@@ -275,7 +275,7 @@ describe('a board', () => {
     expect(runs.map((atMs) => atMs - startMs)).toEqual([0, 0]);
   });
 
-  it('takes one part in ten of the time while it is always requested, the last request included', async () => {
+  it('takes a tenth of the time while constantly requested, the last request included', async () => {
     const { board, runs, startMs } = boardOf(() => 50);
     for (let ms = 0; ms < 10_000; ms += 10) {
       board.request();
@@ -290,7 +290,7 @@ describe('a board', () => {
     expect(runs[runs.length - 1] - startMs).toBeLessThan(10_600);
   });
 
-  it('rests 100 ms at least and 15 s at most', async () => {
+  it('rests between 100 ms and 15 s', async () => {
     for (const [costMs, pauseMs] of [
       [0, 100],
       [60_000, 15_000],
@@ -306,7 +306,7 @@ describe('a board', () => {
     }
   });
 
-  it('is charged with all the time that its build took where that tells no cost', async () => {
+  it('is charged with the whole time of a build that reports no cost', async () => {
     const { board, runs } = boardOf(() => undefined, 200);
     for (let i = 0; i < 1200; i++) {
       board.request();
@@ -327,7 +327,7 @@ describe('a board', () => {
     expect(Math.max(...gaps)).toBe(100);
   });
 
-  it('is built once more for what is requested during a build, and not for what is not', async () => {
+  it('is built once more if requested during a build, and not otherwise', async () => {
     const { board, runs } = boardOf(() => 0, 50);
     board.request();
     await passMs(10);
@@ -337,7 +337,7 @@ describe('a board', () => {
     expect(runs.length).toBe(2);
   });
 
-  it('is built at once where that is waited for, and not after it is closed', async () => {
+  it('is built at once if somebody waits for that, and not once closed', async () => {
     const { board, runs } = boardOf(() => 1000);
     for (let i = 0; i < 4; i++) {
       board.request();

@@ -1,4 +1,4 @@
-/** Whoever opens a file, a connection of DuckDB or a port closes it, on every path: the collector closes nothing. */
+/** Whatever opens a file, a DuckDB connection or a port closes it, on every path: the collector closes nothing. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -35,7 +35,7 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((service) => service.stop()));
 });
 
-/** Holds every read of segments up until it is called. */
+/** Holds up every read of segments until it is called. */
 function holdReads({ depth }: TestService): () => void {
   let open = () => {};
   const gate = new Promise<void>((resolve) => (open = resolve));
@@ -60,7 +60,7 @@ describe('a busy service', () => {
     expect(service.pool.pendingJobs).toBe(0);
   });
 
-  it('says 503 at once where as many pages wait as may, and recovers', async () => {
+  it('says 503 at once if the most pages allowed wait, and recovers', async () => {
     const service = await start({ threads: 1, pageLimits: { maxWaiting: 1 } });
     const resume = holdReads(service);
     const inWork = [0, 1, 2].map(() => service.get(`/replay/${MINT}`));
@@ -75,7 +75,7 @@ describe('a busy service', () => {
     expect((await service.get(`/replay/${MINT}`)).status).toBe(200);
   });
 
-  it('makes a page also where as many boards wait as may be in work', async () => {
+  it('makes a page even while as many boards wait as may be in work', async () => {
     const service = await start({ threads: 1 });
     const resume = holdReads(service);
     const page = service.get(`/replay/${MINT}`);
@@ -86,7 +86,7 @@ describe('a busy service', () => {
     expect((await page).status).toBe(200);
   });
 
-  it('says 503 where a reply exceeds the share of its key in the bytes in flight', async () => {
+  it('says 503 if a reply exceeds its key’s share of the bytes in flight', async () => {
     const service = await start({ limits: { maxBytesInFlightPerKey: 100_000 } });
     const path = `/replay/${WIDE_MINT}`;
     const headers = { 'accept-encoding': 'identity' };
@@ -98,7 +98,7 @@ describe('a busy service', () => {
     ]);
   });
 
-  it('gives a client up that has gone, without rendering its page', async () => {
+  it('drops a client that has disconnected, without rendering its page', async () => {
     const service = await start({ isReady: () => true });
     const resume = holdReads(service);
     const client = await RawClient.connect(service.server.port);
@@ -110,17 +110,17 @@ describe('a busy service', () => {
     expect((await after).status).toBe(401);
     const metrics = async () => (await fetch(`${service.server.url}/metrics`)).text();
     const inFlight = async () => /^fathom_http_in_flight (\d+)$/m.exec(await metrics())?.[1];
-    // This very request.
+    // Exactly this request.
     await becomes(inFlight, '1');
     resume();
-    // One that comes behind it is made, and it was not.
+    // A later request was served; this one was not.
     expect((await service.get(`/replay/${MINT}?group=all`)).status).toBe(200);
     expect(service.pool.postedTasks).toBe(posted + 1);
   });
 });
 
 describe('a thread that dies', () => {
-  /** A service with one thread, its threads as they come, and a page that it has made before. */
+  /** A service with one thread, the threads as they start, and a page that was made before. */
   async function withThreads() {
     const threads: Worker[] = [];
     const onThread = (thread: Worker) => void threads.push(thread);
@@ -132,9 +132,9 @@ describe('a thread that dies', () => {
     return { service, threads, path, expected, stop };
   }
 
-  it('is replaced, and its page is made by another', async () => {
+  it('is replaced, and another makes its page', async () => {
     const { service, threads, path, expected, stop } = await withThreads();
-    // A thread that is done before it is ended has lost nothing: the next one is to.
+    // A thread that finishes before it is ended has lost nothing; the next one then has to be.
     while (!service.logged.join('').includes('lost its thread')) {
       const page = service.get(path);
       while (service.pool.busyThreads === 0) await nextTurn();
@@ -147,10 +147,10 @@ describe('a thread that dies', () => {
     stop();
   });
 
-  it('twice by one page gets it 503, and the next page is made', async () => {
+  it('of the same page twice gets it a 503, and the next page is made', async () => {
     const { service, threads, path, expected, stop } = await withThreads();
     let response: Response;
-    // A thread that is done before it is ended has made the page.
+    // A thread that finishes before it is ended has made the page.
     do {
       await service.pool.probe();
       const page = service.get(path);
@@ -183,7 +183,7 @@ describe('starting', () => {
     });
   });
 
-  it('names the port that is in use, by a server like this or any other', async () => {
+  it('names a port that is in use, by such a server or any other', async () => {
     const service = await start();
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', () => resolve()));
@@ -196,7 +196,7 @@ describe('starting', () => {
     other.close();
   });
 
-  it('names a host that is not of this machine', async () => {
+  it('names a host that this machine does not have', async () => {
     const service = await start();
     await expect(startAt(service, '192.0.2.1', 0)).rejects.toThrow(
       'port 0 on 192.0.2.1: the host is not an address of this machine',
@@ -205,7 +205,7 @@ describe('starting', () => {
 });
 
 describe('closing', () => {
-  it('finishes a page in work before it closes, and takes no more connections', async () => {
+  it('finishes a page in work first, and takes no more connections', async () => {
     const service = await start();
     const resume = holdReads(service);
     const page = service.get(`/replay/${WIDE_MINT}`);
@@ -234,7 +234,7 @@ describe('closing', () => {
     resume();
   });
 
-  it('releases the port, also while clients keep their connections', async () => {
+  it('releases the port even while clients keep their connections', async () => {
     const service = await start();
     const port = await freePort();
     for (let round = 0; round < 3; round++) {
@@ -250,7 +250,7 @@ describe('closing', () => {
 });
 
 describe('clocks', () => {
-  it('stand still or go', () => {
+  it('stand still or run', () => {
     expect(frozenClock(1.9).nowS()).toBe(1);
     expect(Math.abs(systemClock.nowS() - Date.now() / 1000)).toBeLessThan(2);
   });

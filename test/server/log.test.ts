@@ -1,4 +1,4 @@
-/** What the log holds, and that it holds nobody up. */
+/** What the log contains, and that it never blocks anything. */
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -15,7 +15,7 @@ type Line = Record<string, unknown>;
 const parsed = (lines: readonly string[]): Line[] => lines.map((line) => JSON.parse(line) as Line);
 
 describe('the log', () => {
-  it('keeps an event on one line, whatever is in it', () => {
+  it('keeps an event on one line, whatever it contains', () => {
     const lines: string[] = [];
     const hostile = 'x\ny","level":"fatal';
     const error = Object.assign(new Error('first\nsecond', { cause: new Error('the root') }), {
@@ -40,7 +40,7 @@ describe('the log', () => {
     expect((long.text as string).length).toBe(4096);
   });
 
-  it('has the lines of its level and above, and the one with the URL at every level', () => {
+  it('has the lines of its level and above, and always the one with the URL', () => {
     for (const [i, level] of LOG_LEVELS.entries()) {
       const lines: string[] = [];
       const log = logInto(lines, { level });
@@ -52,14 +52,14 @@ describe('the log', () => {
     }
   });
 
-  it('is for people, too', () => {
+  it('can be written for people', () => {
     const lines: string[] = [];
     logInto(lines, { format: 'pretty' }).warn('two words', { count: 3 });
     expect(lines[0]).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] WARN: two words \{"count":3\}$/);
     expect(lines[0]).not.toContain('\u001b');
   });
 
-  it('drops lines that nobody reads, and says how many once somebody does', async () => {
+  it('drops lines that nobody reads, and then says how many', async () => {
     const stream = new PassThrough({ highWaterMark: 1 });
     const log = createLog({ stream });
     const text = 'x'.repeat(1000);
@@ -80,7 +80,7 @@ describe('the log', () => {
     lines.close();
   });
 
-  it('writes lines that come often as it writes all others', () => {
+  it('writes frequent lines like all others', () => {
     const lines: string[] = [];
     const fields = { method: 'GET', route: null, status: 200, request_id: 'a-1', ms: 0.25 };
     for (const level of ['info', 'warn'] as const) {
@@ -97,7 +97,7 @@ describe('the log', () => {
     expect(pretty[0].slice(15)).toBe(pretty[1].slice(15));
   });
 
-  it('gathers lines that come often, and writes them in their order with the next other one', () => {
+  it('collects frequent lines, and writes them in order with the next other one', () => {
     const chunks: string[] = [];
     const write = (text: string) => void chunks.push(text);
     const log = createLog({ stream: { writableLength: 0, write } });
@@ -129,7 +129,7 @@ describe('the lines of requests', () => {
     return found() as Line;
   };
 
-  it('have what was asked, by whom and how it went, but never a key or an address', async () => {
+  it('say what was requested, by whom and how it went, but never a key or an address', async () => {
     const response = await service.get(`/score/${MINT}`, {
       headers: { 'x-request-id': 'bot-7.1' },
     });
@@ -151,7 +151,7 @@ describe('the lines of requests', () => {
     expect(service.logged.join('\n')).not.toContain(KEY);
   });
 
-  it('have ids of their own in place of ones that are too long or break out of the line', async () => {
+  it('have new ids in place of ones that are too long or break out of the line', async () => {
     for (const id of ['x'.repeat(129), 'a b', '<b>', '"', '\u00e9']) {
       const response = await service.get('/top-scores', { headers: { 'x-request-id': id } });
       expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f]{12}-\w+$/);
@@ -159,7 +159,7 @@ describe('the lines of requests', () => {
     }
   });
 
-  it('name no route where none took the request, and every failed authentication is warned of', async () => {
+  it('name no route if none took the request; failed authentication is always a warning', async () => {
     const headers = { 'x-api-key': 'no such key' };
     const response = await service.get('/nowhere', { headers });
     await response.arrayBuffer();
@@ -174,7 +174,7 @@ describe('the lines of requests', () => {
 });
 
 describe('the line of a request', () => {
-  it('is one, whatever its method is', () => {
+  it('is a single one, whatever the method', () => {
     const lines: string[] = [];
     const log = logInto(lines);
     const method = '"\\\n\u2028é';

@@ -17,7 +17,7 @@ const MIB = 2 ** 20;
 const NAMES = Object.keys(SHARES) as ShareName[];
 
 describe('the memory of the process', () => {
-  it('is divided without a rest, each share with its least at least', () => {
+  it('is divided completely, each share with its minimum or more', () => {
     const memory = fc.record({
       threads: fc.integer({ min: 1, max: 64 }),
       moreMib: fc.nat(20_000),
@@ -45,14 +45,14 @@ describe('the memory of the process', () => {
     );
   });
 
-  it('has threads for half of what the caches could have, and one at least', () => {
+  it('has threads for half of what the caches could have, and at least one', () => {
     expect(defaultThreads(leastMemoryMib(1))).toBe(1);
     const forTwo = leastMemoryMib(0) + 4 * THREAD_MIB;
     expect(defaultThreads(forTwo)).toBe(Math.min(2, availableParallelism()));
     expect(defaultThreads(2 ** 20)).toBe(availableParallelism());
   });
 
-  it('is what the settings say; too little is refused with what would do', () => {
+  it('is what the settings say; too little is refused with the amount needed', () => {
     const least = leastMemoryMib(1);
     expect(settingsOf(['--memory-mib', String(least)])).toMatchObject({
       threads: 1,
@@ -70,7 +70,7 @@ describe('the memory of the process', () => {
 });
 
 describe('kept replies', () => {
-  it('of all endpoints share one memory', () => {
+  it('of all endpoints share one budget', () => {
     const memory = replyMemory(1000);
     const bytesOf = (text: string) => text.length;
     const a = new KeptReplies<string>(memory, 'a', bytesOf);

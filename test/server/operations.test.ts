@@ -1,4 +1,4 @@
-/** /healthz, /readyz and /metrics of a really started server, with the API and on a port of their own. */
+/** /healthz, /readyz and /metrics of a really started server, with the API and on a separate port. */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Histogram, Registry } from 'prom-client';
@@ -41,7 +41,7 @@ const readiness = async () => {
   return [reply.status, await reply.json()];
 };
 
-/** Samples by name and labels, read as the format's specification has it. */
+/** Samples by name and labels, parsed by the format's specification. */
 async function samples(url = server.url): Promise<Map<string, number>> {
   const reply = await at(url, '/metrics');
   expect(reply.status).toBe(200);
@@ -57,14 +57,14 @@ async function samples(url = server.url): Promise<Map<string, number>> {
 }
 
 describe('health and readiness', () => {
-  it('need no key, and hold once the boards stand', async () => {
+  it('need no key, and are given once the boards are built', async () => {
     const health = await at(server.url, '/healthz');
     expect([health.status, await health.json()]).toEqual([200, { status: 'ok' }]);
     await becomes(readiness, [200, { status: 'ready' }]);
     expect((await fetch(new URL('/healthz', server.url), { method: 'POST' })).status).toBe(405);
   });
 
-  it('end where nothing can be written beside the store, and come back', async () => {
+  it('end while nothing can be written beside the store, and come back', async () => {
     const probe = path.join(data, '.probe');
     mkdirSync(probe);
     await becomes(readiness, [503, { status: 'not_ready', reasons: ['store'] }]);
@@ -78,7 +78,7 @@ describe('health and readiness', () => {
     expect((await samples()).get('fathom_ready')).toBe(1);
   });
 
-  it("end where the database's file is gone; nothing is stored until it is put back", async () => {
+  it("end if the database's file is gone; nothing is stored until it is put back", async () => {
     const file = path.join(data, 'fathom.duckdb');
     renameSync(file, path.join(directory, 'aside'));
     await becomes(readiness, [503, { status: 'not_ready', reasons: ['store'] }]);
@@ -121,7 +121,7 @@ describe('metrics', () => {
     expect(text).toContain((await registry.metrics()).trim());
   });
 
-  it('are read for all who ask at a time, a few times a second, and are never older than the question', async () => {
+  it('are read once for all who ask together, a few times a second, and never older than the request', async () => {
     const metrics = new Metrics();
     let readings = 0;
     let age = 0;
@@ -197,7 +197,7 @@ describe('metrics', () => {
     expect(count('fathom_commit_duration_seconds_count')).toBe(1);
     expect(count('fathom_newest_snapshot_age_seconds')).toBe(60);
     expect(count('fathom_store_bytes')).toBeGreaterThan(4096);
-    // The scrape itself is under way.
+    // The scrape itself is in progress.
     expect(count('fathom_http_in_flight')).toBe(1);
     for (const name of [
       'fathom_reply_bytes_in_flight',
@@ -228,7 +228,7 @@ describe('metrics', () => {
     },
   );
 
-  it('are on a port of their own where one is given', async () => {
+  it('are on a separate port if one is given', async () => {
     const other = path.join(directory, 'other');
     const flags = ['--port', '0', '--admin-port', '0', '--threads', '1', '--stop-delay', '5m'];
     const second = await serve(other, flags);
@@ -239,7 +239,7 @@ describe('metrics', () => {
     for (const route of ['/healthz', '/readyz', '/metrics']) {
       expect((await at(second.url, route)).status).toBe(404);
     }
-    // It says that it stops and still takes requests, until a second signal ends it at once.
+    // It says that it is stopping and still takes requests; a second signal ends it at once.
     process.kill(second.pid, 'SIGTERM');
     const ready = async () => ((await (await at(admin, '/readyz')).json()) as Readiness).reasons;
     await becomes(async () => (await ready())?.includes('stopping'), true);

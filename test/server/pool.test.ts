@@ -71,7 +71,7 @@ describe('the compute pool', () => {
   });
   afterAll(() => pool.close());
 
-  it('is ready when every thread has run a task, each in a thread of its own', async () => {
+  it('is ready when every thread has run a task', async () => {
     const ids = await Promise.all([pool.run('ping', null), pool.run('ping', null)]);
     expect(new Set(ids).size).toBe(2);
     expect(pool.pendingJobs).toBe(0);
@@ -87,7 +87,7 @@ describe('the compute pool', () => {
     expect(result.body.byteLength).toBe(result.body.buffer.byteLength);
   });
 
-  it('refuses at once a page that finds as many waiting as may, and takes other work', async () => {
+  it('refuses a page at once if the most allowed already wait, and takes other work', async () => {
     const small = await startPool({ threads: 1, pageLimits: { maxWaiting: 1 }, onError });
     const running = [0, 1, 2].map(() => small.run('renderPage', pageInput()));
     const refused = pageInput();
@@ -100,7 +100,7 @@ describe('the compute pool', () => {
     await small.close();
   });
 
-  it('passes a task error on, and goes on', async () => {
+  it('passes on a task’s error, and continues', async () => {
     const input = { ...pageInput(), segments: [new Uint8Array([1, 2, 3])] };
     await expect(pool.run('renderPage', input)).rejects.toThrow(/LZ4/);
     expect(await pool.run('ping', null)).toBeGreaterThan(0);
@@ -117,7 +117,7 @@ describe('the compute pool', () => {
 });
 
 describe('a thread that hangs', () => {
-  it('is ended, and so is the one that runs the task again; then others take tasks', async () => {
+  it('is ended, and so is the one that retries the task; then others take tasks', async () => {
     const threads: Worker[] = [];
     const onThread = (thread: Worker) => void threads.push(thread);
     process.on('worker', onThread);
@@ -135,7 +135,7 @@ describe('a thread that hangs', () => {
     await expect(pool.run('makeFragments', endless)).rejects.toThrow(TaskLostError);
     expect(lost.length).toBe(2);
     for (const error of lost) expect(error.message).toContain('no answer within 200 ms');
-    // It has ended before its task was given up: it writes to no memory any more.
+    // It ended before its task was given up: it no longer writes to any memory.
     expect(threads[0].threadId).toBe(-1);
     const answers = () =>
       pool.run('ping', null).then(
@@ -164,7 +164,7 @@ describe('closing the compute pool', () => {
 describe.runIf(process.platform === 'linux')('the threads', () => {
   const niceValues = (): number[] => [...niceValuesOf(process.pid).values()];
 
-  it('give way to the event loop where cores are short', async () => {
+  it('give way to the event loop if cores are scarce', async () => {
     const before = niceValues();
     const pool = await startPool({ threads: 2, onError });
     const own = getPriority(process.pid);

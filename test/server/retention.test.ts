@@ -1,4 +1,4 @@
-/** A server whose clock is far ahead of its data deletes nothing until an operator lets it. */
+/** A server whose clock is far ahead of its data deletes nothing until an operator allows it. */
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import {
@@ -32,7 +32,7 @@ async function waits(server: Service): Promise<string | undefined> {
   return /^fathom_retention_waits (.*)$/m.exec(text)?.[1];
 }
 
-it('says so in its log and its metrics, with the command that allows it', async () => {
+it('says so in its log and its metrics, with the command that allows deletion', async () => {
   await withStoreOf(data, (store) => commitRows(store, [snapshot(T), snapshot(T + 60, [orca()])]));
   const first = await startedIn2036();
   await becomes(() => waits(first), '1');

@@ -25,13 +25,13 @@ it('sorts as Array does, stably, whatever the length', async () => {
   );
 });
 
-it('lets others have their turn', async () => {
+it('lets other work run', async () => {
   const items = Array.from({ length: 200_000 }, (_, at) => ({ key: (at * 7919) % 104_729, at }));
   const turns = await countingTurns(() => sortInTurns(items, byKey, new Turns()));
   expect(turns).toBeGreaterThan(5);
 });
 
-it('gives one piece of work its turn at a time, however many there are', async () => {
+it('runs one piece of work at a time, however many there are', async () => {
   const perLook: number[] = [];
   let begun = 0;
   let working = 20;

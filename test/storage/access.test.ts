@@ -40,7 +40,7 @@ const request = {
   monthlyQuota: null,
 } as const;
 
-/** A file of one snapshot of `cells` cells at `t`. */
+/** A file with one snapshot of `cells` cells at `t`. */
 function fileOf(directory: DataDirectory, t: number, cells = 3): string {
   mkdirSync(directory.path, { recursive: true });
   const file = path.join(directory.path, `${t}.ndjson`);
@@ -64,7 +64,7 @@ async function serve(directory: string): Promise<{ server: Script; url: string }
   return { server, url: await urlOf(server) };
 }
 
-/** Times of the snapshots that the server shows to a key, or its status where it shows none. */
+/** Times of the snapshots that the server shows to a key; its status if it shows none. */
 async function shown(url: string, key: string): Promise<number[] | number> {
   const response = await fetch(`${url}/api/v1/replay/${MINT}`, { headers: { 'x-api-key': key } });
   if (response.status !== 200) return response.status;
@@ -73,7 +73,7 @@ async function shown(url: string, key: string): Promise<number[] | number> {
 }
 
 describe('A server that keeps the store', () => {
-  // A path that no socket can be bound to as it is.
+  // A path too long to bind a socket to.
   const directory = new DataDirectory('a-directory-with-a-long-name'.repeat(4));
   const data = directory.path;
   let server: Script;
@@ -96,11 +96,11 @@ describe('A server that keeps the store', () => {
     directory.remove();
   });
 
-  it('has a socket that nobody else may use', () => {
+  it('has a socket that only its user may use', () => {
     expect(statSync(path.join(data, SOCKET_FILE)).mode & 0o777).toBe(0o600);
   });
 
-  it('serves what an ingest brings', async () => {
+  it('serves what an ingest adds', async () => {
     await cli('ingest', 'snapshots', fileOf(directory, NOW_S - 60));
     await becomes(() => shown(url, key), [NOW_S - 60]);
     await Promise.all([
@@ -111,7 +111,7 @@ describe('A server that keeps the store', () => {
     await becomes(() => shown(url, key), all);
   });
 
-  it('refuses what contradicts the store, in the words of the command', async () => {
+  it('refuses what contradicts the store, with the command’s own message', async () => {
     const file = path.join(data, 'contradiction.ndjson');
     const market = { ...orca(), type: 'onchain_limit_order' };
     writeFileSync(file, JSON.stringify(snapshot(NOW_S, [market])));
@@ -122,7 +122,7 @@ describe('A server that keeps the store', () => {
     );
   });
 
-  it('takes keys that are made, rotated and revoked', async () => {
+  it('follows keys that are made, rotated and revoked', async () => {
     const isShown = async (own: string) => Array.isArray(await shown(url, own));
     const made = await cli('keys', 'create', '--tier', 'premium');
     await becomes(() => isShown(made.key), true);
@@ -133,7 +133,7 @@ describe('A server that keeps the store', () => {
     await becomes(() => shown(url, rotated.key), 401);
   });
 
-  it('leaves a socket behind when it is killed that is in nobody’s way', async () => {
+  it('leaves a harmless socket behind when it is killed', async () => {
     await server.kill();
     expect(existsSync(path.join(data, SOCKET_FILE))).toBe(true);
     await cli('ingest', 'snapshots', fileOf(directory, NOW_S - 240));
@@ -173,7 +173,7 @@ describe('Processes that want one store', () => {
     await store.close();
   });
 
-  it('a server that starts while a command has the store waits for it', async () => {
+  it('a starting server waits for a command that has the store', async () => {
     const directory = fresh();
     const store = await openStore(directory.path);
     await commitRows(store, [snapshot(NOW_S - 5)]);
@@ -189,11 +189,11 @@ describe('Processes that want one store', () => {
     expect(await server.stop()).toBe(0);
   });
 
-  it('whoever waits in vain is told so', async () => {
+  it('a process that waits in vain says so', async () => {
     const directory = fresh();
     const holder = Script.start('hold-store.mjs', [directory.path]);
     await holder.line(/^held$/);
-    // As in the midst of a commit: nobody else may take this for what a killed process left.
+    // As in the middle of a commit: nobody may take this for the leftovers of a killed process.
     const log = path.join(directory.path, 'fathom.duckdb.wal');
     appendFileSync(log, 'half of an entry');
     const bytes = readFileSync(log);
@@ -217,7 +217,7 @@ describe('The control socket', () => {
   const socketFile = path.join(directory.path, SOCKET_FILE);
   afterAll(() => directory.remove());
 
-  /** Sends bytes and waits until the other side hangs up, or answers. */
+  /** Sends bytes and waits until the other side closes or answers. */
   function converse(bytes: Uint8Array): Promise<'closed' | 'answered'> {
     return new Promise((resolve) => {
       const socket: Socket = createConnection(socketFile);
@@ -228,7 +228,7 @@ describe('The control socket', () => {
     });
   }
 
-  it('outlives whatever is written to it', async () => {
+  it('survives whatever is written to it', async () => {
     const store = await openStore(directory.path);
     const control = await listenForCommands(directory.path, store, (error) => errors.push(error));
     const list = packFrame({ operation: 'listKeys', args: [] });
@@ -252,7 +252,7 @@ describe('The control socket', () => {
     ]) {
       expect(await converse(packFrame(value))).toBe('answered');
     }
-    // Halves of a request, and clients that vanish.
+    // Partial requests, and clients that vanish.
     for (let i = 0; i < 100; i++) {
       const socket = createConnection(socketFile);
       socket.on('error', () => undefined);
@@ -266,7 +266,7 @@ describe('The control socket', () => {
     await store.close();
   });
 
-  it('carries errors by their class, and what is internal without its text', async () => {
+  it('carries errors by class, internal ones without their text', async () => {
     const store = await openStore(directory.path);
     const control = await listenForCommands(directory.path, store, (error) => errors.push(error));
     const remote = await connectToServer(directory.path);
@@ -296,7 +296,7 @@ describe('The control socket', () => {
     await store.close();
   });
 
-  it('closes though a client never hangs up, and takes no request any more', async () => {
+  it('closes although a client never disconnects, and takes no more requests', async () => {
     const store = await openStore(directory.path);
     const control = await listenForCommands(directory.path, store, (error) => errors.push(error));
     const idle = createConnection({ path: socketFile, allowHalfOpen: true });
@@ -310,14 +310,14 @@ describe('The control socket', () => {
     await store.close();
   });
 
-  it('has no server behind it if that ends just when a command connects', async () => {
+  it('counts as closed if its server ends just as a command connects', async () => {
     mkdirSync(directory.path, { recursive: true });
     const server = createServer();
     await new Promise<void>((resolve) =>
       server.listen(path.join(directory.path, SOCKET_FILE), resolve),
     );
     const connecting = connectToServer(directory.path);
-    // The system connects at once, and Node hears of it with the next turn of the event loop.
+    // The system connects at once; Node learns of it in the next turn of the event loop.
     for (let i = 0; i < 10; i++) await Promise.resolve();
     server.close();
     expect(await connecting).toBeNull();
@@ -328,11 +328,11 @@ describe('A store that a command made', () => {
   const directory = new DataDirectory('made-by-a-command');
   afterAll(() => directory.remove());
 
-  it('is in use while its directory goes', async () => {
+  it('is busy if its directory is removed meanwhile', async () => {
     await expect(makePrivate(path.join(directory.path, 'gone'))).rejects.toThrow(StoreBusyError);
   });
 
-  it('is gone if nothing was put into it, and stays if another command did', async () => {
+  it('is removed if nothing was put into it, and stays if another command did', async () => {
     const data = path.join(directory.path, 'made', 'data');
     const look = () => withStore(data, options, (store) => store.listKeys());
     expect(await look()).toEqual([]);

@@ -53,7 +53,7 @@ async function tamper(...statements: string[]): Promise<void> {
 beforeAll(async () => {
   await newKey(whole);
   await withStoreOf(whole, async (store) => {
-    // Wide enough for a block in parts.
+    // Wide enough for a block in several parts.
     const cells = (t: number) =>
       Array.from({ length: 200 }, (_, i): [number, number, number] => [
         i,
@@ -77,7 +77,7 @@ beforeEach(() => {
 afterAll(cleanUp);
 
 describe('fathom check', () => {
-  it('says in a line that all is well, of a store without a server and with one', async () => {
+  it('says in one line that all is well, without a server and with one', async () => {
     const ended = await check();
     expect(ended).toEqual({
       status: 0,
@@ -88,7 +88,7 @@ describe('fathom check', () => {
     const server = await serveHere(data);
     const run = vi.spyOn(ComputePool.prototype, 'run');
     expect((await check()).stdout).toBe(ended.stdout);
-    // A block of a million owners would hold the event loop up.
+    // A block with a million owners would block the event loop.
     expect(run.mock.calls.map(([name]) => name)).toContain('outlineOfBlock');
     await server.stop();
   });
@@ -161,7 +161,7 @@ describe('fathom check', () => {
         /it names an unknown market/,
       ],
     ],
-  ])('names what refers to nothing, or is there twice: %j', async (statements, told) => {
+  ])('names dangling references and duplicates: %j', async (statements, told) => {
     await tamper(...statements);
     const texts = (await damagesOf()).map(({ what }) => what as string);
     for (const text of told) expect(texts).toContainEqual(expect.stringMatching(text));
@@ -186,7 +186,7 @@ describe('fathom check', () => {
   });
 
   it('finds a flipped bit in a block of the file', async () => {
-    // DuckDB has a checksum on each block of 256 KiB; segments' entries are in one that begins with their ids.
+    // DuckDB keeps a checksum per block of 256 KiB; segment entries are in one that begins with their ids.
     const { bytes, at } = await withStoreOf(data, (store) => {
       const { database } = store['parts'];
       return database
@@ -219,14 +219,14 @@ describe('A check of a file with one damaged block', () => {
       if (damages.length > 0) damaged++;
       for (const { what } of damages) expect(what).toMatch(/checksum|cannot be (read|opened)/);
     }
-    // A block may be free.
+    // The block may be free.
     expect(damaged).toBeGreaterThan(2);
   });
 });
 
 describe('A check of a large token’s holders', () => {
-  it('reads the owners’ names once, in pieces, however many blocks there are, and names their damage once', async () => {
-    // More than a piece has: chunks take 64 KiB.
+  it('reads the owners’ names once, in pieces, for all blocks, and names their damage once', async () => {
+    // More than one piece holds: chunks take 64 KiB.
     const names = Array.from({ length: 20_000 }, (_, i) => `wallet${i}`.padEnd(64, 'x'));
     const snapshots = new Map(
       [0, 3600, 7200, 10_800].map((s) => [

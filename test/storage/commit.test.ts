@@ -50,7 +50,7 @@ const marketsOf = async (address = MINT) => {
   return (await store.depth.plan({ tokenId: tokenOf(store, address), ...window })).markets;
 };
 
-/** Everything that a refused commit must leave as it was, in memory and, opened anew, on the disk. */
+/** Everything that a refused commit must leave unchanged: in memory and, after reopening, on disk. */
 async function contents(): Promise<unknown> {
   const tokens = [MINT, OTHER_MINT, EVM_TOKEN].filter((address) => {
     const chain = address === EVM_TOKEN ? 'evmchain' : 'mainchain';
@@ -81,7 +81,7 @@ async function expectRefused(commit: () => Promise<unknown>, message: RegExp): P
 }
 
 describe('A commit', () => {
-  it('of the same bundle twice leaves content and segments as they are', async () => {
+  it('of the same bundle twice changes neither content nor segments', async () => {
     const rows = Array.from({ length: 700 }, (_, i) =>
       snapshot(1000 + i * 60, [orca(), binance()]),
     );
@@ -96,7 +96,7 @@ describe('A commit', () => {
     }
   });
 
-  it('of a part of what is stored, or of it cut otherwise, writes nothing', async () => {
+  it('of part of what is stored, or of the same cut differently, writes nothing', async () => {
     for (let i = 0; i < 5; i++) await commitRows(store, [snapshot(100 + i), snapshot(200 + i)]);
     const ids = await segmentIds(store);
     await commitRows(
@@ -107,7 +107,7 @@ describe('A commit', () => {
     expect(await segmentIds(store)).toEqual(ids);
   });
 
-  it('leaves alone what lies between the snapshots of a file', async () => {
+  it('does not touch what lies between the snapshots of a file', async () => {
     for (const first of [1000, 2000, 3000]) {
       const rows = Array.from({ length: 288 }, (_, i) => snapshot(first + i));
       await commitRows(store, rows);
@@ -127,7 +127,7 @@ describe('A commit', () => {
     ]);
   });
 
-  it('stores a segment that is far wider than one value of the database', async () => {
+  it('stores a segment far larger than one value of the database', async () => {
     let seed = 1;
     const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 100;
     const markets = Array.from({ length: 200 }, (_, m) => ({
@@ -151,7 +151,7 @@ describe('A commit', () => {
     expect((await store.summary()).cells).toBe(1);
   });
 
-  it("copies a token's markets where it brings another, and then leaves readers' list alone", async () => {
+  it("copies a token's markets if it adds one, and leaves the readers' list unchanged", async () => {
     await commitRows(store, [snapshot(900, [orca()])]);
     const markets = store.depth.markets(tokenOf(store));
     await commitTokens(store, [{ symbol: 'A' }, { address: OTHER_MINT }]);
@@ -168,7 +168,7 @@ describe('A commit', () => {
     expect(await cellsOf()).toHaveLength(3);
   });
 
-  it('numbers markets as the rows of a file name them, whatever their tiers', async () => {
+  it('numbers markets in the order of a file’s rows, whatever their tiers', async () => {
     const named = (source: string) => ({ ...orca(), source });
     await commitRows(store, [
       snapshot(3600, [named('A')]),
@@ -183,7 +183,7 @@ describe('A commit', () => {
 });
 
 describe('A merge', () => {
-  it('adds a market, replaces one, and takes away one that is named without any cell', async () => {
+  it('adds a market, replaces one, and removes one that is named without cells', async () => {
     await commitRows(store, [snapshot(1, [orca(), binance()]), snapshot(2, [orca()])]);
     const file = [
       snapshot(1, [orca([]), { ...orca([[3, 9, 0]]), source: 'Raydium' }]),
@@ -208,7 +208,7 @@ describe('A merge', () => {
     expect((await marketsOf()).map(({ source }) => source)).toEqual(['Orca', 'Binance', 'Raydium']);
   });
 
-  it('takes away a market that a later row of the file empties, and brings it back', async () => {
+  it('removes a market that a later row of the file empties, and brings it back', async () => {
     await commitRows(store, [snapshot(1, [orca(), binance()])]);
     const rows = [snapshot(1, [binance([[5, 1, 1]])]), snapshot(1, [binance([])])];
     for (const cuts of [[], [1]]) {
@@ -230,7 +230,7 @@ describe('A merge', () => {
     expect((await store.summary()).cells).toBe(1);
   });
 
-  it('that would fill a snapshot beyond its limit is refused whole', async () => {
+  it('that would fill a snapshot beyond its limit is refused as a whole', async () => {
     const wide = (source: string): SnapshotRow =>
       snapshot(
         7,
@@ -246,7 +246,7 @@ describe('A merge', () => {
       () => commitRows(store, file, { mode: 'merge', file: 'more.ndjson' }),
       /^more\.ndjson: markets: the snapshot of So1\w+ \(mainchain\) at 7 \(raw\) would hold more than 100000 cells/,
     );
-    // So is one that the file alone puts together from rows that lie far apart in it.
+    // The limit also holds for a snapshot put together from distant rows of one file.
     const apart = [wide('Orca'), wide('Raydium')].map((row) => ({ ...row, t: 8 }));
     await expectRefused(
       () => commitRows(store, apart, { mode: 'merge', cuts: [1] }),
@@ -254,7 +254,7 @@ describe('A merge', () => {
     );
   });
 
-  it('is told to start anew where the snapshot got another price meanwhile', async () => {
+  it('is told to start over if the snapshot’s price has changed meanwhile', async () => {
     const file = await bundleOf(store, [snapshot(1, [binance()])], { mode: 'merge' });
     await commitRows(store, [snapshot(1, [orca()], { price_usd: 2.5 })]);
     const before = await contents();
@@ -268,10 +268,10 @@ describe('Snapshots that a commit replaces', () => {
   const cells = (count: number): Cell[] => Array.from({ length: count }, (_, i) => [i, 1, 1]);
   const none = { snapshots: 0, cellsBefore: 0, cellsAfter: 0 };
 
-  it('are counted once each, however often the file brings them', async () => {
+  it('are counted once each, however often the file has them', async () => {
     await commitRows(store, [snapshot(1, [orca(cells(5))]), snapshot(9, [])]);
     const frames: Frame[] = [];
-    // As parts of a file that is too long to be collected whole.
+    // As parts of a file that is too long to collect as a whole.
     for (const count of [3, 4, 2]) {
       const rows = [1, 2, 9].map((t) => snapshot(t, [orca(cells(count))]));
       const part = await bundleOf(store, rows);
@@ -284,7 +284,7 @@ describe('Snapshots that a commit replaces', () => {
     expect(report.replaced).toEqual({ snapshots: 2, cellsBefore: 5, cellsAfter: 4 });
   });
 
-  it('are none where a merge brings other markets alone', async () => {
+  it('are none if a merge adds only other markets', async () => {
     await commitRows(store, [snapshot(1)]);
     const merged = await commitRows(store, [snapshot(1, [binance()])], { mode: 'merge' });
     expect(merged.replaced).toEqual(none);
@@ -297,18 +297,18 @@ describe('Snapshots that a commit replaces', () => {
     });
   });
 
-  it('may lose half of the cells of a market, and not more where that is refused', async () => {
+  it('may lose half of a market’s cells, and no more if that is refused', async () => {
     const days = (orcas: number[], binances: number[]) =>
       orcas.map((count, i) => snapshot(i + 1, [orca(cells(count)), binance(cells(binances[i]))]));
     await commitRows(store, days([10, 10], [10, 30]));
     const merged = { mode: 'merge', refusesLoss: true } as const;
-    // One snapshot may lose all; what counts is the market's sum.
+    // One snapshot may lose all of them; the market's sum counts.
     await commitRows(store, days([10, 0], [1, 19]), merged);
     await expectRefused(
       () => commitRows(store, days([9, 1], [0, 9]), merged),
       /^Binance\/A\/USDT of mainchain:So1\w+: 2 stored snapshots with 20 cells would be replaced by ones with 9, less than half$/,
     );
-    // Nor does another market's gain, or a time that was empty, make up for it.
+    // Neither another market's gain nor a time that was empty makes up for it.
     await expectRefused(
       () => commitRows(store, [...days([200, 200], [0, 0]), snapshot(3, [binance()])], merged),
       /^Binance\/A\/USDT of .* with 20 cells would be replaced by ones with 0,/,
@@ -321,7 +321,7 @@ describe('Snapshots that a commit replaces', () => {
 describe('A rehearsal', () => {
   const rehearse = true;
 
-  it('changes no byte of the file, where a transaction undone would', async () => {
+  it('changes no byte of the file, unlike a rolled-back transaction', async () => {
     const file = path.join(directory.path, DATABASE_FILE);
     await commitTokens(store, [{ address: MINT }]);
     await commitHolders(store, [[MINT, new Map([[1, new Map([['a', 1]])]])]]);
@@ -355,7 +355,7 @@ describe('A rehearsal', () => {
     expect(digests()).toEqual(before);
     expect([...(await storedHolders(store.holders, MINT)).keys()]).toEqual([1]);
     expect((await store.summary()).segments).toBe(0);
-    // The next commit goes as if there had been none.
+    // The next commit runs as if there had been no rehearsal.
     await commitHolders(store, [[MINT, later]]);
     expect([...(await storedHolders(store.holders, MINT)).keys()]).toEqual([1, 2]);
   });
@@ -375,7 +375,7 @@ describe('A rehearsal', () => {
 describe('A deletion', () => {
   const at = (...times: number[]) => times.map((t) => snapshot(t, [orca(), binance()]));
 
-  it('takes snapshots of all tiers in the window, its start included and its end not', async () => {
+  it('removes snapshots of all tiers in the window, its start included, its end not', async () => {
     await commitRows(store, [
       ...at(10, 20, 30),
       ...at(20, 3600).map((row) => ({ ...row, tier: '1h' as const })),
@@ -392,7 +392,7 @@ describe('A deletion', () => {
     expect(await storedSnapshots(store, tokenOf(store, OTHER_MINT))).toHaveLength(1);
   });
 
-  it('of a market leaves the others, and drops snapshots that held it alone', async () => {
+  it('of a market keeps the others, and drops snapshots that held nothing else', async () => {
     await commitRows(store, [...at(10, 20), snapshot(30, [binance()]), snapshot(40, [])]);
     const { deleted } = await commitDelete(store, { address: MINT, markets: ['binance/a/usdt'] });
     expect(deleted).toEqual({ snapshots: 1, changedSnapshots: 2, cells: 3 });
@@ -405,7 +405,7 @@ describe('A deletion', () => {
     ]);
   });
 
-  it('takes a market by address, by pair and by the key of its venue, unless several are meant', async () => {
+  it('selects a market by address, pair or venue key, unless that is ambiguous', async () => {
     const pools = [1, 2].map((n) => ({
       ...orca(),
       source: 'Orca Whirlpools',
@@ -436,7 +436,7 @@ describe('A deletion', () => {
     expect(await cellsOf()).toEqual([[[0, 0, 500, 750]]]);
   });
 
-  it('of nothing is refused with what there is', async () => {
+  it('that matches nothing is refused with what there is', async () => {
     await commitTokens(store, [{ address: OTHER_MINT }]);
     await commitRows(store, at(60, 120));
     const refused = (what: Deletion, message: RegExp) =>
@@ -449,7 +449,7 @@ describe('A deletion', () => {
     );
   });
 
-  it('of all that a token has leaves the token, for new snapshots', async () => {
+  it('of everything a token has keeps the token, for new snapshots', async () => {
     await commitRows(store, at(10, 20));
     const { deleted } = await commitDelete(store, { address: MINT }, { rehearse: true });
     expect(await segmentIds(store)).toHaveLength(1);
@@ -463,8 +463,8 @@ describe('A deletion', () => {
   });
 });
 
-describe('A commit is refused, and nothing of it stays,', () => {
-  it('where a venue has another type in the store', async () => {
+describe('A commit is refused as a whole', () => {
+  it('if a venue has another type in the store', async () => {
     await commitRows(store, [snapshot(1, [binance()])]);
     const perp = { ...binance(), source: 'BINANCE', type: 'cex_perp' };
     const rows = [
@@ -477,7 +477,7 @@ describe('A commit is refused, and nothing of it stays,', () => {
     );
   });
 
-  it('where a market has another exchange type in the store', async () => {
+  it('if a market has another exchange type in the store', async () => {
     await commitRows(store, [snapshot(1, [binance()])]);
     const moved = { ...binance(), exchange_type: 'DEX' as const, type: 'cex_spot' };
     await expectRefused(
@@ -486,7 +486,7 @@ describe('A commit is refused, and nothing of it stays,', () => {
     );
   });
 
-  it('where a merge has an order book of the store under another spelling', async () => {
+  it('if a merge spells an order book of the store differently', async () => {
     await commitRows(store, [snapshot(1, [binance()])]);
     const respelled = { ...binance(), source: 'BINANCE' };
     await expectRefused(
@@ -500,7 +500,7 @@ describe('A commit is refused, and nothing of it stays,', () => {
     );
   });
 
-  it('where an asset would have two legs of one chain', async () => {
+  it('if an asset would have two legs of one chain', async () => {
     await commitTokens(store, [{ address: MINT, asset: 'sol' }]);
     await expectRefused(
       () =>
@@ -522,7 +522,7 @@ describe('A commit is refused, and nothing of it stays,', () => {
     );
   });
 
-  it('where a token would have too many markets', async () => {
+  it('if a token would have too many markets', async () => {
     const many = Array.from({ length: MAX_MARKETS_PER_TOKEN - 1 }, (_, i): Market => ({
       source: 'Orca',
       exchangeType: 'DEX',
@@ -545,7 +545,7 @@ describe('A commit is refused, and nothing of it stays,', () => {
     expect((await store.summary()).segments).toBe(1);
   });
 
-  it('where the command is of another version', async () => {
+  it('if the command is of another version', async () => {
     await expectRefused(
       () => commitFrames(store, [{ kind: 'header', version: 99, file: 'f', mode: 'replace' }]),
       new RegExp(
@@ -588,7 +588,7 @@ describe('Legs of an asset', () => {
 });
 
 describe('Rows of tokens', () => {
-  it('replace what was known of a token as a whole, and keep its depth', async () => {
+  it('replace a token’s record as a whole, and keep its depth', async () => {
     await commitRows(store, [snapshot(1)]);
     await commitTokens(store, [{ symbol: 'A', name: 'Aaa', decimals: 9, price_usd: 1.25 }]);
     await commitTokens(store, [{ symbol: 'B', coverage: 'excluded', last_refresh: 5 }]);
@@ -599,7 +599,7 @@ describe('Rows of tokens', () => {
     expect(await cellsOf()).toEqual([[[0, 0, 500, 750]]]);
   });
 
-  it('come by the ten thousands in one file', async () => {
+  it('may come by the ten thousands in one file', async () => {
     const address = (i: number) => `${'1'.repeat(28)}${String(i + 111_111).replaceAll('0', 'z')}`;
     const rows = Array.from({ length: 10_000 }, (_, i) => ({
       address: address(i),

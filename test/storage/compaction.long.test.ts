@@ -30,7 +30,7 @@ afterEach(async () => {
 const MINUTES = 60;
 
 describe('The database file', () => {
-  it('does not grow far beyond what is stored, however small the commits are', async () => {
+  it('does not grow far beyond its contents, however small the commits', async () => {
     const tokens = Array.from(
       { length: 40 },
       (_, i) => MINT.slice(0, -2) + String(11 + i).replace('0', 'z'),

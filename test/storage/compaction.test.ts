@@ -30,7 +30,7 @@ afterEach(async () => {
 const everything = { fromS: 0, toS: 2 ** 32 - 1, nowS: 2 ** 32 - 1, maxSnapshots: 10_000 };
 
 describe('Small segments', () => {
-  it('are joined behind commits; 72 single snapshots end in a few segments', async () => {
+  it('are joined after commits; 72 single snapshots end up in a few segments', async () => {
     const rows = Array.from({ length: 72 }, (_, i) =>
       snapshot(1000 + i * 60, [orca(bookCells(i, 40))]),
     );
@@ -60,7 +60,7 @@ describe('Small segments', () => {
     expect(stored.map(({ t }) => t)).toEqual([...times].sort((a, b) => a - b));
   });
 
-  it('that a reader has planned to read are gone for it, never other data', async () => {
+  it('planned by a reader are gone for it, never replaced by other data', async () => {
     for (let i = 0; i < COMPACT_SEGMENTS - 1; i++) await commitRows(store, [snapshot(100 + i)]);
     const plan = await store.depth.plan({ tokenId: tokenOf(store), ...everything });
     expect(await store.depth.readSegments(plan.segmentIds)).toHaveLength(COMPACT_SEGMENTS - 1);
@@ -74,7 +74,7 @@ describe('Small segments', () => {
     expect(await store.depth.readSegments(again.segmentIds)).toHaveLength(again.segmentIds.length);
   });
 
-  it('are looked up anew where prices are asked for while they are joined', async () => {
+  it('are looked up again if joined while prices are read', async () => {
     const rows = Array.from({ length: 30 }, (_, i) =>
       snapshot(100 + i, [orca()], { price_usd: 1 + i }),
     );
@@ -86,7 +86,7 @@ describe('Small segments', () => {
     }
   });
 
-  it('stay where joining them fails, and the store goes on', async () => {
+  it('stay if joining them fails, and the store goes on', async () => {
     await store.close();
     const failures: unknown[] = [];
     store = await openStore(directory.path, {

@@ -22,7 +22,7 @@ const minute = (i: number) => 60_000 + i * 60;
 const cells = (from: number) =>
   Array.from({ length: 100 }, (_, i) => [i - 50, from + i, i] as [number, number, number]);
 
-/** All that the store holds, opened anew. */
+/** All that the store holds, after reopening. */
 async function contents(directory: string): Promise<unknown> {
   const store = await openStore(directory);
   const tokens = [MINT, OTHER_MINT].filter((a) => store.depth.token('mainchain', a) !== null);
@@ -49,7 +49,7 @@ describe('A process killed in the middle of a commit', () => {
       store,
       Array.from({ length: 300 }, (_, i) => snapshot(minute(2 * i), [orca(cells(5))])),
     );
-    // It replaces some snapshots, lies between others, brings a market and a token along, and deletes.
+    // Replaces some snapshots, adds others in between, adds a market and a token, and deletes.
     const file = await bundleOf(
       store,
       [

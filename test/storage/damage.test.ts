@@ -62,7 +62,7 @@ async function storeWith(...times: number[]): Promise<void> {
 const KEY = { chain: 'mainchain', address: MINT, tier: 'raw' } as const;
 const ALL_TIME = { fromS: 0, toS: 1e9, nowS: 1e9, maxSnapshots: 1e6 };
 
-/** Snapshots that are stored in more than an entry's row. */
+/** Snapshots that need more than their entry's row. */
 function noisy(first: number, address = MINT): SnapshotRow[] {
   return Array.from({ length: 200 }, (_, i) => {
     const cells = Array.from({ length: 60 }, (_, c): Cell => [
@@ -83,14 +83,14 @@ async function expectNotOpened(message: RegExp): Promise<void> {
 describe('A damaged segment', () => {
   const flipped = `UPDATE segments SET data = (left(hex(data), 60) || CASE WHEN substr(hex(data), 61, 1) = '0' THEN '1' ELSE '0' END || substr(hex(data), 62)).unhex()`;
 
-  /** Ids of segments that turned out damaged. */
+  /** Ids of segments found damaged. */
   const told: string[] = [];
   const open = () =>
     openStore(directory.path, {
       onBackgroundError: (error) => told.push((error as Error).message),
     });
 
-  it('is an error, never other numbers, for readers, and in no commit’s way', async () => {
+  it('is an error for readers, never wrong numbers, and hinders no commit', async () => {
     await storeWith(1, 2, 3);
     await tamper(flipped);
     const store = await open();
@@ -99,7 +99,7 @@ describe('A damaged segment', () => {
     await expect(store.depth.readSegments([id])).rejects.toThrow(message);
     await commitRows(store, [snapshot(2, [orca([])])]);
     expect(told).toEqual([message]);
-    // The other two stay lost, before and behind it.
+    // The two others stay lost, before and behind it.
     const ids = await segmentIds(store);
     const readable = await Promise.allSettled(ids.map((one) => store.depth.readSegments([one])));
     expect(readable.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected']);
@@ -129,7 +129,7 @@ describe('A damaged segment', () => {
     await store.close();
   });
 
-  it('is no worse where its bytes in the database’s file are damaged, which DuckDB finds', async () => {
+  it('is no worse if DuckDB finds its bytes in the database’s file damaged', async () => {
     let store = await open();
     for (const address of [MINT, OTHER_MINT]) {
       await commitRows(store, noisy(1, address));
@@ -148,7 +148,7 @@ describe('A damaged segment', () => {
     expect(
       (await store.depth.plan({ tokenId: tokenOf(store), ...ALL_TIME })).snapshots,
     ).toHaveLength(400);
-    // What is kept elsewhere in the file is readable and grows; DuckDB reads 2,048 parts at once.
+    // The rest of the file is readable and grows; DuckDB reads 2,048 parts at once.
     await commitRows(store, [snapshot(5000)]);
     const readable = await segmentIds(store);
     expect(await store.depth.readSegments(readable.slice(-1))).toHaveLength(1);
@@ -160,7 +160,7 @@ describe('A damaged segment', () => {
 });
 
 describe('A bundle', () => {
-  it('that was cut short is not committed, wherever it was cut', async () => {
+  it('that was cut short anywhere is not committed', async () => {
     const store = await openStore(directory.path);
     await commitRows(store, [snapshot(1)]);
     const bundle = await bundleOf(store, [snapshot(2), snapshot(3)]);
@@ -183,7 +183,7 @@ describe('A bundle', () => {
     await store.close();
   });
 
-  it('is found by its name in the staging folder alone', async () => {
+  it('is found only by its name in the staging folder', async () => {
     const store = await openStore(directory.path);
     for (const name of ['../fathom.duckdb', '/etc/passwd', '', 'x.bundle']) {
       await expect(store.commit(name)).rejects.toThrow('not the name of a bundle');
@@ -192,8 +192,8 @@ describe('A bundle', () => {
   });
 });
 
-describe('A store is not opened, with a clear message,', () => {
-  it('where its database is a text file', async () => {
+describe('A store is not opened, and the message says why,', () => {
+  it('if its database is a text file', async () => {
     writeFileSync(file, 'chain,address,t\n'.repeat(2000));
     await expectNotOpened(/^.*fathom\.duckdb cannot be opened: .*not a valid DuckDB database file/);
     const { status, stderr, stdout } = await fathom(['keys', 'list', '--data', directory.path]);
@@ -202,13 +202,13 @@ describe('A store is not opened, with a clear message,', () => {
     expect(readFileSync(file, 'utf8')).toMatch(/^chain,address,t\n/);
   });
 
-  it('where its database was cut short', async () => {
+  it('if its database was cut short', async () => {
     await storeWith(1);
     truncateSync(file, Math.floor(statSync(file).size / 3));
     await expectNotOpened(/^.*fathom\.duckdb cannot be opened: /);
   });
 
-  it('where a newer version wrote it', async () => {
+  it('if a newer version wrote it', async () => {
     await storeWith(1);
     const newer = SCHEMA_VERSION + 3;
     await tamper(`UPDATE meta SET value = '${newer}' WHERE key = 'schema_version'`);
@@ -225,12 +225,12 @@ describe('A store is not opened, with a clear message,', () => {
     await store.close();
   });
 
-  it('where the database is of another program', async () => {
+  it('if the database belongs to another program', async () => {
     await tamper('CREATE TABLE orders (id INTEGER)');
     await expectNotOpened(/^.*fathom\.duckdb is a database, but not a Fathom store$/);
   });
 
-  it('while this process has it open already, under whatever name', async () => {
+  it('while this process already has it open, under any name', async () => {
     const store = await openStore(directory.path);
     const other = path.join(directory.path, '..', path.basename(directory.path));
     await expect(openStore(other)).rejects.toBeInstanceOf(StoreBusyError);
@@ -240,7 +240,7 @@ describe('A store is not opened, with a clear message,', () => {
 });
 
 describe('A database of an older schema', () => {
-  it('is copied before; the copy is the old store', async () => {
+  it('is copied before the upgrade; the copy is the old store', async () => {
     await storeWith(1);
     const before = await openStore(directory.path);
     const { id, key } = await before.createKey({ tier: 'premium', name: 'old', monthlyQuota: 7 });
@@ -268,7 +268,7 @@ describe('A database of an older schema', () => {
 });
 
 describe('A store whose last counts cannot be written', () => {
-  it('is closed all the same', async () => {
+  it('is closed nevertheless', async () => {
     const store = await openStore(directory.path);
     await commitRows(store, [snapshot(1)]);
     vi.spyOn(store.usage, 'close').mockRejectedValue(new Error('the disk is full'));
@@ -280,7 +280,7 @@ describe('A store whose last counts cannot be written', () => {
 });
 
 describe('Whatever the umask, and whoever made the directory', () => {
-  it('the directory and its files are for their owner alone', async () => {
+  it('the directory and its files are accessible only to their owner', async () => {
     const before = process.umask(0o000);
     try {
       chmodSync(directory.path, 0o755);
@@ -300,14 +300,14 @@ describe('Whatever the umask, and whoever made the directory', () => {
       expect(modes().map(([name]) => name)).toContain(`${DATABASE_FILE}.wal`);
       expect(statSync(directory.path).mode & 0o777).toBe(0o700);
       await store.close();
-      // As versions before left them.
+      // As earlier versions left them.
       chmodSync(directory.path, 0o755);
       chmodSync(file, 0o644);
       store = await openStore(directory.path);
       expect(statSync(file).mode & 0o777).toBe(0o600);
       expect(statSync(directory.path).mode & 0o777).toBe(0o700);
       await store.close();
-      // Others may need a directory that holds other things, such as /tmp.
+      // Others may need a directory that holds more, such as /tmp.
       writeFileSync(path.join(directory.path, 'notes.txt'), '');
       chmodSync(directory.path, 0o1777);
       store = await openStore(directory.path);
@@ -339,7 +339,7 @@ describe('The pepper', () => {
     await store.close();
   });
 
-  it('or the log without the database is what a lost store leaves: no new one is made', async () => {
+  it('or the log without the database means a lost store: no new one is made', async () => {
     await storeWith(1);
     const database = path.join(directory.path, 'fathom.duckdb');
     const kept = readFileSync(database);
@@ -375,7 +375,7 @@ describe('The pepper', () => {
     await again.close();
   });
 
-  it('is made anew where it was cut short before any key needed it', async () => {
+  it('is made again if it was cut short before any key needed it', async () => {
     await storeWith(1);
     writeFileSync(pepper(), 'short');
     const store = await openStore(directory.path);
@@ -397,7 +397,7 @@ describe('Keys', () => {
     for (let i = 0; i < 5; i++) {
       const { id, key } = await store.createKey(request);
       const rotating = store.rotateKey(id);
-      // Before its new text is written, or while it is: nobody gets a text that does not work.
+      // Before its new text is written, or during: nobody gets a text that does not work.
       if (i > 1) await new Promise((resolve) => setImmediate(resolve));
       const [rotated, revoked] = await Promise.allSettled([rotating, store.revokeKey(id)]);
       expect([rotated.status, revoked.status]).toEqual(['rejected', 'fulfilled']);

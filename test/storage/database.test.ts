@@ -21,14 +21,14 @@ import { DamagedDataError, DiskFullError, StoreUnavailableError } from '../../st
 import { run } from '../support/processes.js';
 import { becomes, countingTurns, eventually } from '../support/waiting.js';
 
-/** Pauses that were asked for; they take no time. */
+/** The pauses requested; they take no time. */
 const pauses = vi.hoisted(() => [] as (number | undefined)[]);
 vi.mock('node:timers/promises', async (importOriginal) => ({
   ...(await importOriginal<object>()),
   setTimeout: (ms: number | undefined) => Promise.resolve(pauses.push(ms)),
 }));
 
-/** Blocks of 4 KiB that the disk says are free; null: as many as are. */
+/** Free blocks of 4 KiB that the disk reports; null: the real number. */
 const free = vi.hoisted(() => ({ blocks: null as number | null }));
 vi.mock('node:fs/promises', async (importOriginal) => {
   const real = await importOriginal<{ statfs: (name: string) => Promise<object> }>();
@@ -51,7 +51,7 @@ afterEach(() => {
 });
 
 describe('Database', () => {
-  it('stores nothing in a file that was removed or replaced, and goes on once it is put back', async () => {
+  it('stores nothing if its file was removed or replaced, and goes on once it is put back', async () => {
     const database = await Database.openFile(file, options);
     await database.run('CREATE TABLE things (id BIGINT)');
     await database.checkpoint();
@@ -71,7 +71,7 @@ describe('Database', () => {
     await database.close();
   });
 
-  it('tries no checkpoint again that met a damaged block, and says so once its log is full', async () => {
+  it('does not retry a checkpoint that met a damaged block, and says so once its log is full', async () => {
     const database = await Database.openFile(file, options);
     const cause = new DuckDBError(
       new Error(
@@ -97,14 +97,14 @@ describe('Database', () => {
     await database.close();
   });
 
-  it('tries no checkpoint for a backup that the disk has no room for, and serves on', async () => {
+  it('tries no checkpoint for a backup without room on the disk, and keeps serving', async () => {
     const onFault = vi.fn();
     const database = await Database.openFile(file, { ...options, onFault });
     await database.run('CREATE TABLE things (id BIGINT)');
     await database.checkpoint();
     const checkpoint = vi.spyOn(database, 'checkpoint');
     free.blocks = 100;
-    // Nothing would be written.
+    // There would be nothing to write.
     await database.log.writeIfRoom();
     await database.run('INSERT INTO things VALUES (1)');
     await expect(database.log.writeIfRoom()).rejects.toBeInstanceOf(DiskFullError);
@@ -116,14 +116,14 @@ describe('Database', () => {
     await database.close();
   });
 
-  it('gives a new file its name when it is whole, and removes what killed processes left of theirs', async () => {
+  it('names a new file only when it is whole, and removes the remains of killed processes', async () => {
     const name = path.basename(file);
     writeFileSync(`${file}.new-killed`, new Uint8Array(4096));
     const events: string[] = [];
     const watcher = watch(directory, (kind, named) => void events.push(`${kind} ${named}`));
     const database = await Database.openFile(file, options);
     await database.run('CREATE TABLE things (id BIGINT)');
-    // The system tells what happened in a directory in its order.
+    // The system reports a directory's events in order.
     await eventually('all is told', () => events.includes(`rename ${name}.wal`));
     watcher.close();
     expect(events).toContain(`rename ${name}`);
@@ -165,7 +165,7 @@ describe('Database', () => {
     await database.close();
   });
 
-  it('lets others have the event loop while it appends', async () => {
+  it('lets other work use the event loop while it appends', async () => {
     const database = await Database.openFile(file, options);
     await database.run(
       'CREATE TABLE things (id UINTEGER, name VARCHAR, data BLOB, is_new BOOLEAN)',
@@ -188,19 +188,19 @@ describe('Database', () => {
       );
       return database.transaction((tx) => tx.append('things', rows));
     });
-    // On a busy machine DuckDB asks for more before the turn ends: their number is a matter of luck.
+    // On a busy machine DuckDB may ask for more before the turn ends, so their number is luck.
     expect(readIn.size).toBeGreaterThan(1);
     expect(await database.rows('SELECT * FROM things ORDER BY rowid')).toEqual(values);
     await database.close();
   });
 
-  it('keeps nothing of rows whose appending failed, not even once they are collected', async () => {
+  it('keeps nothing of rows that failed to append, not even once they are collected', async () => {
     const script = path.resolve('test/support/failed-append.mjs');
     const { stdout, stderr } = await run(process.execPath, ['--expose-gc', script, file]);
     expect([stdout, stderr]).toEqual(['failed\nrows: 0\n', '']);
   });
 
-  it('runs more callers than it has connections, one statement each at a time', async () => {
+  it('serves more callers than it has connections, one statement each at a time', async () => {
     const database = await Database.openFile(file, options);
     const sums = await Promise.all(
       Array.from({ length: 40 }, (_, i) => database.rows('SELECT sum(range) FROM range(?)', [i])),
@@ -219,7 +219,7 @@ describe('Database', () => {
     await database.close();
   });
 
-  it('says that another process has the file, and that a file is no database', async () => {
+  it('says if another process has the file, and if a file is not a database', async () => {
     const database = await Database.openFile(file, options);
     const script = path.join(directory, 'open.mjs');
     writeFileSync(
@@ -288,7 +288,7 @@ describe('A database that fails', () => {
     database.transaction((tx) => tx.run('INSERT INTO things VALUES (?)', [id]));
   const ids = async () => (await database.rows('SELECT id FROM things ORDER BY id')).flat();
 
-  /** Makes one COMMIT fail, before or behind what it does. */
+  /** Makes one COMMIT fail, before or after it takes effect. */
   function failCommit(place: 'before' | 'behind'): void {
     const run = Reflect.get<Connection, 'run'>(Connection.prototype, 'run');
     const spy = vi.spyOn(Connection.prototype, 'run');
@@ -313,7 +313,7 @@ describe('A database that fails', () => {
     return found;
   }
 
-  it('says why, refuses what comes meanwhile, and is reopened with every commit', async () => {
+  it('says why, refuses requests meanwhile, and is reopened with every commit', async () => {
     failCommit('before');
     const failed = add(2);
     await expect(failed).rejects.toBeInstanceOf(StoreUnavailableError);
@@ -326,7 +326,7 @@ describe('A database that fails', () => {
     expect([faults, lost]).toEqual([[fatal], []]);
   });
 
-  it('is lost to its process where the log has the commit that failed', async () => {
+  it('is lost to its process if the log has the failed commit', async () => {
     failCommit('behind');
     await expect(add(2)).rejects.toBeInstanceOf(StoreUnavailableError);
     await eventually('it is lost', () => lost.length === 1);
@@ -337,10 +337,10 @@ describe('A database that fails', () => {
     expect(await ids()).toEqual([1, 2]);
   });
 
-  it('is lost after so many tries, each after a longer pause, with the cause of the last', async () => {
+  it('is lost after several tries with growing pauses, with the last one’s cause', async () => {
     failCommit('before');
     const failed = add(2);
-    // The same file, which is no database any more.
+    // The same file, no longer a database.
     writeFileSync(file, 'no database'.repeat(2000));
     await expect(failed).rejects.toBeInstanceOf(StoreUnavailableError);
     await eventually('it is lost', () => lost.length === 1);
@@ -349,7 +349,7 @@ describe('A database that fails', () => {
     expect(pauses).toEqual(Array.from({ length: MAX_REOPENINGS - 1 }, (_, i) => 250 * 2 ** i));
   });
 
-  it('is lost where it fails as often without a write between', async () => {
+  it('is lost if it fails as often without a write in between', async () => {
     for (let i = 0; i < MAX_REOPENINGS; i++) {
       failCommit('before');
       await expect(add(2)).rejects.toBeInstanceOf(StoreUnavailableError);
@@ -362,7 +362,7 @@ describe('A database that fails', () => {
 });
 
 describe('Lanes', () => {
-  it('refuse callers beyond those that may wait', async () => {
+  it('refuse callers if too many already wait', async () => {
     const lanes = new Lanes([null]);
     const held = await lanes.lend();
     const waiting = Array.from({ length: MAX_WAITING }, () => lanes.use(() => Promise.resolve(1)));

@@ -22,7 +22,7 @@ function directoryWith(segmentId: number): { directory: Directory; row: SqlRow }
   };
 }
 
-/** Directories over a database whose reads end when they are told to. */
+/** Directories over a database whose reads end on command. */
 function held() {
   const reads: ((rows: SqlRow[]) => void)[] = [];
   const rows = () => new Promise<SqlRow[]>((resolve) => reads.push(resolve));
@@ -32,7 +32,7 @@ function held() {
 const old = directoryWith(1);
 const fresh = directoryWith(2);
 
-/** Lets everything that can go on do so; says whether the promise has come to its end. */
+/** Lets everything that can proceed do so; says whether the promise has settled. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   let settled = false;
   promise.then(
@@ -57,7 +57,7 @@ describe('A directory that is loaded while its token is being committed', () => 
     expect(reads).toHaveLength(1);
   });
 
-  it('is read anew where the commit is rolled back', async () => {
+  it('is read again if the commit is rolled back', async () => {
     const { directories, reads } = held();
     const end = directories.beginCommit((id) => id === 4);
     const loading = directories.get(4);
@@ -69,7 +69,7 @@ describe('A directory that is loaded while its token is being committed', () => 
     expect(await loading).toEqual(old.directory);
   });
 
-  it('never takes the place of what was published meanwhile', async () => {
+  it('never replaces what was published meanwhile', async () => {
     const { directories, reads } = held();
     const loading = directories.get(4);
     const end = directories.beginCommit((id) => id === 4);
@@ -80,7 +80,7 @@ describe('A directory that is loaded while its token is being committed', () => 
     expect(await directories.get(4)).toBe(fresh.directory);
   });
 
-  it('does not wait for commits of other tokens, and is read once for all who ask', async () => {
+  it('does not wait for other tokens’ commits, and is read once for all who ask', async () => {
     const { directories, reads } = held();
     directories.beginCommit((id) => id === 5);
     const both = [directories.get(4), directories.get(4)];

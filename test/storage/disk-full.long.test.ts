@@ -31,9 +31,9 @@ async function stored(): Promise<unknown> {
   return snapshots;
 }
 
-// Where files may not grow beyond a limit, writes fail as on a full disk, and no disk is filled.
+// Where a file-size limit can be set, writes fail as on a full disk without filling one.
 describe('On a full disk', () => {
-  it('a commit says so, leaves the store as it was, and goes through once there is room', async () => {
+  it('a commit says so, changes nothing, and goes through once there is room', async () => {
     const store = await openStore(directory.path);
     await commitRows(store, [snapshot(1)]);
     const bundle = await bundleOf(store, rows);
@@ -44,7 +44,7 @@ describe('On a full disk', () => {
     expect(full.stdout).toMatch(
       /^failed InputError: .*fathom\.duckdb cannot grow: its disk is full/m,
     );
-    // The process that met the full disk goes on reading.
+    // The process that met the full disk keeps reading.
     expect(full.stdout).toContain('holds 1\n');
     expect(full.status).toBe(0);
     expect(await stored()).toEqual(before);
@@ -67,7 +67,7 @@ describe('On a full disk', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('levels that memory does not hold are refused in one line', async () => {
+  it('levels that do not fit in memory are refused in one line', async () => {
     const row = `1,mainchain,${MINT},A,CEX,bid,100,2\n`;
     const file = path.join(path.dirname(directory.path), 'levels.csv');
     const head = 't,chain,address,source,exchange_type,side,price,size\n';
@@ -81,7 +81,7 @@ describe('On a full disk', () => {
     expect(existsSync(directory.path)).toBe(false);
   });
 
-  it('a command that would make a store leaves none', async () => {
+  it('a command that would make a store leaves none behind', async () => {
     for (const kibibytes of [0, 8]) {
       const data = path.join(directory.path, 'made', 'data');
       const words = ['keys', 'create', '--tier', 'premium', '--data', data];
@@ -97,7 +97,7 @@ describe('On a full disk', () => {
     const script = path.resolve('test/support/fill-database.mjs');
     const { stdout, stderr, status } = await run(process.execPath, [script, file], 20_000);
     expect(stderr).toBe('');
-    // Nobody else hears why.
+    // Nobody else learns why.
     expect(stdout).toMatch(/^fault: .+\nInputError DiskFullError\n/);
     expect(stdout.split('fault: ')).toHaveLength(2);
     expect(stdout).toMatch(/full\.duckdb\.wal could not be written into the database, and stays: /);

@@ -1,4 +1,4 @@
-/** A real disk that is too small: checkpoints are put off, then commits refused, until there is room again. */
+/** A real disk that is too small: checkpoints are postponed, then commits refused, until there is room again. */
 import { randomFillSync } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -43,7 +43,7 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
       }
     });
 
-  it('a checkpoint that is due waits, is told once, and made once there is room', async () => {
+  it('a due checkpoint is postponed, which is logged once, until there is room', async () => {
     const room = await open(48);
     await fill(17);
     for (let i = 0; i < 3; i++) await database.log.shorten();
@@ -63,7 +63,7 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
     expect((await room.figures()).logBytes).toBe(0);
   });
 
-  it('the store is whole and commits are refused where not a byte is left, before anybody tries', async () => {
+  it('without a byte left, the store is intact and commits are refused before they are tried', async () => {
     disk = SmallDisk.make(40) as SmallDisk;
     const store = await openStore(path.join(disk.path, 'data'), {
       onShortage: (what) => said.push(what),
@@ -78,7 +78,7 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
     await store.checkCommits();
   });
 
-  it('commits that are refused are told once, and taken again once a file has gone', async () => {
+  it('refused commits are logged once, and commits are taken again once a file is removed', async () => {
     const room = await open(64);
     const other = path.join(disk.path, 'other');
     writeFileSync(other, new Uint8Array(56 * MIB));

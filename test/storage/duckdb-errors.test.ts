@@ -1,4 +1,4 @@
-/** What DuckDB fails with keeps its meaning, and nothing that somebody wrote is taken for it. */
+/** DuckDB's failures keep their meaning, and no user's text is mistaken for one. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -29,7 +29,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What a user may write, and DuckDB or the system say, too. */
+/** What a user may write and DuckDB or the system say, too. */
 const TEXTS = [
   'has been invalidated',
   'FATAL Error: x',
@@ -41,8 +41,8 @@ const TEXTS = [
   'WAL',
 ];
 
-describe('What somebody wrote', () => {
-  it('makes no failure of the database of a refusal that quotes it', async () => {
+describe('A user’s text', () => {
+  it('does not turn a refusal that quotes it into a failure of the database', async () => {
     const directory = new DataDirectory();
     const onFault = vi.fn();
     const onDamage = vi.fn();
@@ -59,7 +59,7 @@ describe('What somebody wrote', () => {
           (error) => error instanceof RefusalError && error.message.startsWith(file),
         );
       }
-      // It serves on at once.
+      // It keeps serving at once.
       expect(await storedSnapshots(store, tokenOf(store))).toHaveLength(1);
     }
     expect([onFault.mock.calls, onDamage.mock.calls]).toEqual([[], []]);
@@ -67,7 +67,7 @@ describe('What somebody wrote', () => {
     directory.remove();
   });
 
-  it('makes none of an error in which DuckDB quotes it', async () => {
+  it('does not turn an error in which DuckDB quotes it into one', async () => {
     const onFault = vi.fn();
     const file = path.join(folder, 'quotes.duckdb');
     const database = await Database.openFile(file, { ...options, onFault });
@@ -115,7 +115,7 @@ describe('An error of DuckDB', () => {
   const CHECKPOINT =
     'IO Error: Checkpoint failed for database "store". The database has been invalidated. Original error: ';
 
-  it('is told apart by what DuckDB says itself', () => {
+  it('is classified by DuckDB’s own words', () => {
     const full = (end: string) => `Could not write file "/a "b": c": ${end}`;
     for (const end of ['No space left on device', 'File too large', 'Disk quota exceeded']) {
       expect(said(`IO Error: ${full(end)}`).isDiskFull).toBe(true);
@@ -138,7 +138,7 @@ describe('An error of DuckDB', () => {
   });
 });
 
-describe('A result that DuckDB breaks off', () => {
+describe('A result that DuckDB aborts', () => {
   it('is an error, not a shorter result', async () => {
     const database = await MemoryDatabase.open(options);
     const failing =
@@ -153,7 +153,7 @@ describe('A result that DuckDB breaks off', () => {
     database.close();
   });
 
-  it('is an error where a Parquet file is damaged behind its beginning', async () => {
+  it('is an error if a Parquet file is damaged after its beginning', async () => {
     const file = path.join(folder, 'cut.parquet');
     const instance = await DuckDBInstance.create(':memory:');
     const connection = await instance.connect();
@@ -178,7 +178,7 @@ describe('A result that DuckDB breaks off', () => {
     expect(rows).toBeGreaterThan(0);
   });
 
-  it('is damage where a block of the file is damaged, which DuckDB finds', async () => {
+  it('is damage if DuckDB finds a block of the file damaged', async () => {
     const file = path.join(folder, 'damaged.duckdb');
     let database = await Database.openFile(file, options);
     await database.run(

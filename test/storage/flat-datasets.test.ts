@@ -45,7 +45,7 @@ afterEach(async () => {
 });
 
 describe('Orders', () => {
-  it('are told of with the token that they left and the one they came to', async () => {
+  it('are reported with both the token they left and the one they moved to', async () => {
     await commitFlat(store, 'dca_orders', [dcaRow(), dcaRow({ dca_address: 'dca-2' })]);
     await commitFlat(store, 'dca_orders', [dcaRow({ token_address: OTHER_MINT })]);
     expect(changes.map(({ dcaTokens }) => [...dcaTokens].sort())).toEqual([
@@ -62,7 +62,7 @@ describe('Orders', () => {
     const closing = [
       limitRow({ closed: true }),
       limitRow({ order_address: 'order-2', remaining_usd: 0 }),
-      // Never seen: of no consequence to anybody.
+      // Never seen before: of no consequence.
       limitRow({ order_address: 'order-3', closed: true, token_address: MINT, chain: 'mainchain' }),
     ];
     await commitFlat(store, 'limit_orders', closing);
@@ -74,7 +74,7 @@ describe('Orders', () => {
     expect(await store.orders.limitOrders([EVM_TOKEN])).toHaveLength(1);
   });
 
-  it('and hours make no record of their token', async () => {
+  it('and hours do not create a record of their token', async () => {
     await commitFlat(store, 'dca_orders', [dcaRow()]);
     await commitFlat(store, 'token_hours', [tokenHourRow()]);
     expect(store.depth.token('mainchain', MINT)).toBeNull();
@@ -83,7 +83,7 @@ describe('Orders', () => {
     expect(changes[2]).toMatchObject({ tokenIds: [0], dcaTokens: [], tokenHours: false });
   });
 
-  it('of more tokens than one query names are found too', async () => {
+  it('are found for more tokens than one query names', async () => {
     const many = Array.from({ length: 1500 }, (_, i) => `unknown-${i}`);
     await commitFlat(store, 'dca_orders', [
       dcaRow(),
@@ -94,7 +94,7 @@ describe('Orders', () => {
 });
 
 describe('A file that is ingested beside a server', () => {
-  it('is in the store that the server keeps, which is told', async () => {
+  it('reaches the server’s store, and the server is notified', async () => {
     const fail = (error: unknown) => {
       throw error;
     };
@@ -119,7 +119,7 @@ describe('A file of many rows', () => {
       dcaRow({ dca_address: `dca-${i}`, remaining_usd: i + 1 }),
     );
 
-  it('is read a piece at a time, and the last row of a key stands, however far behind', async () => {
+  it('is read piece by piece, and the last row of a key wins, however far behind', async () => {
     const last = [
       dcaRow({ dca_address: 'dca-0', remaining_usd: 7 }),
       dcaRow({ dca_address: 'dca-1', closed: true }),
@@ -139,7 +139,7 @@ describe('A file of many rows', () => {
       undefined,
       MANY,
     ]);
-    // A reader sees the state that it began with, whatever is committed meanwhile.
+    // A reader sees the state at its start, whatever is committed meanwhile.
     let seen = 0;
     for await (const orders of store.orders.allDcaOrders()) {
       if (seen === 0) {
@@ -189,7 +189,7 @@ describe('A table', () => {
 });
 
 describe('Hours', () => {
-  it('are read by range, tokens of mainchain alone', async () => {
+  it('are read by range, only for mainchain tokens', async () => {
     const hours = [0, 1, 2, 3].map((i) => HOUR + i * 3600);
     await commitFlat(
       store,

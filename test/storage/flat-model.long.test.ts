@@ -6,7 +6,7 @@ import { commitFlat, FLAT_ROWS, flatContents, HOUR, noChange } from '../support/
 import { DataDirectory, EVM_TOKEN, MINT, openStore, OTHER_MINT } from '../support/stores.js';
 import type { Json } from '../support/tables.js';
 
-/** More of them, for a long search: FATHOM_RUNS=500. */
+/** Use more for a long search: FATHOM_RUNS=500. */
 const RUNS = Number(process.env.FATHOM_RUNS ?? 8);
 
 const mint = fc.constantFrom(MINT, OTHER_MINT);
@@ -77,7 +77,7 @@ describe('The flat datasets of a store', () => {
   const directories: DataDirectory[] = [];
   afterAll(() => directories.forEach((directory) => directory.remove()));
 
-  it('hold what plain maps of rows would, and tell what a commit changed', async () => {
+  it('hold what plain maps of rows would, and report what a commit changed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(commit, { minLength: 1, maxLength: 8 }), async (commits) => {
         const directory = new DataDirectory();

@@ -19,7 +19,7 @@ const nothing = new Uint8Array(0);
 const noise = (size: number): Uint8Array =>
   Uint8Array.from({ length: size }, (_, i) => (i * i * 31 + (i >> 3) + size) & 255);
 
-/** Parts of a block each, as one text: their order and every byte. */
+/** Parts of one block each, as one text: their order and every byte. */
 function blocksOf(rows: readonly PartRow[]): Map<number, { first: number; hex: string }> {
   const blocks = new Map<number, { first: number; hex: string }>();
   let next = 0;
@@ -33,8 +33,8 @@ function blocksOf(rows: readonly PartRow[]): Map<number, { first: number; hex: s
   return blocks;
 }
 
-describe('Parts that a transaction ends with', () => {
-  it('are the same blocks, cut so that a row group ends with them where they suffice', () => {
+describe('The parts at the end of a transaction', () => {
+  it('are the same blocks, cut to fill up a row group if they suffice', () => {
     const sizes = fc.array(fc.nat(3 * PART_BYTES), { maxLength: 400 });
     const runs = fc.property(
       sizes,
@@ -63,7 +63,7 @@ describe('Parts that a transaction ends with', () => {
     fc.assert(runs, { numRuns: Number(process.env.FATHOM_RUNS ?? 30) });
   });
 
-  it('are left as they are where all of it is less than a row group, or ends with one', () => {
+  it('are unchanged if the transaction has less than a row group, or ends with one', () => {
     const rows: PartRow[] = Array.from({ length: 600 }, (_, i) => [i, 1, noise(2000)]);
     for (const written of [0, ROW_GROUP_ROWS - 601, ROW_GROUP_ROWS - 600]) {
       expect(fillRowGroup(rows, written)).toEqual(rows);
@@ -73,7 +73,7 @@ describe('Parts that a transaction ends with', () => {
     expect(fillRowGroup(small, ROW_GROUP_ROWS + 5)).toEqual(small);
   });
 
-  it('fill row groups of their table, and are read as they were written', async () => {
+  it('fill row groups of their table, and read back as written', async () => {
     const directory = new DataDirectory();
     mkdirSync(directory.path);
     const file = path.join(directory.path, 'blocks.duckdb');
@@ -92,7 +92,7 @@ describe('Parts that a transaction ends with', () => {
           marketRows: new Uint16Array(0),
         };
         await writer.add({ segmentId, tokenId: 0, tier: 'raw' }, segment);
-        // What is held back is there for whoever has to read it.
+        // Withheld parts are there for anyone who has to read them.
         if (segmentId === 150) {
           await writer.settle([149]);
           const block = (await readBlocks(tx, [149])).get(149);

@@ -1,4 +1,4 @@
-/** Binance's historical order books of futures, against the stream of the same messages. */
+/** Binance's historical order books of futures, compared with the stream of the same messages. */
 import { afterAll, describe, expect, it } from 'vitest';
 import { importAll, Scratch, TOKEN } from './import-helpers.js';
 
@@ -64,7 +64,7 @@ const stream = () => {
 };
 
 describe('T_DEPTH files', () => {
-  it('give what a stream of the same messages gives', async () => {
+  it('give the same as a stream of the same messages', async () => {
     const { rows, report } = await importAll('binance-t-depth', [csv(ALL)], FLAGS);
     const same = await importAll('binance-stream', [stream()], FLAGS);
     expect(rows).toEqual(same.rows);
@@ -73,7 +73,7 @@ describe('T_DEPTH files', () => {
     expect(rows[0].markets[0]).toMatchObject({ source: 'binance-futures', type: 'cex_perp' });
   });
 
-  it('go on from a file of snapshots to one of updates, with or without pu', async () => {
+  it('continue from a file of snapshots to one of updates, with or without pu', async () => {
     const split = rowsOf('snap', SNAPSHOT).length;
     const whole = await importAll('binance-t-depth', [csv(ALL)], FLAGS);
     const short = HEADER.replace(',pu', '');
@@ -84,7 +84,7 @@ describe('T_DEPTH files', () => {
     expect(rows).toEqual(whole.rows);
   });
 
-  it('report an update that does not follow, and use no book behind it', async () => {
+  it('report an update that does not follow, and use no book after it', async () => {
     const lost = ALL.filter((row) => row[3] !== 21);
     const { rows, report } = await importAll('binance-t-depth', [csv(lost)], FLAGS);
     expect(report.gaps.first[0].reason).toContain('does not follow 14');
@@ -98,7 +98,7 @@ describe('T_DEPTH files', () => {
     expect(rows[0].markets[0].book.asks).toEqual([[20380, 0.25]]);
   });
 
-  it('say of bids alone that they make no book', async () => {
+  it('say that bids alone make no book', async () => {
     const bids = ALL.filter((row) => row[4] === 'b');
     const { nothing } = await importAll('binance-t-depth', [csv(bids)], FLAGS);
     expect(nothing).toContain('never has levels on both sides');

@@ -28,7 +28,7 @@ const CHANGE = fc.record({
 });
 type Change = typeof CHANGE extends fc.Arbitrary<infer C> ? C : never;
 
-/** A stream of updates that each continue the one before, as spot or futures say it. */
+/** A stream of updates that each continue the previous one, as spot or futures express it. */
 function feedOf(changes: Change[], futures: boolean, firstId = 1): Feed {
   let ms = T0 * 1000;
   let lastId = firstId - 1;
@@ -58,7 +58,7 @@ const binance = (lines: string[]) => {
   return importAll('binance-stream', [file], FLAGS);
 };
 
-/** What the rows must hold by the full feed: the state after the last update at or before each. */
+/** What the rows must hold by the full feed: the state after the last update at or before each one. */
 function truthAt(updates: PlainUpdate[]) {
   const snapshot = { lastId: 0, bids: [['99', '1']], asks: [['101', '1']] } as never;
   const states = replayPlainly(snapshot, updates, () => true);
@@ -78,7 +78,7 @@ describe('Binance streams', () => {
         for (const row of rows) {
           expect(isDeepStrictEqual(row.markets[0].book, truth(row.t))).toBe(true);
         }
-        // Whole once the snapshot and what waited for it are in: every moment up to the last update.
+        // Whole once the snapshot and the updates that waited for it are in: every moment up to the last update.
         const first = Math.ceil(updates[Math.max(late - 1, 0)].ms / 1000);
         const count = Math.floor(updates.at(-1)!.ms / 1000) - first + 1;
         expect(rows.length).toBe(Math.max(count, 0));
@@ -113,7 +113,7 @@ describe('Binance streams', () => {
   const steps = (n: number): Change[] =>
     Array.from({ length: n }, (_, i) => ({ bids: [[i % 9, 1]], asks: [], gapMs: 400, ids: 2 }));
 
-  it('ignore updates twice and snapshots older than the book', async () => {
+  it('ignore repeated updates and snapshots older than the book', async () => {
     const { lines } = feedOf(steps(12), false);
     const clean = await binance([rest(0), ...lines]);
     const twice = await binance([rest(0), ...lines.flatMap((text) => [text, text]), rest(3)]);
@@ -132,7 +132,7 @@ describe('Binance streams', () => {
     ]);
   });
 
-  it('wait where the snapshot is older than all updates at hand', async () => {
+  it('wait if the snapshot is older than all updates at hand', async () => {
     const { lines } = feedOf(steps(8), false, 100);
     const { rows, report } = await binance([...lines.slice(0, 2), rest(50), ...lines.slice(2)]);
     expect(rows).toEqual([]);
@@ -141,7 +141,7 @@ describe('Binance streams', () => {
     expect(later.rows.length).toBe(2);
   });
 
-  it('report a hole before any snapshot and use what came after it', async () => {
+  it('report a gap before any snapshot and use what follows it', async () => {
     const { lines, updates } = feedOf(steps(8), true);
     const { rows, report } = await binance([
       ...lines.slice(0, 2),
@@ -153,7 +153,7 @@ describe('Binance streams', () => {
     expect(report.gaps.first[0].reason).toContain('before any snapshot');
   });
 
-  it('drop the oldest updates beyond what may wait', async () => {
+  it('drop the oldest updates if too many wait', async () => {
     const big = Array.from({ length: 10_000 }, (_, i): [number, number] => [i % 9, 1]);
     const wide = steps(60).map((step) => ({ ...step, bids: big }));
     const { lines, updates } = feedOf(wide, false);

@@ -1,4 +1,4 @@
-/** Books that imports rebuild, against a plain replay of the same files. */
+/** Books rebuilt by imports, compared with a plain replay of the same files. */
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { gunzipSync } from 'node:zlib';
@@ -13,7 +13,7 @@ interface Ticker {
   values: number[];
 }
 
-/** A Binance stream by the test's own reading: snapshot, updates, tickers. */
+/** A Binance stream as the test itself reads it: snapshot, updates, tickers. */
 export function readStream(files: string[]) {
   const updates: PlainUpdate[] = [];
   const tickers: Ticker[] = [];
@@ -37,7 +37,7 @@ export function readStream(files: string[]) {
   return { updates, tickers, snapshot: snapshot!, endMs };
 }
 
-/** Rows against a plain replay, at every moment from the first to the last; and their tickers. */
+/** Compares rows with a plain replay, at every moment from the first to the last, and with their tickers. */
 export function checkAgainstPlain(
   rows: SnapshotRow[],
   stream: ReturnType<typeof readStream>,
@@ -67,7 +67,7 @@ export function checkAgainstPlain(
   return agreeing;
 }
 
-/** Every multiple of the step from the first at which the book is whole to the feed's end. */
+/** Every multiple of the step from the first moment at which the book is whole to the feed's end. */
 function expectEveryMoment(rows: SnapshotRow[], firstMs: number, endMs: number, everyS: number) {
   const first = Math.ceil(firstMs / 1000 / everyS);
   const count = Math.floor(endMs / 1000 / everyS) - first + 1;
@@ -106,7 +106,7 @@ export function testSpotBook({
     return imported;
   });
 
-  it('is the same from the native stream, from Tardis, and by a plain replay', async () => {
+  it('is the same from the native stream, from Tardis, and in a plain replay', async () => {
     const [ours, theirs] = [
       await imported,
       await importAll('tardis-incremental-l2', [tardis], every(1)),

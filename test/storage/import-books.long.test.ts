@@ -1,4 +1,4 @@
-/** Whole files of exchanges, where they are there. */
+/** Whole files of exchanges, if they are there. */
 import { describe, expect, it } from 'vitest';
 import { hasShared, importAll, shared, TOKEN } from './import-helpers.js';
 import {
@@ -37,7 +37,7 @@ describe.runIf(hasShared)('whole files', () => {
       expect(rows[0].markets[0]).toMatchObject({ source: 'binance-futures', type: 'cex_perp' });
     });
 
-    it('is written at a moment that only another message of the feed reaches', async () => {
+    it('is written at a moment that only another kind of message reaches', async () => {
       const file = shared('cex/binance/usdm_BTCUSDT_20230404.stream.gz');
       const { rows } = await importAll('binance-stream', [file], TOKEN);
       expect(rows.map((row) => row.t)).toEqual([1680652740, 1680652800]);

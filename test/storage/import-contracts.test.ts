@@ -11,7 +11,7 @@ const T0 = 1_700_000_000;
 const FLAGS_NAMED =
   'give --contract-usd N (USD of one contract) or --contract-size N (units of the coin in one contract)';
 
-/** A book of 7 contracts at 50,000 and 3 at 50,010 as Tardis has it. */
+/** A book of 7 contracts at 50,000 and 3 at 50,010, as Tardis has it. */
 function tardisBook(exchange: string, symbol: string): string {
   const side = (name: string, price: number, amount: number) =>
     `${exchange},${symbol},${T0 * 1e6},${T0 * 1e6},true,${name},${price},${amount}\n`;
@@ -51,7 +51,7 @@ const IN_COINS: [string, string][] = [
 ];
 
 describe('sizes', () => {
-  it.each(IN_CONTRACTS)('of %s %s are contracts, whose worth is needed', async (source, symbol) => {
+  it.each(IN_CONTRACTS)('of %s %s are contracts, whose value is needed', async (source, symbol) => {
     const refused = importBook(source, symbol);
     await expect(refused).rejects.toThrow(`book.csv:2: the sizes of ${source} ${symbol} are`);
     await expect(refused).rejects.toThrow(FLAGS_NAMED);
@@ -65,7 +65,7 @@ describe('sizes', () => {
   it('are USD over the price with --contract-usd: 7 contracts of 100 USD are 700 USD', async () => {
     const { bids, asks } = await importBook('binance-delivery', 'X', { 'contract-usd': '100' });
     expect([bids, asks]).toEqual([[[50_000, 0.014]], [[50_010, 300 / 50_010]]]);
-    // Quoted in a currency of 2 USD, a contract is still 100 USD.
+    // Quoted in a currency worth 2 USD, a contract is still 100 USD.
     const flags = { 'contract-usd': '100', 'quote-usd': '2' };
     expect((await importBook('deribit', 'X', flags)).bids).toEqual([[100_000, 0.007]]);
   });
@@ -95,11 +95,11 @@ describe('a COIN-M stream', () => {
     const data = { e: 'depthUpdate', E: T0 * 1000, s, U: 1, u: 1, pu: 0, b: [], a: [] };
     return scratch.file('cm.stream', `1 ${JSON.stringify(data)}\n`);
   };
-  it.each(['ETHUSD_PERP', 'BTCUSD_240927', 'BNBUSD_240927'])('is known by %s', async (symbol) => {
+  it.each(['ETHUSD_PERP', 'BTCUSD_240927', 'BNBUSD_240927'])('shows in %s', async (symbol) => {
     const refused = importAll('binance-stream', [update(symbol)], FLAGS);
     await expect(refused).rejects.toThrow(`binance-delivery ${symbol}`);
   });
-  it.each(['BTCUSDT', 'BTCUSDT_240927', 'BTCBUSD_210129'])('is not %s', async (symbol) => {
+  it.each(['BTCUSDT', 'BTCUSDT_240927', 'BTCBUSD_210129'])('is not in %s', async (symbol) => {
     const { rows } = await importAll('binance-stream', [update(symbol)], FLAGS);
     expect(rows).toEqual([]);
   });

@@ -25,7 +25,7 @@ export const fixture = (file: string) => path.resolve('test', 'fixtures', 'impor
 export const SOL = 'So11111111111111111111111111111111111111112';
 export const TOKEN = { token: `mainchain:${SOL}` };
 
-/** A foreign document's value, as JSON.parse gives it. */
+/** A value of a foreign document, as JSON.parse gives it. */
 export type Parsed = ReturnType<typeof JSON.parse>;
 
 /** What the rows of `snapshots` hold. */
@@ -58,7 +58,7 @@ export interface TokensRow {
 /** Values of flags, as texts. */
 export type RawImportFlags = Readonly<Partial<Record<string, string | readonly string[]>>>;
 
-/** The options that flags give an import. @throws UsageError */
+/** The import options that flags give. @throws UsageError */
 export function optionsOf(format: ImportFormat, flags: RawImportFlags): ImportOptions {
   const words = Object.entries(flags).flatMap(([name, value = []]) =>
     [value].flat().map((text) => `--${name}=${text}`),
@@ -66,7 +66,7 @@ export function optionsOf(format: ImportFormat, flags: RawImportFlags): ImportOp
   return importOptions(format, readWords(words, { flags: DESCRIBING, words: {} }).flags);
 }
 
-/** Imports files as the command does; `nothing` is what it says where no row comes of them. */
+/** Imports files as the command does; `nothing` is its message if no row comes of them. */
 export async function importAll<Row = SnapshotRow>(
   format: ImportFormat,
   files: string[],
@@ -82,7 +82,7 @@ export async function importAll<Row = SnapshotRow>(
     if (!(error instanceof NothingImportedError)) throw withFlags(error);
     nothing = (withFlags(error) as Error).message;
   }
-  // Reasons as the command words them.
+  // Reasons in the command's words.
   for (const item of report.leftOut.first) item.reason = leftOutReason(item);
   return { rows, report, nothing };
 }

@@ -36,7 +36,7 @@ describe('solscan-holders', () => {
     expect(found.report.messages).toBe(3);
   });
 
-  it('takes thousands separators, a BOM, CRLF, gzip, other columns and the older name of one', async () => {
+  it('takes thousands separators, a BOM, CRLF, gzip, more columns and one’s older name', async () => {
     const header = 'Account,Token Acct,Rank,Quantity';
     const rows = [`${A},${ACCOUNT_1},1,"1,234,567.25"`, `${B},${ACCOUNT_2},2,1234567.25`];
     const text = `\uFEFF${[header, ...rows].join('\r\n')}\r\n`;
@@ -57,7 +57,7 @@ describe('solscan-holders', () => {
     expect(rows.at(-1)!.balance).toBe(0);
   });
 
-  it('joins the parts of an export, and refuses a part that comes twice', async () => {
+  it('joins the parts of an export, and refuses a repeated part', async () => {
     const parts = [`${A},${ACCOUNT_1},1`, `${B},${ACCOUNT_2},2`].map((row, i) =>
       scratch.file(`part-${i}.csv`, `${HEADER}\n${row},0\n`),
     );

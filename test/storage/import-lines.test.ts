@@ -19,7 +19,7 @@ const linesOf = async (file: string) => (await all(readLineBatches(file))).flat(
 const textsOf = async (file: string) => (await linesOf(file)).map((line) => line.text);
 
 describe('lines', () => {
-  it('come plain or gzip by content, in several members, whatever the name', async () => {
+  it('are plain or gzip by content, in several members, whatever the name', async () => {
     const members = Buffer.concat([gzipSync('a\nb'), gzipSync('c\r\n'), gzipSync('\nd')]);
     expect(await textsOf(scratch.file('members.txt', members))).toEqual(['a', 'bc', '', 'd']);
     expect(await textsOf(scratch.file('plain.gz', 'a\nbc\n\nd\n'))).toEqual(['a', 'bc', '', 'd']);
@@ -28,7 +28,7 @@ describe('lines', () => {
     expect(await textsOf(scratch.file('bom', '\uFEFFx\ny'))).toEqual(['x', 'y']);
   });
 
-  it('keep their numbers over chunks, and chunks end with whole lines', async () => {
+  it('keep their numbers across chunks, which end with whole lines', async () => {
     const lines = Array.from({ length: 60_000 }, (_, i) => `${i}-${'é'.repeat(i % 60)}`);
     const file = scratch.file('long', lines.join('\n'));
     const read = await linesOf(file);
@@ -40,7 +40,7 @@ describe('lines', () => {
     expect(Buffer.concat(chunks.map((chunk) => chunk.bytes)).toString()).toBe(lines.join('\n'));
   });
 
-  it('refuse a gzip file cut anywhere, damaged or with rubbish behind it', async () => {
+  it('refuse a gzip file that is cut anywhere, damaged or followed by garbage', async () => {
     const whole = gzipSync(Buffer.from('some lines\n'.repeat(500)));
     for (const length of [2, 9, 10, 11, whole.length >> 1, whole.length - 8, whole.length - 1]) {
       const file = scratch.file('cut.gz', whole.subarray(0, length));
@@ -55,14 +55,14 @@ describe('lines', () => {
     await expect(textsOf(scratch.file('behind.gz', behind))).rejects.toThrow('damaged');
   });
 
-  it('name a file that is not there, a directory, and a line that is not UTF-8', async () => {
+  it('name a missing file, a directory, and a line that is not UTF-8', async () => {
     await expect(textsOf('nowhere.ndjson')).rejects.toThrow('nowhere.ndjson: no such file');
     await expect(textsOf('test')).rejects.toThrow('expected a file, found a directory');
     const file = scratch.file('latin', Buffer.from('ok\nna\xefve\n', 'latin1'));
     await expect(textsOf(file)).rejects.toThrow(`${file}:2: the text is not UTF-8`);
   });
 
-  it('can be left before the end', async () => {
+  it('can be abandoned before the end', async () => {
     for await (const [line] of readLineBatches(fixture('binance_spot_excerpt.stream.gz'))) {
       expect(line.line).toBe(1);
       break;
@@ -113,7 +113,7 @@ describe('csv', () => {
     await expect(all(readCsv(file))).rejects.toThrow(new InputError(`${file}:${message}`).message);
   });
 
-  it('hands faults over instead where it is asked to, and goes on', async () => {
+  it('passes faults on instead if asked to, and goes on', async () => {
     const faults: string[] = [];
     const file = scratch.file('some.csv', 'a,b\n1\n2,3\n"4"x,5\n6,7\n');
     const onFault = (line: number, what: string) => faults.push(`${line}: ${what}`);

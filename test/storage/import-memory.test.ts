@@ -10,7 +10,7 @@ afterAll(() => scratch.remove());
 
 const MIB = 1024 * 1024;
 const FILE_MIB = 100;
-/** The rest of the process may grow too; the file alone would exceed it. */
+/** The rest of the process may grow, too; the file alone would exceed it. */
 const MAX_GROWTH_MIB = 90;
 const LEVELS = 2_000;
 const START_US = 1_700_000_000_000_000;
@@ -40,7 +40,7 @@ async function writeFeed(file: string): Promise<number> {
   return us;
 }
 
-it('a large file passes through bounded memory, as fast as its rows are taken', async () => {
+it('a large file passes through bounded memory, as fast as its rows are read', async () => {
   const file = scratch.file('large.csv');
   const lastUs = await writeFeed(file);
   expect(statSync(file).size).toBeGreaterThan(FILE_MIB * MIB);

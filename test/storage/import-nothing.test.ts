@@ -1,4 +1,4 @@
-/** Imports from which nothing comes, and files of another kind: both say why. */
+/** Imports that yield nothing, and files of another kind: both say why. */
 import { afterAll, describe, expect, it } from 'vitest';
 import type { ImportFormat } from '../../storage/import/formats.js';
 import { fixture, hasShared, importAll, Scratch, shared, TOKEN } from './import-helpers.js';
@@ -87,7 +87,7 @@ describe('nothing comes', () => {
     expect(nothing).toMatch(/whole for 0 s .* holds no multiple of the 1 s between snapshots$/);
   });
 
-  it('of pools without the token, or with no price for its other side', async () => {
+  it('of pools without the token, or without a price for its other side', async () => {
     const pools = fixture('cp_excerpt.ndjson');
     const { nothing } = await importAll('cp-pairs', [pools], { ...TOKEN, at: '1601683200' });
     expect(nothing).toMatch(/^nothing to import: none of \d+ pool states holds the token$/);
@@ -119,7 +119,7 @@ describe('a file of another kind', () => {
     ['OKX', '{"arg":{},"data":[{"asks":[]}]}\n', '{"arg":{},"data":'],
     ['bytes', '\u0000\u0001x\n', "'??x'"],
   ];
-  it.each(captures)('is not taken for a Binance stream: %s', async (_, content, found) => {
+  it.each(captures)('is not mistaken for a Binance stream: %s', async (_, content, found) => {
     const refused = run('binance-stream', `\n${content}`);
     await expect(refused).rejects.toThrow(`some.txt:2: ${stream}`);
     await expect(refused).rejects.toThrow(found);
@@ -176,7 +176,7 @@ describe('a file of another kind', () => {
     );
   });
 
-  it('is no Tardis CSV', async () => {
+  it('is not a Tardis CSV', async () => {
     await expect(run('tardis-incremental-l2', `${update(1)}`)).rejects.toThrow(
       'some.txt:1: this is not a Tardis CSV: expected a header such as exchange,symbol,timestamp,' +
         `local_timestamp,..., found '17 {"stream":"x@depth"`,

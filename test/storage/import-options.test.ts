@@ -7,7 +7,7 @@ import { optionsOf, type RawImportFlags, SOL, TOKEN } from './import-helpers.js'
 const WETH = '0xC02aaa39b223FE8D0A0e5C4F27eAD9083C756Cc2';
 
 describe('import options', () => {
-  it('have the defaults of the contract', () => {
+  it('have the documented defaults', () => {
     expect(optionsOf('binance-stream', TOKEN)).toEqual({
       token: { chain: 'mainchain', address: SOL },
       quoteUsd: 1,

@@ -84,7 +84,7 @@ describe('jupiter-dca', () => {
     expect(report.messages).toBe(1);
   });
 
-  it('reads the same orders in every document that people have', async () => {
+  it('reads the same orders from every kind of document', async () => {
     const second = { ...DCA, orderKey: 'dca-2' };
     const { rows } = await run('jupiter-dca', [DCA, second]);
     for (const document of [
@@ -103,7 +103,7 @@ describe('jupiter-dca', () => {
     expect((await runText('jupiter-dca', pretty)).rows).toEqual(rows);
   });
 
-  it('turns bounds of a cycle into bounds of the price', async () => {
+  it('turns bounds per cycle into price bounds', async () => {
     const bounds = { minOutAmount: '0.1', maxOutAmount: '0.2' };
     const [buy] = (await run('jupiter-dca', { all: [{ ...DCA, ...bounds }] })).rows;
     expect([buy.min_usd, buy.max_usd]).toEqual([130, 260]);
@@ -116,7 +116,7 @@ describe('jupiter-dca', () => {
     });
   });
 
-  it('leaves out what has no price, with the flag that would give it', async () => {
+  it('leaves out what has no price, naming the flag that would give it', async () => {
     const byValue = { ...DCA, orderInterval: '300', cycleFrequency: undefined };
     const sell = { ...DCA, inputMint: MINT, outputMint: USDC };
     const { rows, report } = await run('jupiter-dca', [sell, DCA, byValue]);
@@ -127,7 +127,7 @@ describe('jupiter-dca', () => {
     ]);
   });
 
-  it('knows closed orders', async () => {
+  it('recognizes closed orders', async () => {
     const closed = [{ userClosed: true }, { closeTx: 'signature' }, { closeTx: null }];
     const { rows } = await run(
       'jupiter-dca',
@@ -168,7 +168,7 @@ describe('jupiter-limit-orders', () => {
     ]);
   });
 
-  it('finds the token: the side that is no quote token, the side of --token, else the input', async () => {
+  it('finds the token: the side that is not a quote token, the side of --token, else the input', async () => {
     const sides = async (inputMint: string, outputMint: string, flags: Flags = {}) => {
       const quoteUsd = [SOL, MINT, OTHER_MINT].map((mint) => `${mint}=100`);
       const { rows } = await run(
@@ -206,7 +206,7 @@ describe('jupiter-limit-orders', () => {
     });
   });
 
-  it('reads the real reply, as closed what is not open', async () => {
+  it('reads the real reply, taking what is not open as closed', async () => {
     const file = fixture('jupiter_trigger_excerpt.json');
     const orders = JSON.parse(readFileSync(file, 'utf8')).orders as Parsed[];
     const flags = { 'quote-usd': `${SOL}=150` };
@@ -253,7 +253,7 @@ describe('files of orders', () => {
     );
   });
 
-  it('that are not of the token say so', async () => {
+  it('that do not have the token say so', async () => {
     const flags = { token: `mainchain:${MINT}` };
     expect((await run('jupiter-dca', [DCA], flags)).nothing).toBe(
       'nothing to import: none of 1 orders holds the token',
@@ -281,7 +281,7 @@ describe('files of orders', () => {
   );
 });
 
-it('orders and holders go into a store, and closed orders leave it', async () => {
+it('orders and holders enter a store, and closed orders leave it', async () => {
   const directory = new DataDirectory();
   const store = await openStore(directory.path);
   try {

@@ -50,7 +50,7 @@ function amountsOf(clmm: Record<string, Parsed>): [number, number] {
 }
 
 describe('clmm-pools', () => {
-  it('make one snapshot of the states that share a time, from the excerpt', async () => {
+  it('make one snapshot from the states of one time, in the excerpt', async () => {
     const file = fixture('clmm_excerpt.ndjson');
     const { rows, report } = await importAll('clmm-pools', [file], TOKEN);
     const states = read(file).filter((state) => state.token0.address === SOL);
@@ -86,7 +86,7 @@ describe('clmm-pools', () => {
     expect(markets[0]).toMatchObject({ source: 'Mine', pair: 'USDC/USDT', clmm: { token: 1 } });
   });
 
-  it('leave out and report what has no price, no time, or stands twice', async () => {
+  it('leave out and report what has no price, has no time, or is repeated', async () => {
     const [state] = read(fixture('clmm_excerpt.ndjson')).filter((s) => s.token0.address === SOL);
     const odd = { ...state.token1, address: WETH, symbol: 'WETH' };
     const file = scratch.file(
@@ -147,7 +147,7 @@ describe('clmm-pools', () => {
     ],
     ['the protocol', { protocol: undefined }, 'protocol: expected a text'],
   ];
-  it.each(damages)('are refused where %s is damaged', async (_, change, message) => {
+  it.each(damages)('are refused if %s is damaged', async (_, change, message) => {
     const [, state] = read(fixture('clmm_excerpt.ndjson'));
     const file = scratch.file('bad.ndjson', `\n${edit(state, change)}`);
     await expect(importAll('clmm-pools', [file], TOKEN)).rejects.toThrow(
@@ -252,7 +252,7 @@ describe('dlmm-bins', () => {
     expect(usdc.rows[0].markets[0].dlmm.token).toBe('y');
   });
 
-  it('name a pair by the address where a token has no symbol', async () => {
+  it('name a pair by the address if a token has no symbol', async () => {
     const flags = { ...TOKEN, 'quote-usd': 'Df6yfrKC8kZE3KNkrHERKzAetSxbrWeniQfyJY4Jpump=0.3' };
     const { rows } = await importAll('dlmm-bins', [fixture('dlmm_excerpt.ndjson')], flags);
     expect(rows[0].markets[0].pair).toBe('Df6yfrKC8kZE3KNkrHERKzAetSxbrWeniQfyJY4Jpump/SOL');
@@ -293,7 +293,7 @@ describe('cp-pairs', () => {
     });
   });
 
-  it('without a time are left out, and refused with a negative reserve', async () => {
+  it('without a time are left out, and with a negative reserve refused', async () => {
     const none = await importAll('cp-pairs', [fixture('cp_excerpt.ndjson')], evm(WETH));
     expect(none.rows).toEqual([]);
     expect(none.report.leftOut.first.at(0)!.reason).toBe('the state has no time: --at TIME');

@@ -1,4 +1,4 @@
-/** Files of several symbols, of which an import takes one. */
+/** Files with several symbols, of which an import takes one. */
 import { afterAll, describe, expect, it } from 'vitest';
 import { importAll, Scratch, TOKEN } from './import-helpers.js';
 
@@ -21,7 +21,7 @@ describe('a Tardis file', () => {
     row(symbol, 1.5, false, 'bid', price - 0.5),
     row(symbol, 3, false, 'ask', price + 0.5),
   ];
-  /** The symbols' rows in turn, as grouped symbols come. */
+  /** The symbols' rows in turn, in the order of a grouped channel. */
   const grouped = (books: string[][]) => books[0].flatMap((_, i) => books.map((rows) => rows[i]));
   const run = (rows: string[], flags = {}) => {
     const file = scratch.file('grouped.csv', [HEADER, ...rows].join('\n'));
@@ -29,7 +29,7 @@ describe('a Tardis file', () => {
   };
   const rows = grouped([book('BTCUSDT', 100), book('ETHUSDT', 10), book('SOLUSDT', 50)]);
 
-  it.each(['ETHUSDT', 'ethusdt'])('gives %s as from a file of its own', async (symbol) => {
+  it.each(['ETHUSDT', 'ethusdt'])('gives %s as from a separate file', async (symbol) => {
     const chosen = await run(rows, { symbol });
     const alone = await run(book('ETHUSDT', 10));
     expect(chosen.rows).toEqual(alone.rows);
@@ -51,13 +51,13 @@ describe('a Tardis file', () => {
     );
   });
 
-  it('says what it holds where that is not the choice', async () => {
+  it('says what it holds if that is not the choice', async () => {
     await expect(run(rows, { symbol: 'BTCUSD' })).rejects.toThrow(
       'nothing to import: no symbol BTCUSD in the files; they hold BTCUSDT, ETHUSDT, SOLUSDT',
     );
   });
 
-  it('is refused where two exchanges have the choice', async () => {
+  it('is refused if two exchanges have the choice', async () => {
     const other = book('ETHUSDT', 10).map((text) => text.replace('binance', 'okex'));
     await expect(run([...rows, ...other], { symbol: 'ETHUSDT' })).rejects.toThrow(
       'grouped.csv:14: expected ETHUSDT of binance (one import is one market), found that of okex',
@@ -68,7 +68,7 @@ describe('a Tardis file', () => {
 describe('a Binance stream', () => {
   const line = (data: object, stream = 'x@depth') =>
     `1700000000000000000 ${JSON.stringify({ stream, data })}`;
-  /** Updates of a symbol, 0.4 s apart, each of one id from `firstId` on. */
+  /** Updates of a symbol, 0.4 s apart, with one id each from `firstId` on. */
   const updates = (s: string, firstId: number, price: number, futures = false) =>
     Array.from({ length: 8 }, (_, i) => {
       const U = firstId + i;
@@ -94,7 +94,7 @@ describe('a Binance stream', () => {
   const btcSnapshot = snapshot(50_000_000_002, 100);
   const ethSnapshot = snapshot(40_000_000_002, 10);
 
-  it('is refused without a choice, or where it does not hold it', async () => {
+  it('is refused without a choice, or if it does not hold it', async () => {
     const lines = [...feeds, btcSnapshot];
     await expect(run(lines)).rejects.toThrow(several('several.stream:2', 'BTCUSDT, ETHUSDT'));
     await expect(run(lines, { symbol: 'SOLUSDT' })).rejects.toThrow(
@@ -102,7 +102,7 @@ describe('a Binance stream', () => {
     );
   });
 
-  it('uses the snapshot that the updates of the choice take on, wherever it stands', async () => {
+  it('uses the snapshot that the updates of the choice continue, wherever it is', async () => {
     for (const [symbol, own, snapshotOfOwn] of [
       ['BTCUSDT', BTC, btcSnapshot],
       ['ETHUSDT', ETH, ethSnapshot],
@@ -115,7 +115,7 @@ describe('a Binance stream', () => {
           [ethSnapshot, btcSnapshot],
         ]) {
           const { rows, report } = await run(feeds.toSpliced(place, 0, ...both), { symbol });
-          // A snapshot before its updates may wait for them, and then has their time.
+          // A snapshot before its updates may wait for them and then has their time.
           expect(rows.filter(({ t }) => t >= alone.rows[0].t)).toEqual(alone.rows);
           expect(rows.at(-1)!.t).toBe(T0 + 2);
           expect(report.gaps.count).toBe(0);
@@ -124,7 +124,7 @@ describe('a Binance stream', () => {
     }
   });
 
-  it('takes a snapshot by the symbol that it names', async () => {
+  it('uses a snapshot by the symbol it names', async () => {
     const named = (symbol: string, price: number) => snapshot(50_000_000_002, price, { symbol });
     const wrapped = line(JSON.parse(btcSnapshot.slice(3)) as object, 'btcusdt@snapshot');
     const alone = await run(BTC.toSpliced(4, 0, btcSnapshot));
@@ -134,7 +134,7 @@ describe('a Binance stream', () => {
     }
   });
 
-  it('is refused where a snapshot may be of either of two symbols', async () => {
+  it('is refused if a snapshot may belong to either of two symbols', async () => {
     // Futures of all symbols share one sequence of ids.
     const eth = updates('ETHUSDT', 50_000_003_000, 10, true);
     const btc = updates('BTCUSDT', 50_000_000_000, 100, true);
@@ -145,7 +145,7 @@ describe('a Binance stream', () => {
     }
   });
 
-  it('never takes the snapshot of another symbol for its own', async () => {
+  it('never uses the snapshot of another symbol', async () => {
     const { rows, nothing } = await run(feeds.toSpliced(4, 0, ethSnapshot), { symbol: 'BTCUSDT' });
     expect(rows).toEqual([]);
     expect(nothing).toBe(

@@ -104,7 +104,7 @@ describe('Tardis changes', () => {
     expect(report.gaps.first[0].reason).toBe('a side of the book is empty');
   });
 
-  it('out of order are applied in the order of the file, at the latest time so far', async () => {
+  it('out of order are applied in file order, at the latest time so far', async () => {
     const { rows, report } = await importTardis([
       ...whole(2.5),
       row(1.5, 2.6, false, 'bid', 100, 1),
@@ -150,7 +150,7 @@ describe('Tardis changes', () => {
     expect(plain.rows[0].markets[0]).toMatchObject({ source: 'deribit', type: 'cex_perp' });
   });
 
-  it('go on over files, gzip or plain, also inside a message', async () => {
+  it('continue across files, gzip or plain, even within a message', async () => {
     const rows = [
       ...whole(0.5),
       row(1.5, 1.5, false, 'bid', 98, 1),
@@ -198,7 +198,7 @@ describe('Tardis changes', () => {
     await expect(importTardis(rows)).rejects.toThrow(`feed.csv:4: ${message}`);
   });
 
-  it('go on behind a header that is repeated, and not behind another one', async () => {
+  it('continue after a repeated header, but not after a different one', async () => {
     const [first, second] = [whole(0), whole(1)];
     const plain = await importTardis([...first, ...second]);
     expect(await importTardis([...first, HEADER, ...second])).toEqual(plain);
@@ -208,7 +208,7 @@ describe('Tardis changes', () => {
     );
   });
 
-  it('are refused where a side grows beyond its limit', async () => {
+  it('are refused if a side grows beyond its limit', async () => {
     const level = (_: unknown, i: number) => row(0, 0, true, 'bid', 1 + i / 1000, 1);
     const rows = Array.from({ length: MAX_SIDE_LEVELS + 1 }, level);
     await expect(importTardis([...rows, ...whole(1)])).rejects.toThrow(
@@ -253,7 +253,7 @@ describe('Tardis book snapshots', () => {
     expect(report.messages).toBe(4);
   });
 
-  it('are refused where levels are out of order or behind an empty one', async () => {
+  it('are refused if levels are out of order or follow an empty one', async () => {
     await expect(run([`${at(0)},101,1,99,2,100,3,98,4`])).rejects.toThrow(
       'top.csv:2: asks[1].price: expected the levels best first',
     );

@@ -46,7 +46,7 @@ describe('solana-token-list', () => {
       ['mainchain', 9],
       ['evmchain', null],
     ]);
-    // Two mints of one contract: the first has it.
+    // Two mints of one contract: the first gets it.
     const usdt = '0xdac17f958d2ee523a2206206994597c13d831ec7';
     expect(linksOf(rows).filter((link) => link.endsWith(usdt)).length).toBe(1);
     const linked = rows.find((row) => row.address === usdt)!;
@@ -58,7 +58,7 @@ describe('solana-token-list', () => {
     ]);
   });
 
-  it('leaves other networks out and refuses a damaged list', async () => {
+  it('leaves out other networks and refuses a damaged list', async () => {
     const token = { chainId: 101, address: SOL, symbol: 'SOL', name: 'Sol', decimals: 9 };
     const run = (tokens: unknown) =>
       importAll('solana-token-list', [scratch.file('list.json', JSON.stringify({ tokens }))]);
@@ -118,7 +118,7 @@ describe('wormhole-csv', () => {
     expect(new Set(both.rows.map((row) => row.address)).size).toBe(both.rows.length);
   });
 
-  it('links a mint that came alone before, and never gives it a second contract', async () => {
+  it('links a mint that came alone before, but never gives it a second contract', async () => {
     const head = 'dest,symbol,name,address,decimals,origin,sourceAddress,sourceDecimals,logo\n';
     const contracts = ['a', 'b'].map((digit) => `0x${digit.repeat(40)}`);
     const file = scratch.file(
@@ -166,7 +166,7 @@ describe('wormhole-csv', () => {
     const file = shared('tokens/wormhole_2024_by_source.csv');
     const { rows } = await importAll<TokensRow>('wormhole-csv', [file]);
     const links = linksOf(rows);
-    // Only logos are quoted, and they hold the only commas within fields.
+    // Only logos are quoted, and only they have commas within fields.
     const lines = readFileSync(file, 'utf8')
       .replaceAll(/"[^"]*"/g, '')
       .trim()

@@ -1,4 +1,4 @@
-/** The reading of DuckDB's log, over every fault of a real one. */
+/** Parsing DuckDB's log, with every kind of damage done to a real one. */
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
 import { readLog } from '../../storage/duckdb/log-frames.js';
 
-/** A log of entries of many kinds, of tables, rows, row groups, changes and deletions. */
+/** A log of entries of many kinds: tables, rows, row groups, changes and deletions. */
 let log: Buffer;
 /** Where its commits end. */
 const ends: number[] = [];
@@ -38,7 +38,7 @@ beforeAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** Where the last commit ends that is whole in so many bytes. */
+/** The end of the last commit that is whole within so many bytes. */
 const endWithin = (bytes: number) => Math.max(0, ...ends.filter((end) => end <= bytes));
 
 function flipped(bit: number): Buffer {
@@ -47,7 +47,7 @@ function flipped(bit: number): Buffer {
   return faulty;
 }
 
-/** Random bytes, the same in each run. */
+/** Random bytes, the same in every run. */
 function noise(bytes: number): Buffer {
   let state = bytes;
   return Buffer.from(
@@ -55,13 +55,13 @@ function noise(bytes: number): Buffer {
   );
 }
 
-describe('Of a log', () => {
-  it('that is long enough for the faults below, all commits are found', () => {
+describe('In a log', () => {
+  it('that is long enough for the damage below, all commits are found', () => {
     expect(log.length).toBeGreaterThan(5000);
     expect(readLog(log)).toEqual({ state: 'whole', wholeBytes: log.length });
   });
 
-  it('that was cut at any byte, all commits before are found', () => {
+  it('that was cut at any byte, all earlier commits are found', () => {
     for (let bytes = 0; bytes <= log.length; bytes++) {
       const isEnd = ends.includes(bytes);
       const state = isEnd ? 'whole' : bytes < headerBytes ? 'blank' : 'torn';
@@ -69,20 +69,20 @@ describe('Of a log', () => {
     }
   });
 
-  it('with zeros behind it, all commits are found', () => {
+  it('followed by zeros, all commits are found', () => {
     const found = { state: 'torn', wholeBytes: log.length };
     for (const zeros of [1, 21, 512, 4096, 65_536, 1 << 20]) {
       expect(readLog(Buffer.concat([log, Buffer.alloc(zeros)]))).toEqual(found);
     }
   });
 
-  it('whose last bytes are zeros or noise, all commits before are found', () => {
+  it('whose last bytes are zeros or noise, all earlier commits are found', () => {
     for (let bytes = 64; bytes <= 4096; bytes += 64) {
       const from = log.length - bytes;
       const found = { state: 'torn', wholeBytes: endWithin(from) };
       const before = log.subarray(0, from);
       expect(readLog(Buffer.concat([before, Buffer.alloc(bytes)]))).toEqual(found);
-      // Of a mark with one wrong byte nobody can say what happened to it.
+      // What happened to a mark with one wrong byte cannot be known.
       if (ends.some((end) => end > from && end <= from + 4)) continue;
       expect(readLog(Buffer.concat([before, noise(bytes)])), `${bytes} bytes`).toEqual(found);
     }
@@ -90,7 +90,7 @@ describe('Of a log', () => {
 
   it('with one wrong bit, the damage is found wherever it is', () => {
     const bits = log.length * 8;
-    // Each bit of lengths, checksums and marks near each end, and some of all others.
+    // All bits of lengths, checksums and marks near each end, and some of all others.
     for (let bit = headerBytes * 8; bit < bits; bit++) {
       const isNear = ends.some((end) => Math.abs((bit >> 3) - end) <= 24);
       if (!isNear && bit % 13 !== 0) continue;
@@ -119,7 +119,7 @@ describe('Of a log', () => {
     expect(entries).toBeGreaterThan(2 * ends.length);
   });
 
-  it('with zeros or noise in its midst, the damage is found', () => {
+  it('with zeros or noise in the middle, the damage is found', () => {
     for (let from = 0; from + 512 < log.length - 21; from += 512) {
       for (const wrong of [Buffer.alloc(512), noise(512)]) {
         const faulty = Buffer.concat([log.subarray(0, from), wrong, log.subarray(from + 512)]);
@@ -128,7 +128,7 @@ describe('Of a log', () => {
     }
   });
 
-  it('that holds nothing, it is said', () => {
+  it('that is empty, this is reported', () => {
     for (const bytes of [0, 1, 4096, 1 << 20]) {
       expect(readLog(Buffer.alloc(bytes))).toEqual({ state: 'blank', wholeBytes: 0 });
       expect(readLog(noise(bytes))).toEqual({ state: 'blank', wholeBytes: 0 });

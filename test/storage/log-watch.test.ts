@@ -1,4 +1,4 @@
-/** Somebody removes, shortens or replaces the log of an open store: what it held is written into the database. */
+/** If the log of an open store is removed, shortened or replaced, its contents are written into the database. */
 import { cpSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -28,7 +28,7 @@ function newDirectory(): string {
   return directory.path;
 }
 
-/** The directory as a process would leave it that is killed now. */
+/** The directory as a process would leave it if killed now. */
 function killed(directory: string): string {
   const copy = newDirectory();
   cpSync(directory, copy, { recursive: true, filter: (name) => !name.endsWith('.sock') });

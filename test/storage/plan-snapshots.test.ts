@@ -48,14 +48,14 @@ function directoryOf(all: readonly Stored[], perSegment: number): Directory {
 }
 
 const T0 = 1_794_000_000 - (1_794_000_000 % 3600);
-/** On the tiers' borders, a second beside them, and anywhere. */
+/** On the borders of the tiers, a second beside them, and anywhere. */
 const time = fc
   .tuple(fc.integer({ min: 0, max: 40 }), fc.constantFrom(-1, 0, 1, 300, 899))
   .map(([quarter, beside]) => T0 + quarter * 900 + beside);
 const stored = fc.uniqueArray(fc.record({ tier: fc.constantFrom(...TIERS), t: time }), {
   selector: ({ tier, t }) => `${tier} ${t}`,
   maxLength: 40,
-  // Many, or too few stand at the very moment asked for.
+  // Many: otherwise too few are at the very moment requested.
   size: 'max',
 });
 
@@ -123,7 +123,7 @@ describe('planSnapshots', () => {
           const pages = pagesOf([before]);
           expect(pages.flat()).toEqual(expected);
           expect(pages.slice(0, -1).every((page) => page.length === maxSnapshots)).toBe(true);
-          // Data that come after the first page: no step twice, and the later pages show them.
+          // Data that arrives after the first page: no step comes twice, and the later pages have it.
           const has = ({ tier, t }: Stored) => all.some((one) => one.tier === tier && one.t === t);
           const after = directoryOf([...all, ...late.filter((one) => !has(one))], 3);
           const steps = pagesOf([before, after]).flat().map(stepOf);
@@ -134,7 +134,7 @@ describe('planSnapshots', () => {
     );
   });
 
-  it('with a step looks up few of the snapshots that do not stay', () => {
+  it('with a step looks up few of the snapshots that it drops', () => {
     let looked = 0;
     const counted = new Proxy(
       Uint32Array.from({ length: 100_000 }, (_, i) => T0 + 60 * i),

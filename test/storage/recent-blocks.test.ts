@@ -1,4 +1,4 @@
-/** Blocks of the last commits are read from memory, byte for byte as DuckDB has them. */
+/** Blocks of the last commits are read from memory, byte for byte as in DuckDB. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SegmentGoneError } from '../../storage/contract.js';
 import { RecentBlocks } from '../../storage/depth/recent-blocks.js';
@@ -35,13 +35,13 @@ describe('recent blocks', () => {
     expect(ids[0]).toBe(1000 - ids.length + 1);
   });
 
-  it('are not those that are large', () => {
+  it('do not include large ones', () => {
     const recent = new RecentBlocks();
     recent.add(blockOf(1, 64 * 1024 + 1));
     expect(recent.get([1]).size).toBe(0);
   });
 
-  it('stay as they are when a reader moves a buffer away', () => {
+  it('stay unchanged when a reader transfers a buffer', () => {
     const recent = new RecentBlocks();
     recent.add(blockOf(7, 100));
     const { buffer } = recent.get([7]).get(7)!.block;
@@ -67,7 +67,7 @@ describe('a store', () => {
     return store.depth.plan({ tokenId, fromS: 0, toS: NOW_S, nowS: NOW_S, maxSnapshots: 288 });
   };
 
-  it('reads what it has just committed without a statement, then again once it was opened anew', async () => {
+  it('reads a recent commit without a statement, and again after reopening', async () => {
     await commitRows(store, [snapshot(NOW_S - 100), snapshot(NOW_S - 50)]);
     await commitRows(store, [snapshot(NOW_S - 10, [orca([[3, 70, 0]])])]);
     const { database } = store['parts'];

@@ -1,4 +1,4 @@
-/** When retention waits and asks: what a wrong clock, or a new setting, would delete. */
+/** When retention waits and asks: before it deletes because of a wrong clock or a new setting. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DiskFullError, StoreUnavailableError } from '../../storage/errors.js';
 import {
@@ -23,7 +23,7 @@ import { eventually } from '../support/waiting.js';
 
 const DAY = 86_400;
 const KEPT = 30 * DAY;
-/** A midnight. */
+/** Some midnight. */
 const NOW = 1_795_132_800;
 const YEAR_2036 = 2_085_000_000;
 const MINTS = [
@@ -56,7 +56,7 @@ afterEach(async () => {
   data.remove();
 });
 
-/** Snapshots of a token, so many days before NOW. */
+/** A token's snapshots, at these numbers of days before NOW. */
 async function put(address: string, ...daysBefore: number[]): Promise<void> {
   const rows = daysBefore.map((days) => snapshot(NOW - days * DAY, [orca()], { address }));
   await commitRows(store, rows);
@@ -68,7 +68,7 @@ async function left(address = MINT): Promise<number[]> {
   return stored.flatMap(({ tier, t }) => (tier === 'raw' ? [(NOW - t) / DAY] : []));
 }
 
-/** How often it has looked. */
+/** How many looks it has taken. */
 let looks = 0;
 
 function begin(retire: Store['retire'] = (...step) => store.retire(...step)): void {
@@ -93,14 +93,14 @@ function begin(retire: Store['retire'] = (...step) => store.retire(...step)): vo
   });
 }
 
-/** Waits until it has looked so often since now, from beginning to end. */
+/** Waits until it has finished this many looks from now. */
 async function looked(times = 3): Promise<void> {
   const until = looks + times + 1;
   await eventually('it has looked', () => looks >= until, 1);
 }
 
 describe('Retention', () => {
-  it('takes nothing by a clock far ahead of the newest data, says so once, and goes on when it is right', async () => {
+  it('deletes nothing if the clock is far ahead of the newest data, says so once, and goes on when it is right', async () => {
     await put(MINT, 31.5, 30.5, 29.5, 0);
     nowS = YEAR_2036;
     begin();
@@ -119,7 +119,7 @@ describe('Retention', () => {
     expect([removed, retaining?.waits]).toEqual([2, false]);
   });
 
-  it('goes by a clock that is ahead by no more than its bound, and not without any data to tell', async () => {
+  it('follows a clock within its bound, and does not without data to compare it with', async () => {
     await put(MINT, 29.5, 28.5);
     nowS = NOW + MAX_CLOCK_LEAD_S;
     begin();
@@ -134,7 +134,7 @@ describe('Retention', () => {
     expect(await left()).toEqual([31]);
   });
 
-  it('waits where it would take more than usual, as where collectors have the same wrong clock', async () => {
+  it('waits if it would delete more than usual, as if collectors have the same wrong clock', async () => {
     await put(MINT, 40, 1);
     await put(OTHER_MINT, 40, 1);
     nowS = newestT = YEAR_2036;
@@ -145,7 +145,7 @@ describe('Retention', () => {
       why: '2 of 2 tokens have snapshots that have been due for more than 2 days, and none that became due since',
       allowToS: YEAR_2036,
     });
-    // What is allowed is a time: it takes what was due then, and not what a wrong clock adds.
+    // The permission is a time: it covers what was due by then, not what a wrong clock adds.
     await store.allowRetention(NOW);
     await looked();
     expect([await left(), await left(OTHER_MINT)]).toEqual([[1], [1]]);
@@ -154,11 +154,11 @@ describe('Retention', () => {
     await looked();
     expect([await left(), await left(OTHER_MINT)]).toEqual([[], []]);
     expect(said).toEqual(['waits', 'goes on', 'waits', 'goes on']);
-    // It is stored: a start in between would not have asked again.
+    // It is stored: a restart in between would not have asked again.
     expect(await store.retentionAllowance()).toBe(YEAR_2036);
   });
 
-  it('takes what has been due for long where snapshots go on, as after an outage or a new setting', async () => {
+  it('deletes what is long due if snapshots go on, as after an outage or a new setting', async () => {
     await put(MINT, 60, 50, 40, 31, 20, 1);
     await put(OTHER_MINT, 60, 31, 1);
     begin();
@@ -167,7 +167,7 @@ describe('Retention', () => {
     expect([await left(), await left(OTHER_MINT)]).toEqual([[20, 1], [1]]);
   });
 
-  it('takes what has been due for long of a few tokens, as of one whose old files were loaded', async () => {
+  it('deletes what is long due of a few tokens, such as one whose old files were loaded', async () => {
     for (const [i, mint] of MINTS.entries()) await put(mint, ...(i === 0 ? [400, 33] : []), 32, 1);
     begin();
     await looked();
@@ -182,7 +182,7 @@ describe('Retention', () => {
     expect(await left()).toEqual([33, 1]);
   });
 
-  it('takes nothing, whatever was allowed, while other nodes speak against its clock', async () => {
+  it('deletes nothing, whatever was allowed, while other nodes contradict its clock', async () => {
     await put(MINT, 31, 1);
     await store.allowRetention(YEAR_2036);
     doubt = 'it is late';
@@ -219,7 +219,7 @@ describe('Retention', () => {
     },
   );
 
-  it('tells what fails for one token alone, and takes what is due of the others', async () => {
+  it('reports a failure of one token, and deletes what is due of the others', async () => {
     await put(MINT, 31, 1);
     await put(OTHER_MINT, 31, 1);
     const broken = new Error('broken');

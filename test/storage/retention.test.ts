@@ -1,4 +1,4 @@
-/** Retention: what goes by age, and what stays of it in coarser tiers. */
+/** Retention: what it deletes by age, and what it keeps of that in coarser tiers. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Tier, TIERS } from '../../compute/market.js';
@@ -23,7 +23,7 @@ import {
 
 const HOUR = 3600;
 const DAY = 86_400;
-/** A midnight. */
+/** Some midnight. */
 const NOW = 1_795_132_800;
 
 /** By tier, then time. */
@@ -38,7 +38,7 @@ const retentions = fc.record({ raw: keptFor, '15m': keptFor, '1h': keptFor }).ma
   const known = Object.entries(given).filter(([, kept]) => kept !== undefined);
   return Object.fromEntries(known);
 });
-/** Many share a quarter of an hour; many lie on its ends, or a second beside them. */
+/** Many share a quarter of an hour; many lie on its ends, or one second off. */
 const ages = fc.oneof(
   fc.integer({ min: -40, max: 9 * 96 }).map((i) => i * 900),
   fc
@@ -59,11 +59,11 @@ const nows = fc.oneof(fc.constant(NOW), fc.integer({ min: NOW - DAY, max: NOW + 
 interface Made {
   tier: Tier;
   t: number;
-  /** Where its content came from. */
+  /** The source of its content. */
   of: string;
 }
 
-/** A directory of these snapshots, cut into segments after every `most` of them. */
+/** A directory of these snapshots, cut into segments of at most `most`. */
 function directoryOf(list: readonly Made[], most: number): Directory {
   const ofTier = (tier: Tier): SegmentRef[] => {
     const times = list.filter((one) => one.tier === tier).map(({ t }) => t);
@@ -79,7 +79,7 @@ function directoryOf(list: readonly Made[], most: number): Directory {
 }
 
 describe('The steps of retention', () => {
-  it('lead to what the reference leaves, however small they are', () => {
+  it('lead to what the reference keeps, however small they are', () => {
     const limit = fc.integer({ min: 1, max: 3 });
     fc.assert(
       fc.property(
@@ -93,7 +93,7 @@ describe('The steps of retention', () => {
           const cutoffs = cutoffsAt(retention, now);
           let left = first;
           for (let steps = 0; ; steps++) {
-            // Segments are cut otherwise each time, as if the server had been started again.
+            // Segments are cut differently each time, as after a restart of the server.
             const directory = directoryOf(left, cuts[steps % cuts.length]);
             const step = nextStep(directory, cutoffs, madeTiers(retention), limits);
             if (step === null) break;
@@ -114,14 +114,14 @@ describe('The steps of retention', () => {
     );
   });
 
-  it('take whole bounds of a step', () => {
+  it('end at whole bounds of a step', () => {
     const list = Array.from({ length: 1000 }, (_, i) => ({
       ...{ tier: 'raw' as const, t: NOW - 9 * DAY + i * 60 },
       of: '',
     }));
     const directory = directoryOf(list, 2);
     const cutoffs = cutoffsAt({ raw: DAY }, NOW);
-    // Without coarser tiers there is nothing to read; with them, a segment in eight holds a newest one.
+    // Without coarser tiers there is nothing to read; with them, one segment in eight holds a newest snapshot.
     expect(nextStep(directory, cutoffs, [])?.toS).toBe(NOW - 9 * DAY + 512 * 60);
     const step = nextStep(directory, cutoffs, ['15m']);
     expect(new Set(step?.copies.map(({ from }) => from)).size).toBe(16);
@@ -141,10 +141,10 @@ describe('A store with retention', () => {
     inOrder(await storedSnapshots(store, tokenOf(store, address)));
   const name = (address: string) => ({ chain: 'mainchain', address }) as const;
 
-  it('copies cells and prices as they were, and replaces nothing that was ingested', async () => {
+  it('copies cells and prices unchanged, and replaces nothing that was ingested', async () => {
     const t = NOW - 2 * DAY;
     await commitRows(store, [
-      // Exactly at the start of the quarter, which belongs to the one before; and at its end.
+      // At the very start of the quarter, which belongs to the previous one, and at its end.
       ...[-900, -899, -1, 0].map((s) =>
         snapshot(t + s, [orca([[s % 100, 5, 6]])], { price_usd: 3 + s / 1000 }),
       ),
@@ -173,7 +173,7 @@ describe('A store with retention', () => {
     expect(await store.tokensBefore(cutoffs)).toEqual([name(OTHER_MINT)]);
   });
 
-  it('ends the same where it is broken off, and after the store was opened anew', async () => {
+  it('ends the same if interrupted, and after the store is reopened', async () => {
     const address = '9n4nbM75f5Ui33ZbPYXn59EwSgE8CGsHtAeTH5YFeJ9E';
     const first = NOW - 20 * DAY;
     const rows = Array.from({ length: 900 }, (_, i) =>
@@ -183,7 +183,7 @@ describe('A store with retention', () => {
     const before = await stored(address);
     const retention = { raw: 7 * DAY, '15m': 9 * DAY, '1h': 12 * DAY };
     const cutoffs = cutoffsAt(retention, NOW + 5 * HOUR);
-    // An earlier run, broken off.
+    // An earlier run that was interrupted.
     await store.retire(name(address), { ...cutoffs, raw: first + DAY }, madeTiers(retention));
     await store.close();
     store = await openStore(data.path);

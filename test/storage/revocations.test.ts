@@ -1,4 +1,4 @@
-/** Revoking a key while the store is busy, cannot be written, or its process is killed. */
+/** Revoking a key while the store is busy or cannot be written, or its process is killed. */
 import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -25,13 +25,13 @@ afterEach(() => directory.remove());
 
 const journal = () => path.join(directory.path, 'fathom.revoked');
 
-/** Makes the table's writes fail, or work again. */
+/** Makes writes to the table fail, or work again. */
 async function renameTable(store: Store, from: string, to: string): Promise<void> {
   const { database } = store['parts'];
   await database.run(`ALTER TABLE ${from} RENAME TO ${to}`);
 }
 
-/** What a copy of the directory makes of a key, as after kill -9. */
+/** The state of a key in a copy of the directory, as after kill -9. */
 async function verifiedInCopy(key: string): Promise<boolean> {
   const copy = new DataDirectory();
   const isFile = (name: string) => !name.endsWith('.sock');
@@ -44,7 +44,7 @@ async function verifiedInCopy(key: string): Promise<boolean> {
 }
 
 describe('Revoking a key', () => {
-  it('takes effect, and is durable, while a commit goes on for long', async () => {
+  it('takes effect and is durable during a long commit', async () => {
     let goOn = (): void => undefined;
     const held = new Promise<void>((resolve) => (goOn = resolve));
     let begin = (): void => undefined;
@@ -63,10 +63,10 @@ describe('Revoking a key', () => {
     const bundle = await bundleOf(store, [snapshot(1, [])]);
     const committing = store.commit(bundle.name);
     await rewriting;
-    // What waits for the commit does not stand in the way.
+    // Tasks that wait for the commit do not get in the way.
     const creating = store.createKey(REQUEST);
     const revoking = remote?.revokeKey(id);
-    // The commit is held all the while.
+    // The commit is held up all the time.
     while (store.keys.verify(key) !== null) await nextTurn();
     expect(await revoking).toMatchObject({ id, revokedAtS: expect.any(Number) });
     expect(await verifiedInCopy(key)).toBe(false);
@@ -77,7 +77,7 @@ describe('Revoking a key', () => {
     remote?.close();
     await control.close();
     await store.close();
-    // Once it is in the table, the file is not needed any more.
+    // Once the table has it, the file is no longer needed.
     rmSync(journal());
     expect(await verifiedInCopy(key)).toBe(false);
   });
@@ -93,7 +93,7 @@ describe('Revoking a key', () => {
     await store.close();
   });
 
-  it('that can be written nowhere holds in memory, is told as such, and goes through later', async () => {
+  it('that cannot be written holds in memory, is reported as such, and is written later', async () => {
     const errors: unknown[] = [];
     const store = await openStore(directory.path, { onBackgroundError: (e) => errors.push(e) });
     const { id, key } = await store.createKey(REQUEST);
@@ -105,7 +105,7 @@ describe('Revoking a key', () => {
     await expect(refused).rejects.toThrow(/^the revocation of key_\w+ could not be written: /);
     expect(store.keys.verify(key)).toBeNull();
     rmSync(journal(), { recursive: true });
-    // Once more, and it can be written.
+    // Once more, and this time it can be written.
     expect(await store.revokeKey(id)).toMatchObject({ id, revokedAtS: expect.any(Number) });
     await expect(store.revokeKey(id)).rejects.toThrow('is revoked already');
     await renameTable(store, 'away', 'keys');
@@ -113,7 +113,7 @@ describe('Revoking a key', () => {
     expect(await verifiedInCopy(key)).toBe(false);
   });
 
-  it('needs the table only where it lacks more revocations than the file has lines', async () => {
+  it('needs the table only if it lacks more revocations than the file has lines', async () => {
     const store = await openStore(directory.path, { onBackgroundError: () => undefined });
     const issued = [];
     for (let i = 0; i < 66; i++) issued.push(await store.createKey(REQUEST));
@@ -131,7 +131,7 @@ describe('Revoking a key', () => {
     await again.close();
   });
 
-  it('is lost with its line alone where the file is damaged', async () => {
+  it('is lost only with its own line if the file is damaged', async () => {
     const store = await openStore(directory.path);
     const [one, other] = [await store.createKey(REQUEST), await store.createKey(REQUEST)];
     await renameTable(store, 'keys', 'away');

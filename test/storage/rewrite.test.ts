@@ -73,7 +73,7 @@ const plainRun = fc
     maxLength: 10,
   })
   .map((list) => list.sort((a, b) => a.t - b.t).map((s) => ({ ...s, price: priceAt(s.t) })));
-/** A run whose market column indexes a list of its own. */
+/** A run whose market column indexes a separate list. */
 const part = fc.record({
   snapshots: plainRun,
   names: fc.shuffledSubarray([0, 1, 2, 3, 4, 5], { minLength: 4 }),
@@ -83,7 +83,7 @@ const partOf = ({ snapshots, names }: { snapshots: PlainSnapshot[]; names: numbe
   markets: names.map(market),
 });
 
-/** What joining makes, over plain snapshots whose cells bear the names of their markets. */
+/** What joining makes, computed on plain snapshots whose cells carry their market's name. */
 function plainJoin(
   parts: readonly { snapshots: PlainSnapshot[]; names: number[] }[],
   merge: boolean,
@@ -123,7 +123,7 @@ describe('joinRuns', () => {
     );
   });
 
-  it('gives the same whether runs are joined at once or one after the other', () => {
+  it('gives the same whether runs are joined at once or one by one', () => {
     fc.assert(
       fc.property(
         fc.array(part, { minLength: 2, maxLength: 4 }),
@@ -139,7 +139,7 @@ describe('joinRuns', () => {
     );
   });
 
-  it('carries a market without amounts on to what it replaces, and drops it there', () => {
+  it('passes a market without amounts on to what it replaces, and drops it there', () => {
     const standing = {
       run: runOf([
         {
@@ -167,7 +167,7 @@ describe('joinRuns', () => {
 });
 
 describe('splitRun', () => {
-  it('cuts only where a segment is full, and loses nothing', () => {
+  it('cuts only when a segment is full, and loses nothing', () => {
     const counts = fc.array(fc.constantFrom(0, 1, 40, 3000, MAX_SEGMENT_CELLS, 20_000), {
       minLength: 1,
       maxLength: 12,
@@ -213,7 +213,7 @@ describe('rewriteSegments', () => {
     marketMap: marketMap === null ? null : Uint16Array.from(marketMap),
   });
 
-  it('says so where the stored blocks hold all of it already, however they are cut', () => {
+  it('says so if the stored blocks already hold all of it, however they are cut', () => {
     const a = one(1, [[0, 0, 100, 0]]);
     const b = one(2, [[0, 0, 100, 5]]);
     const stored = [segment([a]), segment([b])];
@@ -232,7 +232,7 @@ describe('rewriteSegments', () => {
     ]);
   });
 
-  it('lays over only the rows asked for, under the numbers of the token', () => {
+  it('overlays only the requested rows, with the token’s market numbers', () => {
     const block = added(
       [
         one(1, [[0, 0, 1, 0]]),
@@ -262,7 +262,7 @@ describe('rewriteSegments', () => {
     ]);
   });
 
-  it('names the snapshot whose price is another by now', () => {
+  it('names the snapshot whose price has changed meanwhile', () => {
     const result = rewriteSegments({
       stored: [segment([one(1, [], 1), one(2, [], 1)])],
       added: added([one(1, [], 1), one(2, [], 1.5)]),
@@ -271,7 +271,7 @@ describe('rewriteSegments', () => {
     expect(result).toEqual({ status: 'price-conflict', t: 2 });
   });
 
-  it('names the snapshot that would hold more than one may', () => {
+  it('names the snapshot that would become too large', () => {
     const wide = (first: number) =>
       Array.from({ length: 50_001 }, (_, i) => [first + (i >> 7), i % 128, 100, 0]);
     const stored = [segment([one(9, wide(0))])];
@@ -291,7 +291,7 @@ describe('rewriteSegments', () => {
 });
 
 describe('rewriteGroups', () => {
-  it('takes in every stored segment that is touched, no other, and not too many at once', () => {
+  it('takes in every stored segment it touches, no others, and not too many at once', () => {
     const spans = fc
       .uniqueArray(fc.integer({ min: 1, max: 400 }), { minLength: 0, maxLength: 120 })
       .map((times) => times.sort((a, b) => a - b));
@@ -327,7 +327,7 @@ describe('rewriteGroups', () => {
             expect(to - from).toBeLessThanOrEqual(MAX_REWRITTEN);
             expect(from).toBeGreaterThanOrEqual(place);
             place = to;
-            // What comes of a group fits between its neighbours.
+            // The result of a group fits between its neighbours.
             const before = stored[from - 1]?.times.at(-1) ?? -1;
             const after = stored[to]?.times[0] ?? Infinity;
             expect(times[fromRow]).toBeGreaterThan(before);

@@ -27,7 +27,7 @@ const one = Uint32Array.of(1);
 const noise = (size: number): Uint8Array =>
   Uint8Array.from({ length: size }, (_, i) => (i * i * 31 + (i >> 3) + size) & 255);
 
-/** Byte for byte; a matcher takes seconds for as many. */
+/** Compares byte for byte; a matcher takes seconds for this many. */
 function expectBlocks(blocks: ReadonlyMap<number, Uint8Array>): void {
   const differing = SIZES.filter((size, id) => {
     const block = blocks.get(id);
@@ -37,7 +37,7 @@ function expectBlocks(blocks: ReadonlyMap<number, Uint8Array>): void {
 }
 
 describe('Blocks of any size', () => {
-  it('are read as they were written, and leave nothing when they are deleted', async () => {
+  it('read back as written, and leave nothing when deleted', async () => {
     await database.transaction(async (tx) => {
       const writer = new SegmentWriter(tx);
       for (const [segmentId, size] of SIZES.entries()) {
@@ -89,7 +89,7 @@ describe('Blocks of any size', () => {
     });
   });
 
-  it('are read as earlier builds wrote them: in the row as far as one value goes', async () => {
+  it('read back as earlier builds wrote them: in the row up to the size of one value', async () => {
     await database.transaction(async (tx) => {
       for (const [id, size] of SIZES.entries()) {
         const block = noise(size);

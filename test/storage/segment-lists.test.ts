@@ -38,7 +38,7 @@ import {
 } from '../support/stores.js';
 
 const TOKENS = 3;
-/** Entries of unlisted segments in memory: few enough for some runs to exceed them. */
+/** Entries of unlisted segments in memory: few enough for some runs to exceed it. */
 const LIMIT = 25;
 const LIMIT_BYTES = LIMIT * entryBytes(1);
 
@@ -51,12 +51,12 @@ const openDatabase = (): Promise<Database> => openSegmentDatabase(directory);
 const bytesOf = (column: Uint32Array): Uint8Array =>
   new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
 
-/** What stands for a missing digest. */
+/** Stands in for a missing digest. */
 const CHECKSUM = 77;
 
 const tokenOfId = (segmentId: number): number => segmentId % TOKENS;
 
-/** A segment; the places of a token and tier do not overlap. */
+/** A segment; the times of a token's segments in one tier do not overlap. */
 function refOf(segmentId: number, place: number, snapshots = 1 + (segmentId % 3)): SegmentRef {
   const times = Uint32Array.from({ length: snapshots }, (_, i) => 1000 + place * 10 + i);
   return {
@@ -87,7 +87,7 @@ function plainDirectory(index: PlainIndex, tokenId: number): Directory {
   return byTier((tier) => own.filter((ref) => ref.tier === tier));
 }
 
-/** What decides which snapshots are the newest has to be what the whole index decides. */
+/** What decides which snapshots are the newest must equal what the whole index decides. */
 async function expectNewest(database: Database, lists: SegmentLists, index: PlainIndex) {
   const moments = [900, 1500, 3000, 100_000];
   const around = await directoriesAround(database, [0, TOKENS], moments, lists.listedId);
@@ -128,7 +128,7 @@ const step = fc.oneof(
   { arbitrary: fc.constant({ kind: 'reopen' as const }), weight: 1 },
 );
 
-/** A database's segments, lists and unlisted segments as a store has them, beside the plain index. */
+/** A database's segments, lists and unlisted segments as a store has them, with the plain index beside them. */
 class Indexed {
   readonly index: PlainIndex = new Map();
   private lastId = 0;
@@ -146,7 +146,7 @@ class Indexed {
     return new Indexed(database, lists, await UnlistedSegments.load(database, 0, LIMIT_BYTES));
   }
 
-  /** One that has nothing in its cache. */
+  /** One with an empty cache. */
   private get directories(): Directories {
     return new Directories(this.database, this.lists, this.unlisted);
   }
@@ -200,7 +200,7 @@ class Indexed {
 }
 
 describe('Lists of segments', () => {
-  it('tell with the segments in none what a plain index tells, wherever segments come in and go', async () => {
+  it('and unlisted segments say together what a plain index says, wherever segments come and go', async () => {
     const runs = fc.asyncProperty(
       fc.array(step, { maxLength: 20 }),
       fc.uniqueArray(fc.nat(5000), { minLength: 60, maxLength: 60 }),
@@ -223,11 +223,11 @@ describe('Lists of segments', () => {
     await fc.assert(runs, { numRuns: Number(process.env.FATHOM_RUNS ?? 4) });
   });
 
-  it('stay within their limit, and each covers a time of its own', async () => {
+  it('stay within their limit, and do not overlap in time', async () => {
     const database = await openDatabase();
     const lists = await SegmentLists.load(database);
     const total = 9000;
-    // Every third comes in between those that are listed first.
+    // Every third is inserted between those listed first.
     const order = (i: number): number => (i < 6000 ? i + Math.floor(i / 2) : (i - 6000) * 3 + 2);
     const refs = Array.from({ length: total }, (_, i) => refOf(i + 1, order(i)));
     await database.transaction((tx) => tx.append('segments', refs.map(rowOf)));
@@ -254,7 +254,7 @@ describe('Lists of segments', () => {
     await database.close();
   });
 
-  it('of which one was cut short are an error, never other segments', () => {
+  it('are an error if one was cut short, never other segments', () => {
     const times = Uint32Array.of(7, 8);
     const ref = {
       segmentId: 2 ** 40 + 3,
@@ -271,11 +271,11 @@ describe('Lists of segments', () => {
     }
   });
 
-  it('take in what compaction leaves, beside commits that replace it', async () => {
+  it('take in the results of compaction, beside commits that replace them', async () => {
     const open = async () => {
       const store = await openStore(directory.path);
       const { lists } = (store.depth as unknown as { directories: Directories }).directories;
-      // As it is with very many segments: all but the latest few.
+      // As with very many segments: all but the latest few.
       lists.due = (last) => (last - lists.listedId < 3 ? null : last - 1);
       return store;
     };
@@ -304,8 +304,8 @@ describe('Lists of segments', () => {
   });
 });
 
-describe('Segments that stand in no list', () => {
-  it('are not kept beyond their limit, and are again once few enough are left', async () => {
+describe('Segments that are in no list', () => {
+  it('are not kept beyond their limit, but are again once few enough are left', async () => {
     const database = await openDatabase();
     const lists = await SegmentLists.load(database);
     const unlisted = await UnlistedSegments.load(database, 0, LIMIT_BYTES);
@@ -327,7 +327,7 @@ describe('Segments that stand in no list', () => {
     await database.close();
   });
 
-  it('leave no hole where a commit takes a listed one away while the lists are read', async () => {
+  it('leave no gap if a commit removes a listed one while the lists are read', async () => {
     const reads: ((rows: SqlRow[]) => void)[] = [];
     const rows = (sql: string) =>
       sql.includes('segment_lists')
@@ -339,7 +339,7 @@ describe('Segments that stand in no list', () => {
     const unlisted = await UnlistedSegments.load(database, 5);
     const directories = new Directories(database, lists, unlisted);
     const loading = directories.get(4);
-    // Listed segment 3 becomes part of segment 6: the lists no longer hold it, 6 was not known yet.
+    // Listed segment 3 becomes part of segment 6: the lists no longer hold 3, and 6 is not known yet.
     const joined: Directory = { ...EMPTY_DIRECTORY, raw: [{ ...refOf(6, 6), tier: 'raw' }] };
     const end = directories.beginCommit((id) => id === 4);
     reads[0]([]);

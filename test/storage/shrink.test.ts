@@ -1,4 +1,4 @@
-/** The space of deleted rows goes back to the disk. */
+/** The space of deleted rows returns to the disk. */
 import { createHash, randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { DataDirectory, openSegmentDatabase } from '../support/stores.js';
 const directory = new DataDirectory();
 afterAll(() => directory.remove());
 
-it('shrinks the file to what is left, which stays as it was', async () => {
+it('shrinks the file to what is left, which is unchanged', async () => {
   const database = await openSegmentDatabase(directory);
   const file = path.join(directory.path, 'segments.duckdb');
   const bytes = (): number => statSync(file).size;
@@ -26,7 +26,7 @@ it('shrinks the file to what is left, which stays as it was', async () => {
     return hash.digest('hex');
   };
   await fill(0, 12_000);
-  // Tables with a key at the end of the file, and rows of the large one on both sides of the gap.
+  // Tables with a key at the end of the file, and rows of the large table on both sides of the gap.
   await database.run(
     "INSERT INTO keys VALUES ('a', 'b', 'premium', 'h', 'd'::BLOB, 1, 2, 3, NULL, NULL, NULL, NULL)",
   );

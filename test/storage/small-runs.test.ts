@@ -3,7 +3,7 @@ import { MAX_SEGMENT_CELLS, MAX_SEGMENT_SNAPSHOTS } from '../../compute/segment/
 import { EMPTY_DIRECTORY, type SegmentRef } from '../../storage/depth/directory.js';
 import { findSmallSegments } from '../../storage/depth/compaction.js';
 
-/** Segments of so many snapshots each, all of one width. */
+/** Segments of this many snapshots each, all equally wide. */
 function refsOf(snapshots: readonly number[], width: number): SegmentRef[] {
   let t = 0;
   return snapshots.map((count, i) => {
@@ -27,7 +27,7 @@ function cut(count: number, width: number): number[] {
   return pieces;
 }
 
-/** Single snapshots come one by one and are joined behind each. */
+/** Single snapshots arrive one by one and are joined after each. */
 function collect(commits: number, width: number) {
   let segments: number[] = [];
   let written = 0;
@@ -52,7 +52,7 @@ function collect(commits: number, width: number) {
 
 describe('A collector that commits single snapshots', () => {
   for (const width of [2, 40, 347, 1200, 5000, 8000]) {
-    it(`has each of ${width} cells rewritten a few times, and few small segments left`, () => {
+    it(`has each of ${width} cells rewritten only a few times, and keeps few small segments`, () => {
       const { segments, rewrites, most } = collect(1000, width);
       expect(segments.reduce((sum, count) => sum + count, 0)).toBe(1000);
       expect(rewrites).toBeLessThan(3.2);
@@ -60,7 +60,7 @@ describe('A collector that commits single snapshots', () => {
     });
   }
 
-  it('has snapshots that fill half a segment each left as they are', () => {
+  it('keeps snapshots as they are if each fills half a segment', () => {
     expect(collect(50, 9000)).toMatchObject({ rewrites: 0, segments: new Array(50).fill(1) });
   });
 });

@@ -42,7 +42,7 @@ const OPTIONS = { memoryLimitMiB: 128, threads: 1 };
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** Collects what nothing refers to, and has what then is destroyed close its files. */
+/** Runs the garbage collector and lets finalizers close their files. */
 async function collected(): Promise<void> {
   for (let round = 0; round < 3; round++) {
     collect();
@@ -67,13 +67,13 @@ afterEach(async () => {
 
 const at = (name: string) => path.join(directory.path, name);
 
-/** What another process finds of the store, once nothing is left to be collected. */
+/** What another process finds of the store once all garbage is collected. */
 async function seen(): Promise<string[]> {
   await collected();
   return probe.lookAtStore(directory.path);
 }
 
-/** A directory as a process left it that was killed behind an acknowledged commit. */
+/** A directory as left by a process that was killed after an acknowledged commit. */
 async function killed(): Promise<void> {
   const origin = new DataDirectory();
   const opened = await openStore(origin.path);
@@ -170,7 +170,7 @@ describe('Another process finds a store held', () => {
     await database.close();
   });
 
-  it('during a backup, and after it, a check, a shrinking and a step of retention', async () => {
+  it('during a backup, and after it, a check, a shrink and a retention step', async () => {
     store = await openStore(directory.path);
     const opened = store;
     await commitRows(opened, [snapshot(1), snapshot(2)]);
@@ -200,7 +200,7 @@ describe('Another process finds a store held', () => {
     expect(await times(opened)).toEqual([2]);
   });
 
-  it('by a command that runs without a server, and by none once it has ended', async () => {
+  it('by a command that runs without a server, until it has ended', async () => {
     await withStore(
       directory.path,
       { rewrite: () => Promise.reject(new Error()) },
@@ -216,8 +216,8 @@ describe('Another process finds a store held', () => {
   });
 });
 
-describe('A store is closed by who opened it', () => {
-  it('also where a result was not read to its end', async () => {
+describe('A store is closed by whoever opened it', () => {
+  it('even if a result was not read to its end', async () => {
     mkdirSync(directory.path, { recursive: true });
     const database = await Database.openFile(at(DATABASE_FILE), OPTIONS);
     await database.run('CREATE TABLE many AS SELECT range AS id FROM range(1000000)');
@@ -252,15 +252,15 @@ describe('A store that is read', () => {
 });
 
 describe('A process that no longer holds its store', () => {
-  /** Has POSIX drop the lock, as a forgotten descriptor would. */
+  /** Makes POSIX drop the lock, as a forgotten descriptor would. */
   const dropLock = () => closeSync(openSync(at(LOCK_FILE), 'r'));
 
-  it('stops writing and says so, and what the new holder stores stays', async () => {
+  it('stops writing and says so; what the new holder stores stays', async () => {
     const lost: string[] = [];
     store = await openStore(directory.path, { onLost: (error) => lost.push(String(error)) });
     await commitRows(store, [snapshot(1)]);
     dropLock();
-    // What DuckDB holds of its own keeps another process out, too.
+    // DuckDB's own lock keeps another process out, too.
     closeSync(openSync(at(DATABASE_FILE), 'r'));
     const rival = Script.start('hold-store.mjs', [directory.path]);
     await rival.line(/held/);
@@ -276,7 +276,7 @@ describe('A process that no longer holds its store', () => {
     expect(await times(store)).toEqual([1]);
   });
 
-  it('also where the lock file was removed', async () => {
+  it('even if the lock file was removed', async () => {
     const lost: string[] = [];
     store = await openStore(directory.path, { onLost: (error) => lost.push(String(error)) });
     rmSync(at(LOCK_FILE));

@@ -26,7 +26,7 @@ import {
 } from '../support/stores.js';
 
 const TOKENS = [MINT, OTHER_MINT, EVM_TOKEN];
-/** Some share a venue, one has neither address nor pair. */
+/** Some share a venue; one has neither address nor pair. */
 const MARKETS: Omit<MarketFields, 'cells'>[] = [
   { source: 'Orca', exchange_type: 'DEX', address: 'pool-1', pair: 'A/B' },
   { source: 'Orca', exchange_type: 'DEX', address: 'pool-2' },
@@ -37,12 +37,12 @@ const MARKETS: Omit<MarketFields, 'cells'>[] = [
 ];
 const T0 = 1_794_000_000;
 const END = 2 ** 32 - 1;
-/** More of them, for a long search: FATHOM_RUNS=500. */
+/** Use more for a long search: FATHOM_RUNS=500. */
 const RUNS = Number(process.env.FATHOM_RUNS ?? 8);
 
 const amount = fc.oneof(
   { arbitrary: fc.integer({ min: 0, max: 300 }), weight: 3 },
-  // Some wider than 32 bits of cents, which widens a segment's columns.
+  // Some exceed 32 bits of cents, which widens a segment's columns.
   { arbitrary: fc.integer({ min: 0, max: 9_000_000_000 }), weight: 1 },
 );
 const cell = fc
@@ -61,7 +61,7 @@ const tier = fc.oneof(
 const rowAt = (t: fc.Arbitrary<number>) =>
   fc.record({ address: fc.constantFrom(...TOKENS), t, tier, price_usd: price, markets });
 
-/** Rows that meet one another often, and rows far from all others. */
+/** Rows that often meet, and rows far from all others. */
 const fewRows = fc.array(
   rowAt(
     fc.oneof(
@@ -71,7 +71,7 @@ const fewRows = fc.array(
   ),
   { maxLength: 12 },
 );
-/** A long file of one token, more than one segment holds, rising or falling in time. */
+/** A long file of one token, more than one segment holds, with rising or falling times. */
 const manyRows = fc
   .record({
     address: fc.constantFrom(...TOKENS),
@@ -121,7 +121,7 @@ const plans = fc.array(
   { minLength: 3, maxLength: 3 },
 );
 
-/** Rows as a collector would send them: cells to be merged are made for the price that stands. */
+/** Rows as a collector would send them: cells to be merged are binned around the existing price. */
 function sendable(
   model: PlainStore,
   rows: readonly Omit<SnapshotRow, 'chain'>[],
@@ -175,7 +175,7 @@ async function expectHistory(
   }
 }
 
-/** Segments follow one another without overlap, and the index says of each what it holds. */
+/** Segments follow each other without overlap, and the index is right about each one's contents. */
 async function expectSoundSegments(store: Store, tokenId: number): Promise<void> {
   const directory = await directoryOf(store, tokenId);
   for (const tierName of TIERS) {
@@ -196,14 +196,14 @@ async function expectSoundSegments(store: Store, tokenId: number): Promise<void>
           own.filter(([, bin]) => bin >= DEFAULT_BAND.first && bin <= DEFAULT_BAND.last).length,
       );
       expect([...ref.bandCells]).toEqual(inBand);
-      // What tags are made of has nothing of the segment around a snapshot.
+      // The inputs of tags do not depend on the segment around a snapshot.
       const alone = Array.from(run.t, (_, row) => digestsOf(sliceRun(run, row, row + 1))[0]);
       expect([...ref.digests]).toEqual(alone);
     }
   }
 }
 
-/** Deletes from both, in either case with the same counts; with nothing to delete, neither changes. */
+/** Deletes from both, with the same counts; if there is nothing to delete, neither changes. */
 async function expectDeleted(
   store: Store,
   model: PlainStore,
@@ -213,7 +213,7 @@ async function expectDeleted(
   const known = model.tokens.get(address)?.markets ?? [];
   const wanted = asked.markets?.filter((market) => known.includes(nameOf(market))) ?? null;
   if (known.length === 0 || wanted?.length === 0) return;
-  // Markets that differ in their source's spelling alone are told apart by it.
+  // Only the source tells apart markets that differ in its spelling.
   const names = wanted?.map((market) => marketName(fullMarket(market))) ?? null;
   const what = { address, fromS, toS: fromS + lengthS, markets: names };
   const removed = model.delete(address, wanted?.map(nameOf) ?? null, what.fromS, what.toS);
@@ -256,7 +256,7 @@ describe('A store', () => {
   const directories: DataDirectory[] = [];
   afterAll(() => directories.forEach((directory) => directory.remove()));
 
-  it('holds what a plain map of snapshots would, whatever is committed to it', async () => {
+  it('holds what a plain map of snapshots would, whatever is committed', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(commit, { minLength: 1, maxLength: 10 }),

@@ -1,4 +1,4 @@
-/** Logs that were cut off while a commit was being written: DuckDB's own replay keeps part of some. */
+/** Logs cut off during the write of a commit: DuckDB's own replay keeps part of some. */
 import { cpSync, mkdirSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ import {
 } from '../support/stores.js';
 
 const OPTIONS = { memoryLimitMiB: 128, threads: 1 };
-/** The mark that a commit is whole takes the last 21 bytes; further back stand rows and row groups. */
+/** The mark that a commit is whole takes the last 21 bytes; rows and row groups come before it. */
 const CUTS = [1, 10, 20, 21, 22, 23, 60, 100, 400, 1000, 2000, 4096, 8192];
 
 let directory: DataDirectory;
@@ -29,7 +29,7 @@ beforeEach(() => {
 afterEach(() => directory.remove());
 
 /**
- * Copies the directory of an open database, with so many bytes less at the end of its log.
+ * Copies the directory of an open database, without so many bytes at the end of its log.
  * @returns whether the log is that long
  */
 function copyCut(from: string, to: string, name: string, cutBytes: number): boolean {
@@ -50,7 +50,7 @@ describe('A database whose log ends within a commit', () => {
     return Database.openFile(file(place), OPTIONS);
   }
 
-  it('has all of the commits before it and nothing of that one, at whatever byte it ends', async () => {
+  it('has all earlier commits and nothing of that one, at whatever byte it ends', async () => {
     mkdirSync(directory.path);
     const made = await opened(directory.path);
     await made.run('CREATE TABLE a (id BIGINT, name VARCHAR)');
@@ -59,7 +59,7 @@ describe('A database whose log ends within a commit', () => {
     await made.run('CREATE VIEW sums AS SELECT count(*), sum(id) FROM b');
     await made.close();
     const database = await opened(directory.path);
-    // More rows than a row group holds, so that DuckDB writes them out ahead of the commit.
+    // More rows than a row group holds, so DuckDB writes them out before the commit.
     const add = (first: number) =>
       database.transaction(async (tx) => {
         await tx.run('DELETE FROM a WHERE id % 3 = 0');
@@ -84,7 +84,7 @@ describe('A database whose log ends within a commit', () => {
     const runs = process.env.FATHOM_RUNS;
     const spread = Number(runs ?? 10);
     const cuts = new Set([
-      // FATHOM_RUNS=1000 for a long search: all bytes of the mark, and so many along the whole log.
+      // FATHOM_RUNS=1000 for a long search: all bytes of the mark, and as many along the whole log.
       ...(runs === undefined
         ? [0, 1, 7, 14, 19, 20, 21, 22, 23]
         : Array.from({ length: 24 }, (_, i) => i)),
@@ -95,12 +95,12 @@ describe('A database whose log ends within a commit', () => {
       const place = new DataDirectory();
       copyCut(directory.path, place.path, 'x.duckdb', cutBytes);
       const whole = ends.filter((end) => end <= last - cutBytes).length - 1;
-      // Nothing says that there were commits before the first one is whole.
+      // Before the first whole one, nothing says that there were commits.
       if (whole === 0) await writeLogMark(file(place.path), null);
       const cut = await opened(place.path);
       expect(await contents(cut), `${cutBytes} bytes less`).toEqual(states[whole]);
       await cut.close();
-      // Nor does it come back when the file is opened once more.
+      // Nor does it come back at the next opening.
       if (cutBytes % 7 === 0) {
         const again = await opened(place.path);
         expect(await contents(again)).toEqual(states[whole]);
@@ -117,11 +117,11 @@ describe('A database whose log ends within a commit', () => {
 });
 
 describe('A store whose log ends within a commit', () => {
-  /** A log longer than this has rows in it, which would rather stand in row groups of the file. */
+  /** A longer log has rows in it that belong in row groups of the file. */
   const MAX_LOG_BYTES = 64 * 1024;
 
   /**
-   * Every cut leaves what was there before the commit, which then goes through; the whole log leaves
+   * Every cut leaves what was there before the commit, which then succeeds; the whole log leaves
    * what the commit made.
    */
   async function expectAllOrNothing(
@@ -143,7 +143,7 @@ describe('A store whose log ends within a commit', () => {
     for (const cutBytes of [0, ...CUTS]) {
       const place = new DataDirectory();
       if (copyCut(directory.path, place.path, 'fathom.duckdb', cutBytes)) {
-        // What the mark says that the log has, is whole.
+        // If the mark is there, everything before it is whole.
         if (cutBytes > 0) await writeLogMark(path.join(place.path, 'fathom.duckdb'), null);
         const cut = await openStore(place.path);
         expect(await contents(cut), `${cutBytes} bytes less`).toEqual(
@@ -201,7 +201,7 @@ describe('A store whose log ends within a commit', () => {
   });
 
   it('holds all depth of it or none', async () => {
-    /** Amounts that LZ4 finds nothing to save in, so that their blocks fill more than a row group. */
+    /** Amounts that LZ4 cannot compress, so their blocks fill more than a row group. */
     const noise = (seed: number) => {
       let state = seed + 1;
       return Array.from({ length: 1000 }, (_, i) => {

@@ -1,4 +1,4 @@
-/** Logs that were cut off while a commit was being written: DuckDB's own replay keeps part of some. */
+/** Logs cut off during the write of a commit: DuckDB's own replay keeps part of some. */
 import {
   cpSync,
   linkSync,
@@ -49,7 +49,7 @@ describe('A database whose log was damaged', () => {
   });
   afterEach(() => database.close());
 
-  /** Rows of the commits that lie before a byte of the log. */
+  /** Rows of the commits before a byte of the log. */
   const before = (bytes: number) => ends.flatMap((end, i) => (end <= bytes ? [i] : []));
   const withBit = (bit: number) => {
     const faulty = Buffer.from(log);
@@ -68,7 +68,7 @@ describe('A database whose log was damaged', () => {
       [withBit(middle * 8), 'damaged', middle],
       [withBit(middle * 8 + 40), 'damaged', middle],
       [withBit((log.length - 21) * 8 + 8), 'damaged', ends[6]],
-      // The header's number of the database: DuckDB alone sees that it is another one.
+      // The header's number of the database: only DuckDB sees that it is another one.
       [withBit(14 * 8), 'damaged', 0],
       [Buffer.alloc(4096), 'damaged', 0],
     ];
@@ -104,7 +104,7 @@ describe('A database whose log was damaged', () => {
     }
   });
 
-  it('keeps so many copies of torn ends, and every copy of a damaged one', async () => {
+  it('keeps a limited number of torn ends, and every damaged one', async () => {
     const place = new DataDirectory();
     cpSync(directory.path, place.path, { recursive: true });
     const wal = `${file(place.path)}.wal`;
@@ -121,7 +121,7 @@ describe('A database whose log was damaged', () => {
     place.remove();
   });
 
-  it('is opened where an empty log is what a killed process left before its first commit', async () => {
+  it('is opened if a process killed before its first commit left an empty log', async () => {
     const place = new DataDirectory();
     cpSync(directory.path, place.path, { recursive: true });
     await writeLogMark(file(place.path), null);
@@ -136,7 +136,7 @@ describe('A database whose log is gone', () => {
   const at = (place: string, ending: string) => path.join(place, `x.duckdb${ending}`);
   const INSERT = 'INSERT INTO a VALUES (1)';
 
-  it('is refused where it had commits that no checkpoint wrote, and only there', async () => {
+  it('is refused only if it had commits that no checkpoint wrote', async () => {
     mkdirSync(directory.path);
     const told: string[] = [];
     const rows = async (place: string, acceptDamagedLog = false) => {
@@ -156,9 +156,9 @@ describe('A database whose log is gone', () => {
       () => database.transactionAside((tx) => tx.run(INSERT)),
     ];
     const stored: number[] = [];
-    // Checkpoints write the file's two heads in turn: one is the newer at the first commit, the other at the next.
+    // Checkpoints write the file's two heads in turn: one is newer at the first commit, the other at the next.
     for (const commit of commits) {
-      // Changes nothing, and begins no log.
+      // Changes nothing and starts no log.
       await database.run('DELETE FROM a WHERE id = 2');
       expect(readdirSync(directory.path)).toEqual(['x.duckdb', 'x.holder', 'x.lock']);
       await commit();
@@ -167,10 +167,10 @@ describe('A database whose log is gone', () => {
       // The log as it is when the checkpoint removes it.
       linkSync(at(directory.path, '.wal'), at(before.path, '.last'));
       await database.checkpoint();
-      // What it leaves where it is killed: it writes to the log, then the head; then the log goes.
+      // What a killed checkpoint leaves: it writes to the log, then the head, then removes the log.
       for (const [isWritten, log, isMarked] of [
         [false, '.wal', true],
-        // Killed before the mark was made.
+        // Killed before the mark was written.
         [false, '.wal', false],
         [false, '.last', true],
         [false, '.last', false],
@@ -227,7 +227,7 @@ describe('Commands on a store whose log was damaged', () => {
     place.remove();
   });
 
-  it('refuse it with the way out, which they go with --accept-damaged-log', async () => {
+  it('refuse it and name --accept-damaged-log, which accepts it', async () => {
     const store = await openStore(directory.path);
     await commitRows(store, [snapshot(1)]);
     const place = new DataDirectory();

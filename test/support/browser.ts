@@ -5,7 +5,7 @@ import type { AxeResults } from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { PATIENCE_MS } from './waiting.js';
 
-/** What the variable names, or the package of Debian, Ubuntu or Google. */
+/** The path in the variable, or the package of Debian, Ubuntu or Google. */
 const PROGRAMS = [
   process.env.CHROMIUM ?? '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
@@ -16,9 +16,9 @@ export const hasBrowser = program !== undefined;
 if (!hasBrowser)
   console.warn(`Tests in a browser are skipped: there is none of ${PROGRAMS.join(', ')}`);
 
-/** A machine without a graphics card draws with the processor. */
+/** Without a graphics card, the processor draws. */
 const FLAGS = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
-/** Less work for the processor, but a canvas does not come out in its exact colours. */
+/** Less work for the processor, but a canvas does not get its exact colours. */
 const CHEAP = '--disable-gpu-compositing';
 
 export const startBrowser = ({ hasExactColours = false } = {}): Promise<Browser> =>
@@ -29,18 +29,18 @@ export const startBrowser = ({ hasExactColours = false } = {}): Promise<Browser>
 
 export interface Opened {
   page: Page;
-  /** What the page has reported: errors of scripts, errors and warnings of the console, what its policy refused. */
+  /** What the page has reported: errors of scripts, errors and warnings of the console, violations of its policy. */
   faults: string[];
 }
 
 interface OpenOptions extends BrowserContextOptions {
-  /** A key that the tab has already. */
+  /** A key that the tab already has. */
   key?: string;
   /** Runs before the page is loaded. */
   prepare?: (page: Page) => Promise<unknown>;
 }
 
-/** A tab of its own. @param address what follows the server's URL, such as `/#key=...` */
+/** A separate tab. @param address what follows the server's URL, such as `/#key=...` */
 export async function open(
   browser: Browser,
   url: string,
@@ -58,7 +58,7 @@ export async function open(
   page.on('pageerror', (error) => faults.push(String(error)));
   page.on('console', (message) => {
     const text = message.text();
-    // The browser tells of replies that the tests ask for, such as a 429, and of its drawing without a card.
+    // The browser also reports replies that tests provoke, such as a 429, and that it draws without a card.
     const isExpected = text.startsWith('Failed to load resource') || text.includes('GL Driver');
     if (['error', 'warning'].includes(message.type()) && !isExpected) faults.push(text);
   });
@@ -71,15 +71,15 @@ export async function open(
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe finds that is serious, as `rule: element`. */
+/** Serious findings of axe, as `rule: element`. */
 export async function seriousFindings(page: Page): Promise<string[]> {
-  // A button that is fading from one colour to another has neither.
+  // A button that is fading between two colours has neither.
   await page.evaluate(
     `Promise.allSettled(document.getAnimations().filter((one) => one instanceof CSSTransition).map(({ finished }) => finished))`,
   );
-  // Evaluated, as the page's policy lets no script in.
+  // Evaluated, since the page's policy allows no script.
   await page.evaluate(AXE);
-  // What passes, on long pages thousands of elements, is neither described nor brought here.
+  // Passed checks, thousands of elements on long pages, are neither described nor transferred.
   const { violations } = await page.evaluate<Pick<AxeResults, 'violations'>>(
     `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => ({ violations }))`,
   );

@@ -1,4 +1,4 @@
-/** The `fathom` command and its server: within this process, or as processes of their own. */
+/** The `fathom` command and its server: within this process, or as separate processes. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -38,7 +38,7 @@ export function digestOf(place: string): string {
   return digest.digest('hex');
 }
 
-/** Stops every server that still runs and removes every directory. */
+/** Stops all servers still running and removes all directories. */
 export async function cleanUp(): Promise<void> {
   await Promise.all(servers.splice(0).map((server) => server.stop()));
   for (const directory of directories.splice(0))
@@ -50,13 +50,13 @@ interface RunOptions {
   cwd?: string;
   /** Standard input; none by default. */
   input?: string | Uint8Array;
-  /** Limit on open files; by default this process' own. */
+  /** Limit on open files; by default this process's own. */
   descriptors?: number;
-  /** Limit on the size of the files that it writes, which `prlimit` may raise. */
+  /** Limit on the size of files it writes, which `prlimit` may raise. */
   fileKiB?: number;
 }
 
-/** The variables of this process without any that configures Fathom. */
+/** This process's variables without those that configure Fathom. */
 function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('FATHOM_'));
   return { ...Object.fromEntries(inherited), ...extra };
@@ -68,7 +68,7 @@ function start(
 ): ChildProcess {
   const limits = [
     ...(descriptors === undefined ? [] : [`ulimit -n ${descriptors}`]),
-    // Without the signal, a write beyond the limit fails as it does on a full disk.
+    // Without the signal, a write beyond the limit fails as on a full disk.
     ...(fileKiB === undefined ? [] : ["trap '' XFSZ", `ulimit -S -f ${fileKiB}`]),
   ];
   const limited = limits.length === 0 ? [] : ['bash', '-c', `${limits.join('; ')}; exec "$0" "$@"`];
@@ -103,7 +103,7 @@ export function fathomProcess(words: readonly string[], options: RunOptions = {}
 
 let running: Promise<unknown> = Promise.resolve();
 
-/** Runs a command within this process, after those before it: what it prints is caught. */
+/** Runs a command within this process, after earlier ones, and captures its output. */
 export function fathom(words: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
   const ended = running.then(() => runHere(words, env));
   running = ended.catch(() => undefined);
@@ -116,7 +116,7 @@ async function runHere(words: readonly string[], env: Record<string, string>): P
   const printed = (spy: typeof stderr) => spy.mock.calls.map(([chunk]) => String(chunk)).join('');
   const before = process.env;
   process.env = cleanEnvironment(env);
-  // A thread takes longer to start than most commands take.
+  // Starting a thread takes longer than most commands.
   sharePool(() => sharedPool(2));
   try {
     const status = await runCommand(words);
@@ -146,7 +146,7 @@ export interface Server extends Service {
   stop(signal?: NodeJS.Signals): Promise<{ status: number | null; signal: string | null }>;
 }
 
-/** Starts `fathom serve` and waits for the line with its URL. The default port is any free one. */
+/** Starts `fathom serve` and waits for the line with its URL. By default the port is any free one. */
 export async function serve(
   directory: string | null,
   words: readonly string[] = ['--port', '0'],
@@ -190,7 +190,7 @@ export async function serve(
   return server;
 }
 
-/** Starts what `fathom serve` starts, within this process; the port is any free one. */
+/** Starts what `fathom serve` starts, within this process, on any free port. */
 export async function serveHere(
   directory: string,
   words: readonly string[] = [],
@@ -216,7 +216,7 @@ export async function serveHere(
   return service;
 }
 
-/** Opens a directory's store here for a moment. */
+/** Opens a directory's store in this process for a moment. */
 export async function withStoreOf<T>(
   directory: string,
   body: (store: Store) => Promise<T>,
@@ -231,7 +231,7 @@ export async function withStoreOf<T>(
   }
 }
 
-/** A copy of a directory that a server keeps: what would be left of it if the server were killed now. */
+/** A copy of a running server's directory: what would remain if the server were killed now. */
 export function asIfKilled(directory: string): string {
   const copy = path.join(temporaryDirectory(), 'data');
   const isSocket = (place: string): boolean => statSync(place).isSocket();
@@ -239,7 +239,7 @@ export function asIfKilled(directory: string): string {
   return copy;
 }
 
-/** A new enterprise key of a directory that no server keeps. */
+/** A new enterprise key of a directory without a server. */
 export async function newKey(directory: string, requestsPerMinute = Infinity): Promise<string> {
   const request = { name: null, requestsPerMinute, monthlyQuota: Infinity };
   const { key } = await withStoreOf(directory, (store) =>
@@ -248,7 +248,7 @@ export async function newKey(directory: string, requestsPerMinute = Infinity): P
   return key;
 }
 
-/** The bytes that replay answers each query with, of a directory that no server keeps. */
+/** The bytes with which replay answers each query, from a directory without a server. */
 export async function replayBytes(
   directory: string,
   queries: readonly string[],

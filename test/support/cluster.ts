@@ -1,4 +1,4 @@
-/** Nodes of a cluster as processes that a test kills, stops and starts again. */
+/** Cluster nodes as processes that a test kills, stops and restarts. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { StoreOperations } from '../../storage/operations.js';
 import { connectToServer } from '../../storage/control.js';
@@ -68,7 +68,7 @@ export class NodeProcess {
     await gone;
   }
 
-  /** The answer of /readyz; null: there is none. */
+  /** The answer of /readyz; null if there is none. */
   async readiness(): Promise<{ status: string; position: number; reasons?: string[] } | null> {
     const asked = fetch(`${this.url}/readyz`, { signal: AbortSignal.timeout(3000) });
     return asked.then((reply) => reply.json() as never).catch(() => null);

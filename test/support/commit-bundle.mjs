@@ -1,5 +1,5 @@
 /**
- * Commits a staged bundle: DIRECTORY BUNDLE. Prints `ready` before, `committed MS` behind, or
+ * Commits a staged bundle: DIRECTORY BUNDLE. Prints `ready` before, then `committed MS` or
  * `failed NAME: MESSAGE`, then `holds N` snapshots.
  */
 import { performance } from 'node:perf_hooks';

@@ -1,4 +1,4 @@
-/** Checks replies against the API's own description, as a stranger who only has that would. */
+/** Checks replies against the API's description, as a stranger would who has nothing else. */
 import { createHash } from 'node:crypto';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { unpack } from 'msgpackr';
@@ -7,7 +7,7 @@ import { ERROR_SCHEMAS, PLAIN_ERROR, UNAUTHORIZED_ERROR } from '../../server/api
 import { BASE_PATH } from '../../server/api/endpoint.js';
 import { ENDPOINTS } from '../../server/endpoints.js';
 
-/** A document whose fields tests read as they come. */
+/** A document whose fields tests read freely. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Json = Record<string, any>;
 
@@ -21,8 +21,8 @@ const REFERENCE = '#/components/schemas/';
 const validators = new Map<string, ValidateFunction>();
 
 /**
- * A schema whose objects hold what it names and nothing else: the description lets fields to come
- * through, but a field of today that it does not name is a fault.
+ * A schema whose objects hold what it names and nothing else: the description allows future fields,
+ * but a present one that it does not name is a fault.
  */
 function closed(schema: Json): Json {
   const text = JSON.stringify(schema, (_, node: Json | null) =>
@@ -44,7 +44,7 @@ function validatorOf(name: string, schema: Json): ValidateFunction {
   return validator;
 }
 
-/** What a path below the base path is in the description, with its method. */
+/** What the description has for a path below the base path and its method. */
 function operationOf(method: string, pathname: string): Json | null {
   if (!pathname.startsWith(`${BASE_PATH}/`)) return null;
   const sent = pathname.slice(BASE_PATH.length).split('/');
@@ -57,14 +57,14 @@ function operationOf(method: string, pathname: string): Json | null {
   return null;
 }
 
-/** Digests of bodies that were found right: pages are large, and many come more than once. */
+/** Digests of bodies found valid: pages are large, and many occur repeatedly. */
 const found = new Set<string>();
 
 function decode(bytes: Buffer, type: string): unknown {
   return type === 'application/msgpack' ? unpack(bytes) : (JSON.parse(bytes.toString()) as unknown);
 }
 
-/** Errors that are no operation's: of a path, or a method, that the API does not have. */
+/** Errors outside of any operation: an unknown path or method. */
 function checkOther(response: Response, body: Json, where: string): void {
   const schemas: Record<number, Json> = {
     401: UNAUTHORIZED_ERROR,
@@ -84,7 +84,7 @@ function check(validator: ValidateFunction, body: unknown, where: string): void 
   throw new Error(`${where}: ${ajv.errorsText(validator.errors)} in ${text}`);
 }
 
-/** Throws where a reply is not what the description says of it. Reads a copy of its body. */
+/** Throws if a reply does not match the description. Reads a copy of its body. */
 export async function checkReply(method: string, url: string, response: Response): Promise<void> {
   const { pathname } = new URL(url);
   const where = `${method} ${pathname} ${response.status}`;
@@ -122,7 +122,7 @@ export async function checkReply(method: string, url: string, response: Response
   found.add(digest);
 }
 
-/** Throws where fields of a document, or of one within it, do not come in the order of its schema. */
+/** Throws if fields of a document, or of one within it, are not in the order of its schema. */
 function checkOrder(schema: Json, value: unknown, where: string): void {
   if (typeof value !== 'object' || value === null) return;
   if (schema.$ref !== undefined) {

@@ -1,4 +1,4 @@
-/** A part of the demo market as a store, which is made once a run. */
+/** A part of the demo market as a store, made once per run. */
 import { cpSync } from 'node:fs';
 import { DEMO_SEED } from '../../demo/tokens.js';
 import { fillDemo } from '../../demo/fill.js';
@@ -8,10 +8,10 @@ import { sharedPool } from './pool.js';
 import { preparedFolder } from './prepared.js';
 import { NOW_S } from './service.js';
 
-/** Made in seconds: the market's first token, which is that of the description's examples, and a thin one. */
+/** Made in seconds: the market's first token, which the description's examples use, and a thin one. */
 const SYMBOLS = ['SOL', 'BARN'];
 
-/** A directory of the caller's own with the market as it is at NOW_S. */
+/** A directory for the caller with the market as of NOW_S. */
 export async function demoMarket(): Promise<string> {
   const made = await preparedFolder('demo-market', async (directory) => {
     const pool = await sharedPool(2);

@@ -1,4 +1,4 @@
-/** What every endpoint is asked for, from the list of endpoints. */
+/** Requests to every endpoint, from the list of endpoints. */
 import type { EndpointSpec } from '../../server/api/endpoint.js';
 import { ENDPOINTS } from '../../server/endpoints.js';
 import type { Json } from './conformance.js';
@@ -6,7 +6,7 @@ import { MINT } from './service.js';
 
 export const EVERY: readonly EndpointSpec[] = Object.values(ENDPOINTS);
 
-/** The keywords of parameters' schemas. */
+/** The keywords of the parameters' schemas. */
 export interface Schema {
   type?: string;
   format?: string;
@@ -22,15 +22,15 @@ export interface Schema {
   properties?: Record<string, Schema>;
 }
 
-/** Where the address stands, of endpoints that are asked for one. */
+/** Where the endpoint takes its address, if it takes one. */
 export const addressOf = ({ chain }: EndpointSpec) => ('at' in chain ? chain.at : null);
 
-/** Parameters that a request has to have, besides an address. */
+/** Required parameters besides the address. */
 export const NEEDED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   getSlippage: { side: 'sell', usd: '1' },
 };
 
-/** A path with a query that is right, but for `query`, which replaces parameters of the same name. */
+/** A path with a valid query, in which `query` replaces parameters of the same name. */
 export function pathOf(endpoint: EndpointSpec, query = ''): string {
   const at = addressOf(endpoint);
   const needed = {
@@ -43,6 +43,6 @@ export function pathOf(endpoint: EndpointSpec, query = ''): string {
   return `${endpoint.path.replace(':address', MINT)}?${pairs.join('')}${query}`;
 }
 
-/** A body that is right, of two tokens. */
+/** A valid body with two tokens. */
 export const bodyOf = ({ chain }: EndpointSpec): Json | null =>
   chain.kind === 'batch' ? { [chain.name]: [MINT, MINT] } : null;

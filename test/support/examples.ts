@@ -1,4 +1,4 @@
-/** The small market of the examples, and what is expected of it; tests on it need it to be there. */
+/** The small market of the examples and its expected replies; tests on it need its files. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
@@ -22,17 +22,17 @@ export function exampleRows(dataset: string): Json[] {
     .map((line) => JSON.parse(line) as Json);
 }
 
-/** What the replies are to say. */
+/** The expected replies. */
 export function expectedReplies<T = Json>(): T {
   return JSON.parse(readFileSync(path.join(EXAMPLES, 'expected.json'), 'utf8')) as T;
 }
 
-/** Allowed between a number and what is expected, relative. */
+/** Allowed relative difference between a number and its expected value. */
 const TOLERANCE = 1e-6;
-/** Numbers below it may differ as much as it may. */
+/** Numbers below it may differ by as much as it may. */
 const NEXT_TO_NOTHING = 1e-3;
 
-/** Expects all that `want` holds, each number within rounding. */
+/** Expects everything in `want`, each number within rounding. */
 export function expectClose(actual: unknown, want: unknown, at: string): void {
   if (typeof want === 'number') {
     const allowed = TOLERANCE * Math.max(Math.abs(want), NEXT_TO_NOTHING);
@@ -53,7 +53,7 @@ export async function serveExamples(datasets: readonly Dataset[]) {
   const key = await newKey(directory);
   const { now } = expectedReplies();
   const server = await serveHere(directory, ['--as-of', String(now)]);
-  /** A 200's document, which is as the API's description says. */
+  /** The document of a 200, which matches the API's description. */
   const get = async (target: string): Promise<Json> => {
     const response = await server.get(target, key);
     await checkReply('GET', response.url, response);

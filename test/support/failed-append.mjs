@@ -1,9 +1,9 @@
-/** Appends rows of which one is wrong: FILE. Prints how many there are once all is collected. */
+/** Appends rows of which one is wrong: FILE. Prints how many are there after garbage collection. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Database } from '../../dist/storage/duckdb/database.js';
 
 const ROWS = 1500;
-/** Behind the rows that are handed over at once. */
+/** Beyond the rows that are sent at once. */
 const WRONG_ROW = 1200;
 
 const database = await Database.openFile(process.argv[2], { memoryLimitMiB: 128, threads: 1 });

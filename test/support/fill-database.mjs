@@ -1,6 +1,6 @@
 /**
- * Fills a database until a checkpoint finds no room: FILE. Prints what became of the checkpoint,
- * then how many rows are read and written afterwards, and what is said when it is closed.
+ * Fills a database until a checkpoint finds no room: FILE. Prints the result of the checkpoint, then
+ * how many rows are read and written afterwards, and the message when it is closed.
  */
 import { randomFillSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';

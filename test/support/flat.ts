@@ -83,7 +83,7 @@ export const tokenHourRow = (more: Json = {}): Json => ({
   ...more,
 });
 
-/** A row of each dataset. */
+/** One row of each dataset. */
 export const FLAT_ROWS: Readonly<Record<FlatDataset, (more?: Json) => Json>> = {
   dca_orders: dcaRow,
   limit_orders: limitRow,
@@ -120,7 +120,7 @@ export async function collected<T>(chunks: AsyncIterable<readonly T[]>): Promise
 const sortedBy = <T>(rows: T[], key: (row: T) => string): T[] =>
   rows.sort((a, b) => (key(a) < key(b) ? -1 : 1));
 
-/** All that readers see of the flat datasets, each in the order of its keys. */
+/** Everything that readers see of the flat datasets, each in the order of its keys. */
 export async function flatContents({ orders, lp }: Store) {
   const hours = await lp.dlmmHours(0, 2 ** 32 - 1);
   const tokens = await lp.tokenHours(0, 2 ** 32 - 1);

@@ -25,16 +25,16 @@ import { MemoryDepth } from './memory-depth.js';
 import { MINT, NOW_S, steadyStore } from './service.js';
 import { DataDirectory, openStore } from './stores.js';
 
-/** The form of most tests' fragments. */
+/** The form that most tests use. */
 export const GZIP = { group: 'market', coding: 'gzip' } as const;
 
-/** What a test uses; all that it opens is closed after it. */
+/** What a test uses; all of it is closed after the test. */
 export class FragmentsFixture {
   pool!: ComputePool;
   data!: DataDirectory;
-  /** What onTrouble was told. */
+  /** What onTrouble reported. */
   troubles: unknown[] = [];
-  /** What is logged is a fault, unless the test takes it. */
+  /** A log line is a failure unless the test takes it. */
   readonly logged: string[] = [];
   readonly log = logInto(this.logged);
   private opened: Fragments[] = [];
@@ -71,7 +71,7 @@ export class FragmentsFixture {
     return readdirSync(this.folder).sort();
   }
 
-  /** Opens the files as a start of the server does. */
+  /** Opens the files as a starting server does. */
   openFiles(options: Partial<FragmentFilesOptions> = {}): Promise<FragmentFiles> {
     return FragmentFiles.open({
       directory: this.data.path,
@@ -89,7 +89,7 @@ export class FragmentsFixture {
     return fragments;
   }
 
-  /** Over a new store, which is closed after all that reads it. */
+  /** Over a new store, which is closed after all its readers. */
   async withStore(body: (store: Store) => Promise<void>): Promise<void> {
     const store = await openStore(this.data.path);
     try {
@@ -111,7 +111,7 @@ interface AskedPage {
   group?: 'market' | 'all';
 }
 
-/** A page in gzip, of the last day unless asked otherwise. */
+/** A page in gzip, of the last day by default. */
 export function identityOf({
   from = NOW_S - 86_400,
   to = NOW_S + 1,
@@ -149,7 +149,7 @@ export async function pageOf(
   return made.body;
 }
 
-/** Asks until fragments are there. */
+/** Repeats the request until the fragments are there. */
 export async function warm(fragments: Fragments, depth: DepthSource): Promise<void> {
   for (let i = 0; i < 2; i++) {
     expect(await pageOf(fragments, depth)).toBeNull();
@@ -164,7 +164,7 @@ export function depthOf(store: PlainStore = steadyStore(12, 20), perSegment = 4)
   return depth;
 }
 
-/** Fragments of some snapshots as a file has them. */
+/** Fragments of some snapshots as in a file. */
 export function packed(segmentId: number, snapshots = 3): Uint8Array {
   const { snapshots: own, markets } = steadyStore(snapshots, 4);
   const segment = encodeSegment(runOf('raw', own));

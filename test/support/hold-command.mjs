@@ -1,4 +1,4 @@
-/** A command that has changed the store of DIRECTORY, prints `held`, and keeps it open. */
+/** A command that has changed the store of DIRECTORY: prints `held` and keeps the store open. */
 import { onNewStore } from '../../dist/server/cli/runtime.js';
 
 const request = { tier: 'premium', name: 'held', requestsPerMinute: null, monthlyQuota: null };

@@ -1,4 +1,4 @@
-/** Opens the store of DIRECTORY, prints `held`, and keeps it without taking commands. */
+/** Opens the store of DIRECTORY, prints `held`, and keeps the store without taking commands. */
 import { Store } from '../../dist/storage/store.js';
 
 const store = await Store.open(process.argv[2], { rewrite: () => Promise.reject(new Error()) });

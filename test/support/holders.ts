@@ -1,4 +1,4 @@
-/** Holder snapshots made for tests, committed and read back. */
+/** Holder snapshots for tests, committed and read back. */
 import fc from 'fast-check';
 import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
 import { HolderBlockEncoder } from '../../compute/holders/block-encoder.js';
@@ -28,10 +28,10 @@ export function holderSnapshot(t: number, held: Iterable<readonly [number, numbe
   return snapshot;
 }
 
-/** Any balance that a snapshot may hold, down to the smallest. */
+/** Any valid balance, down to the smallest. */
 export const balances = fc.double({ min: Number.MIN_VALUE, max: Number.MAX_VALUE, noNaN: true });
 
-/** Snapshots ascending in t whose owners come, go, come back and change. */
+/** Snapshots by ascending t whose owners come, go, come back and change. */
 export const histories = fc
   .array(
     fc.record({
@@ -50,14 +50,14 @@ export const histories = fc
     });
   });
 
-/** Owners' names from texts. */
+/** Texts to owners' names. */
 export function namesOf(texts: readonly string[]): OwnerNames {
   const offsets = new Uint32Array(texts.length + 1);
   texts.forEach((text, i) => (offsets[i + 1] = offsets[i] + text.length));
   return { offsets, bytes: new Uint8Array(Buffer.from(texts.join(''), 'latin1')) };
 }
 
-/** Owners' names as texts. */
+/** Owners' names to texts. */
 export function textsOf({ offsets, bytes }: OwnerNames): string[] {
   const text = Buffer.from(bytes).toString('latin1');
   return Array.from({ length: offsets.length - 1 }, (_, i) =>
@@ -91,7 +91,7 @@ export function holdersFrame(
   };
 }
 
-/** Commits snapshots of tokens, a frame each. */
+/** Commits snapshots of tokens, one frame per token. */
 export function commitHolders(
   store: Store,
   tokens: readonly (readonly [string, ReadonlyMap<number, Held>])[],
@@ -104,7 +104,7 @@ export function commitHolders(
   return commitFrames(store, frames, options);
 }
 
-/** All that is stored of a token's holders, by t and owner's name. */
+/** Everything stored of a token's holders, by t and owner's name. */
 export async function storedHolders(
   source: HolderSource,
   tokenAddress: string,

@@ -1,4 +1,4 @@
-/** Ingest as the command does it, within the test's own process. */
+/** Ingest as the command does it, within the test's process. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -22,13 +22,13 @@ import { type CellRow, cellsOfSnapshot, type Json, type SnapshotRow } from './ta
 const rewrite = (input: Parameters<typeof rewriteSegments>[0]) =>
   Promise.resolve(rewriteSegments(input));
 
-/** A directory's store, opened for as long as each call needs it. */
+/** A directory's store, opened for each call. */
 export const storeIn =
   (directory: string): UseStore =>
   (body) =>
     withStore(directory, { rewrite }, body);
 
-/** A store that is open, as a server has it. */
+/** An open store, as in a server. */
 export const openStoreOf =
   (store: Store): UseStore =>
   (body) =>
@@ -37,13 +37,13 @@ export const openStoreOf =
 export interface IngestOptions {
   merge?: boolean;
   format?: FileFormat;
-  /** The directory's store, where it is open; otherwise it is opened for the files. */
+  /** The directory's store: the open one, or one opened for the files. */
   store?: Store;
   /** Flags of the command that describe the files. */
   flags?: readonly string[];
 }
 
-/** Ingests files; gives the reports. @throws what the command would say */
+/** Ingests files; returns the reports. @throws what the command would say */
 export async function ingest(
   directory: string,
   dataset: Dataset,
@@ -65,7 +65,7 @@ export async function ingest(
   return reports;
 }
 
-/** What flags of the command say of the files. */
+/** What the command's flags say about the files. */
 function described(dataset: Dataset, flags: readonly string[]) {
   const { mapping, delimiter } = mappingOf(
     dataset,
@@ -74,7 +74,7 @@ function described(dataset: Dataset, flags: readonly string[]) {
   return { mapping, ...(delimiter === undefined ? {} : { delimiter }) };
 }
 
-/** The faults that a file is refused with. */
+/** The faults for which a file is refused. */
 export async function faultsOf(
   directory: string,
   dataset: Dataset,
@@ -113,7 +113,7 @@ export function storedSnapshots(
   return withStoreOf(directory, (store) => snapshotsIn(store, chain, address));
 }
 
-/** The same of a store that is open. */
+/** The same from an open store. */
 export async function snapshotsIn(
   { depth }: Store,
   chain: 'mainchain' | 'evmchain',
@@ -141,7 +141,7 @@ export const MINT = 'So11111111111111111111111111111111111111112';
 export const lines = (rows: readonly object[]) =>
   `${rows.map((row) => JSON.stringify(row)).join('\n')}\n`;
 
-/** Rows as a CSV file's text; undefined and null are empty. */
+/** Rows as the text of a CSV file; undefined and null are empty. */
 export const csv = (rows: readonly Json[]): string =>
   [Object.keys(rows[0]), ...rows.map((row) => Object.values(row))]
     .map((fields) => `${fields.map((field) => field ?? '').join(',')}\n`)
@@ -171,7 +171,7 @@ export const cells = (t: number, more: Json = {}): CellRow[] =>
 /** What DuckDB reads an NDJSON file with. */
 export const readJson = (name: string) => `read_json('${name}')`;
 
-/** A directory for files, and a data directory in it. */
+/** A directory for files, with a data directory in it. */
 export class Scratch {
   readonly data: string;
   private files = 0;
@@ -180,7 +180,7 @@ export class Scratch {
     this.data = path.join(directory, 'data');
   }
 
-  /** A place for a file of this name. */
+  /** The path of a file with this name. */
   place(name: string): string {
     return path.join(this.directory, name);
   }
@@ -192,13 +192,13 @@ export class Scratch {
     return name;
   }
 
-  /** The file with these contents in place of what it had. */
+  /** The same file with these contents instead. */
   overwrite(name: string, contents: Uint8Array): string {
     writeFileSync(name, contents);
     return name;
   }
 
-  /** A new Parquet file of a query's rows. */
+  /** A new Parquet file with the rows of a query. */
   async parquet(query: string): Promise<string> {
     const name = this.place(`${this.files++}.parquet`);
     const connection = await (await DuckDBInstance.create(':memory:')).connect();
@@ -207,7 +207,7 @@ export class Scratch {
     return name;
   }
 
-  /** The messages of a file's faults, without its name, which each begins with. */
+  /** The messages of a file's faults, without the file name at their start. */
   async said(dataset: Dataset, name: string, format?: FileFormat): Promise<string[]> {
     const faults = await faultsOf(this.data, dataset, name, { format });
     expect(faults.filter((fault) => !fault.startsWith(`${name}:`))).toEqual([]);
@@ -222,7 +222,7 @@ const FEW_VALUES: Readonly<Record<string, string>> = {
   side: 'bid or ask',
 };
 
-/** What is said of a file without the column of a field. */
+/** The message for a file without a field's column. */
 export function missingColumnFault(name: string): string {
   const which = name in FEW_VALUES ? `, where VALUE is ${FEW_VALUES[name]}` : '';
   // Lists have no --set.

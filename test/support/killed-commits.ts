@@ -1,24 +1,24 @@
-/** Commits in processes of their own that are killed on the way. */
+/** Commits in separate processes that are killed on the way. */
 import { cpSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { Script } from './processes.js';
 import { DataDirectory } from './stores.js';
 
-/** When a process is killed, as a share of what the commit takes undisturbed. */
+/** When a process is killed, as a share of an undisturbed commit's time. */
 const KILLED_AT = [0, 0.1, 0.4, 0.7, 0.9, 1];
 
-/** A closed data directory with a bundle that waits to be committed, and copies of it. */
+/** A closed data directory with a bundle to be committed, and copies of it. */
 export class StagedCommit {
   readonly template = new DataDirectory();
   private readonly copies: DataDirectory[] = [];
 
-  /** @param contents all that a closed directory's store holds, opened anew */
+  /** @param contents everything that a closed directory's store holds, after reopening */
   constructor(private readonly contents: (directory: string) => Promise<unknown>) {}
 
   /**
-   * Commits once undisturbed, then kills processes on the way: each must leave all of the bundle or
-   * nothing, all of it where the process said so, and a store that opens.
+   * Commits once undisturbed, then kills processes on the way: each must leave all or nothing of the
+   * bundle, all of it if the process said so, and a store that opens.
    * @param bundle its name in the staging folder
    */
   async expectAllOrNothing(bundle: string): Promise<void> {

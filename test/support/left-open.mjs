@@ -1,6 +1,6 @@
 /**
- * Opens, uses, fails and closes what Fathom opens, in DIRECTORY, and prints as JSON what each case leaves open, and
- * what the collector closed. The collector runs only at the end.
+ * Opens, uses, fails and closes what Fathom opens, in DIRECTORY, and prints as JSON what each case leaves open
+ * and what the garbage collector closed. The collector runs only at the end.
  */
 import { createRequire } from 'node:module';
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
@@ -30,15 +30,15 @@ import { readBytes } from '../../dist/storage/lines.js';
 import { JetStreamLog } from '../../dist/storage/log/jetstream.js';
 import { Store } from '../../dist/storage/store.js';
 
-/** How often each case is tried: what one leaves open shows as so many. */
+/** How often each case runs: what one run leaves open shows up this many times. */
 const ROUNDS = 2;
-/** Streams and sockets are closed some turns after they are told to. */
+/** Streams and sockets close some turns after they are told to. */
 const CLOSING_MS = 10_000;
 
 const [, , directory] = process.argv;
 const at = (...names) => path.join(directory, ...names);
 
-// What DuckDB has open, by the calls of its client.
+// What DuckDB has open, counted by its client's calls.
 const duckdb = createRequire(import.meta.url)('@duckdb/node-api');
 const held = {
   instances: new Set(),
@@ -87,7 +87,7 @@ function openNow() {
   const files = readdirSync('/proc/self/fd').flatMap((fd) => {
     try {
       const name = readlinkSync(`/proc/self/fd/${fd}`);
-      // Sockets and pipes have numbers; the listing itself is open while it is made.
+      // Sockets and pipes have numbers; the listing itself is open while it is read.
       return name.endsWith('/fd') ? [] : [name.replace(/:\[\d+\]$/, '')];
     } catch {
       return [];
@@ -315,7 +315,7 @@ const cases = {
 await prepare();
 const leaves = {};
 for (const [name, body] of Object.entries(cases)) {
-  // What is opened once and kept, as modules and threads' pipes, is open from the first time on.
+  // What is opened once and kept, such as modules and threads' pipes, is open after the first run.
   await body();
   const before = openNow();
   for (let i = 0; i < ROUNDS; i++) await body();

@@ -1,4 +1,4 @@
-/** A client of `GET /api/v1/stream` for tests, which keeps what it hears. */
+/** A test client of `GET /api/v1/stream` that keeps its messages. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -9,7 +9,7 @@ import { fathom, temporaryDirectory } from './cli.js';
 import { MINT } from './stores.js';
 import { eventually } from './waiting.js';
 
-/** Has the command ingest snapshots of one cell each into the directory of a server. */
+/** Has the command ingest snapshots of one cell each into a server's directory. */
 export async function ingestCells(
   directory: string,
   rows: readonly [t: number, supportUsd: number][],
@@ -39,11 +39,11 @@ export interface Message {
   [field: string]: unknown;
 }
 
-/** A WebSocket of another library than the server's (unless the engine is Node's). */
+/** A WebSocket from a library other than the server's (unless the engine is Node's). */
 export class LiveClient {
-  /** Those that next() has not taken. */
+  /** Messages that next() has not taken. */
   messages: Message[] = [];
-  /** All of them. */
+  /** All messages. */
   readonly heard: Message[] = [];
   readonly binary: Buffer[] = [];
   closed: { code: number; reason: string } | null = null;
@@ -65,7 +65,7 @@ export class LiveClient {
   ): Promise<LiveClient> {
     const headers = key === null ? {} : { 'x-api-key': key };
     const address = `${url.replace('http', 'ws')}/api/v1/stream`;
-    // A proxy's certificate is its own.
+    // A proxy's certificate is self-signed.
     const options = { headers, rejectUnauthorized: false };
     const client = new LiveClient(new WebSocket(address, protocols, options));
     await new Promise((resolve, reject) => {
@@ -79,7 +79,7 @@ export class LiveClient {
     this.socket.send(JSON.stringify(message));
   }
 
-  /** The first message after the ones that were taken. */
+  /** The first message after those already taken. */
   async next(isWanted: (message: Message) => boolean = () => true): Promise<Message> {
     let found: Message | undefined;
     await eventually(
@@ -91,7 +91,7 @@ export class LiveClient {
     return found as Message;
   }
 
-  /** The messages about a subscription that nobody has taken yet. */
+  /** The messages about a subscription that have not been taken yet. */
   take(id: string): Message[] {
     const own = this.messages.filter((message) => message.id === id);
     this.messages = this.messages.filter((message) => message.id !== id);
@@ -104,7 +104,7 @@ export class LiveClient {
   }
 }
 
-/** Whether each message is as the description of live connections says. */
+/** Whether each message matches the description of live connections. */
 export async function checkMessages(url: string, messages: readonly Message[]): Promise<void> {
   const reply = await fetch(`${url}/api/v1/asyncapi.json`);
   const description = (await reply.json()) as { components: { schemas: object } };
@@ -119,11 +119,11 @@ export async function checkMessages(url: string, messages: readonly Message[]): 
 
 export const timesOf = ({ snapshots = [] }: Message) => snapshots.map(({ t }) => t);
 
-/** The snapshots that a client holds; it fails where a new one is one that it has. */
+/** A client's snapshots; fails if a new one is already there. */
 export class HeldSnapshots {
   private readonly byTime = new Map<number, object>();
   fault: string | null = null;
-  /** Where it goes on. */
+  /** Where it continues. */
   cursor: string | null = null;
 
   constructor(readonly name: string) {}

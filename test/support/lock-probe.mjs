@@ -1,4 +1,4 @@
-/** Reads names of database files, a line each, and says whether another process has them locked. */
+/** Reads names of database files, one per line, and says whether another process has them locked. */
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 
@@ -8,7 +8,7 @@ for await (const file of createInterface({ input: process.stdin })) {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
   const connection = await instance.connect();
   try {
-    // For reading: the probe changes nothing, and only a process that writes keeps it out.
+    // Opened for reading: the probe changes nothing, and only a writing process keeps it out.
     await connection.run(`ATTACH '${file}' AS probed (READ_ONLY)`);
     console.log('free');
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Whether another process could take a store: asked from a process that tries. */
+/** Whether another process could take a store, found out by a process that tries. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
@@ -16,7 +16,7 @@ export class LockProbe {
   private readonly lines: Interface = createInterface({ input: this.child.stdout! });
   private latest: Promise<unknown> = Promise.resolve();
 
-  /** @returns `held` where another process has a database file locked, else `free` or what is wrong with it */
+  /** @returns `held` if another process has a database file locked, else `free` or what is wrong with it */
   look(file: string): Promise<string> {
     const answer = this.latest.then(() => {
       const line = new Promise<string>((resolve) => this.lines.once('line', resolve));

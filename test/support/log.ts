@@ -1,4 +1,4 @@
-/** A log whose lines are kept. */
+/** A log that keeps its lines. */
 import { createLog, type Log, type LogOptions } from '../../server/log.js';
 
 /** @param lines gets each line, without its end */

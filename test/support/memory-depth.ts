@@ -1,4 +1,4 @@
-/** Depth, keys and tokens kept in memory: the contract of storage as plainly as it can be written. */
+/** Depth, keys and tokens kept in memory: the simplest implementation of the storage contract. */
 import { keyRecord } from '../limits/key-record.js';
 import { crc32 } from 'node:zlib';
 import { binsOfBand } from '../../compute/ladder.js';
@@ -48,10 +48,10 @@ export class MemoryDepth implements DepthSource {
   private nextSegmentId = 1;
   /** Ids of every read, in order. */
   readonly reads: number[][] = [];
-  /** Awaited before every read: tests hold requests up here. */
+  /** Awaited before every read, so tests can hold up requests. */
   beforeRead: () => Promise<void> = async () => {};
 
-  /** Takes a token with its snapshots, in segments of `perSegment` snapshots of one tier. */
+  /** Adds a token with its snapshots, in segments of `perSegment` snapshots of one tier. */
   add(
     chain: Chain,
     address: string,
@@ -63,12 +63,12 @@ export class MemoryDepth implements DepthSource {
     this.ownTokens.push({ record, store, places: this.write(store, perSegment) });
   }
 
-  /** Every token with the places of its snapshots. */
+  /** Every token with the segments and rows of its snapshots. */
   tokens(): { record: TokenRecord; store: PlainStore; places: Map<PlainSnapshot, Place> }[] {
     return this.ownTokens;
   }
 
-  /** Writes all segments of a token anew under other ids, as compaction does. */
+  /** Rewrites all segments of a token under new ids, as compaction does. */
   compact(address: string, perSegment: number): void {
     const token = this.ownTokens.find(({ record }) => record.address === address) as MemoryToken;
     for (const { segmentId } of token.places.values()) this.segments.delete(segmentId);
@@ -198,7 +198,7 @@ function digestOf(snapshot: PlainSnapshot): number {
   return digest;
 }
 
-/** Blocks made before, by the first snapshot that they hold: many tests store the same snapshots. */
+/** Blocks by the first snapshot that they hold, kept because many tests store the same snapshots. */
 const BLOCKS = new WeakMap<PlainSnapshot, { part: PlainSnapshot[]; block: Uint8Array }[]>();
 
 function blockOf(tier: PlainSnapshot['tier'], part: PlainSnapshot[]): Uint8Array {
@@ -212,7 +212,7 @@ function blockOf(tier: PlainSnapshot['tier'], part: PlainSnapshot[]): Uint8Array
   return block;
 }
 
-/** A coarse snapshot is visible only without a finer one in its length (docs/definitions.md#replay-tiers). */
+/** A coarse snapshot is visible only if there is no finer one in its length (docs/definitions.md#replay-tiers). */
 export function visibleSnapshots(all: readonly PlainSnapshot[], nowS: number): PlainSnapshot[] {
   const past = all.filter(({ t }) => t <= nowS);
   return past
@@ -254,7 +254,7 @@ export class MemoryKeys implements KeySource {
   }
 }
 
-/** Fields that a tokens row of a test may set. */
+/** Fields that a test may set in a tokens row. */
 export type DetailsOf = Readonly<Record<string, Partial<TokenDetails>>>;
 
 export class MemoryMarket implements MarketSource {

@@ -1,4 +1,4 @@
-/** What a store serves beside depth, kept in memory: orders, holders, pools and hours, counts of calls. */
+/** What a store serves besides depth, kept in memory: orders, holders, pools and hours, with counts of calls. */
 import type { HolderSnapshot } from '../../compute/holders/block-format.js';
 import type { OwnerNames } from '../../compute/holders/owners.js';
 import type { DlmmPool } from '../../compute/lp/dlmm-pool.js';
@@ -19,15 +19,15 @@ import type {
 import type { HolderRow } from '../reference/holders.js';
 import { encodeHolderBlock, holderSnapshot } from './holders.js';
 
-/** Orders of one batch of all. */
+/** Orders in a single batch. */
 const BATCH = 1000;
 
 export class MemoryOrders implements OrderSource {
   dca: DcaOrder[] = [];
   limit: LimitOrder[] = [];
-  /** Addresses that were asked for, query by query. */
+  /** The addresses requested, query by query. */
   readonly asked: (readonly string[])[] = [];
-  /** What the next queries for some tokens' orders fail with. */
+  /** The error of the next queries for some tokens' orders. */
   readonly failures: Error[] = [];
 
   dcaOrders(tokenAddresses: readonly string[]): Promise<DcaOrder[]> {
@@ -63,7 +63,7 @@ async function* batches<T>(orders: readonly T[]): AsyncGenerator<T[]> {
   for (let from = 0; from < orders.length; from += BATCH) yield orders.slice(from, from + BATCH);
 }
 
-/** Few, so that a flow needs several blocks, and not all of any. */
+/** Small enough for a flow to need several blocks, and not all of any. */
 const SNAPSHOTS_PER_BLOCK = 3;
 
 interface History {
@@ -75,11 +75,11 @@ interface History {
 export class MemoryHolders implements HolderSource {
   /** Mints whose blocks were read, in order. */
   readonly reads: string[] = [];
-  /** Called before blocks are handed out. */
+  /** Called before blocks are returned. */
   beforeRead: (tokenAddress: string) => Promise<void> | void = () => undefined;
   private readonly histories = new Map<string, History>();
 
-  /** Puts rows in place of all that a mint had. */
+  /** Replaces all of a mint's rows. */
   set(tokenAddress: string, rows: readonly HolderRow[]): void {
     this.histories.set(tokenAddress, historyOf(rows));
   }
@@ -124,7 +124,7 @@ function blocksOf(snapshots: readonly HolderSnapshot[]): History['blocks'] {
   return blocks;
 }
 
-/** Owners' names by their number. */
+/** Owners' names by number. */
 export function namesOf(owners: readonly string[]): OwnerNames {
   const offsets = new Uint32Array(owners.length + 1);
   owners.forEach((owner, i) => (offsets[i + 1] = offsets[i] + owner.length));
@@ -151,7 +151,7 @@ export class MemoryLp implements LpSource {
   mintHours: TokenHour[] = [];
   /** Calls so far, of any kind. */
   reads = 0;
-  /** Awaited before every read: tests hold reads up, or let them fail, here. */
+  /** Awaited before every read, so tests can delay reads or make them fail. */
   beforeRead: () => Promise<void> = async () => {};
 
   async dlmmPools(): Promise<DlmmPool[]> {

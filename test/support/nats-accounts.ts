@@ -1,8 +1,8 @@
-/** NKEYs and JWTs as `nsc` makes them for servers of NATS. */
+/** NKEYs and JWTs as `nsc` makes them for NATS servers. */
 import { createPrivateKey, createPublicKey, randomBytes, sign } from 'node:crypto';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
-/** The first byte of a public key, whose first letter it makes. */
+/** The first byte of a public key, which determines its first letter. */
 const ROLES = { operator: 14 << 3, account: 0, user: 20 << 3 };
 const SEED = 18 << 3;
 /** An ed25519 key in PKCS #8, before its 32 bytes. */
@@ -40,7 +40,7 @@ function checked(bytes: readonly number[]): string {
   return bits.replace(/.{1,5}/g, (five) => ALPHABET[parseInt(five.padEnd(5, '0'), 2)]);
 }
 
-/** A token that says `nats` of a subject. */
+/** A token with the `nats` claim of a subject. */
 function jwt(issuer: NKey, subject: string, nats: object): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const claims = { jti: subject, iat: 1_794_000_000, iss: issuer.publicKey, name: 'fathom' };
@@ -53,7 +53,7 @@ const FREE = { subs: -1, data: -1, payload: -1 };
 const LIMITS = { ...FREE, imports: -1, exports: -1, wildcards: true, conn: -1, leaf: -1 };
 const STORAGE = { mem_storage: -1, disk_storage: -1, streams: -1, consumer: -1 };
 
-/** A server's configuration with an account, and the .creds file of its user. */
+/** A server's configuration with an account, and its user's .creds file. */
 export function operatorMode(): { config: string; creds: string } {
   const [operator, system, account] = [nkey('operator'), nkey('account'), nkey('account')];
   const user = nkey('user');

@@ -1,4 +1,4 @@
-/** Orders for tests, and random ones that tie often. */
+/** Orders for tests, and random ones that often tie. */
 import fc from 'fast-check';
 import { DIRECTIONS, type DcaOrder } from '../../compute/orders/dca-orders.js';
 import type { LimitOrder } from '../../compute/orders/limit-orders.js';
@@ -37,7 +37,7 @@ export function dcaOrder(fields: Partial<DcaOrder> = {}): DcaOrder {
   };
 }
 
-/** Prices that tie with each other, and on both sides of 2, with arbitrary ones between. */
+/** Prices that tie with each other and with both sides of 2, mixed with arbitrary ones. */
 const price = fc.oneof(
   fc.constantFrom(0.5, 1, 1.5, 1.75, 2, 2.25, 2.5, 3, 4, 20, 22),
   fc.double({ min: 0.001, max: 50, noNaN: true }),
@@ -63,7 +63,7 @@ export const limitOrders = (chain: LimitOrder['chain'], tokenAddress: string) =>
       ),
     );
 
-/** A token's DCA orders, each address once, of whole dollars: sizes that tie do so exactly. */
+/** A token's DCA orders in whole dollars, each address once: equal sizes tie exactly. */
 export const dcaOrders = (nowS: number, tokenAddress = 'token') =>
   fc
     .uniqueArray(

@@ -1,9 +1,9 @@
-/** Pools that all test files of a process share: their threads take longer to start than most tests. */
+/** Pools shared by all test files of a process: their threads take longer to start than most tests. */
 import { startPool, type ComputePool } from '../../compute/pool.js';
 
 const pools = new Map<number, Promise<ComputePool>>();
 
-/** The process's pool of so many threads; nobody closes it. A task's failure that nobody awaits is thrown. */
+/** The process's pool with this many threads; nobody closes it. Throws a task's failure that nobody awaits. */
 export function sharedPool(threads: number): Promise<ComputePool> {
   let pool = pools.get(threads);
   if (pool === undefined) {

@@ -1,4 +1,4 @@
-/** Folders that one file of a run builds and the others copy: vitest sets it up, see vitest.config.ts. */
+/** Folders that one file of a run builds and the others copy; vitest.config.ts sets this up. */
 import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -6,14 +6,14 @@ import path from 'node:path';
 /** The variable with the folder of this run. */
 const VARIABLE = 'TEST_PREPARED_FOLDER';
 
-/** Makes the run's folder before the first test; what it returns removes it after the last. */
+/** Makes the run's folder before the first test; the function it returns removes it after the last. */
 export default function setup(): () => void {
   const folder = mkdtempSync(path.join(tmpdir(), 'fathom-prepared-'));
   process.env[VARIABLE] = folder;
   return () => rmSync(folder, { recursive: true, force: true });
 }
 
-/** The folder of this name as `build` made it, once a run. It is only to be read, or copied. */
+/** The folder that `build` made under this name, once per run. Only read or copy it. */
 export async function preparedFolder(
   name: string,
   build: (folder: string) => Promise<void>,

@@ -1,4 +1,4 @@
-/** The built command as processes of its own, talked to as a shell would. */
+/** The built command as separate processes, used as from a shell. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -9,7 +9,7 @@ import { PATIENCE_MS } from './waiting.js';
 export const MAIN = path.resolve('dist/server/cli/main.js');
 
 export interface Ended {
-  /** Exit status; null where a signal ended it. */
+  /** Exit status; null if a signal ended it. */
   status: number | null;
   stdout: string;
   stderr: string;
@@ -22,7 +22,7 @@ export function run(program: string, words: readonly string[], fileKiB?: number)
       ? spawn(program, words)
       : spawn('bash', [
           '-c',
-          // Without the signal, a write beyond the limit fails as it does on a full disk.
+          // Without the signal, a write beyond the limit fails as on a full disk.
           `trap '' XFSZ; ulimit -f ${fileKiB}; exec "$@"`,
           'bash',
           program,
@@ -38,7 +38,7 @@ export function run(program: string, words: readonly string[], fileKiB?: number)
   });
 }
 
-/** A script beside this file, run on its own; what it prints is waited for line by line. */
+/** A script beside this file, run separately; tests wait for its output line by line. */
 export class Script {
   readonly exited: Promise<void>;
   private readonly lines: string[] = [];
@@ -64,7 +64,7 @@ export class Script {
     return new Script(spawn(process.execPath, [path.resolve('test/support', file), ...words]));
   }
 
-  /** `fathom WORDS`, to be left running. */
+  /** `fathom WORDS`, left running. */
   static fathom(words: readonly string[]): Script {
     return new Script(spawn(process.execPath, [MAIN, ...words]));
   }
@@ -115,7 +115,7 @@ export class Script {
   }
 }
 
-/** Nice values of a process' threads by their ids, on Linux: field 19 of stat; the second may hold spaces. */
+/** Nice values of a process's threads by id, on Linux: field 19 of stat; the second may contain spaces. */
 export function niceValuesOf(pid: number): Map<number, number> {
   const threads = `/proc/${pid}/task`;
   return new Map(
@@ -127,8 +127,8 @@ export function niceValuesOf(pid: number): Map<number, number> {
 }
 
 /**
- * Whether a process ends in its own way when it is told to, on Linux. Node catches SIGTERM from its start;
- * SIGHUP, the first of the signals, is caught once a program asks for it, as Fathom does for both at once.
+ * Whether a process ends gracefully when told to, on Linux. Node catches SIGTERM from its start; SIGHUP,
+ * the first of the signals, is caught once a program asks for it, and Fathom asks for both at once.
  */
 export function handlesSignals(pid: number): boolean {
   const caught = /^SigCgt:\s+([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];

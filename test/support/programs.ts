@@ -1,9 +1,9 @@
-/** Programs that are no part of Node: what needs one that is missing is skipped, and says so. */
+/** Programs that are not part of Node: tests that need a missing one are skipped, with a message. */
 import { spawnSync } from 'node:child_process';
 
 const found = new Map<string, boolean>();
 
-/** Whether this machine has a program that runs; where not, that is said once. */
+/** Whether this machine has a program that runs; if not, says so once. */
 export function hasProgram(name: string): boolean {
   const known = found.get(name);
   if (known !== undefined) return known;
@@ -16,7 +16,7 @@ export function hasProgram(name: string): boolean {
 const PYTHON_GUNZIP =
   'import sys,gzip; sys.stdout.buffer.write(gzip.decompress(sys.stdin.buffer.read()))';
 
-/** Programs that unpack gzip from standard input and share nothing with Node, as far as they are here. */
+/** Those programs here that unpack gzip from standard input and share no code with Node. */
 export const gzipReaders = (
   [
     ['gzip', ['-dc']],

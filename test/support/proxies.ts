@@ -1,4 +1,4 @@
-/** docs/deploy's proxies, where they are installed, in front of a server. */
+/** The proxies of docs/deploy, if installed, in front of a server. */
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
@@ -33,12 +33,12 @@ export const INSTALLED_PROXIES = PROXY_NAMES.filter((program) => {
 
 export interface Proxy {
   url: string;
-  /** @throws Error with what the proxy wrote, if it has ended */
+  /** @throws Error with the proxy's output if it has ended */
   check(): void;
   stop(): Promise<void>;
 }
 
-/** Starts a proxy by its sample, with a free port and a certificate of its own, in front of a server's port. */
+/** Starts a proxy from its sample, with a free port and its own certificate, in front of a server's port. */
 export async function startProxy(program: ProxyName, serverPort: number): Promise<Proxy> {
   const folder = mkdtempSync(path.join(tmpdir(), 'fathom-proxy-'));
   makeCertificate(folder);

@@ -1,4 +1,4 @@
-/** A client that writes bytes to a socket as they are given and shows what comes back. */
+/** A client that writes given bytes to a socket and shows what comes back. */
 import { get, type IncomingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
@@ -39,7 +39,7 @@ export class RawClient {
     this.socket.write(text);
   }
 
-  /** Waits for the reply to hold `text`; fails when the connection closes without it. */
+  /** Waits until the reply contains `text`; fails when the connection closes without it. */
   async until(text: string): Promise<string> {
     for (;;) {
       const received = this.received.toString('latin1');

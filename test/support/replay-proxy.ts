@@ -1,17 +1,17 @@
-/** A real HTTP proxy before a server, which answers by itself where a test tells it to. */
+/** A real HTTP proxy in front of a server, which answers by itself when a test tells it to. */
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Answers a request in the server's place. */
+/** Answers a request instead of the server. */
 export type Instead = (res: ServerResponse, pass: () => void) => void;
 
 export interface Proxy {
   url: string;
-  /** Paths with queries, in the order in which requests came. */
+  /** Paths with queries, in the order of the requests. */
   requests: string[];
   /** Headers of the last request. */
   lastHeaders: IncomingMessage['headers'];
-  /** Called before each request with its number, from 1 on; null: it is passed on. */
+  /** Called before each request with its number, from 1 on; null: the request is passed on. */
   script: (request: number) => Instead | null;
   /** Where requests are passed on to. */
   upstream: string;
@@ -65,7 +65,7 @@ export function answer(
   };
 }
 
-/** The connection ends in the midst of a body. */
+/** The connection ends in the middle of a body. */
 export const cutShort: Instead = (res) => {
   res.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
   res.write('{"token":', () => res.destroy());

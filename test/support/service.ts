@@ -1,4 +1,4 @@
-/** A really started service over data in memory, for tests that talk to it over sockets. */
+/** A really started service over data in memory, for tests that use it over sockets. */
 import { Metrics } from '../../server/operations/metrics.js';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { type ComputePool, startPool } from '../../compute/pool.js';
@@ -42,7 +42,7 @@ export const NOW_S = 1_794_659_696;
 /** The default of `--stale-after`. */
 export const STALE_AFTER_S = 3600;
 
-/** The real limiter with plans that allow everything: suites ask more often than plans let them. */
+/** The real limiter with plans that allow everything: suites send more requests than plans allow. */
 function noLimits(): Limiter {
   const rate = { requests: Infinity, periodS: 60 };
   const rates = Object.fromEntries(RATE_BUCKETS.map((bucket) => [bucket, rate])) as Plan['rates'];
@@ -103,19 +103,19 @@ export interface TestService {
   keys: MemoryKeys;
   queue: MemoryQueue;
   handlers: Handlers<typeof ENDPOINTS>;
-  /** Told by `change`. */
+  /** Notified by `change`. */
   lpTools: LpTools;
-  /** What holders' flows are made of; they are told by `holderFlows.touch`. */
+  /** The input of holders' flows; `holderFlows.touch` notifies them. */
   holderSource: MemoryHolders;
   holderFlows: HolderFlows;
-  /** What the order books read; they are told by `orders.touch`. */
+  /** The input of order books; `orders.touch` notifies them. */
   orderSource: MemoryOrders;
   orders: LiveOrders;
-  /** What the service logged, line by line. */
+  /** The service's log, line by line. */
   logged: string[];
   /** Requests a path below /api/v1 with the test's key. */
   get(path: string, init?: RequestInit): Promise<Response>;
-  /** Posts a document as JSON with the key of an enterprise. */
+  /** Posts a document as JSON with an enterprise key. */
   post(path: string, document: unknown, init?: RequestInit): Promise<Response>;
   stop(): Promise<void>;
 }
@@ -123,7 +123,7 @@ export interface TestService {
 export interface TestServiceOptions {
   threads?: number;
   limits?: Partial<HttpLimits>;
-  /** In place of the usual limits of pages in the pool. */
+  /** Replaces the usual limits of pages in the pool. */
   pageLimits?: Partial<WorkLimits>;
   /** Memory for segments' columns; 0: every page reads its segments. */
   columnBytes?: number;
@@ -133,15 +133,15 @@ export interface TestServiceOptions {
   orderSource?: MemoryOrders;
   holderSource?: MemoryHolders;
   lpSource?: MemoryLp;
-  /** In place of one that stands still at NOW_S. */
+  /** Replaces the clock that stands still at NOW_S. */
   clock?: Clock;
-  /** In place of a limiter without limits. */
+  /** Replaces the limiter without limits. */
   limiter?: Limiter;
   /** Origins of pages that may read replies. */
   corsOrigins?: readonly string[];
   addressLimit?: { requestsPerS: number; proxyHops: number };
   engine?: EngineName | HttpEngine;
-  /** Whether /readyz says so; without it there are no routes for operators. */
+  /** What /readyz answers; without it there are no routes for operators. */
   isReady?: () => boolean;
   /** Keeps fragments; otherwise the pool makes every page. */
   fragments?: boolean;

@@ -1,6 +1,6 @@
 /**
- * A build for comparisons, as its word says in JSON: how long its cases take, what they count and
- * give, which it has, and what it fails at.
+ * A build for comparisons, described by its argument in JSON: how long its cases take, what they count
+ * and give, which cases it has, and where it fails.
  */
 const {
   busyMs = 1,
@@ -8,18 +8,18 @@ const {
   hash = '00000000',
   lastHash = hash,
   names = ['page A/made up', 'page A/other'],
-  /** Requests, or the first result of the case, that it fails at. */
+  /** Requests, or the first result of the case, at which it fails. */
   failsAt = null,
   /** The request at which its process ends. */
   diesAt = null,
 } = JSON.parse(process.argv[2] ?? '{}');
 
-/** Turns that it took. A busy machine must not decide which case looks slow: times are told, not taken. */
+/** The turns it took. Which case looks slow must not depend on a busy machine: times are given, not measured. */
 let turns = 0;
 
 function answer({ kind, name }) {
   if (kind === diesAt) process.exit(3);
-  // The first case alone is a bad one.
+  // Only the first case is a bad one.
   const isBad = name === undefined || name === names[0];
   if (kind === failsAt && isBad) return { kind: 'failed', reason: 'made to fail' };
   switch (kind) {

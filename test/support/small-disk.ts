@@ -1,4 +1,4 @@
-/** A disk of a few MiB, which a test fills and makes larger: a file system in memory, which root alone mounts. */
+/** A disk of a few MiB, which a test fills and enlarges: a file system in memory, which only root can mount. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ const mount = (...words: string[]) => spawnSync('mount', ['-t', 'tmpfs', ...word
 export class SmallDisk {
   private constructor(readonly path: string) {}
 
-  /** Null where this process may mount none. */
+  /** Null if this process may not mount one. */
   static make(mib: number): SmallDisk | null {
     const folder = mkdtempSync(path.join(tmpdir(), 'fathom-disk-'));
     if (mount('-o', `size=${mib}m`, 'tmpfs', folder)) return new SmallDisk(folder);

@@ -1,4 +1,4 @@
-/** Really opened stores in directories of their own, and bundles to commit to them. */
+/** Really opened stores in separate directories, and bundles to commit to them. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -31,7 +31,7 @@ export const MINT = 'So11111111111111111111111111111111111111112';
 export const OTHER_MINT = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 export const EVM_TOKEN = '0x00000000000000000000000000000000000000aa';
 
-/** A directory that is gone after the test. */
+/** A directory that is removed after the test. */
 export class DataDirectory {
   readonly path: string;
   private readonly root = mkdtempSync(path.join(tmpdir(), 'fathom-store-'));
@@ -45,7 +45,7 @@ export class DataDirectory {
   }
 }
 
-/** Opens a store that rewrites segments on this thread and fails loudly behind commits. */
+/** Opens a store that rewrites segments on this thread and fails loudly after commits. */
 export function openStore(directory: string, options: Partial<StoreOptions> = {}): Promise<Store> {
   return Store.open(directory, {
     rewrite: (input) => Promise.resolve(rewriteSegments(input)),
@@ -105,7 +105,7 @@ export function snapshot(t: number, markets = [orca()], more: Partial<SnapshotRo
   return { ...row, ...more };
 }
 
-/** Cells whose amounts do not repeat, as a book's do not. */
+/** Cells whose amounts do not repeat, as in a real book. */
 export function bookCells(seed: number, cells: number): Cell[] {
   let state = seed + 1;
   return Array.from({ length: cells }, (_, i) => {
@@ -115,7 +115,7 @@ export function bookCells(seed: number, cells: number): Cell[] {
   });
 }
 
-/** Snapshots of 400 cells, a second apart from t = 1,000 on, in whose amounts LZ4 finds nothing to save. */
+/** Snapshots of 400 cells, a second apart from t = 1,000 on, whose amounts LZ4 cannot compress. */
 export function noiseRows(count: number): SnapshotRow[] {
   return Array.from({ length: count }, (_, row) => {
     let state = row + 1;
@@ -129,11 +129,11 @@ export function noiseRows(count: number): SnapshotRow[] {
 
 export interface CommitOptions {
   mode?: JoinMode;
-  /** Rows before each of these indexes are binned apart from those behind, as pieces of a file are. */
+  /** Rows before each of these indexes are binned separately from those after it, like pieces of a file. */
   cuts?: readonly number[];
   file?: string;
   refusesLoss?: boolean;
-  /** Frames behind the rows. */
+  /** Frames after the rows. */
   behind?: readonly Frame[];
   /** Commits nothing. */
   rehearse?: boolean;
@@ -172,7 +172,7 @@ export async function bundleOf(
   return bundle;
 }
 
-/** The price of each row's snapshot: the stored one, else that of the first row of it. */
+/** The price of each row's snapshot: the stored one, else that of its first row. */
 async function standingPrices(store: Store, rows: readonly SnapshotRow[]): Promise<Float64Array> {
   const prices = await store.snapshotPrices(rows);
   const first = new Map<string, number>();
@@ -193,7 +193,7 @@ export async function commitRows(
   return commitBundle(store, await bundleOf(store, rows, options), options);
 }
 
-/** What to delete of a token: by default all of it. */
+/** What to delete of a token: by default everything. */
 export type Deletion = Partial<Omit<DeleteFrame, 'kind' | 'address'>> & { address: string };
 
 export const deleteFrame = (what: Deletion): DeleteFrame => ({
@@ -256,7 +256,7 @@ async function commitBundle(
   }
 }
 
-/** Looks again, as readers do, where segments are joined between planning to read and reading. */
+/** Retries, as readers do, if segments are joined between planning and reading. */
 export async function lookingAgain<T>(look: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -280,7 +280,7 @@ export interface StoredSnapshot {
   cells: number[][];
 }
 
-/** Everything that is stored of a token, hidden snapshots too, by tier, then time. */
+/** Everything stored of a token, hidden snapshots too, by tier, then time. */
 export async function storedSnapshots(store: Store, tokenId: number): Promise<StoredSnapshot[]> {
   const directory = await directoryOf(store, tokenId);
   const refs = [...directory.raw, ...directory['15m'], ...directory['1h']];
@@ -312,7 +312,7 @@ export function tokenOf(store: Store, address = MINT): number {
   return token.tokenId;
 }
 
-/** Opens the directory's database, made where there is none. */
+/** Opens the directory's database, made if there is none. */
 export async function openSegmentDatabase(directory: DataDirectory): Promise<Database> {
   mkdirSync(directory.path, { recursive: true });
   const file = path.join(directory.path, 'segments.duckdb');
@@ -321,7 +321,7 @@ export async function openSegmentDatabase(directory: DataDirectory): Promise<Dat
   return database;
 }
 
-/** What a chunk holds, without the lines that its runs came from. */
+/** A chunk's contents, without the lines from which its runs came. */
 export function contentOf(chunk: BinnedChunk): object {
   const runs = chunk.runs.map(({ run, markets, arrivals }) => ({ run, markets, arrivals }));
   const warnings = chunk.warnings.map(({ kind, count, what }) => ({ kind, count, what }));

@@ -21,7 +21,7 @@ import {
 } from 'apache-arrow';
 import { compressFrameSync } from 'lz4-napi';
 
-// What JSON holds, read without ceremony.
+// The contents of JSON, read without ceremony.
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Json = Record<string, any>;
 
@@ -51,7 +51,7 @@ export const CELL_FIELDS = [
 ] as const;
 export type CellRow = Json & Record<(typeof CELL_FIELDS)[number], unknown>;
 
-/** Rows of `cells` of one market of one snapshot. */
+/** Rows of `cells` of one market in one snapshot. */
 export function cellsOfSnapshot(
   address: string,
   t: number,
@@ -83,7 +83,7 @@ function write(
   const table = new Table(Object.fromEntries(entries) as never);
   const options = lz4 ? { compressionType: CompressionType.LZ4_FRAME } : {};
   const Writer = form === 'file' ? RecordBatchFileWriter : RecordBatchStreamWriter;
-  // The program's own codec only reads, and is to be back when it reads the file.
+  // The program's own codec only reads, and must be back when it reads the file.
   const own = compressionRegistry.get(CompressionType.LZ4_FRAME);
   const encode = (data: Uint8Array) => compressFrameSync(Buffer.from(data));
   compressionRegistry.set(CompressionType.LZ4_FRAME, { encode });
@@ -132,7 +132,7 @@ export function writeTokensArrow(file: string, rows: readonly Json[]): void {
   write(file, columns, 'file');
 }
 
-/** Rows of any flat dataset: a column's type is that of its first value. */
+/** Rows of any flat dataset: a column has the type of its first value. */
 export function writeRowsArrow(
   file: string,
   rows: readonly Json[],
@@ -194,10 +194,10 @@ function marketType(ticks: DataType): DataType {
   });
 }
 
-// apache-arrow's builders take null alone for a struct or list that is not there.
+// apache-arrow's builders accept only null for a missing struct or list.
 const orNull = (value: Json | undefined): Json | null => value ?? null;
 
-/** A market with its lists in the entries that Arrow's one type a list allows. */
+/** A market with its lists in entries, as Arrow's single list type allows. */
 function typedMarket(market: Json, ticks: 'structs' | 'texts'): Json {
   const { book, clmm, dlmm, ...rest } = market;
   return {

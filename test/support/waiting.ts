@@ -1,11 +1,11 @@
-/** Waiting for a state: whatever comes at all comes in time, and what does not is named. */
+/** Waits for a state, and names it if it does not come. */
 import { isDeepStrictEqual } from 'node:util';
 import { type MockInstance, vi } from 'vitest';
 
 /** Far longer than anything here takes on a busy machine, and less than a test may take. */
 export const PATIENCE_MS = 120_000;
 
-/** @throws where it holds at no time; `what` says what was waited for */
+/** @throws if it never holds; `what` says what was waited for */
 export async function eventually(
   what: string | (() => string),
   condition: () => boolean | Promise<boolean>,
@@ -21,7 +21,7 @@ export async function eventually(
   }
 }
 
-/** Asks until it is answered as expected. @throws with the last answer if it never is */
+/** Asks until the answer is the expected one. @throws with the last answer */
 export async function becomes<T>(ask: () => Promise<T> | T, expected: T): Promise<void> {
   let answer: T;
   const isThere = async (): Promise<boolean> => isDeepStrictEqual((answer = await ask()), expected);
@@ -29,7 +29,7 @@ export async function becomes<T>(ask: () => Promise<T> | T, expected: T): Promis
   await eventually(what, isThere, 20);
 }
 
-/** How many turns the event loop takes while work goes on, which is told the number of the current one. */
+/** Counts the turns of the event loop while `work` runs, which can read the count. */
 export async function countingTurns(
   work: (turn: () => number) => Promise<unknown>,
 ): Promise<number> {
@@ -45,7 +45,7 @@ export async function countingTurns(
   return turns;
 }
 
-/** Moves the clock that measures durations, which a server in this process reads too, until it is restored. */
+/** Moves the clock that measures durations, which a server in this process also reads, until it is restored. */
 export function letPass(ms: number): MockInstance<() => number> {
   const now = performance.now.bind(performance);
   return vi.spyOn(performance, 'now').mockImplementation(() => now() + ms);

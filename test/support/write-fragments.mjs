@@ -1,4 +1,4 @@
-// Writes files of fragments in a data directory, over and over, until it is killed. Usage: DIRECTORY
+// Writes files of fragments in a data directory over and over until it is killed. Usage: DIRECTORY
 import { packFragments } from '../../dist/compute/replay/fragment-file.js';
 import { makeFragments } from '../../dist/compute/replay/fragment-maker.js';
 import { FragmentFiles } from '../../dist/storage/fragment-files.js';

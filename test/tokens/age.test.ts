@@ -1,4 +1,4 @@
-/** The age of data (docs/definitions.md#age): what replies say of it, and what becomes of it by the clock. */
+/** The age of data (docs/definitions.md#age): what replies say about it, and what the clock changes. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commitFlat, dcaRow, limitRow, poolRow, tokenHourRow } from '../support/flat.js';
 import type { Json } from '../support/conformance.js';
@@ -16,7 +16,7 @@ const NONE = 'D'.repeat(40);
 const MAIN = 'E'.repeat(40);
 const LEG = `0x${'e'.repeat(40)}`;
 
-/** The newest second at which a snapshot of OLD is not stale yet is NOW_S. */
+/** NOW_S is the last second at which OLD's snapshot is not stale. */
 const OLD_T = NOW_S - STALE_AFTER_S;
 const FRESH_T = NOW_S - 10;
 const MAIN_T = NOW_S - 7200;
@@ -92,7 +92,7 @@ async function otherBoards(): Promise<unknown> {
   };
 }
 
-/** Replies with a score of each token: single, of a batch, and beside orders and depth. */
+/** Replies with a score of each token: single, in a batch, and beside orders and depth. */
 async function scoredReplies(): Promise<[string, Json][]> {
   const addresses = [FRESH, OLD, BARE, NONE, MAIN, LEG];
   const { body: batch } = await service.post({ addresses });
@@ -101,7 +101,7 @@ async function scoredReplies(): Promise<[string, Json][]> {
     const of = async (path: string) => (await service.get(path)).body;
     replies.push([address, await of(`/market-depth?token_address=${address}`)]);
     replies.push([address, (await of(`/limit-orders?token_address=${address}`)).token as Json]);
-    // Its score is answered as that of its mint, and only mints have DCA orders.
+    // Its mint's score answers for it, and only mints have DCA orders.
     if (address === LEG) continue;
     replies.push([address, await of(`/score/${address}`)]);
     replies.push([address, (await of(`/dca-orders?token_address=${address}`)).token as Json]);
@@ -110,7 +110,7 @@ async function scoredReplies(): Promise<[string, Json][]> {
 }
 
 describe('the age of data', () => {
-  it('is in X-Data-Time of every reply on a token, and in the fields of a score', async () => {
+  it('is in X-Data-Time of every reply about a token, and in the fields of a score', async () => {
     const pathsOf = (address: string) => [
       `/score/${address}`,
       `/score/${address}?explain=true`,
@@ -123,12 +123,12 @@ describe('the age of data', () => {
     const times = { [FRESH]: FRESH_T, [OLD]: OLD_T, [BARE]: OLD_T, [MAIN]: MAIN_T, [NONE]: null };
     for (const [address, t] of Object.entries(times)) {
       for (const path of pathsOf(address)) {
-        // Twice: the second reply may be a kept one.
+        // Twice: the second reply may come from the cache.
         expect([path, await dataTimeOf(path), await dataTimeOf(path)]).toEqual([path, t, t]);
       }
       expect([address, (await scoreOf(address)).data_time]).toEqual([address, t]);
     }
-    // The delayed snapshot is another one, or none.
+    // The delayed snapshot is another one, or there is none.
     const delayed = (address: string) => `/market-depth?token_address=${address}&delayed=true`;
     expect(await dataTimeOf(delayed(OLD))).toBe(OLD_T);
     expect(await dataTimeOf(delayed(FRESH))).toBe(null);
@@ -136,7 +136,7 @@ describe('the age of data', () => {
     expect(await dataTimeOf(`/score/${unknown}`)).toBe(null);
     expect((await scoreOf(unknown)).data_time).toBe(null);
     expect(await dataTimeOf(`/dlmm/${unknown}`)).toBe(null);
-    // A bridged leg is answered as its mint, and stands for itself elsewhere.
+    // A bridged leg is answered as its mint, but counts by itself elsewhere.
     expect(await dataTimeOf(`/score/${LEG}`)).toBe(MAIN_T);
     expect(await dataTimeOf(`/market-depth?token_address=${LEG}`)).toBe(FRESH_T - 1);
     const head = await fetch(`${service.server.url}/api/v1/score/${OLD}`, {
@@ -149,7 +149,7 @@ describe('the age of data', () => {
     }
   });
 
-  it('is of each token in a batch, whose header has the oldest', async () => {
+  it('is given for each token of a batch, whose header has the oldest', async () => {
     const { body, headers } = await service.post({ addresses: [FRESH, LEG, NONE, MAIN, BARE] });
     expect(body.tokens.map((row: Json) => row.data_time as number)).toEqual([
       FRESH_T,
@@ -171,10 +171,10 @@ describe('the age of data', () => {
     expect(await lastRun(BARE)).toBe(null);
   });
 
-  it('makes a score stale by the clock alone, and takes it off the best scores alone', async () => {
+  it('makes a score stale by the clock alone, and removes it only from the best scores', async () => {
     const before = await scoreOf(OLD);
     expect(before).toMatchObject({ status: 'available', service_score: expect.any(Number) });
-    // MAIN's own snapshot is two hours old; its score rests on that of its leg.
+    // MAIN's own snapshot is two hours old; its score uses its leg's snapshot.
     for (const [address, reply] of await scoredReplies()) {
       expect(Object.keys(reply), address).not.toContain('stale');
     }
@@ -206,7 +206,7 @@ describe('the age of data', () => {
     expect(await topScores()).toEqual([[FRESH], 2]);
   });
 
-  it('is logged once where no token has fresh data, and where one has again', async () => {
+  it('is logged once when no token has fresh data, and once when one has again', async () => {
     const lines = (): (string | undefined)[] =>
       service.logged.flatMap((line) => {
         const { level, msg, newest } = JSON.parse(line) as Record<string, string>;

@@ -17,7 +17,7 @@ import type { Json } from '../support/conformance.js';
 import { eventually } from '../support/waiting.js';
 
 const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
-/** A mint a number. */
+/** A mint for each number. */
 function mintOf(n: number): string {
   let text = '';
   for (let rest = n; text.length < 6; rest = Math.floor(rest / 58)) text = BASE58[rest % 58] + text;
@@ -38,7 +38,7 @@ afterEach(async () => {
 });
 
 describe('tokens in memory', () => {
-  it('stays within its bound of bytes, and reads what it has put out when it is asked for', async () => {
+  it('stays within its bound of bytes, and reads evicted tokens on request', async () => {
     const maxHeldBytes = 20_000;
     service = await MarketService.start({ maxHeldBytes });
     const { store, tokens } = service;
@@ -50,7 +50,7 @@ describe('tokens in memory', () => {
     expect(tokens.table.tokenCount).toBe(count);
     expect(tokens.held.calculatedSize).toBeLessThanOrEqual(maxHeldBytes);
     expect(tokens.held.size).toBeLessThan(count / 2);
-    // All of them have their scores, and all of them their depth.
+    // All have their scores and their depth.
     for (let n = 0; n < count; n++) {
       const { body } = await service.get(`/market-depth?token_address=${mintOf(n)}`);
       expect(body.depth_data).toHaveLength(81);
@@ -58,7 +58,7 @@ describe('tokens in memory', () => {
       expect(tokens.held.calculatedSize).toBeLessThanOrEqual(maxHeldBytes);
     }
     expect((await service.get('/top-scores')).body.count).toBe(count);
-    // One that has been put out follows its data all the same.
+    // An evicted token still follows its data.
     await commitRows(store, [
       snapshot(NOW_S, [orca([[0, 9, 9]])], { address: mintOf(0), price_usd: 3 }),
     ]);
@@ -67,7 +67,7 @@ describe('tokens in memory', () => {
     expect([body.price, body.depth_data.length]).toEqual([3, 1]);
   });
 
-  it('gives tokens without depth no place among those that have some', async () => {
+  it('keeps no token without depth among those that have some', async () => {
     service = await MarketService.start();
     const { store, tokens } = service;
     const rows = Array.from({ length: 100 }, (_, n) => ({ address: mintOf(n), price_usd: 1 }));
@@ -110,7 +110,7 @@ describe('tokens in memory', () => {
     expect((await tokens.depth(token)).newest).toBe(null);
   });
 
-  it('knows how new the newest snapshot of all is without looking at all', async () => {
+  it('knows the age of the newest snapshot without looking at all of them', async () => {
     service = await MarketService.start();
     const { store, tokens } = service;
     const all = vi.spyOn(tokens.table, 'all');
@@ -134,7 +134,7 @@ describe('tokens in memory', () => {
       expect(await newestAfter(at(n, ageS))).toBe(NOW_S - newestAgeS);
       expect(all).not.toHaveBeenCalled();
     }
-    // Where the newest is gone, the next one has to be looked for.
+    // If the newest is gone, the next one has to be looked up.
     expect(await newestAfter(commitDelete(store, { address: mintOf(1) }))).toBe(NOW_S - 40);
     expect(await newestAfter(commitDelete(store, { address: mintOf(2) }))).toBe(NOW_S - 45);
     expect(await newestAfter(at(0, 20))).toBe(NOW_S - 20);
@@ -142,13 +142,13 @@ describe('tokens in memory', () => {
     expect(await newestAfter(commitDelete(store, { address: mintOf(0) }))).toBe(null);
   });
 
-  describe('a token that a request asks for and that is not in memory yet', () => {
+  describe('a requested token that is not in memory yet', () => {
     const rows = Array.from({ length: 60 }, (_, n) =>
       snapshot(NOW_S - 1, [orca()], { address: mintOf(n) }),
     );
     const address = mintOf(59);
 
-    /** Commits all of them, and asks for the last; a token's newest snapshot is read when `goes` resolves for it. */
+    /** Commits all of them, and requests the last; a token's newest snapshot is read when `goes` resolves for it. */
     async function asked(goes: (isAsked: boolean, nth: number) => Promise<void>) {
       service = await MarketService.start();
       const { depth } = service.store;
@@ -204,7 +204,7 @@ describe('tokens in memory', () => {
     });
   });
 
-  it('counts the bytes of what it holds, and the same snapshot once', () => {
+  it('counts the bytes it holds, and a shared snapshot once', () => {
     const held = createHeldDepth();
     const cells = {
       t: 1,
@@ -226,7 +226,7 @@ describe('tokens in memory', () => {
     expect(held.calculatedSize).toBeLessThan(3000);
   });
 
-  it('holds every token of a store as it starts', async () => {
+  it('holds every token of a store at its start', async () => {
     const directory = new DataDirectory();
     const count = 300;
     const store = await openStore(directory.path);
@@ -237,16 +237,16 @@ describe('tokens in memory', () => {
     await store.close();
     service = await MarketService.start({ directory });
     expect(service.tokens.held.size).toBe(count);
-    // All have the same score: the first addresses of all are the best, if none is missing.
+    // All have the same score: the best are the first addresses, if none is missing.
     const { tokens } = (await service.get('/top-scores')).body;
     const best = Array.from({ length: count }, (_, n) => mintOf(n)).sort();
     expect(tokens.map(({ address }: Json) => address)).toEqual(best.slice(0, 50));
   });
 
-  it('starts from the same snapshots as it follows the store with', async () => {
+  it('starts from the same snapshots that following the store gives', async () => {
     const directory = new DataDirectory();
     const store = await openStore(directory.path);
-    // Several segments a tier, some of them in the future.
+    // Several segments per tier, some of them in the future.
     for (let n = 0; n < 12; n++) {
       for (const t of [NOW_S - 4000, NOW_S - 900, NOW_S - 10, NOW_S + 60]) {
         const rows = [0, 1, 2].map((token) =>
@@ -275,7 +275,7 @@ describe('tokens in memory', () => {
     directory.remove();
   });
 
-  it('follows commits that come while segments are joined under it', async () => {
+  it('follows commits that arrive while segments are joined', async () => {
     service = await MarketService.start();
     const { store } = service;
     const address = mintOf(1);
@@ -296,7 +296,7 @@ describe('tokens in memory', () => {
     expect(service.logged.filter((line) => line.includes('"level":"error"'))).toEqual([]);
   });
 
-  it('answers for a token from the moment on that its commit returns', async () => {
+  it('answers for a token from the moment its commit returns', async () => {
     service = await MarketService.start();
     for (let n = 0; n < 10; n++) {
       const address = mintOf(n);
@@ -311,7 +311,7 @@ describe('tokens in memory', () => {
     expect(service.store.queue.list()).toEqual([]);
   });
 
-  it('logs a damaged segment, and goes on with the other tokens', async () => {
+  it('logs a damaged segment, and continues with the other tokens', async () => {
     service = await MarketService.start();
     const { store } = service;
     for (const t of [NOW_S - 9, NOW_S - 8]) {
@@ -338,7 +338,7 @@ describe('tokens in memory', () => {
 });
 
 describe('work in the pool', () => {
-  it('waits where all slots of its class are taken, and does not hide other failures', async () => {
+  it('waits if all slots of its class are taken, and does not hide other failures', async () => {
     service = await MarketService.start();
     const { pool } = service;
     const many = Array.from({ length: 100 }, () => pool.run('ping', null));

@@ -1,4 +1,4 @@
-/** The service over a real store, with a clock that the test turns. */
+/** The service over a real store, with a clock that the test sets. */
 import type { ComputePool } from '../../compute/pool.js';
 import { type RunningServer, startServer } from '../../server/app.js';
 import type { Clock } from '../../server/clock.js';
@@ -43,7 +43,7 @@ export class MarketService {
     readonly pool: ComputePool,
     private readonly live: LiveParts,
     readonly server: RunningServer,
-    /** What the service logged, line by line. */
+    /** The service's log, line by line. */
     readonly logged: readonly string[],
     private readonly time: { nowS: number },
   ) {}
@@ -126,7 +126,7 @@ export class MarketService {
     await this.live.topScores.settled();
   }
 
-  /** Turns the clock, and waits until all that follows it has followed. */
+  /** Sets the clock, and waits until everything has followed. */
   async turnTo(nowS: number): Promise<void> {
     this.time.nowS = nowS;
     this.live.tokens.tick();

@@ -5,7 +5,7 @@ import { type Directory, newestSnapshots, type SegmentRef } from '../../storage/
 
 const DELAY_S = 900;
 
-/** Directories of a few snapshots a tier, cut into segments anywhere. */
+/** Directories with a few snapshots per tier, cut into segments anywhere. */
 const directories: fc.Arbitrary<Directory> = fc
   .tuple(
     ...TIERS.map(() =>
@@ -37,7 +37,7 @@ const directories: fc.Arbitrary<Directory> = fc
     return { raw: refs('raw'), '15m': refs('15m'), '1h': refs('1h') };
   });
 
-/** Every snapshot with where it lies. */
+/** Every snapshot with its segment and row. */
 const places = (directory: Directory) =>
   TIERS.flatMap((tier) =>
     directory[tier].flatMap(({ segmentId, times }) =>
@@ -45,7 +45,7 @@ const places = (directory: Directory) =>
     ),
   );
 
-/** The greatest t, of one t the finer tier. */
+/** The greatest t; at equal t, the finer tier. */
 function newestAt(directory: Directory, atS: number) {
   const found = places(directory)
     .filter(({ t }) => t <= atS)
@@ -54,7 +54,7 @@ function newestAt(directory: Directory, atS: number) {
 }
 
 describe('the newest snapshots', () => {
-  it('are the ones that a look at all of them finds', () => {
+  it('are those found by looking at all of them', () => {
     fc.assert(
       fc.property(directories, fc.integer({ min: -10, max: 6000 }), (directory, nowS) => {
         const found = newestSnapshots(directory, nowS, DELAY_S);
@@ -65,7 +65,7 @@ describe('the newest snapshots', () => {
     );
   });
 
-  it('stay the same until the moment that is told, and change then', () => {
+  it('stay the same until the stated moment, and change then', () => {
     fc.assert(
       fc.property(directories, fc.integer({ min: 0, max: 6000 }), (directory, nowS) => {
         const { nextChangeS, ...before } = newestSnapshots(directory, nowS, DELAY_S);
@@ -79,7 +79,7 @@ describe('the newest snapshots', () => {
         }
         expect(nextChangeS).toBeGreaterThan(nowS);
         expect(at(nextChangeS - 1)).toEqual(before);
-        // A coarser snapshot may come to stand under a finer one of its own moment.
+        // A coarser snapshot may become hidden by a finer one of the same moment.
         const times = new Set(places(directory).map(({ t }) => t));
         expect(times.has(nextChangeS) || times.has(nextChangeS - DELAY_S)).toBe(true);
       }),

@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => directory.remove());
 
-/** A real database with the queue's table, whose writes may be made to fail. */
+/** A real database with the queue's table, whose writes can be made to fail. */
 async function openQueueDatabase() {
   await mkdir(directory.path, { recursive: true });
   const file = path.join(directory.path, 'queue.duckdb');
@@ -37,7 +37,7 @@ const addressesOf = async ({ rows }: Awaited<ReturnType<typeof openQueueDatabase
   (await rows('SELECT address FROM queue ORDER BY address')).flat();
 
 describe('the queue', () => {
-  it('outlives the store that it was in, in the order of the first requests', async () => {
+  it('survives reopening the store, in the order of the first requests', async () => {
     const store = await openStore(directory.path);
     expect(store.queue.request('mainchain', OTHER_MINT)).toBe(true);
     expect(store.queue.request('mainchain', MINT)).toBe(true);
@@ -51,7 +51,7 @@ describe('the queue', () => {
     expect(await again.listQueue()).toEqual(before);
     await commitTokens(again, [{ address: MINT }]);
     expect(again.queue.list().map(({ address }) => address)).toEqual([OTHER_MINT]);
-    // What has a record is not queued any more.
+    // A mint with a record is no longer queued.
     expect(again.queue.request('mainchain', MINT)).toBe(false);
     await again.close();
 
@@ -60,7 +60,7 @@ describe('the queue', () => {
     await last.close();
   });
 
-  it('is bounded: one more takes the place of the one not asked for the longest', async () => {
+  it('is bounded: one more replaces the one least recently requested', async () => {
     const database = await openQueueDatabase();
     let nowS = 100;
     const queue = await WaitingTokens.load(database, {
@@ -86,7 +86,7 @@ describe('the queue', () => {
     await database.close();
   });
 
-  it('tries again what could not be written, and writes many in few statements', async () => {
+  it('retries failed writes, and writes many rows in few statements', async () => {
     const database = await openQueueDatabase();
     const failed: unknown[] = [];
     const queue = await WaitingTokens.load(database, {

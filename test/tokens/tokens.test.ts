@@ -31,7 +31,7 @@ beforeAll(async () => {
     const address = isMain
       ? `${i % 2 ? 'So' : 'ab'}${digits}`.padEnd(43, '1')
       : `0x${String(i).padStart(40, 'ab')}`;
-    // Of some there is no snapshot: they have no score.
+    // Some have no snapshot, so they have no score.
     const store = steadyStore(i % 4 === 0 ? 0 : 2, 1 + (i % 5));
     depth.add(isMain ? 'mainchain' : 'evmchain', address, store);
     details[address] = { symbol: SYMBOLS[i % SYMBOLS.length], name: NAMES[i % NAMES.length] };
@@ -70,7 +70,7 @@ function plainSearch(query: string, chain: string): string[] {
 }
 
 describe('GET /tokens', () => {
-  it('finds by symbol, name and address, in order, whole over its pages', async () => {
+  it('finds by symbol, name and address, in order, complete across its pages', async () => {
     expect(all.length).toBe(60);
     const queries = fc.constantFrom(
       '',
@@ -114,7 +114,7 @@ describe('GET /tokens', () => {
     );
   });
 
-  it('describes a token, and echoes what was asked', async () => {
+  it('describes a token, and echoes the request', async () => {
     const scored = all.find((token) => token.service_score !== null && token.chain === 'evmchain');
     const address = scored?.address ?? '';
     expect(await get(`query=${address.toUpperCase().replace('0X', '0x')}&chain=evmchain`)).toEqual({
@@ -145,7 +145,7 @@ describe('GET /tokens', () => {
       first_snapshot_at: null,
       last_snapshot_at: null,
     });
-    // As other lists: mainchain unless another chain is asked for.
+    // Like other lists: mainchain unless another chain is requested.
     expect((await get('')).tokens.every(({ chain }) => chain === 'mainchain')).toBe(true);
   });
 
