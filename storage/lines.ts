@@ -9,6 +9,12 @@ const CHUNK_BYTES = 1024 * 1024;
 /** A longer line (or CSV record) is refused. */
 export const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
+/**
+ * V8 copies what is alive when it collects young objects: what readers make of a whole chunk's lines took a third of
+ * their time.
+ */
+const LINES_PER_BATCH = 256;
+
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 const BOM = [0xef, 0xbb, 0xbf];
@@ -127,33 +133,35 @@ export function countNewlines(bytes: Uint8Array): number {
 }
 
 /**
- * A file's lines as text, including blank ones, one chunk at a time. Throws like readLineChunks(), and if a line is not
- * UTF-8.
+ * A file's lines as text, including blank ones, at most LINES_PER_BATCH at a time. Throws like readLineChunks(), and if
+ * a line is not UTF-8.
  */
 export async function* readLineBatches(path: string): AsyncGenerator<Line[], void, undefined> {
-  for await (const chunk of readLineChunks(path)) yield linesOfChunk(path, chunk);
+  for await (const chunk of readLineChunks(path)) yield* batchesOfChunk(path, chunk);
 }
 
 /**
  * The lines of a chunk as text, including blank ones.
  * @throws InputError if one is not UTF-8
  */
-function linesOfChunk(path: string, chunk: LineChunk): Line[] {
-  const { firstLine } = chunk;
+function* batchesOfChunk(path: string, chunk: LineChunk): Generator<Line[], void, undefined> {
   const bytes = Buffer.from(chunk.bytes.buffer, chunk.bytes.byteOffset, chunk.bytes.length);
-  const lines: Line[] = [];
   const valid = isUtf8(bytes);
+  let line = chunk.firstLine;
+  let lines: Line[] = [];
   for (let from = 0; from < bytes.length;) {
     const newline = bytes.indexOf(NEWLINE, from);
     const next = newline < 0 ? bytes.length : newline + 1;
     let to = newline < 0 ? bytes.length : newline;
     if (to > from && bytes[to - 1] === RETURN) to--;
-    const line = firstLine + lines.length;
     if (!valid && !isUtf8(bytes.subarray(from, to))) {
       throw new InputError(`${path}:${line}: the text is not UTF-8`);
     }
-    lines.push({ line, text: bytes.toString('utf8', from, to) });
+    lines.push({ line: line++, text: bytes.toString('utf8', from, to) });
     from = next;
+    if (lines.length < LINES_PER_BATCH) continue;
+    yield lines;
+    lines = [];
   }
-  return lines;
+  if (lines.length > 0) yield lines;
 }

@@ -138,6 +138,24 @@ async function* jsonBatches(file: string, faults: FaultLog): AsyncGenerator<Numb
   }
 }
 
+interface CsvColumn {
+  name: string;
+  kind: WantedColumn['kind'];
+  /** Of its field in a record. */
+  index: number;
+  /** The last record's field, and its value: most columns rarely change from row to row. */
+  text: string;
+  value: unknown;
+}
+
+function valueOf(column: CsvColumn, text: string): unknown {
+  if (text !== column.text) {
+    column.text = text;
+    column.value = valueOfText(column.kind, text);
+  }
+  return column.value;
+}
+
 /** Malformed records become faults of field `csv`; the tenth ends the reading. */
 async function* csvBatches(
   file: string,
@@ -146,7 +164,7 @@ async function* csvBatches(
   delimiter: string,
   onColumns: ColumnsSeen | undefined,
 ): AsyncGenerator<NumberedRow[]> {
-  let columns: (WantedColumn & { index: number })[] | null = null;
+  let columns: CsvColumn[] | null = null;
   const onFault = (line: number, what: string): void => {
     faults.line = line;
     faults.add('csv', what);
@@ -156,13 +174,19 @@ async function* csvBatches(
       onColumns?.(header);
       checkHeader(file, header, wanted);
       columns = wanted
-        .map((column) => ({ ...column, index: header.indexOf(column.name) }))
+        .map(({ name, kind }) => ({
+          name,
+          kind,
+          index: header.indexOf(name),
+          text: '',
+          value: null,
+        }))
         .filter(({ index }) => index >= 0);
     }
     const rows: NumberedRow[] = [];
     for (const { line, fields } of records) {
       const row: Record<string, unknown> = {};
-      for (const { name, kind, index } of columns) row[name] = valueOfText(kind, fields[index]);
+      for (const column of columns) row[column.name] = valueOf(column, fields[column.index]);
       rows.push({ line, row });
     }
     yield rows;
