@@ -165,7 +165,7 @@ function wallAt(h: number, digits: number, isBid: boolean, t: number): number {
   const position = (t + (h % WALL_EPOCH_S)) / WALL_EPOCH_S;
   const epoch = Math.floor(position);
   const g = hash(h, epoch);
-  // Round numbers most: 10, 20, ..., then 15, 25, ..., then the rest.
+  // Rounder prices more often: 10, 20, ..., then 15, 25, ..., then the rest.
   const chance = digits % 10 === 0 ? 0.6 : digits % 5 === 0 ? 0.36 : 0.07;
   if (unit(g) >= chance || ((hash(g, 1) & 1) === 1) === isBid) return 0;
   const sinceStart = position - epoch - 0.45 * unit(hash(g, 2));

@@ -59,7 +59,7 @@ export class PartFile<S> {
     const written = parseState<S>(text, paths.state);
     if (size >= written.bytes) return written;
     throw new ReplayError(
-      `${paths.part} has ${size} bytes where ${paths.state} counts ${written.bytes}; use --restart`,
+      `${paths.part} has ${size} bytes, but ${paths.state} counts ${written.bytes}; use --restart`,
     );
   }
 

@@ -88,7 +88,7 @@ describe('what an earlier run left', () => {
     await leave();
     writeFileSync(`${out()}.part`, 'chain');
     expect((await ours.run(out())).error?.message).toMatch(
-      /has 5 bytes where .* counts \d+; use --restart/,
+      /has 5 bytes, but .* counts \d+; use --restart/,
     );
     writeFileSync(`${out()}.part.state`, 'nonsense');
     expect((await ours.run(out())).error?.message).toMatch(/not a state file of this version/);
