@@ -140,6 +140,22 @@ export async function* readLineBatches(path: string): AsyncGenerator<Line[], voi
   for await (const chunk of readLineChunks(path)) yield* batchesOfChunk(path, chunk);
 }
 
+/** First bytes of files that are no texts in UTF-8, and what to say of them. */
+const KINDS: readonly (readonly [start: string, what: string])[] = [
+  ['\xff\xfe', 'it is UTF-16, which iconv -f UTF-16 -t UTF-8 converts'],
+  ['\xfe\xff', 'it is UTF-16, which iconv -f UTF-16 -t UTF-8 converts'],
+  ['PAR1', 'it is Parquet, which ingest reads with --format parquet'],
+  ['ARROW1', 'it is Arrow, which ingest reads with --format arrow'],
+  ['\x28\xb5\x2f\xfd', 'it is packed: unpack it with zstd -d'],
+  ['PK\x03\x04', 'it is packed, or a spreadsheet: unpack it, or save it as CSV'],
+];
+
+function kindOfBytes(bytes: Buffer): string {
+  const start = bytes.toString('latin1', 0, 6);
+  const found = KINDS.find(([own]) => start.startsWith(own));
+  return found === undefined ? '' : `: ${found[1]}`;
+}
+
 /**
  * The lines of a chunk as text, including blank ones.
  * @throws InputError if one is not UTF-8
@@ -155,7 +171,8 @@ function* batchesOfChunk(path: string, chunk: LineChunk): Generator<Line[], void
     let to = newline < 0 ? bytes.length : newline;
     if (to > from && bytes[to - 1] === RETURN) to--;
     if (!valid && !isUtf8(bytes.subarray(from, to))) {
-      throw new InputError(`${path}:${line}: the text is not UTF-8`);
+      const kind = chunk.firstLine === 1 ? kindOfBytes(bytes) : '';
+      throw new InputError(`${path}:${line}: the text is not UTF-8${kind}`);
     }
     lines.push({ line: line++, text: bytes.toString('utf8', from, to) });
     from = next;

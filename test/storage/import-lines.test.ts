@@ -62,6 +62,26 @@ describe('lines', () => {
     await expect(textsOf(file)).rejects.toThrow(`${file}:2: the text is not UTF-8`);
   });
 
+  it('say what a file is that begins like no text', async () => {
+    const wide = Buffer.from('\uFEFFa;b\n1;2\n', 'utf16le');
+    for (const [bytes, what] of [
+      [wide, 'it is UTF-16, which iconv -f UTF-16 -t UTF-8 converts'],
+      [Buffer.from(wide).swap16(), 'it is UTF-16, which iconv -f UTF-16 -t UTF-8 converts'],
+      [
+        Buffer.from('PAR1\xff', 'latin1'),
+        'it is Parquet, which ingest reads with --format parquet',
+      ],
+      [
+        Buffer.from('ARROW1\0\0\xff', 'latin1'),
+        'it is Arrow, which ingest reads with --format arrow',
+      ],
+      [Buffer.from('28b52ffd04', 'hex'), 'it is packed: unpack it with zstd -d'],
+    ] as const) {
+      const file = scratch.file('strange', bytes);
+      await expect(textsOf(file)).rejects.toThrow(`${file}:1: the text is not UTF-8: ${what}`);
+    }
+  });
+
   it('can be abandoned before the end', async () => {
     for await (const [line] of readLineBatches(fixture('binance_spot_excerpt.stream.gz'))) {
       expect(line.line).toBe(1);
