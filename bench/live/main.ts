@@ -19,10 +19,12 @@ import { openStore, unlimitedKey } from '../store.js';
 import { Poller } from './poller.js';
 import { type HeardMs, Subscriber } from './subscriber.js';
 
-const USAGE = `npm run bench:live -- [--subscribers N] [--stalled N] [--files N] [--seconds N]
-  [--poll-ms N] [--smoke] [--json FILE]
+const USAGE = `npm run bench:live -- [--subscribers N] [--stalled N] [--tokens N] [--files N]
+  [--seconds N] [--poll-ms N] [--smoke] [--json FILE]
   --subscribers connections with one subscription each; default 1000
   --stalled     how many of them do not read; default 0
+  --tokens      tokens with a snapshot each in turn, which the subscribers share evenly: 10 (default),
+                20, 50 or 100
   --files       files a second, which share 100 snapshots: 10 (default), 20, 50 or 100
   --seconds     how long snapshots come, after 3 more that are not measured; default 10
   --poll-ms     how often as many clients ask that poll instead, after the subscribers; default 1000,
@@ -30,9 +32,9 @@ const USAGE = `npm run bench:live -- [--subscribers N] [--stalled N] [--files N]
   --smoke       small and short: shows that it works, not how fast
   --json FILE   where the results go; default bench/results/live.json`;
 
-const TOKENS = 10;
 const SNAPSHOTS_PER_SECOND = 100;
-const FILES_PER_SECOND = [10, 20, 50, 100];
+/** Divisors of the snapshots: each file and each round is whole. */
+const CHOICES = [10, 20, 50, 100];
 /** A server that has just started is still compiling its code. */
 const WARM_UP_S = 3;
 const START_S = 1_794_000_000;
@@ -50,6 +52,7 @@ async function main(words: readonly string[]): Promise<void> {
     options: {
       subscribers: { type: 'string', default: '1000' },
       stalled: { type: 'string', default: '0' },
+      tokens: { type: 'string', default: '10' },
       files: { type: 'string', default: '10' },
       seconds: { type: 'string', default: '10' },
       'poll-ms': { type: 'string', default: '1000' },
@@ -61,10 +64,8 @@ async function main(words: readonly string[]): Promise<void> {
   const count = smoke ? 20 : wholeFlag('--subscribers', values.subscribers, 1, 50_000);
   const stalled = smoke ? 1 : wholeFlag('--stalled', values.stalled, 0, count - 1);
   const seconds = smoke ? 1 : wholeFlag('--seconds', values.seconds, 1, 600);
-  const files = wholeFlag('--files', values.files, 1, SNAPSHOTS_PER_SECOND);
-  if (!FILES_PER_SECOND.includes(files)) {
-    throw new BenchUsageError(`--files: expected any of ${FILES_PER_SECOND.join(', ')}`);
-  }
+  const tokens = choice('--tokens', values.tokens);
+  const files = choice('--files', values.files);
   const pollMs = wholeFlag('--poll-ms', values['poll-ms'], 0, 60_000);
   const machine = machineFacts();
   const folder = temporaryFolder();
@@ -73,13 +74,25 @@ async function main(words: readonly string[]): Promise<void> {
     const rows = await measure(folder.path, pool, {
       count,
       stalled,
+      tokenCount: tokens,
       files,
       seconds,
       pollMs,
       smoke,
     });
     await writeResults(path.resolve(values.json), {
-      ...{ machine, revision: revision(), smoke, count, stalled, files, seconds, pollMs, rows },
+      ...{
+        machine,
+        revision: revision(),
+        smoke,
+        count,
+        stalled,
+        tokens,
+        files,
+        seconds,
+        pollMs,
+        rows,
+      },
     });
     const lines = [headingOf(machine), '', ...aligned(rows, [rows[0][0]])];
     process.stdout.write(`${[...lines, ...(smoke ? ['', SMOKE_NOTE] : [])].join('\n')}\n`);
@@ -89,9 +102,16 @@ async function main(words: readonly string[]): Promise<void> {
   }
 }
 
+function choice(flag: string, text: string): number {
+  const chosen = wholeFlag(flag, text, 1, SNAPSHOTS_PER_SECOND);
+  if (CHOICES.includes(chosen)) return chosen;
+  throw new BenchUsageError(`${flag}: expected any of ${CHOICES.join(', ')}`);
+}
+
 interface Sizes {
   count: number;
   stalled: number;
+  tokenCount: number;
   files: number;
   seconds: number;
   pollMs: number;
@@ -101,14 +121,14 @@ interface Sizes {
 async function measure(
   directory: string,
   pool: ComputePool,
-  { count, stalled, files, seconds, pollMs, smoke }: Sizes,
+  { count, stalled, tokenCount, files, seconds, pollMs, smoke }: Sizes,
 ): Promise<string[][]> {
   const store = await openStore(directory);
   const keys: string[] = [];
   for (let made = 0; made * CONNECTIONS_PER_KEY < count; made++)
     keys.push(await unlimitedKey(store));
   await store.close();
-  const tokens = Array.from({ length: TOKENS }, (_, i) => i);
+  const tokens = Array.from({ length: tokenCount }, (_, i) => i);
   await ingest(directory, pool, 'tokens', tokens.map(botTokenLine));
   await ingestSnapshots(directory, pool, START_S, tokens);
   const server = await startBenchServer(directory, START_S + 86_400, { smoke });
@@ -116,12 +136,17 @@ async function measure(
   const keyOf = (i: number): string => keys[Math.floor(i / CONNECTIONS_PER_KEY)];
   const subscribers = Array.from(
     { length: count },
-    (_, i) => new Subscriber(port, keyOf(i), botAddress(i % TOKENS)),
+    (_, i) => new Subscriber(port, keyOf(i), botAddress(i % tokenCount)),
   );
   let nextS = START_S + 1;
   const deliverTo = async (readers: readonly Reader[]): Promise<string[][]> => {
     const come = async (lastsS: number): Promise<Delivered> => {
-      const delivered = await deliver(directory, pool, { files, lastsS, fromS: nextS }, readers);
+      const delivered = await deliver(
+        directory,
+        pool,
+        { tokenCount, files, lastsS, fromS: nextS },
+        readers,
+      );
       nextS += delivered.rounds;
       return delivered;
     };
@@ -129,8 +154,12 @@ async function measure(
     const cpuMs = server.cpuMs();
     const delivered = await come(seconds);
     const rows = [
-      ['snapshots a second', figure((delivered.rounds * TOKENS) / delivered.tookS), ''],
-      ['files a second', figure((delivered.rounds * files) / TOKENS / delivered.tookS), ''],
+      ['snapshots a second', figure((delivered.rounds * tokenCount) / delivered.tookS), ''],
+      [
+        'files a second',
+        figure((delivered.rounds * tokenCount * files) / SNAPSHOTS_PER_SECOND / delivered.tookS),
+        '',
+      ],
       ['heard a second', figure(delivered.latencies.length / delivered.tookS), ''],
       ['acknowledged to heard, p50', figure(percentile(delivered.latencies, 0.5)), 'ms'],
       ['acknowledged to heard, p99', figure(percentile(delivered.latencies, 0.99)), 'ms'],
@@ -154,14 +183,14 @@ async function measure(
     reportProgress('snapshots come');
     rows.push(...(await deliverTo(subscribers.slice(stalled))));
     reportProgress('all reconnect');
-    const returnedMs = await comeBack(directory, pool, nextS++, subscribers);
+    const returnedMs = await comeBack(directory, pool, { t: nextS++, tokens }, subscribers);
     rows.push(['all reconnected and caught up', figure(returnedMs), 'ms']);
     for (const one of subscribers) one.close();
     if (pollMs === 0) return rows;
     reportProgress(`${count} clients ask every ${pollMs} ms`);
     const pollers = Array.from(
       { length: count },
-      (_, i) => new Poller(port, keyOf(i), botAddress(i % TOKENS), nextS),
+      (_, i) => new Poller(port, keyOf(i), botAddress(i % tokenCount), nextS),
     );
     const polled = await whilePolling(pollers, pollMs, () => deliverTo(pollers));
     const sum = (count: (poller: Poller) => number): string =>
@@ -243,16 +272,21 @@ interface Delivered {
 async function deliver(
   directory: string,
   pool: ComputePool,
-  { files, lastsS, fromS }: { files: number; lastsS: number; fromS: number },
+  {
+    tokenCount,
+    files,
+    lastsS,
+    fromS,
+  }: { tokenCount: number; files: number; lastsS: number; fromS: number },
   readers: readonly Reader[],
 ): Promise<Delivered> {
   const acknowledgedMs = new Map<string, number>();
   const beganMs = performance.now();
   const [tokensAFile, rounds] = [
     SNAPSHOTS_PER_SECOND / files,
-    (lastsS * SNAPSHOTS_PER_SECOND) / TOKENS,
+    (lastsS * SNAPSHOTS_PER_SECOND) / tokenCount,
   ];
-  const filesARound = TOKENS / tokensAFile;
+  const filesARound = tokenCount / tokensAFile;
   for (let i = 0; i < rounds * filesARound; i++) {
     await sleep(Math.max(0, beganMs + (1000 * i) / files - performance.now()));
     const t = fromS + Math.floor(i / filesARound);
@@ -280,11 +314,11 @@ async function deliver(
 async function comeBack(
   directory: string,
   pool: ComputePool,
-  t: number,
+  { t, tokens }: { t: number; tokens: readonly number[] },
   subscribers: readonly Subscriber[],
 ): Promise<number> {
   for (const one of subscribers) one.close();
-  await ingestSnapshots(directory, pool, t, [...Array(TOKENS).keys()]);
+  await ingestSnapshots(directory, pool, t, tokens);
   const beganMs = performance.now();
   await connectAll(subscribers);
   while (subscribers.some(({ heardMs }) => !heardMs.has(t))) {
