@@ -40,7 +40,7 @@ const MIN_CHARGE_MS = 0.1;
 
 /** The limits of each class, by the pool's number of threads. */
 export function workLimits(threads: number): Record<Work, WorkLimits> {
-  const patient = {
+  const longQueue = {
     maxWaiting: MAX_WAITING_JOBS,
     maxWaitingPerKey: MAX_WAITING_JOBS,
     maxExpectedWaitMs: Infinity,
@@ -48,11 +48,11 @@ export function workLimits(threads: number): Record<Work, WorkLimits> {
   return {
     // One per thread, and half as many again that read in the meantime.
     page: { inWork: threads + Math.ceil(threads / 2), ...PAGE_QUEUE_LIMITS },
-    board: { inWork: BOARDS_IN_WORK, ...patient },
+    board: { inWork: BOARDS_IN_WORK, ...longQueue },
     // The next job is ready when a thread has finished one.
-    commit: { inWork: 2 * threads, ...patient },
-    fragments: { inWork: 1, ...patient },
-    idle: { inWork: 1, ...patient },
+    commit: { inWork: 2 * threads, ...longQueue },
+    fragments: { inWork: 1, ...longQueue },
+    idle: { inWork: 1, ...longQueue },
   };
 }
 

@@ -2,7 +2,7 @@
 import type { Tier } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
 import { type Frame, framesOf, readBundle } from './bundle.js';
-import { applyBundle, type Brought, type CommitTools, retireAll } from './commit.js';
+import { applyBundle, type Added, type CommitTools, retireAll } from './commit.js';
 import type { StoreChange, TokenName } from './contract.js';
 import type { CommitReport } from './operations.js';
 import { type Cutoffs, nextStep, type RetentionStep } from './depth/retention-steps.js';
@@ -50,8 +50,8 @@ export class Changes {
   async commit(frames: () => AsyncIterable<Frame>, mark?: LogMark): Promise<CommitReport> {
     const beganMs = performance.now();
     const { result, change } = await this.run((tools) => applyBundle(frames(), tools), mark);
-    const { brought, ...applied } = result;
-    this.parts.events.emit('commit', brought, performance.now() - beganMs);
+    const { added, ...applied } = result;
+    this.parts.events.emit('commit', added, performance.now() - beganMs);
     return { tokens: change.tokenIds.length, ...applied };
   }
 
@@ -72,17 +72,17 @@ export class Changes {
     const beganMs = performance.now();
     const first = mark.position - entries.length + 1;
     const { result } = await this.run(async (tools) => {
-      const brought: Brought[] = [];
+      const added: Added[] = [];
       for (const [i, entry] of entries.entries()) {
         if (i > 0)
           await this.parts.revisions.write(tools.stage, { ...mark, position: first + i - 1 });
         if (entry.kind === 'retirement') await retireAll(entry, tools);
-        else brought.push((await applyBundle(framesOf(entry.bundle), tools)).brought);
+        else added.push((await applyBundle(framesOf(entry.bundle), tools)).added);
       }
-      return brought;
+      return added;
     }, mark);
     const tookMs = (performance.now() - beganMs) / entries.length;
-    for (const brought of result) this.parts.events.emit('commit', brought, tookMs);
+    for (const added of result) this.parts.events.emit('commit', added, tookMs);
   }
 
   /** Takes all retention steps of a log's entry, in one transaction. */

@@ -45,7 +45,7 @@ export interface StoreEvents {
   /** Ids of the segments that a commit or a background join removed. */
   segments: [removed: readonly number[]];
   /** What a bundle added, and how long its commit took. */
-  commit: [brought: Brought, tookMs: number];
+  commit: [added: Added, tookMs: number];
 }
 
 /** What a transaction uses to change the store. */
@@ -218,7 +218,7 @@ export async function retireAll(
 type Applied = Omit<CommitReport, 'tokens'>;
 
 /** Rows and cells that a bundle added. */
-export interface Brought {
+export interface Added {
   /** By dataset; `snapshots` counts those of `cells` too. */
   rows: Record<string, number>;
   cells: number;
@@ -231,7 +231,7 @@ export interface Brought {
 export async function applyBundle(
   frames: AsyncIterable<Frame>,
   tools: CommitTools,
-): Promise<Applied & { brought: Brought }> {
+): Promise<Applied & { added: Added }> {
   let application: Application | null = null;
   for await (const frame of frames) {
     if (frame.kind === 'header') application = new Application(frame, tools);
@@ -247,7 +247,7 @@ class Application {
   private readonly deleted = nothingRemoved();
   /** Lines of the rows that give a token an asset, by token. */
   private readonly lines = new LargeMap<string, number>();
-  private readonly brought: Brought = { rows: {}, cells: 0 };
+  private readonly added: Added = { rows: {}, cells: 0 };
   private readonly replacements = new Replacements();
   private readonly turns = new Turns();
 
@@ -266,7 +266,7 @@ class Application {
       case 'segment':
         this.segments++;
         this.count('snapshots', frame.segment.times.length);
-        this.brought.cells += frame.segment.cells;
+        this.added.cells += frame.segment.cells;
         return named(file, () => depth.add(frame, mode, this.replacements));
       case 'tokens':
         this.count('tokens', frame.rows.length);
@@ -290,7 +290,7 @@ class Application {
   }
 
   private count(dataset: string, rows: number): void {
-    this.brought.rows[dataset] = (this.brought.rows[dataset] ?? 0) + rows;
+    this.added.rows[dataset] = (this.added.rows[dataset] ?? 0) + rows;
   }
 
   private async applyDelete(frame: DeleteFrame): Promise<void> {
@@ -319,15 +319,15 @@ class Application {
    * @throws RefusalError if the rows of the whole bundle contradict one another or the store
    * @throws LossError if the bundle refuses losses and would cause one
    */
-  async finish(): Promise<Applied & { brought: Brought }> {
+  async finish(): Promise<Applied & { added: Added }> {
     const { flat, holders } = this.tools;
     await this.checkLegs();
     await named(this.header.file, () => flat.finish());
     await named(this.header.file, () => holders.finish());
     if (this.header.refusesLoss === true) this.replacements.checkLoss();
     const { replaced } = this.replacements;
-    const { segments, deleted, brought } = this;
-    return { segments, replaced, deleted, brought };
+    const { segments, deleted, added } = this;
+    return { segments, replaced, deleted, added };
   }
 
   private async checkLegs(): Promise<void> {

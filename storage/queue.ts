@@ -34,7 +34,7 @@ export class WaitingTokens implements TokenQueue {
   private readonly maxTokens: number;
 
   private constructor(
-    private readonly database: Pick<Database, 'rows' | 'transactionAside'>,
+    private readonly database: Pick<Database, 'rows' | 'shortTransaction'>,
     private readonly options: WaitingTokensOptions,
   ) {
     this.nowS = options.nowS ?? wallS;
@@ -47,7 +47,7 @@ export class WaitingTokens implements TokenQueue {
 
   /** Loads the queue of a store, without tokens that have a record by now. */
   static async load(
-    database: Pick<Database, 'rows' | 'transactionAside'>,
+    database: Pick<Database, 'rows' | 'shortTransaction'>,
     options: WaitingTokensOptions,
   ): Promise<WaitingTokens> {
     const queue = new WaitingTokens(database, options);
@@ -119,7 +119,7 @@ export class WaitingTokens implements TokenQueue {
       const { chain, requestedAtS, requests, lastRequestedAtS } = entry;
       return [[chain, address, requestedAtS, requests, lastRequestedAtS]];
     });
-    await this.database.transactionAside(async (tx) => {
+    await this.database.shortTransaction(async (tx) => {
       const marks = gone.map(() => '?').join(', ');
       if (gone.length > 0) await tx.run(`DELETE FROM queue WHERE address IN (${marks})`, gone);
       await insertRows(

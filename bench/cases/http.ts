@@ -124,16 +124,16 @@ export async function measureHttp(
   { httpMs, warmReplies, columnPages }: HttpEffort,
 ): Promise<CaseResult> {
   const { name, clients } = one;
-  const asked = one.warm === null ? tokens : Math.min(tokens, WARM_TOKENS);
+  const tokensRead = one.warm === null ? tokens : Math.min(tokens, WARM_TOKENS);
   const target: Target = {
     url: server.url,
-    pathOf: (n) => pathOf(pageWindow(n, asked, shape.snapshots), one.query),
+    pathOf: (n) => pathOf(pageWindow(n, tokensRead, shape.snapshots), one.query),
     headers: { 'x-api-key': one.key ?? key, 'accept-encoding': one.acceptEncoding },
     status: one.status,
   };
   if (one.warm === 'fragments') await warmUp(target, warmReplies);
   if (one.warm === 'columns') {
-    for (let n = 0; n < asked * columnPages; n++) await getOnce(target, n);
+    for (let n = 0; n < tokensRead * columnPages; n++) await getOnce(target, n);
   }
   const { hash, bytes } = await digestOfFirst(target, one);
   await load(target, clients, httpMs * WARM_UP_SHARE);

@@ -7,14 +7,14 @@ import { readCompareOptions, USAGE } from './options.js';
 import { faultsOf } from './outcome.js';
 import { documentOf, tableOf } from './report.js';
 import { compareBuilds } from './run.js';
-import { ownTree, treeOf } from './trees.js';
+import { currentTree, treeOf } from './trees.js';
 
 const FAILED = 1;
 
 async function main(words: readonly string[]): Promise<number> {
   const options = readCompareOptions(words);
   const machine = machineFacts();
-  const head = ownTree();
+  const head = currentTree();
   reportProgress(`building ${options.rev}`);
   const base = await treeOf(options.rev, options.ownBenchmarks);
   const comparison = await compareBuilds([base.side], [head.side], options, reportProgress);

@@ -21,7 +21,7 @@ interface BuiltTree {
 }
 
 /** This build. @throws BenchFailure outside a clone */
-export function ownTree(): BuiltTree {
+export function currentTree(): BuiltTree {
   const own = revision();
   if (own === null) throw new BenchFailure('this is not a clone of a git repository');
   return { revision: own, side: sideOf(ROOT) };

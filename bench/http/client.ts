@@ -58,7 +58,7 @@ export async function load(
   const client = async (): Promise<void> => {
     while (requests === Infinity || next < requests) {
       const before = performance.now();
-      const { body } = await getPatiently(agent, target, next++);
+      const { body } = await getWithRetries(agent, target, next++);
       times.push(performance.now() - before);
       bytes += body.length;
       if (requests === Infinity && performance.now() - began >= forMs) break;
@@ -79,7 +79,7 @@ export async function getOnce(target: Target, n: number): Promise<Reply> {
   return get(agent, target, n);
 }
 
-async function getPatiently(agent: http.Agent, target: Target, n: number): Promise<Reply> {
+async function getWithRetries(agent: http.Agent, target: Target, n: number): Promise<Reply> {
   for (;;) {
     try {
       return await get(agent, target, n);

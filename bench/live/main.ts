@@ -23,11 +23,11 @@ const USAGE = `npm run bench:live -- [--subscribers N] [--stalled N] [--tokens N
   [--seconds N] [--poll-ms N] [--smoke] [--json FILE]
   --subscribers connections with one subscription each; default 1000
   --stalled     how many of them do not read; default 0
-  --tokens      tokens with a snapshot each in turn, which the subscribers share evenly: 10 (default),
+  --tokens      tokens that get snapshots in turn, shared evenly by the subscribers: 10 (default),
                 20, 50 or 100
-  --files       files a second, which share 100 snapshots: 10 (default), 20, 50 or 100
-  --seconds     how long snapshots come, after 3 more that are not measured; default 10
-  --poll-ms     how often as many clients ask that poll instead, after the subscribers; default 1000,
+  --files       files per second, which share 100 snapshots: 10 (default), 20, 50 or 100
+  --seconds     how long to ingest, after 3 seconds that are not measured; default 10
+  --poll-ms     interval of as many polling clients, measured after the subscribers; default 1000,
                 0: none
   --smoke       small and short: shows that it works, not how fast
   --json FILE   where the results go; default bench/results/live.json`;
@@ -140,7 +140,7 @@ async function measure(
   );
   let nextS = START_S + 1;
   const deliverTo = async (readers: readonly Reader[]): Promise<string[][]> => {
-    const come = async (lastsS: number): Promise<Delivered> => {
+    const deliverFor = async (lastsS: number): Promise<Delivered> => {
       const delivered = await deliver(
         directory,
         pool,
@@ -150,9 +150,9 @@ async function measure(
       nextS += delivered.rounds;
       return delivered;
     };
-    if (!smoke) await come(WARM_UP_S);
+    if (!smoke) await deliverFor(WARM_UP_S);
     const cpuMs = server.cpuMs();
-    const delivered = await come(seconds);
+    const delivered = await deliverFor(seconds);
     const rows = [
       ['snapshots a second', figure((delivered.rounds * tokenCount) / delivered.tookS), ''],
       [
@@ -160,14 +160,14 @@ async function measure(
         figure((delivered.rounds * tokenCount * files) / SNAPSHOTS_PER_SECOND / delivered.tookS),
         '',
       ],
-      ['heard a second', figure(delivered.latencies.length / delivered.tookS), ''],
-      ['acknowledged to heard, p50', figure(percentile(delivered.latencies, 0.5)), 'ms'],
-      ['acknowledged to heard, p99', figure(percentile(delivered.latencies, 0.99)), 'ms'],
-      ['heard, of all', figure((100 * delivered.latencies.length) / delivered.expected), '%'],
+      ['received a second', figure(delivered.latencies.length / delivered.tookS), ''],
+      ['acknowledged to received, p50', figure(percentile(delivered.latencies, 0.5)), 'ms'],
+      ['acknowledged to received, p99', figure(percentile(delivered.latencies, 0.99)), 'ms'],
+      ['received, of all', figure((100 * delivered.latencies.length) / delivered.expected), '%'],
     ];
     if (cpuMs === null) return rows;
     const us = (1000 * ((server.cpuMs() ?? cpuMs) - cpuMs)) / delivered.latencies.length;
-    return [...rows, ['CPU of the server for each heard', figure(us), 'us']];
+    return [...rows, ['CPU of the server per message', figure(us), 'us']];
   };
   try {
     const rows: string[][] = [['', 'value', 'unit']];
@@ -183,7 +183,7 @@ async function measure(
     reportProgress('snapshots come');
     rows.push(...(await deliverTo(subscribers.slice(stalled))));
     reportProgress('all reconnect');
-    const returnedMs = await comeBack(directory, pool, { t: nextS++, tokens }, subscribers);
+    const returnedMs = await reconnectAll(directory, pool, { t: nextS++, tokens }, subscribers);
     rows.push(['all reconnected and caught up', figure(returnedMs), 'ms']);
     for (const one of subscribers) one.close();
     if (pollMs === 0) return rows;
@@ -311,7 +311,7 @@ async function deliver(
 }
 
 /** Cuts all connections, commits, and reconnects all by their cursors. @returns milliseconds until all are up to date */
-async function comeBack(
+async function reconnectAll(
   directory: string,
   pool: ComputePool,
   { t, tokens }: { t: number; tokens: readonly number[] },

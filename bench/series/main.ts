@@ -100,7 +100,7 @@ async function measured(
       const server = await startBenchServer(folder.path, asOfS(store), { smoke, probeLoop: true });
       try {
         reportProgress(name);
-        const ask = (how: string, n: number) => asked(server, store, `${name}, ${how}`, query, n);
+        const ask = (how: string, n: number) => timed(server, store, `${name}, ${how}`, query, n);
         rows.push(await ask('first', tokens));
         rows.push(await ask('again', replies));
       } finally {
@@ -133,7 +133,7 @@ function daily(days: number): Question[] {
   return [{ name: `${days} points, 1d`, query }];
 }
 
-async function asked(
+async function timed(
   server: BenchServer,
   { key, tokens }: GrowthStore,
   name: string,

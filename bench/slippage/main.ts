@@ -86,7 +86,7 @@ async function measure(requests: number, turns: number, smoke: boolean): Promise
       for (const { name, pathOf } of paths) {
         reportProgress(name);
         const turn = (n: number) =>
-          asked(server, key, name, (i) => pathOf(n * requests + i), requests);
+          timed(server, key, name, (i) => pathOf(n * requests + i), requests);
         await turn(0);
         let best = await turn(1);
         for (let n = 2; n <= turns; n++) {
@@ -130,7 +130,7 @@ async function fill(directory: string): Promise<string> {
   }
 }
 
-async function asked(
+async function timed(
   server: BenchServer,
   key: string,
   name: string,

@@ -78,12 +78,12 @@ export async function underLoad(load: SoakLoad): Promise<SoakWork> {
       ...{ port: Number(new URL(server.url).port), headers, forMs, ...BOTS },
       paths: pathsOfBots(botTokens),
     });
-    const [asked, collected, replayed] = await Promise.all([bots, collector, Promise.all(pages)]);
+    const [calls, collected, replayed] = await Promise.all([bots, collector, Promise.all(pages)]);
     ending.abort();
     return {
       pages: replayed.reduce((sum, one) => sum + one.pages, 0),
-      botRequests: asked.requests,
-      botFailures: asked.requests - (asked.statuses['200'] ?? 0),
+      botRequests: calls.requests,
+      botFailures: calls.requests - (calls.statuses['200'] ?? 0),
       commits: collected.commits,
       ...slow,
       keyChanges: await keys,

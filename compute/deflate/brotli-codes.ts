@@ -69,7 +69,7 @@ export const copyCode = (length: number): number => codeOf(COPIES, COPY_CODES, l
 const SYMBOL_BASES = [128, 192, 384, 256, 320, 512, 448, 576, 640];
 
 /** Whether a symbol exists for these codes that repeats the last distance. */
-export function canLeaveDistanceOut(insert: number, copy: number): boolean {
+export function canOmitDistance(insert: number, copy: number): boolean {
   return insert < NEAR_CODES && copy < MIDDLE_CODES;
 }
 

@@ -2,7 +2,7 @@
 import { BitWriter, DEFLATE_SLACK_BYTES } from './prefix-codes.js';
 import { checkMatch, type FragmentEncoder } from './encoder.js';
 import {
-  canLeaveDistanceOut,
+  canOmitDistance,
   COMMAND_SYMBOLS,
   commandSymbol,
   COPIES,
@@ -108,7 +108,7 @@ export class BrotliEncoder implements FragmentEncoder {
     const insertIs = insertCode(insert);
     const copyIs = copy === 0 ? 0 : copyCode(copy);
     let symbol = copy === 0 ? NO_DISTANCE : this.last.symbolOf(distance);
-    const isLeftOut = symbol === 0 && canLeaveDistanceOut(insertIs, copyIs);
+    const isLeftOut = symbol === 0 && canOmitDistance(insertIs, copyIs);
     if (isLeftOut) symbol = NO_DISTANCE;
     const list = this.list;
     const at = this.used;

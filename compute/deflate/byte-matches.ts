@@ -1,5 +1,5 @@
 /** Finds matches in arbitrary bytes with a hash of four bytes, for text of unknown structure. */
-import type { MatchTaker } from './encoder.js';
+import type { MatchSink } from './encoder.js';
 
 const HASH_BITS = 13;
 const HASHED_BYTES = 4;
@@ -30,7 +30,7 @@ export class ByteMatcher {
   }
 
   /** Passes the matches of `text[from..to)` to the encoder. */
-  take(encoder: MatchTaker, text: Uint8Array, from: number, to: number): void {
+  take(encoder: MatchSink, text: Uint8Array, from: number, to: number): void {
     const last = this.last;
     const { floor } = this;
     const { maxDistance } = encoder;

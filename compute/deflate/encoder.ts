@@ -24,7 +24,7 @@ import {
 } from './block-codes.js';
 
 /** Encodes a text from beginning to end: the caller passes the matches, and the text between them becomes literals. */
-export interface MatchTaker {
+export interface MatchSink {
   /** The text is encoded up to here. */
   readonly taken: number;
   /** How far back a match may reach, in bytes. */
@@ -43,7 +43,7 @@ export interface MatchTaker {
 }
 
 /** Makes fragments of a text: each ends on a byte boundary and never ends the stream. */
-export interface FragmentEncoder extends MatchTaker {
+export interface FragmentEncoder extends MatchSink {
   /** Encodes the text up to `to` as literals. */
   plain(to: number): void;
   /** Skips the text up to `to`, as far as no fragment contains it yet. */
@@ -61,7 +61,7 @@ export interface FragmentEncoder extends MatchTaker {
 export function checkMatch(
   from: number,
   distance: number,
-  { taken, maxDistance }: MatchTaker,
+  { taken, maxDistance }: MatchSink,
 ): void {
   if (from < taken || distance < 1 || distance > maxDistance || distance > from) {
     throw new RangeError(`no match: ${distance} bytes before ${from}, ${taken} taken`);
@@ -242,7 +242,7 @@ export class DeflateEncoder implements FragmentEncoder {
     this.taken = to;
     if (this.block.used > 0) this.block.clear();
     // Blocks of the skipped text may have been written already.
-    this.writer.goBackTo(this.fragmentStart);
+    this.writer.rewindTo(this.fragmentStart);
   }
 
   /** Writes blocks, none marked as the last, and an empty stored block, which ends on a byte boundary. */

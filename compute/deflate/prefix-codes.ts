@@ -15,11 +15,11 @@ export class BitWriter {
   count = 0;
 
   clear(): void {
-    this.goBackTo(0);
+    this.rewindTo(0);
   }
 
   /** Discards everything after byte `at`. */
-  goBackTo(at: number): void {
+  rewindTo(at: number): void {
     this.at = at;
     this.bits = this.count = 0;
   }

@@ -184,8 +184,8 @@ function meanDecay(y: number): number {
 export function costOfMove({ side, steps }: OrderLadder, movePct: number): number {
   const sign = signOf(side);
   // 100% down is a price of 0, which is beyond every ladder, as is anything further.
-  const isBeyond = side === 'sell' && movePct >= 100;
-  const target = isBeyond ? Infinity : (sign * Math.log1p((sign * movePct) / 100)) / LN_RATIO;
+  const isBelowZero = side === 'sell' && movePct >= 100;
+  const target = isBelowZero ? Infinity : (sign * Math.log1p((sign * movePct) / 100)) / LN_RATIO;
   let cents = 0;
   for (const { near, far, cents: all } of steps) {
     if (near > target) break;

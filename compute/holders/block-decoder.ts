@@ -133,8 +133,8 @@ function ownersOf(plain: Uint8Array, { ownerGaps }: Layout, count: number): Uint
 
 /** The bytes at the start of a buffer, to read words without a copy. */
 function aligned(bytes: Uint8Array): Uint8Array {
-  const isAlone = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength;
-  return isAlone ? bytes : new Uint8Array(bytes);
+  const ownsBuffer = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength;
+  return ownsBuffer ? bytes : new Uint8Array(bytes);
 }
 
 /** The balances after the last snapshot read. */

@@ -96,13 +96,13 @@ class SnapshotBinner {
     const before = chunk.faults.count;
     const head = readHead(row, chunk.faults);
     const run = head === null ? null : chunk.run(head);
-    const standing =
+    const existingPrice =
       head === null || run === null ? NaN : chunk.existingPrice(run, head.t, basePriceUsd);
     const given = head?.priceUsd ?? ANY_PRICE_USD;
-    const priceUsd = Number.isNaN(standing) ? given : standing;
+    const priceUsd = Number.isNaN(existingPrice) ? given : existingPrice;
     const reading = new RowReading(chunk, this.ladder, this.poolsLadder, run, priceUsd);
     reading.readMarkets(row.markets);
-    if (reading.hasCells && head !== null) chunk.checkCellsPrice(given, standing);
+    if (reading.hasCells && head !== null) chunk.checkCellsPrice(given, existingPrice);
     chunk.droppedLevels += reading.droppedLevels;
     if (head === null || run === null || chunk.faults.count !== before) return;
     chunk.warnOfLevels(line, head.t, reading.levels, reading.droppedLevels, reading.cells);

@@ -27,33 +27,33 @@ const shareOf = (amount: number, used: number, netUsd: number): number =>
 /** The price after buying for `netUsd`, in bins; null without resistance. */
 function binUpward({ firstBin, resistanceCents }: BinSums, netUsd: number): number | null {
   let used = 0;
-  let stand: number | null = null;
+  let position: number | null = null;
   for (let i = 0; i < resistanceCents.length; i++) {
     const amount = resistanceCents[i];
     if (amount === 0) continue;
     if (reaches(used + amount, netUsd)) {
-      stand = firstBin + i - 0.5 + shareOf(amount, used, netUsd);
+      position = firstBin + i - 0.5 + shareOf(amount, used, netUsd);
       break;
     }
     used += amount;
-    stand = firstBin + i + 0.5;
+    position = firstBin + i + 0.5;
   }
-  return stand === null ? null : Math.max(stand, 0);
+  return position === null ? null : Math.max(position, 0);
 }
 
 /** The price after selling for `netUsd`, in bins; null without support. */
 function binDownward({ firstBin, supportCents }: BinSums, netUsd: number): number | null {
   let used = 0;
-  let stand: number | null = null;
+  let position: number | null = null;
   for (let i = supportCents.length - 1; i >= 0; i--) {
     const amount = supportCents[i];
     if (amount === 0) continue;
     if (reaches(used + amount, netUsd)) {
-      stand = firstBin + i + 0.5 - shareOf(amount, used, netUsd);
+      position = firstBin + i + 0.5 - shareOf(amount, used, netUsd);
       break;
     }
     used += amount;
-    stand = firstBin + i - 0.5;
+    position = firstBin + i - 0.5;
   }
-  return stand === null ? null : Math.min(stand, 0);
+  return position === null ? null : Math.min(position, 0);
 }

@@ -195,7 +195,7 @@ class SnapshotCompressor implements TextListener {
     const { start, end } = this.marks;
     // A match would repeat the previous snapshot's comma, which is missing if that snapshot begins a page.
     if (s > 0) encoder.plain(start);
-    this.linked.reachBackTo(this.lastStart);
+    this.linked.setFloor(this.lastStart);
     this.linked.follow(columns, s);
     if (s === 0) encoder.skip(end);
     this.linkedEnds.push(s === 0 ? 0 : encoder.endFragment(end));

@@ -4,7 +4,7 @@
  * added or removed.
  */
 import { ByteMatcher } from '../deflate/byte-matches.js';
-import type { MatchTaker } from '../deflate/encoder.js';
+import type { MatchSink } from '../deflate/encoder.js';
 import {
   type AmountRange,
   emptyMarks,
@@ -23,7 +23,7 @@ const ADDED_LIMIT = 4;
 
 /** Listens to the JSON writer and passes matches to an encoder. */
 export class PageMatcher implements TextListener {
-  private readonly encoder: MatchTaker;
+  private readonly encoder: MatchSink;
   private readonly bytes = new ByteMatcher();
   private readonly seen = new SeenAmounts();
   private text = new Uint8Array(0);
@@ -37,7 +37,7 @@ export class PageMatcher implements TextListener {
   private isFollowing = true;
 
   constructor(
-    encoder: MatchTaker,
+    encoder: MatchSink,
     /** Whether to stop once zlib would compress better. */
     readonly mayGiveUp = true,
   ) {
@@ -57,7 +57,7 @@ export class PageMatcher implements TextListener {
   }
 
   /** From now on no match begins before `at`. */
-  reachBackTo(at: number): void {
+  setFloor(at: number): void {
     this.bytes.floor = at;
     this.seen.floor = at;
   }
@@ -187,7 +187,7 @@ export class SeenAmounts {
  * @param limit end of the text written so far
  */
 function takeMatch(
-  encoder: MatchTaker,
+  encoder: MatchSink,
   text: Uint8Array,
   at: number,
   known: number,
@@ -211,7 +211,7 @@ function takeMatch(
  * @param limit end of the text written so far
  */
 export function takeAmounts(
-  encoder: MatchTaker,
+  encoder: MatchSink,
   text: Uint8Array,
   cents: Float64Array,
   now: AmountRange,
@@ -281,7 +281,7 @@ function distanceOfSeen(
 
 /** Encodes an amount's first digits as a match if they repeat those `distance` before. */
 function takePrefix(
-  encoder: MatchTaker,
+  encoder: MatchSink,
   text: Uint8Array,
   start: number,
   distance: number,

@@ -44,7 +44,7 @@ export function lz4FrameDecompress(frame: Uint8Array): Uint8Array {
 const HEADER_BYTES = 4;
 const MIN_MATCH_BYTES = 4;
 /** A length with this value continues in further bytes. */
-const LENGTH_GOES_ON = 15;
+const LENGTH_CONTINUES = 15;
 /** Shorter copies are made word by word, longer ones by the engine. */
 const LONG_COPY_BYTES = 48;
 /** Copies by words may touch this many bytes after their end. */
@@ -66,7 +66,7 @@ export function lz4DecompressInto(block: Uint8Array, plain: Uint8Array): void {
     if (from >= sourceEnd) throw damaged();
     const token = block[from++];
     let length = token >> 4;
-    if (length === LENGTH_GOES_ON) {
+    if (length === LENGTH_CONTINUES) {
       let more;
       do length += more = block[from++];
       while (more === 255);
@@ -81,7 +81,7 @@ export function lz4DecompressInto(block: Uint8Array, plain: Uint8Array): void {
     const distance = block[from] | (block[from + 1] << 8);
     from += 2;
     length = token & 15;
-    if (length === LENGTH_GOES_ON) {
+    if (length === LENGTH_CONTINUES) {
       let more;
       do length += more = block[from++];
       while (more === 255);

@@ -117,8 +117,8 @@ export function Header() {
 
 const LIVE_TITLES: Readonly<Record<Connection, string>> = {
   none: 'Loads new data every 15 seconds; press to pause',
-  heard: 'Shows each new snapshot as it comes; press to pause',
-  silent: 'The server is not heard: new data are asked for every 15 seconds. Press to pause',
+  heard: 'Shows each new snapshot as it arrives; press to pause',
+  silent: 'No updates from the server: polls for new data instead; press to pause',
 };
 
 /** A view, for the token that was shown last. */

@@ -93,14 +93,14 @@ const EVEN_FACTOR = 3;
  */
 export function priceTicks({ lnLow, lnHigh }: View, minGap: number): Tick[] {
   if (!(minGap > 0 && minGap < 1)) return [];
-  const apart = Math.expm1(minGap * (lnHigh - lnLow));
+  const factor = Math.expm1(minGap * (lnHigh - lnLow));
   const high = Math.exp(lnHigh);
   const isEven = lnHigh - lnLow < Math.log(EVEN_FACTOR);
   const ticks: Tick[] = [];
   let price = Math.exp(lnLow);
   for (;;) {
-    const step = roundUp((isEven ? high : price) * apart);
-    const after = isEven || ticks.length === 0 ? price : price * (1 + apart);
+    const step = roundUp((isEven ? high : price) * factor);
+    const after = isEven || ticks.length === 0 ? price : price * (1 + factor);
     price = Math.ceil((after / step) * (1 - 1e-9)) * step;
     if (price > high) return ticks;
     ticks.push({ at: Math.log(price), label: priceText(price, step) });

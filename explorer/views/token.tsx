@@ -350,8 +350,8 @@ function answerable(view: TokenView, nowS: number): TokenView {
 /** Calls back on Escape, unless something open handles it. @returns a function that stops this */
 function onEscape(work: () => void): () => void {
   const key = (event: KeyboardEvent): void => {
-    const isTaken = event.defaultPrevented || document.querySelector('dialog[open]') !== null;
-    if (event.key === 'Escape' && !isTaken && !(event.target instanceof HTMLInputElement)) work();
+    const isHandled = event.defaultPrevented || document.querySelector('dialog[open]') !== null;
+    if (event.key === 'Escape' && !isHandled && !(event.target instanceof HTMLInputElement)) work();
   };
   window.addEventListener('keydown', key);
   return () => window.removeEventListener('keydown', key);

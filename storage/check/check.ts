@@ -5,7 +5,7 @@ import type { CheckCursor, CheckStep, Damage } from '../operations.js';
 import { InputError } from '../errors.js';
 import { Checker, stagingLeftovers } from './checker.js';
 
-/** Damages that are kept at most. */
+/** Greatest number of damages in the result. */
 const MAX_DAMAGES = 100_000;
 
 interface Checked {

@@ -40,9 +40,9 @@ export function marketsNamed(
 
 /** Every way to write a market's name, in lower case. */
 function spellings({ source, address, pair }: Market): string[] {
-  const rests = [address, pair].filter((rest) => rest !== null);
+  const bodies = [address, pair].filter((rest) => rest !== null);
   return [source, venueKey(source)].flatMap((venue) => {
-    const all = rests.length === 0 ? [venue] : rests.map((rest) => `${venue}/${rest}`);
+    const all = bodies.length === 0 ? [venue] : bodies.map((rest) => `${venue}/${rest}`);
     return all.map((text) => text.toLowerCase());
   });
 }

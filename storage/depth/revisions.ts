@@ -132,7 +132,7 @@ export class Revisions {
     }
     if (rows.length > 0) await stage.tx.append('depth_revisions', rows.splice(0));
     const floor = await this.forget(stage.tx, history, nowS, revised.length > 0);
-    stage.whenShown(() => {
+    stage.onVisible(() => {
       this.switchTo(history);
       for (const tokenId of revised) this.byToken.set(tokenId, position);
       if (mark !== undefined || revised.length > 0) this.last = position;

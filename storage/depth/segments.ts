@@ -155,23 +155,23 @@ export class SegmentWriter {
       partsOf(block, PART_BYTES).forEach((part, i) => this.parts.push([segmentId, i + 1, part]));
     }
     this.waitingBytes += block.length + 3 * times.byteLength;
-    if (this.waitingBytes >= MAX_WAITING_BYTES) await this.handOver(HELD_PARTS);
+    if (this.waitingBytes >= MAX_WAITING_BYTES) await this.writeParts(HELD_PARTS);
   }
 
   /** Writes the waiting rows if one of these segments is among them: call before reading or deleting the segments. */
   async settle(ids: readonly number[]): Promise<void> {
     // Ids ascend.
     const first = Math.min(idOf(this.entries[0]), idOf(this.parts[0]));
-    if (ids.some((id) => id >= first)) await this.handOver(0);
+    if (ids.some((id) => id >= first)) await this.writeParts(0);
   }
 
   /** Writes the waiting rows: call right before the commit. */
   async flush(): Promise<void> {
     this.parts = fillRowGroup(this.parts, this.writtenParts);
-    await this.handOver(0);
+    await this.writeParts(0);
   }
 
-  private async handOver(heldParts: number): Promise<void> {
+  private async writeParts(heldParts: number): Promise<void> {
     const { entries } = this;
     const parts = this.parts.splice(0, Math.max(0, this.parts.length - heldParts));
     this.entries = [];

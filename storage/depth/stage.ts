@@ -64,7 +64,7 @@ export class Stage {
   private newTokens = 0;
   private readonly touchedIds: number[] = [];
   private prepared = new LargeMap<number, SizedDirectory>();
-  private readonly shownListeners: (() => void)[] = [];
+  private readonly visibleListeners: (() => void)[] = [];
   private readonly turns = new Turns();
 
   constructor(
@@ -201,13 +201,13 @@ export class Stage {
     }
     this.directories.recentBlocks.addAll(this.segments.recent);
     this.directories.recentBlocks.delete(this.removedSegments);
-    for (const listener of this.shownListeners) listener();
+    for (const listener of this.visibleListeners) listener();
     await this.directories.publish(this.prepared);
   }
 
   /** Calls `listener` in the same step in which readers begin to see the changed depth. */
-  whenShown(listener: () => void): void {
-    this.shownListeners.push(listener);
+  onVisible(listener: () => void): void {
+    this.visibleListeners.push(listener);
   }
 
   /** Tokens whose depth the transaction has touched, with their directories at the last call and now. */

@@ -96,7 +96,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    * must not touch rows that it changes.
    * @throws DiskFullError
    */
-  transactionAside<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
+  shortTransaction<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
     return this.write('aside', (connection) => this.inTransaction(connection, body, false));
   }
 
@@ -120,7 +120,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Like transaction(), but transactionAside() waits for it as well.
+   * Like transaction(), but shortTransaction() waits for it as well.
    * @throws DiskFullError
    */
   async exclusiveTransaction<T>(body: (tx: Statements) => Promise<T>): Promise<T> {

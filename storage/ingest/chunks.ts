@@ -103,9 +103,9 @@ async function* cutLines(
   let name: string | null = null;
   for await (const { bytes, firstLine } of chunks) {
     const last = lastSnapshot(bytes);
-    const goesOn = name === null || last.name === null || name === last.name;
+    const isSameSnapshot = name === null || last.name === null || name === last.name;
     // A snapshot that began in an earlier chunk may fill this one completely.
-    const cut = last.start === 0 && goesOn ? bytes.length : last.start;
+    const cut = last.start === 0 && isSameSnapshot ? bytes.length : last.start;
     if (cut > 0) held.push(bytes.subarray(0, cut));
     heldBytes += cut;
     name = last.name ?? name;

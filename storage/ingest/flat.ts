@@ -53,9 +53,9 @@ export function prepareRows(
       }
       const added = sink.add(row, faults);
       // Awaiting a promise for each of millions of rows would take longer than most rows do.
-      const mayGoOn = typeof added === 'boolean' ? added : await added;
+      const shouldContinue = typeof added === 'boolean' ? added : await added;
       if (report.rows % PROGRESS_ROWS === 0) request.onProgress?.(report);
-      stopped = !mayGoOn || faults.count >= MAX_FAULTS;
+      stopped = !shouldContinue || faults.count >= MAX_FAULTS;
       if (stopped) break;
     }
     report.warnings = warnings.all;

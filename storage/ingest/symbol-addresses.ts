@@ -71,9 +71,9 @@ export class SymbolAddresses {
 
 /** How to distinguish the candidates. */
 function remedy(chain: string | null, candidates: readonly TokenSymbol[]): string {
-  const isAlone = (one: TokenSymbol): boolean =>
+  const isOnlyOfChain = (one: TokenSymbol): boolean =>
     candidates.filter((other) => other.chain === one.chain).length === 1;
-  const alone = chain === null ? candidates.filter(isAlone) : [];
+  const alone = chain === null ? candidates.filter(isOnlyOfChain) : [];
   if (alone.length === 0) return 'give addresses';
   return `add ${alone.map((token) => `--set chain=${token.chain}`).join(' or ')}, or give addresses`;
 }

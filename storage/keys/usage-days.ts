@@ -5,7 +5,7 @@ import type { Statements } from '../duckdb/statements.js';
 import { insertRows } from '../write-behind.js';
 
 /** Calls being written; more may be counted in the meantime. */
-interface Taken {
+interface TakenCount {
   row: KeyDayUsage;
   calls: number;
 }
@@ -92,14 +92,14 @@ export class UsageDays implements DayUsageSource {
   }
 
   /** What must be written for some keys. */
-  take(keyIds: readonly string[]): Taken[] {
+  take(keyIds: readonly string[]): TakenCount[] {
     return keyIds.flatMap((keyId) =>
       Array.from(this.unwritten.get(keyId)?.values() ?? [], (row) => ({ row, calls: row.calls })),
     );
   }
 
   /** Writes what take() returned. Call written() once the transaction is committed. */
-  write(tx: Statements, taken: readonly Taken[]): Promise<void> {
+  write(tx: Statements, taken: readonly TakenCount[]): Promise<void> {
     return insertRows(
       tx,
       'usage_days',
@@ -109,7 +109,7 @@ export class UsageDays implements DayUsageSource {
   }
 
   /** Forgets calls that have been written. */
-  written(taken: readonly Taken[]): void {
+  written(taken: readonly TakenCount[]): void {
     for (const { row, calls } of taken) {
       row.calls -= calls;
       if (row.calls > 0) continue;

@@ -188,7 +188,7 @@ export class UsageBook implements UsageSource {
       });
       if (lost.length === 0) return;
       const counts = lost.map(({ reported, calls }) => ({ ...reported, calls }));
-      await this.database.transactionAside((tx) => mergeUsage(tx, null, counts));
+      await this.database.shortTransaction((tx) => mergeUsage(tx, null, counts));
       for (const { reported, counter, lacking, calls } of lost) {
         counter.before = Math.max(counter.before, reported.calls);
         counter.written = Math.max(counter.written, calls);
@@ -203,7 +203,7 @@ export class UsageBook implements UsageSource {
       ({ keyId, month, calls }) => calls > this.counterOf(keyId, month).ofNode(node),
     );
     if (changed.length === 0) return;
-    await this.database.transactionAside((tx) => mergeUsage(tx, node, changed));
+    await this.database.shortTransaction((tx) => mergeUsage(tx, node, changed));
     for (const { keyId, month, calls } of changed) this.counterOf(keyId, month).merge(node, calls);
   }
 
@@ -289,7 +289,7 @@ export class UsageBook implements UsageSource {
     const days = this.days.take(keyIds);
     const uses = this.uses.unwritten(keyIds);
     if (months.length === 0 && days.length === 0 && uses.length === 0) return;
-    await this.database.transactionAside(async (tx) => {
+    await this.database.shortTransaction(async (tx) => {
       await mergeUsage(tx, null, months);
       await this.days.write(tx, days);
       await insertRows(

@@ -38,10 +38,10 @@ interface ApplierOptions {
 
 /** Why the node no longer follows the log. */
 export class StoppedError extends Error {
-  /** @param mayPass whether the node should look again: the missing part of the log may come back */
+  /** @param isTemporary whether the node should look again: the missing part of the log may come back */
   constructor(
     message: string,
-    readonly mayPass = false,
+    readonly isTemporary = false,
   ) {
     super(message);
   }

@@ -32,7 +32,7 @@ const SUBJECTS = 'fathom.v1.';
 /** Subject of entries with a large bundle. */
 export const LARGE_SUBJECT = 'large';
 /** Subjects of messages between nodes, which are not entries. */
-const BESIDE = 'fathom-nodes.';
+const TOPICS = 'fathom-nodes.';
 /** A message that is published again within this time does not become a second entry. */
 const DUPLICATE_WINDOW_MS = 10 * 60_000;
 /** How long nodes may take to answer. */
@@ -85,9 +85,9 @@ interface Opened {
 
 export class JetStreamLog {
   /** Bundles that are too large for an entry. */
-  readonly bundles = new LargeBundles(() => this.openBeside());
+  readonly bundles = new LargeBundles(() => this.openSeparate());
   /** The last report of each node. */
-  readonly reports = new NodeReports(() => this.openBeside());
+  readonly reports = new NodeReports(() => this.openSeparate());
   private readonly link: NatsLink;
   private opened: Opened | null = null;
   /** Resolves when the last consumer is deleted. */
@@ -275,7 +275,7 @@ export class JetStreamLog {
 
   /** Sends a message to every node; it may be lost. */
   broadcast(topic: string, message: unknown): void {
-    this.link.current?.publish(`${BESIDE}${topic}`, pack(message));
+    this.link.current?.publish(`${TOPICS}${topic}`, pack(message));
   }
 
   /**
@@ -284,7 +284,7 @@ export class JetStreamLog {
    */
   async listen<T>(topic: string, listener: (message: T) => unknown): Promise<void> {
     const connection = await this.link.connecting;
-    connection.subscribe(`${BESIDE}${topic}`, {
+    connection.subscribe(`${TOPICS}${topic}`, {
       callback: (error, message) => {
         if (error !== null) return;
         try {
@@ -304,7 +304,7 @@ export class JetStreamLog {
     const answers: T[] = [];
     const options = { strategy: 'timer' as const, maxWait: ANSWER_MS };
     try {
-      for await (const message of await connection.requestMany(`${BESIDE}${topic}`, '', options)) {
+      for await (const message of await connection.requestMany(`${TOPICS}${topic}`, '', options)) {
         const answer = unpackOrNull<T>(message.data);
         if (answer !== null) answers.push(answer);
       }
@@ -325,7 +325,7 @@ export class JetStreamLog {
   }
 
   /** For the streams beside the log, which have as many copies as the log. */
-  private async openBeside(): Promise<Opened & { copies: () => Promise<number> }> {
+  private async openSeparate(): Promise<Opened & { copies: () => Promise<number> }> {
     const opened = await this.open();
     const copies = async (): Promise<number> =>
       (await opened.manager.streams.info(STREAM)).config.num_replicas;

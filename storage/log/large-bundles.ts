@@ -15,7 +15,7 @@ const NAMES = `$O.${BUCKET}.M.`;
 const CONTENTS = `$O.${BUCKET}.C.`;
 
 /** Opens the connection for a stream beside the log, which has as many copies as the log. */
-export type OpenBeside = () => Promise<{
+export type OpenSeparate = () => Promise<{
   manager: JetStreamManager;
   client: JetStreamClient;
   copies: () => Promise<number>;
@@ -31,7 +31,7 @@ interface Content {
 export class LargeBundles {
   private objects: ObjectStore | null = null;
 
-  constructor(private readonly open: OpenBeside) {}
+  constructor(private readonly open: OpenSeparate) {}
 
   async put(name: string, content: ReadableStream<Uint8Array>, timeoutMs: number): Promise<void> {
     const objects = await this.bucket();

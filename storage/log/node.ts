@@ -65,7 +65,7 @@ export interface NodeOptions {
   times?: Partial<typeof TIMES>;
 }
 
-/** What a node does with its log. Only become() changes it. */
+/** What a node does with its log. Only setState() changes it. */
 type NodeState =
   /** It compares its store's mark with the log. `shortSinceMs`: since when the log lacks entries that the store has. */
   | { does: 'look'; failure: Error | null; shortSinceMs: number | null }
@@ -222,7 +222,7 @@ export class LogNode {
   }
 
   /** Changes the state, and reports a stop or a new failure. */
-  private become(next: NodeState): void {
+  private setState(next: NodeState): void {
     const before = this.state;
     this.state = next;
     if (next.does === 'stop') {
@@ -246,25 +246,25 @@ export class LogNode {
       } catch (error) {
         if (!signal.aborted || error instanceof StoppedError) this.lookAgain(asError(error));
       }
-      if (this.state.does === 'stop' && !this.state.error.mayPass) return;
+      if (this.state.does === 'stop' && !this.state.error.isTemporary) return;
       pauseMs = this.position > before ? RETRY_MS[0] : Math.min(2 * pauseMs, RETRY_MS[1]);
       await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 
   private lookAgain(failure: Error | null): void {
-    if (failure instanceof StoppedError) this.become({ does: 'stop', error: failure });
+    if (failure instanceof StoppedError) this.setState({ does: 'stop', error: failure });
     // A stopped node looks again from time to time, and the reason for the stop remains.
     else if (this.state.does !== 'stop') {
       const shortSinceMs = this.state.does === 'look' ? this.state.shortSinceMs : null;
-      this.become({ does: 'look', failure, shortSinceMs });
+      this.setState({ does: 'look', failure, shortSinceMs });
     }
   }
 
   /** Applies the log's entries until the connection, or the log itself, is in doubt. */
   private async follow(from: number): Promise<void> {
     const failure = this.state.does === 'look' ? this.state.failure : null;
-    this.become({ does: 'follow', failure, applying: null });
+    this.setState({ does: 'follow', failure, applying: null });
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, this.ending.signal]);
     const failures: Error[] = [];
@@ -301,7 +301,7 @@ export class LogNode {
   }
 
   private setApplying(applying: LogMessage | null): void {
-    if (this.state.does === 'follow') this.become({ ...this.state, applying });
+    if (this.state.does === 'follow') this.setState({ ...this.state, applying });
   }
 
   /**
@@ -319,7 +319,7 @@ export class LogNode {
       if (state === null || state.last < position || state.fault !== null) return;
       const hasAll = position >= state.last;
       if (hasAll && this.state.failure !== null) {
-        this.become({ ...this.state, failure: null });
+        this.setState({ ...this.state, failure: null });
         this.options.onFollowing?.(position);
       }
       if (hasAll || this.applying !== null || position !== idle.position) {
@@ -378,7 +378,7 @@ export class LogNode {
     if (this.state.does === 'look') {
       const nowMs = performance.now();
       const shortSinceMs = this.state.shortSinceMs ?? nowMs;
-      this.become({ ...this.state, shortSinceMs });
+      this.setState({ ...this.state, shortSinceMs });
       if (nowMs - shortSinceMs < this.times.shortForMs) return error;
     }
     return new StoppedError(`${error.message}: docs/cluster.md has the way back`, true);

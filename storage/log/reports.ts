@@ -8,7 +8,7 @@ import {
 import { nanos } from '@nats-io/transport-node';
 import { pack, unpackOrNull } from '../messagepack.js';
 import { isNoResponders, NO_MESSAGE, NO_STREAM, nullWith } from './jetstream-errors.js';
-import type { OpenBeside } from './large-bundles.js';
+import type { OpenSeparate } from './large-bundles.js';
 
 const STREAM = 'FATHOM_NODES';
 const SUBJECTS = 'fathom-nodes.known.';
@@ -31,7 +31,7 @@ interface StoredReport {
 }
 
 export class NodeReports {
-  constructor(private readonly open: OpenBeside) {}
+  constructor(private readonly open: OpenSeparate) {}
 
   /**
    * Replaces a node's last report.

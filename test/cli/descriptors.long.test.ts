@@ -32,7 +32,7 @@ it.runIf(process.platform === 'linux').each(ENGINE_NAMES)(
     };
     // More than are accepted at once: each makes room for another.
     for (let i = 0; i < 400; i += 20) {
-      await Promise.all(Array.from({ length: 20 }, () => comeAndGo(server.port, key)));
+      await Promise.all(Array.from({ length: 20 }, () => connectAndClose(server.port, key)));
     }
     const first = await RawClient.connect(server.port);
     const crowd = await Promise.all(
@@ -56,7 +56,7 @@ it.runIf(process.platform === 'linux').each(ENGINE_NAMES)(
 );
 
 /** Opens a live connection, and closes it. @throws Error if it is refused */
-async function comeAndGo(port: number, key: string): Promise<void> {
+async function connectAndClose(port: number, key: string): Promise<void> {
   const headers = { 'x-api-key': key };
   const socket = new WebSocket(`ws://127.0.0.1:${port}/api/v1/stream`, { headers });
   await once(socket, 'open');

@@ -128,8 +128,8 @@ describe('settings', () => {
     const server = await serve(null, [], { cwd: home, env });
     expect(server.url).toBe(`http://127.0.0.1:${port}`);
     // A new store is reported, because the directory may be mistyped.
-    const isSaid = () => server.logged().includes('"msg":"the store is empty"');
-    await eventually('it is said', isSaid);
+    const isLogged = () => server.logged().includes('"msg":"the store is empty"');
+    await eventually('it is said', isLogged);
     expect(await server.stop('SIGINT')).toEqual({ status: 0, signal: null });
     const { tokens } = await withStoreOf(path.join(home, 'data'), (store) => store.summary());
     expect(tokens).toBe(0);

@@ -74,7 +74,7 @@ export class ServerKills {
   }
 
   private async kill(manager: JetStreamManager, isAny: boolean): Promise<Kill> {
-    const leader = await leaderOnceWhole(manager);
+    const leader = await leaderWhenComplete(manager);
     const holders = await this.holders(manager);
     const names = ['n0', 'n1', 'n2'];
     const quiet = names.filter((name) => name !== leader && holders.includes(name));
@@ -84,13 +84,13 @@ export class ServerKills {
     const role = `${server === leader ? 'stream, ' : ''}consumers of ${held}`;
 
     await this.servers.kill(names.indexOf(server));
-    const [tookMs, logMs] = await Promise.all([this.acknowledged(), this.logBack(server)]);
+    const [tookMs, logMs] = await Promise.all([this.acknowledged(), this.logRecovery(server)]);
     this.servers.start(names.indexOf(server));
     return { server, role, logMs, tookMs };
   }
 
   /** @returns how long the log has no leader after the end of a server */
-  private async logBack(ended: string): Promise<number> {
+  private async logRecovery(ended: string): Promise<number> {
     const beganMs = performance.now();
     for (;;) {
       const info = await this.impatient.streams.info(STREAM).catch(() => null);
@@ -130,7 +130,7 @@ async function consumersOf(manager: JetStreamManager): Promise<typeof NONE> {
 }
 
 /** The leader of the log's stream, once all servers have the whole stream. */
-async function leaderOnceWhole(manager: JetStreamManager): Promise<string> {
+async function leaderWhenComplete(manager: JetStreamManager): Promise<string> {
   for (;;) {
     const info = await manager.streams.info(STREAM).catch(() => null);
     const followers = info?.cluster?.replicas ?? [];

@@ -16,7 +16,7 @@ import type { Store } from '../../storage/store.js';
 import {
   commitRows,
   DataDirectory,
-  lookingAgain,
+  retryWhileJoined,
   MINT,
   openStore,
   orca,
@@ -160,7 +160,7 @@ export async function seen(store: Store, address: string) {
   return {
     tag: entityTag({ query: {}, envelope: {}, format: 'json', encoding: 'gzip' } as never, plan),
     ...{ nextT, markets, times: snapshots.map(({ t, tier }) => [t, tier]) },
-    stored: await lookingAgain(() => storedSnapshots(store, tokenId)),
+    stored: await retryWhileJoined(() => storedSnapshots(store, tokenId)),
   };
 }
 

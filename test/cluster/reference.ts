@@ -115,9 +115,9 @@ export class Reference {
     const merged: Ladders = new Map(ladders);
     for (const [t, { amounts }] of given) {
       const price = prices.get(t) as number;
-      const standing = ladders.get(t);
-      if (standing !== undefined && standing.price !== price) return null;
-      merged.set(t, { price, amounts: new Map([...(standing?.amounts ?? []), ...amounts]) });
+      const existing = ladders.get(t);
+      if (existing !== undefined && existing.price !== price) return null;
+      merged.set(t, { price, amounts: new Map([...(existing?.amounts ?? []), ...amounts]) });
     }
     return merged;
   }

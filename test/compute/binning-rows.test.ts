@@ -28,7 +28,7 @@ const row = (t: number, markets: object[], more: object = {}) => ({
 const cells = (...list: [number, number, number][]) => ({ cells: list });
 
 /** Every snapshot of a batch as `[t, price, [[source, bin, support cents, resistance cents]]]`. */
-function told(batch: BinnedChunk, part = 0) {
+function contentOfRun(batch: BinnedChunk, part = 0) {
   expect(batch.faults).toEqual([]);
   const { run, markets } = batch.runs[part];
   return Array.from(run.t, (t, s) => {
@@ -56,7 +56,7 @@ describe('snapshot rows', () => {
       row(T, [market('A', cells([-1, 5, 0], [-2, 4, 0])), market('B', cells([1, 0, 7]))]),
       row(T, [market('Far', cells())], { chain: 'evmchain', address: EVM }),
     );
-    expect(told(batch)).toEqual([
+    expect(contentOfRun(batch)).toEqual([
       [
         T,
         2,
@@ -75,7 +75,7 @@ describe('snapshot rows', () => {
         ],
       ],
     ]);
-    expect(told(batch, 1)).toEqual([[T, 2, []]]);
+    expect(contentOfRun(batch, 1)).toEqual([[T, 2, []]]);
     expect(batch.runs[1].run.address).toBe(EVM.toLowerCase());
     expect(batch.runs[1].markets).toEqual([
       { source: 'Far', exchangeType: 'DEX', type: 'onchain_pool', address: null, pair: 'A/B' },
@@ -92,7 +92,7 @@ describe('snapshot rows', () => {
     ];
     const batch = replace(row(T, [market('A', list), market('B', { book: { bids, asks: [] } })]));
     // Rounded separately, 0.499 and 0.505 give 0.50 and 0.51.
-    expect(told(batch)).toEqual([
+    expect(contentOfRun(batch)).toEqual([
       [
         T,
         2,
@@ -162,7 +162,7 @@ describe('snapshot rows', () => {
     });
     const expected = reference.roundLadder(reference.binConstantProduct(2, pools));
     expect(expected.length).toBeGreaterThan(300);
-    expect(told(batch)[0][2]).toEqual([
+    expect(contentOfRun(batch)[0][2]).toEqual([
       ['First', 0, 900, 0],
       ...expected.map((cell) => ['constant-product', ...cell]),
       ['Last', 0, 800, 0],
@@ -175,9 +175,9 @@ describe('snapshot rows', () => {
       row(T, [market('B', cells([0, 7, 0]))], { price_usd: 3 }),
       row(T, [market('B', cells([0, 9, 0]))], { tier: '1h' }),
     );
-    expect(told(batch)).toEqual([[T, 3, [['B', 0, 700, 0]]]]);
+    expect(contentOfRun(batch)).toEqual([[T, 3, [['B', 0, 700, 0]]]]);
     expect(batch.runs[0].markets.map((m) => m.source)).toEqual(['A', 'B']);
-    expect(told(batch, 1)).toEqual([[T, 2, [['B', 0, 900, 0]]]]);
+    expect(contentOfRun(batch, 1)).toEqual([[T, 2, [['B', 0, 900, 0]]]]);
     expect(batch).toMatchObject({ rows: 3, snapshots: 2, cells: 2 });
   });
 
@@ -188,7 +188,7 @@ describe('snapshot rows', () => {
       row(T, [market('C', book)], { price_usd: 2.5 }),
       row(T, [market('B', cells([1, 7, 0]))]),
     ]);
-    expect(told(batch)).toEqual([
+    expect(contentOfRun(batch)).toEqual([
       [
         T,
         2,
@@ -206,8 +206,8 @@ describe('snapshot rows', () => {
     const later = row(T, [market('C', { book: { bids: [], asks } })], {
       price_usd: 2 * 1.01 ** 10,
     });
-    expect(told(merge([later], [2]))).toEqual([[T, 2, [['C', 10, 0, 1105]]]]);
-    expect(told(merge([later], [NaN]))[0][2]).toEqual([['C', 0, 0, 1105]]);
+    expect(contentOfRun(merge([later], [2]))).toEqual([[T, 2, [['C', 10, 0, 1105]]]]);
+    expect(contentOfRun(merge([later], [NaN]))[0][2]).toEqual([['C', 0, 0, 1105]]);
   });
 
   it('merged: cells binned around another price are refused', () => {
@@ -288,9 +288,9 @@ describe('snapshot rows', () => {
         const batch = replace(...rows);
         const found = new Map<string, unknown[]>();
         batch.runs.forEach(({ run }, part) => {
-          const told_ = told(batch, part);
+          const snapshotsFound = contentOfRun(batch, part);
           expect(Array.from(run.t)).toEqual([...new Set(run.t)].sort((a, b) => a - b));
-          for (const [t, , kept] of told_ as [number, number, unknown[][]][]) {
+          for (const [t, , kept] of snapshotsFound as [number, number, unknown[][]][]) {
             found.set(`${run.tier} ${t}`, kept.map((one) => one.join(' ')).sort());
           }
           for (let s = 0; s < run.t.length; s++) {

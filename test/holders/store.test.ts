@@ -92,21 +92,21 @@ describe('Stored holder snapshots', () => {
   it('are reported if they change, and only then', async () => {
     const data = directory();
     const store = await openStore(data);
-    const told: StoreChange[] = [];
-    store.events.on('change', (change) => told.push(change));
+    const changes: StoreChange[] = [];
+    store.events.on('change', (change) => changes.push(change));
     const hours = new Map(Array.from({ length: 300 }, (_, i) => [START + i * HOUR_S, held(4, i)]));
     const tokens = [[MINT, hours]] as const;
     await commitHolders(store, tokens);
     await commitHolders(store, tokens);
     await commitHolders(store, [[OTHER_MINT, new Map([[START, held(2, 0)]])], ...tokens]);
     await commitHolders(store, [[MINT, new Map([[START + 299 * HOUR_S, held(4, 1)]])]]);
-    expect(told.map(({ holderTokens }) => holderTokens)).toEqual([
+    expect(changes.map(({ holderTokens }) => holderTokens)).toEqual([
       [MINT],
       [],
       [OTHER_MINT],
       [MINT],
     ]);
-    expect(told.every(({ tokenIds }) => tokenIds.length === 0)).toBe(true);
+    expect(changes.every(({ tokenIds }) => tokenIds.length === 0)).toBe(true);
     await store.close();
   });
 

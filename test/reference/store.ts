@@ -78,10 +78,10 @@ export class PlainStore {
     for (const row of rows) {
       const token = this.token(row.address);
       const place = placeOf(row);
-      const standing = token.snapshots.get(place);
-      const isMerged = mode === 'merge' && standing !== undefined;
+      const existing = token.snapshots.get(place);
+      const isMerged = mode === 'merge' && existing !== undefined;
       const snapshot: PlainSnapshot = isMerged
-        ? standing
+        ? existing
         : { tier: row.tier, t: row.t, price: row.price_usd, markets: new Map() };
       for (const market of row.markets) {
         const name = nameOf(market);

@@ -84,10 +84,10 @@ describe('A damaged segment', () => {
   const flipped = `UPDATE segments SET data = (left(hex(data), 60) || CASE WHEN substr(hex(data), 61, 1) = '0' THEN '1' ELSE '0' END || substr(hex(data), 62)).unhex()`;
 
   /** Ids of segments found damaged. */
-  const told: string[] = [];
+  const notices: string[] = [];
   const open = () =>
     openStore(directory.path, {
-      onBackgroundError: (error) => told.push((error as Error).message),
+      onBackgroundError: (error) => notices.push((error as Error).message),
     });
 
   it('is an error for readers, never wrong numbers, and hinders no commit', async () => {
@@ -98,7 +98,7 @@ describe('A damaged segment', () => {
     const message = `segment ${id} is damaged: its checksum does not match`;
     await expect(store.depth.readSegments([id])).rejects.toThrow(message);
     await commitRows(store, [snapshot(2, [orca([])])]);
-    expect(told).toEqual([message]);
+    expect(notices).toEqual([message]);
     // The two others stay lost, before and behind it.
     const ids = await segmentIds(store);
     const readable = await Promise.allSettled(ids.map((one) => store.depth.readSegments([one])));
@@ -118,13 +118,13 @@ describe('A damaged segment', () => {
     await store.close();
     await tamper(`${flipped} WHERE segment_id = ${ids[3]}`);
     store = await open();
-    told.length = 0;
+    notices.length = 0;
     for (let t = 8; t <= 13; t++) await commitRows(store, [snapshot(10 * t)]);
     await store.settled();
     const left = await segmentIds(store);
     expect(left).toContain(ids[3]);
     expect(left.length).toBeLessThan(7);
-    expect(told).toEqual([`segment ${ids[3]} is damaged: its checksum does not match`]);
+    expect(notices).toEqual([`segment ${ids[3]} is damaged: its checksum does not match`]);
     expect([...(await store.snapshotTimes(KEY))]).toHaveLength(13);
     await store.close();
   });
@@ -246,13 +246,13 @@ describe('A database of an older schema', () => {
     const { id, key } = await before.createKey({ tier: 'premium', name: 'old', monthlyQuota: 7 });
     await before.close();
     await tamper(...TO_OLDER_SCHEMA);
-    const told: string[] = [];
-    const migrated = await openStore(directory.path, { onMigration: (text) => told.push(text) });
+    const notices: string[] = [];
+    const migrated = await openStore(directory.path, { onMigration: (text) => notices.push(text) });
     expect(migrated.keys.verify(key)).toMatchObject({ id, monthlyQuota: 7, expiresAtS: null });
     expect((await migrated.updateKey('old', { expiresAtS: 2e9 })).expiresAtS).toBe(2e9);
     await migrated.close();
     const copy = `${file}.schema-${SCHEMA_VERSION - 1}`;
-    expect(told).toEqual([expect.stringContaining(`; ${copy} is a copy from before`)]);
+    expect(notices).toEqual([expect.stringContaining(`; ${copy} is a copy from before`)]);
     expect(statSync(copy).mode & 0o777).toBe(0o600);
     // As after a failed upgrade.
     renameSync(copy, file);

@@ -84,20 +84,20 @@ describe('The flat datasets of a store', () => {
         directories.push(directory);
         const model = new PlainFlatStore();
         let store = await openStore(directory.path);
-        let told: StoreChange[] = [];
-        const listen = () => store.events.on('change', (change) => told.push(change));
+        let changes: StoreChange[] = [];
+        const listen = () => store.events.on('change', (change) => changes.push(change));
         listen();
         try {
           for (const { dataset, rows, after } of commits) {
-            told = [];
+            changes = [];
             if (after === 'rehearse') {
               await commitFlat(store, dataset, rows, { rehearse: true });
               expect(await flatContents(store)).toEqual(model.contents());
             }
             await commitFlat(store, dataset, rows);
             const { tokens, changed } = model.commit(dataset, rows);
-            expect(told).toHaveLength(1);
-            const { dcaTokens, limitTokens, ...rest } = told[0];
+            expect(changes).toHaveLength(1);
+            const { dcaTokens, limitTokens, ...rest } = changes[0];
             const sorted = {
               ...rest,
               dcaTokens: [...dcaTokens].sort(),
@@ -107,7 +107,7 @@ describe('The flat datasets of a store', () => {
             expect(await flatContents(store)).toEqual(model.contents());
             if (after === 'again') {
               await commitFlat(store, dataset, rows);
-              expect(told[1]).toEqual(noChange());
+              expect(changes[1]).toEqual(noChange());
               expect(await flatContents(store)).toEqual(model.contents());
             }
             if (after === 'reopen') {

@@ -93,8 +93,8 @@ function plainJoin(
   const byTime = new Map<number, { price: number; markets: Map<number, number[][]> }>();
   for (const { snapshots, names } of parts) {
     for (const { t, price, cells: own } of snapshots) {
-      const standing = merge ? byTime.get(t) : undefined;
-      const markets = standing?.markets ?? new Map<number, number[][]>();
+      const existing = merge ? byTime.get(t) : undefined;
+      const markets = existing?.markets ?? new Map<number, number[][]>();
       for (const name of new Set(own.map(([index]) => names[index]))) markets.set(name, []);
       for (const [index, ...rest] of own) markets.get(names[index])?.push(rest);
       byTime.set(t, { price, markets });
@@ -140,7 +140,7 @@ describe('joinRuns', () => {
   });
 
   it('passes a market without amounts on to what it replaces, and drops it there', () => {
-    const standing = {
+    const existing = {
       run: runOf([
         {
           t: 5,
@@ -161,7 +161,7 @@ describe('joinRuns', () => {
     expect(snapshotsOf(carried.run)[0].cells).toEqual([[0, -232, 0, 0]]);
     expect(isTombstone(carried.run, 0)).toBe(true);
     expect(countCells(carried.run)).toBe(0);
-    const joined = joinRuns([standing, carried], 'merge');
+    const joined = joinRuns([existing, carried], 'merge');
     expect(snapshotsOf(joined.run)[0].cells).toEqual([[0, 1, 200, 0]]);
   });
 });

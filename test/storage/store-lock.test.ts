@@ -115,9 +115,9 @@ describe('Another process finds a store held', () => {
   it('whose log ended with a torn commit', async () => {
     await killed();
     appendFileSync(at(LOG_FILE), Buffer.alloc(100, 7));
-    const told: string[] = [];
-    store = await openStore(directory.path, { onLogNotice: (text) => told.push(text) });
-    expect(told).toHaveLength(1);
+    const notices: string[] = [];
+    store = await openStore(directory.path, { onLogNotice: (text) => notices.push(text) });
+    expect(notices).toHaveLength(1);
     expect(await seen()).toEqual(HELD);
     expect(await times(store)).toEqual([1]);
   });

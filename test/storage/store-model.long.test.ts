@@ -15,7 +15,7 @@ import {
   commitDelete,
   commitRows,
   directoryOf,
-  lookingAgain,
+  retryWhileJoined,
   openStore,
   snapshotsOf,
   storedSnapshots,
@@ -130,10 +130,10 @@ function sendable(
   const prices = new Map<string, number>();
   return rows.map((row) => {
     const place = `${row.address} ${row.tier} ${row.t}`;
-    const standing = prices.get(place) ?? model.existingPrice(row) ?? row.price_usd;
-    if (mode === 'merge') prices.set(place, standing);
+    const existing = prices.get(place) ?? model.existingPrice(row) ?? row.price_usd;
+    if (mode === 'merge') prices.set(place, existing);
     const chain = row.address === EVM_TOKEN ? 'evmchain' : 'mainchain';
-    return { ...row, chain, price_usd: mode === 'merge' ? standing : row.price_usd };
+    return { ...row, chain, price_usd: mode === 'merge' ? existing : row.price_usd };
   });
 }
 
@@ -274,7 +274,7 @@ describe('A store', () => {
                 after === 'rehearse'
                   ? await commitRows(store, sent, { ...options, rehearse: true })
                   : null;
-              if (rehearsed !== null) await lookingAgain(() => expectContent(store, model));
+              if (rehearsed !== null) await retryWhileJoined(() => expectContent(store, model));
               const report = await commitRows(store, sent, options);
               expect(rehearsed ?? report).toEqual(report);
               expect(report.replaced).toEqual(model.commit(sent, mode));
@@ -284,16 +284,16 @@ describe('A store', () => {
                 await store.close();
                 store = await openStore(directory.path);
               }
-              await lookingAgain(() => expectContent(store, model));
+              await retryWhileJoined(() => expectContent(store, model));
               for (const one of asked) {
-                await lookingAgain(() => expectPlan(store, model, one));
+                await retryWhileJoined(() => expectPlan(store, model, one));
               }
             }
             await store.settled();
-            await lookingAgain(() => expectContent(store, model));
+            await retryWhileJoined(() => expectContent(store, model));
             await store.close();
             store = await openStore(directory.path);
-            await lookingAgain(() => expectContent(store, model));
+            await retryWhileJoined(() => expectContent(store, model));
           } finally {
             await store.close();
             directory.remove();

@@ -76,8 +76,8 @@ describe('A database whose log was damaged', () => {
       const place = new DataDirectory();
       cpSync(directory.path, place.path, { recursive: true });
       writeFileSync(`${file(place.path)}.wal`, bytes);
-      const told: string[] = [];
-      const onLogNotice = (text: string) => told.push(text);
+      const notices: string[] = [];
+      const onLogNotice = (text: string) => notices.push(text);
       const open = (acceptDamagedLog: boolean) =>
         Database.openFile(file(place.path), { ...OPTIONS, acceptDamagedLog, onLogNotice });
       if (kind === 'torn') {
@@ -97,8 +97,8 @@ describe('A database whose log was damaged', () => {
       const kept = readFileSync(path.join(place.path, copy));
       const cutFrom = Math.max(0, ...ends.filter((end) => end <= from));
       expect(kept.equals(bytes.subarray(cutFrom))).toBe(true);
-      expect(told).toEqual([expect.stringContaining(`cut ${kept.length} bytes`)]);
-      expect(told[0]).toContain(copy);
+      expect(notices).toEqual([expect.stringContaining(`cut ${kept.length} bytes`)]);
+      expect(notices[0]).toContain(copy);
       await opened.close();
       place.remove();
     }
@@ -138,9 +138,9 @@ describe('A database whose log is gone', () => {
 
   it('is refused only if it had commits that no checkpoint wrote', async () => {
     mkdirSync(directory.path);
-    const told: string[] = [];
+    const notices: string[] = [];
     const rows = async (place: string, acceptDamagedLog = false) => {
-      const onLogNotice = (text: string) => told.push(text);
+      const onLogNotice = (text: string) => notices.push(text);
       const options = { ...OPTIONS, acceptDamagedLog, onLogNotice };
       const opened = await Database.openFile(at(place, ''), options);
       const found = await opened.rows('SELECT id FROM a');
@@ -153,7 +153,7 @@ describe('A database whose log is gone', () => {
     await database.checkpoint();
     const commits = [
       () => database.transaction((tx) => tx.run(INSERT)),
-      () => database.transactionAside((tx) => tx.run(INSERT)),
+      () => database.shortTransaction((tx) => tx.run(INSERT)),
     ];
     const stored: number[] = [];
     // Checkpoints write the file's two heads in turn: one is newer at the first commit, the other at the next.
@@ -196,14 +196,14 @@ describe('A database whose log is gone', () => {
             );
           }
           expect(await rows(place.path, true)).toEqual(stored);
-          expect(told.splice(0)).toEqual([
+          expect(notices.splice(0)).toEqual([
             `${gone}: the commits there are lost, load their files again`,
           ]);
           expect(await rows(place.path)).toEqual(stored);
         }
         place.remove();
       }
-      expect(told).toEqual([]);
+      expect(notices).toEqual([]);
       before.remove();
       stored.push(1);
     }

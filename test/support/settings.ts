@@ -3,7 +3,7 @@ import { readWords } from '../../server/cli/flags.js';
 import { serveOptions, type ServeOptions } from '../../server/cli/serve-options.js';
 import { SERVE_FLAGS } from '../../server/cli/settings.js';
 
-/** What words of the command line, variables and config file make. @throws UsageError */
+/** The settings from these words, environment variables and a config file. @throws UsageError */
 export function settingsOf(words: readonly string[]): ServeOptions {
   return serveOptions(readWords(words, { flags: SERVE_FLAGS, words: {} }).flags);
 }

@@ -150,7 +150,7 @@ export async function bundleOf(
   rows: readonly SnapshotRow[],
   { mode = 'replace', cuts = [], file = 'test.ndjson', refusesLoss, behind }: CommitOptions = {},
 ): Promise<BundleWriter> {
-  const prices = mode === 'merge' ? await standingPrices(store, rows) : undefined;
+  const prices = mode === 'merge' ? await existingPrices(store, rows) : undefined;
   const bundle = await BundleWriter.create(store.directory);
   await bundle.write({ kind: 'header', version: BUNDLE_VERSION, file, mode, refusesLoss });
   const collector = new RunCollector(mode, inThisThread, bundle);
@@ -173,7 +173,7 @@ export async function bundleOf(
 }
 
 /** The price of each row's snapshot: the stored one, else that of its first row. */
-async function standingPrices(store: Store, rows: readonly SnapshotRow[]): Promise<Float64Array> {
+async function existingPrices(store: Store, rows: readonly SnapshotRow[]): Promise<Float64Array> {
   const prices = await store.snapshotPrices(rows);
   const first = new Map<string, number>();
   return prices.map((stored, i) => {
@@ -257,7 +257,7 @@ async function commitBundle(
 }
 
 /** Retries, as readers do, if segments are joined between planning and reading. */
-export async function lookingAgain<T>(look: () => Promise<T>): Promise<T> {
+export async function retryWhileJoined<T>(look: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await look();

@@ -24,11 +24,11 @@ async function openQueueDatabase() {
     state,
     rows: (sql: string) => database.rows(sql),
     close: () => database.close(),
-    transactionAside<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
+    shortTransaction<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
       state.writes++;
       return state.fails
         ? Promise.reject(new Error('the disk is full'))
-        : database.transactionAside(body);
+        : database.shortTransaction(body);
     },
   };
 }
