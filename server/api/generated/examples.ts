@@ -95,7 +95,7 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
   no_key: {
     value: {
       error:
-        "Missing API key: send one in the x-api-key header. The operator of this server makes keys with 'fathom keys create'.",
+        "Missing API key: send one in the x-api-key header. The operator of this server creates keys with 'fathom keys create'.",
     },
   },
   not_acceptable: {
@@ -1240,7 +1240,7 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
       limit: null,
       remaining: null,
       resets_at: 1796083200,
-      days: [{ date: '2026-11-23', requests: 19 }],
+      days: [{ date: '2026-11-26', requests: 19 }],
       endpoints: [
         { endpoint: 'POST /whale-activity', requests: 2 },
         { endpoint: 'GET /coverage/:address', requests: 1 },
