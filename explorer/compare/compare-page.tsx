@@ -21,6 +21,7 @@ import {
   TYPES,
 } from '../state/url.js';
 import { RequestBar } from '../views/request-bar.js';
+import { TokenLinks } from '../views/token-links.js';
 import { type Compared, linesOf } from './compared.js';
 import { LineChart } from './line-chart.js';
 import { MapGrid, type MapPart } from './map-grid.js';
@@ -140,7 +141,17 @@ export default function ComparePage({ view }: { view: CompareView }) {
       )}
       <section class="card compare-card" aria-label="Chart">
         {tokens.length === 0 ? (
-          <Empty title="Nothing to compare yet">Add a token or two.</Empty>
+          <Empty
+            title="Nothing to compare yet"
+            below={
+              <TokenLinks
+                title="Begin with one of these:"
+                hrefOf={(one) => hashOf({ ...view, tokens: [one] })}
+              />
+            }
+          >
+            Add a token or two.
+          </Empty>
         ) : compared === null ? (
           error !== null ? (
             <Failure error={error} />

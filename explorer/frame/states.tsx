@@ -1,4 +1,5 @@
 /** A view without data: loading, empty, failed. */
+import type { ComponentChildren } from 'preact';
 import type { FathomError } from '../../client/index.js';
 import { isTransient, messageOf, tryAgain } from '../state/session.js';
 
@@ -17,16 +18,24 @@ export function Loading({ what }: { what: string }) {
   );
 }
 
-export function Empty({ title, children }: { title: string; children?: string }) {
+interface EmptyProps {
+  title: string;
+  children?: string;
+  /** What stands below the text. */
+  below?: ComponentChildren;
+}
+
+export function Empty({ title, children, below }: EmptyProps) {
   return (
     <div class="state empty" role="status">
       <strong>{title}</strong>
       {children !== undefined && <p>{children}</p>}
+      {below}
     </div>
   );
 }
 
-export function Failure({ error }: { error: FathomError }) {
+export function Failure({ error, children }: { error: FathomError; children?: ComponentChildren }) {
   return (
     <div class="state failed" role="alert">
       <strong>{titleOf(error)}</strong>
@@ -36,6 +45,7 @@ export function Failure({ error }: { error: FathomError }) {
           Press / to find a token, or go to the <a href="#/">one with the best score</a>.
         </p>
       )}
+      {children}
       {(isTransient(error) || error.status === 429) && (
         <button type="button" onClick={tryAgain}>
           Try again

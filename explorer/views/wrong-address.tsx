@@ -1,12 +1,9 @@
 /** For an address that no token has: it may be a symbol, a name or the beginning of one, or mistyped. */
 import type { FathomError } from '../../client/index.js';
 import { Failure } from '../frame/states.js';
-import { shortAddress } from '../state/format.js';
-import { useDocument } from '../state/load.js';
 import { hashOf, tokenView } from '../state/url.js';
+import { TokenLinks } from './token-links.js';
 
-/** Most tokens suggested. */
-const SUGGESTIONS = 5;
 /** Longer texts are addresses; a mistyped address usually begins correctly. */
 const LONGEST_NAME = 20;
 const FIRST_LETTERS = 4;
@@ -14,31 +11,28 @@ const FIRST_LETTERS = 4;
 /** For an address that the server refuses. */
 export function WrongAddress({ address, error }: { address: string; error: FathomError }) {
   return (
-    <>
-      <Failure error={error} />
+    <Failure error={error}>
       <Suggestions address={address} />
-    </>
+    </Failure>
   );
 }
 
 /** For an address that could be a token's but of which the server has no depth. */
 export function NoDepth({ address, isKnown }: { address: string; isKnown: boolean }) {
   return (
-    <div>
-      <div class="state empty" role="status">
-        <strong>
-          {isKnown ? 'No depth of this token yet' : 'This server knows no token with this address'}
-        </strong>
-        {!isKnown && (
-          <p>
-            <code>{address}</code>
-          </p>
-        )}
+    <div class="state empty" role="status">
+      <strong>
+        {isKnown ? 'No depth of this token yet' : 'This server knows no token with this address'}
+      </strong>
+      {!isKnown && (
         <p>
-          {isKnown ? 'Its' : 'If the address is right, its'} depth appears here once the server
-          receives a snapshot. Press / to find another token.
+          <code>{address}</code>
         </p>
-      </div>
+      )}
+      <p>
+        {isKnown ? 'Its' : 'If the address is right, its'} depth appears here once the server
+        receives a snapshot. Press / to find another token.
+      </p>
       {!isKnown && <Suggestions address={address} />}
     </div>
   );
@@ -46,24 +40,11 @@ export function NoDepth({ address, isKnown }: { address: string; isKnown: boolea
 
 function Suggestions({ address }: { address: string }) {
   const query = address.length > LONGEST_NAME ? address.slice(0, FIRST_LETTERS) : address;
-  const { document: meant } = useDocument(
-    `tokens like ${query}`,
-    (client, signal) => client.getTokens({ query, chain: 'all', limit: SUGGESTIONS }, { signal }),
-    'never',
-  );
-  if (meant === null || meant.tokens.length === 0) return null;
   return (
-    <section class="state" aria-label="Tokens of a similar name">
-      <p>Is it one of these?</p>
-      <ul class="places">
-        {meant.tokens.map((one) => (
-          <li key={one.address}>
-            <a href={hashOf(tokenView(one.address))} title={one.address}>
-              {one.symbol ?? shortAddress(one.address)} {one.name}
-            </a>
-          </li>
-        ))}
-      </ul>
-    </section>
+    <TokenLinks
+      title="Is it one of these?"
+      query={query}
+      hrefOf={(one) => hashOf(tokenView(one))}
+    />
   );
 }

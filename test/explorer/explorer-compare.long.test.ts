@@ -142,7 +142,8 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       await page.locator('.compared input').press('Enter');
       await page.locator('.compared-token').getByText(symbol).waitFor();
     };
-    await add('barn', 'BARN');
+    await page.getByRole('link', { name: 'BARN Barnacle' }).click();
+    await page.locator('.compared-token').getByText('BARN').waitFor();
     await add('wrapped', 'SOL');
     const legend = () => page.locator('.line-chart li').allTextContents();
     await expect.poll(async () => (await legend()).length).toBe(2);
