@@ -13,6 +13,8 @@ export default defineConfig({
     assetsDir: '.',
     // The policy of the page allows no data: URLs and no inline scripts.
     assetsInlineLimit: 0,
+    // Vite does not load a part's styles again after a failure.
+    cssCodeSplit: false,
     modulePreload: { polyfill: false },
     target: 'es2022',
     chunkSizeWarningLimit: 1024,

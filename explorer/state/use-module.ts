@@ -1,14 +1,26 @@
 /** Code that the page loads when needed. */
 import { useEffect, useState } from 'preact/hooks';
+import { pause } from './pause.js';
 
-/** Null until the code is loaded, or if it does not load. */
+/** The pause after code could not be loaded, because the server was away. */
+const RETRY_MS = 2_000;
+
+/** Null until the code is loaded. */
 export function useModule<T>(load: () => Promise<T>): T | null {
   const [loaded, setLoaded] = useState<T | null>(null);
   useEffect(() => {
-    load().then(
-      (module) => setLoaded(() => module),
-      () => undefined,
-    );
+    const left = new AbortController();
+    const attempt = async (): Promise<void> => {
+      try {
+        const module = await load();
+        setLoaded(() => module);
+      } catch {
+        await pause(RETRY_MS, left.signal);
+        await attempt();
+      }
+    };
+    attempt().catch(() => undefined);
+    return () => left.abort();
   }, []);
   return loaded;
 }

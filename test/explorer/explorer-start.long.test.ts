@@ -106,6 +106,22 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(await page.getByRole('button', { name: 'Not live' }).count()).toBe(0);
   });
 
+  it('loads a part of the page again if the server was away', async () => {
+    const page = await at(HOUR);
+    await titled(page, 'SOL').waitFor();
+    const away = '**/explorer/*';
+    await page.route(away, (route) => route.abort());
+    const failed = page.waitForEvent('requestfailed');
+    await goTo(page, '#/compare');
+    await failed;
+    await page.getByText('Loading the page').waitFor();
+    await page.unroute(away);
+    const search = page.locator('.compared .search');
+    await search.waitFor();
+    // With its styles.
+    expect((await search.boundingBox())?.width).toBe(224);
+  });
+
   it('says what is wrong in an address, and shows the rest', async () => {
     const page = await at('#/token/barn');
     await page.getByText('Is it one of these?').waitFor();
@@ -115,7 +131,11 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await goTo(page, `#/token/${BARN.slice(0, -1)}${BARN.endsWith('1') ? '2' : '1'}`);
     await page.getByText('This server knows no token with this address').waitFor();
     expect(await page.locator('.score-card').count()).toBe(0);
-    await page.getByRole('link', { name: 'BARN Barnacle' }).click();
+    const meant = page.getByRole('link', { name: 'BARN Barnacle' });
+    const bottom = await meant.evaluate((link) => link.getBoundingClientRect().bottom);
+    const said = await page.getByText('Press / to find another').boundingBox();
+    expect(bottom - (said?.y ?? 0) - (said?.height ?? 0)).toBeLessThan(100);
+    await meant.click();
     await titled(page, 'BARN').waitFor();
     await goTo(page, `#/compare?tokens=xyz,${SOL}`);
     await page.getByText('xyz is left out: address: expected ').waitFor();
