@@ -1,7 +1,7 @@
 /** Follows the token in sight: when its depth changes, and whether the server responds. */
 import { FathomError } from '../../client/index.js';
 import { pause } from './pause.js';
-import { currentClient } from './session.js';
+import { currentClient, tryAgain } from './session.js';
 import { Value } from './value.js';
 
 /** The server sends a heartbeat after 5 s: a follower that receives nothing for this long is not live. */
@@ -43,6 +43,8 @@ export async function followToken(address: string, signal: AbortSignal): Promise
     // A wrong address says nothing about the server.
     const isWrong = error instanceof FathomError && error.status === 400;
     if (!signal.aborted) connection.set(isWrong ? 'none' : 'silent');
+    // If the key has ended, the next request says why.
+    if (!signal.aborted && error instanceof FathomError && error.status === 401) tryAgain();
   } finally {
     clearTimeout(silence);
     if (signal.aborted) connection.set('none');

@@ -12,7 +12,9 @@ import {
   browser,
   directory,
   goTo,
+  hashOf,
   HOUR,
+  key,
   opened,
   SOL,
   titled,
@@ -62,6 +64,30 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await expect.poll(() => connection(100)).toBe('heard');
     await live.click();
     await expect.poll(() => connection(100)).toBe('none');
+  });
+
+  it('asks for another key as soon as its key ends', async () => {
+    const words = ['--tier', 'enterprise', '--rpm', '59', '--data', directory, '--json'];
+    const { stdout } = await fathom(['keys', 'create', ...words]);
+    const short = JSON.parse(stdout) as { id: string; key: string };
+    const page = await at(HOUR, { key: short.key });
+    await page.clock.install();
+    await page.reload();
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    await page.locator('.live[data-connection=heard]').waitFor();
+    // The page's time is frozen, so it does not poll.
+    await page.clock.pauseAt(Date.now() + 1000);
+    await fathom(['keys', 'revoke', short.id, '--data', directory]);
+    const isAsked = async (): Promise<number> => {
+      await page.clock.fastForward(20);
+      return page.getByRole('heading', { name: 'This key is not accepted' }).count();
+    };
+    await expect.poll(isAsked).toBe(1);
+    await page.clock.resume();
+    await page.getByLabel('API key', { exact: true }).fill(key);
+    await page.keyboard.press('Enter');
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    expect(hashOf(page)).toBe(HOUR);
   });
 
   it.each(['dark', 'light'] as const)(
