@@ -173,7 +173,7 @@ function beginsWith(
 /** The token in sight, or the last one, around the typed time. */
 function timeCommands(text: string, nowS: number): Command[] {
   const address = lastToken.value;
-  const t = spokenTime(text, nowS, offsetS(nowS));
+  const t = spokenTime(text, nowS, offsetS);
   if (t === null || address === null || isTooOld(text, nowS)) return [];
   const shown = viewValue.value.name === 'token' ? viewValue.value : tokenView(address);
   const window = {
@@ -186,7 +186,7 @@ function timeCommands(text: string, nowS: number): Command[] {
 
 /** Whether a text means a time before the API's history. */
 function isTooOld(text: string, nowS: number): boolean {
-  const t = spokenTime(text, nowS, offsetS(nowS));
+  const t = spokenTime(text, nowS, offsetS);
   return t !== null && t < nowS - REACH_S;
 }
 

@@ -113,7 +113,7 @@ export function age(seconds: number): string {
 
 /** `2026-11-22 13:20:13 UTC`, or in the chosen zone. @param t epoch seconds */
 export function absoluteTime(t: number): string {
-  return `${fieldTime(t).replace('T', ' ')} ${zoneLabel(t)}`;
+  return `${fieldTime(t)} ${zoneLabel(t)}`;
 }
 
 /** `So1111…1112`. */

@@ -1,34 +1,43 @@
-/** Times as people type them: `yesterday 12:00`, `2026-11-20 9:30`, `3 h ago`, `monday`, `12:00`. */
+/** Times as people type them: `yesterday 12:00`, `2026-11-20 9:30:15`, `3 h ago`, `monday`, `12:00`. */
 const DAY_S = 86_400;
 const UNIT_S: Readonly<Record<string, number>> = { m: 60, h: 3600, d: DAY_S, w: 7 * DAY_S };
-const CLOCK = /^\d{1,2}:\d{2}$/;
+const CLOCK = /^\d{1,2}:\d{2}(:\d{2})?$/;
+type OffsetOf = (t: number) => number;
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
 
 /**
  * The time that a text means, epoch seconds; null if it means none, or one after now.
  *
- * @param offsetS how far the shown zone is ahead of UTC
+ * @param offsetOf how far the shown zone is ahead of UTC at a time
  */
-export function spokenTime(text: string, nowS: number, offsetS: number): number | null {
+export function spokenTime(text: string, nowS: number, offsetOf: OffsetOf): number | null {
   const words = text.trim().toLowerCase();
   const ago =
     /^-(\d{1,4}) ?(m|h|d|w)$/.exec(words) ??
     /^(\d{1,4}) ?(m|h|d|w)(?:in|inutes?|ours?|ays?|eeks?)? ago$/.exec(words);
   if (ago !== null) return nowS - Number(ago[1]) * UNIT_S[ago[2]];
   if (CLOCK.test(words)) {
-    const t = timeOn('today', words, nowS, offsetS);
+    const t = timeOn('today', words, nowS, offsetOf);
     // A time of day without a day may mean yesterday.
     return t !== null && t > nowS ? t - DAY_S : t;
   }
-  const [day, clock = '0:00'] = words.split(/[ t](?=\d{1,2}:\d{2}$)/);
-  const t = timeOn(day, clock, nowS, offsetS);
+  const [day, clock = '0:00'] = words.split(/[ t](?=\d{1,2}:[\d:]+$)/);
+  const t = timeOn(day, clock, nowS, offsetOf);
   return t === null || t > nowS ? null : t;
 }
 
-function timeOn(dayText: string, clockText: string, nowS: number, offsetS: number): number | null {
-  const day = dayOf(dayText, nowS + offsetS);
+function timeOn(
+  dayText: string,
+  clockText: string,
+  nowS: number,
+  offsetOf: OffsetOf,
+): number | null {
+  const offsetNowS = offsetOf(nowS);
+  const day = dayOf(dayText, nowS + offsetNowS);
   const clock = clockOf(clockText);
-  return day === null || clock === null ? null : day + clock - offsetS;
+  if (day === null || clock === null) return null;
+  // Clocks may have been changed between that time and now.
+  return day + clock - offsetOf(day + clock - offsetNowS);
 }
 
 /** The first second of a day, in the zone's local seconds. */
@@ -49,6 +58,7 @@ function dayOf(text: string, nowS: number): number | null {
 
 function clockOf(text: string): number | null {
   if (!CLOCK.test(text)) return null;
-  const [hours, minutes] = text.split(':').map(Number);
-  return hours < 24 && minutes < 60 ? hours * 3600 + minutes * 60 : null;
+  const [hours, minutes, seconds = 0] = text.split(':').map(Number);
+  const isClock = hours < 24 && minutes < 60 && seconds < 60;
+  return isClock ? hours * 3600 + minutes * 60 + seconds : null;
 }

@@ -13,15 +13,9 @@ export function offsetS(t: number): number {
   return zone.value === 'utc' ? 0 : -60 * new Date(t * 1000).getTimezoneOffset();
 }
 
-/** A time in the format of input fields, in the chosen zone: `2026-11-22T13:20:13`. @param t epoch seconds */
+/** `2026-11-22 13:20:13` in the chosen zone. @param t epoch seconds */
 export function fieldTime(t: number): string {
-  return new Date((t + offsetS(t)) * 1000).toISOString().slice(0, 19);
-}
-
-/** The time in an input field, epoch seconds; null if it has none. */
-export function timeInField(text: string): number | null {
-  const t = Date.parse(zone.value === 'utc' ? `${text}Z` : text) / 1000;
-  return Number.isFinite(t) ? Math.floor(t) : null;
+  return new Date((t + offsetS(t)) * 1000).toISOString().slice(0, 19).replace('T', ' ');
 }
 
 /** The zone's label beside times: `UTC`, or the browser's zone, such as `GMT+2`. */

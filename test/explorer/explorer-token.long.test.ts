@@ -109,8 +109,17 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     // Typed in the page's zone; it survives a reload.
     const typedS = clickedS + 600;
     const field = page.getByLabel('Time', { exact: true });
+    await field.fill('yesterday noonish');
+    await field.press('Enter');
+    await page.getByText('Expected a time until now such as yesterday 12:00').waitFor();
+    expect(pinnedS()).toBe(clickedS);
+    await field.fill('50 min ago');
+    await field.press('Enter');
+    await expect.poll(pinnedS).toBe(NOW_S - 3000);
+    await expect.poll(() => field.inputValue()).toBe(fieldTime(NOW_S - 3000));
+    expect(await page.getByText('Expected a time until now').count()).toBe(0);
     await field.fill(fieldTime(typedS));
-    await field.dispatchEvent('change');
+    await field.press('Enter');
     await expect.poll(pinnedS).toBe(typedS);
     await page.reload();
     const typed = await scoreAt(`?at=${typedS}`);
@@ -139,7 +148,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     // A time that is typed then is brought into sight.
     const field = page.getByLabel('Time', { exact: true });
     await field.fill(fieldTime(NOW_S - 2400));
-    await field.dispatchEvent('change');
+    await field.press('Enter');
     await page.locator('.heatmap-pin').first().waitFor();
   });
 
