@@ -47,6 +47,19 @@ describe('the ranges of tokens', () => {
     await close(book);
   });
 
+  it('are waited for by a first board for five seconds, by a later one for half of one', async () => {
+    const { book } = bookOf(20_000);
+    await book.wantPrices(new Set([BUSY]));
+    const waitedMs: number[] = [];
+    for (const first of [true, false]) {
+      const startMs = performance.now();
+      void book.ready({ first }).then(() => waitedMs.push(performance.now() - startMs));
+    }
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(waitedMs).toEqual([500, 5000]);
+    await close(book);
+  });
+
   it('take an eleventh of the time if depth keeps arriving, and do not delay others', async () => {
     const { book, reads } = bookOf(50);
     await book.wantPrices(new Set([BUSY, QUIET]));
