@@ -29,6 +29,12 @@ import { pricesOf, timesOf, zoomOf } from './zoom.js';
 const MOVE_MS = 450;
 /** More device pixels per CSS pixel than this take time without a visible difference. */
 const MAX_PIXEL_RATIO = 2;
+/** A browser that draws with the processor shows a dragged picture at this share of its pixels per CSS pixel. */
+const DRAGGED_SHARE = 0.5;
+/** A frame that comes later than this after its request is slow. */
+const SLOW_FRAME_MS = 1000 / 30;
+/** After a drag has rested this long, the picture has all its pixels again. */
+const REST_MS = 100;
 /** Greatest width of a photograph. */
 const MAX_PHOTOGRAPH_PX = 8192;
 /** Most frames for a photograph whose cells need several. */
@@ -85,6 +91,9 @@ export class Picture implements Controls {
   private haveMovedPrices = false;
   private moving: { from: View; sinceMs: number } | null = null;
   private nextFrame = 0;
+  /** Draws a picture at rest after a drag; undefined while nothing is dragged. */
+  private rest: ReturnType<typeof setTimeout> | undefined;
+  private isSlow = false;
   private style: Style;
   private readonly ended = new AbortController();
 
@@ -110,6 +119,7 @@ export class Picture implements Controls {
       resized.disconnect();
       unlisten();
       cancelAnimationFrame(this.nextFrame);
+      clearTimeout(this.rest);
     });
     const lost = (event: Event): void => {
       event.preventDefault();
@@ -310,6 +320,16 @@ export class Picture implements Controls {
     if (this.view !== null) this.setView(panned(this.view, by));
   }
 
+  drag(by: Point): void {
+    clearTimeout(this.rest);
+    this.rest = setTimeout(() => {
+      this.rest = undefined;
+      this.isSlow = false;
+      this.redraw();
+    }, REST_MS);
+    this.pan(by);
+  }
+
   goTo(end: 'from' | 'to'): void {
     if (this.view === null || this.extent === null) return;
     const by = (this.extent[end] - this.view[end]) / (this.view.to - this.view.from);
@@ -391,22 +411,31 @@ export class Picture implements Controls {
   /** Draws in the browser's next frame. */
   redraw(): void {
     if (this.nextFrame !== 0 || this.ended.signal.aborted) return;
+    const askedMs = performance.now();
     this.nextFrame = requestAnimationFrame(() => {
       this.nextFrame = 0;
-      this.draw();
+      this.isSlow ||= this.rest !== undefined && performance.now() - askedMs > SLOW_FRAME_MS;
+      this.draw(screenPixelRatio(), this.isSlow ? DRAGGED_SHARE : 1);
     });
   }
 
-  /** Draws immediately. @returns false if some cells need another frame */
-  draw(pixelRatio = screenPixelRatio()): boolean {
+  /**
+   * Draws immediately.
+   *
+   * @param share of the pixels, for cells and the price line
+   * @returns false if some cells need another frame
+   */
+  draw(pixelRatio = screenPixelRatio(), share = 1): boolean {
     const { frame, cells, overlay } = this.elements;
-    resize(cells, pixelRatio);
+    const cellsRatio = share * pixelRatio;
+    resize(cells, cellsRatio);
     resize(overlay, pixelRatio);
     const { theme, style, scale, history } = this;
     const { held } = history;
     const view = this.movedView() ?? { from: 0, to: 1, lnLow: 0, lnHigh: 1 };
-    const linePx = LINE_PX * pixelRatio * style.size;
-    const isWhole = this.renderer?.draw({ view, scale, theme, pixelRatio, linePx }) ?? true;
+    const linePx = LINE_PX * cellsRatio * style.size;
+    const isWhole =
+      this.renderer?.draw({ view, scale, theme, pixelRatio: cellsRatio, linePx }) ?? true;
     if (this.view !== null) drawOverlay(overlay, { view, held, pixelRatio, style });
     else overlay.getContext('2d')?.clearRect(0, 0, overlay.width, overlay.height);
     const { from, to, lnLow, lnHigh } = view;

@@ -196,6 +196,37 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await page.locator('.heatmap-readout-head').waitFor();
   });
 
+  it('draws a quarter of the pixels while a drag is slow, and all of them at rest', async () => {
+    const page = await ready();
+    const { x, y, width, height } = await plotOf(page);
+    const cellsWidth = (): Promise<number> =>
+      page.evaluate(`document.querySelector('.heatmap-cells').width`);
+    const whole = await cellsWidth();
+    await page.mouse.move(x + width / 2, y + height / 2);
+    await page.mouse.down();
+    // Each frame comes 50 ms after its request; the moves do not wait for this program.
+    const least = await page.evaluate<number>(`new Promise((done) => {
+      const soon = requestAnimationFrame;
+      window.requestAnimationFrame = (draw) => soon(() => setTimeout(() => soon(draw), 50));
+      const cells = document.querySelector('.heatmap-cells');
+      const wholeWidth = cells.width;
+      let clientX = ${x + width / 2};
+      const moves = setInterval(() => {
+        clientX += 1;
+        cells.parentElement.dispatchEvent(new PointerEvent('pointermove', {
+          pointerId: 1, pointerType: 'mouse', clientX, clientY: ${y + height / 2}, bubbles: true,
+        }));
+        if (cells.width === wholeWidth) return;
+        clearInterval(moves);
+        window.requestAnimationFrame = soon;
+        done(cells.width);
+      }, 10);
+    })`);
+    expect(least).toBe(Math.round(whole / 2));
+    await expect.poll(cellsWidth).toBe(whole);
+    await page.mouse.up();
+  });
+
   it('zooms about the pointer, and moves by drag and keys', async () => {
     const page = await ready();
     const { x, y, width, height } = await plotOf(page);
