@@ -24,6 +24,7 @@ import {
   canSpare,
   currentClient,
   isLive,
+  isTransient,
   key as keyValue,
   messageOf,
   noteFailure,
@@ -162,6 +163,10 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
     [heatmapName],
   );
   useEffect(() => setFailure(null), [heatmapName, tries]);
+  // The server answers again.
+  useEffect(() => {
+    setFailure((last) => (last !== null && isTransient(last) ? null : last));
+  }, [scored]);
   const picture = useRef<Picture | null>(null);
   const settling = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => () => clearTimeout(settling.current), [heatmapName]);

@@ -90,6 +90,24 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(hashOf(page)).toBe(HOUR);
   });
 
+  it('shows the map by itself after the server was away for minutes', async () => {
+    const page = await at(HOUR);
+    await page.clock.install();
+    await page.reload();
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    await page.clock.pauseAt(Date.now() + 1000);
+    const passed = async (what: string): Promise<number> => {
+      await page.clock.fastForward(1000);
+      return page.locator(what).count();
+    };
+    const requests = '**/api/v1/**';
+    await page.route(requests, (route) => route.abort());
+    await page.getByRole('button', { name: '6h', exact: true }).click();
+    await expect.poll(() => passed('.heat-card .failed')).toBe(1);
+    await page.unroute(requests);
+    await expect.poll(() => passed('.heatmap[data-state=ready]')).toBe(1);
+  });
+
   it.each(['dark', 'light'] as const)(
     'has no serious findings of axe in any view and at any width, %s, and fits it',
     async (colorScheme) => {
