@@ -3,13 +3,9 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ReplayParameters } from '../../client/index.js';
 import { age } from '../state/format.js';
 import type { Played } from '../playback/playback.js';
-import { useNowS } from '../state/load.js';
 import { pause } from '../state/pause.js';
-import { spokenTime } from '../state/spoken-time.js';
 import { useModule } from '../state/use-module.js';
-import { useValue } from '../state/use-value.js';
 import { compareView, hashOf, PARTS, PRESETS } from '../state/url.js';
-import { fieldTime, offsetS, zone } from '../state/zone.js';
 import './heatmap.css';
 import { Legend } from './legend.js';
 import type { Cursor } from './cursor.js';
@@ -79,6 +75,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
     if (isMoving && shownT !== null) picture?.showTime(shownT);
   }, [picture, isMoving, shownT]);
   const Playback = useModule(() => import('../playback/playback.js'))?.Playback ?? null;
+  const TimeField = useModule(() => import('../playback/time-field.js'))?.TimeField ?? null;
   const Strips = useModule(() => import('../strips/strips.js'))?.Strips ?? null;
   const summary = summaryOf(picture, drawn);
   return (
@@ -104,7 +101,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
       </div>
       <div class="heatmap-foot">
         {drawn !== null && <Legend scale={drawn.scale} theme={theme} />}
-        <TimeField t={pinnedT} onPin={props.onPin} />
+        {TimeField !== null && <TimeField t={pinnedT} onPin={props.onPin} />}
         {Playback !== null && picture !== null && view !== null && state === 'ready' && (
           <Playback
             {...{ client, address, view, pinnedT }}
@@ -241,55 +238,6 @@ export function Notice({ state, hasPicture, lastT }: NoticeProps) {
     );
   }
   return state === 'loading' && !hasPicture ? <div class="heatmap-skeleton" /> : null;
-}
-
-/** Shows the pinned time, and takes the times that the command palette takes. */
-function TimeField({ t, onPin }: { t: number | null; onPin: (t: number | null) => void }) {
-  useValue(zone);
-  const nowS = useNowS();
-  /** Null: the pinned time. */
-  const [typed, setTyped] = useState<string | null>(null);
-  const [isOdd, setOdd] = useState(false);
-  const type = (text: string | null): void => {
-    setTyped(text);
-    setOdd(false);
-  };
-  useEffect(() => type(null), [t]);
-  const enter = (text: string): void => {
-    const isNow = ['', 'now'].includes(text.trim().toLowerCase());
-    const at = isNow ? null : spokenTime(text, nowS, offsetS);
-    if (at === null && !isNow) return setOdd(true);
-    type(null);
-    onPin(at === null ? null : Math.floor(at));
-  };
-  return (
-    <span class="heatmap-time">
-      <label>
-        <span>Time</span>
-        <input
-          type="text"
-          placeholder="yesterday 12:00"
-          autocomplete="off"
-          spellcheck={false}
-          aria-invalid={isOdd}
-          value={typed ?? (t === null ? '' : fieldTime(t))}
-          onInput={(event) => type(event.currentTarget.value)}
-          onChange={(event) => enter(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key === 'Escape') type(null);
-          }}
-        />
-      </label>
-      {t !== null && (
-        <button type="button" onClick={() => onPin(null)}>
-          Now
-        </button>
-      )}
-      <span class="note" role="status">
-        {isOdd && 'Expected a time until now such as yesterday 12:00, 2026-11-20 9:30 or 3 h ago'}
-      </span>
-    </span>
-  );
 }
 
 /** The line at a pinned time, if it is in sight. */
