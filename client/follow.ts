@@ -105,7 +105,7 @@ export async function* follow(
         failures = 0;
         begin = { cursor: message.cursor };
         if (message.type === 'closing') retryMs = message.retry_ms;
-        else if (isTold(message, heartbeats)) yield message;
+        else if (isYielded(message, heartbeats)) yield message;
       }
       throw new Error('the connection ended');
     } catch (error) {
@@ -125,8 +125,8 @@ export async function* follow(
   }
 }
 
-/** Whether the caller gets a message. */
-const isTold = (
+/** Whether the iterator yields a message. */
+const isYielded = (
   { type, clamped }: { type: string; clamped?: true },
   heartbeats: boolean,
 ): boolean => (type === 'subscribed' ? clamped === true : heartbeats || type !== 'heartbeat');

@@ -10,16 +10,19 @@ export function useModule<T>(load: () => Promise<T>): T | null {
   const [loaded, setLoaded] = useState<T | null>(null);
   useEffect(() => {
     const left = new AbortController();
-    const attempt = async (): Promise<void> => {
-      try {
-        const module = await load();
-        setLoaded(() => module);
-      } catch {
-        await pause(RETRY_MS, left.signal);
-        await attempt();
+    const loadUntilThere = async (): Promise<void> => {
+      for (;;) {
+        try {
+          const module = await load();
+          setLoaded(() => module);
+          return;
+        } catch {
+          await pause(RETRY_MS, left.signal);
+        }
       }
     };
-    attempt().catch(() => undefined);
+    // Rejects only if the component has gone.
+    loadUntilThere().catch(() => undefined);
     return () => left.abort();
   }, []);
   return loaded;

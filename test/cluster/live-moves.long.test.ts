@@ -8,7 +8,7 @@ import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
 import { fathomClient } from '../../client/index.js';
 import type { IssuedKey } from '../../storage/contract.js';
 import { NodeProcess } from '../support/cluster.js';
-import { HeldSnapshots, type Message } from '../support/live-client.js';
+import { cutAfter, HeldSnapshots, type Message } from '../support/live-client.js';
 import { binance, commitDelete, commitRows, MINT, orca, snapshot } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
 import { Wanderer } from './wanderer.js';
@@ -116,15 +116,7 @@ const wandering =
   async (asked, options) => {
     const { pathname, search } = new URL(asked instanceof Request ? asked.url : asked);
     const reply = await fetch(nodes[below(nodes.length)].url + pathname + search, options);
-    let left = 300 + below(4_000);
-    const cut = new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        controller.enqueue(chunk.subarray(0, left));
-        left -= chunk.length;
-        if (left <= 0) controller.error(new Error('cut'));
-      },
-    });
-    return new Response(reply.body?.pipeThrough(cut), reply);
+    return cutAfter(reply, 300 + below(4_000));
   };
 
 describe.skipIf(!hasNats)('Subscribers that go from node to node', () => {

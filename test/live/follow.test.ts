@@ -16,7 +16,7 @@ import {
   serveHere,
   temporaryDirectory,
 } from '../support/cli.js';
-import { ingestCells } from '../support/live-client.js';
+import { cutAfter, ingestCells } from '../support/live-client.js';
 import { MAIN } from '../support/processes.js';
 import { MINT } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
@@ -29,15 +29,7 @@ const cutting =
   (bytes: () => number): typeof fetch =>
   async (...asked) => {
     const reply = await fetch(...asked);
-    let left = bytes();
-    const cut = new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        controller.enqueue(chunk.subarray(0, left));
-        left -= chunk.length;
-        if (left <= 0) controller.error(new Error('cut'));
-      },
-    });
-    return new Response(reply.body?.pipeThrough(cut), reply);
+    return cutAfter(reply, bytes());
   };
 
 describe('The client that follows a token', () => {

@@ -147,3 +147,16 @@ export class HeldSnapshots {
     return JSON.stringify(inOrder.map(([, one]) => one));
   }
 }
+
+/** A reply whose body breaks off after so many bytes. */
+export function cutAfter(reply: Response, bytes: number): Response {
+  let left = bytes;
+  const cut = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      controller.enqueue(chunk.subarray(0, left));
+      left -= chunk.length;
+      if (left <= 0) controller.error(new Error('cut'));
+    },
+  });
+  return new Response(reply.body?.pipeThrough(cut), reply);
+}
