@@ -54,7 +54,7 @@ const FLAGS = {
 
 export const command = defineCommand({
   about:
-    'Fills an empty data directory with a simulated market and prints a key of tier enterprise. Takes about half a minute on two cores.',
+    'Fills an empty data directory with a simulated market and prints a key of tier enterprise. Takes about a minute on two cores.',
   words: {},
   flags: FLAGS,
   examples: [
