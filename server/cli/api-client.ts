@@ -19,44 +19,38 @@ const DEFAULT_URL = 'http://127.0.0.1:8080';
 /** Flags that choose what each snapshot shows. The server checks them. */
 export const VIEW_FLAGS = {
   group: {
-    kind: 'text',
     placeholder: 'G',
     meaning: 'the unit that one ladder sums',
     default: 'market',
     values: REPLAY_GROUPS,
   },
   types: {
-    kind: 'text',
     placeholder: 'LIST',
     meaning: `types of markets, separated by commas: ${MARKET_TYPES.join(', ')}`,
     default: 'all',
   },
   venues: {
-    kind: 'text',
     placeholder: 'LIST',
     meaning: 'venues, separated by commas',
     default: 'all',
   },
-  'exclude-types': { kind: 'text', placeholder: 'LIST', meaning: 'types of markets to leave out' },
-  'exclude-venues': { kind: 'text', placeholder: 'LIST', meaning: 'venues to leave out' },
+  'exclude-types': { placeholder: 'LIST', meaning: 'types of markets to leave out' },
+  'exclude-venues': { placeholder: 'LIST', meaning: 'venues to leave out' },
   'min-pct': {
-    kind: 'text',
     placeholder: 'N',
     meaning: 'lower end of the band, in percent of the price',
     default: '-50',
   },
   'max-pct': {
-    kind: 'text',
     placeholder: 'N',
     meaning: 'upper end of the band, in percent of the price',
     default: '100',
   },
 } as const satisfies Flags;
 
-export const ONCHAIN_FLAG = { kind: 'switch', meaning: 'on-chain markets only' } as const;
+export const ONCHAIN_FLAG = { meaning: 'on-chain markets only' } as const;
 
 export const URL_FLAG = {
-  kind: 'text',
   placeholder: 'URL',
   meaning: 'the server',
   default: DEFAULT_URL,

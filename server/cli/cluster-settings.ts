@@ -25,7 +25,6 @@ const FILES = {
 
 export const CLUSTER_SETTINGS = {
   cluster: {
-    kind: 'text',
     placeholder: 'URLS',
     meaning: `makes the server a node of a cluster, which shares a log on ${SERVERS}`,
     default: 'off',
@@ -33,7 +32,6 @@ export const CLUSTER_SETTINGS = {
     read: natsServers,
   },
   node: {
-    kind: 'text',
     placeholder: 'NAME',
     meaning: `the node's name, unique in the cluster; needs --cluster`,
     default: 'none given',
@@ -41,7 +39,6 @@ export const CLUSTER_SETTINGS = {
     read: nodeName,
   },
   'cluster-replicas': {
-    kind: 'text',
     placeholder: 'N',
     meaning: `number of servers that keep a copy of each entry of the log, 1 to ${MAX_REPLICAS}; used when this node creates the log`,
     default: '3 with three or more servers, otherwise 1',
@@ -54,7 +51,6 @@ export const CLUSTER_SETTINGS = {
 /** The flags of the commands that connect to the servers directly. */
 export const CLUSTER_FLAGS = {
   cluster: {
-    kind: 'text',
     placeholder: 'URLS',
     meaning: SERVERS,
     needed: true,
@@ -147,7 +143,7 @@ function nodeName(text: string, from: string): string {
 
 function file(meaning: string, byDefault: string) {
   const shown = { placeholder: 'FILE', meaning: `file with ${meaning}`, default: byDefault };
-  return { kind: 'text', ...shown, fallback: null, read: readableFile } as const;
+  return { ...shown, fallback: null, read: readableFile } as const;
 }
 
 /** @throws UsageError */

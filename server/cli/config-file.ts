@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { UsageError } from '../../storage/errors.js';
-import { didYouMean, type Flag, refuseEmpty } from './flags.js';
+import { didYouMean, type Flag, isSwitch, refuseEmpty } from './flags.js';
 
 export interface ConfigEntry {
   /** The setting's values, as text for its flag. */
@@ -19,9 +19,6 @@ interface ConfigFile {
   /** The errors of all other entries, one line each. */
   faults: readonly string[];
 }
-
-/** The type of a setting in the file; `json`: any document. */
-type ConfigKind = Flag['kind'] | 'json';
 
 /**
  * Reads the config file that FATHOM_CONFIG names, else fathom.config.json if it exists.
@@ -50,8 +47,7 @@ export function readConfig(settings: Readonly<Record<string, Flag>>): ConfigFile
     } else if (entries[name] !== undefined) faults.push(`${from}: given twice`);
     else {
       try {
-        const kind = isJson(settings[name]) ? 'json' : settings[name].kind;
-        entries[name] = { texts: textsOf(value, kind, from), from };
+        entries[name] = { texts: textsOf(value, settings[name], from), from };
       } catch (error) {
         if (!(error instanceof UsageError)) throw error;
         faults.push(error.message);
@@ -61,21 +57,19 @@ export function readConfig(settings: Readonly<Record<string, Flag>>): ConfigFile
   return { file, entries, faults };
 }
 
-/** Whether a setting is a JSON document (in a variable: JSON text); only such settings have no placeholder. */
-export function isJson({ kind, placeholder }: Flag): boolean {
-  return kind === 'text' && placeholder === undefined;
-}
+/** The placeholder of a setting that is a JSON document (in a variable: JSON text). */
+export const JSON_DOCUMENT = 'JSON';
 
-function textsOf(value: unknown, kind: ConfigKind, from: string): readonly string[] {
-  if (kind === 'json') return [JSON.stringify(value)];
-  const expected = {
-    text: ['a text or a number', (item: unknown) => ['string', 'number'].includes(typeof item)],
-    texts: ['a list of texts', (item: unknown) => typeof item === 'string'],
-    switch: ['true or false', (item: unknown) => typeof item === 'boolean'],
-  } as const;
-  const [form, fits] = expected[kind];
-  const items: unknown[] = kind !== 'texts' ? [value] : Array.isArray(value) ? value : [null];
-  if (items.every(fits)) {
+function textsOf(value: unknown, setting: Flag, from: string): readonly string[] {
+  if (setting.placeholder === JSON_DOCUMENT) return [JSON.stringify(value)];
+  const isList = setting.repeated === true;
+  const [form, types] = isList
+    ? ['a list of texts', ['string']]
+    : isSwitch(setting)
+      ? ['true or false', ['boolean']]
+      : ['a text or a number', ['string', 'number']];
+  const items: unknown[] = !isList ? [value] : Array.isArray(value) ? value : [null];
+  if (items.every((item) => types.includes(typeof item))) {
     for (const item of items) refuseEmpty(String(item), from);
     return items.map(String);
   }

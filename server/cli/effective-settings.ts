@@ -1,17 +1,15 @@
 /** Each setting's value and its source: the flag, else the variable, else the config file, else the default. */
 import { allOf, UsageError } from '../../storage/errors.js';
-import { type ConfigEntry, isJson, readConfig } from './config-file.js';
-import type { Flag } from './flags.js';
+import { type ConfigEntry, JSON_DOCUMENT, readConfig } from './config-file.js';
+import { type Flag, isSwitch, valueOf } from './flags.js';
 
 /** A flag that always has a value: by default its fallback, an empty list, or false. */
 export type Setting = Flag & {
   /** Converts the value to the form of the config file, if that differs from the given text. */
   readonly document?: (value: never) => unknown;
-} & (
-    | { kind: 'text'; fallback: unknown; read: NonNullable<Flag['read']> }
-    | { kind: 'texts'; read: NonNullable<Flag['read']> }
-    | { kind: 'switch' }
-  );
+  /** The value of a setting that takes a single text. */
+  readonly fallback?: unknown;
+};
 
 interface Given {
   texts: readonly string[];
@@ -49,7 +47,7 @@ export function effectiveSettings<S extends Readonly<Record<string, Setting>>>(
     }),
     ...Object.entries(settings).map(([name, setting]) => () => {
       const found = givenTo(name, setting, flags[name], entries[name]);
-      read[name] = { value: valueOf(setting, found), given: found };
+      read[name] = { value: effectiveValue(setting, found), given: found };
     }),
     () => check(read as Partial<Record<keyof S, Effective>>),
   ]);
@@ -62,13 +60,13 @@ export function effectiveSetting(
   name: string,
 ): Effective {
   const given = givenTo(name, settings[name], undefined, readConfig(settings).entries[name]);
-  return { value: valueOf(settings[name], given), given };
+  return { value: effectiveValue(settings[name], given), given };
 }
 
 /** The text given for a setting, and its source; null: none. */
 function givenTo(
   name: string,
-  { kind }: Setting,
+  { repeated }: Setting,
   flag: unknown,
   entry: ConfigEntry | undefined,
 ): Given | null {
@@ -77,7 +75,7 @@ function givenTo(
   const variable = variableOf(name);
   const inherited = process.env[variable] ?? '';
   if (inherited !== '') {
-    const items = kind === 'texts' ? inherited.split(',').map((item) => item.trim()) : [inherited];
+    const items = repeated ? inherited.split(',').map((item) => item.trim()) : [inherited];
     return { texts: items, source: 'variable', from: variable };
   }
   return entry === undefined ? null : { ...entry, source: 'file' };
@@ -90,13 +88,11 @@ function flagTexts(flag: unknown): readonly string[] {
   return typeof flag === 'string' ? [flag] : [];
 }
 
-function valueOf(setting: Setting, given: Given | null): unknown {
-  if (setting.kind === 'texts') {
-    return allOf((given?.texts ?? []).map((text) => () => setting.read(text, given?.from ?? '')));
-  }
-  if (given === null) return setting.kind === 'switch' ? false : setting.fallback;
-  const [text] = given.texts;
-  return setting.kind === 'switch' ? trueOrFalse(text, given.from) : setting.read(text, given.from);
+function effectiveValue(setting: Setting, given: Given | null): unknown {
+  const { texts, from } = given ?? { texts: [], from: '' };
+  if (setting.repeated) return allOf(texts.map((text) => () => valueOf(text, from, setting)));
+  if (isSwitch(setting)) return texts.length > 0 && trueOrFalse(texts[0], from);
+  return texts.length > 0 ? valueOf(texts[0], from, setting) : setting.fallback;
 }
 
 function trueOrFalse(text: string, from: string): boolean {
@@ -107,15 +103,18 @@ function trueOrFalse(text: string, from: string): boolean {
 /** A setting's value in the form of the config file; null: a default that has no such form. */
 export function settingDocument(setting: Setting, { value, given }: Effective): unknown {
   if (setting.document !== undefined) return setting.document(value as never);
-  if (setting.kind !== 'text') return value;
-  if (isJson(setting)) return given === null ? setting.fallback : JSON.parse(given.texts[0]);
-  const text = given?.texts[0] ?? readable(setting.default, setting.read);
+  if (setting.repeated || isSwitch(setting)) return value;
+  if (setting.placeholder === JSON_DOCUMENT) {
+    return given === null ? setting.fallback : JSON.parse(given.texts[0]);
+  }
+  const text = given?.texts[0] ?? readable(setting);
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : text;
 }
 
-function readable(text = '', read: NonNullable<Flag['read']>): string | null {
+function readable(setting: Setting): string | null {
+  const { default: text = '' } = setting;
   try {
-    read(text, '');
+    valueOf(text, '', setting);
     return text;
   } catch {
     return null;

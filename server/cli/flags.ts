@@ -10,9 +10,18 @@ import { InstantError, parseInstant, UNITS_S } from '../../compute/time.js';
 import { UsageError } from '../../storage/errors.js';
 import { systemClock } from '../clock.js';
 
-export interface Flag {
-  /** It takes one text, several texts (when repeated), or none. */
-  readonly kind: 'text' | 'texts' | 'switch';
+/** A positional word, under its placeholder in lower case. */
+export interface Word {
+  /** The allowed values. */
+  readonly values?: readonly string[];
+  /** Whether its value is the name of a file, or of a directory: completion offers them. */
+  readonly names?: 'file' | 'directory';
+  /** It may be given several times; of the words only the last. */
+  readonly repeated?: true;
+}
+export type Words = Readonly<Record<string, Word>>;
+
+export interface Flag extends Word {
   /** Placeholder of the value; a switch has none. */
   readonly placeholder?: string;
   /** Its description in the help and in docs/cli.md. */
@@ -22,39 +31,29 @@ export interface Flag {
   /** The environment variable that is read if the flag is not given. */
   readonly variable?: string;
   readonly needed?: true;
-  /** The allowed values. */
-  readonly values?: readonly string[];
   /** Whether a configuration can allow other values. */
   readonly isOpen?: true;
-  /** Whether its value is the name of a file, or of a directory: completion offers them. */
-  readonly names?: 'file' | 'directory';
   /** Reads one value; `from` names the flag. @throws UsageError */
   readonly read?: (text: string, from: string) => unknown;
 }
 export type Flags = Readonly<Record<string, Flag>>;
 
-/** A positional word, under its placeholder in lower case. */
-export interface Word {
-  readonly values?: readonly string[];
-  readonly names?: 'file';
-  /** One or more; for the last word only. */
-  readonly repeated?: true;
-}
-export type Words = Readonly<Record<string, Word>>;
+export const isSwitch = ({ placeholder }: Flag): boolean => placeholder === undefined;
 
-type ValueOf<F> = F extends { read: (text: string, from: string) => infer T }
+/** The type of a single value. */
+export type ValueOf<F> = F extends { read: (text: string, from: string) => infer T }
   ? T
   : F extends { values: readonly (infer V)[]; isOpen?: never }
     ? V
     : string;
 
-type FlagValue<F extends Flag> = F['kind'] extends 'switch'
-  ? boolean
-  : F['kind'] extends 'texts'
+type FlagValue<F extends Flag> = F extends { placeholder: string }
+  ? F extends { repeated: true }
     ? ValueOf<F>[]
     : F extends { needed: true }
       ? ValueOf<F>
-      : ValueOf<F> | undefined;
+      : ValueOf<F> | undefined
+  : boolean;
 
 /** The values of a command's flags. */
 export type FlagValues<F extends Flags> = { [N in keyof F]: FlagValue<F[N]> };
@@ -66,7 +65,6 @@ export type WordValues<W extends Words> = {
 
 /** `--data` of a command that reads or changes a data directory. */
 export const DATA = {
-  kind: 'text',
   placeholder: 'DIR',
   meaning: 'data directory',
   default: './data',
@@ -76,7 +74,6 @@ export const DATA = {
 
 /** `--accept-damaged-log` of a command that can open a store itself. */
 export const ACCEPT_DAMAGED_LOG = {
-  kind: 'switch',
   meaning:
     'opens a store whose log has lost commits: cuts the log after the last intact commit and saves the rest in a file beside it',
 } as const satisfies Flag;
@@ -87,13 +84,11 @@ export type StoreFlags = Partial<FlagValues<typeof STORE_FLAGS>>;
 
 /** `--json` of a command with a report or a list. */
 export const JSON_OUTPUT = {
-  kind: 'switch',
   meaning: 'prints one JSON document on stdout',
 } as const satisfies Flag;
 
 /** `--dry-run` of a command that changes a store. */
 export const DRY_RUN = {
-  kind: 'switch',
   meaning: 'runs every check and prints the report, but stores nothing',
 } as const satisfies Flag;
 
@@ -120,11 +115,11 @@ function readFlag(name: string, flag: Flag, words: readonly (string | boolean)[]
   const isInherited = words.length === 0 && inherited !== '';
   const from = isInherited ? (flag.variable ?? '') : `--${name}`;
   const given = isInherited ? [inherited] : words;
-  if (given.length > 1 && flag.kind !== 'texts') throw new UsageError(`${from}: given twice`);
-  if (flag.kind === 'switch') return given.length > 0;
+  if (given.length > 1 && flag.repeated !== true) throw new UsageError(`${from}: given twice`);
+  if (isSwitch(flag)) return given.length > 0;
   if (given.length === 0 && flag.needed === true) throw new UsageError(expectation(from, flag));
   const values = given.map((text) => readValue(String(text), from, flag));
-  return flag.kind === 'texts' ? values : values[0];
+  return flag.repeated === true ? values : values[0];
 }
 
 function readPositionals(given: readonly string[], words: Words): Record<string, unknown> {
@@ -141,14 +136,18 @@ function readPositionals(given: readonly string[], words: Words): Record<string,
   return read;
 }
 
-function readValue(text: string, from: string, declared: Flag | Word): unknown {
-  const { values } = declared;
+function readValue(text: string, from: string, declared: Word | Flag): unknown {
   refuseEmpty(text, from);
   // Settings have no reader here: they are read together later, and one error reports all their faults.
   const isReadLater = 'read' in declared && declared.read === undefined;
-  const isOpen = 'isOpen' in declared && declared.isOpen === true;
-  if (values !== undefined && !isReadLater && !isOpen) oneOf(text, from, values);
-  return 'read' in declared && declared.read !== undefined ? declared.read(text, from) : text;
+  return isReadLater ? text : valueOf(text, from, declared);
+}
+
+/** The value that a text means, by the declaration's reader or list of values. @throws UsageError */
+export function valueOf(text: string, from: string, declared: Word & Partial<Flag>): unknown {
+  const { values, isOpen, read } = declared;
+  if (read !== undefined) return read(text, from);
+  return values === undefined || isOpen === true ? text : oneOf(text, from, values);
 }
 
 /** @throws UsageError that names the values */
@@ -164,11 +163,10 @@ export function refuseEmpty(text: string, from: string): void {
   if (text === '') throw new UsageError(`${from}: expected a value, not an empty text`);
 }
 
-function expectation(from: string, { values, ...declared }: Flag | Word): string {
+function expectation(from: string, declared: Word & Partial<Flag>): string {
+  const { values, placeholder, repeated } = declared;
   if (values === undefined) {
-    const placeholder = 'placeholder' in declared ? declared.placeholder : undefined;
-    const several = 'repeated' in declared && declared.repeated === true;
-    return `${from}: expected ${placeholder ?? (several ? 'at least one' : 'one')}`;
+    return `${from}: expected ${placeholder ?? (repeated === true ? 'at least one' : 'one')}`;
   }
   const list = values.length > 2 ? `one of ${values.join(', ')}` : values.join(' or ');
   return `${from}: expected ${list}`;
@@ -182,8 +180,8 @@ export function didYouMean(word: string, known: readonly string[], prefix = ''):
 
 function parse(given: readonly string[], flags: Flags) {
   const options: NonNullable<ParseArgsConfig['options']> = {};
-  for (const [name, { kind }] of Object.entries(flags)) {
-    options[name] = { type: kind === 'switch' ? 'boolean' : 'string', multiple: true };
+  for (const [name, flag] of Object.entries(flags)) {
+    options[name] = { type: isSwitch(flag) ? 'boolean' : 'string', multiple: true };
   }
   try {
     const args = withDashedValues(given, flags);
@@ -197,8 +195,9 @@ function parse(given: readonly string[], flags: Flags) {
       const hint = didYouMean(named.replace(/^-+/, ''), Object.keys(flags), '--');
       throw new UsageError(`unknown flag ${named}${hint}`);
     }
-    const isSwitch = flags[named.replace(/^-+/, '')]?.kind === 'switch';
-    throw new UsageError(isSwitch ? `${named} takes no value` : `${named} needs a value`);
+    const flag = flags[named.replace(/^-+/, '')] as Flag | undefined;
+    const takesNone = flag !== undefined && isSwitch(flag);
+    throw new UsageError(takesNone ? `${named} takes no value` : `${named} needs a value`);
   }
 }
 
@@ -207,8 +206,7 @@ function withDashedValues(given: readonly string[], flags: Flags): string[] {
   const joined: string[] = [];
   for (const [i, word] of given.entries()) {
     const before = joined.at(-1) ?? '';
-    const takesValue =
-      before.startsWith('--') && (flags[before.slice(2)]?.kind ?? 'switch') !== 'switch';
+    const takesValue = before.startsWith('--') && flags[before.slice(2)]?.placeholder !== undefined;
     if (takesValue && before === given[i - 1] && /^-[^-]/.test(word)) {
       joined[joined.length - 1] = `${before}=${word}`;
     } else joined.push(word);

@@ -72,7 +72,7 @@ function notesOf(flag: Flag): string[] {
   return [
     ...(flag.values === undefined ? [] : [flag.values.join(', ')]),
     ...(flag.needed === true ? ['needed'] : []),
-    ...(flag.kind === 'texts' ? ['may be repeated'] : []),
+    ...(flag.repeated === true ? ['may be repeated'] : []),
   ];
 }
 

@@ -36,7 +36,6 @@ type DescribingFlag = Flag & { readonly of: readonly ImportKind[] };
 export const DESCRIBING = {
   token: {
     of: ['book', 'pools', 'holders', 'orders'],
-    kind: 'text',
     placeholder: 'CHAIN:ADDRESS',
     meaning:
       'books, pools, holders: the token that the data are of; needed. Orders: the token whose orders are imported; by default all',
@@ -44,7 +43,6 @@ export const DESCRIBING = {
   },
   symbol: {
     of: ['book'],
-    kind: 'text',
     placeholder: 'SYMBOL',
     meaning: 'books: the symbol to import, if the files have several',
     default: 'the only one',
@@ -52,7 +50,6 @@ export const DESCRIBING = {
   },
   source: {
     of: ['book', 'pools'],
-    kind: 'text',
     placeholder: 'NAME',
     meaning: 'books, pools: name of the venue',
     default: 'as in the feed',
@@ -60,7 +57,6 @@ export const DESCRIBING = {
   },
   pair: {
     of: ['book'],
-    kind: 'text',
     placeholder: 'P',
     meaning: "books: the market's pair",
     default: 'as in the feed',
@@ -68,7 +64,6 @@ export const DESCRIBING = {
   },
   type: {
     of: ['book'],
-    kind: 'text',
     placeholder: 'TYPE',
     meaning: 'books: the type of market',
     default: 'as in the feed',
@@ -76,7 +71,7 @@ export const DESCRIBING = {
   },
   'quote-usd': {
     of: ['book', 'pools', 'orders'],
-    kind: 'texts',
+    repeated: true,
     placeholder: 'N|ADDRESS=N',
     meaning:
       'books: USD price N of the currency that the book is quoted in; pools, orders: ADDRESS=N is the USD price of the token on the other side (of a DCA order: of the token that it spends), once for each',
@@ -84,14 +79,13 @@ export const DESCRIBING = {
   },
   decimals: {
     of: ['orders'],
-    kind: 'texts',
+    repeated: true,
     placeholder: 'ADDRESS=N',
     meaning: 'orders with raw amounts: the decimals of a token, once for each',
     default: 'those of USDC, USDT and SOL',
   },
   every: {
     of: ['book'],
-    kind: 'text',
     placeholder: 'DURATION',
     meaning: 'books: interval of the snapshots, in whole seconds (s, m or h), at most a day',
     default: '60s',
@@ -99,21 +93,18 @@ export const DESCRIBING = {
   },
   'contract-usd': {
     of: ['book'],
-    kind: 'text',
     placeholder: 'N',
     meaning: 'books: sizes are contracts of N USD (inverse contracts)',
     read: positive,
   },
   'contract-size': {
     of: ['book'],
-    kind: 'text',
     placeholder: 'N',
     meaning: 'books: sizes are contracts of N coins (linear contracts)',
     read: positive,
   },
   at: {
     of: ['pools', 'holders'],
-    kind: 'text',
     placeholder: 'TIME',
     meaning: 'pools: time of states that have none; holders: time of the export; needed',
     read: dataTimeS,

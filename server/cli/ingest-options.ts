@@ -14,17 +14,16 @@ const TABS: readonly string[] = ['tab', String.raw`\t`];
 
 export const MAPPING_FLAGS = {
   column: {
-    kind: 'texts',
+    repeated: true,
     placeholder: 'FIELD=NAME',
     meaning: 'reads a field of the dataset from the column NAME; once for each field',
   },
   set: {
-    kind: 'texts',
+    repeated: true,
     placeholder: 'FIELD=VALUE',
     meaning: 'gives a field the same value in every row; once for each field',
   },
   'time-unit': {
-    kind: 'text',
     placeholder: 'UNIT',
     meaning:
       'unit of the times; auto recognises the unit by the size of the number, and reads ISO texts; timestamps of Parquet and Arrow need none',
@@ -32,23 +31,19 @@ export const MAPPING_FLAGS = {
     values: TIME_UNITS,
   },
   coerce: {
-    kind: 'switch',
     meaning: 'accepts numbers written as text, and buy, b or BID for bid and the like',
   },
   decimal: {
-    kind: 'text',
     placeholder: 'CHAR',
     meaning:
       "decimal mark of numbers; the other one, a space or ' may separate thousands; includes --coerce",
     values: DECIMAL_MARKS,
   },
   'token-column': {
-    kind: 'text',
     placeholder: 'NAME',
     meaning: "finds each row's token by the symbol in the column NAME, among the stored tokens",
   },
   delimiter: {
-    kind: 'text',
     placeholder: 'CHAR',
     meaning: 'CSV: character between the fields; tab for a tab',
     default: ',',

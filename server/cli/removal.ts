@@ -7,7 +7,6 @@ import { count, counted } from './output.js';
 import { type LocatedStore, rehearsed } from './runtime.js';
 
 export const YES = {
-  kind: 'switch',
   meaning: 'does not ask for confirmation; needed without a terminal',
 } as const satisfies Flag;
 

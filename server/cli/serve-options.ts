@@ -10,16 +10,14 @@ import type { LogFormat, LogLevel } from '../log.js';
 import { defaultThreads, divideMemory, leastMemoryMib, type Shares } from '../memory.js';
 import { checkAccess, clusterOf } from './cluster-settings.js';
 import { type Effective, effectiveSetting, effectiveSettings } from './effective-settings.js';
-import type { FlagValues } from './flags.js';
+import type { FlagValues, ValueOf } from './flags.js';
 import { type SERVE_FLAGS, type SettingName, SETTINGS } from './settings.js';
 
-type SettingValue<S> = S extends { kind: 'switch' }
-  ? boolean
-  : S extends { kind: 'texts'; read: (text: string, from: string) => infer T }
-    ? readonly T[]
-    : S extends { fallback: infer D; read: (text: string, from: string) => infer T }
-      ? T | D
-      : never;
+type SettingValue<S> = S extends { repeated: true }
+  ? readonly ValueOf<S>[]
+  : S extends { fallback: infer D }
+    ? ValueOf<S> | D
+    : boolean;
 
 export interface ServeOptions {
   directory: string;
@@ -94,15 +92,9 @@ function checkAdmin(read: Partial<Record<SettingName, Effective>>): void {
 function checkCluster(read: Partial<Record<SettingName, Effective>>): void {
   const { cluster, node } = read;
   if (cluster === undefined || node === undefined) return;
-  const textOf = (name: SettingName) => (read[name]?.value ?? null) as string | null;
+  const values = Object.entries(read).map(([name, { value }]) => [name, value]);
   checkAccess(
-    {
-      cluster: cluster.value as readonly string[] | null,
-      'cluster-credentials': textOf('cluster-credentials'),
-      'cluster-ca': textOf('cluster-ca'),
-      'cluster-cert': textOf('cluster-cert'),
-      'cluster-key': textOf('cluster-key'),
-    },
+    Object.fromEntries(values) as Parameters<typeof checkAccess>[0],
     (name) => read[name]?.given?.from ?? `--${name}`,
   );
   if (cluster.value !== null && node.value === null) {
@@ -152,47 +144,40 @@ export function serveOptions(
   { maxThreads = Infinity, logLevel = 'info' }: Defaults = {},
 ): ServeOptions {
   const { settings } = effective(flags);
-  const valueOf = <N extends SettingName>(name: N) =>
-    settings[name].value as SettingValue<(typeof SETTINGS)[N]>;
-  const native = { code: valueOf('native-code'), mint: valueOf('native-mint') };
-  const adminPort = valueOf('admin-port');
-  const requestsPerS = valueOf('address-rate');
-  const proxyHops = valueOf('trust-proxy');
-  const memoryMib = valueOf('memory-mib');
-  const given = givenShares(valueOf('fragments-memory-mib'), valueOf('columns-memory-mib'));
-  const threads = valueOf('threads') ?? Math.min(maxThreads, defaultThreads(memoryMib, given));
+  const values = Object.fromEntries(
+    Object.entries(settings).map(([name, { value }]) => [name, value]),
+  ) as { [N in SettingName]: SettingValue<(typeof SETTINGS)[N]> };
+  const native = { code: values['native-code'], mint: values['native-mint'] };
+  const adminPort = values['admin-port'];
+  const requestsPerS = values['address-rate'];
+  const proxyHops = values['trust-proxy'];
+  const memoryMib = values['memory-mib'];
+  const given = givenShares(values['fragments-memory-mib'], values['columns-memory-mib']);
+  const threads = values.threads ?? Math.min(maxThreads, defaultThreads(memoryMib, given));
   return {
-    directory: path.resolve(valueOf('data')),
-    host: valueOf('host'),
-    port: valueOf('port'),
-    asOfS: valueOf('as-of'),
-    staleAfterS: valueOf('stale-after'),
-    plans: valueOf('plans'),
+    directory: path.resolve(values.data),
+    host: values.host,
+    port: values.port,
+    asOfS: values['as-of'],
+    staleAfterS: values['stale-after'],
+    plans: values.plans,
     native,
-    quotes: valueOf('quote-tokens') ?? defaultQuoteTokens(native.mint),
-    evmChainId: valueOf('evm-chain-id'),
+    quotes: values['quote-tokens'] ?? defaultQuoteTokens(native.mint),
+    evmChainId: values['evm-chain-id'],
     threads,
     memory: divideMemory(memoryMib, threads, given),
-    fragmentsDiskBytes: valueOf('fragments-disk-gib'),
-    admin: adminPort === null ? null : { host: valueOf('admin-host'), port: adminPort },
+    fragmentsDiskBytes: values['fragments-disk-gib'],
+    admin: adminPort === null ? null : { host: values['admin-host'], port: adminPort },
     log: {
-      level: settings['log-level'].given === null ? logLevel : valueOf('log-level'),
-      format: valueOf('log-format') ?? (process.stderr.isTTY ? 'pretty' : 'json'),
+      level: settings['log-level'].given === null ? logLevel : values['log-level'],
+      format: values['log-format'] ?? (process.stderr.isTTY ? 'pretty' : 'json'),
     },
-    engine: valueOf('http-engine'),
-    stopDelayS: valueOf('stop-delay'),
-    lenientParameters: valueOf('lenient-parameters'),
+    engine: values['http-engine'],
+    stopDelayS: values['stop-delay'],
+    lenientParameters: values['lenient-parameters'],
     addressLimit: requestsPerS === null ? null : { requestsPerS, proxyHops },
-    corsOrigins: valueOf('cors-origin'),
-    retention: valueOf('retention'),
-    cluster: clusterOf({
-      cluster: valueOf('cluster'),
-      node: valueOf('node'),
-      'cluster-replicas': valueOf('cluster-replicas'),
-      'cluster-credentials': valueOf('cluster-credentials'),
-      'cluster-ca': valueOf('cluster-ca'),
-      'cluster-cert': valueOf('cluster-cert'),
-      'cluster-key': valueOf('cluster-key'),
-    }),
+    corsOrigins: values['cors-origin'],
+    retention: values.retention,
+    cluster: clusterOf(values),
   };
 }

@@ -24,14 +24,14 @@ export function whole(
   max: number,
 ) {
   const read = (text: string, from: string) => wholeNumber(text, from, min, max);
-  return { kind: 'text', placeholder, meaning, default: String(fallback), fallback, read } as const;
+  return { placeholder, meaning, default: String(fallback), fallback, read } as const;
 }
 
 /** A share of --memory-mib in MiB, read as bytes. */
 export function mebibytes(meaning: string, maxMib: number) {
   const read = (text: string, from: string) => MIB * wholeNumber(text, from, 0, maxMib);
   const shown = { placeholder: 'N', meaning, default: 'its share' };
-  return { kind: 'text', ...shown, fallback: null, read } as const;
+  return { ...shown, fallback: null, read } as const;
 }
 
 /** @returns bytes */

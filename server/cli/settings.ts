@@ -11,8 +11,9 @@ import { DEFAULT_PLANS, parsePlans, plansDocument } from '../limits/plans.js';
 import { LOG_FORMATS, LOG_LEVELS } from '../log.js';
 import { DEFAULT_MEMORY_MIB, MAX_COLUMNS_MIB } from '../memory.js';
 import { CLUSTER_SETTINGS } from './cluster-settings.js';
+import { JSON_DOCUMENT } from './config-file.js';
 import { type Setting, variableOf } from './effective-settings.js';
-import { duration, instant, oneOf, wholeNumber } from './flags.js';
+import { duration, instant, wholeNumber } from './flags.js';
 import {
   currencyCode,
   GIB,
@@ -43,26 +44,21 @@ const MAX_STOP_DELAY = '5m';
 
 const FLAGS = {
   data: {
-    kind: 'text',
     placeholder: 'DIR',
     meaning: 'data directory',
     default: './data',
     names: 'directory',
     fallback: 'data',
-    read: (text: string) => text,
     document: (directory: string) => path.resolve(directory),
   },
   host: {
-    kind: 'text',
     placeholder: 'H',
     meaning: 'address to listen on',
     default: '127.0.0.1',
     fallback: '127.0.0.1',
-    read: (text: string) => text,
   },
   port: whole('P', 'port; 0 takes a free one and logs it', 8080, 0, MAX_PORT),
   'as-of': {
-    kind: 'text',
     placeholder: 'TIME',
     meaning:
       "freezes the server's clock at a time: RFC 3339, a date, epoch seconds, or one before now such as -7d",
@@ -71,7 +67,6 @@ const FLAGS = {
     read: instant,
   },
   'stale-after': {
-    kind: 'text',
     placeholder: 'DURATION',
     meaning: `greatest age of a newest snapshot, such as 90s, 15m or 7d, at most ${MAX_STALE_AFTER}; a score based on an older one is stale, and left out of /top-scores`,
     default: DEFAULT_STALE_AFTER,
@@ -79,7 +74,6 @@ const FLAGS = {
     read: (text: string, from: string) => duration(text, from, MAX_STALE_AFTER),
   },
   threads: {
-    kind: 'text',
     placeholder: 'N',
     meaning: `worker threads, 1 to ${MAX_THREADS}`,
     default: 'one per core',
@@ -87,7 +81,6 @@ const FLAGS = {
     read: (text: string, from: string) => wholeNumber(text, from, 1, MAX_THREADS),
   },
   'native-code': {
-    kind: 'text',
     placeholder: 'C',
     meaning: "code of mainchain's native token in `currency`",
     default: DEFAULT_NATIVE.code,
@@ -95,7 +88,6 @@ const FLAGS = {
     read: currencyCode,
   },
   'native-mint': {
-    kind: 'text',
     placeholder: 'M',
     meaning: 'mint of the native token',
     default: DEFAULT_NATIVE.mint,
@@ -103,7 +95,6 @@ const FLAGS = {
     read: mint,
   },
   'quote-tokens': {
-    kind: 'text',
     placeholder: 'M,M',
     meaning:
       'mints, separated by commas, that count as the quote side of a pool; if a pool has two of them, the first in the list',
@@ -112,7 +103,6 @@ const FLAGS = {
     read: quoteMints,
   },
   'admin-port': {
-    kind: 'text',
     placeholder: 'N',
     meaning:
       "serves /healthz, /readyz and /metrics on a separate port instead of the API's; 0 takes a free one",
@@ -121,42 +111,33 @@ const FLAGS = {
     read: (text: string, from: string) => wholeNumber(text, from, 0, MAX_PORT),
   },
   'admin-host': {
-    kind: 'text',
     placeholder: 'H',
     meaning: 'address to listen on for --admin-port',
     default: '127.0.0.1',
     fallback: '127.0.0.1',
-    read: (text: string) => text,
   },
   'log-level': {
-    kind: 'text',
     placeholder: 'LEVEL',
     meaning: 'lowest level that is logged',
     default: 'info',
     values: LOG_LEVELS,
     fallback: 'info',
-    read: (text: string, from: string) => oneOf(text, from, LOG_LEVELS),
   },
   'log-format': {
-    kind: 'text',
     placeholder: 'FORMAT',
     meaning: 'form of the log: one JSON object per line, or text for people',
     default: 'pretty on a terminal, otherwise json',
     values: LOG_FORMATS,
     fallback: null,
-    read: (text: string, from: string) => oneOf(text, from, LOG_FORMATS),
   },
   'http-engine': {
-    kind: 'text',
     placeholder: 'E',
     meaning: `HTTP engine: uws (uWebSockets.js) or node (Node's own, which is also used if uWebSockets.js does not load)`,
     default: 'uws',
     fallback: 'uws',
     values: ENGINE_NAMES,
-    read: (text: string, from: string) => oneOf(text, from, ENGINE_NAMES),
   },
   'stop-delay': {
-    kind: 'text',
     placeholder: 'DURATION',
     meaning: `how long a server keeps taking requests after a stop signal, while /readyz reports that it is stopping, such as 10s, at most ${MAX_STOP_DELAY}; for balancers that poll /readyz`,
     default: 'none',
@@ -182,7 +163,6 @@ const FLAGS = {
     MAX_MEMORY_MIB,
   ),
   'fragments-disk-gib': {
-    kind: 'text',
     placeholder: 'N',
     meaning: `GiB of the store's disk that fragments of pages may take, such as 4 or 0.5, at most ${MAX_FRAGMENTS_GIB}; 0 keeps none there`,
     default: String(DEFAULT_FRAGMENTS_GIB),
@@ -195,12 +175,10 @@ const FLAGS = {
     MAX_COLUMNS_MIB,
   ),
   'lenient-parameters': {
-    kind: 'switch',
     meaning: 'ignores unknown query parameters instead of refusing them',
     default: 'off',
   },
   'address-rate': {
-    kind: 'text',
     placeholder: 'N',
     meaning:
       'requests per second that one client address (for IPv6, one /64) may send below /api/v1, whatever its key; further ones get 429',
@@ -209,7 +187,6 @@ const FLAGS = {
     read: (text: string, from: string) => wholeNumber(text, from, 1, MAX_ADDRESS_RATE),
   },
   'trust-proxy': {
-    kind: 'text',
     placeholder: 'N',
     meaning:
       "number of proxies in front that append to X-Forwarded-For: --address-rate takes the Nth address from its end as the client's; none: the connection's address",
@@ -219,7 +196,7 @@ const FLAGS = {
       text === 'none' ? 0 : wholeNumber(text, from, 0, MAX_PROXY_HOPS),
   },
   'cors-origin': {
-    kind: 'texts',
+    repeated: true,
     placeholder: 'ORIGIN',
     meaning:
       'origin of web pages whose scripts may read replies (`https://app.example.com`), or * for any',
@@ -231,7 +208,7 @@ const FLAGS = {
 
 /** These have no flag: a JSON object in the config file, JSON text in the variable. */
 const PLANS = {
-  kind: 'text',
+  placeholder: JSON_DOCUMENT,
   meaning: 'JSON that overrides parts of the plans',
   default: 'the plans of docs/api.md',
   fallback: DEFAULT_PLANS,
@@ -240,7 +217,7 @@ const PLANS = {
 } as const satisfies Setting;
 
 const RETENTION = {
-  kind: 'text',
+  placeholder: JSON_DOCUMENT,
   meaning: 'JSON with the time for which depth of each tier is kept, such as {"raw":"30d"}',
   default: 'forever',
   fallback: {},

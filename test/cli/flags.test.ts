@@ -6,11 +6,11 @@ import { UsageError } from '../../storage/errors.js';
 const DECLARED = {
   words: { format: { values: ['csv', 'json'] }, file: { repeated: true } },
   flags: {
-    from: { kind: 'text', placeholder: 'TIME', meaning: '', read: instant },
-    'min-pct': { kind: 'text', placeholder: 'N', meaning: '' },
-    tier: { kind: 'text', placeholder: 'T', meaning: '', needed: true, values: ['one', 'two'] },
-    also: { kind: 'texts', placeholder: 'X', meaning: '' },
-    merge: { kind: 'switch', meaning: '' },
+    from: { placeholder: 'TIME', meaning: '', read: instant },
+    'min-pct': { placeholder: 'N', meaning: '' },
+    tier: { placeholder: 'T', meaning: '', needed: true, values: ['one', 'two'] },
+    also: { repeated: true, placeholder: 'X', meaning: '' },
+    merge: { meaning: '' },
   },
 } as const;
 

@@ -9,7 +9,6 @@ import { storeOf } from '../runtime.js';
 const FLAGS = {
   ...STORE_FLAGS,
   out: {
-    kind: 'text',
     placeholder: 'DIR',
     meaning: 'destination: an empty directory, or one that does not exist yet',
     needed: true,

@@ -62,7 +62,6 @@ export const trim = defineCommand({
   flags: {
     ...CLUSTER_FLAGS,
     to: {
-      kind: 'text',
       placeholder: 'POSITION',
       meaning: 'last entry to free: the position that fathom backup named, or an earlier one',
       needed: true,

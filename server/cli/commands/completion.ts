@@ -4,6 +4,7 @@
  * before the cursor.
  */
 import { type Command, defineCommand } from '../command.js';
+import { isSwitch } from '../flags.js';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
@@ -45,7 +46,7 @@ export function completionOf(load: () => Promise<readonly NamedCommand[]>): Comm
 /** The script that a shell sources. */
 function completionScript(shell: Shell, commands: readonly NamedCommand[]): string {
   const flags = commands.flatMap(({ command }) => Object.entries(command.flags));
-  const valued = flags.flatMap(([name, { kind }]) => (kind === 'switch' ? [] : [`--${name}`]));
+  const valued = flags.flatMap(([name, flag]) => (isSwitch(flag) ? [] : [`--${name}`]));
   const groups = commands.flatMap(({ name }) => (name.includes(' ') ? [name.split(' ')[0]] : []));
   const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
   return scripts[shell](choicesOf(commands), [...new Set(valued)], [...new Set(groups)]);

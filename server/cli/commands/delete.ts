@@ -19,28 +19,25 @@ import { storeOf } from '../runtime.js';
 const FLAGS = {
   ...STORE_FLAGS,
   token: {
-    kind: 'text',
     placeholder: 'CHAIN:ADDRESS',
     meaning: 'the token',
     needed: true,
     read: token,
   },
   market: {
-    kind: 'texts',
+    repeated: true,
     placeholder: 'MARKET',
     meaning:
       "SOURCE/ADDRESS of a pool, SOURCE/PAIR of an order book: deletes only this market's cells",
     default: 'all markets',
   },
   from: {
-    kind: 'text',
     placeholder: 'TIME',
     meaning: 'deletes snapshots from this time on',
     default: 'the first',
     read: instant,
   },
   to: {
-    kind: 'text',
     placeholder: 'TIME',
     meaning: 'deletes snapshots before this time',
     default: 'the last',

@@ -31,21 +31,18 @@ const MAX_SEED = 0x7fff_ffff;
 const FLAGS = {
   ...STORE_FLAGS,
   seed: {
-    kind: 'text',
     placeholder: 'N',
     meaning: `another market, 0 to ${MAX_SEED}; the addresses stay the same`,
     default: String(DEMO_SEED),
     read: (text: string, from: string) => wholeNumber(text, from, 0, MAX_SEED),
   },
   until: {
-    kind: 'text',
     placeholder: 'TIME',
     meaning: 'end of the history; seed and end determine all data',
     default: 'now',
     read: instant,
   },
   live: {
-    kind: 'switch',
     meaning:
       'extends the market until a signal comes; continues a demo that the directory already holds',
   },

@@ -18,13 +18,11 @@ import { printNote } from '../output.js';
 /** Flags that are sent to the server. */
 const PASSED_ON = {
   from: {
-    kind: 'text',
     placeholder: 'TIME',
     meaning: 'start of the history to send first',
     default: 'no history',
   },
   cursor: {
-    kind: 'text',
     placeholder: 'CURSOR',
     meaning: 'continues after the message with this cursor',
   },
@@ -35,7 +33,7 @@ const FLAGS = {
   url: URL_FLAG,
   ...PASSED_ON,
   onchain: ONCHAIN_FLAG,
-  heartbeats: { kind: 'switch', meaning: 'prints heartbeats too' },
+  heartbeats: { meaning: 'prints heartbeats too' },
 } as const satisfies Flags;
 
 export const command = defineCommand({

@@ -33,14 +33,12 @@ const SHOWN = 5;
 const FLAGS = {
   ...STORE_FLAGS,
   out: {
-    kind: 'text',
     placeholder: 'FILE',
     meaning: 'writes the rows into this file; not with --data',
     names: 'file',
   },
   ...DESCRIBING,
   replace: {
-    kind: 'switch',
     meaning: "allows a market's stored snapshots to lose more than half of their cells",
   },
   'dry-run': DRY_RUN,

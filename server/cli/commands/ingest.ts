@@ -21,18 +21,16 @@ import { rehearsed, storeThrough, withPool } from '../runtime.js';
 const FLAGS = {
   ...STORE_FLAGS,
   format: {
-    kind: 'text',
     placeholder: 'FORMAT',
     meaning: 'format of the files, regardless of their extension',
     default: "by the file's extension",
     values: FILE_FORMATS,
   },
   merge: {
-    kind: 'switch',
     meaning: "snapshots, cells and levels: merges the file's markets into stored snapshots",
   },
   ...MAPPING_FLAGS,
-  strict: { kind: 'switch', meaning: 'refuses a whole file for any warning' },
+  strict: { meaning: 'refuses a whole file for any warning' },
   'dry-run': DRY_RUN,
   json: JSON_OUTPUT,
 } as const satisfies Flags;

@@ -30,32 +30,27 @@ const ENVIRONMENT = {
 };
 
 const TIER = {
-  kind: 'text',
   placeholder: 'T',
   meaning: "the key's plan; the setting plans can add others",
   values: KEY_TIERS,
   isOpen: true,
 } as const satisfies Flag;
 const NAME = {
-  kind: 'text',
   placeholder: 'NAME',
   meaning: 'a name for the key; commands accept it instead of the id if no other key has it',
   read: keyName,
 } as const satisfies Flag;
 
 const RPM = {
-  kind: 'text',
   placeholder: 'N',
   meaning:
     "requests a minute instead of the plan's limits, or unlimited; update also accepts default",
 } as const satisfies Flag;
 const QUOTA = {
-  kind: 'text',
   placeholder: 'N',
   meaning: 'requests a month, or unlimited; update also accepts default or none (unlimited)',
 } as const satisfies Flag;
 const EXPIRES = {
-  kind: 'text',
   placeholder: 'TIME',
   meaning: 'when the key expires; update also accepts never',
 } as const satisfies Flag;
@@ -140,7 +135,6 @@ export const rotate = defineCommand({
   words: { key: {} },
   flags: {
     overlap: {
-      kind: 'text',
       placeholder: 'TIME',
       meaning: `how long both texts are valid, such as 24h; at most ${MAX_OVERLAP}`,
       default: '0',

@@ -19,21 +19,18 @@ import { storeOf } from '../runtime.js';
 const FLAGS = {
   ...STORE_FLAGS,
   before: {
-    kind: 'text',
     placeholder: 'TIME',
     meaning: 'deletes snapshots before this time',
     needed: true,
     read: instant,
   },
   tier: {
-    kind: 'text',
     placeholder: 'T',
     meaning: 'deletes only snapshots of this tier',
     default: 'all tiers',
     values: TIERS,
   },
   token: {
-    kind: 'text',
     placeholder: 'CHAIN:ADDRESS',
     meaning: 'deletes only snapshots of this token',
     default: 'all tokens',

@@ -38,14 +38,12 @@ const { group, ...VIEW } = VIEW_FLAGS;
 const PASSED_ON = {
   group,
   from: {
-    kind: 'text',
     placeholder: 'TIME',
     meaning: 'start of the window',
     default: 'a day before its end',
   },
-  to: { kind: 'text', placeholder: 'TIME', meaning: 'end of the window', default: 'now' },
+  to: { placeholder: 'TIME', meaning: 'end of the window', default: 'now' },
   step: {
-    kind: 'text',
     placeholder: 'STEP',
     meaning: 'only the newest snapshot of each step',
     default: 'every snapshot',
@@ -55,9 +53,8 @@ const PASSED_ON = {
 } as const satisfies Flags;
 
 const FLAGS = {
-  out: { kind: 'text', placeholder: 'FILE', meaning: 'file to write', needed: true, names: 'file' },
+  out: { placeholder: 'FILE', meaning: 'file to write', needed: true, names: 'file' },
   format: {
-    kind: 'text',
     placeholder: 'FORMAT',
     meaning: 'format of the file',
     default: "by the file's extension",
@@ -67,14 +64,13 @@ const FLAGS = {
   ...PASSED_ON,
   onchain: ONCHAIN_FLAG,
   ahead: {
-    kind: 'text',
     placeholder: 'N',
     meaning: `pages fetched at the same time, up to ${MAX_AHEAD}`,
     default: String(DEFAULT_AHEAD),
     read: (text: string, from: string) => wholeNumber(text, from, 1, MAX_AHEAD),
   },
-  force: { kind: 'switch', meaning: 'replaces an existing file' },
-  restart: { kind: 'switch', meaning: 'discards the pages of an interrupted run' },
+  force: { meaning: 'replaces an existing file' },
+  restart: { meaning: 'discards the pages of an interrupted run' },
   json: JSON_OUTPUT,
 } as const satisfies Flags;
 

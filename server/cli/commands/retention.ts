@@ -9,7 +9,6 @@ import { onStore } from '../runtime.js';
 const FLAGS = {
   ...STORE_FLAGS,
   allow: {
-    kind: 'text',
     placeholder: 'TIME',
     meaning: 'lets retention delete everything due at this time, however much it is',
     needed: true,

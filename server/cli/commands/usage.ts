@@ -16,13 +16,12 @@ export const command = defineCommand({
   words: {},
   flags: {
     month: {
-      kind: 'text',
       placeholder: 'YYYY-MM',
       meaning: 'the month',
       default: 'the current one',
       read: monthOf,
     },
-    csv: { kind: 'switch', meaning: 'prints CSV on stdout' },
+    csv: { meaning: 'prints CSV on stdout' },
     json: JSON_OUTPUT,
     ...STORE_FLAGS,
   },
