@@ -1,5 +1,5 @@
 /** The chain parameter over HTTP: every served endpoint, kind of address and chain value. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ENDPOINTS } from '../../server/endpoints.js';
 import {
   ADDRESSES,
@@ -13,19 +13,13 @@ import {
 import type { Json } from '../support/conformance.js';
 import { NEEDED } from '../support/endpoints.js';
 import { MemoryDepth } from '../support/memory-depth.js';
-import { startTestService, steadyStore, type TestService } from '../support/service.js';
+import { heldService, steadyStore } from '../support/service.js';
 
 type Id = Exclude<keyof typeof ENDPOINTS, 'getUsage'>;
 
-let service: TestService;
-
-beforeAll(async () => {
-  const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, steadyStore(5, 2));
-  depth.add('evmchain', LEG.toLowerCase(), steadyStore(5, 2));
-  service = await startTestService({ depth });
-});
-afterAll(() => service.stop());
+const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(5, 2));
+depth.add('evmchain', LEG.toLowerCase(), steadyStore(5, 2));
+const service = await heldService({ depth });
 
 function request(id: Id, kind: AddressKind, chain: string | null): Promise<Response> {
   const { method, path } = ENDPOINTS[id];

@@ -10,8 +10,7 @@ describe.skipIf(!hasBrowser)('the page at /docs', () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    const depth = new MemoryDepth();
-    depth.add('mainchain', MINT, steadyStore(40, 40));
+    const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(40, 40));
     service = await startTestService({ depth });
     browser = await startBrowser();
   });

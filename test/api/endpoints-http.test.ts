@@ -1,19 +1,17 @@
 /** What holds for every endpoint over sockets, from the list of endpoints: a new endpoint needs no line here. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RATE_BUCKETS, type EndpointSpec, type RateBucket } from '../../server/api/endpoint.js';
+import { describe, expect, it } from 'vitest';
+import type { EndpointSpec, RateBucket } from '../../server/api/endpoint.js';
 import { PLAN_HEADERS } from '../../server/api/openapi.js';
-import { Limiter } from '../../server/limits/limiter.js';
-import type { Plan, Plans } from '../../server/limits/plans.js';
 import { checkedFetch } from '../support/conformance.js';
 import { addressOf, bodyOf, EVERY, pathOf, type Schema } from '../support/endpoints.js';
 import { MemoryDepth } from '../support/memory-depth.js';
-import { MemoryUsage } from '../support/memory-sources.js';
 import {
   ENTERPRISE_KEY,
   EVM_LEG,
   KEY,
   MINT,
-  startTestService,
+  heldService,
+  limiterOf,
   steadyStore,
   type TestService,
   WIDE_MINT,
@@ -64,31 +62,10 @@ const OF_REPLAY = {
   ...{ min_pct: [-90, 1000], max_pct: [-90, 1000] },
 } satisfies (typeof BOUNDS)[string];
 
-let service: TestService;
-let limited: TestService;
-
-beforeAll(async () => {
-  const depth = () => {
-    const made = new MemoryDepth();
-    made.add('mainchain', MINT, steadyStore(5, 2), { asset: 'A' });
-    made.add('evmchain', EVM_LEG, steadyStore(2, 1), { asset: 'A' });
-    return made;
-  };
-  const rates = Object.fromEntries(
-    RATE_BUCKETS.map((bucket) => [bucket, { requests: 1, periodS: 60 }]),
-  ) as Plan['rates'];
-  const plan = { monthlyQuota: Infinity, rates };
-  const plans: Plans = {
-    premium: { tier: 'premium', ...plan },
-    enterprise: { tier: 'enterprise', ...plan },
-  };
-  service = await startTestService({ depth: depth() });
-  limited = await startTestService({
-    depth: depth(),
-    limiter: new Limiter({ usage: new MemoryUsage(), plans }),
-  });
-});
-afterAll(() => Promise.all([service.stop(), limited.stop()]));
+const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(5, 2), { asset: 'A' });
+depth.add('evmchain', EVM_LEG, steadyStore(2, 1), { asset: 'A' });
+const service = await heldService({ depth });
+const limited = await heldService({ depth, limiter: limiterOf(1) });
 
 function ask(to: TestService, endpoint: EndpointSpec, headers = {}, path = pathOf(endpoint)) {
   const { method } = endpoint;

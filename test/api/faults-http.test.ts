@@ -1,24 +1,19 @@
 /** Faults of parameters and bodies over sockets, from the specification of every field: a new field needs no line here. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { EndpointSpec } from '../../server/api/endpoint.js';
 import { isRequired } from '../../server/api/query.js';
 import type { Json } from '../support/conformance.js';
 import { addressOf, bodyOf, EVERY, pathOf, type Schema } from '../support/endpoints.js';
 import { MemoryDepth } from '../support/memory-depth.js';
-import { MINT, startTestService, steadyStore, type TestService } from '../support/service.js';
+import { MINT, heldService, steadyStore } from '../support/service.js';
 
 const NO_NUMBERS = ['x', 'NaN', 'Infinity', '1e999', '0x10', '%2B5', '5.', '1e', 'e-3'];
 const each = EVERY.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint] as const);
 const gets = each.filter(([, { method }]) => method === 'GET');
 const posts = each.filter(([, { method }]) => method === 'POST');
 
-let service: TestService;
-beforeAll(async () => {
-  const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, steadyStore(5, 2));
-  service = await startTestService({ depth });
-});
-afterAll(() => service.stop());
+const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(5, 2));
+const service = await heldService({ depth });
 
 /** Values that a parameter refuses, percent-encoded. */
 function badValues(schema: Schema): string[] {

@@ -36,8 +36,7 @@ describe.each(ENGINE_NAMES)('over engine %s', (name) => {
         onData(listener);
       };
     };
-    const depth = new MemoryDepth();
-    depth.add('mainchain', MINT, steadyStore(30, 20));
+    const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(30, 20));
     const { premium, enterprise } = DEFAULT_PLANS;
     const rates = { ...enterprise.rates, general: { requests: 20, periodS: 86_400 } };
     service = await startTestService({

@@ -1,6 +1,6 @@
 import zlib from 'node:zlib';
 import { unpack } from 'msgpackr';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { COMPRESS_ABOVE_BYTES } from '../../server/api/replies.js';
 import { MAX_BODY_BYTES } from '../../server/api/routes.js';
 import { checkedFetch } from '../support/conformance.js';
@@ -12,12 +12,10 @@ import {
   EVM_LEG,
   KEY,
   MINT,
-  startTestService,
+  heldService,
   steadyStore,
-  type TestService,
 } from '../support/service.js';
 
-let service: TestService;
 /** Enough levels for a body above the size from which replies are compressed. */
 const DEPTH = `/market-depth?token_address=${MINT}&exchange_type=ALL&include_summary=true`;
 /** A header of every reply that has more than one form. */
@@ -25,13 +23,9 @@ const VARY = 'Accept, Accept-Encoding';
 /** A body below that size. */
 const SCORE = `/score/${MINT}`;
 
-beforeAll(async () => {
-  const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, steadyStore(5, 40), { asset: 'A' });
-  depth.add('evmchain', EVM_LEG, steadyStore(2, 1), { asset: 'A' });
-  service = await startTestService({ depth });
-});
-afterAll(() => service.stop());
+const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(5, 40), { asset: 'A' });
+depth.add('evmchain', EVM_LEG, steadyStore(2, 1), { asset: 'A' });
+const service = await heldService({ depth });
 
 const raw = (path: string, headers: Record<string, string>) =>
   rawReply(`${service.server.url}/api/v1${path}`, { 'x-api-key': KEY, ...headers });

@@ -2,27 +2,22 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { takeNamedSchemas } from '../../server/api/schemas.js';
 import { document, text } from '../../server/api/schemas.js';
 import { ENDPOINTS } from '../../server/endpoints.js';
 import { checkReply, type Json } from '../support/conformance.js';
 import { RawClient } from '../support/raw-client.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { heldService } from '../support/service.js';
 import { documentNamed } from '../docs/documents.js';
 
-let service: TestService;
-let description: Json;
-
-beforeAll(async () => {
-  // No key: the description is public. Shared replies use none of the memory for replies.
-  service = await startTestService({
-    limits: { maxKeylessBytesInFlight: 0 },
-    isReady: () => true,
-  });
-  description = (await (await fetch(`${service.server.url}/api/v1/openapi.json`)).json()) as Json;
+// No key: the description is public. Shared replies use none of the memory for replies.
+const service = await heldService({
+  limits: { maxKeylessBytesInFlight: 0 },
+  isReady: () => true,
 });
-afterAll(() => service.stop());
+const served = await fetch(`${service.server.url}/api/v1/openapi.json`);
+const description = (await served.json()) as Json;
 
 async function lint(document: Json) {
   const config = await createConfig({ extends: ['recommended-strict'] });

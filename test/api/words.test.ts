@@ -1,17 +1,11 @@
 /** Words of queries and bodies over HTTP: every endpoint accepts them in any case. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { bodyOf, EVERY, pathOf, type Schema } from '../support/endpoints.js';
 import { MemoryDepth } from '../support/memory-depth.js';
-import { MINT, startTestService, steadyStore, type TestService } from '../support/service.js';
+import { MINT, heldService, steadyStore } from '../support/service.js';
 
-let service: TestService;
-
-beforeAll(async () => {
-  const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, steadyStore(5, 2));
-  service = await startTestService({ depth });
-});
-afterAll(() => service.stop());
+const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(5, 2));
+const service = await heldService({ depth });
 
 const wordsOf = ({ type, enum: words, items }: Schema): string[] => {
   if (type === 'boolean') return ['true', 'false'];

@@ -1,7 +1,7 @@
 /** The client against a running server: JSON and Arrow, pages in parallel, and faults in between. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fathomClient, type ReplayPage } from '../../client/index.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { expectSame } from '../support/same.js';
@@ -11,9 +11,8 @@ import {
   KEY,
   MINT,
   NOW_S,
-  startTestService,
+  heldService,
   steadyStore,
-  type TestService,
   WIDE_MINT,
 } from '../support/service.js';
 import { eventually } from '../support/waiting.js';
@@ -22,19 +21,11 @@ const BUSY = { error: 'Service Unavailable', message: 'busy', error_code: 'repla
 const FROM = NOW_S - 86_400;
 const WINDOW = { from: FROM, to: NOW_S };
 
-let service: TestService;
 let proxy: Proxy;
-/** The pages, in sequence. */
-let pages: ReplayPage[];
 
-beforeAll(async () => {
-  const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, steadyStore(40, 3));
-  depth.add('mainchain', WIDE_MINT, steadyStore(700, 60), { perSegment: 24 });
-  service = await startTestService({ depth });
-  pages = await all(clientOf(service.server.url).replay(WIDE_MINT, WINDOW, { ahead: 1 }));
-});
-afterAll(() => service.stop());
+const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(40, 3));
+depth.add('mainchain', WIDE_MINT, steadyStore(700, 60), { perSegment: 24 });
+const service = await heldService({ depth });
 beforeEach(async () => {
   proxy = await startProxy(service.server.url);
 });
@@ -48,6 +39,8 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   for await (const item of items) list.push(item);
   return list;
 }
+/** The pages, in sequence. */
+const pages = await all(clientOf(service.server.url).replay(WIDE_MINT, WINDOW, { ahead: 1 }));
 
 describe('depthSeries', () => {
   it('continues to the end of the window, with the step of the first reply', async () => {

@@ -47,8 +47,7 @@ beforeAll(async () => {
   const { stdout } = await run('npm', words, { cwd: copiedClient() });
   [packed] = JSON.parse(stdout.slice(stdout.indexOf('[\n'))) as Packed[];
   await install(`./${packed.filename}`);
-  const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, steadyStore(40, 3));
+  const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(40, 3));
   service = await startTestService({ depth });
 });
 afterAll(async () => {

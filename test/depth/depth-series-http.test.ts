@@ -1,18 +1,10 @@
 import { tableFromIPC } from 'apache-arrow';
 import { unpack } from 'msgpackr';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { PlainSnapshot } from '../reference/replay.js';
 import type { Json } from '../support/conformance.js';
 import { MemoryDepth } from '../support/memory-depth.js';
-import {
-  MARKETS,
-  MINT,
-  NOW_S,
-  startTestService,
-  steadyStore,
-  type TestService,
-  WIDE_MINT,
-} from '../support/service.js';
+import { MARKETS, MINT, NOW_S, heldService, steadyStore, WIDE_MINT } from '../support/service.js';
 
 const UNKNOWN = 'UNKnown1111111111111111111111111111111111111';
 const HOUR_S = 3600;
@@ -20,16 +12,11 @@ const HOUR_S = 3600;
 const END_S = Math.floor(NOW_S / 86_400) * 86_400;
 const STORE = steadyStore(600, 12, { lastT: END_S - 30 });
 
-let service: TestService;
-beforeAll(async () => {
-  const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, STORE);
-  depth.add('mainchain', WIDE_MINT, steadyStore(5000, 0, { lastT: END_S - 30 }), {
-    perSegment: 250,
-  });
-  service = await startTestService({ depth, columnBytes: 0 });
+const depth = new MemoryDepth().add('mainchain', MINT, STORE);
+depth.add('mainchain', WIDE_MINT, steadyStore(5000, 0, { lastT: END_S - 30 }), {
+  perSegment: 250,
 });
-afterAll(() => service.stop());
+const service = await heldService({ depth, columnBytes: 0 });
 
 async function ask(query: string, address = MINT): Promise<Json> {
   const reply = await service.get(`/depth-series/${address}?${query}`);

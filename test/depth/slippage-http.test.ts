@@ -1,18 +1,10 @@
 /** GET /slippage/:address over HTTP: what can be requested, which snapshot answers, and what is refused. */
 import { unpack } from 'msgpackr';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { PlainSnapshot } from '../reference/replay.js';
 import type { Json } from '../support/conformance.js';
 import { MemoryDepth } from '../support/memory-depth.js';
-import {
-  MARKETS,
-  MINT,
-  NOW_S,
-  startTestService,
-  steadyStore,
-  type TestService,
-  WIDE_MINT,
-} from '../support/service.js';
+import { MARKETS, MINT, NOW_S, heldService, steadyStore, WIDE_MINT } from '../support/service.js';
 
 const UNKNOWN = 'UNKnown1111111111111111111111111111111111111';
 const LATE = 'LATE1111111111111111111111111111111111111111';
@@ -49,27 +41,22 @@ const BOOK = [
   [PERPS, -1, 5000, 0],
 ] as const;
 
-let service: TestService;
-
-beforeAll(async () => {
-  const depth = new MemoryDepth();
-  const snapshots = [
-    snapshot(NOW_S - 400 * DAY_S, BOOK),
-    snapshot(NOW_S - 7200, [[ORCA, -1, 50, 0]], 'raw', 1),
-    // Hidden: a finer one follows within its hour.
-    snapshot(NOW_S - 3600, [[ORCA, -1, 70, 0]], '1h', 3),
-    snapshot(NOW_S - 3000, [[ORCA, -1, 60, 0]], 'raw', 1.5),
-    snapshot(NOW_S - 60, BOOK),
-    snapshot(NOW_S + 600, [[ORCA, -1, 10, 0]]),
-  ];
-  depth.add('mainchain', MINT, { markets: MARKETS, snapshots });
-  depth.add('mainchain', LATE, { markets: MARKETS, snapshots: [snapshot(NOW_S + 60, BOOK)] });
-  const bids = [snapshot(NOW_S, [[ORCA, -1, 50, 0]])];
-  depth.add('mainchain', WITHOUT_ASKS, { markets: MARKETS, snapshots: bids });
-  depth.add('mainchain', WIDE_MINT, steadyStore(1, 200));
-  service = await startTestService({ depth });
-});
-afterAll(() => service.stop());
+const depth = new MemoryDepth();
+const snapshots = [
+  snapshot(NOW_S - 400 * DAY_S, BOOK),
+  snapshot(NOW_S - 7200, [[ORCA, -1, 50, 0]], 'raw', 1),
+  // Hidden: a finer one follows within its hour.
+  snapshot(NOW_S - 3600, [[ORCA, -1, 70, 0]], '1h', 3),
+  snapshot(NOW_S - 3000, [[ORCA, -1, 60, 0]], 'raw', 1.5),
+  snapshot(NOW_S - 60, BOOK),
+  snapshot(NOW_S + 600, [[ORCA, -1, 10, 0]]),
+];
+depth.add('mainchain', MINT, { markets: MARKETS, snapshots });
+depth.add('mainchain', LATE, { markets: MARKETS, snapshots: [snapshot(NOW_S + 60, BOOK)] });
+const bids = [snapshot(NOW_S, [[ORCA, -1, 50, 0]])];
+depth.add('mainchain', WITHOUT_ASKS, { markets: MARKETS, snapshots: bids });
+depth.add('mainchain', WIDE_MINT, steadyStore(1, 200));
+const service = await heldService({ depth });
 
 async function ask(query: string, address = MINT): Promise<Json> {
   const reply = await service.get(`/slippage/${address}?${query}`);

@@ -29,8 +29,7 @@ let service: TestService;
 let directory: string;
 beforeAll(async () => {
   directory = mkdtempSync(path.join(tmpdir(), 'fathom-cookbook-'));
-  const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, steadyStore(130, 40));
+  const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(130, 40));
   service = await startTestService({ depth });
   const main = path.resolve('dist/server/cli/main.js');
   const command = `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`;

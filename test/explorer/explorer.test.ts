@@ -11,8 +11,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    const depth = new MemoryDepth();
-    depth.add('mainchain', MINT, steadyStore(60, 5));
+    const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(60, 5));
     service = await startTestService({ depth });
     browser = await startBrowser();
   });

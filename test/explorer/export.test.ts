@@ -32,8 +32,7 @@ let directory: string;
 let service: TestService;
 beforeAll(async () => {
   directory = mkdtempSync(path.join(tmpdir(), 'fathom-export-'));
-  const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, steadyStore(300, 40));
+  const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(300, 40));
   service = await startTestService({ depth });
 });
 afterAll(async () => {

@@ -65,8 +65,12 @@ const opened: Opened[] = [];
 
 describe.skipIf(!hasBrowser)('the heatmap', () => {
   beforeAll(async () => {
-    const depth = new MemoryDepth();
-    depth.add('mainchain', MINT, { markets: MARKETS, snapshots: history() }, { perSegment: 100 });
+    const depth = new MemoryDepth().add(
+      'mainchain',
+      MINT,
+      { markets: MARKETS, snapshots: history() },
+      { perSegment: 100 },
+    );
     const lastT = NOW_S - 2 * 86_400;
     depth.add('mainchain', WIDE_MINT, steadyStore(3, 20, { lastT }));
     const { everyS, snapshots: count } = LONG;

@@ -1,6 +1,6 @@
 /** The heatmap without a browser: columns, history, view, scale, ticks, loading. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { fathomClient } from '../../client/index.js';
 import * as ladder from '../../compute/ladder.js';
 import { codeOf, Histogram, shadeOf, usdOf } from '../../explorer/heatmap/amounts.js';
@@ -40,34 +40,23 @@ import {
 } from '../../explorer/heatmap/view.js';
 import { timesOf, zoomOf } from '../../explorer/heatmap/zoom.js';
 import { MemoryDepth } from '../support/memory-depth.js';
-import {
-  KEY,
-  NOW_S,
-  startTestService,
-  steadyStore,
-  type TestService,
-  WIDE_MINT,
-} from '../support/service.js';
+import { KEY, NOW_S, heldService, steadyStore, WIDE_MINT } from '../support/service.js';
 
 const { signal } = new AbortController();
 const FROM = NOW_S - 86_400;
 const SNAPSHOTS = 700;
 
-let service: TestService;
-let source: Source;
 let asked: URL[] = [];
-beforeAll(async () => {
-  const depth = new MemoryDepth();
-  depth.add('mainchain', WIDE_MINT, steadyStore(SNAPSHOTS, 60), { perSegment: 24 });
-  service = await startTestService({ depth });
-  const noting: typeof fetch = (url, init) => {
-    asked.push(new URL(url));
-    return fetch(url, init);
-  };
-  const client = fathomClient({ url: service.server.url, key: KEY, fetch: noting });
-  source = { client, address: WIDE_MINT, parameters: { group: 'all' } };
+const depth = new MemoryDepth().add('mainchain', WIDE_MINT, steadyStore(SNAPSHOTS, 60), {
+  perSegment: 24,
 });
-afterAll(() => service.stop());
+const service = await heldService({ depth });
+const noting: typeof fetch = (url, init) => {
+  asked.push(new URL(url));
+  return fetch(url, init);
+};
+const client = fathomClient({ url: service.server.url, key: KEY, fetch: noting });
+const source: Source = { client, address: WIDE_MINT, parameters: { group: 'all' } };
 
 async function load(maxSnapshots = 10_000): Promise<{ parts: Part[]; stepS: number }> {
   const window = { from: FROM, to: NOW_S + 1 };

@@ -9,14 +9,10 @@ import { createRouter } from '../../server/http/router.js';
 import { type HttpServer, startHttpServer } from '../../server/http/server.js';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
 import { NO_LOG } from '../support/log.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { heldService } from '../support/service.js';
 import { becomes } from '../support/waiting.js';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService();
-});
-afterAll(() => service.stop());
+const service = await heldService();
 
 const load = (target: string, init?: RequestInit) => fetch(`${service.server.url}${target}`, init);
 

@@ -1,9 +1,9 @@
 /** GET and POST /whale-activity over HTTP. */
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type HolderRow, plainHolderFlow } from '../reference/holders.js';
 import type { Json } from '../support/conformance.js';
 import { MemoryHolders } from '../support/memory-sources.js';
-import { MINT, NOW_S, startTestService, type TestService } from '../support/service.js';
+import { MINT, NOW_S, heldService } from '../support/service.js';
 
 const UNKNOWN = 'C'.repeat(40);
 const FEW = 'D'.repeat(40);
@@ -30,16 +30,12 @@ const FEW_ROWS = [
   { t: NOW_S, owner: 'A', balance: 3 },
 ];
 
-let service: TestService;
 const time = { nowS: NOW_S };
 
-beforeAll(async () => {
-  const holderSource = new MemoryHolders();
-  holderSource.set(MINT, MANY);
-  holderSource.set(FEW, FEW_ROWS);
-  service = await startTestService({ holderSource, clock: { nowS: () => time.nowS } });
-});
-afterAll(() => service.stop());
+const holderSource = new MemoryHolders();
+holderSource.set(MINT, MANY);
+holderSource.set(FEW, FEW_ROWS);
+const service = await heldService({ holderSource, clock: { nowS: () => time.nowS } });
 
 const get = async (query: string): Promise<{ status: number; body: Json }> => {
   const response = await service.get(`/whale-activity?${query}`);

@@ -1,16 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RATE_BUCKETS } from '../../server/api/endpoint.js';
 import { RESPONSE_HEADER_NAMES } from '../../server/api/openapi.js';
 import { withCors } from '../../server/http/cors.js';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { type HttpServer, startHttpServer } from '../../server/http/server.js';
-import { Limiter } from '../../server/limits/limiter.js';
-import type { Plan } from '../../server/limits/plans.js';
 import { NO_LOG } from '../support/log.js';
 import { MemoryDepth } from '../support/memory-depth.js';
-import { MemoryUsage } from '../support/memory-sources.js';
-import { MINT, NOW_S, startTestService, steadyStore } from '../support/service.js';
-import type { TestService } from '../support/service.js';
+import { MINT, NOW_S, heldService, limiterOf, steadyStore } from '../support/service.js';
 
 const APP = 'https://app.example.com';
 const OTHER = 'http://localhost:3000';
@@ -21,25 +16,9 @@ const PREFLIGHT = {
   'access-control-request-headers': 'x-api-key',
 };
 
-let service: TestService;
-
-beforeAll(async () => {
-  const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, steadyStore(5, 2));
-  const rates = Object.fromEntries(
-    RATE_BUCKETS.map((bucket) => [bucket, { requests: REQUESTS, periodS: 3600 }]),
-  ) as Plan['rates'];
-  const plan = { monthlyQuota: 1000, rates };
-  const limiter = new Limiter({
-    usage: new MemoryUsage(),
-    plans: {
-      premium: { tier: 'premium', ...plan },
-      enterprise: { tier: 'enterprise', ...plan },
-    },
-  });
-  service = await startTestService({ depth, limiter, corsOrigins: [APP, OTHER] });
-});
-afterAll(() => service.stop());
+const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(5, 2));
+const limiter = limiterOf(REQUESTS, 3600, 1000);
+const service = await heldService({ depth, limiter, corsOrigins: [APP, OTHER] });
 
 /** As a browser requests a page of `origin`. */
 const ask = (path: string, origin: string, init: RequestInit = {}) =>

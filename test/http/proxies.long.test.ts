@@ -68,8 +68,7 @@ let isReady = true;
 
 beforeAll(async () => {
   if (INSTALLED_PROXIES.length === 0) return;
-  const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, steadyStore(300, 34));
+  const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(300, 34));
   const plans = parsePlans(
     JSON.stringify({
       premium: { monthly_quota: 'unlimited', rates: { general: { requests: 'unlimited' } } },

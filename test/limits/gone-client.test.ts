@@ -1,35 +1,31 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Limiter } from '../../server/limits/limiter.js';
 import { parsePlans } from '../../server/limits/plans.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MemoryUsage } from '../support/memory-sources.js';
 import { RawClient, requestText } from '../support/raw-client.js';
-import { KEY, MINT, startTestService, steadyStore, type TestService } from '../support/service.js';
+import { KEY, MINT, heldService, steadyStore } from '../support/service.js';
 import { eventually } from '../support/waiting.js';
 
-let service: TestService;
 const depth = new MemoryDepth();
 const charged: number[] = [];
 
-beforeAll(async () => {
-  depth.add('mainchain', MINT, steadyStore(10, 2));
-  const counter = {
-    calls: 0,
-    add(calls: number) {
-      this.calls += calls;
-      charged.push(calls);
-    },
-  };
-  const plans = parsePlans(
-    '{"premium":{"monthly_quota":2,"rates":{"general":{"requests":"unlimited"}}}}',
-    'plans',
-  );
-  const usage = { counter: () => counter, use() {}, days: new MemoryUsage().days };
-  const limiter = new Limiter({ usage, plans });
-  // Room for the one that arrives while both are being read.
-  service = await startTestService({ depth, limiter, pageLimits: { inWork: 3 } });
-});
-afterAll(() => service.stop());
+depth.add('mainchain', MINT, steadyStore(10, 2));
+const counter = {
+  calls: 0,
+  add(calls: number) {
+    this.calls += calls;
+    charged.push(calls);
+  },
+};
+const plans = parsePlans(
+  '{"premium":{"monthly_quota":2,"rates":{"general":{"requests":"unlimited"}}}}',
+  'plans',
+);
+const usage = { counter: () => counter, use() {}, days: new MemoryUsage().days };
+const limiter = new Limiter({ usage, plans });
+// Room for the one that arrives while both are being read.
+const service = await heldService({ depth, limiter, pageLimits: { inWork: 3 } });
 
 const get = () => service.get(`/replay/${MINT}`);
 

@@ -65,8 +65,7 @@ describe('the LP tools', () => {
   afterEach(() => service.stop());
 
   async function start(lpSource: MemoryLp, more: TestServiceOptions = {}): Promise<void> {
-    const depth = new MemoryDepth();
-    depth.add('mainchain', BASE, baseStore());
+    const depth = new MemoryDepth().add('mainchain', BASE, baseStore());
     const details = { [BASE]: { symbol: 'BBB', name: 'Base', icon: 'https://icons/b.png' } };
     service = await startTestService({ depth, lpSource, details, ...more });
   }
@@ -185,8 +184,7 @@ describe('the LP tools', () => {
       hourOf(3, { fees: 99, hour: THIS_HOUR - HOUR_S }),
     ];
     const details = { [BASE]: { symbol: 'BBB' }, [USDC]: { priceUsd: 1 } };
-    const depth = new MemoryDepth();
-    depth.add('mainchain', BASE, baseStore());
+    const depth = new MemoryDepth().add('mainchain', BASE, baseStore());
     depth.add('mainchain', USDC, { markets: [], snapshots: [] });
     await start(source, { depth, details });
     const { pools, chips } = await ask(`/dlmm/${BASE}`);

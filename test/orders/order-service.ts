@@ -57,8 +57,7 @@ export class OrderService {
   }
 
   static async start(): Promise<OrderService> {
-    const depth = new MemoryDepth();
-    depth.add('mainchain', MINT, storeAt(PRICE_USD), { asset: 'one' });
+    const depth = new MemoryDepth().add('mainchain', MINT, storeAt(PRICE_USD), { asset: 'one' });
     depth.add('evmchain', LEG, storeAt(LEG_PRICE_USD), { asset: 'one' });
     depth.add('mainchain', BARE, EMPTY);
     depth.add('mainchain', HALF, EMPTY, { asset: 'half' });

@@ -1,6 +1,6 @@
 /** GET /dca-pressure over sockets, compared with the plain reference. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { TIMEFRAMES } from '../../compute/orders/dca-orders.js';
 import {
   plainInRange,
@@ -17,7 +17,7 @@ import type { Json } from '../support/conformance.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MemoryOrders } from '../support/memory-sources.js';
 import { dcaOrder } from '../support/orders.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { heldService } from '../support/service.js';
 import { expectClose } from './close.js';
 import { NOW_S, dcaOrdersOf, plainTokens } from './orders.js';
 import { becomes } from '../support/waiting.js';
@@ -29,8 +29,6 @@ const [TOKENS] = fc.sample(plainTokens(30, 25), { seed: SEED, numRuns: 1 });
 const QUIET = 'Q'.repeat(40);
 const UNKNOWN = 'U'.repeat(40);
 
-let service: TestService;
-let source: MemoryOrders;
 const clock = { atS: NOW_S, nowS: () => clock.atS };
 
 const storeOf = ({ price, markets }: PlainFlowToken): PlainStore =>
@@ -57,24 +55,21 @@ const storeOf = ({ price, markets }: PlainFlowToken): PlainStore =>
         ],
       };
 
-beforeAll(async () => {
-  const depth = new MemoryDepth();
-  source = new MemoryOrders();
-  for (const token of TOKENS) {
-    depth.add('mainchain', token.address, storeOf(token));
-    source.dca.push(...dcaOrdersOf(token));
-  }
-  depth.add('mainchain', QUIET, EMPTY);
-  source.dca.push(dcaOrder({ tokenAddress: UNKNOWN }));
-  const details = Object.fromEntries(
-    TOKENS.map(({ address, mcap, price, markets }) => [
-      address,
-      { mcap, symbol: address.slice(0, 4), priceUsd: markets === null ? price : 77 },
-    ]),
-  );
-  service = await startTestService({ depth, details, orderSource: source, clock });
-});
-afterAll(() => service.stop());
+const depth = new MemoryDepth();
+const source = new MemoryOrders();
+for (const token of TOKENS) {
+  depth.add('mainchain', token.address, storeOf(token));
+  source.dca.push(...dcaOrdersOf(token));
+}
+depth.add('mainchain', QUIET, EMPTY);
+source.dca.push(dcaOrder({ tokenAddress: UNKNOWN }));
+const details = Object.fromEntries(
+  TOKENS.map(({ address, mcap, price, markets }) => [
+    address,
+    { mcap, symbol: address.slice(0, 4), priceUsd: markets === null ? price : 77 },
+  ]),
+);
+const service = await heldService({ depth, details, orderSource: source, clock });
 
 const boardNowS = (): Promise<number> =>
   Promise.resolve(service.orders.pressure.current.ranking.nowS);

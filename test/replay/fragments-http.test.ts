@@ -1,19 +1,12 @@
 import { createHash } from 'node:crypto';
 import zlib from 'node:zlib';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Fragments } from '../../server/replay/fragments.js';
 import { stores } from '../compute/replay-stores.js';
 import { checkedFetch } from '../support/conformance.js';
 import { MemoryDepth } from '../support/memory-depth.js';
-import {
-  KEY,
-  NOW_S,
-  WIDE_MINT,
-  startTestService,
-  steadyStore,
-  type TestService,
-} from '../support/service.js';
+import { KEY, NOW_S, WIDE_MINT, heldService, steadyStore } from '../support/service.js';
 import { rawReply } from '../support/raw-client.js';
 
 const CODINGS = ['gzip', 'br'] as const;
@@ -21,16 +14,9 @@ const DECODERS = { gzip: zlib.gunzipSync, br: zlib.brotliDecompressSync };
 const wide = steadyStore(400, 6);
 const SETTLED = NOW_S - 7200;
 
-let service: TestService;
-let fragments: Fragments;
-
-beforeAll(async () => {
-  const depth = new MemoryDepth();
-  depth.add('mainchain', WIDE_MINT, wide, { perSegment: 24 });
-  service = await startTestService({ depth, fragments: true });
-  fragments = service.fragments as Fragments;
-});
-afterAll(() => service.stop());
+const depth = new MemoryDepth().add('mainchain', WIDE_MINT, wide, { perSegment: 24 });
+const service = await heldService({ depth, fragments: true });
+const fragments = service.fragments as Fragments;
 
 async function raw(path: string, encoding: string): Promise<Buffer> {
   const headers = { 'x-api-key': KEY, 'accept-encoding': encoding };

@@ -124,8 +124,7 @@ describe('fragments on disk', () => {
     await fc.assert(
       fc.asyncProperty(stores, fc.integer({ min: 1, max: 9 }), async (store, perSegment) => {
         rmSync(here.folder, { recursive: true, force: true });
-        const depth = new MemoryDepth();
-        depth.add('mainchain', MINT, store, { perSegment });
+        const depth = new MemoryDepth().add('mainchain', MINT, store, { perSegment });
         const asked = store.snapshots.filter((_, s) => s % 5 === 0).map(({ t }) => t);
         const bodies: (Uint8Array | null)[][] = [];
         for (const files of [null, await here.openFiles(), await here.openFiles()]) {

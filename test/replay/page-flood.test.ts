@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { encodeSegment } from '../../compute/segment/segment.js';
 import { workLimits } from '../../compute/scheduler.js';
 import { runOf } from '../compute/replay-stores.js';
@@ -9,9 +9,8 @@ import {
   MINT,
   NOW_S,
   WIDE_MINT,
-  startTestService,
+  heldService,
   steadyStore,
-  type TestService,
 } from '../support/service.js';
 import { eventually } from '../support/waiting.js';
 
@@ -22,8 +21,6 @@ const FROM_FRAGMENTS = `/replay/${WIDE_MINT}?group=market&to=${NOW_S - 60}`;
 const IN_WORK = workLimits(1).page.inWork;
 const WAITING_PER_KEY = 48;
 
-let service: TestService;
-let lightSegments: number[];
 let flooding: Promise<Response>[] = [];
 let resume = () => {};
 
@@ -32,32 +29,28 @@ const light = (path: string, headers = {}, method = 'GET'): Promise<Response> =>
 const lightReads = (): number =>
   service.depth.reads.filter((ids) => String(ids) === String(lightSegments)).length;
 
-beforeAll(async () => {
-  const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, steadyStore(10, 2), { perSegment: 10 });
-  depth.add('mainchain', WIDE_MINT, steadyStore(48, 34), { perSegment: 24 });
-  service = await startTestService({
-    depth,
-    threads: 1,
-    fragments: true,
-    // Pages in work show by what they read.
-    columnBytes: 0,
-    // One more than the flood: a page that waits beside it shows by what is refused after it.
-    pageLimits: {
-      maxWaiting: WAITING_PER_KEY + 1,
-      maxWaitingPerKey: WAITING_PER_KEY,
-      maxExpectedWaitMs: Infinity,
-    },
-  });
-  for (let i = 0; i < 2; i++) {
-    await (await light(FROM_FRAGMENTS, { 'accept-encoding': 'gzip' })).arrayBuffer();
-    await service.fragments?.idle();
-  }
-  service.depth.reads.length = 0;
-  await (await light(LIGHT)).arrayBuffer();
-  lightSegments = service.depth.reads[0];
+const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(10, 2), { perSegment: 10 });
+depth.add('mainchain', WIDE_MINT, steadyStore(48, 34), { perSegment: 24 });
+const service = await heldService({
+  depth,
+  threads: 1,
+  fragments: true,
+  // Pages in work show by what they read.
+  columnBytes: 0,
+  // One more than the flood: a page that waits beside it shows by what is refused after it.
+  pageLimits: {
+    maxWaiting: WAITING_PER_KEY + 1,
+    maxWaitingPerKey: WAITING_PER_KEY,
+    maxExpectedWaitMs: Infinity,
+  },
 });
-afterAll(() => service.stop());
+for (let i = 0; i < 2; i++) {
+  await (await light(FROM_FRAGMENTS, { 'accept-encoding': 'gzip' })).arrayBuffer();
+  await service.fragments?.idle();
+}
+service.depth.reads.length = 0;
+await (await light(LIGHT)).arrayBuffer();
+const [lightSegments] = service.depth.reads;
 afterEach(async () => {
   resume();
   await Promise.all(flooding.map(async (page) => (await page).arrayBuffer()));

@@ -4,7 +4,7 @@ import zlib from 'node:zlib';
 import { type Table, tableFromIPC } from 'apache-arrow';
 import fc from 'fast-check';
 import { unpack } from 'msgpackr';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { plainRequest, requests, stores } from '../compute/replay-stores.js';
 import { referencePage, type PlainRequest, type PlainSnapshot } from '../reference/replay.js';
 import { type Json } from '../support/conformance.js';
@@ -15,9 +15,8 @@ import {
   MINT,
   NOW_S,
   WIDE_MINT,
-  startTestService,
+  heldService,
   steadyStore,
-  type TestService,
 } from '../support/service.js';
 import { rawReply } from '../support/raw-client.js';
 import { hasProgram } from '../support/programs.js';
@@ -27,7 +26,6 @@ const LIMITS = { maxCells: 100_000, maxSnapshots: 288 };
 const GROUP_MINT = 'GRoupMint11111111111111111111111111111111111';
 const TIER_MINT = 'TierMint111111111111111111111111111111111111';
 
-let service: TestService;
 const small = steadyStore(40, 3);
 const wide = steadyStore(400, 34);
 /** 1,390 cells a snapshot: 72 of them make a page, all 288 with group=all. */
@@ -46,16 +44,12 @@ const tiered = {
   ),
 };
 
-beforeAll(async () => {
-  const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, small);
-  depth.add('mainchain', WIDE_MINT, wide, { perSegment: 24 });
-  depth.add('mainchain', GROUP_MINT, deep, { perSegment: 24 });
-  depth.add('mainchain', TIER_MINT, tiered);
-  // Counts the reads.
-  service = await startTestService({ depth, columnBytes: 0 });
-});
-afterAll(() => service.stop());
+const depth = new MemoryDepth().add('mainchain', MINT, small);
+depth.add('mainchain', WIDE_MINT, wide, { perSegment: 24 });
+depth.add('mainchain', GROUP_MINT, deep, { perSegment: 24 });
+depth.add('mainchain', TIER_MINT, tiered);
+// Counts the reads.
+const service = await heldService({ depth, columnBytes: 0 });
 
 const dayOf = (overrides: Partial<PlainRequest> = {}) =>
   plainRequest(NOW_S - 86_400, NOW_S, overrides);

@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { frozenClock } from '../../server/clock.js';
 import { Budget } from '../../server/http/budget.js';
 import { replayPlanHandler } from '../../server/replay/replay-plan.js';
 import type { PagePlan, PlanRequest } from '../../storage/contract.js';
 import { MemoryDepth } from '../support/memory-depth.js';
-import {
-  MINT,
-  NOW_S,
-  WIDE_MINT,
-  startTestService,
-  steadyStore,
-  type TestService,
-} from '../support/service.js';
+import { MINT, NOW_S, WIDE_MINT, heldService, steadyStore } from '../support/service.js';
 
 const UNKNOWN = 'UNKnown1111111111111111111111111111111111111';
 const MAX_PAGES = 500;
@@ -31,15 +24,9 @@ interface Page {
   snapshots: { t: number }[];
 }
 
-let service: TestService;
-
-beforeAll(async () => {
-  const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, steadyStore(40, 3));
-  depth.add('mainchain', WIDE_MINT, steadyStore(600, 60), { perSegment: 24 });
-  service = await startTestService({ depth });
-});
-afterAll(() => service.stop());
+const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(40, 3));
+depth.add('mainchain', WIDE_MINT, steadyStore(600, 60), { perSegment: 24 });
+const service = await heldService({ depth });
 
 const json = async <T>(path: string): Promise<T> => {
   const reply = await service.get(path);

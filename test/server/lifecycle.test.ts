@@ -24,8 +24,7 @@ const wide = steadyStore(288, 34);
 const running: TestService[] = [];
 
 async function start(options: TestServiceOptions = {}): Promise<TestService> {
-  const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, steadyStore(10, 2));
+  const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(10, 2));
   depth.add('mainchain', WIDE_MINT, wide, { perSegment: 24 });
   const service = await startTestService({ depth, columnBytes: 0, ...options });
   running.push(service);

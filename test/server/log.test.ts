@@ -115,8 +115,7 @@ describe('the log', () => {
 describe('the lines of requests', () => {
   let service: TestService;
   beforeAll(async () => {
-    const depth = new MemoryDepth();
-    depth.add('mainchain', MINT, steadyStore(2, 2));
+    const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(2, 2));
     service = await startTestService({ depth });
   });
   afterAll(() => service.stop());

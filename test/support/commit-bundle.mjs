@@ -1,8 +1,4 @@
-/**
- * Commits a staged bundle: DIRECTORY BUNDLE. Prints `ready` before, then `committed MS` or
- * `failed NAME: MESSAGE`, then `holds N` snapshots.
- */
-import { performance } from 'node:perf_hooks';
+/** Commits a staged bundle: DIRECTORY BUNDLE. Prints `failed NAME: MESSAGE` if that fails, then `holds N` snapshots. */
 import { rewriteSegments } from '../../dist/compute/segment/rewrite.js';
 import { Store } from '../../dist/storage/store.js';
 
@@ -10,11 +6,8 @@ const [directory, bundle] = process.argv.slice(2);
 const store = await Store.open(directory, {
   rewrite: (input) => Promise.resolve(rewriteSegments(input)),
 });
-console.log('ready');
-const startedMs = performance.now();
 try {
   await store.commit(bundle);
-  console.log(`committed ${performance.now() - startedMs}`);
 } catch (error) {
   console.log(`failed ${error.name}: ${error.message}`);
 }

@@ -159,8 +159,7 @@ export async function warm(fragments: Fragments, depth: DepthSource): Promise<vo
 
 /** A token's history in segments of some snapshots. */
 export function depthOf(store: PlainStore = steadyStore(12, 20), perSegment = 4): MemoryDepth {
-  const depth = new MemoryDepth();
-  depth.add('mainchain', MINT, store, { perSegment });
+  const depth = new MemoryDepth().add('mainchain', MINT, store, { perSegment });
   return depth;
 }
 

@@ -57,10 +57,11 @@ export class MemoryDepth implements DepthSource {
     address: string,
     store: PlainStore,
     { asset = null, perSegment = 4 }: { asset?: string | null; perSegment?: number } = {},
-  ): void {
+  ): this {
     const tokenId = this.ownTokens.length + 1;
     const record = { tokenId, chain, address, symbol: null, name: null, asset };
     this.ownTokens.push({ record, store, places: this.write(store, perSegment) });
+    return this;
   }
 
   /** Every token with the segments and rows of its snapshots. */

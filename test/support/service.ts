@@ -1,4 +1,5 @@
 /** A really started service over data in memory, for tests that use it over sockets. */
+import { afterAll } from 'vitest';
 import { Metrics } from '../../server/operations/metrics.js';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { type ComputePool, startPool } from '../../compute/pool.js';
@@ -42,11 +43,11 @@ export const NOW_S = 1_794_659_696;
 /** The default of `--stale-after`. */
 export const STALE_AFTER_S = 3600;
 
-/** The real limiter with plans that allow everything: suites send more requests than plans allow. */
-function noLimits(): Limiter {
-  const rate = { requests: Infinity, periodS: 60 };
+/** The real limiter, with the same rate in each bucket of both plans. */
+export function limiterOf(requests: number, periodS = 60, monthlyQuota = Infinity): Limiter {
+  const rate = { requests, periodS };
   const rates = Object.fromEntries(RATE_BUCKETS.map((bucket) => [bucket, rate])) as Plan['rates'];
-  const plan = { monthlyQuota: Infinity, rates };
+  const plan = { monthlyQuota, rates };
   const plans: Plans = {
     premium: { tier: 'premium', ...plan },
     enterprise: { tier: 'enterprise', ...plan },
@@ -135,7 +136,7 @@ export interface TestServiceOptions {
   lpSource?: MemoryLp;
   /** Replaces the clock that stands still at NOW_S. */
   clock?: Clock;
-  /** Replaces the limiter without limits. */
+  /** Replaces the limiter without limits: suites send more requests than plans allow. */
   limiter?: Limiter;
   /** Origins of pages that may read replies. */
   corsOrigins?: readonly string[];
@@ -145,6 +146,13 @@ export interface TestServiceOptions {
   isReady?: () => boolean;
   /** Keeps fragments; otherwise the pool makes every page. */
   fragments?: boolean;
+}
+
+/** Starts a service for the tests of a file, and stops it after them. */
+export async function heldService(options: TestServiceOptions = {}): Promise<TestService> {
+  const service = await startTestService(options);
+  afterAll(() => service.stop());
+  return service;
 }
 
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
@@ -176,7 +184,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   await live.start();
   depth.reads.length = 0;
   const fragments = options.fragments ? new Fragments({ pool, depth, log }) : undefined;
-  const limiter = options.limiter ?? noLimits();
+  const limiter = options.limiter ?? limiterOf(Infinity);
   const metrics = new Metrics();
   const handlers = handlersOf({
     ...{ depth, live, pool, fragments, limiter, clock, log, quotes, queue },

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { MemoryDepth } from '../support/memory-depth.js';
-import { NOW_S, startTestService, steadyStore, type TestService } from '../support/service.js';
+import { NOW_S, heldService, steadyStore } from '../support/service.js';
 
 interface Found {
   address: string;
@@ -19,27 +19,21 @@ interface Reply {
 const SYMBOLS = ['SOL', 'sol', 'SOLX', 'ABC', 'abcd', 'Straße', null];
 const NAMES = ['Solana', 'Abacus', 'sol of abc', 'STRASSE', 'İstanbul', null];
 
-let service: TestService;
-let all: Found[] = [];
-
-beforeAll(async () => {
-  const depth = new MemoryDepth();
-  const details: Record<string, { symbol: string | null; name: string | null }> = {};
-  for (let i = 0; i < 60; i++) {
-    const isMain = i % 3 > 0;
-    const digits = String(1000 + i).replaceAll('0', 'A');
-    const address = isMain
-      ? `${i % 2 ? 'So' : 'ab'}${digits}`.padEnd(43, '1')
-      : `0x${String(i).padStart(40, 'ab')}`;
-    // Some have no snapshot, so they have no score.
-    const store = steadyStore(i % 4 === 0 ? 0 : 2, 1 + (i % 5));
-    depth.add(isMain ? 'mainchain' : 'evmchain', address, store);
-    details[address] = { symbol: SYMBOLS[i % SYMBOLS.length], name: NAMES[i % NAMES.length] };
-  }
-  service = await startTestService({ depth, details });
-  all = (await get('chain=all&limit=100')).tokens;
-});
-afterAll(() => service.stop());
+const depth = new MemoryDepth();
+const details: Record<string, { symbol: string | null; name: string | null }> = {};
+for (let i = 0; i < 60; i++) {
+  const isMain = i % 3 > 0;
+  const digits = String(1000 + i).replaceAll('0', 'A');
+  const address = isMain
+    ? `${i % 2 ? 'So' : 'ab'}${digits}`.padEnd(43, '1')
+    : `0x${String(i).padStart(40, 'ab')}`;
+  // Some have no snapshot, so they have no score.
+  const store = steadyStore(i % 4 === 0 ? 0 : 2, 1 + (i % 5));
+  depth.add(isMain ? 'mainchain' : 'evmchain', address, store);
+  details[address] = { symbol: SYMBOLS[i % SYMBOLS.length], name: NAMES[i % NAMES.length] };
+}
+const service = await heldService({ depth, details });
+const all: Found[] = (await get('chain=all&limit=100')).tokens;
 
 async function get(parameters: string): Promise<Reply> {
   const reply = await service.get(`/tokens?${parameters}`);
