@@ -1,13 +1,11 @@
 /** The table `meta`: what a store knows about itself, one text per key. */
 import type { Statements } from './duckdb/statements.js';
 
-/** Null if the key has no value. */
-export async function readMeta(
-  statements: Pick<Statements, 'rows'>,
-  key: string,
-): Promise<string | null> {
-  const rows = await statements.rows('SELECT value FROM meta WHERE key = ?', [key]);
-  return rows.length === 0 ? null : (rows[0][0] as string);
+/** Texts by key. */
+export type Meta = ReadonlyMap<string, string>;
+
+export async function readMeta(statements: Pick<Statements, 'rows'>): Promise<Meta> {
+  return new Map((await statements.rows('SELECT key, value FROM meta')) as [string, string][]);
 }
 
 /** Replaces a key's value; null removes it. */

@@ -255,27 +255,17 @@ const VERSION_KEY = 'schema_version';
 /** The schema version of this build. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/** The version of a store's schema if it is older than this build's; otherwise, or if nothing is stored, null. */
-export async function oldSchema(database: Database, where: string): Promise<number | null> {
-  const found = await schemaVersion(database, where);
-  return found > 0 && found < SCHEMA_VERSION ? found : null;
-}
-
 /**
  * Migrates a database to this build's schema in one transaction.
- * @returns whether it was empty
- * @throws InputError like schemaVersion()
+ * @param from the version of its schema; 0 if it is empty
  */
-export async function migrate(database: Database, where: string): Promise<boolean> {
-  const found = await schemaVersion(database, where);
-  if (found < SCHEMA_VERSION) {
-    await database.transaction(async (tx) => {
-      if (found === 0) await tx.run(META_TABLE);
-      for (const statement of MIGRATIONS.slice(found).flat()) await tx.run(statement);
-      await writeMeta(tx, VERSION_KEY, String(SCHEMA_VERSION));
-    });
-  }
-  return found === 0;
+export async function migrate(database: Database, from: number): Promise<void> {
+  if (from === SCHEMA_VERSION) return;
+  await database.transaction(async (tx) => {
+    const statements = [...(from === 0 ? [META_TABLE] : []), ...MIGRATIONS.slice(from).flat()];
+    await tx.run(statements.join(';\n'));
+    await writeMeta(tx, VERSION_KEY, String(SCHEMA_VERSION));
+  });
 }
 
 /** @throws InputError if a database does not have this build's schema, or is not a store */
@@ -290,13 +280,16 @@ export async function checkSchema(database: Pick<Database, 'rows'>, where: strin
  * The version of a database's schema; 0 if it is empty.
  * @throws InputError if a newer build wrote it, or if it is not a store
  */
-async function schemaVersion(database: Pick<Database, 'rows'>, where: string): Promise<number> {
+export async function schemaVersion(
+  database: Pick<Database, 'rows'>,
+  where: string,
+): Promise<number> {
   const tables = (await database.rows('SELECT table_name FROM duckdb_tables()')).flat();
   if (tables.length === 0) return 0;
   if (!tables.includes('meta')) {
     throw new InputError(`${where} is a database, but not a Fathom store`);
   }
-  const stored = await readMeta(database, VERSION_KEY);
+  const stored = (await readMeta(database)).get(VERSION_KEY);
   const version = Number(stored ?? 0);
   if (!Number.isInteger(version) || version < 0) {
     throw new InputError(`${where} is damaged: its schema version is ${stored}`);

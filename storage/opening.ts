@@ -32,9 +32,10 @@ import { DiskFullError, InputError, StoreBusyError, StoreUnavailableError } from
 import { HolderTokens } from './holders/holder-tokens.js';
 import { KeyRing } from './keys/key-ring.js';
 import { UsageBook } from './keys/usage.js';
-import { type LogMark, readMark } from './log/mark.js';
-import { type KnownSettings, readSettings } from './log/settings.js';
-import { copyBeforeMigration, migrate, oldSchema } from './migrations.js';
+import { type LogMark, markOf } from './log/mark.js';
+import { type KnownSettings, settingsOf } from './log/settings.js';
+import { readMeta } from './meta.js';
+import { copyBeforeMigration, migrate, SCHEMA_VERSION, schemaVersion } from './migrations.js';
 import { WaitingTokens } from './queue.js';
 
 export interface StoreOptions extends CommitOptions, LogOptions, FaultListeners {
@@ -113,17 +114,17 @@ export async function openParts(directory: string, options: StoreOptions): Promi
   let database: Database | null = null;
   try {
     database = await Database.openFile(file, databaseOptions(options));
-    const schema = await oldSchema(database, file);
-    if (schema !== null) {
+    const schema = await schemaVersion(database, file);
+    if (schema > 0 && schema < SCHEMA_VERSION) {
       await database.checkpoint();
       await database.whileClosed(async () =>
         options.onMigration?.(await copyBeforeMigration(file, schema)),
       );
     }
-    const isNew = await migrate(database, file);
+    await migrate(database, schema);
     await database.countCommits();
     // Cutting a damaged log may empty a store that this opening did not create.
-    return await partsOf(directory, database, isNew && !heldStore, options);
+    return await partsOf(directory, database, schema === 0 && !heldStore, options);
   } catch (error) {
     const named = openingError(error, directory, file);
     const isLeftOver = !heldStore && named instanceof DiskFullError;
@@ -165,8 +166,10 @@ async function partsOf(
 ): Promise<StoreParts> {
   const { memory = {} } = options;
   const failures = (work: string): ((error: unknown) => void) => backgroundFailures(options, work);
+  const meta = await readMeta(database);
   const catalog = await Catalog.load(database);
-  const directories = await Directories.load(database, failures('reading segments'), memory);
+  const onDamage = failures('reading segments');
+  const directories = await Directories.load(database, meta, onDamage, memory);
   const holderTokens = await HolderTokens.load(database, memory.owners);
   const loadKeys = async (): Promise<KeyRing> => {
     const keys = await KeyRing.load(database, directory, failures('writing a revocation'));
@@ -186,10 +189,10 @@ async function partsOf(
       hasRecord: (chain, address) => catalog.token(chain, address) !== undefined,
       onError: failures('writing the queue'),
     }),
-    mark: await readMark(database),
+    mark: markOf(meta),
     samples: new SampleMaker(database, options.sampleSegments),
-    revisions: await Revisions.load(database, await copyIdOf(directory)),
-    settings: await readSettings(database),
+    revisions: await Revisions.load(database, meta, await copyIdOf(directory)),
+    settings: settingsOf(meta),
   };
 }
 

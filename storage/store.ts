@@ -42,7 +42,7 @@ import { FollowedLog } from './followed-log.js';
 import { HolderReader } from './holders/holder-tokens.js';
 import type { KeyRing } from './keys/key-ring.js';
 import type { UsageBook } from './keys/usage.js';
-import { type LogMark, readMark } from './log/mark.js';
+import { type LogMark, markOf } from './log/mark.js';
 import { dlmmHours } from './lp/dlmm-hours.js';
 import { dlmmPools } from './lp/dlmm-pools.js';
 import { tokenHours } from './lp/token-hours.js';
@@ -207,7 +207,7 @@ export class Store implements StoreOperations {
 
   /** The time last passed to allowRetention(); 0 if there was none. */
   async retentionAllowance(): Promise<number> {
-    return Number((await readMeta(this.parts.database, ALLOWANCE_KEY)) ?? 0);
+    return Number((await readMeta(this.parts.database)).get(ALLOWANCE_KEY) ?? 0);
   }
 
   /** The store's position in its cluster's log; null if it follows none. */
@@ -234,7 +234,7 @@ export class Store implements StoreOperations {
     return this.parts.commits
       .exclusive(async () => {
         await this.parts.database.log.writeIfRoom();
-        return (await readMark(this.parts.database))?.position ?? null;
+        return markOf(await readMeta(this.parts.database))?.position ?? null;
       })
       .catch((error: unknown) => {
         giveBack();

@@ -1,5 +1,6 @@
 /** Tokens' directories: loaded on first use and kept in an LRU cache. */
 import { LRUCache } from 'lru-cache';
+import type { Meta } from '../meta.js';
 import { isDamage } from '../../compute/damage.js';
 import { TIERS } from '../../compute/market.js';
 import { RecentBlocks } from './recent-blocks.js';
@@ -66,10 +67,11 @@ export class Directories {
    */
   static async load(
     database: Database,
+    meta: Meta,
     onDamage: (error: unknown) => void = () => undefined,
     memory: { directories?: number; newestSegments?: number } = {},
   ): Promise<Directories> {
-    const lists = await SegmentLists.load(database);
+    const lists = await SegmentLists.load(database, meta);
     const [[last]] = await database.rows('SELECT max(segment_id) FROM segments');
     // A listed id is never reused, even if its segment is gone.
     const lastId = Math.max((last as number | null) ?? 0, lists.listedId);

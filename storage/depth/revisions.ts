@@ -8,8 +8,8 @@ import { LargeMap } from '../../compute/large-map.js';
 import type { DepthRevision } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import { MAX_VALUE_BYTES, type SqlValue, type Statements } from '../duckdb/statements.js';
-import { type LogMark, readMark } from '../log/mark.js';
-import { readMeta, writeMeta } from '../meta.js';
+import { type LogMark, markOf } from '../log/mark.js';
+import { type Meta, writeMeta } from '../meta.js';
 import { bytesOf, uint32Of } from '../typed-arrays.js';
 import { wallS } from '../wall-clock.js';
 import { shownChanges } from './shown-changes.js';
@@ -47,11 +47,15 @@ export class Revisions {
   /**
    * @param copyId distinguishes a restored store from the copied one: both continue from the same position
    */
-  static async load(database: Pick<Database, 'rows'>, copyId: string): Promise<Revisions> {
-    const storeId = (await readMeta(database, STORE_ID_KEY)) ?? '';
-    const mark = await readMark(database);
+  static async load(
+    database: Pick<Database, 'rows'>,
+    meta: Meta,
+    copyId: string,
+  ): Promise<Revisions> {
+    const storeId = meta.get(STORE_ID_KEY) ?? '';
+    const mark = markOf(meta);
     const history = mark?.logId ?? storeId;
-    const floor = await readFloor(database, history);
+    const floor = floorOf(meta, history);
     const last = mark?.position ?? floor;
     const revisions = new Revisions(database, storeId, copyId, history, last, floor);
     const rows = await database.rows(
@@ -201,9 +205,9 @@ export class Revisions {
 }
 
 /** The position up to which revisions of a history are forgotten. */
-async function readFloor(statements: Pick<Statements, 'rows'>, history: string): Promise<number> {
-  const text = await readMeta(statements, FLOOR_KEY);
-  if (text === null) return 0;
+function floorOf(meta: Meta, history: string): number {
+  const text = meta.get(FLOOR_KEY);
+  if (text === undefined) return 0;
   const kept = JSON.parse(text) as { history: string; floor: number };
   return kept.history === history ? kept.floor : 0;
 }

@@ -57,7 +57,7 @@ export class SampleMaker {
     exclusive: (body: () => Promise<void>) => Promise<void>,
   ): Promise<boolean> {
     const { database } = this;
-    this.sampledId ??= Number((await readMeta(database, META_KEY)) ?? 0);
+    this.sampledId ??= Number((await readMeta(database)).get(META_KEY) ?? 0);
     if (lastSegmentId - this.sampledId < LEAST_NEW_SEGMENTS) return false;
     const rows = await database.rows(
       `SELECT segment_id FROM segments

@@ -7,7 +7,7 @@ import { DamageError } from '../../compute/damage.js';
 import { type Tier, TIERS } from '../../compute/market.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlRow, SqlValue, Statements } from '../duckdb/statements.js';
-import { readMeta, writeMeta } from '../meta.js';
+import { type Meta, writeMeta } from '../meta.js';
 import { uint32Of } from '../typed-arrays.js';
 import { firstT, type SegmentRef } from './directory.js';
 
@@ -55,8 +55,8 @@ export class SegmentLists {
     return new SegmentLists(0, 0);
   }
 
-  static async load(database: Pick<Database, 'rows'>): Promise<SegmentLists> {
-    const listed = Number((await readMeta(database, META_KEY)) ?? 0);
+  static async load(database: Pick<Database, 'rows'>, meta: Meta): Promise<SegmentLists> {
+    const listed = Number(meta.get(META_KEY) ?? 0);
     const [[last]] = await database.rows('SELECT max(list_id) FROM segment_lists');
     return new SegmentLists(listed, (last as number | null) ?? 0);
   }

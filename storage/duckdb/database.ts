@@ -383,6 +383,6 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
 }
 
 async function storedCommits(connection: Connection): Promise<number | null> {
-  const commits = await readMeta(connection, COMMITS_KEY);
-  return commits === null ? null : Number(commits);
+  const commits = (await readMeta(connection)).get(COMMITS_KEY);
+  return commits === undefined ? null : Number(commits);
 }

@@ -29,7 +29,7 @@ export async function withScratch<T>(body: (scratch: Statements) => Promise<T>):
       threads: 1,
     });
     try {
-      await migrate(database, file);
+      await migrate(database, 0);
       return await database.rehearsal(body);
     } finally {
       await database.close();

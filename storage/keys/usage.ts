@@ -100,10 +100,10 @@ export class UsageBook implements UsageSource {
    * anything is counted.
    */
   async countAs(node: string): Promise<void> {
-    const before = await readMeta(this.database, OWNER_KEY);
+    const before = (await readMeta(this.database)).get(OWNER_KEY);
     if (before !== node) {
       await this.database.exclusiveTransaction(async (tx) => {
-        if (before !== null) {
+        if (before !== undefined) {
           for (const table of ['usage', 'usage_days']) {
             await tx.run(`INSERT OR IGNORE INTO other_${table} SELECT ?, * FROM ${table}`, [
               before,

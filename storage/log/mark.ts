@@ -1,6 +1,6 @@
 /** Which entries of its log a store has applied: the mark is written in the same transaction as an entry's changes. */
 import type { Statements } from '../duckdb/statements.js';
-import { readMeta, writeMeta } from '../meta.js';
+import { type Meta, writeMeta } from '../meta.js';
 
 export interface LogMark {
   logId: string;
@@ -11,9 +11,8 @@ export interface LogMark {
 
 const META_KEY = 'log';
 
-export async function readMark(statements: Pick<Statements, 'rows'>): Promise<LogMark | null> {
-  const text = await readMeta(statements, META_KEY);
-  return text === null ? null : (JSON.parse(text) as LogMark);
+export function markOf(meta: Meta): LogMark | null {
+  return JSON.parse(meta.get(META_KEY) ?? 'null') as LogMark | null;
 }
 
 /** @param mark null if the store leaves its log */

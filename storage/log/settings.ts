@@ -1,6 +1,6 @@
 /** The settings that change replies: all nodes take them from the log, and a changed configuration changes them there. */
 import type { Statements } from '../duckdb/statements.js';
-import { readMeta, writeMeta } from '../meta.js';
+import { type Meta, writeMeta } from '../meta.js';
 
 /** JSON values by the setting's name. */
 export type Settings = Readonly<Record<string, unknown>>;
@@ -15,10 +15,9 @@ export interface KnownSettings {
 
 const META_KEYS = { log: 'log_settings', own: 'own_settings' } as const;
 
-export async function readSettings(statements: Pick<Statements, 'rows'>): Promise<KnownSettings> {
-  const read = async (key: string): Promise<unknown> =>
-    JSON.parse((await readMeta(statements, key)) ?? 'null');
-  return { log: await read(META_KEYS.log), own: await read(META_KEYS.own) } as KnownSettings;
+export function settingsOf(meta: Meta): KnownSettings {
+  const read = (key: string): unknown => JSON.parse(meta.get(key) ?? 'null');
+  return { log: read(META_KEYS.log), own: read(META_KEYS.own) } as KnownSettings;
 }
 
 export function writeSettings<K extends keyof KnownSettings>(

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { backupStore } from '../../storage/backup.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { Database } from '../../storage/duckdb/database.js';
-import { migrate } from '../../storage/migrations.js';
+import { migrate, schemaVersion } from '../../storage/migrations.js';
 import { SharedUsage } from '../../storage/log/shared-usage.js';
 import type { JetStreamLog } from '../../storage/log/jetstream.js';
 import { UsageBook } from '../../storage/keys/usage.js';
@@ -32,7 +32,7 @@ afterEach(async () => {
 async function openDatabase() {
   const file = path.join(directory, 'test.duckdb');
   database = await Database.openFile(file, OPTIONS);
-  await migrate(database, file);
+  await migrate(database, await schemaVersion(database, file));
 }
 const load = () => UsageBook.load(database, (error) => errors.push(error));
 const stored = () => database.rows('SELECT key_id, month, calls FROM usage ORDER BY ALL');
@@ -68,7 +68,7 @@ async function twoNodes() {
   const bus = busOfNodes();
   const file = path.join(directory, 'other.duckdb');
   const others = await Database.openFile(file, OPTIONS);
-  await migrate(others, file);
+  await migrate(others, 0);
   const onError = (error: unknown) => errors.push(error);
   const [one, other] = await Promise.all(
     [database, others].map((of) => UsageBook.load(of, onError)),
@@ -411,7 +411,7 @@ describe('a usage book', () => {
 
     const file = path.join(directory, 'killed.duckdb');
     const own = await Database.openFile(file, OPTIONS);
-    await migrate(own, file);
+    await migrate(own, 0);
     const before = await UsageBook.load(own, (error) => errors.push(error));
     await before.countAs('a');
     before.counter('key_a', month).add(2);

@@ -15,7 +15,7 @@ beforeEach(async () => {
   mkdirSync(directory.path);
   const file = path.join(directory.path, 'blocks.duckdb');
   database = await Database.openFile(file, { memoryLimitMiB: 256, threads: 1 });
-  await migrate(database, file);
+  await migrate(database, 0);
 });
 afterEach(async () => {
   await database.close();

@@ -25,6 +25,7 @@ import {
 import { deleteSegments } from '../../storage/depth/segments.js';
 import { UnlistedSegments } from '../../storage/depth/unlisted-segments.js';
 import type { Database } from '../../storage/duckdb/database.js';
+import { readMeta } from '../../storage/meta.js';
 import type { SqlRow, SqlValue } from '../../storage/duckdb/statements.js';
 import {
   commitRows,
@@ -142,7 +143,7 @@ class Indexed {
   static async open(database: Database): Promise<Indexed> {
     for (const table of ['segments', 'segment_lists']) await database.run(`DELETE FROM ${table}`);
     await database.run("DELETE FROM meta WHERE key = 'listed_segments'");
-    const lists = await SegmentLists.load(database);
+    const lists = await SegmentLists.load(database, await readMeta(database));
     return new Indexed(database, lists, await UnlistedSegments.load(database, 0, LIMIT_BYTES));
   }
 
@@ -179,7 +180,7 @@ class Indexed {
 
   async reopen(): Promise<void> {
     const before = this.lists.listedId;
-    this.lists = await SegmentLists.load(this.database);
+    this.lists = await SegmentLists.load(this.database, await readMeta(this.database));
     expect(this.lists.listedId).toBe(before);
     this.unlisted = await UnlistedSegments.load(this.database, before, LIMIT_BYTES);
   }
@@ -225,7 +226,7 @@ describe('Lists of segments', () => {
 
   it('stay within their limit, and do not overlap in time', async () => {
     const database = await openDatabase();
-    const lists = await SegmentLists.load(database);
+    const lists = await SegmentLists.load(database, await readMeta(database));
     const total = 9000;
     // Every third is inserted between those listed first.
     const order = (i: number): number => (i < 6000 ? i + Math.floor(i / 2) : (i - 6000) * 3 + 2);
@@ -307,7 +308,7 @@ describe('Lists of segments', () => {
 describe('Segments that are in no list', () => {
   it('are not kept beyond their limit, but are again once few enough are left', async () => {
     const database = await openDatabase();
-    const lists = await SegmentLists.load(database);
+    const lists = await SegmentLists.load(database, await readMeta(database));
     const unlisted = await UnlistedSegments.load(database, 0, LIMIT_BYTES);
     const directories = new Directories(database, lists, unlisted);
     const rows = Array.from({ length: LIMIT + 5 }, (_, i) => rowOf(refOf(i + 1, i, 1)));
