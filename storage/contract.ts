@@ -77,10 +77,12 @@ export interface PlanRequest {
   stepS?: number;
 }
 
+/** Times of a token's snapshots by tier, ascending, in parts that are not empty. */
+export type StoredTimes = Readonly<Record<Tier, readonly Uint32Array[]>>;
+
 /** The history of a token up to a moment. */
 export interface StoredHistory {
-  /** Times of its snapshots by tier, ascending. */
-  times: Readonly<Record<Tier, Uint32Array>>;
+  times: StoredTimes;
   /** Markets with cells, in order of first arrival. */
   markets: { market: Market; firstT: number; lastT: number }[];
 }
@@ -115,6 +117,8 @@ export interface DepthSource {
   firstSnapshotT(tokenId: number, nowS: number): Promise<number | null>;
   /** Times of the stored snapshots of one token and tier, ascending, including future ones. */
   snapshotTimes(key: TierKey): Promise<Uint32Array>;
+  /** Times of the token's snapshots up to `nowS`. */
+  times(tokenId: number, nowS: number): Promise<StoredTimes>;
   /** The token's history up to `nowS`. */
   history(tokenId: number, nowS: number): Promise<StoredHistory>;
   /**

@@ -8,6 +8,7 @@ import {
 } from '../../compute/depth/coverage.js';
 import { type Chain, CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
 import type { DepthSource, StoredHistory, TokenRecord } from '../../storage/contract.js';
+import { Turns } from '../../storage/turns.js';
 import type { RequestedToken } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
 import {
@@ -97,10 +98,7 @@ interface CoverageServices {
 
 type Coverage = Static<(typeof getCoverage)['response']>;
 
-const NO_HISTORY: StoredHistory = {
-  times: { raw: new Uint32Array(0), '15m': new Uint32Array(0), '1h': new Uint32Array(0) },
-  markets: [],
-};
+const NO_HISTORY: StoredHistory = { times: { raw: [], '15m': [], '1h': [] }, markets: [] };
 
 export function coverageHandler({ depth, clock }: CoverageServices): Handler<typeof getCoverage> {
   return async ({ token: { chain, address } }) => {
@@ -110,7 +108,7 @@ export function coverageHandler({ depth, clock }: CoverageServices): Handler<typ
       token: address,
       ...(leg === null ? {} : { resolved_token: leg.address }),
       chain: leg?.chain ?? chain,
-      ...coverageOf(history ?? NO_HISTORY),
+      ...(await coverageOf(history ?? NO_HISTORY)),
     };
   };
 }
@@ -137,19 +135,26 @@ export function namedToken(
   return { token: address, chain: leg.chain, resolved_token: leg.address };
 }
 
-function coverageOf({
+async function coverageOf({
   times,
   markets,
-}: StoredHistory): Pick<Coverage, 'tiers' | 'gaps' | 'gaps_truncated' | 'markets'> {
-  const { gaps, truncated } = newestGaps(times, MAX_GAPS);
+}: StoredHistory): Promise<Pick<Coverage, 'tiers' | 'gaps' | 'gaps_truncated' | 'markets'>> {
+  const turns = new Turns();
+  const { gaps, truncated } = await newestGaps(times, MAX_GAPS, { pause: () => turns.take() });
+  // Encoding the reply takes another turn.
+  await turns.take();
   return {
-    tiers: TIERS.filter((tier) => times[tier].length > 0).map((tier) => ({
-      tier,
-      snapshot_count: times[tier].length,
-      first_t: times[tier][0],
-      last_t: times[tier][times[tier].length - 1],
-      median_interval_s: medianIntervalS(times[tier]),
-    })),
+    tiers: TIERS.filter((tier) => times[tier].length > 0).map((tier) => {
+      const parts = times[tier];
+      const last = parts[parts.length - 1];
+      return {
+        tier,
+        snapshot_count: parts.reduce((sum, { length }) => sum + length, 0),
+        first_t: parts[0][0],
+        last_t: last[last.length - 1],
+        median_interval_s: medianIntervalS(parts),
+      };
+    }),
     gaps,
     gaps_truncated: truncated,
     markets: markets.map(({ market, firstT, lastT }) => ({

@@ -10,6 +10,7 @@ import { CHAINS } from '../../compute/market.js';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
 import { slotsOfMarkets } from '../../compute/replay/query.js';
 import type { DepthSource, PagePlan } from '../../storage/contract.js';
+import { Turns } from '../../storage/turns.js';
 import { type Call, defineEndpoint, type Handler, type PreparedReply } from '../api/endpoint.js';
 import { VARY } from '../api/replies.js';
 import {
@@ -154,6 +155,7 @@ type SeriesCall = Call<typeof getDepthSeries>;
 
 interface SeriesJob extends ReplyJob {
   plan: PlanRequest;
+  turns: Turns;
   stepS: number;
   /** As requested. */
   address: string;
@@ -170,9 +172,11 @@ export function depthSeriesHandler(services: DepthSeriesServices): Handler<typeo
     const job = seriesJob(services, call);
     const plan = await firstPlan(services, job);
     // The tag covers the scores, so they are looked up first.
-    const early = job.withScore ? null : replyWithoutBody(job, tagOf(job, plan, null));
+    const tag = job.withScore ? null : tagOf(job, plan, null);
+    const early = job.withScore ? null : replyWithoutBody(job, tag);
     if (early !== null) return early;
-    const render = (run: RunTask) => renderSeries(services, job, plan, run);
+    await job.turns.take();
+    const render = (run: RunTask) => renderSeries(services, job, { plan, tag }, run);
     return services.pool.schedule('page', key.id, render, exchange);
   };
 }
@@ -207,6 +211,7 @@ function seriesJob(
     stepS,
     address: token.address,
     withScore: parameters.score ?? false,
+    turns: new Turns(),
     plan: {
       source,
       fromS: Math.max(firstS - stepS + 1, nowS - WINDOW_LIMIT_S),
@@ -235,11 +240,11 @@ function defaultStep(fromS: number, toS: number): Step {
 
 async function firstPlan(
   { depth, inPreparation }: DepthSeriesServices,
-  { plan }: SeriesJob,
+  { plan, turns }: SeriesJob,
 ): Promise<PagePlan> {
   if (!inPreparation.take(1)) throw replayBusy();
   try {
-    return await makePlan(depth, plan);
+    return await makePlan(depth, plan, turns);
   } finally {
     inPreparation.give(1);
   }
@@ -263,11 +268,11 @@ type Score = (number | null)[] | null;
 function renderSeries(
   services: DepthSeriesServices,
   job: SeriesJob,
-  planned: PagePlan,
+  first: { plan: PagePlan; tag: string | null },
   run: RunTask,
 ): Promise<PreparedReply | null> {
   const { exchange, nowS, stepS, query, envelope, representation } = job;
-  return withPlan(services.depth, job.plan, planned, async (plan) => {
+  return withPlan(services.depth, job.plan, first.plan, async (plan) => {
     const { markets } = plan;
     const length = pointsOfReply(plan, query);
     const snapshots = plan.snapshots.slice(0, length);
@@ -282,7 +287,9 @@ function renderSeries(
       ? await services.history.at(job.address, times, stepS, run, exchange)
       : null;
     if (exchange.aborted) return null;
-    const tag = tagOf(job, plan, score);
+    const isTagged = plan === first.plan && !job.withScore;
+    const tag = isTagged ? first.tag : tagOf(job, plan, score);
+    await job.turns.take();
     const early = job.withScore ? replyWithoutBody(job, tag) : null;
     if (early !== null) return early;
     const summed = snapshots.map(({ segment, row, t }, i) => ({

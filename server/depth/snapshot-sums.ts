@@ -71,6 +71,50 @@ class Block {
   }
 }
 
+/** The kept points of one series. Each block is looked up once. */
+class SeriesBlocks {
+  private readonly known = new Map<number, Block | null>();
+
+  constructor(
+    private readonly memory: ReplyMemory,
+    private readonly key: string,
+    private readonly width: number,
+  ) {}
+
+  find(snapshot: SummedSnapshot): Float64Array | null {
+    return this.block(snapshot.point)?.find(snapshot) ?? null;
+  }
+
+  keep(snapshot: SummedSnapshot, numbers: Float64Array): void {
+    if (this.width > MAX_KEPT_WIDTH) return;
+    const block = this.block(snapshot.point) ?? this.addBlock(snapshot.point);
+    block.put(snapshot, numbers);
+  }
+
+  private block(point: number): Block | null {
+    const n = Math.floor(point / POINTS_OF_BLOCK);
+    let block = this.known.get(n);
+    if (block === undefined) {
+      block = (this.memory.get(this.nameOf(n)) as Block | undefined) ?? null;
+      this.known.set(n, block);
+    }
+    return block;
+  }
+
+  private addBlock(point: number): Block {
+    const n = Math.floor(point / POINTS_OF_BLOCK);
+    const block = new Block(this.width);
+    const size = BLOCK_OVERHEAD_BYTES + POINTS_OF_BLOCK * (POINT_OVERHEAD_BYTES + 8 * this.width);
+    this.memory.set(this.nameOf(n), block, { size });
+    this.known.set(n, block);
+    return block;
+  }
+
+  private nameOf(n: number): string {
+    return `sums ${n} ${this.key}`;
+  }
+}
+
 /** The snapshots of one segment that have to be summed, as indexes. */
 type Unread = [segmentId: number, snapshots: number[]];
 
@@ -109,11 +153,12 @@ export class SnapshotSumsReader {
     const width = widthOfSums(sums);
     const numbers = new Float64Array(snapshots.length * width);
     const isKnown = new Uint8Array(snapshots.length);
+    const blocks = new SeriesBlocks(this.memory, key, width);
     const turns = new Turns();
     for (const [i, snapshot] of snapshots.entries()) {
-      await turns.take();
-      const kept = this.block(key, snapshot)?.find(snapshot);
-      if (!kept) continue;
+      if (i % POINTS_OF_BLOCK === 0) await turns.take();
+      const kept = blocks.find(snapshot);
+      if (kept === null) continue;
       numbers.set(kept, i * width);
       isKnown[i] = 1;
     }
@@ -133,7 +178,7 @@ export class SnapshotSumsReader {
         if (Number.isNaN(own[0])) return;
         numbers.set(own, i * width);
         isKnown[i] = 1;
-        this.keep(key, snapshots[i], own);
+        blocks.keep(snapshots[i], own);
       });
     };
     if (isSampled(stepS)) {
@@ -151,26 +196,7 @@ export class SnapshotSumsReader {
     });
     return client.aborted ? null : numbers;
   }
-
-  private block(key: string, { point }: SummedSnapshot): Block | undefined {
-    return this.memory.get(blockKey(key, point)) as Block | undefined;
-  }
-
-  private keep(key: string, snapshot: SummedSnapshot, numbers: Float64Array): void {
-    const width = numbers.length;
-    if (width > MAX_KEPT_WIDTH) return;
-    let block = this.block(key, snapshot);
-    if (block === undefined) {
-      block = new Block(width);
-      const size = BLOCK_OVERHEAD_BYTES + POINTS_OF_BLOCK * (POINT_OVERHEAD_BYTES + 8 * width);
-      this.memory.set(blockKey(key, snapshot.point), block, { size });
-    }
-    block.put(snapshot, numbers);
-  }
 }
-
-const blockKey = (key: string, point: number): string =>
-  `sums ${Math.floor(point / POINTS_OF_BLOCK)} ${key}`;
 
 /** The snapshots that are not known yet, by segment. */
 function unreadOf(snapshots: readonly SummedSnapshot[], isKnown: Uint8Array): Unread[] {

@@ -2,7 +2,6 @@
  * A page's plan: which stored snapshots it may show, how many of them fit, and what comes after; and the page that
  * the pool renders from it, reading as much of the plan as it needs.
  */
-import { setImmediate } from 'node:timers/promises';
 import { DEFAULT_BAND } from '../../compute/ladder.js';
 import { MARKET_TYPES } from '../../compute/market.js';
 import type { RunTask } from '../../compute/pool.js';
@@ -15,6 +14,7 @@ import {
   SegmentGoneError,
   type TokenRecord,
 } from '../../storage/contract.js';
+import { Turns } from '../../storage/turns.js';
 import { replayBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import type { PageIdentity } from './entity-tag.js';
@@ -42,6 +42,7 @@ const SNAPSHOTS_PER_TURN = PAGE_LIMITS.maxSnapshots;
 export async function makePlan(
   depth: DepthSource,
   { source, maxSnapshots = PAGE_LIMITS.maxSnapshots, ...window }: PlanRequest,
+  turns: Turns = new Turns(),
 ): Promise<PagePlan> {
   if (source === null) return { segmentIds: [], snapshots: [], nextT: null, markets: [] };
   const { tokenId } = source;
@@ -51,7 +52,7 @@ export async function makePlan(
   };
   let plan = await next(window.fromS, 0);
   while (plan.nextT !== null && plan.snapshots.length < maxSnapshots) {
-    await setImmediate();
+    await turns.take();
     plan = joinedPlans(plan, await next(plan.nextT, plan.snapshots.length));
   }
   return plan;

@@ -1,10 +1,9 @@
 /** GET /replay/:address/plan: how a window is paged. */
 import Type from '../api/type.js';
 import { newestGaps } from '../../compute/depth/coverage.js';
-import { CHAINS, TIERS } from '../../compute/market.js';
+import { CHAINS } from '../../compute/market.js';
 import { REPLAY_GROUPS, type ReplayQuery } from '../../compute/replay/query.js';
 import type { RunTask } from '../../compute/pool.js';
-import { firstFrom } from '../../compute/search.js';
 import { PoolBusyError } from '../../compute/scheduler.js';
 import type { DepthSource, TokenRecord } from '../../storage/contract.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
@@ -166,14 +165,14 @@ function approximateBytes({ snapshotCount, rowCount }: PageCounts): number {
 
 async function gapsWithin(
   depth: DepthSource,
-  { chain, address }: TokenRecord,
-  { fromS, toS, nowS }: { fromS: number; toS: number; nowS: number },
+  { tokenId }: TokenRecord,
+  { nowS, ...window }: { fromS: number; toS: number; nowS: number },
 ) {
-  const timesOf = async (tier: (typeof TIERS)[number]) => {
-    const times = await depth.snapshotTimes({ chain, address, tier });
-    return times.subarray(0, firstFrom(times, nowS + 1));
-  };
-  const [raw, quarters, hours] = await Promise.all(TIERS.map(timesOf));
-  const { gaps } = newestGaps({ raw, '15m': quarters, '1h': hours }, MAX_GAPS, { fromS, toS });
+  const turns = new Turns();
+  const times = await depth.times(tokenId, nowS);
+  const pause = () => turns.take();
+  const { gaps } = await newestGaps(times, MAX_GAPS, { window, pause });
+  // Encoding the reply takes another turn.
+  await pause();
   return gaps;
 }

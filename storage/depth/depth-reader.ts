@@ -16,6 +16,7 @@ import {
   type SegmentSource,
   type PlanRequest,
   type StoredHistory,
+  type StoredTimes,
   type SnapshotKey,
   type SnapshotRef,
   type TierKey,
@@ -33,8 +34,9 @@ import {
   planSnapshots,
   planSnapshotsAt,
   timeAfter,
+  visibleTimes,
 } from './directory.js';
-import { storedHistory } from './history.js';
+import { marketSpans } from './history.js';
 import type { Revisions } from './revisions.js';
 import { IS_TINY } from './compaction.js';
 import { readSamples } from './samples.js';
@@ -118,13 +120,20 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
     return first <= nowS ? first : null;
   }
 
+  async times(tokenId: number, nowS: number): Promise<StoredTimes> {
+    return visibleTimes(await this.directories.get(tokenId), nowS);
+  }
+
   async history(tokenId: number, nowS: number): Promise<StoredHistory> {
-    const { times, spans } = await readStored(() => storedHistory(this.database, tokenId, nowS));
+    const { directory, spans } = await readStored(async () => {
+      const directory = await this.directories.get(tokenId);
+      return { directory, spans: await marketSpans(this.database, tokenId, directory, nowS) };
+    });
     const markets = this.markets(tokenId).flatMap((market, index) => {
       const span = spans.get(index);
       return span === undefined ? [] : [{ market, ...span }];
     });
-    return { times, markets };
+    return { times: visibleTimes(directory, nowS), markets };
   }
 
   async readSegments(ids: readonly number[]): Promise<Uint8Array[]> {

@@ -60,6 +60,20 @@ export function joinedTimes(parts: readonly Uint32Array[]): Uint32Array {
   return times;
 }
 
+/** The times up to `nowS`, by segment. */
+export function visibleTimes(directory: Directory, nowS: number): Record<Tier, Uint32Array[]> {
+  return byTier((tier) => {
+    const segments = directory[tier];
+    const end = firstSegmentFrom(segments, nowS + 1);
+    const parts = segments.slice(0, end).map(({ times }) => times);
+    if (end < segments.length && firstT(segments[end]) <= nowS) {
+      const { times } = segments[end];
+      parts.push(times.subarray(0, firstFrom(times, nowS + 1)));
+    }
+    return parts;
+  });
+}
+
 /** Index of the first segment that ends at or after `t`; the length if none does. */
 export function firstSegmentFrom(segments: TierDirectory, t: number): number {
   return firstIndex(0, segments.length, (i) => lastT(segments[i]) >= t);

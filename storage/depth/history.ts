@@ -1,12 +1,12 @@
-/** The history of a token: the times of its snapshots, and from when to when each market has cells. */
-import { TIERS } from '../../compute/market.js';
+/** From when to when each market of a token has cells. */
 import { firstFrom } from '../../compute/search.js';
 import { decodeSegment, marketRows, sliceRun } from '../../compute/segment/segment.js';
-import { SegmentGoneError, type StoredHistory } from '../contract.js';
+import { TIERS } from '../../compute/market.js';
+import { SegmentGoneError } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import { Turns } from '../turns.js';
-import { uint16Of, uint32Of } from '../typed-arrays.js';
-import { byTier, joinedTimes } from './directory.js';
+import { uint16Of } from '../typed-arrays.js';
+import type { Directory, SegmentRef } from './directory.js';
 import { readBlocks } from './segments.js';
 
 /** By market index: times of the first and the last snapshot with its cells. */
@@ -15,52 +15,64 @@ type Spans = Map<number, { firstT: number; lastT: number }>;
 /** How many blocks are read at once, of segments whose entries do not tell the markets. */
 const BLOCKS_AT_ONCE = 8;
 
-/** The token's history up to `nowS`. */
-export async function storedHistory(
+/**
+ * The spans of a token's markets up to `nowS`.
+ * @throws SegmentGoneError if a segment of the directory was replaced
+ */
+export async function marketSpans(
   database: Database,
   tokenId: number,
+  directory: Directory,
   nowS: number,
-): Promise<{ times: StoredHistory['times']; spans: Spans }> {
-  const times = byTier((): Uint32Array[] => []);
-  const spans: Spans = new Map();
-  const unread: { segmentId: number; visible: Uint32Array }[] = [];
+): Promise<Spans> {
   const turns = new Turns();
-  // One statement: no commit may fall between two reads.
+  const spans: Spans = new Map();
+  const unread: SegmentRef[] = [];
+  const segments = new Map<number, SegmentRef>();
+  for (const ref of TIERS.flatMap((tier) => directory[tier])) {
+    if (ref.times[0] <= nowS) segments.set(ref.segmentId, ref);
+    await turns.take();
+  }
   const chunks = database.streamChunks(
-    `SELECT segment_id, tier, times, market_rows FROM segments WHERE token_id = ${tokenId}`,
+    `SELECT segment_id, market_rows FROM segments WHERE token_id = ${tokenId}`,
   );
   for await (const chunk of chunks) {
-    const [ids, tiers, ofSegments, rows] = [0, 1, 2, 3].map((column) => chunk.values(column));
+    const ids = chunk.reader(0);
+    const rowsOf = chunk.reader(1);
     for (let i = 0; i < chunk.rowCount; i++) {
-      const all = uint32Of(ofSegments[i] as Uint8Array);
-      const visible = all.subarray(0, firstFrom(all, nowS + 1));
-      if (visible.length === 0) continue;
-      times[TIERS[tiers[i] as number]].push(visible);
+      const id = Number(ids(i));
+      const ref = segments.get(id);
+      segments.delete(id);
+      // A commit has added the segment in the meantime, or all of its snapshots are in the future.
+      if (ref === undefined) continue;
+      const rows = rowsOf(i) as Uint8Array | null;
       // Earlier versions stored no rows of markets; and the stored rows count snapshots after `nowS` too.
-      if (rows[i] === null || visible.length < all.length) {
-        unread.push({ segmentId: Number(ids[i]), visible });
-      } else widen(spans, uint16Of(rows[i] as Uint8Array), visible);
+      if (rows === null || ref.times[ref.times.length - 1] > nowS) unread.push(ref);
+      else widen(spans, uint16Of(rows), ref.times);
       await turns.take();
     }
   }
+  for (const id of segments.keys()) throw new SegmentGoneError(`segment ${id} was replaced`);
   for (let from = 0; from < unread.length; from += BLOCKS_AT_ONCE) {
-    await widenByBlocks(database, spans, unread.slice(from, from + BLOCKS_AT_ONCE));
+    await widenByBlocks(database, spans, unread.slice(from, from + BLOCKS_AT_ONCE), nowS);
   }
-  return { times: byTier((tier) => joinedTimes(times[tier])), spans };
+  return spans;
 }
 
 async function widenByBlocks(
   database: Database,
   spans: Spans,
-  segments: readonly { segmentId: number; visible: Uint32Array }[],
+  segments: readonly SegmentRef[],
+  nowS: number,
 ): Promise<void> {
   const ids = segments.map(({ segmentId }) => segmentId);
   const blocks = await readBlocks(database, ids);
-  for (const { segmentId, visible } of segments) {
+  for (const { segmentId, times } of segments) {
     const block = blocks.get(segmentId);
     // A commit has replaced it in the meantime.
     if (block === undefined) throw new SegmentGoneError(`segment ${segmentId} was replaced`);
-    widen(spans, marketRows(sliceRun(decodeSegment(block), 0, visible.length)), visible);
+    const visible = firstFrom(times, nowS + 1);
+    widen(spans, marketRows(sliceRun(decodeSegment(block), 0, visible)), times);
   }
 }
 

@@ -1,6 +1,5 @@
 /** A connection to DuckDB: one statement at a time, and the conversion of values. */
 import type {
-  DuckDBBlobVector,
   DuckDBConnection,
   DuckDBDataChunk,
   DuckDBResult,
@@ -22,7 +21,7 @@ import type {
 } from './statements.js';
 
 const { BIGINT, BLOB, BOOLEAN, DOUBLE, SQLNULL, VARCHAR } = client;
-const { DuckDBBlobValue, JSDuckDBValueConverter } = client;
+const { DuckDBBlobValue, DuckDBBlobVector, JSDuckDBValueConverter } = client;
 
 /** A column whose only value marks the end of a result: without it, a result that failed midway looks complete. */
 const END = 'fathom_end';
@@ -200,6 +199,7 @@ function resultChunk(chunk: DuckDBDataChunk): ResultChunk {
     rowCount: chunk.rowCount,
     reader(column) {
       const vector = chunk.getColumnVector(column);
+      if (vector instanceof DuckDBBlobVector) return (row) => vector.getItemBytes(row);
       return (row) => vector.getItem(row);
     },
     doubles: (column) => doublesOf(chunk.getColumnVector(column)),
@@ -223,7 +223,7 @@ interface Gathered {
 function gather(chunk: DuckDBDataChunk, gathered: Map<number, Gathered>): void {
   const keys = chunk.getColumnVector(0);
   const numbers = chunk.getColumnVector(1);
-  const data = chunk.getColumnVector(2) as DuckDBBlobVector;
+  const data = chunk.getColumnVector(2) as InstanceType<typeof DuckDBBlobVector>;
   const checksums = chunk.getColumnVector(3);
   for (let row = 0; row < chunk.rowCount; row++) {
     const key = Number(keys.getItem(row));

@@ -17,7 +17,7 @@ export type SqlRow = (SqlValue | SqlRow)[];
 /** Rows of a result, at most a vector's worth. */
 export interface ResultChunk {
   rowCount: number;
-  /** Returns a function that reads a column's values by row: null, text or number (64-bit ones as bigint). */
+  /** Returns a function that reads a column's values by row: null, text, number (64-bit ones as bigint) or bytes. */
   reader(column: number): (row: number) => unknown;
   /** A column of doubles without nulls, in DuckDB's memory: read it before the next chunk. */
   doubles(column: number): Float64Array;

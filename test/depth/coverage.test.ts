@@ -20,6 +20,19 @@ const times = fc
     return Uint32Array.from(steps, (step) => (t += step));
   });
 
+/** The times in parts, cut where the pattern says. */
+function partsOf(all: Uint32Array, lengths: readonly number[]): Uint32Array[] {
+  const parts: Uint32Array[] = [];
+  let from = 0;
+  for (let n = 0; from < all.length; n++) {
+    const to = from + lengths[n % lengths.length];
+    parts.push(all.subarray(from, to));
+    from = to;
+  }
+  return parts;
+}
+const lengths = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 9 });
+
 /** By definition, interval by interval. */
 function plainMedian(all: readonly number[]): number | null {
   const intervals = all
@@ -35,14 +48,16 @@ function plainMedian(all: readonly number[]): number | null {
 }
 
 describe('gaps', () => {
-  it('are intervals longer than 3 medians of the last 1,000', () => {
-    fc.assert(
-      fc.property(times, times, fc.integer({ min: 1, max: 40 }), (raw, hourly, limit) => {
-        const found = newestGaps({ raw, '15m': new Uint32Array(0), '1h': hourly }, limit);
+  it('are intervals longer than 3 medians of the last 1,000', async () => {
+    const limits = fc.integer({ min: 1, max: 40 });
+    await fc.assert(
+      fc.asyncProperty(times, times, limits, lengths, async (raw, hourly, limit, cuts) => {
+        const parts = { raw: partsOf(raw, cuts), '15m': [], '1h': partsOf(hourly, cuts) };
+        const found = await newestGaps(parts, limit);
         const plain = [...(['raw', '1h'] as const)].flatMap((tier) => {
           const own = [...(tier === 'raw' ? raw : hourly)];
           const median = plainMedian(own);
-          expect(medianIntervalS(Uint32Array.from(own))).toBe(median);
+          expect(medianIntervalS(partsOf(Uint32Array.from(own), cuts))).toBe(median);
           return own.slice(1).flatMap((to, i) => {
             const from = own[i];
             return median !== null && to - from > 3 * median ? [{ tier, from, to }] : [];
@@ -60,16 +75,16 @@ describe('gaps', () => {
 });
 
 describe('gaps of a window', () => {
-  it('are those that overlap it, newest first', () => {
+  it('are those that overlap it, newest first', async () => {
     const bound = fc.integer({ min: -500, max: 150_000 }).map((s) => 1_794_000_000 + s);
-    fc.assert(
-      fc.property(times, bound, bound, fc.integer({ min: 1, max: 40 }), (raw, a, b, limit) => {
-        const none = new Uint32Array(0);
-        const tiers = { raw, '15m': none, '1h': none };
-        const [fromS, toS] = [Math.min(a, b), Math.max(a, b)];
-        const all = newestGaps(tiers, raw.length + 1).gaps;
-        const within = all.filter(({ from, to }) => to > fromS && from < toS);
-        const found = newestGaps(tiers, limit, { fromS, toS });
+    const limits = fc.integer({ min: 1, max: 40 });
+    await fc.assert(
+      fc.asyncProperty(times, bound, bound, limits, lengths, async (raw, a, b, limit, cuts) => {
+        const tiers = { raw: partsOf(raw, cuts), '15m': [], '1h': [] };
+        const window = { fromS: Math.min(a, b), toS: Math.max(a, b) };
+        const all = (await newestGaps(tiers, raw.length + 1)).gaps;
+        const within = all.filter(({ from, to }) => to > window.fromS && from < window.toS);
+        const found = await newestGaps(tiers, limit, { window });
         expect(found.gaps).toEqual(within.slice(0, limit));
         expect(found.truncated).toBe(within.length > limit);
       }),

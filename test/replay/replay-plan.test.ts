@@ -105,7 +105,7 @@ describe('GET /replay/:address/plan', () => {
         const nextT = times[maxSnapshots] ?? null;
         return Promise.resolve({ segmentIds: [1], snapshots, nextT, markets });
       },
-      snapshotTimes: () => Promise.resolve(new Uint32Array(0)),
+      times: () => Promise.resolve({ raw: [], '15m': [], '1h': [] }),
     };
     const services = { depth, clock: frozenClock(NOW_S), inPreparation: new Budget(1) };
     const handler = replayPlanHandler(services as never);

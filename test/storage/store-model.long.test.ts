@@ -165,7 +165,8 @@ async function expectHistory(
       return times.length === 0 ? [] : [[name, times[0], times[times.length - 1]]];
     });
     const history = await store.depth.history(tokenId, nowS);
-    expect(TIERS.map((tierName) => [...history.times[tierName]])).toEqual(TIERS.map(timesOf));
+    const found = TIERS.map((tierName) => history.times[tierName].flatMap((part) => [...part]));
+    expect(found).toEqual(TIERS.map(timesOf));
     expect(history.markets.map((one) => [nameOf(one.market), one.firstT, one.lastT])).toEqual(
       markets,
     );

@@ -22,6 +22,7 @@ import {
   type QueuedToken,
   SegmentGoneError,
   type StoredHistory,
+  type StoredTimes,
   type SnapshotRef,
   type TierKey,
   type TokenDetails,
@@ -106,11 +107,18 @@ export class MemoryDepth implements DepthSource {
     return Promise.resolve(Uint32Array.from(own.map(({ t }) => t)).sort());
   }
 
-  history(tokenId: number, nowS: number): Promise<StoredHistory> {
+  times(tokenId: number, nowS: number): Promise<StoredTimes> {
+    const { snapshots } = this.ownTokens[tokenId - 1].store;
+    const timesOf = (tier: Tier) => {
+      const own = snapshots.filter((one) => one.tier === tier && one.t <= nowS);
+      return own.length === 0 ? [] : [Uint32Array.from(own.map(({ t }) => t)).sort()];
+    };
+    return Promise.resolve({ raw: timesOf('raw'), '15m': timesOf('15m'), '1h': timesOf('1h') });
+  }
+
+  async history(tokenId: number, nowS: number): Promise<StoredHistory> {
     const { store } = this.ownTokens[tokenId - 1];
     const visible = store.snapshots.filter(({ t }) => t <= nowS);
-    const timesOf = (tier: Tier) =>
-      Uint32Array.from(visible.filter((one) => one.tier === tier).map(({ t }) => t)).sort();
     const markets = store.markets.flatMap((market, index) => {
       const own = visible.filter(({ cells }) => cells.some((cell) => cell.market === index));
       const times = own.map(({ t }) => t);
@@ -118,10 +126,7 @@ export class MemoryDepth implements DepthSource {
         ? []
         : [{ market, firstT: Math.min(...times), lastT: Math.max(...times) }];
     });
-    return Promise.resolve({
-      times: { raw: timesOf('raw'), '15m': timesOf('15m'), '1h': timesOf('1h') },
-      markets,
-    });
+    return { times: await this.times(tokenId, nowS), markets };
   }
 
   private ownPlan({ tokenId, fromS, toS, nowS, stepS, maxSnapshots }: PlanRequest): PagePlan {
