@@ -61,18 +61,6 @@ describe('replies', () => {
     expect(forced.headers['content-encoding']).toBe('gzip');
     expect(JSON.parse(zlib.gunzipSync(forced.body).toString())).toHaveProperty('address', MINT);
   });
-
-  it('have the headers of the plan, whatever their status', async () => {
-    const paths = [SCORE, '/score/x', '/market-depth', '/nowhere', '/score/x?chain=nowhere'];
-    for (const path of paths) {
-      const { headers } = await service.get(path);
-      expect(headers.get('x-api-tier')).toBe('premium');
-      for (const name of ['limit', 'remaining', 'reset']) {
-        expect(headers.get(`x-ratelimit-${name}`)).toMatch(/^\d+$/);
-        expect(headers.get(`x-quota-${name}`)).toMatch(/^\d+$/);
-      }
-    }
-  });
 });
 
 describe('query parameters', () => {

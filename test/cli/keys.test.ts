@@ -380,12 +380,4 @@ describe('with the server running', () => {
       `the key ${second.id} is revoked already\n`,
     ]);
   });
-
-  it('changes survive a restart', async () => {
-    await server.stop();
-    server = await serveHere(data);
-    expect(await tierOf(second.key)).toBeNull();
-    const listed = (await json('list')) as Json[];
-    expect(listed.find(({ id }) => id === second.id)?.revoked_at).not.toBeNull();
-  });
 });

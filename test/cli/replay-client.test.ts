@@ -349,11 +349,4 @@ describe('groupings and filters are the server’s', () => {
       expect(readdirSync(path.dirname(out))).toEqual([]);
     }
   });
-
-  it('accepts venues in any case', async () => {
-    const lower = await replayTo('lower.csv', [...LATE, '--venues', 'orca']);
-    const upper = await replayTo('upper.csv', [...LATE, '--venues', 'ORCA']);
-    expect(csvRows(upper.out).rows.length).toBeGreaterThan(0);
-    expect(csvRows(upper.out).rows).toEqual(csvRows(lower.out).rows);
-  });
 });

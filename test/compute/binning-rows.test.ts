@@ -50,39 +50,6 @@ const merge = (rows: unknown[], basePrices?: number[]) =>
   });
 
 describe('snapshot rows', () => {
-  it('become runs in order of time, with markets in order of arrival', () => {
-    const batch = replace(
-      row(T + 60, [market('B', cells([0, 1, 0])), market('A', cells([3, 0, 2.004]))]),
-      row(T, [market('A', cells([-1, 5, 0], [-2, 4, 0])), market('B', cells([1, 0, 7]))]),
-      row(T, [market('Far', cells())], { chain: 'evmchain', address: EVM }),
-    );
-    expect(contentOfRun(batch)).toEqual([
-      [
-        T,
-        2,
-        [
-          ['B', 1, 0, 700],
-          ['A', -2, 400, 0],
-          ['A', -1, 500, 0],
-        ],
-      ],
-      [
-        T + 60,
-        2,
-        [
-          ['B', 0, 100, 0],
-          ['A', 3, 0, 200],
-        ],
-      ],
-    ]);
-    expect(contentOfRun(batch, 1)).toEqual([[T, 2, []]]);
-    expect(batch.runs[1].run.address).toBe(EVM.toLowerCase());
-    expect(batch.runs[1].markets).toEqual([
-      { source: 'Far', exchangeType: 'DEX', type: 'onchain_pool', address: null, pair: 'A/B' },
-    ]);
-    expect(batch).toMatchObject({ rows: 3, snapshots: 3, cells: 5, droppedLevels: 0 });
-  });
-
   it('omit cells under 1.00 USD and count amounts outside the ladder', () => {
     const list = cells([0, 0.5, 0.49], [1, 0.499, 0.505], [243, 0, 1], [-233, 0, 0], [-999, 1, 1]);
     const bids = [
@@ -166,38 +133,6 @@ describe('snapshot rows', () => {
       ['First', 0, 900, 0],
       ...expected.map((cell) => ['constant-product', ...cell]),
       ['Last', 0, 800, 0],
-    ]);
-  });
-
-  it('of one time: the later replaces the earlier completely', () => {
-    const batch = replace(
-      row(T, [market('A', cells([0, 5, 0])), market('B', cells([0, 6, 0]))]),
-      row(T, [market('B', cells([0, 7, 0]))], { price_usd: 3 }),
-      row(T, [market('B', cells([0, 9, 0]))], { tier: '1h' }),
-    );
-    expect(contentOfRun(batch)).toEqual([[T, 3, [['B', 0, 700, 0]]]]);
-    expect(batch.runs[0].markets.map((m) => m.source)).toEqual(['A', 'B']);
-    expect(contentOfRun(batch, 1)).toEqual([[T, 2, [['B', 0, 900, 0]]]]);
-    expect(batch).toMatchObject({ rows: 3, snapshots: 2, cells: 2 });
-  });
-
-  it('merged: markets are added or replaced at the existing price', () => {
-    const book = { book: { bids: [[2, 10]], asks: [] } };
-    const batch = merge([
-      row(T, [market('A', cells([0, 5, 0])), market('B', cells([0, 6, 0]))]),
-      row(T, [market('C', book)], { price_usd: 2.5 }),
-      row(T, [market('B', cells([1, 7, 0]))]),
-    ]);
-    expect(contentOfRun(batch)).toEqual([
-      [
-        T,
-        2,
-        [
-          ['A', 0, 500, 0],
-          ['B', 1, 700, 0],
-          ['C', 0, 2000, 0],
-        ],
-      ],
     ]);
   });
 

@@ -124,16 +124,6 @@ describe('the DLMM board', () => {
       { numRuns: 60 },
     );
   });
-
-  it('does not depend on the order of the hours', () => {
-    fc.assert(
-      fc.property(marketplaces, (place) => {
-        const turned = { ...place, poolHours: [...place.poolHours].reverse() };
-        expect(boardOf(turned).board).toEqual(boardOf(place).board);
-      }),
-      { numRuns: 50 },
-    );
-  });
 });
 
 describe("pools' ranges", () => {

@@ -9,7 +9,7 @@ import {
 } from '../../compute/orders/limit-orders.js';
 import type { BinSums } from '../../compute/segment/snapshots.js';
 import { type PlainBin, plainDcaOrders, plainLimitOrders } from '../reference/orders.js';
-import { dcaOrder, dcaOrders, limitOrder, limitOrders } from '../support/orders.js';
+import { dcaOrders, limitOrder, limitOrders } from '../support/orders.js';
 
 const NOW_S = 1_794_659_696;
 const ladderOf = (orders: readonly LimitOrder[]) => limitLadder([...orders].sort(compareByPrice));
@@ -55,24 +55,6 @@ describe('the orders nearest to the price', () => {
       }),
       { numRuns: 500 },
     );
-  });
-
-  it('are cut within a tie by address, across both sides of the price', () => {
-    const orders = [
-      limitOrder({ orderAddress: 'c', usdPrice: 1.5 }),
-      limitOrder({ orderAddress: 'a', usdPrice: 2.5 }),
-      limitOrder({ orderAddress: 'd', usdPrice: 2.5 }),
-      limitOrder({ orderAddress: 'b', usdPrice: 1.5 }),
-    ];
-    const first = (limit: number) =>
-      nearestOrders([{ ladder: ladderOf(orders), priceUsd: 2 }], {
-        lowChange: -0.25,
-        highChange: 0.25,
-        limit,
-      })
-        .map(({ order }) => order.orderAddress)
-        .join('');
-    expect([1, 2, 3, 4, 5].map(first)).toEqual(['a', 'ab', 'abc', 'abcd', 'abcd']);
   });
 
   it('cost no more if there are many', () => {
@@ -127,18 +109,6 @@ describe('the largest DCA orders', () => {
       }),
       { numRuns: 500 },
     );
-  });
-
-  it('without a flow rank before those without depth', () => {
-    const orders = [
-      dcaOrder({ dcaAddress: 'a', nextCycleAtS: NOW_S + 1 }),
-      dcaOrder({ dcaAddress: 'b', nextCycleAtS: NOW_S + 1 }),
-      dcaOrder({ dcaAddress: 'c', nextCycleAtS: NOW_S + 200_000 }),
-    ];
-    const state = { priceUsd: 2, ladder: sumsOf([[-1, 100, 0]]), nowS: NOW_S };
-    const largest = new LargestOrders('pct_impact', state, 2);
-    largest.add(orders);
-    expect(largest.orders.map(({ dcaAddress }) => dcaAddress)).toEqual(['c', 'a']);
   });
 });
 

@@ -74,10 +74,23 @@ export const stores: fc.Arbitrary<PlainStore> = fc
       tier: fc.constantFrom(...TIERS),
       price: fc.double({ min: 1e-12, max: 1e12, noNaN: true }),
       cells,
+      lacks: fc.option(fc.nat(MAX_TEST_CELLS), { freq: 3 }),
     });
     return fc.array(snapshot, { maxLength: 24, size: 'max' }).map((list): PlainStore => {
       let t = START_T;
-      const snapshots = list.map(({ gap, ...rest }) => ({ t: (t += gap), ...rest }));
+      let before: PlainCell[] = [];
+      const snapshots = list.map(({ gap, cells: own, lacks, ...rest }) => {
+        // As in real books, some have the cells of the one before: all, all but one, or the last of another market.
+        const { market: last = 0 } = before.at(-1) ?? {};
+        const same = before.flatMap((one, i) => {
+          if (i !== lacks) return [one];
+          return i + 1 === before.length && last + 1 < venues.length
+            ? [{ ...one, market: last + 1 }]
+            : [];
+        });
+        before = lacks === null ? own : same.map((one) => ({ ...one, support: one.support + 7n }));
+        return { t: (t += gap), ...rest, cells: before };
+      });
       return { markets: venues.map(marketAt), snapshots };
     });
   });

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type SnapshotSums, sumSnapshots } from '../../compute/depth/depth-series.js';
 import type { RunTask } from '../../compute/pool.js';
 import { PlainMemory } from '../../compute/segment/lz4.js';
@@ -16,17 +16,8 @@ import { SnapshotSumsReader } from '../../server/depth/snapshot-sums.js';
 import { SegmentColumns } from '../../server/replay/segment-columns.js';
 import type { DepthSource } from '../../storage/contract.js';
 import { LEAST_NEW_SEGMENTS } from '../../storage/depth/samples.js';
-import type { Store } from '../../storage/store.js';
 import { runOf } from '../compute/replay-stores.js';
-import {
-  bookCells,
-  commitRows,
-  DataDirectory,
-  openStore,
-  orca,
-  snapshot,
-  tokenOf,
-} from '../support/stores.js';
+import { bookCells, commitRows, FreshStore, orca, snapshot, tokenOf } from '../support/stores.js';
 
 const gaps = fc.array(fc.constantFrom(1, 60, 300, 3600, 7200, 90_000), {
   minLength: 1,
@@ -66,17 +57,7 @@ describe('A sample', () => {
   });
 });
 
-let directory: DataDirectory;
-let store: Store;
-
-beforeEach(async () => {
-  directory = new DataDirectory();
-  store = await openStore(directory.path);
-});
-afterEach(async () => {
-  await store.close();
-  directory.remove();
-});
+const held = new FreshStore();
 
 const MINUTES = 400;
 const sums: SnapshotSums = { kind: 'within', slot: new Int32Array(1), groupCount: 1, pct: [5, 50] };
@@ -85,18 +66,22 @@ const sums: SnapshotSums = { kind: 'within', slot: new Int32Array(1), groupCount
 async function commitMany(): Promise<void> {
   const later = 10_000_000;
   for (let n = 0; n < LEAST_NEW_SEGMENTS; n++) {
-    await commitRows(store, [snapshot(later + n * 100_000)]);
+    await commitRows(held.store, [snapshot(later + n * 100_000)]);
   }
-  await store.settled();
+  await held.store.settled();
 }
 
-const rowsOf = (sql: string): Promise<unknown[][]> => store['parts'].database.rows(sql);
+const rowsOf = (sql: string): Promise<unknown[][]> => held.store['parts'].database.rows(sql);
 const stored = () => rowsOf('SELECT segment_id FROM segment_samples ORDER BY 1');
 
 /** The sums of the hours' last snapshots, and what was read for them: samples and segments. */
 async function hours(depth: Pick<DepthSource, 'readSamples' | 'readStoredBlocks'>) {
   const window = { fromS: 0, toS: 60 * MINUTES + 1, nowS: 2 ** 32 - 1, maxSnapshots: 1000 };
-  const plan = await store.depth.plan({ tokenId: tokenOf(store), ...window, stepS: 3600 });
+  const plan = await held.store.depth.plan({
+    tokenId: tokenOf(held.store),
+    ...window,
+    stepS: 3600,
+  });
   const snapshots = plan.snapshots.map(({ segment, row, t }) => {
     return { point: Math.ceil(t / 3600), segmentId: plan.segmentIds[segment], row, t };
   });
@@ -124,33 +109,32 @@ describe('Samples of stored segments', () => {
     const rows = Array.from({ length: MINUTES }, (_, i) =>
       snapshot(60 * (i + 1), [orca(bookCells(i, 40))]),
     );
-    await commitRows(store, rows);
+    await commitRows(held.store, rows);
   });
 
   it('are made in the background, once, and give the same results as their segments', async () => {
-    const before = await hours(store.depth);
+    const before = await hours(held.store.depth);
     expect(before.read).toMatchObject({ samples: 0 });
     await commitMany();
     const made = await stored();
     expect(made.length).toBeGreaterThan(0);
-    const { numbers, read } = await hours(store.depth);
+    const { numbers, read } = await hours(held.store.depth);
     expect(numbers).toEqual(before.numbers);
     // The last segment's last snapshot, and the earlier ones' hours.
     expect(read).toEqual({ samples: before.read.segments, segments: 0 });
-    await store.close();
-    store = await openStore(directory.path);
+    await held.reopen();
     await commitMany();
     expect(await stored()).toEqual(made);
   });
 
   it('leave missing snapshots to their segments, as do damaged samples', async () => {
     await commitMany();
-    const { numbers } = await hours(store.depth);
+    const { numbers } = await hours(held.store.depth);
     const altered = (change: (sample: StoredBlock) => StoredBlock) =>
       hours({
-        readStoredBlocks: (ids) => store.depth.readStoredBlocks(ids),
+        readStoredBlocks: (ids) => held.store.depth.readStoredBlocks(ids),
         readSamples: async (ids) => {
-          const samples = await store.depth.readSamples(ids);
+          const samples = await held.store.depth.readSamples(ids);
           return new Map([...samples].map(([id, sample]) => [id, change(sample)]));
         },
       });
@@ -172,8 +156,8 @@ describe('Samples of stored segments', () => {
   it('are removed with their segments', async () => {
     await commitMany();
     const before = await stored();
-    await commitRows(store, [snapshot(90, [orca(bookCells(7, 40))])]);
-    await store.settled();
+    await commitRows(held.store, [snapshot(90, [orca(bookCells(7, 40))])]);
+    await held.store.settled();
     const segments = (await rowsOf('SELECT segment_id FROM segments')).flat();
     const left = await stored();
     expect(left.length).toBe(before.length - 1);

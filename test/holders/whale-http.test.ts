@@ -117,15 +117,6 @@ describe('GET /whale-activity', () => {
     expect(service.queue.list()).toEqual([]);
   });
 
-  it('is the same in MessagePack, and compressed', async () => {
-    const accept = { accept: 'application/msgpack', 'accept-encoding': 'br' };
-    const target = `/whale-activity?token_address=${MINT}&wallet_activity=true`;
-    const response = await service.get(target, { headers: accept });
-    expect(response.headers.get('content-type')).toBe('application/msgpack');
-    expect(response.headers.get('content-encoding')).toBe('br');
-    expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(10_000);
-  });
-
   it('moves with the clock, and is computed once for all requests', async () => {
     // Boards that follow the clock have their own tasks.
     const run = vi.spyOn(service.pool, 'schedule');

@@ -1,6 +1,4 @@
 /** Orders, pools and hours: from files of every format, and their faults. */
-import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { FLAT_DATASETS, type FlatDataset } from '../../storage/contract.js';
@@ -98,13 +96,6 @@ it('Rows are the same from files of every format, also when ingested again', asy
 });
 
 describe.each(FLAT_DATASETS)('Files of %s', (dataset) => {
-  it('are not merged', async () => {
-    const name = file('.ndjson', lines(ROWS[dataset]));
-    await expect(ingest(scratch.data, dataset, [name], { merge: true })).rejects.toThrow(
-      `--merge applies to snapshots, cells and levels, not to ${dataset}`,
-    );
-  });
-
   it('with one invalid row leave the store unchanged', async () => {
     const data = scratch.place(`${dataset}-refused`);
     await withStoreOf(data, async (store) => {
@@ -261,26 +252,5 @@ describe('Addresses of the other chain', () => {
     expect((await contentsOf(data)).limit).toMatchObject([
       { tokenAddress: low, maker: low, orderAddress: low },
     ]);
-  });
-});
-
-const examples = path.resolve('..', 'shared', 'examples');
-describe.runIf(existsSync(examples))('The example market', () => {
-  it('is stored as in its files', async () => {
-    const model = new PlainFlatStore();
-    const data = scratch.place('examples');
-    for (const dataset of FLAT_DATASETS) {
-      const name = path.join(examples, `${dataset}.ndjson`);
-      await ingest(data, dataset, [name]);
-      const rows = readFileSync(name, 'utf8').trim().split('\n');
-      const mainchain = rows.map((row) => JSON.parse(row) as Json);
-      model.commit(
-        dataset,
-        dataset === 'token_hours'
-          ? mainchain.filter(({ chain }) => chain === 'mainchain')
-          : mainchain,
-      );
-    }
-    expect(await contentsOf(data)).toEqual(model.contents());
   });
 });

@@ -10,21 +10,7 @@ import {
 import { PLAIN_TIMEFRAMES, plainInRange, plainUsdNext } from '../reference/flow.js';
 import { NOW_S, dcaOrderOf, plainOrders, plainPrice } from './orders.js';
 
-const order = { nextCycleAtS: NOW_S + 100, cycleFrequencyS: 60 };
-
 describe('cycles', () => {
-  it('are after now, up to and including the horizon', () => {
-    expect(cyclesWithin(order, NOW_S, 99)).toBe(0);
-    expect(cyclesWithin(order, NOW_S, 100)).toBe(1);
-    expect(cyclesWithin(order, NOW_S, 159)).toBe(1);
-    expect(cyclesWithin(order, NOW_S, 160)).toBe(2);
-    // A cycle due now has already happened.
-    expect(cyclesWithin(order, NOW_S + 100, 60)).toBe(1);
-    expect(cyclesWithin(order, NOW_S + 99, 60)).toBe(1);
-    expect(cyclesWithin(order, NOW_S + 99, 61)).toBe(2);
-    expect(cyclesWithin({ ...order, cycleFrequencyS: 1e12 }, NOW_S, 86_400)).toBe(1);
-  });
-
   it('are counted exactly however far away the first one is', () => {
     const seconds = fc.maxSafeInteger();
     fc.assert(
@@ -65,23 +51,5 @@ describe('the flow of an order', () => {
       }),
       { numRuns: 60 },
     );
-  });
-
-  it('is at most what remains, and zero out of range or without a price', () => {
-    const own = {
-      ...order,
-      remainingUsd: 25,
-      cycleUsd: 10,
-      minUsd: 2,
-      maxUsd: 3,
-    };
-    const flows = [1.99, 2, 3, 3.01, null].map((price) => usdNext(own, price, NOW_S, 3600));
-    expect(flows).toEqual([0, 25, 25, 0, 0]);
-    expect(usdNext(own, 2.5, NOW_S, 160)).toBe(20);
-    const open = { ...own, minUsd: null, maxUsd: null };
-    expect(usdNext(open, 1e-12, NOW_S, 100)).toBe(10);
-    expect(usdNext(open, null, NOW_S, 100)).toBe(0);
-    expect(usdNext({ ...own, maxUsd: null }, 1e12, NOW_S, 100)).toBe(10);
-    expect(usdNext({ ...own, minUsd: null }, 1e12, NOW_S, 100)).toBe(0);
   });
 });

@@ -178,33 +178,6 @@ describe('GET /dca-pressure', () => {
     );
   });
 
-  it('distinguishes requests that differ in one parameter', async () => {
-    const liquidities = TOKENS.map(({ markets }) => plainSupportLiquidity(markets) ?? 0);
-    const between = Math.floor(liquidities.sort((a, b) => a - b)[20]);
-    const all = { limit: 50, min_mcap: 0, max_mcap: 1000, min_liquidity: 0, max_liquidity: 1e12 };
-    for (const own of [
-      {},
-      { limit: 2 },
-      { min_mcap: 500 },
-      { max_mcap: 500 },
-      { min_liquidity: between },
-      { max_liquidity: between },
-      { sort_by: 'impact' },
-      { sort_dir: 'asc' },
-      { sort_timeframe: '5_min' },
-    ]) {
-      const sent: Json = { ...all, ...own };
-      const want = wanted(TOKENS, sent).slice(0, sent.limit);
-      expect(addresses(await board(sent))).toEqual(want.map(({ address }) => address));
-    }
-    const orders = async (order_limit: number): Promise<number[]> => {
-      const { tokens } = await board({ ...all, include_orders: true, order_limit });
-      return (tokens as Json[]).map((item) => (item.orders as Json[]).length);
-    };
-    expect(Math.max(...(await orders(3)))).toBe(3);
-    expect(Math.max(...(await orders(4)))).toBe(4);
-  });
-
   it('nests orders like GET /dca-orders', async () => {
     const { tokens } = await board({ include_orders: true, order_limit: 20, limit: 50 });
     expect(tokens).toHaveLength(TOKENS.length);
@@ -218,24 +191,6 @@ describe('GET /dca-pressure', () => {
         const own = plain.orders.find(({ address }) => address === order.dca_address);
         expect(order.in_active_range).toBe(own && plainInRange(own, plain.price));
       }
-    }
-  });
-
-  it('puts tokens without depth on the side of their flow last, in either direction', async () => {
-    for (const sort_dir of ['asc', 'desc']) {
-      const { tokens } = await board({ sort_by: 'impact', sort_dir, limit: 50 });
-      const nulls = (tokens as Json[]).map(({ impact }) => impact.net_pct_24_hr === null);
-      expect(nulls).toContain(true);
-      expect(nulls).toEqual([...nulls].sort());
-    }
-  });
-
-  it('accepts only its own chains', async () => {
-    const { tokens } = await board();
-    for (const chain of ['mainchain', 'all']) {
-      const body = await board({ chain });
-      expect(body.query_parameters.chain).toBe('mainchain');
-      expect(body.tokens).toEqual(tokens);
     }
   });
 });

@@ -6,7 +6,6 @@ import {
   PRESSURE_DIRECTIONS,
   PRESSURE_SORTS,
   type PressureRanking,
-  rankBothWays,
   rankOf,
   rankPressure,
   topOrders,
@@ -145,11 +144,6 @@ describe('the pressure of tokens', () => {
       { numRuns: 25 },
     );
   });
-
-  it('is empty without tokens', async () => {
-    const { ranking } = await ranked([]);
-    expect(rankOf(ranking, 'impact', 'asc', '24_hr')).toHaveLength(0);
-  });
 });
 
 describe('rows', () => {
@@ -183,15 +177,5 @@ describe('the top of a list', () => {
         expect([into[0], into[1 + want.length]]).toEqual([77, 77]);
       }),
     );
-  });
-});
-
-describe('a rank', () => {
-  it('has equal values by index and null last, in either direction', () => {
-    const desc = new Uint32Array(6);
-    const asc = new Uint32Array(6);
-    rankBothWays(Float64Array.of(1, NaN, 3, 1, NaN, -2), desc, asc);
-    expect([...desc]).toEqual([2, 0, 3, 5, 1, 4]);
-    expect([...asc]).toEqual([5, 0, 3, 2, 1, 4]);
   });
 });

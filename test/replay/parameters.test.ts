@@ -82,19 +82,6 @@ describe('replay parameters', () => {
     // A bad value of a known one stays an error.
     expect(() => lenient({ query: 'min_pct=x' }, MINT, null)).toThrow('min_pct');
   });
-
-  it('take the chain from the address and lower the case of 0x addresses', () => {
-    const leg = '0xABCDEF0000000000000000000000000000000aBc';
-    const { address, chain } = parse('', leg);
-    expect([address, chain]).toEqual([leg.toLowerCase(), 'evmchain']);
-  });
-
-  it.each(['x', '0x12', `${MINT}0`, 'l'.repeat(32), '', `${MINT}/`, 'é'.repeat(40), '%zz'])(
-    'refuse the address %j',
-    (address) => {
-      expect(failure('', address)).toMatchObject({ error_code: 'invalid_address' });
-    },
-  );
 });
 
 describe('the window', () => {
@@ -168,14 +155,6 @@ describe('group and markets', () => {
   ])('%s', (query, group) => {
     expect(parse(query).query.group).toBe(group);
   });
-
-  it.each([
-    'markets=split&group=all',
-    'markets=aggregate&group=market',
-    'markets=split&group=type',
-  ])('that contradict each other: %s', (query) => {
-    expect(failure(query)).toMatchObject({ error_code: 'invalid_group' });
-  });
 });
 
 describe('filters', () => {
@@ -221,17 +200,6 @@ describe('the band', () => {
 });
 
 describe('bad values', () => {
-  it.each([
-    ['onchain=true&types=onchain_pool', 'onchain'],
-    ['onchain=true&types=onchain_pool,onchain_limit_order,cex_spot', 'onchain'],
-    ['min_pct=100', 'min_pct'],
-    ['max_pct=-50', 'min_pct'],
-  ])('are refused: %s', (query, parameter) => {
-    const { message, ...body } = failure(query);
-    expect(body).toMatchObject({ error_code: 'invalid_parameter', parameter });
-    if (/_pct$/.test(parameter)) expect(message).toMatch(/a percentage from -90 to 1000|percent/);
-  });
-
   it('always give an answer or a client error', () => {
     const piece = fc.constantFrom(
       'from',

@@ -74,7 +74,7 @@ async function shown(url: string, key: string): Promise<number[] | number> {
 
 describe('A server that keeps the store', () => {
   // A path too long to bind a socket to.
-  const directory = new DataDirectory('a-directory-with-a-long-name'.repeat(4));
+  const directory = new DataDirectory(['a-directory-with-a-long-name'.repeat(4)]);
   const data = directory.path;
   let server: Script;
   let url: string;
@@ -325,7 +325,7 @@ describe('The control socket', () => {
 });
 
 describe('A store that a command made', () => {
-  const directory = new DataDirectory('made-by-a-command');
+  const directory = new DataDirectory(['made-by-a-command']);
   afterAll(() => directory.remove());
 
   it('is busy if its directory is removed meanwhile', async () => {

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Market, MAX_MARKETS_PER_TOKEN } from '../../compute/market.js';
 import { BUNDLE_VERSION, type Frame, readBundle } from '../../storage/bundle.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { InputError, StoreChangedError } from '../../storage/errors.js';
-import type { Store } from '../../storage/store.js';
 import { commitHolders, storedHolders } from '../support/holders.js';
 import {
   binance,
@@ -16,11 +15,10 @@ import {
   commitFrames,
   commitRows,
   commitTokens,
-  DataDirectory,
   type Deletion,
   EVM_TOKEN,
   MINT,
-  openStore,
+  FreshStore,
   orca,
   OTHER_MINT,
   segmentIds,
@@ -31,39 +29,30 @@ import {
 } from '../support/stores.js';
 import { expectSame } from '../support/same.js';
 
-let directory: DataDirectory;
-let store: Store;
-
-beforeEach(async () => {
-  directory = new DataDirectory();
-  store = await openStore(directory.path);
-});
-afterEach(async () => {
-  await store.close();
-  directory.remove();
-});
+const held = new FreshStore();
 
 const cellsOf = async (address = MINT) =>
-  (await storedSnapshots(store, tokenOf(store, address))).map(({ cells }) => cells);
+  (await storedSnapshots(held.store, tokenOf(held.store, address))).map(({ cells }) => cells);
 const marketsOf = async (address = MINT) => {
   const window = { fromS: 0, toS: 1, nowS: 1, maxSnapshots: 1 };
-  return (await store.depth.plan({ tokenId: tokenOf(store, address), ...window })).markets;
+  return (await held.store.depth.plan({ tokenId: tokenOf(held.store, address), ...window }))
+    .markets;
 };
 
 /** Everything that a refused commit must leave unchanged: in memory and, after reopening, on disk. */
 async function contents(): Promise<unknown> {
   const tokens = [MINT, OTHER_MINT, EVM_TOKEN].filter((address) => {
     const chain = address === EVM_TOKEN ? 'evmchain' : 'mainchain';
-    return store.depth.token(chain, address) !== null;
+    return held.store.depth.token(chain, address) !== null;
   });
   return {
-    summary: await store.summary(),
+    summary: await held.store.summary(),
     tokens: await Promise.all(
       tokens.map(async (address) => ({
-        record: store.depth.token(address === EVM_TOKEN ? 'evmchain' : 'mainchain', address),
+        record: held.store.depth.token(address === EVM_TOKEN ? 'evmchain' : 'mainchain', address),
         markets: await marketsOf(address),
-        segments: await segmentIds(store, address),
-        snapshots: await storedSnapshots(store, tokenOf(store, address)),
+        segments: await segmentIds(held.store, address),
+        snapshots: await storedSnapshots(held.store, tokenOf(held.store, address)),
       })),
     ),
   };
@@ -75,8 +64,7 @@ async function expectRefused(commit: () => Promise<unknown>, message: RegExp): P
   await expect(refused).rejects.toBeInstanceOf(InputError);
   await expect(refused).rejects.toThrow(message);
   expectSame(await contents(), before);
-  await store.close();
-  store = await openStore(directory.path);
+  await held.reopen();
   expectSame(await contents(), before);
 }
 
@@ -86,36 +74,37 @@ describe('A commit', () => {
       snapshot(1000 + i * 60, [orca(), binance()]),
     );
     for (const mode of ['replace', 'merge'] as const) {
-      await commitRows(store, rows, { mode });
-      await store.settled();
-      const ids = await segmentIds(store);
+      await commitRows(held.store, rows, { mode });
+      await held.store.settled();
+      const ids = await segmentIds(held.store);
       const before = await contents();
-      await commitRows(store, rows, { mode });
-      expect(await segmentIds(store)).toEqual(ids);
+      await commitRows(held.store, rows, { mode });
+      expect(await segmentIds(held.store)).toEqual(ids);
       expectSame(await contents(), before);
     }
   });
 
   it('of part of what is stored, or of the same cut differently, writes nothing', async () => {
-    for (let i = 0; i < 5; i++) await commitRows(store, [snapshot(100 + i), snapshot(200 + i)]);
-    const ids = await segmentIds(store);
+    for (let i = 0; i < 5; i++)
+      await commitRows(held.store, [snapshot(100 + i), snapshot(200 + i)]);
+    const ids = await segmentIds(held.store);
     await commitRows(
-      store,
+      held.store,
       [0, 1, 2, 3, 4].map((i) => snapshot(200 + i)),
     );
-    await commitRows(store, [snapshot(101)], { mode: 'merge' });
-    expect(await segmentIds(store)).toEqual(ids);
+    await commitRows(held.store, [snapshot(101)], { mode: 'merge' });
+    expect(await segmentIds(held.store)).toEqual(ids);
   });
 
   it('does not touch what lies between the snapshots of a file', async () => {
     for (const first of [1000, 2000, 3000]) {
       const rows = Array.from({ length: 288 }, (_, i) => snapshot(first + i));
-      await commitRows(store, rows);
+      await commitRows(held.store, rows);
     }
-    const before = await segmentIds(store);
+    const before = await segmentIds(held.store);
     const far = [snapshot(1000, [orca([[0, 1, 1]])]), snapshot(3000, [orca([[0, 1, 1]])])];
-    await commitRows(store, far);
-    const after = await segmentIds(store);
+    await commitRows(held.store, far);
+    const after = await segmentIds(held.store);
     expect(after).toHaveLength(3);
     expect(after[1]).toBe(before[1]);
     expect([after[0], after[2]]).not.toContain(before[0]);
@@ -135,101 +124,41 @@ describe('A commit', () => {
       address: `wide-${m}`,
     }));
     const wide = snapshot(500, markets);
-    await commitRows(store, [wide]);
-    const [id] = await segmentIds(store);
-    const [block] = await store.depth.readSegments([id]);
+    await commitRows(held.store, [wide]);
+    const [id] = await segmentIds(held.store);
+    const [block] = await held.store.depth.readSegments([id]);
     expect(block.length).toBeGreaterThan(500_000);
-    const [stored] = await storedSnapshots(store, tokenOf(store));
+    const [stored] = await storedSnapshots(held.store, tokenOf(held.store));
     expectSame(
       stored.cells,
       markets.flatMap(({ cells }, m) =>
         cells.map(([bin, s, r]) => [m, bin, Math.floor(s * 100 + 0.5), Math.floor(r * 100 + 0.5)]),
       ),
     );
-    await commitRows(store, [snapshot(500)]);
+    await commitRows(held.store, [snapshot(500)]);
     expect(await cellsOf()).toEqual([[[200, 0, 500, 750]]]);
-    expect((await store.summary()).cells).toBe(1);
+    expect((await held.store.summary()).cells).toBe(1);
   });
 
   it("copies a token's markets if it adds one, and leaves the readers' list unchanged", async () => {
-    await commitRows(store, [snapshot(900, [orca()])]);
-    const markets = store.depth.markets(tokenOf(store));
-    await commitTokens(store, [{ symbol: 'A' }, { address: OTHER_MINT }]);
-    await commitRows(store, [snapshot(1800, [orca()])]);
-    expect(store.depth.markets(tokenOf(store))).toBe(markets);
-    expect(store.depth.markets(tokenOf(store, OTHER_MINT))).toEqual([]);
-    await commitRows(store, [
+    await commitRows(held.store, [snapshot(900, [orca()])]);
+    const markets = held.store.depth.markets(tokenOf(held.store));
+    await commitTokens(held.store, [{ symbol: 'A' }, { address: OTHER_MINT }]);
+    await commitRows(held.store, [snapshot(1800, [orca()])]);
+    expect(held.store.depth.markets(tokenOf(held.store))).toBe(markets);
+    expect(held.store.depth.markets(tokenOf(held.store, OTHER_MINT))).toEqual([]);
+    await commitRows(held.store, [
       snapshot(2700, [orca(), binance()]),
       snapshot(2700, [binance()], { address: OTHER_MINT }),
     ]);
     expect(markets).toHaveLength(1);
-    expect(store.depth.markets(tokenOf(store))).toHaveLength(2);
-    expect(store.depth.markets(tokenOf(store, OTHER_MINT))).toHaveLength(1);
+    expect(held.store.depth.markets(tokenOf(held.store))).toHaveLength(2);
+    expect(held.store.depth.markets(tokenOf(held.store, OTHER_MINT))).toHaveLength(1);
     expect(await cellsOf()).toHaveLength(3);
-  });
-
-  it('numbers markets in the order of a file’s rows, whatever their tiers', async () => {
-    const named = (source: string) => ({ ...orca(), source });
-    await commitRows(store, [
-      snapshot(3600, [named('A')]),
-      snapshot(3600, [named('B'), named('A')], { tier: '1h' }),
-      snapshot(3601, [named('C')]),
-      snapshot(900, [named('D')], { tier: '15m' }),
-    ]);
-    const rows = [snapshot(3602, [named('F'), named('B')]), snapshot(900, [named('E')])];
-    await commitRows(store, rows, { cuts: [1] });
-    expect((await marketsOf()).map(({ source }) => source)).toEqual([...'ABCDFE']);
   });
 });
 
 describe('A merge', () => {
-  it('adds a market, replaces one, and removes one that is named without cells', async () => {
-    await commitRows(store, [snapshot(1, [orca(), binance()]), snapshot(2, [orca()])]);
-    const file = [
-      snapshot(1, [orca([]), { ...orca([[3, 9, 0]]), source: 'Raydium' }]),
-      snapshot(2, [
-        binance([
-          [0, 0.5, 0.2],
-          [400, 7, 7],
-        ]),
-      ]),
-      snapshot(3, [binance([])]),
-    ];
-    await commitRows(store, file, { mode: 'merge' });
-    expect(await cellsOf()).toEqual([
-      [
-        [1, 1, 0, 1100],
-        [2, 3, 900, 0],
-      ],
-      [[0, 0, 500, 750]],
-      [],
-    ]);
-    expect((await store.summary()).cells).toBe(3);
-    expect((await marketsOf()).map(({ source }) => source)).toEqual(['Orca', 'Binance', 'Raydium']);
-  });
-
-  it('removes a market that a later row of the file empties, and brings it back', async () => {
-    await commitRows(store, [snapshot(1, [orca(), binance()])]);
-    const rows = [snapshot(1, [binance([[5, 1, 1]])]), snapshot(1, [binance([])])];
-    for (const cuts of [[], [1]]) {
-      await commitRows(store, rows, { mode: 'merge', cuts });
-      expect(await cellsOf()).toEqual([[[0, 0, 500, 750]]]);
-    }
-    await commitRows(store, [...rows].reverse(), { mode: 'merge', cuts: [1] });
-    expect(await cellsOf()).toEqual([
-      [
-        [0, 0, 500, 750],
-        [1, 5, 100, 100],
-      ],
-    ]);
-  });
-
-  it('into an empty store leaves no cell without amounts behind', async () => {
-    await commitRows(store, [snapshot(1, [orca([]), binance()])], { mode: 'merge' });
-    expect(await cellsOf()).toEqual([[[1, 1, 0, 1100]]]);
-    expect((await store.summary()).cells).toBe(1);
-  });
-
   it('that would fill a snapshot beyond its limit is refused as a whole', async () => {
     const wide = (source: string): SnapshotRow =>
       snapshot(
@@ -240,25 +169,25 @@ describe('A merge', () => {
           address: `pool-${m}`,
         })),
       );
-    await commitRows(store, [wide('Orca')]);
+    await commitRows(held.store, [wide('Orca')]);
     const file = [snapshot(1, [binance()]), wide('Raydium')];
     await expectRefused(
-      () => commitRows(store, file, { mode: 'merge', file: 'more.ndjson' }),
+      () => commitRows(held.store, file, { mode: 'merge', file: 'more.ndjson' }),
       /^more\.ndjson: markets: the snapshot of So1\w+ \(mainchain\) at 7 \(raw\) would hold more than 100000 cells/,
     );
     // The limit also holds for a snapshot put together from distant rows of one file.
     const apart = [wide('Orca'), wide('Raydium')].map((row) => ({ ...row, t: 8 }));
     await expectRefused(
-      () => commitRows(store, apart, { mode: 'merge', cuts: [1] }),
+      () => commitRows(held.store, apart, { mode: 'merge', cuts: [1] }),
       /at 8 \(raw\) would hold more than 100000 cells/,
     );
   });
 
   it('is told to start over if the snapshot’s price has changed meanwhile', async () => {
-    const file = await bundleOf(store, [snapshot(1, [binance()])], { mode: 'merge' });
-    await commitRows(store, [snapshot(1, [orca()], { price_usd: 2.5 })]);
+    const file = await bundleOf(held.store, [snapshot(1, [binance()])], { mode: 'merge' });
+    await commitRows(held.store, [snapshot(1, [orca()], { price_usd: 2.5 })]);
     const before = await contents();
-    await expect(store.commit(file.name)).rejects.toBeInstanceOf(StoreChangedError);
+    await expect(held.store.commit(file.name)).rejects.toBeInstanceOf(StoreChangedError);
     expectSame(await contents(), before);
     await file.discard();
   });
@@ -266,54 +195,40 @@ describe('A merge', () => {
 
 describe('Snapshots that a commit replaces', () => {
   const cells = (count: number): Cell[] => Array.from({ length: count }, (_, i) => [i, 1, 1]);
-  const none = { snapshots: 0, cellsBefore: 0, cellsAfter: 0 };
 
   it('are counted once each, however often the file has them', async () => {
-    await commitRows(store, [snapshot(1, [orca(cells(5))]), snapshot(9, [])]);
+    await commitRows(held.store, [snapshot(1, [orca(cells(5))]), snapshot(9, [])]);
     const frames: Frame[] = [];
     // As parts of a file that is too long to collect as a whole.
     for (const count of [3, 4, 2]) {
       const rows = [1, 2, 9].map((t) => snapshot(t, [orca(cells(count))]));
-      const part = await bundleOf(store, rows);
-      for await (const frame of readBundle(store.directory, part.name)) {
+      const part = await bundleOf(held.store, rows);
+      for await (const frame of readBundle(held.store.directory, part.name)) {
         if (frames.length === 0 || frame.kind !== 'header') frames.push(frame);
       }
       await part.discard();
     }
-    const report = await commitFrames(store, frames);
+    const report = await commitFrames(held.store, frames);
     expect(report.replaced).toEqual({ snapshots: 2, cellsBefore: 5, cellsAfter: 4 });
-  });
-
-  it('are none if a merge adds only other markets', async () => {
-    await commitRows(store, [snapshot(1)]);
-    const merged = await commitRows(store, [snapshot(1, [binance()])], { mode: 'merge' });
-    expect(merged.replaced).toEqual(none);
-    const both = [snapshot(1, [orca(cells(3)), { ...binance(cells(2)), pair: 'B/C' }])];
-    expect((await commitRows(store, both, { mode: 'merge' })).replaced).toEqual({
-      ...none,
-      snapshots: 1,
-      cellsBefore: 1,
-      cellsAfter: 3,
-    });
   });
 
   it('may lose half of a market’s cells, and no more if that is refused', async () => {
     const days = (orcas: number[], binances: number[]) =>
       orcas.map((count, i) => snapshot(i + 1, [orca(cells(count)), binance(cells(binances[i]))]));
-    await commitRows(store, days([10, 10], [10, 30]));
+    await commitRows(held.store, days([10, 10], [10, 30]));
     const merged = { mode: 'merge', refusesLoss: true } as const;
     // One snapshot may lose all of them; the market's sum counts.
-    await commitRows(store, days([10, 0], [1, 19]), merged);
+    await commitRows(held.store, days([10, 0], [1, 19]), merged);
     await expectRefused(
-      () => commitRows(store, days([9, 1], [0, 9]), merged),
+      () => commitRows(held.store, days([9, 1], [0, 9]), merged),
       /^Binance\/A\/USDT of mainchain:So1\w+: 2 stored snapshots with 20 cells would be replaced by ones with 9, less than half$/,
     );
     // Neither another market's gain nor a time that was empty makes up for it.
     await expectRefused(
-      () => commitRows(store, [...days([200, 200], [0, 0]), snapshot(3, [binance()])], merged),
+      () => commitRows(held.store, [...days([200, 200], [0, 0]), snapshot(3, [binance()])], merged),
       /^Binance\/A\/USDT of .* with 20 cells would be replaced by ones with 0,/,
     );
-    const { replaced } = await commitRows(store, days([1, 1], [0, 0]), { mode: 'merge' });
+    const { replaced } = await commitRows(held.store, days([1, 1], [0, 0]), { mode: 'merge' });
     expect(replaced).toEqual({ snapshots: 2, cellsBefore: 30, cellsAfter: 1 });
   });
 });
@@ -322,9 +237,9 @@ describe('A rehearsal', () => {
   const rehearse = true;
 
   it('changes no byte of the file, unlike a rolled-back transaction', async () => {
-    const file = path.join(directory.path, DATABASE_FILE);
-    await commitTokens(store, [{ address: MINT }]);
-    await commitHolders(store, [[MINT, new Map([[1, new Map([['a', 1]])]])]]);
+    const file = path.join(held.directory.path, DATABASE_FILE);
+    await commitTokens(held.store, [{ address: MINT }]);
+    await commitHolders(held.store, [[MINT, new Map([[1, new Map([['a', 1]])]])]]);
     const digests = () =>
       [file, `${file}.wal`].map((one) =>
         createHash('sha256').update(readFileSync(one)).digest('hex'),
@@ -340,12 +255,12 @@ describe('A rehearsal', () => {
         { address: OTHER_MINT },
       ),
     );
-    const rehearsed = await commitRows(store, rows, { rehearse });
+    const rehearsed = await commitRows(held.store, rows, { rehearse });
     expect(rehearsed).toMatchObject({ tokens: 1, replaced: { snapshots: 0 } });
-    expect(store.depth.token('mainchain', OTHER_MINT)).toBe(null);
+    expect(held.store.depth.token('mainchain', OTHER_MINT)).toBe(null);
     const later = new Map([[2, new Map([['b', 2]])]]);
     await commitHolders(
-      store,
+      held.store,
       [
         [MINT, later],
         [OTHER_MINT, later],
@@ -353,20 +268,23 @@ describe('A rehearsal', () => {
       { rehearse },
     );
     expect(digests()).toEqual(before);
-    expect([...(await storedHolders(store.holders, MINT)).keys()]).toEqual([1]);
-    expect((await store.summary()).segments).toBe(0);
+    expect([...(await storedHolders(held.store.holders, MINT)).keys()]).toEqual([1]);
+    expect((await held.store.summary()).segments).toBe(0);
     // The next commit runs as if there had been no rehearsal.
-    await commitHolders(store, [[MINT, later]]);
-    expect([...(await storedHolders(store.holders, MINT)).keys()]).toEqual([1, 2]);
+    await commitHolders(held.store, [[MINT, later]]);
+    expect([...(await storedHolders(held.store.holders, MINT)).keys()]).toEqual([1, 2]);
   });
 
   it('is refused as the commit would be', async () => {
-    await commitRows(store, [snapshot(1, [binance()])]);
+    await commitRows(held.store, [snapshot(1, [binance()])]);
     const perp = snapshot(2, [{ ...binance(), type: 'cex_perp' }]);
-    await expectRefused(() => commitRows(store, [perp], { rehearse }), /venue binance is cex_spot/);
+    await expectRefused(
+      () => commitRows(held.store, [perp], { rehearse }),
+      /venue binance is cex_spot/,
+    );
     const less = { mode: 'merge', refusesLoss: true, rehearse } as const;
     await expectRefused(
-      () => commitRows(store, [snapshot(1, [binance([])])], less),
+      () => commitRows(held.store, [snapshot(1, [binance([])])], less),
       /less than half/,
     );
   });
@@ -374,36 +292,6 @@ describe('A rehearsal', () => {
 
 describe('A deletion', () => {
   const at = (...times: number[]) => times.map((t) => snapshot(t, [orca(), binance()]));
-
-  it('removes snapshots of all tiers in the window, its start included, its end not', async () => {
-    await commitRows(store, [
-      ...at(10, 20, 30),
-      ...at(20, 3600).map((row) => ({ ...row, tier: '1h' as const })),
-      ...at(20).map((row) => ({ ...row, address: OTHER_MINT })),
-    ]);
-    const { deleted } = await commitDelete(store, { address: MINT, fromS: 20, toS: 30 });
-    expect(deleted).toEqual({ snapshots: 2, changedSnapshots: 0, cells: 4 });
-    const left = await storedSnapshots(store, tokenOf(store));
-    expect(left.map(({ tier, t }) => [tier, t])).toEqual([
-      ['raw', 10],
-      ['raw', 30],
-      ['1h', 3600],
-    ]);
-    expect(await storedSnapshots(store, tokenOf(store, OTHER_MINT))).toHaveLength(1);
-  });
-
-  it('of a market keeps the others, and drops snapshots that held nothing else', async () => {
-    await commitRows(store, [...at(10, 20), snapshot(30, [binance()]), snapshot(40, [])]);
-    const { deleted } = await commitDelete(store, { address: MINT, markets: ['binance/a/usdt'] });
-    expect(deleted).toEqual({ snapshots: 1, changedSnapshots: 2, cells: 3 });
-    expect(
-      (await storedSnapshots(store, tokenOf(store))).map(({ t, cells }) => [t, cells]),
-    ).toEqual([
-      [10, [[0, 0, 500, 750]]],
-      [20, [[0, 0, 500, 750]]],
-      [40, []],
-    ]);
-  });
 
   it('selects a market by address, pair or venue key, unless that is ambiguous', async () => {
     const pools = [1, 2].map((n) => ({
@@ -417,9 +305,9 @@ describe('A deletion', () => {
       exchange_type: 'DEX' as const,
       cells: binance().cells,
     };
-    await commitRows(store, [snapshot(1, [...pools, summed, binance()])]);
+    await commitRows(held.store, [snapshot(1, [...pools, summed, binance()])]);
     const refused = (market: string, message: RegExp) =>
-      expectRefused(() => commitDelete(store, { address: MINT, markets: [market] }), message);
+      expectRefused(() => commitDelete(held.store, { address: MINT, markets: [market] }), message);
     await refused(
       'Orca Whirlpools/A/B',
       /stands for several of mainchain:So1.* expected one of Orca Whirlpools\/pool-1, Orca Whirlpools\/pool-2$/,
@@ -430,17 +318,17 @@ describe('A deletion', () => {
     );
     const names = ['orca-whirlpools/pool-2', 'constant-product', 'Binance/A/USDT'];
     for (const [i, name] of names.entries()) {
-      const { deleted } = await commitDelete(store, { address: MINT, markets: [name] });
+      const { deleted } = await commitDelete(held.store, { address: MINT, markets: [name] });
       expect([i, deleted]).toEqual([i, { snapshots: 0, changedSnapshots: 1, cells: 1 }]);
     }
     expect(await cellsOf()).toEqual([[[0, 0, 500, 750]]]);
   });
 
   it('that matches nothing is refused with what there is', async () => {
-    await commitTokens(store, [{ address: OTHER_MINT }]);
-    await commitRows(store, at(60, 120));
+    await commitTokens(held.store, [{ address: OTHER_MINT }]);
+    await commitRows(held.store, at(60, 120));
     const refused = (what: Deletion, message: RegExp) =>
-      expectRefused(() => commitDelete(store, what), message);
+      expectRefused(() => commitDelete(held.store, what), message);
     await refused({ address: EVM_TOKEN }, /^token: the store does not know evmchain:0x0+aa$/);
     await refused({ address: OTHER_MINT }, /^nothing to delete: .* it has none at all$/);
     await refused(
@@ -448,63 +336,50 @@ describe('A deletion', () => {
       /has no snapshot in the window; it has 2 snapshots from 1970-01-01T00:01:00.000Z to 1970-01-01T00:02:00.000Z$/,
     );
   });
-
-  it('of everything a token has keeps the token, for new snapshots', async () => {
-    await commitRows(store, at(10, 20));
-    const { deleted } = await commitDelete(store, { address: MINT }, { rehearse: true });
-    expect(await segmentIds(store)).toHaveLength(1);
-    expect((await commitDelete(store, { address: MINT })).deleted).toEqual(deleted);
-    expect(await segmentIds(store)).toEqual([]);
-    await store.close();
-    store = await openStore(directory.path);
-    expect(await cellsOf()).toEqual([]);
-    await commitRows(store, at(10));
-    expect(await cellsOf()).toHaveLength(1);
-  });
 });
 
 describe('A commit is refused as a whole', () => {
   it('if a venue has another type in the store', async () => {
-    await commitRows(store, [snapshot(1, [binance()])]);
+    await commitRows(held.store, [snapshot(1, [binance()])]);
     const perp = { ...binance(), source: 'BINANCE', type: 'cex_perp' };
     const rows = [
       snapshot(2, [orca()]),
       snapshot(2, [perp], { chain: 'evmchain', address: EVM_TOKEN }),
     ];
     await expectRefused(
-      () => commitRows(store, rows),
+      () => commitRows(held.store, rows),
       /^test\.ndjson:2: markets\[0\]\.type: venue binance is cex_spot in the store, not cex_perp: give that type, or the venue another name$/,
     );
   });
 
   it('if a market has another exchange type in the store', async () => {
-    await commitRows(store, [snapshot(1, [binance()])]);
+    await commitRows(held.store, [snapshot(1, [binance()])]);
     const moved = { ...binance(), exchange_type: 'DEX' as const, type: 'cex_spot' };
     await expectRefused(
-      () => commitRows(store, [snapshot(2, [moved])]),
+      () => commitRows(held.store, [snapshot(2, [moved])]),
       /^test\.ndjson:1: markets\[0\]\.exchange_type: Binance A\/USDT is CEX in the store, not DEX$/,
     );
   });
 
   it('if a merge spells an order book of the store differently', async () => {
-    await commitRows(store, [snapshot(1, [binance()])]);
+    await commitRows(held.store, [snapshot(1, [binance()])]);
     const respelled = { ...binance(), source: 'BINANCE' };
     await expectRefused(
-      () => commitRows(store, [snapshot(1, [respelled])], { mode: 'merge' }),
+      () => commitRows(held.store, [snapshot(1, [respelled])], { mode: 'merge' }),
       /^test\.ndjson:1: markets\[0\]\.source: the store has this market as Binance\/A\/USDT, not BINANCE\/A\/USDT: spell it as there$/,
     );
     const lower = { ...binance(), pair: 'a/usdt' };
     await expectRefused(
-      () => commitRows(store, [snapshot(1, [lower])], { mode: 'merge' }),
+      () => commitRows(held.store, [snapshot(1, [lower])], { mode: 'merge' }),
       /^test\.ndjson:1: markets\[0\]\.pair: the store has this market as Binance\/A\/USDT, not Binance\/a\/usdt: spell it as there$/,
     );
   });
 
   it('if an asset would have two legs of one chain', async () => {
-    await commitTokens(store, [{ address: MINT, asset: 'sol' }]);
+    await commitTokens(held.store, [{ address: MINT, asset: 'sol' }]);
     await expectRefused(
       () =>
-        commitTokens(store, [
+        commitTokens(held.store, [
           { address: OTHER_MINT, asset: 'usd' },
           { address: OTHER_MINT, asset: 'sol' },
         ]),
@@ -514,7 +389,7 @@ describe('A commit is refused as a whole', () => {
     );
     await expectRefused(
       () =>
-        commitTokens(store, [
+        commitTokens(held.store, [
           { address: MINT, asset: 'x' },
           { address: OTHER_MINT, asset: 'x' },
         ]),
@@ -532,22 +407,22 @@ describe('A commit is refused as a whole', () => {
     }));
     const header = { kind: 'header', version: BUNDLE_VERSION, file: 'm', mode: 'replace' } as const;
     const token = { chain: 'mainchain', address: MINT } as const;
-    await commitFrames(store, [header, { kind: 'markets', ...token, markets: many }]);
-    await commitRows(store, [snapshot(1, [binance()])]);
+    await commitFrames(held.store, [header, { kind: 'markets', ...token, markets: many }]);
+    await commitRows(held.store, [snapshot(1, [binance()])]);
     await expect(
-      commitRows(store, [snapshot(2, [orca(), { ...orca(), address: 'one too many' }])]),
+      commitRows(held.store, [snapshot(2, [orca(), { ...orca(), address: 'one too many' }])]),
     ).rejects.toThrow(
       new RegExp(
         `^test\\.ndjson:1: markets: ${MINT} would have more than ${MAX_MARKETS_PER_TOKEN} markets$`,
       ),
     );
     expect(await marketsOf()).toHaveLength(MAX_MARKETS_PER_TOKEN);
-    expect((await store.summary()).segments).toBe(1);
+    expect((await held.store.summary()).segments).toBe(1);
   });
 
   it('if the command is of another version', async () => {
     await expectRefused(
-      () => commitFrames(store, [{ kind: 'header', version: 99, file: 'f', mode: 'replace' }]),
+      () => commitFrames(held.store, [{ kind: 'header', version: 99, file: 'f', mode: 'replace' }]),
       new RegExp(
         `^the command wrote a bundle of version 99, this version knows ${BUNDLE_VERSION}: run it and the server with one version of Fathom$`,
       ),
@@ -558,43 +433,41 @@ describe('A commit is refused as a whole', () => {
 describe('Legs of an asset', () => {
   it('may change places in one file, in any order of its rows', async () => {
     const [a, b] = [MINT, OTHER_MINT];
-    await commitTokens(store, [
+    await commitTokens(held.store, [
       { address: a, asset: 'x' },
       { address: b, asset: 'y' },
     ]);
-    await commitTokens(store, [{ chain: 'evmchain', address: EVM_TOKEN, asset: 'x' }]);
+    await commitTokens(held.store, [{ chain: 'evmchain', address: EVM_TOKEN, asset: 'x' }]);
     const leg = () => {
-      const token = store.depth.token('evmchain', EVM_TOKEN);
-      return token && (store.depth.mainchainLeg(token)?.address ?? null);
+      const token = held.store.depth.token('evmchain', EVM_TOKEN);
+      return token && (held.store.depth.mainchainLeg(token)?.address ?? null);
     };
     expect(leg()).toBe(a);
-    await commitTokens(store, [
+    await commitTokens(held.store, [
       { address: b, asset: 'x' },
       { address: a, asset: 'y' },
     ]);
     expect(leg()).toBe(b);
-    await commitTokens(store, [
+    await commitTokens(held.store, [
       { address: b, asset: null },
       { address: a, asset: 'x' },
     ]);
     expect(leg()).toBe(a);
-    await commitTokens(store, [{ address: a, asset: 'z' }]);
+    await commitTokens(held.store, [{ address: a, asset: 'z' }]);
     expect(leg()).toBeNull();
-    await store.close();
-    store = await openStore(directory.path);
+    await held.reopen();
     expect(leg()).toBeNull();
-    expect(store.depth.token('mainchain', a)?.asset).toBe('z');
+    expect(held.store.depth.token('mainchain', a)?.asset).toBe('z');
   });
 });
 
 describe('Rows of tokens', () => {
   it('replace a token’s record as a whole, and keep its depth', async () => {
-    await commitRows(store, [snapshot(1)]);
-    await commitTokens(store, [{ symbol: 'A', name: 'Aaa', decimals: 9, price_usd: 1.25 }]);
-    await commitTokens(store, [{ symbol: 'B', coverage: 'excluded', last_refresh: 5 }]);
-    await store.close();
-    store = await openStore(directory.path);
-    const known = store.depth.token('mainchain', MINT);
+    await commitRows(held.store, [snapshot(1)]);
+    await commitTokens(held.store, [{ symbol: 'A', name: 'Aaa', decimals: 9, price_usd: 1.25 }]);
+    await commitTokens(held.store, [{ symbol: 'B', coverage: 'excluded', last_refresh: 5 }]);
+    await held.reopen();
+    const known = held.store.depth.token('mainchain', MINT);
     expect(known).toMatchObject({ symbol: 'B', name: null, asset: null });
     expect(await cellsOf()).toEqual([[[0, 0, 500, 750]]]);
   });
@@ -605,16 +478,15 @@ describe('Rows of tokens', () => {
       address: address(i),
       symbol: `T${i}`,
     }));
-    await commitTokens(store, rows);
+    await commitTokens(held.store, rows);
     await commitTokens(
-      store,
+      held.store,
       rows.map((row) => ({ ...row, name: 'again' })),
     );
-    expect((await store.summary()).tokens).toBe(10_000);
-    await store.close();
-    store = await openStore(directory.path);
-    expect((await store.summary()).tokens).toBe(10_000);
-    expect(store.depth.token('mainchain', address(9_999))).toMatchObject({
+    expect((await held.store.summary()).tokens).toBe(10_000);
+    await held.reopen();
+    expect((await held.store.summary()).tokens).toBe(10_000);
+    expect(held.store.depth.token('mainchain', address(9_999))).toMatchObject({
       symbol: 'T9999',
       name: 'again',
     });

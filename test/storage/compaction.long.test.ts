@@ -1,31 +1,19 @@
 /** How far a database file grows over hours of small commits. */
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
-import type { Store } from '../../storage/store.js';
 import {
   bookCells,
   commitRows,
-  DataDirectory,
   MINT,
-  openStore,
+  FreshStore,
   orca,
   segmentIds,
   snapshot,
 } from '../support/stores.js';
 
-let directory: DataDirectory;
-let store: Store;
-
-beforeEach(async () => {
-  directory = new DataDirectory();
-  store = await openStore(directory.path);
-});
-afterEach(async () => {
-  await store.close();
-  directory.remove();
-});
+const held = new FreshStore();
 
 const MINUTES = 60;
 
@@ -39,20 +27,20 @@ describe('The database file', () => {
       const rows = tokens.map((address, i) =>
         snapshot(60_000 + minute * 60, [orca(bookCells(minute * 100 + i, 200))], { address }),
       );
-      await commitRows(store, rows);
+      await commitRows(held.store, rows);
     }
-    await store.settled();
-    const file = path.join(directory.path, DATABASE_FILE);
+    await held.store.settled();
+    const file = path.join(held.directory.path, DATABASE_FILE);
     const openBytes = statSync(file).size + statSync(`${file}.wal`).size;
     const liveBytes = await blockBytes(tokens);
-    await store.close();
+    await held.store.close();
     const closedBytes = statSync(file).size;
     console.log(
       `${tokens.length * MINUTES} snapshots in ${liveBytes} bytes of blocks; file and log ${(openBytes / liveBytes).toFixed(2)} times that, closed ${(closedBytes / liveBytes).toFixed(2)} times`,
     );
     expect(closedBytes / liveBytes).toBeLessThan(6);
     expect(openBytes).toBeLessThan(6 * liveBytes + 2 * 16 * 1024 * 1024);
-    store = await openStore(directory.path);
+    await held.open();
     expect(await blockBytes(tokens)).toBe(liveBytes);
   });
 });
@@ -60,7 +48,7 @@ describe('The database file', () => {
 async function blockBytes(tokens: readonly string[]): Promise<number> {
   let bytes = 0;
   for (const address of tokens) {
-    const blocks = await store.depth.readSegments(await segmentIds(store, address));
+    const blocks = await held.store.depth.readSegments(await segmentIds(held.store, address));
     for (const block of blocks) bytes += block.length;
   }
   return bytes;

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
 import { MAIN, run } from '../support/processes.js';
 import {
-  DataDirectory,
+  freshDirectory,
   MINT,
   bundleOf,
   commitRows,
@@ -15,11 +15,7 @@ import {
   tokenOf,
 } from '../support/stores.js';
 
-let directory: DataDirectory;
-beforeEach(() => {
-  directory = new DataDirectory();
-});
-afterEach(() => directory.remove());
+const directory = freshDirectory();
 
 const rows = noiseRows(1000);
 const MORE_LEVELS_THAN_MEMORY_HOLDS = 530_000;

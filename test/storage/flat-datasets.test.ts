@@ -1,11 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { StoreChange } from '../../storage/contract.js';
 import { listenForCommands } from '../../storage/control.js';
 import { InputError } from '../../storage/errors.js';
 import { FLAT_TABLES } from '../../storage/flat-tables.js';
-import type { Store } from '../../storage/store.js';
 import {
   collected,
   commitFlat,
@@ -21,75 +20,40 @@ import {
 import { ingest } from '../support/ingest.js';
 import {
   commitRows,
-  DataDirectory,
   EVM_TOKEN,
   MINT,
-  openStore,
+  FreshStore,
   OTHER_MINT,
   snapshot,
 } from '../support/stores.js';
 
-let directory: DataDirectory;
-let store: Store;
+const held = new FreshStore();
 let changes: StoreChange[];
 
-beforeEach(async () => {
-  directory = new DataDirectory();
-  store = await openStore(directory.path);
+beforeEach(() => {
   changes = [];
-  store.events.on('change', (change) => changes.push(change));
-});
-afterEach(async () => {
-  await store.close();
-  directory.remove();
+  held.store.events.on('change', (change) => changes.push(change));
 });
 
 describe('Orders', () => {
-  it('are reported with both the token they left and the one they moved to', async () => {
-    await commitFlat(store, 'dca_orders', [dcaRow(), dcaRow({ dca_address: 'dca-2' })]);
-    await commitFlat(store, 'dca_orders', [dcaRow({ token_address: OTHER_MINT })]);
-    expect(changes.map(({ dcaTokens }) => [...dcaTokens].sort())).toEqual([
-      [MINT],
-      [OTHER_MINT, MINT].sort(),
-    ]);
-    expect(await store.orders.dcaOrders([OTHER_MINT])).toMatchObject([{ dcaAddress: 'dca-1' }]);
-    expect(await store.orders.dcaOrders([MINT])).toMatchObject([{ dcaAddress: 'dca-2' }]);
-    expect(await store.orders.dcaOrders([])).toEqual([]);
-  });
-
-  it('that are closed or used up are gone, and come back when they are neither', async () => {
-    await commitFlat(store, 'limit_orders', [limitRow(), limitRow({ order_address: 'order-2' })]);
-    const closing = [
-      limitRow({ closed: true }),
-      limitRow({ order_address: 'order-2', remaining_usd: 0 }),
-      // Never seen before: of no consequence.
-      limitRow({ order_address: 'order-3', closed: true, token_address: MINT, chain: 'mainchain' }),
-    ];
-    await commitFlat(store, 'limit_orders', closing);
-    expect(changes[1].limitTokens).toEqual([EVM_TOKEN]);
-    expect(await store.orders.limitOrders([EVM_TOKEN, MINT])).toEqual([]);
-    await commitFlat(store, 'limit_orders', closing);
-    expect(changes[2].limitTokens).toEqual([]);
-    await commitFlat(store, 'limit_orders', [limitRow({ closed: true }), limitRow()]);
-    expect(await store.orders.limitOrders([EVM_TOKEN])).toHaveLength(1);
-  });
-
   it('and hours do not create a record of their token', async () => {
-    await commitFlat(store, 'dca_orders', [dcaRow()]);
-    await commitFlat(store, 'token_hours', [tokenHourRow()]);
-    expect(store.depth.token('mainchain', MINT)).toBeNull();
+    await commitFlat(held.store, 'dca_orders', [dcaRow()]);
+    await commitFlat(held.store, 'token_hours', [tokenHourRow()]);
+    expect(held.store.depth.token('mainchain', MINT)).toBeNull();
     expect(changes.flatMap(({ tokenIds }) => tokenIds)).toEqual([]);
-    await commitRows(store, [snapshot(60)]);
+    await commitRows(held.store, [snapshot(60)]);
     expect(changes[2]).toMatchObject({ tokenIds: [0], dcaTokens: [], tokenHours: false });
   });
 
   it('are found for more tokens than one query names', async () => {
     const many = Array.from({ length: 1500 }, (_, i) => `unknown-${i}`);
-    await commitFlat(store, 'dca_orders', [
+    await commitFlat(held.store, 'dca_orders', [
       dcaRow(),
       dcaRow({ dca_address: 'x', token_address: OTHER_MINT }),
     ]);
-    expect(await store.orders.dcaOrders([...many, MINT])).toMatchObject([{ tokenAddress: MINT }]);
+    expect(await held.store.orders.dcaOrders([...many, MINT])).toMatchObject([
+      { tokenAddress: MINT },
+    ]);
   });
 });
 
@@ -98,14 +62,14 @@ describe('A file that is ingested beside a server', () => {
     const fail = (error: unknown) => {
       throw error;
     };
-    const control = await listenForCommands(directory.path, store, fail);
+    const control = await listenForCommands(held.directory.path, held.store, fail);
     try {
-      const file = path.join(directory.path, 'orders.ndjson');
+      const file = path.join(held.directory.path, 'orders.ndjson');
       writeFileSync(file, `${JSON.stringify(dcaRow())}\n`);
-      const [report] = await ingest(directory.path, 'dca_orders', [file]);
+      const [report] = await ingest(held.directory.path, 'dca_orders', [file]);
       expect(report.rows).toBe(1);
       expect(changes).toEqual([{ ...noChange(), dcaTokens: [MINT] }]);
-      expect(await store.orders.dcaOrders([MINT])).toHaveLength(1);
+      expect(await held.store.orders.dcaOrders([MINT])).toHaveLength(1);
     } finally {
       await control.close();
     }
@@ -124,10 +88,10 @@ describe('A file of many rows', () => {
       dcaRow({ dca_address: 'dca-0', remaining_usd: 7 }),
       dcaRow({ dca_address: 'dca-1', closed: true }),
     ];
-    await commitFlat(store, 'dca_orders', [...rows(), ...last]);
+    await commitFlat(held.store, 'dca_orders', [...rows(), ...last]);
     const sizes: number[] = [];
     const amounts = new Map<string, number>();
-    for await (const orders of store.orders.allDcaOrders()) {
+    for await (const orders of held.store.orders.allDcaOrders()) {
       sizes.push(orders.length);
       for (const { dcaAddress, remainingUsd } of orders) amounts.set(dcaAddress, remainingUsd);
     }
@@ -141,19 +105,19 @@ describe('A file of many rows', () => {
     ]);
     // A reader sees the state at its start, whatever is committed meanwhile.
     let seen = 0;
-    for await (const orders of store.orders.allDcaOrders()) {
+    for await (const orders of held.store.orders.allDcaOrders()) {
       if (seen === 0) {
         await commitFlat(
-          store,
+          held.store,
           'dca_orders',
           rows().map((row) => ({ ...row, closed: true })),
         );
-        await store.settled();
+        await held.store.settled();
       }
       seen += orders.length;
     }
     expect(seen).toBe(MANY - 1);
-    expect(await collected(store.orders.allDcaOrders())).toEqual([]);
+    expect(await collected(held.store.orders.allDcaOrders())).toEqual([]);
   });
 });
 
@@ -169,18 +133,18 @@ describe('A table', () => {
     const { rows } = limit;
     limit.rows = 3;
     try {
-      await commitFlat(store, dataset, [0, 1, 2].map(row));
-      const before = await flatContents(store);
+      await commitFlat(held.store, dataset, [0, 1, 2].map(row));
+      const before = await flatContents(held.store);
       for (const rehearse of [false, true]) {
-        const refused = commitFlat(store, dataset, [row(0), row(3)], { rehearse });
+        const refused = commitFlat(held.store, dataset, [row(0), row(3)], { rehearse });
         await expect(refused).rejects.toThrow(InputError);
         await expect(refused).rejects.toThrow(
           `test.ndjson: ${dataset}: the store would hold more than 3 ${what}`,
         );
       }
       const changed = [0, 1, 2].map((i) => ({ ...row(i), remaining_usd: 5, reserve_x: 5 }));
-      await commitFlat(store, dataset, changed, { rehearse: true });
-      expect(await flatContents(store)).toEqual(before);
+      await commitFlat(held.store, dataset, changed, { rehearse: true });
+      expect(await flatContents(held.store)).toEqual(before);
       expect(changes).toHaveLength(1);
     } finally {
       limit.rows = rows;
@@ -192,11 +156,11 @@ describe('Hours', () => {
   it('are read by range, only for mainchain tokens', async () => {
     const hours = [0, 1, 2, 3].map((i) => HOUR + i * 3600);
     await commitFlat(
-      store,
+      held.store,
       'dlmm_hours',
       hours.map((hour) => poolHourRow({ hour })),
     );
-    await commitFlat(store, 'token_hours', [
+    await commitFlat(held.store, 'token_hours', [
       ...hours.map((hour) => tokenHourRow({ hour })),
       tokenHourRow({ hour: hours[1], chain: 'evmchain', address: EVM_TOKEN }),
     ]);
@@ -204,20 +168,20 @@ describe('Hours', () => {
       [true, false],
       [false, true],
     ]);
-    const some = await store.lp.dlmmHours(hours[1], hours[2]);
+    const some = await held.store.lp.dlmmHours(hours[1], hours[2]);
     expect([...some.hour].sort()).toEqual(hours.slice(1, 3));
     expect([some.pubkeys, [...some.pool], [...some.volumeUsd]]).toEqual([
       ['pool-1'],
       [0, 0],
       [1e6 / 3, 1e6 / 3],
     ]);
-    const tokens = await store.lp.tokenHours(hours[1], 2 ** 32 - 1);
+    const tokens = await held.store.lp.tokenHours(hours[1], 2 ** 32 - 1);
     expect([tokens.addresses, tokens.hour.length, tokens.organicVolumeUsd.length]).toEqual([
       [MINT],
       3,
       3,
     ]);
-    const none = await store.lp.dlmmHours(hours[3] + 1, hours[3] + 2);
+    const none = await held.store.lp.dlmmHours(hours[3] + 1, hours[3] + 2);
     expect([none.pubkeys, none.hour.length, none.tvlUsd.length]).toEqual([[], 0, 0]);
   });
 });

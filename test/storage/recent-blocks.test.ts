@@ -1,19 +1,10 @@
 /** Blocks of the last commits are read from memory, byte for byte as in DuckDB. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { SegmentGoneError } from '../../storage/contract.js';
 import { RecentBlocks } from '../../storage/depth/recent-blocks.js';
 import { readStoredBlocks } from '../../storage/depth/segments.js';
-import type { Store } from '../../storage/store.js';
 import { NOW_S } from '../support/service.js';
-import {
-  commitDelete,
-  commitRows,
-  DataDirectory,
-  MINT,
-  openStore,
-  orca,
-  snapshot,
-} from '../support/stores.js';
+import { commitDelete, commitRows, MINT, FreshStore, orca, snapshot } from '../support/stores.js';
 
 const blockOf = (segmentId: number, bytes: number) => ({
   segmentId,
@@ -51,42 +42,34 @@ describe('recent blocks', () => {
 });
 
 describe('a store', () => {
-  let directory: DataDirectory;
-  let store: Store;
-  beforeEach(async () => {
-    directory = new DataDirectory();
-    store = await openStore(directory.path);
-  });
-  afterEach(async () => {
-    await store.close();
-    directory.remove();
-  });
+  const held = new FreshStore();
 
   const plan = async () => {
-    const { tokenId } = store.depth.token('mainchain', MINT)!;
-    return store.depth.plan({ tokenId, fromS: 0, toS: NOW_S, nowS: NOW_S, maxSnapshots: 288 });
+    const { tokenId } = held.store.depth.token('mainchain', MINT)!;
+    return held.store.depth.plan({ tokenId, fromS: 0, toS: NOW_S, nowS: NOW_S, maxSnapshots: 288 });
   };
 
   it('reads a recent commit without a statement, and again after reopening', async () => {
-    await commitRows(store, [snapshot(NOW_S - 100), snapshot(NOW_S - 50)]);
-    await commitRows(store, [snapshot(NOW_S - 10, [orca([[3, 70, 0]])])]);
-    const { database } = store['parts'];
+    await commitRows(held.store, [snapshot(NOW_S - 100), snapshot(NOW_S - 50)]);
+    await commitRows(held.store, [snapshot(NOW_S - 10, [orca([[3, 70, 0]])])]);
+    const { database } = held.store['parts'];
     const { segmentIds } = await plan();
     expect(segmentIds.length).toBe(2);
     const inDatabase = await readStoredBlocks(database, segmentIds);
     const asked = vi.spyOn(database, 'values');
-    const read = await store.depth.readStoredBlocks(segmentIds);
+    const read = await held.store.depth.readStoredBlocks(segmentIds);
     expect(asked).not.toHaveBeenCalled();
     expect(read).toEqual(segmentIds.map((id) => inDatabase.get(id)));
-    await store.close();
-    store = await openStore(directory.path);
-    expect(await store.depth.readStoredBlocks(segmentIds)).toEqual(read);
+    await held.reopen();
+    expect(await held.store.depth.readStoredBlocks(segmentIds)).toEqual(read);
   });
 
   it('does not read what a commit has removed', async () => {
-    await commitRows(store, [snapshot(NOW_S - 100), snapshot(NOW_S - 50)]);
+    await commitRows(held.store, [snapshot(NOW_S - 100), snapshot(NOW_S - 50)]);
     const { segmentIds } = await plan();
-    await commitDelete(store, { address: MINT, toS: NOW_S });
-    await expect(store.depth.readStoredBlocks(segmentIds)).rejects.toBeInstanceOf(SegmentGoneError);
+    await commitDelete(held.store, { address: MINT, toS: NOW_S });
+    await expect(held.store.depth.readStoredBlocks(segmentIds)).rejects.toBeInstanceOf(
+      SegmentGoneError,
+    );
   });
 });

@@ -2,13 +2,20 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { connectToServer, listenForCommands } from '../../storage/control.js';
 import { UnwrittenError } from '../../storage/errors.js';
 import type { Store } from '../../storage/store.js';
 import { run } from '../support/processes.js';
-import { DataDirectory, bundleOf, commitRows, openStore, snapshot } from '../support/stores.js';
+import {
+  DataDirectory,
+  freshDirectory,
+  bundleOf,
+  commitRows,
+  openStore,
+  snapshot,
+} from '../support/stores.js';
 
 const REQUEST = {
   tier: 'premium',
@@ -17,11 +24,7 @@ const REQUEST = {
   monthlyQuota: null,
 } as const;
 
-let directory: DataDirectory;
-beforeEach(() => {
-  directory = new DataDirectory();
-});
-afterEach(() => directory.remove());
+const directory = freshDirectory();
 
 const journal = () => path.join(directory.path, 'fathom.revoked');
 

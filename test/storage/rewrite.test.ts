@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { expectSame } from '../support/same.js';
 import type { Market } from '../../compute/market.js';
-import { countCells, isTombstone, joinRuns, type MarketRun } from '../../compute/segment/merge.js';
+import { countCells, isTombstone, joinRuns } from '../../compute/segment/merge.js';
 import { narrowCents, type SnapshotRun } from '../../compute/segment/run.js';
 import {
   decodeSegment,
@@ -120,22 +120,6 @@ describe('joinRuns', () => {
         expect(joined.markets).toEqual(expected.order.map(market));
         expect(snapshotsOf(joined.run)).toEqual(expected.snapshots);
       }),
-    );
-  });
-
-  it('gives the same whether runs are joined at once or one by one', () => {
-    fc.assert(
-      fc.property(
-        fc.array(part, { minLength: 2, maxLength: 4 }),
-        fc.constantFrom('replace' as const, 'merge' as const),
-        (parts, mode) => {
-          const runs = parts.map(partOf);
-          const oneByOne = runs
-            .slice(1)
-            .reduce<MarketRun>((all, next) => joinRuns([all, next], mode), runs[0]);
-          expect(oneByOne).toEqual(joinRuns(runs, mode));
-        },
-      ),
     );
   });
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { TIERS } from '../../compute/market.js';
 import {
   Directories,
@@ -29,7 +29,7 @@ import { readMeta } from '../../storage/meta.js';
 import type { SqlRow, SqlValue } from '../../storage/duckdb/statements.js';
 import {
   commitRows,
-  DataDirectory,
+  freshDirectory,
   directoryOf,
   openSegmentDatabase,
   openStore,
@@ -43,9 +43,7 @@ const TOKENS = 3;
 const LIMIT = 25;
 const LIMIT_BYTES = LIMIT * entryBytes(1);
 
-let directory: DataDirectory;
-beforeEach(() => (directory = new DataDirectory()));
-afterEach(() => directory.remove());
+const directory = freshDirectory();
 
 const openDatabase = (): Promise<Database> => openSegmentDatabase(directory);
 

@@ -1,7 +1,7 @@
 /** Logs cut off during the write of a commit: DuckDB's own replay keeps part of some. */
 import { cpSync, mkdirSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
 import { writeLogMark } from '../../storage/duckdb/holder-file.js';
 import type { Store } from '../../storage/store.js';
@@ -9,6 +9,7 @@ import { HOUR, commitFlat, dcaRow, flatContents } from '../support/flat.js';
 import { commitHolders, storedHolders } from '../support/holders.js';
 import {
   DataDirectory,
+  freshDirectory,
   MINT,
   commitRows,
   openStore,
@@ -22,11 +23,7 @@ const OPTIONS = { memoryLimitMiB: 128, threads: 1 };
 /** The mark that a commit is whole takes the last 21 bytes; rows and row groups come before it. */
 const CUTS = [1, 10, 20, 21, 22, 23, 60, 100, 400, 1000, 2000, 4096, 8192];
 
-let directory: DataDirectory;
-beforeEach(() => {
-  directory = new DataDirectory();
-});
-afterEach(() => directory.remove());
+const directory = freshDirectory();
 
 /**
  * Copies the directory of an open database, without so many bytes at the end of its log.

@@ -17,15 +17,17 @@ import { holderFileOf, writeLogMark } from '../../storage/duckdb/holder-file.js'
 import { MAX_TORN_COPIES } from '../../storage/duckdb/log-mending.js';
 import { DamagedLogError } from '../../storage/errors.js';
 import { fathom } from '../support/cli.js';
-import { DataDirectory, commitRows, openStore, snapshot } from '../support/stores.js';
+import {
+  DataDirectory,
+  freshDirectory,
+  commitRows,
+  openStore,
+  snapshot,
+} from '../support/stores.js';
 
 const OPTIONS = { memoryLimitMiB: 128, threads: 1 };
 
-let directory: DataDirectory;
-beforeEach(() => {
-  directory = new DataDirectory();
-});
-afterEach(() => directory.remove());
+const directory = freshDirectory();
 
 describe('A database whose log was damaged', () => {
   const file = (place: string) => path.join(place, 'x.duckdb');

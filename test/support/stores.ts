@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { afterEach, beforeEach } from 'vitest';
 import type { BinnedChunk } from '../../compute/ingest/binned-chunk.js';
 import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import type { Chain, Tier } from '../../compute/market.js';
@@ -33,15 +34,50 @@ export const EVM_TOKEN = '0x00000000000000000000000000000000000000aa';
 
 /** A directory that is removed after the test. */
 export class DataDirectory {
-  readonly path: string;
-  private readonly root = mkdtempSync(path.join(tmpdir(), 'fathom-store-'));
+  path = '';
+  private root = '';
 
-  constructor(...below: string[]) {
-    this.path = path.join(this.root, ...below, 'data');
+  constructor(private readonly below: readonly string[] = []) {
+    this.renew();
+  }
+
+  /** Becomes another, empty one. */
+  renew(): void {
+    this.root = mkdtempSync(path.join(tmpdir(), 'fathom-store-'));
+    this.path = path.join(this.root, ...this.below, 'data');
   }
 
   remove(): void {
     rmSync(this.root, { recursive: true, force: true });
+  }
+}
+
+/** A directory that is another one for each test. */
+export function freshDirectory(): DataDirectory {
+  const directory = new DataDirectory();
+  directory.remove();
+  beforeEach(() => directory.renew());
+  afterEach(() => directory.remove());
+  return directory;
+}
+
+/** An open store, another one for each test. */
+export class FreshStore {
+  readonly directory = freshDirectory();
+  store!: Store;
+
+  constructor() {
+    beforeEach(() => this.open());
+    afterEach(() => this.store.close());
+  }
+
+  async open(options: Partial<StoreOptions> = {}): Promise<void> {
+    this.store = await openStore(this.directory.path, options);
+  }
+
+  async reopen(options: Partial<StoreOptions> = {}): Promise<void> {
+    await this.store.close();
+    await this.open(options);
   }
 }
 
