@@ -1,6 +1,6 @@
 /** A client without live connections: it requests the pages of one token at a steady rate. */
 import { Connection } from '../load/connection.js';
-import { type HeardMs, noteTimes } from './subscriber.js';
+import { type HeardMs, noteTimes } from './times.js';
 import { VIEW } from './view.js';
 
 const OK = 200;

@@ -4,6 +4,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import net from 'node:net';
+import type { LiveClient } from './client.js';
+import { type HeardMs, noteTimes } from './times.js';
 import { VIEW } from './view.js';
 
 const HEAD_END = '\r\n\r\n';
@@ -17,25 +19,25 @@ const LENGTH_16 = 126;
 const LENGTH_64 = 127;
 const SNAPSHOTS = '{"type":"snapshots"';
 const SUBSCRIBED = '{"type":"subscribed"';
+const HEARTBEAT = '{"type":"heartbeat"';
 
-/** When a reader received each snapshot, by the snapshot's time. */
-export type HeardMs = Map<number, number>;
-
-export class Subscriber {
+export class Subscriber implements LiveClient {
   readonly heardMs: HeardMs = new Map();
+  heartbeats = 0;
   private socket: net.Socket | null = null;
   private received: Buffer = Buffer.alloc(0);
   /** The last frame with data; its cursor continues the subscription. */
   private lastFrame: Buffer | null = null;
   private closeCode: number | null = null;
 
+  /** @param isIdle whether it only connects, and subscribes to nothing */
   constructor(
     private readonly port: number,
     private readonly key: string,
     readonly address: string,
+    private readonly isIdle = false,
   ) {}
 
-  /** Connects and subscribes; when reconnecting, with the cursor of the last frame. @throws Error */
   connect(): Promise<void> {
     const { cursor } = JSON.parse(this.lastFrame?.toString() ?? '{}') as { cursor?: string };
     this.received = Buffer.alloc(0);
@@ -58,6 +60,10 @@ export class Subscriber {
           }
           this.received = this.received.subarray(end + HEAD_END.length);
           isOpen = true;
+          if (this.isIdle) {
+            resolve();
+            return;
+          }
           const subscription = {
             op: 'subscribe',
             id: 'a',
@@ -71,7 +77,6 @@ export class Subscriber {
     });
   }
 
-  /** Stops reading. */
   stall(): void {
     this.socket?.pause();
   }
@@ -100,20 +105,10 @@ export class Subscriber {
       if (kind !== FIN_TEXT) continue;
       this.lastFrame = payload;
       const type = payload.toString('latin1', 0, SUBSCRIBED.length);
+      if (type.startsWith(HEARTBEAT)) this.heartbeats++;
       if (type === SUBSCRIBED) onSubscribed();
       if (type.startsWith(SNAPSHOTS)) noteTimes(payload, atMs, this.heardMs);
     }
-  }
-}
-
-/** Records each time `"t":N` of a JSON text that has no other field `t`. */
-export function noteTimes(json: Buffer, atMs: number, heardMs: HeardMs): void {
-  const name = '"t":';
-  for (let at = json.indexOf(name); at >= 0; at = json.indexOf(name, at + 1)) {
-    heardMs.set(
-      Number.parseInt(json.toString('latin1', at + name.length, at + name.length + 12)),
-      atMs,
-    );
   }
 }
 

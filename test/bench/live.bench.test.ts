@@ -1,0 +1,65 @@
+/** The program of `npm run bench:live`, in its smallest size. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-bench-test-'));
+const RUN_DEADLINE_MS = 120_000;
+
+function bench(...flags: string[]) {
+  const file = path.join(folder, 'live.json');
+  const main = path.join(root, 'dist/bench/live/main.js');
+  const { status, stderr } = spawnSync(process.execPath, [main, '--json', file, ...flags], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  const rows = (): string[][] => {
+    const document = JSON.parse(readFileSync(file, 'utf8')) as { rows: string[][] };
+    return document.rows;
+  };
+  return { status, stderr, rows };
+}
+
+const valuesOf = (rows: readonly string[][], name: string): string[] =>
+  rows.filter(([first]) => first === name).map(([, value]) => value);
+
+describe('npm run bench:live -- --smoke', () => {
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it.each([
+    ['WebSockets and polling clients', []],
+    ['Server-Sent Events', ['--events', '--poll-ms', '0']],
+    ['subscribers of one of many tokens', ['--tokens', '50', '--followed', '1', '--poll-ms', '0']],
+    ['one token', ['--tokens', '1', '--files', '50', '--poll-ms', '0']],
+  ])(
+    'delivers everything to %s',
+    (_, flags) => {
+      const { status, rows } = bench('--smoke', ...flags);
+      expect(status).toBe(0);
+      const all = flags.length === 0 ? ['100', '100'] : ['100'];
+      expect(valuesOf(rows(), 'received, of all')).toEqual(all);
+    },
+    RUN_DEADLINE_MS,
+  );
+
+  it(
+    'measures idle connections of each kind',
+    () => {
+      const { status, rows } = bench('--smoke', '--idle', '20');
+      expect(status).toBe(0);
+      expect(valuesOf(rows(), 'all connected')).toHaveLength(3);
+    },
+    RUN_DEADLINE_MS,
+  );
+
+  it('refuses more connections than it may open files', () => {
+    const main = JSON.stringify(path.join(root, 'dist/bench/live/main.js'));
+    const limited = `ulimit -n 600 && exec "${process.execPath}" ${main} --idle 200 --json live.json`;
+    const { status, stderr } = spawnSync('sh', ['-c', limited], { cwd: folder, encoding: 'utf8' });
+    expect(status).toBe(2);
+    expect(stderr).toContain('need 700 open files, and 600 are allowed: raise the limit');
+  });
+});
