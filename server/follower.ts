@@ -1,4 +1,5 @@
 /** Background work that follows changes of keys. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDamage } from '../compute/damage.js';
 import { Turns } from '../storage/turns.js';
 import { DueKeys } from './due-keys.js';
@@ -159,8 +160,8 @@ export class Follower<K extends string | number> {
   }
 
   private async workOnAll(): Promise<void> {
-    // Changes of the same moment form one batch.
-    await Promise.resolve();
+    // Changes of the same moment form one batch, after live messages of the same commit.
+    await nextTurn();
     const { batchKeys = 1 } = this.options;
     const turns = new Turns();
     let batches = 0;

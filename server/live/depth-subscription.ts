@@ -47,6 +47,7 @@ export class DepthSubscription implements Subscription, Follower {
   private source: TokenRecord | null = null;
   private cursors: Cursors;
   progress: Progress = { position: 0, nextFromS: 0, fromS: 0, pending: null };
+  messageName = '';
   /** Whether the client has been up to date: snapshots after that are not history. */
   private isLive = false;
   /** performance.now() of the commit whose changes are being sent; null: history, or changes that no commit caused. */
@@ -70,6 +71,7 @@ export class DepthSubscription implements Subscription, Follower {
   async begin(): Promise<void> {
     const { beginning, token } = this.options;
     const reset = await this.startFrom(beginning);
+    this.messageName = `${this.progress.fromS} ${this.id}`;
     const { source } = this;
     const { chain, address } = source ?? token;
     this.sendDocument('subscribed', {
@@ -99,10 +101,6 @@ export class DepthSubscription implements Subscription, Follower {
 
   get keyId(): string {
     return this.options.account.keyId;
-  }
-
-  get messageName(): string {
-    return `${this.progress.fromS} ${this.id}`;
   }
 
   get hasRoom(): boolean {

@@ -113,19 +113,33 @@ interface StreamState {
 /** The label of a method. */
 const methodOf = (method: string): string => (METHODS.has(method) ? method : OTHER_METHOD);
 
-/** A route's requests, passed to prom-client only when the metrics are read, because it takes 3 µs to count one. */
-class RouteRequests {
+/** Times, passed to prom-client only when the metrics are read, because it takes microseconds to count one. */
+class Durations {
   totalS = 0;
-  /** Durations up to each of REQUEST_BUCKETS_S and above the one before it, and those above all. */
-  readonly buckets = new Float64Array(REQUEST_BUCKETS_S.length + 1);
+  /** Durations up to each of the bounds and above the one before it, and those above all. */
+  readonly buckets: Float64Array;
+
+  /** @param bounds in seconds, ascending */
+  constructor(readonly bounds: readonly number[]) {
+    this.buckets = new Float64Array(bounds.length + 1);
+  }
+
+  add(seconds: number): void {
+    let bucket = 0;
+    while (seconds > this.bounds[bucket]) bucket++;
+    this.buckets[bucket]++;
+    this.totalS += seconds;
+  }
+}
+
+/** A route's requests. */
+class RouteRequests {
+  readonly durations = new Durations(REQUEST_BUCKETS_S);
   /** By method, then status. */
   readonly counts = new Map<string, Map<number, number>>();
 
   ended(method: string, status: number, seconds: number): void {
-    let bucket = 0;
-    while (seconds > REQUEST_BUCKETS_S[bucket]) bucket++;
-    this.buckets[bucket]++;
-    this.totalS += seconds;
+    this.durations.add(seconds);
     let ofMethod = this.counts.get(method);
     if (ofMethod === undefined) this.counts.set(method, (ofMethod = new Map<number, number>()));
     ofMethod.set(status, (ofMethod.get(status) ?? 0) + 1);
@@ -136,17 +150,8 @@ export class Metrics {
   private readonly registry = new Registry();
   private readonly routes = new Map<string, RouteRequests>();
   private readonly pages = this.counter('fathom_pages_total', 'Replay pages by source', ['source']);
-  private readonly streamMessages = this.counter(
-    'fathom_stream_messages_total',
-    'Messages of live connections',
-    ['type'],
-  );
-  private readonly streamMessagesByType = new Map<string, Counter.Internal>();
-  private readonly streamLag = this.histogram(
-    'fathom_stream_lag_seconds',
-    'Time from a commit to the live messages that it causes',
-    WAIT_BUCKETS_S,
-  );
+  private readonly streamMessages = new Map<string, number>();
+  private readonly streamLag = new Durations(WAIT_BUCKETS_S);
   private readonly pageWaits = this.histogram(
     'fathom_page_queue_wait_seconds',
     'Time that replay pages waited for the pool',
@@ -185,6 +190,7 @@ export class Metrics {
   constructor() {
     collectDefaultMetrics({ register: this.registry });
     this.followRequests();
+    this.followMessages();
     const delay = monitorEventLoopDelay({ resolution: 10 });
     delay.enable();
     this.gauge(
@@ -223,14 +229,8 @@ export class Metrics {
 
   /** Counts a message of a live connection. @param lagMs time since its commit; null: no commit caused it */
   streamed(type: string, lagMs: number | null): void {
-    // There are tens of thousands a second, and the library's look-up by labels takes longer than the rest of a message.
-    let counter = this.streamMessagesByType.get(type);
-    if (counter === undefined) {
-      counter = this.streamMessages.labels(type);
-      this.streamMessagesByType.set(type, counter);
-    }
-    counter.inc();
-    if (lagMs !== null) this.streamLag.observe(lagMs / 1000);
+    this.streamMessages.set(type, (this.streamMessages.get(type) ?? 0) + 1);
+    if (lagMs !== null) this.streamLag.add(lagMs / 1000);
   }
 
   /** Adds gauges of live connections. */
@@ -297,18 +297,35 @@ export class Metrics {
       },
     });
     const name = 'fathom_http_request_duration_seconds';
-    const durations = {
-      name,
-      help: 'Time from a request to the end of its reply',
-      type: 'histogram',
-      aggregator: 'sum',
-      get: () => ({
-        ...durations,
-        values: [...routes].flatMap((one) => durationsOf(name, ...one)),
-      }),
-    };
-    // All that the registry asks of a metric; prom-client's own histogram takes only single observations.
-    this.registry.registerMetric(durations as unknown as Histogram);
+    this.durations(name, 'Time from a request to the end of its reply', () =>
+      [...routes].flatMap(([route, { durations }]) => samplesOf(name, { route }, durations)),
+    );
+  }
+
+  private followMessages(): void {
+    const { streamMessages, streamLag } = this;
+    new Counter({
+      name: 'fathom_stream_messages_total',
+      help: 'Messages of live connections',
+      labelNames: ['type'],
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        for (const [type, count] of streamMessages) this.inc({ type }, count);
+      },
+    });
+    const name = 'fathom_stream_lag_seconds';
+    this.durations(name, 'Time from a commit to the live messages that it causes', () =>
+      samplesOf(name, {}, streamLag),
+    );
+  }
+
+  /** A histogram of durations; prom-client's own takes only single observations. */
+  private durations(name: string, help: string, samples: () => readonly object[]): void {
+    const metric = { name, help, type: 'histogram', aggregator: 'sum' };
+    // All that the registry asks of a metric.
+    const read = { ...metric, get: () => ({ ...metric, values: samples() }) };
+    this.registry.registerMetric(read as unknown as Histogram);
   }
 
   /** A counter whose count is kept elsewhere. */
@@ -346,17 +363,20 @@ export class Metrics {
   }
 }
 
-/** The samples of a route in a histogram of this name. */
-function durationsOf(name: string, route: string, { buckets, totalS }: RouteRequests) {
+/** The samples of a histogram of this name. */
+function samplesOf(
+  name: string,
+  own: Readonly<Record<string, string>>,
+  { bounds, buckets, totalS }: Durations,
+) {
   let count = 0;
   const ofBuckets = Array.from(buckets, (more, i) => {
-    const labels = { le: REQUEST_BUCKETS_S[i] ?? '+Inf', route };
+    const labels = { le: bounds[i] ?? '+Inf', ...own };
     return { metricName: `${name}_bucket`, labels, value: (count += more) };
   });
-  const labels = { route };
   return [
     ...ofBuckets,
-    { metricName: `${name}_sum`, labels, value: totalS },
-    { metricName: `${name}_count`, labels, value: count },
+    { metricName: `${name}_sum`, labels: own, value: totalS },
+    { metricName: `${name}_count`, labels: own, value: count },
   ];
 }

@@ -42,6 +42,17 @@ describe('a follower', () => {
     expect(batches).toEqual([['b', 'a'], ['c']]);
   });
 
+  it('begins after what else a commit causes at once', async () => {
+    const done: string[] = [];
+    const { follower } = followerOf({ work: () => Promise.resolve(void done.push('work')) });
+    follower.touch(['a']);
+    // As live messages: steps that follow one another without a turn of the event loop.
+    for (let step = 0; step < 100; step++) await Promise.resolve();
+    done.push('messages');
+    await follower.settled();
+    expect(done).toEqual(['messages', 'work']);
+  });
+
   it('does not search all finished keys for the next one', async () => {
     const work = () => Promise.resolve();
     const follower = new Follower<number>({ work, failure: '', log, batchKeys: 16 });
