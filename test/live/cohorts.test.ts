@@ -1,4 +1,4 @@
-/** Cases that random histories over the wire (many-followers.test.ts) rarely reach. */
+/** Cases that random histories over the wire (many-followers.long.test.ts) rarely reach. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { frozenClock } from '../../server/clock.js';
 import { Cohorts, type Follower, type Message } from '../../server/live/cohorts.js';
