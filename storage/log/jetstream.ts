@@ -76,7 +76,7 @@ export class LogMovedError extends Error {}
 class BundleGoneError extends StoreUnavailableError {}
 
 /** Nothing was published. */
-export class LogAwayError extends StoreUnavailableError {}
+export class LogUnreachableError extends StoreUnavailableError {}
 
 interface Opened {
   manager: JetStreamManager;
@@ -103,10 +103,10 @@ export class JetStreamLog {
     return this.link.reason;
   }
 
-  /** Resolves once there is a connection. @throws LogAwayError if there is none in time */
+  /** Resolves once there is a connection. @throws LogUnreachableError if there is none in time */
   async connected(withinMs: number): Promise<void> {
     const late = sleep(withinMs).then(() => {
-      throw new LogAwayError(`JetStream is away${this.reason}`);
+      throw new LogUnreachableError(`JetStream is unreachable${this.reason}`);
     });
     await Promise.race([this.link.connecting, late]);
   }
@@ -121,7 +121,7 @@ export class JetStreamLog {
     const known = await manager.streams.info(STREAM).catch(nullWith(NO_STREAM));
     const found = known === null && makes ? await this.make(manager) : known;
     if (found?.cluster && !found.cluster.leader) {
-      throw new LogAwayError('the log has no leader: too few servers of JetStream agree');
+      throw new LogUnreachableError('the log has no leader: too few servers of JetStream agree');
     }
     return found && stateOf(found);
   }
@@ -153,7 +153,7 @@ export class JetStreamLog {
    * @param id of the entry: the log takes only one entry per id
    * @param after the greatest position at which the log may end
    * @param bundle the large bundle to which the entry refers; the entry is published only if the bundle is there
-   * @throws LogMovedError | BundleGoneError | LogAwayError | PendingError if it is unknown whether the log took it
+   * @throws LogMovedError | BundleGoneError | LogUnreachableError | PendingError if it is unknown whether the log took it
    */
   async publish(
     subject: string,
@@ -183,7 +183,9 @@ export class JetStreamLog {
           if (error.code === WRONG_LAST_SEQUENCE) throw new LogMovedError(error.message);
           // The log may have taken an earlier attempt whose answer was lost.
           if (!isUnknown)
-            throw new LogAwayError(`JetStream refused it: ${error.message}; nothing was stored`);
+            throw new LogUnreachableError(
+              `JetStream refused it: ${error.message}; nothing was stored`,
+            );
         }
         isUnknown ||= !isNoResponders(error);
       }
@@ -191,8 +193,8 @@ export class JetStreamLog {
       await sleep(RECONNECT_MS);
     }
     if (!isUnknown) {
-      throw new LogAwayError(
-        `JetStream is away: nothing was stored; try again when it is back${this.reason}`,
+      throw new LogUnreachableError(
+        `JetStream is unreachable: nothing was stored; try again when it answers${this.reason}`,
       );
     }
     throw new PendingError(
@@ -224,15 +226,17 @@ export class JetStreamLog {
     return message?.header.get('Nats-Msg-Id') ?? null;
   }
 
-  /** Stores a large bundle beside the log. @throws LogAwayError */
+  /** Stores a large bundle beside the log. @throws LogUnreachableError */
   async putBundle(name: string, content: ReadableStream<Uint8Array>): Promise<void> {
     if (this.link.current === null) {
-      throw new LogAwayError(`JetStream is away: nothing was stored${this.reason}`);
+      throw new LogUnreachableError(`JetStream is unreachable: nothing was stored${this.reason}`);
     }
     try {
       await this.bundles.put(name, content, PUBLISH_DEADLINE_MS);
     } catch (error) {
-      throw new LogAwayError(`JetStream did not take it: ${textOf(error)}; nothing was stored`);
+      throw new LogUnreachableError(
+        `JetStream did not take it: ${textOf(error)}; nothing was stored`,
+      );
     }
   }
 
@@ -297,10 +301,11 @@ export class JetStreamLog {
     });
   }
 
-  /** The answers of the nodes. @throws LogAwayError */
+  /** The answers of the nodes. @throws LogUnreachableError */
   async ask<T>(topic: string): Promise<T[]> {
     const connection = this.link.current;
-    if (connection === null) throw new LogAwayError(`JetStream is away${this.reason}`);
+    if (connection === null)
+      throw new LogUnreachableError(`JetStream is unreachable${this.reason}`);
     const answers: T[] = [];
     const options = { strategy: 'timer' as const, maxWait: ANSWER_MS };
     try {

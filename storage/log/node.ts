@@ -144,7 +144,7 @@ export class LogNode {
     return check(this.lagMs < this.times.maxLagMs ? null : `${this.lag.text}${this.reason}`);
   }
 
-  /** Rejects while JetStream is away; passes if the node has stopped, because it then does not ask. */
+  /** Rejects while JetStream is unreachable; passes if the node has stopped, because it then does not ask. */
   checkLog(): Promise<void> {
     const isAway = this.lag.sincePollMs >= AWAY_AFTER_MS && this.state.does !== 'stop';
     const seconds = AWAY_AFTER_MS / 1000;
@@ -175,7 +175,7 @@ export class LogNode {
     return this.publisher.retire(token, cutoffs, made);
   }
 
-  /** Why retention should not trust this node's clock; null if it may. @throws LogAwayError */
+  /** Why retention should not trust this node's clock; null if it may. @throws LogUnreachableError */
   clockDoubt(): Promise<string | null> {
     return clockDoubt(this.options.log, () => this.nowS());
   }
@@ -195,7 +195,7 @@ export class LogNode {
     return (this.options.nowS ?? wallS)();
   }
 
-  /** The tokens that wait for data at all answering nodes, or only at this one while JetStream is away. */
+  /** The tokens that wait for data at all answering nodes, or only at this one while JetStream is unreachable. */
   private async listQueue(): Promise<QueuedToken[]> {
     const { store, log, name } = this.options;
     const own = store.queue.list();
@@ -339,7 +339,7 @@ export class LogNode {
   /** Reports the node's state. @throws TwinError if a process that began earlier has the same name */
   private async watchName(signal: AbortSignal): Promise<void> {
     for (;;) {
-      // If JetStream is away, watchEnd() reports it.
+      // If JetStream is unreachable, watchEnd() reports it.
       const hasTwin = await this.presence.hasOlderTwin().catch(() => false);
       if (hasTwin) throw new TwinError(this.options.name);
       await sleep(REPORT_EVERY_MS, undefined, { signal, ref: false });

@@ -72,7 +72,7 @@ export class Presence {
   }
 }
 
-/** The status of each node that answers, sorted by name. @throws LogAwayError */
+/** The status of each node that answers, sorted by name. @throws LogUnreachableError */
 export async function answeringNodes(log: JetStreamLog): Promise<NodeStatus[]> {
   const nodes = await log.ask<NodeStatus>(STATUS_TOPIC);
   return nodes.sort((a, b) => (a.node < b.node ? -1 : 1));
@@ -81,7 +81,7 @@ export async function answeringNodes(log: JetStreamLog): Promise<NodeStatus[]> {
 /**
  * Why this node's clock should not be trusted: at most half of the answering nodes, including this one, agree with it.
  * null if more agree.
- * @throws LogAwayError
+ * @throws LogUnreachableError
  */
 export async function clockDoubt(log: JetStreamLog, nowS: () => number): Promise<string | null> {
   const fromS = nowS() - MAX_CLOCK_DIFFERENCE_S;

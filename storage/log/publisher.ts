@@ -14,7 +14,12 @@ import type { Cutoffs } from '../depth/retention-steps.js';
 import { PendingError, StoreUnavailableError } from '../errors.js';
 import type { Store } from '../store.js';
 import { digestOf, type Entry, packEntry, subjectOf, tokenSubject } from './entry.js';
-import { type JetStreamLog, LARGE_SUBJECT, LogAwayError, LogMovedError } from './jetstream.js';
+import {
+  type JetStreamLog,
+  LARGE_SUBJECT,
+  LogUnreachableError,
+  LogMovedError,
+} from './jetstream.js';
 import type { Settings } from './settings.js';
 
 /** Larger bundles are stored beside the log. */
@@ -111,7 +116,8 @@ export class Publisher {
     try {
       return (await this.submit<CommitReport>(LARGE_SUBJECT, entry, bundle)) as CommitReport;
     } catch (error) {
-      if (error instanceof LogAwayError) await log.bundles.delete(bundle).catch(() => undefined);
+      if (error instanceof LogUnreachableError)
+        await log.bundles.delete(bundle).catch(() => undefined);
       throw error;
     }
   }
@@ -189,7 +195,7 @@ export class Publisher {
   /**
    * Publishes an entry and waits until this node has applied it. Call it after untilBegun().
    * @returns the result of applying it; null if it was published and applied before
-   * @throws the error of applying it | LogAwayError | PendingError
+   * @throws the error of applying it | LogUnreachableError | PendingError
    */
   private async submit<T>(
     subject: string,

@@ -155,13 +155,13 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     expect(again.node.lagMs).toBe(0);
   });
 
-  it('keep serving and refuse changes while JetStream is away, and resume when it is back', async () => {
+  it('keep serving and refuse changes while JetStream is unreachable, and resume when it is back', async () => {
     const [a, b] = await pair();
     await commitRows(a.commands, [snapshot(T0)]);
     await ours.servers.kill(0);
     await eventually('it is noticed', () => a.log.reason !== '');
     const refused = commitRows(a.commands, [snapshot(T0 + 60)]);
-    await expect(refused).rejects.toThrow(/JetStream is away: nothing was stored/);
+    await expect(refused).rejects.toThrow(/JetStream is unreachable: nothing was stored/);
     await expect(a.commands.createKey(KEY)).rejects.toThrow(/nothing was stored/);
     expect(await storedSnapshots(a.store, tokenOf(a.store))).toHaveLength(1);
     ours.servers.start(0);
@@ -355,7 +355,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
       expect(sorted).toHaveLength(2);
     }
     await ours.servers.kill(0);
-    await eventually('the log says why it is away', () => a.log.reason !== '');
+    await eventually('the log says why it is unreachable', () => a.log.reason !== '');
     expect((await a.commands.listQueue()).map(({ requests }) => requests).sort()).toEqual([1, 2]);
     ours.servers.start(0);
   });

@@ -75,7 +75,7 @@ describe.skipIf(!hasNats || findProgram('openssl') === null)(
       const log = reach({ servers, credentials, ...own });
       await until(log, /Authorization Violation/);
       await expect(log.publish('keys', new Uint8Array(1), 'x')).rejects.toThrow(
-        /^JetStream is away: nothing was stored.*\(.*Authorization Violation.*\)$/,
+        /^JetStream is unreachable: nothing was stored.*\(.*Authorization Violation.*\)$/,
       );
       // The password is corrected while the node runs.
       fileOf('password', 'fathom:s:e cret\n');

@@ -196,7 +196,11 @@ describe('Retention', () => {
   });
 
   it.each([
-    ['its log is away', new StoreUnavailableError('JetStream is away'), 'JetStream is away'],
+    [
+      'its log is unreachable',
+      new StoreUnavailableError('JetStream is unreachable'),
+      'JetStream is unreachable',
+    ],
     ['the disk is full', new DiskFullError('it'), 'it cannot grow: its disk is full'],
   ])(
     'tells once that %s, whatever the number of tokens, and once that it is over',

@@ -305,7 +305,7 @@ const cases = {
       await failing(() => writer.convert({}, at('part'), at('converted')));
     }
   },
-  'a log that is away': async () => {
+  'a log that is unreachable': async () => {
     const journal = new JetStreamLog({ servers: ['nats://127.0.0.1:1'], name: 'x', replicas: 1 });
     await failing(() => journal.publish('x', new Uint8Array(1), 'x'));
     await journal.close();
