@@ -198,7 +198,7 @@ function PartMap(props: PartMapProps) {
         onFocus={() => setUsed(true)}
         onBlur={() => setUsed(false)}
       >
-        <canvas
+        <div
           class="heatmap-cells"
           ref={canvases.cells}
           role="img"

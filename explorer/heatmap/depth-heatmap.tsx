@@ -5,13 +5,17 @@ import { age } from '../state/format.js';
 import type { Played } from '../playback/playback.js';
 import { pause } from '../state/pause.js';
 import { useModule } from '../state/use-module.js';
+import { useValue } from '../state/use-value.js';
+import { zone } from '../state/zone.js';
 import { compareView, hashOf, PARTS, PRESETS } from '../state/url.js';
 import './heatmap.css';
+import type { Scale } from './amounts.js';
 import { Legend } from './legend.js';
 import type { Cursor } from './cursor.js';
 import { stepName } from './detail.js';
 import type { Source } from './loader.js';
-import type { Drawn, Picture } from './picture.js';
+import type { Held } from './history.js';
+import type { Picture } from './picture.js';
 import type { DepthHeatmapProps } from './props.js';
 import { Readout, type Split, spokenText } from './readout.js';
 import { Splits } from './split.js';
@@ -27,6 +31,7 @@ const SPARED_MS = 1000;
 
 /** A notice is shown if the history covers less than this share of the window. */
 const SHORT_SHARE = 0.97;
+const NONE_HELD: readonly Held[] = [];
 const STEP_TEXTS = {
   '1m': 'minute',
   '5m': '5 minutes',
@@ -77,7 +82,14 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
   const Playback = useModule(() => import('../playback/playback.js'))?.Playback ?? null;
   const TimeField = useModule(() => import('../playback/time-field.js'))?.TimeField ?? null;
   const Strips = useModule(() => import('../strips/strips.js'))?.Strips ?? null;
-  const summary = summaryOf(picture, drawn);
+  const scale = drawn?.scale ?? null;
+  const held = picture?.history.held ?? NONE_HELD;
+  // They take a part of the time of a frame that moves the map.
+  const summary = useMemo(() => summaryOf(held, scale), [held, scale, useValue(zone)]);
+  const legend = useMemo(
+    () => scale !== null && <Legend scale={scale} theme={theme} />,
+    [scale, theme],
+  );
   return (
     <section class="heatmap" data-state={state} aria-label="Depth over time">
       <div
@@ -87,7 +99,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
         role="group"
         aria-label="Depth heatmap. Arrows move it, plus and minus zoom time, page up and down zoom prices, 0 shows all, shift and arrows move the cursor, enter pins its time, escape goes back to now."
       >
-        <canvas class="heatmap-cells" ref={canvases.cells} role="img" aria-label={summary} />
+        <div class="heatmap-cells" ref={canvases.cells} role="img" aria-label={summary} />
         <canvas class="heatmap-overlay" ref={canvases.overlay} aria-hidden="true" />
         {view !== null && <Pin t={shownT} view={view} />}
         {cursor !== null && <Readout cursor={cursor} split={split} />}
@@ -100,7 +112,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
         )}
       </div>
       <div class="heatmap-foot">
-        {drawn !== null && <Legend scale={drawn.scale} theme={theme} />}
+        {legend}
         {TimeField !== null && <TimeField t={pinnedT} onPin={props.onPin} />}
         {Playback !== null && picture !== null && view !== null && state === 'ready' && (
           <Playback
@@ -188,10 +200,9 @@ function useSplit(
   return split;
 }
 
-function summaryOf(picture: Picture | null, drawn: Drawn | null): string {
-  const { held = [] } = picture?.history ?? {};
+function summaryOf(held: readonly Held[], scale: Scale | null): string {
   const last = held.at(-1);
-  if (drawn === null || last === undefined) return 'Depth over time: nothing to see yet';
+  if (scale === null || last === undefined) return 'Depth over time: nothing to see yet';
   const prices = held.map(({ priceUsd }) => priceUsd);
   const [low, high] = [
     prices.reduce((a, b) => Math.min(a, b)),
@@ -200,7 +211,7 @@ function summaryOf(picture: Picture | null, drawn: Drawn | null): string {
   return [
     `Depth from ${timeText(held[0].t)} to ${timeText(last.t)} in ${held.length} snapshots.`,
     `The price was between ${priceText(low)} and ${priceText(high)} USD, and is ${priceText(last.priceUsd)}.`,
-    `Colours span ${usdText(drawn.scale.lowUsd)} to ${usdText(drawn.scale.highUsd)} in each 1% step.`,
+    `Colours span ${usdText(scale.lowUsd)} to ${usdText(scale.highUsd)} in each 1% step.`,
   ].join(' ');
 }
 

@@ -18,6 +18,8 @@ export interface Held extends Column {
   until: number;
 }
 
+const NOTHING = { from: Infinity, to: -Infinity };
+
 /** The range of time and price that all snapshots cover. */
 export interface Extent {
   from: number;
@@ -37,6 +39,8 @@ export class History {
   /** The median interval of the finest snapshots. */
   intervalS = 60;
   private readonly histogram = new Histogram();
+  /** What has changed since the last call of takeChanged(). */
+  private changed = NOTHING;
   private readonly freeSlots: number[];
 
   constructor(private readonly maxSnapshots = MAX_DRAWN_SNAPSHOTS) {
@@ -52,11 +56,14 @@ export class History {
   replace(from: number, to: number, columns: readonly Column[]): void {
     const first = this.indexFrom(from);
     const end = Math.max(first, this.indexFrom(to));
+    if (first < end) this.change(this.held[first].t, this.held[end]?.t);
     const over = this.held.length - (end - first) + columns.length - this.maxSnapshots;
     for (const one of this.held.slice(first, end)) this.free(one);
     const before = this.held.slice(0, first);
     // The oldest are removed, whether already loaded or new.
-    for (const one of before.splice(0, Math.max(0, over))) this.free(one);
+    const removed = before.splice(0, Math.max(0, over));
+    for (const one of removed) this.free(one);
+    if (removed.length > 0) this.change(removed[0].t, this.held[removed.length]?.t);
     const kept = columns.slice(Math.max(0, over - first));
     const added = kept.map((column): Held => {
       this.histogram.count(column.codes, 1);
@@ -64,6 +71,23 @@ export class History {
     });
     this.held = [...before, ...added, ...this.held.slice(end)];
     this.setEnds();
+  }
+
+  /** The times at which other cells, or another price line, are drawn since the last call; null if there are none. */
+  takeChanged(): { from: number; to: number } | null {
+    const { from, to } = this.changed;
+    this.changed = NOTHING;
+    return from < to ? { from, to } : null;
+  }
+
+  /** @param to the next snapshot, also after a gap, which is hatched between snapshots */
+  private change(from: number, to = Infinity): void {
+    // The price line joins the snapshot before.
+    const before = this.held[this.indexFrom(from) - 1]?.t ?? from;
+    this.changed = {
+      from: Math.min(this.changed.from, before),
+      to: Math.max(this.changed.to, to),
+    };
   }
 
   /** Keeps only the newest snapshot of each step in a window, like `/replay?step=`. */
@@ -131,7 +155,10 @@ export class History {
       const intervalS = Math.max(one.stepS, tierS);
       // The next one may stand for a whole step before it.
       const isGap = nextT - one.t > GAP_INTERVALS * Math.max(intervalS, stepS);
-      one.until = isGap ? one.t + intervalS : nextT;
+      const until = isGap ? one.t + intervalS : nextT;
+      // A new snapshot has no end yet.
+      if (until !== one.until) this.change(one.t, nextT);
+      one.until = until;
     }
   }
 }

@@ -5,8 +5,6 @@ import type { Point } from './view.js';
 export interface Controls {
   zoom(at: Point, factor: { time?: number; price?: number }): void;
   pan(by: Point): void;
-  /** Pans as a pointer drags the picture. */
-  drag(by: Point): void;
   /** Moves the cursor there; null hides it. */
   point(at: Point | null): void;
   /** Reports the moment there, at the cursor ('cursor'), or now (null). */
@@ -161,7 +159,7 @@ class Pointers {
     else if (this.axis === 'time')
       controls.zoom({ x: 1, y: 0.5 }, { time: Math.exp((at.x - before.x) * AXIS_DRAG_RATE) });
     else {
-      controls.drag({ x: before.x - at.x, y: before.y - at.y });
+      controls.pan({ x: before.x - at.x, y: before.y - at.y });
       if (event.pointerType !== 'touch') controls.point(isInside(at) ? at : null);
     }
   }

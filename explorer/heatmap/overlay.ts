@@ -19,6 +19,8 @@ export interface Style {
   textSoft: string;
   line: string;
   price: string;
+  support: string;
+  resistance: string;
   ground: string;
   font: string;
   /** The page's text size as a multiple of the default one: more than 1 on large screens. */
@@ -33,10 +35,20 @@ export function styleOf(element: HTMLElement): Style {
     textSoft: value('--text-soft'),
     line: value('--line'),
     price: value('--price'),
+    support: value('--support'),
+    resistance: value('--resistance'),
     ground: value('--canvas'),
     font: `11px ${css.fontFamily}`,
     size: Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / USUAL_REM_PX,
   };
+}
+
+/** Gives a canvas as many pixels as it covers. */
+export function resize(canvas: HTMLCanvasElement, pixelRatio: number): void {
+  const width = Math.max(1, Math.round(canvas.clientWidth * pixelRatio));
+  const height = Math.max(1, Math.round(canvas.clientHeight * pixelRatio));
+  if (canvas.width !== width) canvas.width = width;
+  if (canvas.height !== height) canvas.height = height;
 }
 
 interface OverlayFrame {

@@ -18,6 +18,13 @@ export interface Frame {
   pixelRatio: number;
   /** Width of the price line in pixels of the canvas. */
   linePx: number;
+  /** Pixels of the canvas, from its lower left corner. */
+  width: number;
+  height: number;
+  /** Where the hatching of gaps begins: parts of a picture have one hatching. */
+  hatchPx: number;
+  /** Whether this is a part of the picture drawn before, with the same steps. */
+  isPart: boolean;
 }
 
 export class Renderer {
@@ -32,6 +39,8 @@ export class Renderer {
     ...{ held: [], extent: null, numbers: new Float64Array(1), referenceLn: 0 },
   };
   private theme: Theme | null = null;
+  /** The step length of the picture; null if pixels read snapshots singly. */
+  private stepS: number | null = null;
 
   private constructor(private readonly gl: WebGL2RenderingContext) {
     this.maxSnapshots = Math.min(
@@ -75,9 +84,8 @@ export class Renderer {
   }
 
   /** @returns false if the picture needs another frame to be complete */
-  draw({ view, scale, theme, pixelRatio, linePx }: Frame): boolean {
+  draw({ view, scale, theme, width, height, isPart, ...frame }: Frame): boolean {
     const { gl, program, uploaded } = this;
-    const { width, height } = gl.canvas;
     if (theme !== this.theme) this.setTheme(theme);
     const { held, referenceLn } = uploaded;
     const spans = spansOf(view, held, width);
@@ -89,18 +97,32 @@ export class Renderer {
     }
     program.use();
     program.setInts({ isOfSteps: 0 });
-    const isWhole = this.showSteps(view, texels);
+    if (!isPart) this.stepS = this.stepOf(view, width);
+    const isWhole = this.showSteps(view, texels, height);
     program.setFloats({
       bottomBin: (view.lnLow - referenceLn) / LN_BIN,
       binsPerPixel: (view.lnHigh - view.lnLow) / LN_BIN / height,
     });
     const log2Low = Math.log2(scale.lowUsd);
     const log2Span = Math.log2(scale.highUsd) - log2Low;
-    program.setFloats({ log2Low, log2Span, pixelRatio, linePx });
+    const { pixelRatio, linePx, hatchPx } = frame;
+    program.setFloats({ log2Low, log2Span, pixelRatio, linePx, hatchPx });
     uploadRow(gl, 'spans', texels, 4);
     gl.viewport(0, 0, width, height);
     gl.drawArrays(gl.TRIANGLES, 0, 3);
     return isWhole;
+  }
+
+  /** The name of the steps of time and price that a view shows. */
+  detailOf(view: View, widthPx: number): string {
+    const { extent } = this.uploaded;
+    return `${this.stepOf(view, widthPx)} ${extent && rowsOf(extent)?.perBin}`;
+  }
+
+  private stepOf(view: View, widthPx: number): number | null {
+    const { held } = this.uploaded;
+    const inView = held.filter(({ t }) => t >= view.from && t < view.to);
+    return stepOf(view, inView.length, widthPx);
   }
 
   /**
@@ -108,13 +130,9 @@ export class Renderer {
    *
    * @returns false if some steps are not ready
    */
-  private showSteps(view: View, texels: Float32Array): boolean {
-    const { program, steps, uploaded } = this;
-    const { height } = this.gl.canvas;
+  private showSteps(view: View, texels: Float32Array, height: number): boolean {
+    const { program, steps, uploaded, stepS } = this;
     const widthPx = texels.length / 4;
-    let snapshots = 0;
-    for (let x = 0; x < widthPx; x++) snapshots += texels[4 * x + 1];
-    const stepS = stepOf(view, snapshots, widthPx);
     const rows = uploaded.extent && rowsOf(uploaded.extent);
     if (stepS === null || rows === null) return true;
     const shown = stepsOf(view, stepS, widthPx);

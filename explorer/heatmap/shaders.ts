@@ -47,12 +47,12 @@ uniform sampler2D palette;
 uniform bool isOfSteps;
 uniform float bottomBin, binsPerPixel, bottomRow, rowsPerPixel;
 uniform int ringRow, rowCount;
-uniform float log2Low, log2Span, pixelRatio, linePx;
+uniform float log2Low, log2Span, pixelRatio, linePx, hatchPx;
 uniform vec3 ground, hatch, line;
 out vec4 colour;
 
 vec3 cellsAt(int first, int count) {
-  vec3 gap = mod((gl_FragCoord.x + gl_FragCoord.y) / pixelRatio, 8.0) < 1.0 ? hatch : ground;
+  vec3 gap = mod((gl_FragCoord.x + gl_FragCoord.y + hatchPx) / pixelRatio, 8.0) < 1.0 ? hatch : ground;
   if (count == 0) return first == 1 ? gap : ground;
   // If a pixel is higher than a bin, the mean of its bins.
   int taps = int(clamp(ceil(binsPerPixel), 1.0, 4.0));

@@ -1,5 +1,5 @@
 /** The ticks of the axes and their labels. */
-import { price as shortPrice } from '../state/format.js';
+import { grouped, price as shortPrice } from '../state/format.js';
 import { type Zone, zone } from '../state/zone.js';
 import { roundUp } from './amounts.js';
 import type { View } from './view.js';
@@ -113,10 +113,7 @@ export function priceText(price: number, step = 10 ** (Math.floor(Math.log10(pri
   // An axis has no room for so many zeros: a subscript counts them.
   if (price < 1e-4) return shortPrice(price).slice(1);
   const digits = Math.min(20, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
-  return price.toLocaleString('en-US', {
-    minimumFractionDigits: digits,
-    maximumFractionDigits: digits,
-  });
+  return grouped(price, digits);
 }
 
 const USD = new Intl.NumberFormat('en-US', {

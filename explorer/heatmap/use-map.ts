@@ -41,7 +41,7 @@ export interface MapProps {
 
 interface Canvases {
   frame: RefObject<HTMLDivElement | null>;
-  cells: RefObject<HTMLCanvasElement | null>;
+  cells: RefObject<HTMLDivElement | null>;
   overlay: RefObject<HTMLCanvasElement | null>;
 }
 
@@ -61,7 +61,7 @@ interface DepthMap {
 export function useMap(props: MapProps): DepthMap {
   const { source, window: asked, theme, isLive, reach } = props;
   const frame = useRef<HTMLDivElement>(null);
-  const cells = useRef<HTMLCanvasElement>(null);
+  const cells = useRef<HTMLDivElement>(null);
   const overlay = useRef<HTMLCanvasElement>(null);
   const [picture, setPicture] = useState<Picture | null>(null);
   const [drawn, setDrawn] = useState<Drawn | null>(null);

@@ -131,9 +131,14 @@ function threeDigits(size: number): string {
   return size.toFixed(size >= 9.995 ? 1 : 2);
 }
 
-function grouped(size: number, digits: number): string {
-  return size.toLocaleString('en-US', {
+/** By digits after the point: making a formatter takes longer than using it. */
+const GROUPED: (Intl.NumberFormat | undefined)[] = [];
+
+/** `12,345.60`. */
+export function grouped(size: number, digits: number): string {
+  GROUPED[digits] ??= new Intl.NumberFormat('en-US', {
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
   });
+  return GROUPED[digits].format(size);
 }

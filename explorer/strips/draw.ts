@@ -1,5 +1,5 @@
 /** Draws the strips, which share the time axis of the map above them. */
-import { PRICE_AXIS_PX, type Style } from '../heatmap/overlay.js';
+import { PRICE_AXIS_PX, resize, type Style } from '../heatmap/overlay.js';
 import { usdText } from '../heatmap/ticks.js';
 import { type View, xOf } from '../heatmap/view.js';
 import { type Course, type Lines, startsOf } from './course.js';
@@ -63,7 +63,7 @@ export function drawLayers(
 /** The score on the left scale; support and resistance near the price on the right one. */
 export function drawLines(
   canvas: HTMLCanvasElement,
-  { lines, view, style, hues }: { lines: Lines; view: Times; style: Style; hues: string[] },
+  { lines, view, style }: { lines: Lines; view: Times; style: Style },
 ): void {
   const plot = plotOn(canvas, view, style);
   if (plot === null) return;
@@ -78,8 +78,8 @@ export function drawLines(
   const room = height - 2 * MARGIN_PX;
   const line = (values: (number | null)[], share: (value: number) => number, hue: string) =>
     drawLine(plot, lines, values, (value) => height - MARGIN_PX - share(value) * room, hue);
-  line(lines.supportUsd, (value) => value / most, hues[0]);
-  line(lines.resistanceUsd, (value) => value / most, hues[1]);
+  line(lines.supportUsd, (value) => value / most, style.support);
+  line(lines.resistanceUsd, (value) => value / most, style.resistance);
   line(lines.score, (value) => (value - bottom) / (top - bottom), style.text);
   context.clearRect(width, 0, canvas.width, height);
   context.fillStyle = style.textSoft;
@@ -126,16 +126,20 @@ function drawLine(
   context.stroke();
 }
 
-/** Sizes the canvas to its place on the page. */
+const pixelRatioNow = (): number => Math.min(2, devicePixelRatio);
+
+/** Sizes a canvas to its place on the page. */
+export function fit(canvas: HTMLCanvasElement): void {
+  resize(canvas, pixelRatioNow());
+}
+
 function plotOn(canvas: HTMLCanvasElement, view: Times, style: Style): Plot | null {
   const context = canvas.getContext('2d');
-  const pixelRatio = Math.min(2, devicePixelRatio);
-  canvas.width = Math.round(canvas.clientWidth * pixelRatio);
-  canvas.height = Math.round(canvas.clientHeight * pixelRatio);
-  const scale = pixelRatio * style.size;
+  const scale = pixelRatioNow() * style.size;
   const [width, height] = [canvas.width / scale - PRICE_AXIS_PX, canvas.height / scale];
   if (context === null || width <= 0 || height <= 0) return null;
   context.setTransform(scale, 0, 0, scale, 0, 0);
+  context.clearRect(0, 0, canvas.width, canvas.height);
   context.font = style.font;
   context.textBaseline = 'middle';
   const x = (t: number): number => xOf({ ...view, lnLow: 0, lnHigh: 1 }, t) * width;

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TimeWindow } from '../heatmap/detail.js';
-import { styleOf } from '../heatmap/overlay.js';
+import { type Style, styleOf } from '../heatmap/overlay.js';
 import type { Theme } from '../heatmap/palette.js';
 import { timeText } from '../heatmap/ticks.js';
 import type { View } from '../heatmap/view.js';
@@ -19,7 +19,7 @@ import {
   marketsOf,
   pointAt,
 } from './course.js';
-import { drawLayers, drawLines } from './draw.js';
+import { drawLayers, drawLines, fit } from './draw.js';
 import './strips.css';
 
 /** How long the view rests before the strips fetch missing data. */
@@ -58,13 +58,13 @@ export function Strips(props: StripsProps) {
   const hues = HUES[theme];
   const t = atT ?? view.to - 1;
   const stack = useCanvas(
+    theme,
     (canvas, style) => course !== null && drawLayers(canvas, { course, view, style, hues }),
   );
-  const chart = useCanvas((canvas, style) => {
-    const css = getComputedStyle(canvas);
-    const sides = ['--support', '--resistance'].map((name) => css.getPropertyValue(name).trim());
-    if (lines !== null) drawLines(canvas, { lines, view, style, hues: sides });
-  });
+  const chart = useCanvas(
+    theme,
+    (canvas, style) => lines !== null && drawLines(canvas, { lines, view, style }),
+  );
   const at = course === null ? -1 : pointOrLast(course, t);
   const lineAt = lines === null ? -1 : pointOrLast(lines, t);
   return (
@@ -179,17 +179,29 @@ function pointOrLast(course: Course, t: number): number {
 }
 
 /** Draws after each change of the data or of the size. */
-function useCanvas(draw: (canvas: HTMLCanvasElement, style: ReturnType<typeof styleOf>) => void) {
+function useCanvas(theme: Theme, draw: (canvas: HTMLCanvasElement, style: Style) => unknown) {
   const canvas = useRef<HTMLCanvasElement>(null);
+  const style = useRef<Style | null>(null);
   const latest = useRef(draw);
   latest.current = draw;
   const paint = (): void => {
-    if (canvas.current !== null) latest.current(canvas.current, styleOf(canvas.current));
+    if (canvas.current === null) return;
+    // The size too: asking for it costs a layout of the page.
+    if (style.current === null) {
+      style.current = styleOf(canvas.current);
+      fit(canvas.current);
+    }
+    latest.current(canvas.current, style.current);
   };
+  useEffect(() => void (style.current = null), [theme]);
   useEffect(paint);
   useEffect(() => {
     if (canvas.current === null) return;
-    const watch = new ResizeObserver(paint);
+    const watch = new ResizeObserver(() => {
+      // Larger screens have larger text.
+      style.current = null;
+      paint();
+    });
     watch.observe(canvas.current);
     return () => watch.disconnect();
   }, []);

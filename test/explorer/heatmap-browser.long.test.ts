@@ -36,6 +36,21 @@ const NARROW = { width: 390, height: 1100 };
 /** Nine days of a token. */
 const LONG = { mint: 'JUPyiwrYJFskUPiHa7hkeR8VUtAeFoSYbKedZNsDvCN', everyS: 900, snapshots: 864 };
 const VIEW = `#/token/${MINT}?window=24h`;
+/** Lets a test reach the context of the cells, and counts the pixels drawn in it. */
+const WATCH_CARD = `
+  window.drawnPixels = 0;
+  const { getContext } = HTMLCanvasElement.prototype;
+  HTMLCanvasElement.prototype.getContext = function (type, options) {
+    const made = getContext.call(this, type, options);
+    if (type === 'webgl2') window.webgl = made;
+    return made;
+  };
+  const { viewport } = WebGL2RenderingContext.prototype;
+  WebGL2RenderingContext.prototype.viewport = function (x, y, width, height) {
+    // Means of steps are drawn into textures.
+    if (this.getParameter(this.FRAMEBUFFER_BINDING) === null) drawnPixels += width * height;
+    viewport.call(this, x, y, width, height);
+  };`;
 
 function history(): PlainSnapshot[] {
   const list: PlainSnapshot[] = [];
@@ -115,7 +130,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
   }
 
   it('shows the data in its colours: whole, zoomed in, and after a lost context', async () => {
-    const page = await ready();
+    const page = await ready((tab) => tab.addInitScript(WATCH_CARD));
     const all = await snapshots();
     const whole = await compare(page, all);
     expect(whole.hatched).toBeGreaterThan(5);
@@ -128,15 +143,11 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await page.mouse.move(x + width * 0.8, y + height * 0.4);
     for (let i = 0; i < 6; i++) await page.mouse.wheel(0, -200);
     await compare(page, all);
-    const lose = `document.querySelector('.heatmap-cells').getContext('webgl2').getExtension('WEBGL_lose_context')`;
+    const lose = `webgl.getExtension('WEBGL_lose_context')`;
     await page.evaluate(`(window.lost = ${lose}).loseContext()`);
-    await page.waitForFunction(
-      `document.querySelector('.heatmap-cells').getContext('webgl2').isContextLost()`,
-    );
+    await page.waitForFunction('webgl.isContextLost()');
     await page.evaluate('lost.restoreContext()');
-    await page.waitForFunction(
-      `!document.querySelector('.heatmap-cells').getContext('webgl2').isContextLost()`,
-    );
+    await page.waitForFunction('!webgl.isContextLost()');
     await compare(page, all);
   });
 
@@ -200,35 +211,43 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await page.locator('.heatmap-readout-head').waitFor();
   });
 
-  it('draws a quarter of the pixels while a drag is slow, and all of them at rest', async () => {
-    const page = await ready();
+  it('moves what is drawn as one drags, and draws only what comes into sight', async () => {
+    const page = await ready((tab) => tab.addInitScript(WATCH_CARD));
+    const all = await snapshots();
     const { x, y, width, height } = await plotOf(page);
-    const cellsWidth = (): Promise<number> =>
-      page.evaluate(`document.querySelector('.heatmap-cells').width`);
-    const whole = await cellsWidth();
     await page.mouse.move(x + width / 2, y + height / 2);
-    await page.mouse.down();
-    // Each frame comes 50 ms after its request; the moves do not wait for this program.
-    const least = await page.evaluate<number>(`new Promise((done) => {
-      const soon = requestAnimationFrame;
-      window.requestAnimationFrame = (draw) => soon(() => setTimeout(() => soon(draw), 50));
-      const cells = document.querySelector('.heatmap-cells');
-      const wholeWidth = cells.width;
-      let clientX = ${x + width / 2};
-      const moves = setInterval(() => {
-        clientX += 1;
-        cells.parentElement.dispatchEvent(new PointerEvent('pointermove', {
-          pointerId: 1, pointerType: 'mouse', clientX, clientY: ${y + height / 2}, bubbles: true,
-        }));
-        if (cells.width === wholeWidth) return;
-        clearInterval(moves);
-        window.requestAnimationFrame = soon;
-        done(cells.width);
-      }, 10);
-    })`);
-    expect(least).toBe(Math.round(whole / 2));
-    await expect.poll(cellsWidth).toBe(whole);
-    await page.mouse.up();
+    // A third of the times, and fewer prices than there are.
+    for (let i = 0; i < 3; i++) await page.mouse.wheel(0, -250);
+    await page.locator('.heatmap-frame').focus();
+    const [, , , high] = await viewOf(page);
+    await page.keyboard.press('PageUp');
+    await expect.poll(async () => (await viewOf(page))[3]).toBeLessThan(high);
+    await compare(page, all);
+    for (const [right, up] of [
+      [40, 0],
+      [-260, 0],
+      [-30, 25],
+      [200, -60],
+      [380, 40],
+    ]) {
+      const before = await viewOf(page);
+      await page.evaluate('drawnPixels = 0');
+      await page.mouse.move(x + width / 2, y + height / 2);
+      await page.mouse.down();
+      await page.mouse.move(x + width / 2 + right, y + height / 2 - up, { steps: 10 });
+      await page.mouse.up();
+      const moved = async (): Promise<number[]> => {
+        const after = await viewOf(page);
+        const shareX = (before[0] - after[0]) / (after[1] - after[0]);
+        const shareY = Math.log(before[2] / after[2]) / Math.log(after[3] / after[2]);
+        return [shareX * width, shareY * height].map((px) => Math.round(10 * px) / 10 + 0);
+      };
+      await expect.poll(moved).toEqual([right, up]);
+      await compare(page, all);
+      // What came into sight, and what is drawn ahead of it.
+      const share = await page.evaluate<number>(`drawnPixels / ${width * height}`);
+      expect(share).toBeLessThan(Math.abs(right) / width + Math.abs(up) / height + 0.35);
+    }
   });
 
   it('zooms about the pointer, and moves by drag and keys', async () => {
