@@ -66,7 +66,9 @@ function filesOf(name) {
 
 /** Runs a Node program in the background. @returns whether it ended with 0 */
 async function succeeds(args) {
-  const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit' });
+  // Vitest's own environment would have Vite build the page for debugging.
+  const env = { ...process.env, NODE_ENV: 'production' };
+  const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit', env });
   const [status] = await once(child, 'close');
   return status === 0;
 }
