@@ -7,6 +7,8 @@ import './styles/token.css';
 import './styles/board.css';
 import { App } from './app.js';
 import { startSession } from './state/session.js';
+import { watchVersion } from './state/version.js';
 
 startSession();
+watchVersion();
 render(<App />, document.getElementById('app') as HTMLElement);

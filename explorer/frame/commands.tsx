@@ -73,7 +73,7 @@ export default function Commands({ onClose }: { onClose: () => void }) {
   );
   const wanted = text.trim().toLowerCase();
   const commands = [
-    ...timeCommands(text, nowS),
+    ...(wanted === 'now' ? nowCommands() : timeCommands(text, nowS)),
     ...(found?.tokens ?? [])
       // Results of the previous text stay only if they fit the current text: Enter must not choose another row than the one in sight.
       .filter((token) => query === text.trim() || beginsWith(token, wanted))
@@ -182,6 +182,17 @@ function timeCommands(text: string, nowS: number): Command[] {
   };
   const pinned = { ...shown, window, zoom: null, atS: Math.floor(t) };
   return [{ label: absoluteTime(t), note: 'depth at that time', act: () => show(pinned) }];
+}
+
+/** The token in sight, or the last one, without a pinned time, in a window that ends now. */
+function nowCommands(): Command[] {
+  const address = lastToken.value;
+  if (address === null) return [];
+  const shown = viewValue.value.name === 'token' ? viewValue.value : tokenView(address);
+  const { zoom } = shown;
+  const window = typeof shown.window === 'string' ? shown.window : tokenView(address).window;
+  const now = { ...shown, window, zoom: zoom?.toS === null ? zoom : null, atS: null };
+  return [{ label: 'Now', note: 'depth now', act: () => show(now) }];
 }
 
 /** Whether a text means a time before the API's history. */

@@ -11,6 +11,7 @@ const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ['+ −', 'on the map: zoom the time'],
   ['Page Up, Page Down', 'on the map: zoom the price'],
   ['Enter', 'on the map: pin the time at the cursor'],
+  ['← → Home End', 'on the ladder: read its 1% steps; Esc ends it'],
   ['P', 'play what is in sight of the map, or pause'],
   [', .', 'step back or forward by a snapshot'],
   ['0, Home, End', 'on the map: the whole window, its start, its end'],

@@ -1,6 +1,10 @@
-/** A bar that states why the page waits: a limit, a busy server, no network. The page resumes on its own. */
+/**
+ * A bar that states why the page waits: a limit, a busy server, no network. The page resumes on its own, except if the
+ * server has another version of it.
+ */
 import { useEffect, useState } from 'preact/hooks';
 import { trouble as troubleValue, tryAgain, type Trouble } from '../state/session.js';
+import { isOutdated } from '../state/version.js';
 import { useValue } from '../state/use-value.js';
 
 const WORDS = {
@@ -11,9 +15,19 @@ const WORDS = {
 
 export function TroubleBar() {
   const trouble = useValue(troubleValue);
+  const isOld = useValue(isOutdated);
   const isShown = trouble !== null && !trouble.kind.startsWith('key-');
   return (
     <div role="status" aria-live="polite">
+      {isOld && (
+        <p class="trouble">
+          <strong>The server has a newer version of this page.</strong> This one cannot load all of
+          its parts any more.
+          <button type="button" class="plain" onClick={() => location.reload()}>
+            Reload
+          </button>
+        </p>
+      )}
       {isShown && <Words trouble={trouble} />}
     </div>
   );

@@ -7,7 +7,7 @@ import { price, signedPercent, usd } from '../state/format.js';
 import { theme as themeValue } from '../state/session.js';
 import { useValue } from '../state/use-value.js';
 import { How } from '../views/how.js';
-import { depthCurve, type Ladder, nearTotals, NEAR_PCT } from './ladder.js';
+import { type DepthCurve, depthCurve, type Ladder, nearTotals, NEAR_PCT } from './ladder.js';
 
 const REACHES_PCT = [5, 10, 25, 50] as const;
 
@@ -38,6 +38,21 @@ export function DepthChart({ ladder }: { ladder: Ladder }) {
   useEffect(() => plot.current?.setData(data), [ladder, reachPct]);
 
   const near = nearTotals(ladder);
+  const summary = `Within ${NEAR_PCT}% of ${price(ladder.priceUsd)}: ${usd(near.supportUsd)} of support, ${usd(near.resistanceUsd)} of resistance`;
+  const read = at === null || at >= curve.pct.length ? null : readingOf(ladder, curve, at);
+  /** Moves the cursor as the pointer does; null hides it. */
+  const point = (to: number | null): void => {
+    const left = to === null ? -1 : (plot.current?.valToPos(curve.pct[to], 'x') ?? -1);
+    plot.current?.setCursor({ left, top: to === null ? -1 : 0 });
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const to = nextPoint(curve.pct, at, event.key);
+    if (to === undefined) return;
+    // Otherwise escape would also return to now.
+    event.preventDefault();
+    point(to);
+  };
   return (
     <section class="card" aria-labelledby="ladder-title">
       <header>
@@ -56,7 +71,7 @@ export function DepthChart({ ladder }: { ladder: Ladder }) {
         </div>
       </header>
       <p class="reading" aria-hidden="true">
-        {at === null ? (
+        {read === null ? (
           <>
             <span class="support">{usd(near.supportUsd)} support</span>
             <span
@@ -68,37 +83,66 @@ export function DepthChart({ ladder }: { ladder: Ladder }) {
             <span class="resistance">{usd(near.resistanceUsd)} resistance</span>
           </>
         ) : (
-          <Reading
-            ladder={ladder}
-            pct={curve.pct[at]}
-            amounts={[curve.supportUsd[at], curve.resistanceUsd[at]]}
-          />
+          <>
+            <span>{read.price}</span>
+            <span class="note">{read.distance}</span>
+            <span class={read.side}>{read.amount} in between</span>
+          </>
         )}
       </p>
       <div
         class="depth-chart"
         ref={root}
-        role="img"
-        aria-label={`Within ${NEAR_PCT}% of ${price(ladder.priceUsd)}: ${usd(near.supportUsd)} of support, ${usd(near.resistanceUsd)} of resistance`}
+        tabIndex={0}
+        role="slider"
+        aria-label="Ladder. Left and right move by 1% steps, escape ends it"
+        aria-valuemin={0}
+        aria-valuemax={curve.pct.length - 1}
+        aria-valuenow={at ?? curve.supportUsd.lastIndexOf(0)}
+        aria-valuetext={
+          read === null
+            ? summary
+            : `${read.distance}, ${read.price}: ${read.amount} of ${read.side} in between`
+        }
+        onKeyDown={onKeyDown}
+        onBlur={() => point(null)}
       />
       <How>{({ ladderSteps }) => ladderSteps(ladder)}</How>
     </section>
   );
 }
 
-function Reading(props: { ladder: Ladder; pct: number; amounts: (number | null)[] }) {
-  const { ladder, pct, amounts } = props;
-  const [support] = amounts;
-  const isSupport = support !== null;
-  return (
-    <>
-      <span>{price(ladder.priceUsd * (1 + pct / 100))}</span>
-      <span class="note">{signedPercent(pct / 100)}</span>
-      <span class={isSupport ? 'support' : 'resistance'}>
-        {usd(isSupport ? support : amounts[1])} in between
-      </span>
-    </>
-  );
+function readingOf(ladder: Ladder, { pct, supportUsd, resistanceUsd }: DepthCurve, at: number) {
+  const support = supportUsd[at];
+  return {
+    price: price(ladder.priceUsd * (1 + pct[at] / 100)),
+    distance: signedPercent(pct[at] / 100),
+    side: support === null ? 'resistance' : 'support',
+    amount: usd(support ?? resistanceUsd[at]),
+  };
+}
+
+/**
+ * The point of the curve to which a key leads: the edge of the next 1% step.
+ * @returns null if it hides the cursor, undefined if it does nothing
+ */
+function nextPoint(
+  pct: readonly number[],
+  at: number | null,
+  key: string,
+): number | null | undefined {
+  const last = pct.length - 1;
+  if (key === 'Escape') return at === null ? undefined : null;
+  if (key === 'Home') return 0;
+  if (key === 'End') return last;
+  const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[key];
+  if (step === undefined) return undefined;
+  // The middle has a point on either side of the price, which says nothing.
+  const above = pct.findIndex((one) => one > 0);
+  const from = at ?? (step > 0 ? above : above - 1);
+  let to = from + step;
+  if (to === above || to === above - 1) to = step > 0 ? above + 1 : above - 2;
+  return Math.min(last, Math.max(0, to));
 }
 
 /** Enough digits to distinguish the percents on an axis. */

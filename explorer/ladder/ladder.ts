@@ -59,7 +59,7 @@ export function ladderOf(page: ReplayPage, snapshot: ReplayPage['snapshots'][num
   };
 }
 
-interface DepthCurve {
+export interface DepthCurve {
   /** Distance from the price in percent, ascending. */
   pct: number[];
   /** The sum between the price and this distance; null on the other side of the price. */

@@ -45,6 +45,11 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.locator('.commands [aria-selected=true]').click();
     const t = Date.parse(`${noon}T12:00:00Z`) / 1000;
     await page.waitForURL(`**/#/token/${BARN}?from=${t - 10_800}&to=${t + 10_800}*`);
+    await page.locator('.pinned').waitFor();
+    await command('now', 'Now');
+    await page.keyboard.press('Enter');
+    await page.waitForURL((to) => to.hash === `#/token/${BARN}`);
+    await page.locator('.pinned').waitFor({ state: 'detached' });
     await command('theme', 'Switch to the dark theme');
     await page.keyboard.press('Enter');
     await page.locator('html[data-theme=dark]').waitFor();

@@ -1,6 +1,6 @@
 /** The explorer: keys, addresses, ages, and what the keyboard finds. */
 import { describe, expect, it } from 'vitest';
-import { hasBrowser, open } from '../support/browser.js';
+import { hasBrowser, open, seriousFindings } from '../support/browser.js';
 import {
   at,
   BARN,
@@ -120,6 +120,29 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await search.waitFor();
     // With its styles.
     expect((await search.boundingBox())?.width).toBe(224);
+  });
+
+  it('says that the server has a newer page, and loads it', async () => {
+    const page = await at(HOUR);
+    await titled(page, 'SOL').waitFor();
+    // As after an upgrade: other files, named in another page.
+    const isPart = (to: URL): boolean => to.pathname.startsWith('/explorer/board-');
+    await page.route(isPart, (route) => route.fulfill({ status: 404 }));
+    const isPage = (to: URL): boolean => to.pathname === '/';
+    await page.route(isPage, async (route) => {
+      const reply = await route.fetch();
+      const body = (await reply.text()).replaceAll(/index-[\w-]+\.js/g, 'index-newer.js');
+      await route.fulfill({ response: reply, body });
+    });
+    await goTo(page, '#/scores');
+    const reload = page.getByRole('status').getByRole('button', { name: 'Reload' });
+    await reload.waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.unroute(isPart);
+    await page.unroute(isPage);
+    await reload.click();
+    await page.getByRole('table').waitFor();
+    expect(await reload.count()).toBe(0);
   });
 
   it('says what is wrong in an address, and shows the rest', async () => {

@@ -1,6 +1,11 @@
 /** The explorer: a token's page: filters, orders, pinned times, playback. */
 import { describe, expect, it } from 'vitest';
-import { absoluteTime, price, signedFinePercent } from '../../explorer/state/format.js';
+import {
+  absoluteTime,
+  price,
+  signedFinePercent,
+  signedPercent,
+} from '../../explorer/state/format.js';
 import { fieldTime } from '../../explorer/state/zone.js';
 import { hasBrowser, seriousFindings } from '../support/browser.js';
 import { NOW_S } from '../support/service.js';
@@ -62,6 +67,34 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     }
     await page.locator('.score-card').getByText('How it is calculated').click();
     await page.getByText('Perps are left out').waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+  });
+
+  it('reads the steps of the ladder with the keys', async () => {
+    const page = await at(HOUR);
+    const ladder = page.getByRole('slider', { name: 'Ladder' });
+    await page.locator('.depth-chart canvas').waitFor();
+    const spoken = () => ladder.getAttribute('aria-valuetext');
+    const summary = await spoken();
+    expect(summary).toMatch(/^Within 25% of \$[\d.,]+: \$[\d.]+[KMB]? of support, /);
+    await ladder.focus();
+    // The edges of the steps: the price is in the middle of the first one.
+    const reading = page.locator('.card', { has: ladder }).locator('.reading');
+    for (const [press, distance, side] of [
+      ['ArrowRight', 100 * (1.01 ** 0.5 - 1), 'resistance'],
+      ['ArrowRight', 100 * (1.01 ** 1.5 - 1), 'resistance'],
+      ['ArrowLeft', 100 * (1.01 ** 0.5 - 1), 'resistance'],
+      ['ArrowLeft', 100 * (1.01 ** -0.5 - 1), 'support'],
+      ['ArrowLeft', 100 * (1.01 ** -1.5 - 1), 'support'],
+    ] as const) {
+      await page.keyboard.press(press);
+      const shown = signedPercent(distance / 100);
+      await expect.poll(spoken).toMatch(new RegExp(`of ${side} in between$`));
+      await expect.poll(async () => (await spoken())?.split(', ')[0]).toBe(shown);
+      await reading.getByText(shown, { exact: true }).waitFor();
+    }
+    await page.keyboard.press('Escape');
+    await expect.poll(spoken).toBe(summary);
     expect(await seriousFindings(page)).toEqual([]);
   });
 
