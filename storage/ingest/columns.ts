@@ -44,17 +44,26 @@ export class Instant {
   constructor(readonly s: number) {}
 }
 
+/** A required column of texts. @param values those that it may have; by default any */
+export const text = (name: string, values?: readonly string[]) => ({
+  ...{ name, kind: 'text' as const, required: true },
+  ...(values === undefined ? {} : { values }),
+});
+export const number = (name: string) => ({ name, kind: 'number' as const, required: true });
+/** The column, which may be missing and have nulls. */
+export const optional = <C extends WantedColumn>(column: C): C => ({ ...column, required: false });
+
 export const SNAPSHOT_COLUMNS: readonly WantedColumn[] = [
-  { name: 'chain', kind: 'text', required: true, values: CHAINS },
-  { name: 'address', kind: 'text', required: true },
-  { name: 't', kind: 'number', required: true, time: 'whole' },
-  { name: 'tier', kind: 'text', required: false, values: TIERS },
-  { name: 'price_usd', kind: 'number', required: true },
+  text('chain', CHAINS),
+  text('address'),
+  { ...number('t'), time: 'whole' },
+  optional(text('tier', TIERS)),
+  number('price_usd'),
   { name: 'markets', kind: 'any', required: true },
 ];
 
 /** The possible values of some text columns of `cells`. */
-const TEXT_VALUES: Readonly<Record<string, readonly string[]>> = {
+const TEXT_VALUES: Readonly<Partial<Record<string, readonly string[]>>> = {
   chain: CHAINS,
   tier: TIERS,
   exchange_type: EXCHANGE_TYPES,
@@ -64,17 +73,11 @@ const TEXT_VALUES: Readonly<Record<string, readonly string[]>> = {
 const NULLABLE_CELL_COLUMNS: readonly string[] = ['tier', 'type', 'market_address', 'pair'];
 
 export const CELL_COLUMNS: readonly WantedColumn[] = [
-  ...CELL_TEXTS.map((name) => ({
-    name,
-    kind: 'text' as const,
-    ...(name in TEXT_VALUES ? { values: TEXT_VALUES[name] } : {}),
-  })),
-  ...CELL_NUMBERS.map((name) => ({
-    name,
-    kind: 'number' as const,
-    ...(name === 't' ? { time: 'whole' as const } : {}),
-  })),
-].map((column) => ({ ...column, required: !NULLABLE_CELL_COLUMNS.includes(column.name) }));
+  ...CELL_TEXTS.map((name) => text(name, TEXT_VALUES[name])),
+  ...CELL_NUMBERS.map((name): WantedColumn =>
+    name === 't' ? { ...number(name), time: 'whole' } : number(name),
+  ),
+].map((column) => (NULLABLE_CELL_COLUMNS.includes(column.name) ? optional(column) : column));
 
 /** The row named by faults of a whole column. */
 const FIRST_ROW = 1;

@@ -1,10 +1,8 @@
 /** The columns of each dataset. */
 import { CELL_COLUMNS, SNAPSHOT_COLUMNS, type WantedColumn } from './columns.js';
 import type { Dataset } from './datasets.js';
-import { FLAT_READERS, TOKEN_FIELDS } from './flat-fields.js';
-import { HOLDER_FIELDS } from './holders.js';
+import { FLAT_READERS, HOLDER_FIELDS, TOKEN_FIELDS } from './flat-fields.js';
 import { LEVEL_COLUMNS } from './levels.js';
-import { wantedColumn } from './rows.js';
 
 export function columnsOf(dataset: Dataset): readonly WantedColumn[] {
   switch (dataset) {
@@ -15,10 +13,10 @@ export function columnsOf(dataset: Dataset): readonly WantedColumn[] {
     case 'levels':
       return LEVEL_COLUMNS;
     case 'tokens':
-      return TOKEN_FIELDS.map(wantedColumn);
+      return TOKEN_FIELDS;
     case 'holders':
-      return HOLDER_FIELDS.map(wantedColumn);
+      return HOLDER_FIELDS;
     default:
-      return FLAT_READERS[dataset].fields.map(wantedColumn);
+      return FLAT_READERS[dataset].fields;
   }
 }

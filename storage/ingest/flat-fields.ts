@@ -6,23 +6,20 @@ import {
   MAX_T_S,
 } from '../../compute/ingest/fields.js';
 import { canonicalAddress, chainOfAddress, CHAINS } from '../../compute/market.js';
+import { MAX_OWNER_LENGTH } from '../../compute/holders/owners.js';
 import { DIRECTIONS } from '../../compute/orders/dca-orders.js';
 import { HOUR_S } from '../../compute/time.js';
 import type { FlatRowValues } from '../bundle.js';
 import { COVERAGES, type FlatDataset, type TokenRow } from '../contract.js';
 import { FLAT_TABLES } from '../flat-tables.js';
+import { number, optional, text, type WantedColumn } from './columns.js';
 
 /** What a field of a flat dataset holds. */
-export interface FlatField {
-  name: string;
-  kind: 'text' | 'number' | 'integer' | 'boolean';
-  /** May be null or missing; the value is then `absent`. */
-  nullable: boolean;
-  /** A time in epoch seconds. */
-  isTime?: true;
+export interface FlatField extends WantedColumn {
+  kind: 'text' | 'number' | 'boolean';
+  isInteger?: true;
+  /** The value of a field that is not required, if it is null or missing; by default null. */
   absent?: FlatValue;
-  /** Values that a text may have. */
-  oneOf?: readonly string[];
   /** Bounds of a number, inclusive. */
   min?: number;
   max?: number;
@@ -69,7 +66,7 @@ export function readFlatRow(
 }
 
 function absentValue(field: FlatField): FlatValue | undefined {
-  return field.nullable ? (field.absent ?? null) : undefined;
+  return field.required ? undefined : (field.absent ?? null);
 }
 
 function checked(field: FlatField, value: unknown): FlatValue | undefined {
@@ -79,19 +76,18 @@ function checked(field: FlatField, value: unknown): FlatValue | undefined {
     case 'boolean':
       return typeof value === 'boolean' ? value : undefined;
     case 'number':
-    case 'integer':
       return typeof value === 'number' && isNumber(field, value) ? value : undefined;
   }
 }
 
-function isText({ minLength = 0, maxLength = MAX_TEXT_LENGTH, oneOf }: FlatField, value: string) {
+function isText({ minLength = 0, maxLength = MAX_TEXT_LENGTH, values }: FlatField, value: string) {
   if (value.length < minLength || value.length > maxLength || UNSTORABLE.test(value)) return false;
-  return oneOf === undefined || oneOf.includes(value);
+  return values === undefined || values.includes(value);
 }
 
-function isNumber({ kind, min, max, above, multipleOf }: FlatField, value: number): boolean {
+function isNumber({ isInteger, min, max, above, multipleOf }: FlatField, value: number): boolean {
   if (!Number.isFinite(value)) return false;
-  if (kind === 'integer' && !Number.isSafeInteger(value)) return false;
+  if (isInteger && !Number.isSafeInteger(value)) return false;
   if (multipleOf !== undefined && value % multipleOf !== 0) return false;
   return value >= (min ?? -Infinity) && value <= (max ?? Infinity) && value > (above ?? -Infinity);
 }
@@ -100,12 +96,12 @@ function expectation(field: FlatField, given: unknown): string {
   if (field.kind === 'text' && typeof given === 'string' && UNSTORABLE.test(given)) {
     return 'a text without NUL characters and halves of surrogate pairs';
   }
-  return `${expected(field)}${field.nullable ? ' or null' : ''}`;
+  return `${expected(field)}${field.required ? '' : ' or null'}`;
 }
 
 function expected(field: FlatField): string {
-  const { kind, min, max, above, multipleOf, oneOf, minLength } = field;
-  if (oneOf !== undefined) return `one of ${oneOf.join(', ')}`;
+  const { kind, isInteger, min, max, above, multipleOf, values, minLength } = field;
+  if (values !== undefined) return `one of ${values.join(', ')}`;
   if (kind === 'boolean') return 'true or false';
   if (kind === 'text') {
     const longest = field.maxLength ?? MAX_TEXT_LENGTH;
@@ -113,7 +109,7 @@ function expected(field: FlatField): string {
       ? `a text of at most ${longest} characters`
       : `a text of ${minLength} to ${longest} characters`;
   }
-  const what = kind === 'integer' ? 'an integer' : 'a number';
+  const what = isInteger ? 'an integer' : 'a number';
   if (field.share === 'fraction') return `a fraction from ${min} to ${max} (0.25 is 25%)`;
   if (field.share === 'percent') return `a percentage >= ${min} (0.25 is 0.25%)`;
   if (multipleOf !== undefined) return `${what} from ${min} to ${max}, a multiple of ${multipleOf}`;
@@ -124,19 +120,33 @@ function expected(field: FlatField): string {
 
 /** Characters of an icon's URL. */
 const MAX_ICON_LENGTH = 2048;
+const amount = (name: string): FlatField => ({ ...number(name), min: 0 });
+const count = (name: string): FlatField => ({ ...amount(name), isInteger: true });
+const epoch = (name: string): FlatField => ({ ...count(name), time: 'whole', max: MAX_T_S });
+const decimals = (name: string): FlatField => ({ ...count(name), max: MAX_DECIMALS });
+
 export const TOKEN_FIELDS: readonly FlatField[] = [
-  { name: 'chain', kind: 'text', nullable: false, oneOf: CHAINS },
-  { name: 'address', kind: 'text', nullable: false },
-  { name: 'symbol', kind: 'text', nullable: true },
-  { name: 'name', kind: 'text', nullable: true },
-  { name: 'icon', kind: 'text', nullable: true, maxLength: MAX_ICON_LENGTH },
-  { name: 'decimals', kind: 'integer', nullable: true, min: 0, max: MAX_DECIMALS },
-  { name: 'asset', kind: 'text', nullable: true },
-  { name: 'coverage', kind: 'text', nullable: true, absent: 'full', oneOf: COVERAGES },
-  { name: 'price_usd', kind: 'number', nullable: true, min: 0 },
-  { name: 'mcap', kind: 'number', nullable: true, min: 0 },
-  { name: 'liquidity_usd', kind: 'number', nullable: true, min: 0 },
-  { name: 'last_refresh', kind: 'integer', nullable: true, isTime: true, min: 0, max: MAX_T_S },
+  text('chain', CHAINS),
+  text('address'),
+  optional(text('symbol')),
+  optional(text('name')),
+  optional({ ...text('icon'), maxLength: MAX_ICON_LENGTH }),
+  optional(decimals('decimals')),
+  optional(text('asset')),
+  optional({ ...text('coverage', COVERAGES), absent: 'full' }),
+  optional(amount('price_usd')),
+  optional(amount('mcap')),
+  optional(amount('liquidity_usd')),
+  optional(epoch('last_refresh')),
+];
+
+/** Greatest balance, with which the sum of a tier's balances stays finite. */
+export const MAX_BALANCE = 1e300;
+export const HOLDER_FIELDS: readonly FlatField[] = [
+  text('token_address'),
+  epoch('t'),
+  { ...text('owner'), minLength: 1, maxLength: MAX_OWNER_LENGTH },
+  { ...amount('balance'), max: MAX_BALANCE },
 ];
 
 /** A valid row in its stored form, or null with its faults added. */
@@ -154,22 +164,16 @@ export function readTokenRow(row: unknown, faults: FaultLog): TokenRow | null {
 /** Greatest distance of a pool's active bin from 0: bins beyond it have no price. */
 const MAX_ACTIVE_ID = 2 ** 23;
 
-const text = (name: string): FlatField => ({ name, kind: 'text', nullable: false });
 const key = (name: string): FlatField => ({ ...text(name), minLength: 1 });
-const amount = (name: string): FlatField => ({ name, kind: 'number', nullable: false, min: 0 });
 /** Keeps the sum over all orders of a store finite. */
 const MAX_ORDER_USD = 1e30;
 const orderUsd = (name: string): FlatField => ({ ...amount(name), max: MAX_ORDER_USD });
-const priceOrNull = (name: string): FlatField => ({ ...amount(name), nullable: true });
 const percent = (name: string): FlatField => ({ ...amount(name), share: 'percent' });
-const count = (name: string): FlatField => ({ ...amount(name), kind: 'integer' });
-const epoch = (name: string): FlatField => ({ ...count(name), isTime: true, max: MAX_T_S });
-const decimals = (name: string): FlatField => ({ ...count(name), max: MAX_DECIMALS });
 
-const CHAIN: FlatField = { ...text('chain'), oneOf: CHAINS };
-const DIRECTION: FlatField = { ...text('direction'), oneOf: DIRECTIONS };
+const CHAIN = text('chain', CHAINS);
+const DIRECTION = text('direction', DIRECTIONS);
 const HOUR: FlatField = { ...epoch('hour'), multipleOf: HOUR_S };
-const CLOSED: FlatField = { name: 'closed', kind: 'boolean', nullable: true, absent: false };
+const CLOSED: FlatField = { name: 'closed', kind: 'boolean', required: false, absent: false };
 
 /** Adds faults of fields that contradict each other. */
 type CheckRow = (row: FlatRow, faults: FaultLog) => void;
@@ -194,8 +198,8 @@ export const FLAT_READERS: Readonly<Record<FlatDataset, FlatReader>> = {
       orderUsd('cycle_usd'),
       { ...amount('cycle_frequency'), min: undefined, above: 0 },
       epoch('next_cycle_at'),
-      priceOrNull('min_usd'),
-      priceOrNull('max_usd'),
+      optional(amount('min_usd')),
+      optional(amount('max_usd')),
       CLOSED,
     ],
     (row, faults) => {

@@ -1,17 +1,15 @@
 /** Validates rows of `holders` and writes them into a bundle. */
 import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
 import type { HolderSnapshot } from '../../compute/holders/block-format.js';
-import { MAX_OWNER_LENGTH, MAX_OWNERS_PER_SNAPSHOT } from '../../compute/holders/owners.js';
+import { MAX_OWNERS_PER_SNAPSHOT } from '../../compute/holders/owners.js';
 import { FaultLog, MAX_T_S } from '../../compute/ingest/fields.js';
 import { chainOfAddress } from '../../compute/market.js';
 import type { BundleWriter, FrameRange, HoldersFrame } from '../bundle.js';
-import { type FlatField, readFlatRow } from './flat-fields.js';
+import { HOLDER_FIELDS, MAX_BALANCE, readFlatRow } from './flat-fields.js';
 import { prepareRows, type Rows } from './flat.js';
 import { FileOwners, framesOf, HolderColumns, MAX_OWNERS_PER_FILE } from './holder-snapshots.js';
 import type { BundleRequest, PreparedFile } from './prepared.js';
 
-/** Greatest balance, with which the sum of a tier's balances stays finite. */
-const MAX_BALANCE = 1e300;
 /** Snapshots of one file. */
 const MAX_SNAPSHOTS_PER_FILE = 1_000_000;
 /** Rows apart from the other rows of their snapshot, at 20 bytes each: 160 MB. */
@@ -22,13 +20,6 @@ const FRAME_SNAPSHOTS = 60;
 const MAX_WAITING_ROWS = 1_000_000;
 /** Printable ASCII without spaces: wallets of any program. */
 const OWNER = /^[!-~]+$/;
-
-export const HOLDER_FIELDS: readonly FlatField[] = [
-  { name: 'token_address', kind: 'text', nullable: false },
-  { name: 't', kind: 'integer', nullable: false, isTime: true, min: 0, max: MAX_T_S },
-  { name: 'owner', kind: 'text', nullable: false, minLength: 1, maxLength: MAX_OWNER_LENGTH },
-  { name: 'balance', kind: 'number', nullable: false, min: 0, max: MAX_BALANCE },
-];
 
 /** A valid row. */
 interface HolderRow {

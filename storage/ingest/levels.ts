@@ -19,7 +19,7 @@ import { CHAINS, EXCHANGE_TYPES, type Market, MARKET_TYPES, TIERS } from '../../
 import type { RunKey } from '../../compute/segment/run.js';
 import { DiskFullError, InputError, isDiskFull } from '../errors.js';
 import type { Chunk } from './chunks.js';
-import type { WantedColumn } from './columns.js';
+import { number, optional, text, type WantedColumn } from './columns.js';
 import { type Level, LevelSorter } from './level-sorter.js';
 import { FRACTION, NO_MAPPING } from './mapping.js';
 import { type RowSource, rowBatches } from './rows.js';
@@ -33,33 +33,21 @@ const MAX_MARKETS_PER_FILE = 1_000_000;
 /** A chunk has at least this many levels, except the last one. */
 const CHUNK_LEVELS = 16_384;
 
-const text = (name: string, required: boolean, values?: readonly string[]): WantedColumn => ({
-  name,
-  kind: 'text',
-  required,
-  ...(values === undefined ? {} : { values }),
-});
-const number = (name: string, required: boolean): WantedColumn => ({
-  name,
-  kind: 'number',
-  required,
-});
-
 export const LEVEL_COLUMNS: readonly WantedColumn[] = [
-  text('chain', true, CHAINS),
-  text('address', true),
-  { ...number('t', true), time: 'whole' },
-  text('source', true),
-  text('exchange_type', true, EXCHANGE_TYPES),
-  text('side', true, SIDES),
-  number('price', true),
-  number('size', true),
-  text('tier', false, TIERS),
-  text('type', false, MARKET_TYPES),
-  text('market_address', false),
-  text('pair', false),
-  number('quote_usd', false),
-  number('price_usd', false),
+  text('chain', CHAINS),
+  text('address'),
+  { ...number('t'), time: 'whole' },
+  text('source'),
+  text('exchange_type', EXCHANGE_TYPES),
+  text('side', SIDES),
+  number('price'),
+  number('size'),
+  optional(text('tier', TIERS)),
+  optional(text('type', MARKET_TYPES)),
+  optional(text('market_address')),
+  optional(text('pair')),
+  optional(number('quote_usd')),
+  optional(number('price_usd')),
 ];
 
 const NAMES: MarketFieldNames = { prefix: '', address: 'market_address' };

@@ -13,7 +13,6 @@ import {
   type WantedColumn,
 } from './columns.js';
 import type { FileFormat } from './datasets.js';
-import type { FlatField } from './flat-fields.js';
 import { listed } from './hints.js';
 import { type Mapping, mappedColumns, RowMapper } from './mapping.js';
 import { parquetRows } from './parquet.js';
@@ -109,17 +108,6 @@ export async function* cellRows(source: RowSource, faults: FaultLog): AsyncGener
       lines: Float64Array.from(rows, ({ line }) => line),
     };
   }
-}
-
-/** A field of a flat dataset as a column. */
-export function wantedColumn({ name, kind, nullable, isTime, oneOf }: FlatField): WantedColumn {
-  return {
-    name,
-    kind: kind === 'integer' ? 'number' : kind,
-    required: !nullable,
-    ...(isTime ? { time: 'whole' } : {}),
-    ...(oneOf === undefined ? {} : { values: oneOf }),
-  };
 }
 
 async function* jsonBatches(file: string, faults: FaultLog): AsyncGenerator<NumberedRow[]> {
