@@ -16,7 +16,7 @@ import {
   removeMadeDirectories,
   REVOKED_FILE,
 } from './data-directory.js';
-import { freeBytesOf, readFully, syncDirectory, writeFully, writeWhole } from './disk.js';
+import { freeBytesOf, readFully, syncFile, writeFully, writeWhole } from './disk.js';
 import { absent, DiskFullError, InputError, isDiskFull } from './errors.js';
 import type { UseStore } from './operations.js';
 
@@ -76,8 +76,8 @@ export async function backupStore(request: BackupRequest): Promise<Copied> {
       throw new InputError(`out: another backup was begun to ${out}`);
     }
     await rename(partial, path.join(out, DATABASE_FILE));
-    await syncDirectory(out);
-    await syncDirectory(path.dirname(out));
+    await syncFile(out);
+    await syncFile(path.dirname(out));
     return copied;
   } catch (error) {
     if (target !== null && (await isNameOf(target, partial))) {

@@ -12,12 +12,12 @@ export async function writeWhole(file: string, content: Uint8Array): Promise<voi
     await made.close();
   }
   await rename(`${file}.new`, file);
-  await syncDirectory(path.dirname(file));
+  await syncFile(path.dirname(file));
 }
 
-/** Flushes a directory's names to the disk. */
-export async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, 'r');
+/** Flushes a file, or the names in a directory, to the disk. */
+export async function syncFile(file: string): Promise<void> {
+  const handle = await open(file, 'r');
   await handle.sync().finally(() => handle.close());
 }
 

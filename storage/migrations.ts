@@ -1,8 +1,8 @@
 /** The store's schema as a list of migrations. A released migration never changes. */
 import { constants } from 'node:fs';
-import { copyFile, open, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { freeBytesOf } from './disk.js';
+import { freeBytesOf, syncFile } from './disk.js';
 import { InputError } from './errors.js';
 import type { Database } from './duckdb/database.js';
 import { readMeta, writeMeta } from './meta.js';
@@ -315,8 +315,7 @@ export async function copyBeforeMigration(file: string, schema: number): Promise
   }
   try {
     await copyFile(file, partial, constants.COPYFILE_FICLONE);
-    const handle = await open(partial, 'r+');
-    await handle.sync().finally(() => handle.close());
+    await syncFile(partial);
     await rename(partial, copy);
   } catch (error) {
     await rm(partial, { force: true });

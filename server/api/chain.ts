@@ -44,6 +44,10 @@ export type ChainRule =
       readonly namesOffenders?: true;
     };
 
+/** Whether an endpoint with this rule has the query parameter `chain`. */
+export const takesChain = ({ kind }: ChainRule): boolean =>
+  kind !== 'none' && kind !== 'batch' && kind !== 'absent';
+
 /** The token of a request. */
 export interface RequestedToken {
   readonly chain: Chain;
@@ -145,17 +149,9 @@ function requestedToken(address: string): RequestedToken | null {
 }
 
 function addressName(rule: ChainRule): string {
-  switch (rule.kind) {
-    case 'absent':
-    case 'list':
-      return 'scope' in rule ? (rule.scope ?? 'address') : 'address';
-    case 'batch':
-      return rule.name;
-    case 'address':
-    case 'filter':
-    case 'none':
-      return rule.at.name;
-  }
+  if ('at' in rule) return rule.at.name;
+  if (rule.kind === 'batch') return rule.name;
+  return ('scope' in rule && rule.scope) || 'address';
 }
 
 function contradicts(asked: ChainFilter | null, token: RequestedToken): boolean {

@@ -2,7 +2,7 @@
 import type { TSchema } from './type.js';
 import { CHAINS } from '../../compute/market.js';
 import { bodySchema } from './parameters.js';
-import type { ChainRule } from './chain.js';
+import { type ChainRule, takesChain } from './chain.js';
 import { BASE_PATH, TAGS, type EndpointSpec } from './endpoint.js';
 import {
   BATCH_MISMATCH,
@@ -195,7 +195,7 @@ function parameter(name: string, where: 'path' | 'query', required: boolean, sch
 }
 
 function chainParameter(rule: ChainRule) {
-  if (['none', 'batch', 'absent'].includes(rule.kind)) return [];
+  if (!takesChain(rule)) return [];
   return [parameter('chain', 'query', false, chainSchema(rule))];
 }
 
@@ -262,10 +262,9 @@ function notModified({ prepares }: EndpointSpec) {
 /** Every error code that an endpoint can reply with. */
 function errorCodesOf({ chain, body, errors }: EndpointSpec): ErrorCode[] {
   const codes: ErrorCode[] = [];
-  const takesChain = !['none', 'absent'].includes(chain.kind);
   const coversAll = chain.kind === 'absent' || chain.supported.length === CHAINS.length;
   const oneAddress = 'at' in chain || (chain.kind === 'list' && chain.scope !== undefined);
-  if (takesChain) codes.push('invalid_chain');
+  if (takesChain(chain) || chain.kind === 'batch') codes.push('invalid_chain');
   if (!coversAll) codes.push('chain_not_supported');
   const canContradict = chain.supported.length > 1;
   if (canContradict && (chain.kind === 'address' || chain.kind === 'batch')) {

@@ -3,7 +3,13 @@ import { TextDecoder } from 'node:util';
 import Type, { type TObject, type TSchema } from './type.js';
 import { ApiError } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
-import { DEFAULT_EVM_CHAIN_ID, resolveChain, type AddressRule, type ChainRule } from './chain.js';
+import {
+  type ChainQuestion,
+  type ChainRule,
+  DEFAULT_EVM_CHAIN_ID,
+  resolveChain,
+  takesChain,
+} from './chain.js';
 import { checkerOf, fieldOf, type Fault } from './checker.js';
 import type { Call, EndpointSpec } from './endpoint.js';
 import { excerpt, invalidParameter } from './errors.js';
@@ -21,8 +27,7 @@ export interface ReadingOptions {
 
 /** The query parameters that an endpoint has. */
 function queryNames({ query, chain }: Pick<EndpointSpec, 'query' | 'chain'>): ReadonlySet<string> {
-  const hasChain = !['none', 'batch', 'absent'].includes(chain.kind);
-  return new Set([...(hasChain ? ['chain'] : []), ...Object.keys(query.properties)]);
+  return new Set([...(takesChain(chain) ? ['chain'] : []), ...Object.keys(query.properties)]);
 }
 
 /** Makes the function that reads and checks the parameters of an endpoint's requests. */
@@ -49,41 +54,29 @@ export function parameterReader<E extends EndpointSpec>(
   };
 }
 
+const NO_ADDRESSES: readonly string[] = [];
+
 function chainQuestion(
   rule: ChainRule,
   sent: QueryParameters,
   pathAddress: string | null,
   body: BodyValues | null,
-) {
-  const none: readonly string[] = [];
-  switch (rule.kind) {
-    case 'batch':
-      return {
-        chain: body?.chain ?? null,
-        address: null,
-        addresses: (body?.[rule.name] ?? none) as readonly string[],
-      };
-    case 'list':
-      return {
-        chain: sent.getText('chain'),
-        address: rule.scope === undefined ? null : sent.get(rule.scope),
-        addresses: none,
-      };
-    case 'absent':
-      return { chain: null, address: null, addresses: none };
-    case 'none':
-      return { chain: null, address: addressAt(rule.at, sent, pathAddress), addresses: none };
-    case 'address':
-    case 'filter':
-      return {
-        chain: sent.getText('chain'),
-        address: addressAt(rule.at, sent, pathAddress),
-        addresses: none,
-      };
+): ChainQuestion {
+  if (rule.kind === 'batch') {
+    const addresses = (body?.[rule.name] ?? NO_ADDRESSES) as readonly string[];
+    return { chain: body?.chain ?? null, address: null, addresses };
   }
+  const chain = takesChain(rule) ? sent.getText('chain') : null;
+  return { chain, address: addressOf(rule, sent, pathAddress), addresses: NO_ADDRESSES };
 }
 
-function addressAt(at: AddressRule, sent: QueryParameters, pathAddress: string | null): string {
+function addressOf(
+  rule: ChainRule,
+  sent: QueryParameters,
+  pathAddress: string | null,
+): string | null {
+  if (!('at' in rule)) return 'scope' in rule && rule.scope ? sent.get(rule.scope) : null;
+  const { at } = rule;
   const address = at.in === 'path' ? pathAddress : sent.get(at.name);
   if (address === null) throw invalidParameter(at.name, 'expected an address, was not sent');
   return address;

@@ -2,6 +2,7 @@
 import { rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isoOf } from '../../compute/time.js';
+import { syncFile } from '../../storage/disk.js';
 import { absent } from '../../storage/errors.js';
 import { arrowWriter } from './arrow-file.js';
 import {
@@ -14,7 +15,7 @@ import {
 import { takeLock } from './lock.js';
 import type { RemotePage } from './page.js';
 import { parquetWriter } from './parquet-file.js';
-import { PartFile, partPaths, type PartPaths, removeParts, syncFile } from './part-file.js';
+import { PartFile, partPaths, type PartPaths, removeParts } from './part-file.js';
 import {
   difference,
   flagOf,

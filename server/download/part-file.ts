@@ -4,7 +4,8 @@
  * processes from writing it.
  */
 import { createHash } from 'node:crypto';
-import { type FileHandle, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rm, stat } from 'node:fs/promises';
+import { writeFully, writeWhole } from '../../storage/disk.js';
 import { absent } from '../../storage/errors.js';
 import { ReplayError } from './request.js';
 
@@ -94,11 +95,7 @@ export class PartFile<S> {
   }
 
   private async write(bytes: Buffer): Promise<void> {
-    let from = 0;
-    while (from < bytes.length) {
-      const left = bytes.length - from;
-      from += (await this.file.write(bytes, from, left, this.position + from)).bytesWritten;
-    }
+    await writeFully(this.file, bytes, this.position);
     this.position += bytes.length;
   }
 
@@ -118,16 +115,9 @@ export class PartFile<S> {
   }
 }
 
-async function writeState<S>({ newState, state }: PartPaths, written: Written<S>): Promise<void> {
-  const file = await open(newState, 'w');
-  try {
-    const version = STATE_VERSION;
-    await file.writeFile(JSON.stringify({ version, digest: digestOf(written), ...written }));
-    await file.datasync();
-  } finally {
-    await file.close();
-  }
-  await rename(newState, state);
+function writeState<S>({ state: file }: PartPaths, written: Written<S>): Promise<void> {
+  const text = JSON.stringify({ version: STATE_VERSION, digest: digestOf(written), ...written });
+  return writeWhole(file, Buffer.from(text));
 }
 
 const STATE_VERSION = 2;
@@ -155,13 +145,4 @@ function parseState<S>(text: string, file: string): Written<S> {
 /** Removes every file beside OUT except the lock. */
 export async function removeParts({ part, state, newState, converted }: PartPaths): Promise<void> {
   for (const file of [part, converted, newState, state]) await rm(file, { force: true });
-}
-
-export async function syncFile(path: string): Promise<void> {
-  const file = await open(path, 'r+');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }

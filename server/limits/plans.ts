@@ -131,9 +131,6 @@ const MAX_CONNECTIONS = 1_000_000;
 /** An operator's own plans. */
 const MAX_OWN_PLANS = 100;
 const PLAN_NAME = /^[a-z][a-z0-9_-]{0,31}$/;
-const PLAN_FIELDS = ['monthly_quota', 'depth', 'rates'];
-const OWN_PLAN_FIELDS = ['tier', 'rpm', 'quota', 'connections', 'depth', 'rates'];
-
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
@@ -191,19 +188,39 @@ export function plansDocument(plans: Plans): object {
   );
 }
 
+/** How each field of a plan in the setting changes the plan; `at` names the field. @throws UsageError */
+type ReadField = (plan: Plan, value: unknown, at: string) => Plan;
+
+const READ_FIELD: Readonly<Record<string, ReadField>> = {
+  monthly_quota: (plan, value, at) => withLimits(plan, quotaOnly(value, at)),
+  rpm: (plan, value, at) =>
+    withLimits(plan, { ...NO_LIMITS, requestsPerMinute: limitOf(value, at, MAX_REQUESTS) }),
+  quota: (plan, value, at) => withLimits(plan, quotaOnly(value, at)),
+  connections: (plan, value, at) => ({
+    ...plan,
+    connections: wholeOf(value, MAX_CONNECTIONS) ?? fail(at, wholeText(MAX_CONNECTIONS)),
+  }),
+  depth: (plan, value, at) => ({ ...plan, delayedDepth: isDelayed(value, at) }),
+  rates: (plan, value, at) => ({ ...plan, rates: readRates(value, at, plan.rates) }),
+};
+const NO_LIMITS = { requestsPerMinute: null, monthlyQuota: null };
+const quotaOnly = (value: unknown, at: string) => ({
+  ...NO_LIMITS,
+  monthlyQuota: limitOf(value, at, MAX_MONTHLY_QUOTA),
+});
+
+/** A plan with the given ones of these fields, in this order. @throws UsageError with a line for each fault */
+function withFields(before: Plan, given: Fields, at: string, names: readonly string[]): Plan {
+  let plan = before;
+  const named = names.filter((name) => given[name] !== undefined);
+  allOf(named.map((name) => () => (plan = READ_FIELD[name](plan, given[name], `${at}.${name}`))));
+  return plan;
+}
+
 function readPlan(value: unknown, at: string, before: Plan): Plan {
   if (value === undefined) return before;
-  return readFields(value, at, PLAN_FIELDS, (given) => {
-    let plan = before;
-    allOf([
-      () => {
-        const quota = limitAt(given.monthly_quota, `${at}.monthly_quota`, MAX_MONTHLY_QUOTA);
-        plan = { ...plan, monthlyQuota: quota ?? plan.monthlyQuota };
-      },
-      ...commonReaders(given, at, (read) => (plan = read(plan))),
-    ]);
-    return plan;
-  });
+  const names = ['monthly_quota', 'depth', 'rates'];
+  return readFields(value, at, names, (given) => withFields(before, given, at, names));
 }
 
 function readOwnPlan(
@@ -216,54 +233,20 @@ function readOwnPlan(
   if (!PLAN_NAME.test(name)) {
     fail(at, "a plan's name of 1 to 32 of a-z, 0-9, dash and underscore, a letter first");
   }
-  return readFields(value, at, OWN_PLAN_FIELDS, (given) => {
-    const { tier, rpm, quota, connections } = given;
-    let plan = tiers.premium;
-    const limits: { requestsPerMinute: number | null; monthlyQuota: number | null } = {
-      ...{ requestsPerMinute: null, monthlyQuota: null },
-    };
-    allOf([
-      () => {
-        plan = tiers[KEY_TIERS.find((known) => known === tier) ?? fail(`${at}.tier`, ONE_OF_TIERS)];
-      },
-      () => (limits.requestsPerMinute = limitAt(rpm, `${at}.rpm`, MAX_REQUESTS)),
-      () => (limits.monthlyQuota = limitAt(quota, `${at}.quota`, MAX_MONTHLY_QUOTA)),
+  const limits = ['rpm', 'quota'];
+  const others = ['connections', 'depth', 'rates'];
+  return readFields(value, at, ['tier', ...limits, ...others], (given) => {
+    const tier = KEY_TIERS.find((known) => known === given.tier);
+    let limited = tiers[tier ?? 'premium'];
+    allOf<unknown>([
+      () => tier ?? fail(`${at}.tier`, ONE_OF_TIERS),
+      () => (limited = withFields(limited, given, at, limits)),
     ]);
-    plan = withLimits(plan, limits);
-    allOf([
-      () => {
-        if (connections === undefined) return;
-        const most =
-          wholeOf(connections, MAX_CONNECTIONS) ??
-          fail(`${at}.connections`, wholeText(MAX_CONNECTIONS));
-        plan = { ...plan, connections: most };
-      },
-      ...commonReaders(given, at, (read) => (plan = read(plan))),
-    ]);
-    return plan;
+    return withFields(limited, given, at, others);
   });
 }
 
 const ONE_OF_TIERS = KEY_TIERS.map((tier) => JSON.stringify(tier)).join(' or ');
-
-/** Readers of what every plan may have. */
-function commonReaders(
-  { depth, rates }: Fields,
-  at: string,
-  change: (read: (plan: Plan) => Plan) => unknown,
-): (() => unknown)[] {
-  return [
-    () => {
-      if (depth === undefined) return;
-      const delayedDepth = isDelayed(depth, `${at}.depth`);
-      change((plan) => ({ ...plan, delayedDepth }));
-    },
-    () => {
-      if (rates === undefined) return;
-      change((plan) => ({ ...plan, rates: readRates(rates, `${at}.rates`, plan.rates) }));
-    },
-  ];
-}
 
 function isDelayed(value: unknown, at: string): boolean {
   if (value !== 'live' && value !== 'delayed') return fail(at, '"live" or "delayed"');
@@ -293,11 +276,6 @@ function readRule(value: unknown, at: string, bucket: RateBucket): BucketRule {
     ]);
     return { requests: limit, periodS };
   });
-}
-
-/** Like limitOf(), for a value that may be missing. @returns null if it is missing */
-function limitAt(value: unknown, at: string, max: number): number | null {
-  return value === undefined ? null : limitOf(value, at, max);
 }
 
 /** A whole number, or Infinity for "unlimited". */

@@ -27,74 +27,62 @@ export type PageSource = 'fragments' | 'pool' | 'not_modified';
 /** Rows of a commit by the name of their dataset; `snapshots` for depth in either form. */
 type RowsByDataset = Readonly<Record<string, number>>;
 
-/** Gauges, and counts kept elsewhere, that are read together with the metrics. */
+/** Gauges, and counts kept elsewhere, that are read together with the metrics: names and texts. */
 const GAUGES = {
-  isReady: { metric: 'fathom_ready', help: '1 if /readyz says that the server is ready, else 0' },
-  requestsInFlight: { metric: 'fathom_http_in_flight', help: 'Requests in progress' },
-  replyBytesInFlight: {
-    metric: 'fathom_reply_bytes_in_flight',
-    help: 'Bytes of replies that clients have yet to read',
-  },
-  pagesWaiting: { metric: 'fathom_page_queue_length', help: 'Replay pages that wait' },
-  busyThreads: { metric: 'fathom_pool_busy_threads', help: 'Worker threads that run a task' },
-  storeBytes: { metric: 'fathom_store_bytes', help: 'Bytes of the store and its log' },
-  diskFreeBytes: {
-    metric: 'fathom_disk_free_bytes',
-    help: "Bytes of the store's disk that it may still fill",
-  },
-  diskBytes: { metric: 'fathom_disk_bytes', help: "Bytes of the store's disk" },
-  storeLogBytes: {
-    metric: 'fathom_store_log_bytes',
-    help: 'Bytes of committed data that are not yet in the database file',
-  },
-  checkpointsPutOff: {
-    metric: 'fathom_checkpoints_put_off_total',
-    help: 'Checkpoints postponed because the disk had too little space',
-  },
-  commitsRefused: {
-    metric: 'fathom_commits_refused_total',
-    help: 'Commits refused because the disk had too little space',
-  },
-  fragmentsMemoryBytes: {
-    metric: 'fathom_fragments_memory_bytes',
-    help: 'Bytes of fragments of pages in memory',
-  },
-  fragmentFiles: {
-    metric: 'fathom_fragments_disk_files',
-    help: 'Files of fragments of pages, each of one segment',
-  },
-  fragmentFileBytes: {
-    metric: 'fathom_fragments_disk_bytes',
-    help: 'Bytes of fragments of pages on disk',
-  },
-  fragmentFileReads: {
-    metric: 'fathom_fragments_disk_reads_total',
-    help: 'Files of fragments that were read for pages',
-  },
-  fragmentFileFailures: {
-    metric: 'fathom_fragments_disk_failures_total',
-    help: 'Files of fragments that could not be written',
-  },
-  newestSnapshotAgeS: {
-    metric: 'fathom_newest_snapshot_age_seconds',
-    help: 'Age of the newest snapshot of all tokens; NaN without one',
-  },
-  staleTokens: {
-    metric: 'fathom_stale_tokens',
-    help: 'Tokens whose newest snapshot is older than --stale-after',
-  },
-  retentionWaits: {
-    metric: 'fathom_retention_waits',
-    help: '1 while retention waits, for the reason in the log; else 0',
-  },
-  logPosition: {
-    metric: 'fathom_log_position',
-    help: "The last entry of the cluster's log that the node has applied",
-  },
-  logLagS: {
-    metric: 'fathom_log_lag_seconds',
-    help: 'Age of the oldest entry that the node has not applied; Inf if it is not known',
-  },
+  isReady: ['fathom_ready', '1 if /readyz says that the server is ready, else 0'],
+  requestsInFlight: ['fathom_http_in_flight', 'Requests in progress'],
+  replyBytesInFlight: [
+    'fathom_reply_bytes_in_flight',
+    'Bytes of replies that clients have yet to read',
+  ],
+  pagesWaiting: ['fathom_page_queue_length', 'Replay pages that wait'],
+  busyThreads: ['fathom_pool_busy_threads', 'Worker threads that run a task'],
+  storeBytes: ['fathom_store_bytes', 'Bytes of the store and its log'],
+  diskFreeBytes: ['fathom_disk_free_bytes', "Bytes of the store's disk that it may still fill"],
+  diskBytes: ['fathom_disk_bytes', "Bytes of the store's disk"],
+  storeLogBytes: [
+    'fathom_store_log_bytes',
+    'Bytes of committed data that are not yet in the database file',
+  ],
+  checkpointsPutOff: [
+    'fathom_checkpoints_put_off_total',
+    'Checkpoints postponed because the disk had too little space',
+  ],
+  commitsRefused: [
+    'fathom_commits_refused_total',
+    'Commits refused because the disk had too little space',
+  ],
+  fragmentsMemoryBytes: ['fathom_fragments_memory_bytes', 'Bytes of fragments of pages in memory'],
+  fragmentFiles: [
+    'fathom_fragments_disk_files',
+    'Files of fragments of pages, each of one segment',
+  ],
+  fragmentFileBytes: ['fathom_fragments_disk_bytes', 'Bytes of fragments of pages on disk'],
+  fragmentFileReads: [
+    'fathom_fragments_disk_reads_total',
+    'Files of fragments that were read for pages',
+  ],
+  fragmentFileFailures: [
+    'fathom_fragments_disk_failures_total',
+    'Files of fragments that could not be written',
+  ],
+  newestSnapshotAgeS: [
+    'fathom_newest_snapshot_age_seconds',
+    'Age of the newest snapshot of all tokens; NaN without one',
+  ],
+  staleTokens: ['fathom_stale_tokens', 'Tokens whose newest snapshot is older than --stale-after'],
+  retentionWaits: [
+    'fathom_retention_waits',
+    '1 while retention waits, for the reason in the log; else 0',
+  ],
+  logPosition: [
+    'fathom_log_position',
+    "The last entry of the cluster's log that the node has applied",
+  ],
+  logLagS: [
+    'fathom_log_lag_seconds',
+    'Age of the oldest entry that the node has not applied; Inf if it is not known',
+  ],
 } as const;
 
 /** Reads each gauge; null: it has no value now. */
@@ -210,7 +198,7 @@ export class Metrics {
   /** Adds gauges that are read when the metrics are. */
   follow(gauges: Partial<Gauges>): void {
     for (const [name, read] of Object.entries(gauges)) {
-      const { metric, help } = GAUGES[name as keyof Gauges];
+      const [metric, help] = GAUGES[name as keyof Gauges];
       if (metric.endsWith('_total')) this.count(metric, help, async () => (await read()) ?? NaN);
       else this.gauge(metric, help, async (gauge) => gauge.set((await read()) ?? NaN));
     }

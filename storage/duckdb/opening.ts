@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { link, open as openHandle, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { syncDirectory } from '../disk.js';
+import { syncFile } from '../disk.js';
 import {
   DamagedLogError,
   DiskFullError,
@@ -212,7 +212,7 @@ export async function makeFile(connection: DuckDBConnection, file: string): Prom
   } finally {
     await rm(unfinished, { force: true });
   }
-  await syncDirectory(path.dirname(file));
+  await syncFile(path.dirname(file));
 }
 
 /** Removes what processes killed in makeFile() have left. */
