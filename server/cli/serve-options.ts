@@ -3,7 +3,7 @@ import path from 'node:path';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import type { Retention } from '../../storage/depth/retention-steps.js';
 import { allOf, UsageError } from '../../storage/errors.js';
-import type { NativeCurrency } from '../depth/market-depth.js';
+import type { NativeCurrency } from '../services.js';
 import type { EngineName } from '../http/engine.js';
 import type { Plans } from '../limits/plans.js';
 import type { LogFormat, LogLevel } from '../log.js';

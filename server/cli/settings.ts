@@ -4,7 +4,7 @@
  */
 import path from 'node:path';
 import { DEFAULT_EVM_CHAIN_ID } from '../api/chain.js';
-import type { NativeCurrency } from '../depth/market-depth.js';
+import type { NativeCurrency } from '../services.js';
 import { ENGINE_NAMES } from '../http/engine.js';
 import { MAX_ADDRESS_RATE, MAX_PROXY_HOPS } from '../limits/addresses.js';
 import { DEFAULT_PLANS, parsePlans, plansDocument } from '../limits/plans.js';

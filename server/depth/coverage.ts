@@ -20,7 +20,7 @@ import {
   tokenAddress,
   word,
 } from '../api/schemas.js';
-import type { Clock } from '../clock.js';
+import type { Services } from '../services.js';
 
 export const MAX_GAPS = 1000;
 
@@ -91,16 +91,11 @@ export const getCoverage = defineEndpoint({
   }),
 });
 
-interface CoverageServices {
-  depth: DepthSource;
-  clock: Clock;
-}
-
 type Coverage = Static<(typeof getCoverage)['response']>;
 
 const NO_HISTORY: StoredHistory = { times: { raw: [], '15m': [], '1h': [] }, markets: [] };
 
-export function coverageHandler({ depth, clock }: CoverageServices): Handler<typeof getCoverage> {
+export function coverageHandler({ depth, clock }: Services): Handler<typeof getCoverage> {
   return async ({ token: { chain, address } }) => {
     const { source, leg } = sourceOf(depth, { chain, address });
     const history = source && (await depth.history(source.tokenId, clock.nowS()));

@@ -7,9 +7,9 @@ import {
   sumsOfQuery,
 } from '../../compute/depth/series-document.js';
 import { CHAINS } from '../../compute/market.js';
-import type { ComputePool, RunTask } from '../../compute/pool.js';
+import type { RunTask } from '../../compute/pool.js';
 import { slotsOfMarkets } from '../../compute/replay/query.js';
-import type { DepthSource, PagePlan } from '../../storage/contract.js';
+import type { PagePlan } from '../../storage/contract.js';
 import { Turns } from '../../storage/turns.js';
 import { type Call, defineEndpoint, type Handler, type PreparedReply } from '../api/endpoint.js';
 import { VARY } from '../api/replies.js';
@@ -24,8 +24,6 @@ import {
   usd,
   word,
 } from '../api/schemas.js';
-import type { Clock } from '../clock.js';
-import type { Budget } from '../http/budget.js';
 import { replayBusy } from '../http/errors.js';
 import { makePlan, type PlanRequest, withPlan } from '../replay/page-plan.js';
 import {
@@ -48,10 +46,9 @@ import {
 } from '../replay/replay.js';
 import { entityTag } from '../replay/entity-tag.js';
 import { ARROW_STREAM, negotiate } from '../replay/representation.js';
-import type { ScoreHistory } from '../scores/score-history.js';
 import { serviceScore } from '../tokens/token-fields.js';
 import { namedToken, resolvedToken, sourceOf } from './coverage.js';
-import type { SnapshotSumsReader } from './snapshot-sums.js';
+import type { Services } from '../services.js';
 
 /** Limits of one reply. */
 const SERIES_LIMITS = {
@@ -141,16 +138,6 @@ export const getDepthSeries = defineEndpoint({
   prepares: [ARROW_STREAM],
 });
 
-interface DepthSeriesServices {
-  depth: DepthSource;
-  sums: SnapshotSumsReader;
-  history: ScoreHistory;
-  pool: Pick<ComputePool, 'schedule'>;
-  clock: Clock;
-  /** Bounds requests being planned. */
-  inPreparation: Budget;
-}
-
 type SeriesCall = Call<typeof getDepthSeries>;
 
 interface SeriesJob extends ReplyJob {
@@ -165,7 +152,7 @@ interface SeriesJob extends ReplyJob {
 }
 
 /** Makes the handler of GET /depth-series/:address. */
-export function depthSeriesHandler(services: DepthSeriesServices): Handler<typeof getDepthSeries> {
+export function depthSeriesHandler(services: Services): Handler<typeof getDepthSeries> {
   return async (call) => {
     const { exchange, key } = call;
     exchange.addHeader(...VARY);
@@ -190,7 +177,7 @@ function replyWithoutBody(job: SeriesJob, tag: string | null): PreparedReply | n
 
 /** @throws ApiError 400 or 406 */
 function seriesJob(
-  { depth, clock }: DepthSeriesServices,
+  { depth, clock }: Services,
   { exchange, token, query: parameters }: SeriesCall,
 ): SeriesJob {
   const nowS = clock.nowS();
@@ -239,7 +226,7 @@ function defaultStep(fromS: number, toS: number): Step {
 }
 
 async function firstPlan(
-  { depth, inPreparation }: DepthSeriesServices,
+  { depth, inPreparation }: Services,
   { plan, turns }: SeriesJob,
 ): Promise<PagePlan> {
   if (!inPreparation.take(1)) throw replayBusy();
@@ -266,7 +253,7 @@ type Score = (number | null)[] | null;
 
 /** Renders in the pool; null if the client has disconnected. */
 function renderSeries(
-  services: DepthSeriesServices,
+  services: Services,
   job: SeriesJob,
   first: { plan: PagePlan; tag: string | null },
   run: RunTask,

@@ -7,11 +7,10 @@ import {
   otherExchangeType,
 } from '../../compute/depth/market-depth.js';
 import { CHAINS, EXCHANGE_TYPES, type ExchangeType } from '../../compute/market.js';
-import type { KeyRecord } from '../../storage/contract.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { excerpt, invalidParameter } from '../api/errors.js';
 import { wordFinder } from '../api/query.js';
-import { KeptReplies, type KeptReply, addDataTime, type ReplyMemory } from '../api/replies.js';
+import { KeptReplies, type KeptReply, addDataTime } from '../api/replies.js';
 import {
   addressParameter,
   chainKey,
@@ -25,10 +24,10 @@ import {
 } from '../api/schemas.js';
 import { whenReady } from '../board.js';
 import type { Exchange } from '../http/exchange.js';
-import type { LiveTokens } from '../tokens/live-tokens.js';
 import type { HeldSnapshot, HeldToken } from '../tokens/newest-depth.js';
 import { isStaleScore, scoreMessage, serviceScore, staleField } from '../tokens/token-fields.js';
 import { currentPriceUsd, type LiveToken } from '../tokens/token-table.js';
+import type { Services } from '../services.js';
 
 const exchangeType = word([...EXCHANGE_TYPES, 'ALL'], {
   default: 'DEX',
@@ -137,21 +136,6 @@ export const getMarketDepth = defineEndpoint({
 const LEVEL_BYTES = 300;
 const REPLY_BYTES = 3000;
 
-/** The currency besides USD in which depth is available. */
-export interface NativeCurrency {
-  code: string;
-  /** The mint whose current price is the price of the currency. */
-  mint: string;
-}
-
-interface MarketDepthServices {
-  tokens: LiveTokens;
-  kept: ReplyMemory;
-  native: NativeCurrency;
-  /** Whether a key only gets delayed depth. */
-  isDelayed?: (key: KeyRecord) => boolean;
-}
-
 type DepthCall = Call<typeof getMarketDepth>;
 type DepthDocument = Static<(typeof getMarketDepth)['response']>;
 interface DepthRequest extends DepthQuery {
@@ -160,7 +144,7 @@ interface DepthRequest extends DepthQuery {
   withSummary: boolean;
 }
 
-export function marketDepthHandler(services: MarketDepthServices): Handler<typeof getMarketDepth> {
+export function marketDepthHandler(services: Services): Handler<typeof getMarketDepth> {
   const { tokens } = services;
   const replies = new KeptReplies<DepthDocument>(
     services.kept,
@@ -186,7 +170,7 @@ export function marketDepthHandler(services: MarketDepthServices): Handler<typeo
 }
 
 /** @throws ApiError 400 invalid_parameter */
-function depthRequest({ query, key }: DepthCall, services: MarketDepthServices): DepthRequest {
+function depthRequest({ query, key }: DepthCall, services: Services): DepthRequest {
   const { low_pct_change: lowChange, high_pct_change: highChange } = query;
   if (lowChange > highChange) {
     throw invalidParameter(
@@ -206,7 +190,7 @@ function depthRequest({ query, key }: DepthCall, services: MarketDepthServices):
 
 function currencyOf(
   asked: string,
-  { tokens, native }: MarketDepthServices,
+  { tokens, native }: Services,
 ): Pick<DepthRequest, 'currency' | 'usdPerUnit'> {
   const currency = wordFinder([native.code, 'USD'])(asked);
   if (currency === 'USD') return { currency, usdPerUnit: 1 };

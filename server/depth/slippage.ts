@@ -14,9 +14,8 @@ import {
 } from '../../compute/depth/slippage-document.js';
 import { CHAINS, MARKET_TYPES } from '../../compute/market.js';
 import type { EncodedDocument } from '../../compute/documents.js';
-import type { ComputePool } from '../../compute/pool.js';
 import { type PageGroup, type ReplayFilter, slotsOfMarkets } from '../../compute/replay/query.js';
-import type { DepthSource, TokenRecord } from '../../storage/contract.js';
+import type { TokenRecord } from '../../storage/contract.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
 import {
@@ -37,7 +36,6 @@ import {
   word,
 } from '../api/schemas.js';
 import { whenReady } from '../board.js';
-import type { Clock } from '../clock.js';
 import { unlessBusy } from '../http/errors.js';
 import {
   atParameter,
@@ -45,9 +43,9 @@ import {
   filterWithoutPerps,
   instantAt,
 } from '../replay/parameters.js';
-import type { LiveTokens } from '../tokens/live-tokens.js';
 import type { HeldToken } from '../tokens/newest-depth.js';
 import { namedToken, resolvedToken, sourceOf } from './coverage.js';
+import type { Services } from '../services.js';
 
 /** Maximum number of amounts, and of moves, in one request. */
 const MAX_AMOUNTS = 20;
@@ -135,14 +133,6 @@ export const getSlippage = defineEndpoint({
   errors: ['window_out_of_range', 'replay_busy'],
 });
 
-interface SlippageServices {
-  depth: DepthSource;
-  tokens: LiveTokens;
-  pool: Pick<ComputePool, 'schedule'>;
-  clock: Clock;
-  kept: ReplyMemory;
-}
-
 type SlippageCall = Call<typeof getSlippage>;
 type SlippageDocument = Static<(typeof getSlippage)['response']>;
 type SlippageReply = SlippageDocument | KeptReply<SlippageDocument> | RemoteReply;
@@ -159,7 +149,7 @@ interface SlippageRequest {
 }
 
 /** Makes the handler of GET /slippage/:address. */
-export function slippageHandler(services: SlippageServices): Handler<typeof getSlippage> {
+export function slippageHandler(services: Services): Handler<typeof getSlippage> {
   return (call) => {
     const request = slippageRequest(services, call);
     if (request.source === null) return slippageDocument(request.asked, null);
@@ -170,7 +160,7 @@ export function slippageHandler(services: SlippageServices): Handler<typeof getS
 
 /** @throws ApiError 400 */
 function slippageRequest(
-  { depth, clock }: SlippageServices,
+  { depth, clock }: Services,
   { token, query }: SlippageCall,
 ): SlippageRequest {
   const nowS = clock.nowS();
@@ -197,7 +187,7 @@ function slippageRequest(
 
 /** The snapshot to use; null if the client has disconnected. */
 function depthOf(
-  { tokens, pool }: SlippageServices,
+  { tokens, pool }: Services,
   { exchange, key }: SlippageCall,
   source: TokenRecord,
   { atS, nowS }: SlippageRequest,
@@ -210,7 +200,7 @@ function depthOf(
 }
 
 function reply(
-  { pool, kept }: SlippageServices,
+  { pool, kept }: Services,
   { exchange, key }: SlippageCall,
   { asked, filter }: SlippageRequest,
   held: HeldToken | null,

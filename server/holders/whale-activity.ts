@@ -8,7 +8,7 @@ import {
 } from '../../compute/holders/flow-plan.js';
 import type { HolderFlow } from '../../compute/holders/flow.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { KeptReplies, type ReplyMemory } from '../api/replies.js';
+import { KeptReplies } from '../api/replies.js';
 import {
   addressParameter,
   chainKey,
@@ -32,7 +32,8 @@ import {
   summaryOf,
   walletsOf,
 } from './flow-sections.js';
-import type { HolderFlows, TokenFlow } from './holder-flows.js';
+import type { TokenFlow } from './holder-flows.js';
+import type { Services } from '../services.js';
 
 export const FLOW_SECTIONS = ['summary', 'sparkline', 'wallets'] as const;
 /** Sections of a batch: wallets are for single tokens. */
@@ -150,10 +151,7 @@ const ITEM_BYTES = 300;
 /** Size of a wallet without its days, in days: its changes take as much as five. */
 const WALLET_ITEMS = 5;
 
-export function holderHandlers(
-  flows: HolderFlows,
-  kept: ReplyMemory,
-): {
+export function holderHandlers({ holderFlows: flows, kept }: Services): {
   getWhaleActivity: Handler<typeof getWhaleActivity>;
   postWhaleActivity: Handler<typeof postWhaleActivity>;
 } {

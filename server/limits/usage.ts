@@ -4,7 +4,7 @@ import { dateOfDigits } from '../../compute/time.js';
 import { KEY_TIERS } from '../../storage/contract.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
 import { count, document, epochSeconds, nullable, word } from '../api/schemas.js';
-import type { Limiter } from './limiter.js';
+import type { Services } from '../services.js';
 
 const requests = count('Calls charged');
 
@@ -40,9 +40,7 @@ export const getUsage = defineEndpoint({
   }),
 });
 
-export function usageHandler(
-  limiter: Pick<Limiter, 'monthOf' | 'usage'>,
-): Handler<typeof getUsage> {
+export function usageHandler({ limiter }: Services): Handler<typeof getUsage> {
   return async ({ key }) => {
     const { tier, month, used, limit, endMs } = limiter.monthOf(key);
     const calls = await limiter.usage.days.ofMonth(key.id, month);

@@ -4,7 +4,7 @@ import { DLMM_SORTS } from '../../compute/lp/dlmm-board.js';
 import { DLMM_PERIODS } from '../../compute/lp/hours.js';
 import { baseAndQuote } from '../../compute/lp/dlmm-pool.js';
 import { defineEndpoint, type Call, type Handler } from '../api/endpoint.js';
-import { KeptReplies, type ReplyMemory } from '../api/replies.js';
+import { KeptReplies } from '../api/replies.js';
 import {
   bounded,
   chainKey,
@@ -18,10 +18,9 @@ import {
   tokenSymbol,
   word,
 } from '../api/schemas.js';
-import type { TokenTable } from '../tokens/token-table.js';
-import type { LpTools } from './lp-tools.js';
 import type { BoardRow, PoolBoard } from './pool-board.js';
 import { POOL_FRESHNESS, figuresOf, orNull, poolFigures } from './pool-figures.js';
+import type { Services } from '../services.js';
 
 const MAX_BOARD_ROWS = 500;
 const MAX_MIN_TVL_USD = 10_000_000;
@@ -107,20 +106,12 @@ export const getDlmmPools = defineEndpoint({
 const ROW_BYTES = 2048;
 const REPLY_BYTES = 2048;
 
-interface DlmmPoolsServices {
-  lp: Pick<LpTools, 'poolBoard' | 'labelRevision'>;
-  tokens: Pick<TokenTable, 'token'>;
-  kept: ReplyMemory;
-  /** Mints of quote tokens, highest rank first. */
-  quotes: readonly string[];
-}
-
 export function dlmmPoolsHandler({
   lp,
   tokens,
   quotes,
   kept,
-}: DlmmPoolsServices): Handler<typeof getDlmmPools> {
+}: Services): Handler<typeof getDlmmPools> {
   const replies = new KeptReplies<BoardDocument>(
     kept,
     'dlmm-pools',
@@ -151,17 +142,17 @@ function rowDocument(
   at: BoardRow,
   board: PoolBoard,
   quotes: readonly string[],
-  tokens: DlmmPoolsServices['tokens'],
+  tokens: Services['tokens'],
 ): BoardDocument['data'][number] {
   const index = at.period.pool[at.row];
   const pool = board.book.pools[index];
   const { baseMint, quoteMint } = baseAndQuote(pool, quotes);
-  const base = tokens.token(baseMint)?.details;
+  const base = tokens.table.token(baseMint)?.details;
   const { fees, volume, tvl, ...ratios } = figuresOf(at);
   return {
     address: pool.pubkey,
     baseSymbol: base?.symbol ?? null,
-    quoteSymbol: tokens.token(quoteMint)?.details.symbol ?? null,
+    quoteSymbol: tokens.table.token(quoteMint)?.details.symbol ?? null,
     baseMint,
     quoteMint,
     tokenIcon: base?.icon ?? null,

@@ -4,7 +4,7 @@ import { CHIP_KEYS, chipLeaders, type ChipKey } from '../../compute/lp/dlmm-boar
 import { poolPrice, type DlmmPool } from '../../compute/lp/dlmm-pool.js';
 import type { RequestedToken } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { KeptReplies, addDataTime, type ReplyMemory } from '../api/replies.js';
+import { KeptReplies, addDataTime } from '../api/replies.js';
 import {
   chainKey,
   document,
@@ -16,10 +16,10 @@ import {
   tokenSymbol,
   word,
 } from '../api/schemas.js';
-import { currentPriceUsd, dataTime, type TokenTable } from '../tokens/token-table.js';
-import type { LpTools } from './lp-tools.js';
+import { currentPriceUsd, dataTime } from '../tokens/token-table.js';
 import type { PoolBoard } from './pool-board.js';
 import { POOL_FRESHNESS, figuresOf, orNull, poolFigures } from './pool-figures.js';
+import type { Services } from '../services.js';
 
 /** Pools of a reply besides the leaders; replies have no pages. */
 const MAX_TOKEN_POOLS = 2000;
@@ -136,13 +136,7 @@ const REPLY_BYTES = 4096;
 const MANY_POOLS = 100;
 const MANY_POOLS_EVERY_MS = 500;
 
-interface DlmmServices {
-  lp: Pick<LpTools, 'poolBoard'>;
-  tokens: Pick<TokenTable, 'token'>;
-  kept: ReplyMemory;
-}
-
-export function dlmmHandler({ lp, tokens, kept }: DlmmServices): Handler<typeof getDlmm> {
+export function dlmmHandler({ lp, tokens, kept }: Services): Handler<typeof getDlmm> {
   const replies = new KeptReplies<PoolsDocument>(
     kept,
     'dlmm',
@@ -150,7 +144,7 @@ export function dlmmHandler({ lp, tokens, kept }: DlmmServices): Handler<typeof 
   );
   return ({ token, exchange }) =>
     lp.poolBoard.use((board) => {
-      const known = tokens.token(token.address);
+      const known = tokens.table.token(token.address);
       const dataT = known && dataTime(known);
       addDataTime(exchange, dataT);
       const make = () => poolsDocument(token, board, tokens);
@@ -163,7 +157,7 @@ export function dlmmHandler({ lp, tokens, kept }: DlmmServices): Handler<typeof 
 
 type PoolsDocument = Static<(typeof getDlmm)['response']>;
 type PoolDocument = PoolsDocument['pools'][number];
-type Tokens = DlmmServices['tokens'];
+type Tokens = Services['tokens'];
 
 interface PricedPool {
   index: number;
@@ -222,7 +216,7 @@ function poolDocument(
   board: PoolBoard,
   tokens: Tokens,
 ): Omit<PoolDocument, 'chips'> {
-  const [x, y] = [tokens.token(pool.tokenXMint), tokens.token(pool.tokenYMint)];
+  const [x, y] = [tokens.table.token(pool.tokenXMint), tokens.table.token(pool.tokenYMint)];
   const [priceX, priceY] = [x && currentPriceUsd(x), y && currentPriceUsd(y)];
   const row = board.hourOf(index);
   return {
@@ -259,7 +253,7 @@ function usd(amount: number, priceUsd: number | null): number | null {
 
 function totalUsd(pool: DlmmPool, tokens: Tokens): number | null {
   const side = (mint: string, reserve: number) => {
-    const token = tokens.token(mint);
+    const token = tokens.table.token(mint);
     return token && usd(reserve, currentPriceUsd(token));
   };
   const x = side(pool.tokenXMint, pool.reserveX);

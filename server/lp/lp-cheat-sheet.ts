@@ -2,7 +2,7 @@
 import Type, { type Static } from '../api/type.js';
 import { LP_DENOMINATORS, LP_WINDOWS } from '../../compute/lp/fee-density.js';
 import { defineEndpoint, type Call, type Handler } from '../api/endpoint.js';
-import { KeptReplies, type ReplyMemory } from '../api/replies.js';
+import { KeptReplies } from '../api/replies.js';
 import {
   chainKey,
   count,
@@ -17,9 +17,8 @@ import {
   usd,
   word,
 } from '../api/schemas.js';
-import type { TokenTable } from '../tokens/token-table.js';
 import { MAX_DENSITY_ROWS, type FeeDensityBoard } from './fee-density-board.js';
-import type { LpTools } from './lp-tools.js';
+import type { Services } from '../services.js';
 
 const DEFAULT_DENSITY_ROWS = 25;
 
@@ -75,17 +74,11 @@ export const getLpCheatSheet = defineEndpoint({
 const ROW_BYTES = 1024;
 const REPLY_BYTES = 2048;
 
-interface LpCheatSheetServices {
-  lp: Pick<LpTools, 'feeDensity' | 'labelRevision'>;
-  tokens: Pick<TokenTable, 'token'>;
-  kept: ReplyMemory;
-}
-
 export function lpCheatSheetHandler({
   lp,
   tokens,
   kept,
-}: LpCheatSheetServices): Handler<typeof getLpCheatSheet> {
+}: Services): Handler<typeof getLpCheatSheet> {
   const replies = new KeptReplies<FeeDensityDocument>(
     kept,
     'lp-cheat-sheet',
@@ -104,12 +97,12 @@ type FeeDensityDocument = Static<(typeof getLpCheatSheet)['response']>;
 function feeDensityDocument(
   { boards, addresses }: FeeDensityBoard,
   { window, denominator, limit }: Call<typeof getLpCheatSheet>['query'],
-  tokens: LpCheatSheetServices['tokens'],
+  tokens: Services['tokens'],
 ): FeeDensityDocument {
   const rows = boards[window][denominator];
   const data = Array.from(rows.token.subarray(0, limit), (index, row) => {
     const address = addresses[index];
-    const details = tokens.token(address)?.details;
+    const details = tokens.table.token(address)?.details;
     return {
       rank: row + 1,
       address,

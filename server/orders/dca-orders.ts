@@ -11,9 +11,7 @@ import {
   Versions,
 } from '../api/replies.js';
 import { addressParameter, count, document, most, tokenAddress, word } from '../api/schemas.js';
-import type { Clock } from '../clock.js';
 import { whenReady } from '../board.js';
-import type { LiveTokens } from '../tokens/live-tokens.js';
 import {
   isWithinSizeRanges,
   ordersToken,
@@ -24,7 +22,7 @@ import {
 import { currentPriceUsd, dataTime, type LiveToken } from '../tokens/token-table.js';
 import { Turns } from '../../storage/turns.js';
 import { dcaOrder, dcaOrderDocument, ORDER_BYTES, REPLY_BYTES } from './order-documents.js';
-import type { LiveOrders } from './live-orders.js';
+import type { Services } from '../services.js';
 
 const MAX_ORDERS = 50;
 const DEFAULT_ORDERS = 20;
@@ -72,13 +70,6 @@ export const getDcaOrders = defineEndpoint({
 /** Orders ranked between two checks of the clock: well under a millisecond's work. */
 const ORDERS_AT_ONCE = 2_000;
 
-interface DcaOrdersServices {
-  tokens: LiveTokens;
-  orders: Pick<LiveOrders, 'dca'>;
-  clock: Clock;
-  kept: ReplyMemory;
-}
-
 type DcaOrdersDocument = Static<(typeof getDcaOrders)['response']>;
 type DcaOrdersReply = KeptReply<DcaOrdersDocument>;
 
@@ -93,7 +84,7 @@ interface OrdersRequest {
 
 const NONE: readonly DcaOrder[] = [];
 
-export function dcaOrdersHandler(services: DcaOrdersServices): Handler<typeof getDcaOrders> {
+export function dcaOrdersHandler(services: Services): Handler<typeof getDcaOrders> {
   const { tokens, orders, clock, kept } = services;
   const replies = new DcaReplies(kept);
   return ({ token: asked, query, exchange }) => {

@@ -10,7 +10,7 @@ import {
   topOrdersOf,
 } from '../../compute/orders/pressure.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
-import { KeptReplies, type ReplyMemory, Versions } from '../api/replies.js';
+import { KeptReplies, Versions } from '../api/replies.js';
 import { count, document, flag, most, nullable, usd, word } from '../api/schemas.js';
 import {
   boardToken,
@@ -21,8 +21,8 @@ import {
   type SizeRanges,
 } from '../tokens/token-fields.js';
 import { dcaOrder, dcaOrderDocument, ORDER_BYTES, REPLY_BYTES } from './order-documents.js';
-import type { LiveOrders } from './live-orders.js';
 import type { Pressure } from './pressure-board.js';
+import type { Services } from '../services.js';
 
 const MAX_TOKENS = 50;
 const DEFAULT_TOKENS = 20;
@@ -116,19 +116,11 @@ export const getDcaPressure = defineEndpoint({
 /** Documents up to this size are encoded once for all requests, larger ones off the event loop. */
 const MAX_ENCODED_BYTES = 500 * 1024;
 
-interface PressureServices {
-  kept: ReplyMemory;
-  orders: Pick<LiveOrders, 'pressure'>;
-}
-
 type PressureQuery = Call<typeof getDcaPressure>['query'];
 type PressureDocument = Static<(typeof getDcaPressure)['response']>;
 type TokenDocument = PressureDocument['tokens'][number];
 
-export function dcaPressureHandler({
-  orders,
-  kept,
-}: PressureServices): Handler<typeof getDcaPressure> {
+export function dcaPressureHandler({ orders, kept }: Services): Handler<typeof getDcaPressure> {
   const versions = new Versions();
   const replies = new KeptReplies<PressureDocument>(kept, 'dca-pressure', bytesOf);
   return ({ query }) => {

@@ -9,7 +9,7 @@ import {
 import type { ChainFilter } from '../api/chain.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
-import { KeptReplies, addDataTime, type ReplyMemory, Versions } from '../api/replies.js';
+import { KeptReplies, addDataTime, Versions } from '../api/replies.js';
 import {
   addressParameter,
   chainFilter,
@@ -29,7 +29,7 @@ import type { LiveTokens } from '../tokens/live-tokens.js';
 import { ordersToken, ordersTokenDocument } from '../tokens/token-fields.js';
 import { currentPriceUsd, dataTime, type LiveToken } from '../tokens/token-table.js';
 import { direction, pairedSymbol, ORDER_BYTES, REPLY_BYTES } from './order-documents.js';
-import type { LiveOrders } from './live-orders.js';
+import type { Services } from '../services.js';
 
 const MIN_CHANGE = -0.99;
 const MAX_CHANGE = 10;
@@ -99,12 +99,6 @@ export const getLimitOrders = defineEndpoint({
   errors: ['token_not_found'],
 });
 
-interface LimitOrdersServices {
-  tokens: LiveTokens;
-  orders: Pick<LiveOrders, 'limit'>;
-  kept: ReplyMemory;
-}
-
 type LimitOrdersDocument = Static<(typeof getLimitOrders)['response']>;
 type LimitOrdersQuery = Call<typeof getLimitOrders>['query'];
 
@@ -112,7 +106,7 @@ export function limitOrdersHandler({
   tokens,
   orders,
   kept,
-}: LimitOrdersServices): Handler<typeof getLimitOrders> {
+}: Services): Handler<typeof getLimitOrders> {
   const versions = new Versions();
   const replies = new KeptReplies<LimitOrdersDocument>(
     kept,

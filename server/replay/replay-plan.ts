@@ -22,7 +22,8 @@ import type { Exchange } from '../http/exchange.js';
 import { Turns } from '../../storage/turns.js';
 import { countPlan, isDefaultView, makePlan, startOfPlan, withPlan } from './page-plan.js';
 import { replayParameters, replayRequest } from './parameters.js';
-import { type ReplayServices, window } from './replay.js';
+import { window } from './replay.js';
+import type { Services } from '../services.js';
 
 const MAX_PAGES = 500;
 
@@ -67,7 +68,7 @@ export const getReplayPlan = defineEndpoint({
 });
 
 /** Makes the handler of GET /replay/:address/plan. */
-export function replayPlanHandler(services: ReplayServices): Handler<typeof getReplayPlan> {
+export function replayPlanHandler(services: Services): Handler<typeof getReplayPlan> {
   return async ({ exchange, key, token, query: parameters }) => {
     const nowS = services.clock.nowS();
     const request = replayRequest(token, parameters, nowS);
@@ -117,7 +118,7 @@ interface PageCounts {
   nextFrom: number | null;
 }
 
-async function planPages(services: ReplayServices, job: PlanJob, fromS: number) {
+async function planPages(services: Services, job: PlanJob, fromS: number) {
   const turns = new Turns();
   const pages = [];
   let next: number | null = fromS;
@@ -138,7 +139,7 @@ async function planPages(services: ReplayServices, job: PlanJob, fromS: number) 
 
 /** Counts the page that begins at `fromS`, in the pool if necessary; null: the client has disconnected. */
 async function countFrom(
-  { depth, columns, pool }: ReplayServices,
+  { depth, columns, pool }: Services,
   { exchange, keyId, query, ...job }: PlanJob,
   fromS: number,
 ): Promise<PageCounts | null> {

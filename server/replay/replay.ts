@@ -1,9 +1,9 @@
 import Type from '../api/type.js';
 import { CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
-import type { ComputePool, RunTask } from '../../compute/pool.js';
+import type { RunTask } from '../../compute/pool.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import { REPLAY_GROUPS } from '../../compute/replay/query.js';
-import type { DepthSource, PagePlan, TokenRecord } from '../../storage/contract.js';
+import type { PagePlan, TokenRecord } from '../../storage/contract.js';
 import { defineEndpoint, type Handler, type PreparedReply } from '../api/endpoint.js';
 import { VARY } from '../api/replies.js';
 import {
@@ -17,14 +17,10 @@ import {
   usd,
   word,
 } from '../api/schemas.js';
-import type { Clock } from '../clock.js';
 import { resolvedToken, sourceOf } from '../depth/coverage.js';
-import type { PageSource } from '../operations/metrics.js';
-import type { Budget } from '../http/budget.js';
 import { type Headers, replayBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { namesTag } from '../http/negotiation.js';
-import type { Fragments } from './fragments.js';
 import { type MadePage, makePlan, type PlanRequest, renderPlan, withPlan } from './page-plan.js';
 import { replayParameters, replayRequest, type ReplayRequest } from './parameters.js';
 import { cacheHeaders, entityTag, type PageIdentity } from './entity-tag.js';
@@ -35,7 +31,7 @@ import {
   type Representation,
   representationHeaders,
 } from './representation.js';
-import type { SegmentColumns } from './segment-columns.js';
+import type { Services } from '../services.js';
 
 const marketType = word(MARKET_TYPES, { description: 'Type of market.' });
 /** A group of markets. */
@@ -159,22 +155,8 @@ export const getReplay = defineEndpoint({
 /** Requests being planned or answered from fragments at one time; none of them waits for a thread. */
 export const MAX_PAGES_IN_PREPARATION = 1024;
 
-export interface ReplayServices {
-  depth: DepthSource;
-  /** The segments of pages. */
-  columns: SegmentColumns;
-  pool: ComputePool;
-  clock: Clock;
-  /** Bounds requests being planned or answered from fragments. */
-  inPreparation: Budget;
-  /** Without it the pool makes every page. */
-  fragments?: Fragments;
-  /** Called with the source of each page. */
-  onAnswered?: (source: PageSource) => void;
-}
-
 /** Makes the handler of GET /replay/:address. */
-export function replayHandler(services: ReplayServices): Handler<typeof getReplay> {
+export function replayHandler(services: Services): Handler<typeof getReplay> {
   return async ({ exchange, key, token, query }) => {
     exchange.addHeader(...VARY);
     const nowS = services.clock.nowS();
@@ -205,7 +187,7 @@ interface PageJob {
 }
 
 function jobOf(
-  { depth }: ReplayServices,
+  { depth }: Services,
   exchange: Exchange,
   request: ReplayRequest,
   representation: Representation,
@@ -222,7 +204,7 @@ function planRequest({ source, request: { fromS, toS, stepS }, nowS }: PageJob):
 
 /** Plans the page, and replies at once if that needs no thread: 304, fragments, HEAD. */
 async function prepare(
-  services: ReplayServices,
+  services: Services,
   job: PageJob,
 ): Promise<{ plan: PagePlan; reply: PreparedReply | null }> {
   if (!services.inPreparation.take(1)) throw replayBusy();
@@ -235,7 +217,7 @@ async function prepare(
 }
 
 async function replyWithoutPool(
-  services: ReplayServices,
+  services: Services,
   job: PageJob,
   plan: PagePlan,
 ): Promise<PreparedReply | null> {
@@ -253,7 +235,7 @@ async function replyWithoutPool(
 
 /** Renders in the pool; null if the client has disconnected. */
 function renderPage(
-  { depth, columns }: ReplayServices,
+  { depth, columns }: Services,
   job: PageJob,
   planned: PagePlan,
   run: RunTask,

@@ -9,8 +9,7 @@ import {
   SCORE_FORMULA,
   scoreWeight,
 } from '../../compute/scores/score.js';
-import type { ComputePool, RunTask } from '../../compute/pool.js';
-import type { TokenQueue } from '../../storage/contract.js';
+import type { RunTask } from '../../compute/pool.js';
 import type { RequestedToken } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
 import { KeptReply, addDataTime } from '../api/replies.js';
@@ -29,11 +28,8 @@ import {
   usd,
   word,
 } from '../api/schemas.js';
-import type { Clock } from '../clock.js';
 import { unlessBusy } from '../http/errors.js';
-import type { Log } from '../log.js';
 import { atParameter, instantAt } from '../replay/parameters.js';
-import type { LiveTokens } from '../tokens/live-tokens.js';
 import {
   isStaleScore,
   scoreMessage,
@@ -55,6 +51,7 @@ import {
   type LiveToken,
   type TokenTable,
 } from '../tokens/token-table.js';
+import type { Services } from '../services.js';
 
 const component = (name: string, points: number, description: string) =>
   document(
@@ -209,21 +206,9 @@ export const postScore = defineEndpoint({
   }),
 });
 
-interface QueueServices {
-  tokens: LiveTokens;
-  queue: TokenQueue;
-  log: Log;
-}
-
-interface ScoreServices extends QueueServices {
-  /** Reads earlier snapshots. */
-  pool: Pick<ComputePool, 'schedule'>;
-  clock: Clock;
-}
-
 type ScoreDocument = Static<(typeof getScore)['response']>;
 
-export function scoreHandler(services: ScoreServices): Handler<typeof getScore> {
+export function scoreHandler(services: Services): Handler<typeof getScore> {
   const { tokens, pool, clock } = services;
   // A token's reply is encoded once per revision.
   const kept = new WeakMap<LiveToken, { revision: number; reply: KeptReply<ScoreDocument> }>();
@@ -268,7 +253,7 @@ function explainedDocument(token: LiveToken): ScoreDocument {
   return { ...tokenDocument(token), explain: asset && explain(asset) };
 }
 
-export function batchScoreHandler(services: QueueServices): Handler<typeof postScore> {
+export function batchScoreHandler(services: Services): Handler<typeof postScore> {
   const item = ({ address, chain }: RequestedToken) => {
     const { table } = services.tokens;
     const token = table.token(address);
@@ -301,7 +286,7 @@ export function batchScoreHandler(services: QueueServices): Handler<typeof postS
 
 /** The standing of a token that is not in memory; queues the token if it can be a mint and has no record. */
 function standingWithoutState(
-  { tokens, queue, log }: QueueServices,
+  { tokens, queue, log }: Services,
   { chain, address }: RequestedToken,
 ): Standing {
   if (tokens.hasRecord(chain, address)) return BEING_LOADED;

@@ -1,17 +1,16 @@
 /** The boards of scores with details: made on request, and kept for up to a minute. */
 import { isDamage } from '../../compute/damage.js';
 import { binsOfBand } from '../../compute/ladder.js';
-import type { ComputePool, RunTask } from '../../compute/pool.js';
+import type { RunTask } from '../../compute/pool.js';
 import { depthWithin } from '../../compute/scores/score.js';
 import { readStored } from '../../storage/contract.js';
 import type { ChainFilter } from '../api/chain.js';
 import { KeptReply } from '../api/replies.js';
-import type { Clock } from '../clock.js';
 import { unlessBusy } from '../http/errors.js';
 import type { AssetScore } from '../tokens/standing.js';
-import type { LiveToken, TokenTable } from '../tokens/token-table.js';
-import type { ScoreHistory } from './score-history.js';
+import type { LiveToken } from '../tokens/token-table.js';
 import { type Boards, rankTokens, type Ranking, type ScoreBoard, topScore } from './top-scores.js';
+import type { Services } from '../services.js';
 
 /** A board of this age is rebuilt while it is still served; a board of twice this age is not served. */
 const REFRESH_AFTER_S = 30;
@@ -19,13 +18,6 @@ const HOUR_S = 3600;
 const DAY_S = 86_400;
 const HOURS = 24;
 const WITHIN_2_PCT = binsOfBand(-2, 2);
-
-interface DetailServices {
-  table: TokenTable;
-  history: ScoreHistory;
-  pool: Pick<ComputePool, 'schedule'>;
-  clock: Clock;
-}
 
 /** A time by the clock of market data, and by the process's clock. */
 interface Moment {
@@ -37,7 +29,7 @@ export class DetailedScores {
   private current: { boards: Boards; madeAt: Moment } | null = null;
   private making: Promise<Boards> | null = null;
 
-  constructor(private readonly services: DetailServices) {}
+  constructor(private readonly services: Services) {}
 
   /** The boards, at most a minute old. @throws ApiError 503 `replay_busy` */
   boards(): Boards | Promise<Boards> {
@@ -62,9 +54,9 @@ export class DetailedScores {
   }
 
   private async make(): Promise<Boards> {
-    const { pool, table } = this.services;
+    const { pool, tokens } = this.services;
     const madeAt = this.moment();
-    const rankings = await rankTokens(table);
+    const rankings = await rankTokens(tokens.table);
     const boards = await unlessBusy(
       pool.schedule('board', 'top-scores', (run) => this.detail(rankings, run)),
     );

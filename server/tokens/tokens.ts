@@ -1,7 +1,6 @@
 /** GET /tokens: search, answered from memory. */
 import Type, { type Static } from '../api/type.js';
 import { CHAINS } from '../../compute/market.js';
-import type { DepthSource } from '../../storage/contract.js';
 import type { ChainFilter } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
@@ -16,7 +15,6 @@ import {
   tokenName,
   tokenSymbol,
 } from '../api/schemas.js';
-import type { Clock } from '../clock.js';
 import { Turns } from '../../storage/turns.js';
 import {
   icon,
@@ -27,6 +25,7 @@ import {
   tokenStatus,
 } from './token-fields.js';
 import { currentPriceUsd, type LiveToken, type TokenTable } from './token-table.js';
+import type { Services } from '../services.js';
 
 const MAX_QUERY_CHARS = 100;
 const MAX_CURSOR_CHARS = 400;
@@ -100,12 +99,6 @@ export const getTokens = defineEndpoint({
   }),
 });
 
-interface SearchServices {
-  tokens: { table: TokenTable };
-  depth: Pick<DepthSource, 'firstSnapshotT'>;
-  clock: Clock;
-}
-
 type FoundToken = Static<(typeof getTokens)['response']>['tokens'][number];
 
 /** A token's place among the results. */
@@ -117,7 +110,7 @@ interface Place {
   address: string;
 }
 
-export function tokensHandler({ tokens, depth, clock }: SearchServices): Handler<typeof getTokens> {
+export function tokensHandler({ tokens, depth, clock }: Services): Handler<typeof getTokens> {
   const documentOf = async (token: LiveToken): Promise<FoundToken> => {
     const { tokenId, address, chain, symbol, name, icon: url } = token.details;
     const lastT = token.newest?.ref.t ?? null;
