@@ -12,11 +12,7 @@ const CHARS = 3;
  */
 export class LargeMap<K extends string | number, V> {
   private readonly shards = Array.from({ length: SHARDS }, () => new Map<K, V>());
-  private count = 0;
-
-  get size(): number {
-    return this.count;
-  }
+  size = 0;
 
   get(key: K): V | undefined {
     return this.shardOf(key).get(key);
@@ -30,18 +26,18 @@ export class LargeMap<K extends string | number, V> {
     const shard = this.shardOf(key);
     const before = shard.size;
     shard.set(key, value);
-    this.count += shard.size - before;
+    this.size += shard.size - before;
   }
 
   delete(key: K): boolean {
     const isDeleted = this.shardOf(key).delete(key);
-    if (isDeleted) this.count--;
+    if (isDeleted) this.size--;
     return isDeleted;
   }
 
   clear(): void {
     for (const shard of this.shards) shard.clear();
-    this.count = 0;
+    this.size = 0;
   }
 
   *values(): IterableIterator<V> {

@@ -115,8 +115,10 @@ export class ComputePool {
   private readonly threadsAtStart: number;
   private readonly piscina: Piscina;
   private readonly scheduler: Scheduler;
-  private pending = 0;
-  private posted = 0;
+  /** Jobs that wait or are in work. */
+  pendingJobs = 0;
+  /** Tasks given to the threads since the start. */
+  postedTasks = 0;
   /** Idle threads, and callers that wait for one. */
   private freeThreads: number;
   private readonly waiters: (() => void)[] = [];
@@ -147,11 +149,6 @@ export class ComputePool {
     this.piscina.on('error', onError);
   }
 
-  /** Jobs that wait or are in work. */
-  get pendingJobs(): number {
-    return this.pending;
-  }
-
   /** Waiting jobs of a class. */
   waiting(work: Work): number {
     return this.scheduler.waiting(work);
@@ -160,11 +157,6 @@ export class ComputePool {
   /** Threads that run a task. */
   get busyThreads(): number {
     return this.threads - this.freeThreads;
-  }
-
-  /** Tasks given to the threads since the start. */
-  get postedTasks(): number {
-    return this.posted;
   }
 
   /**
@@ -227,7 +219,7 @@ export class ComputePool {
     client: Client | null,
   ): Promise<T | null> {
     if (this.closed !== null) throw new PoolClosedError('the compute pool is closed');
-    this.pending++;
+    this.pendingJobs++;
     const askedMs = performance.now();
     const begin = (): Promise<T> => {
       if (work === 'page') this.options.onPageBegan?.(performance.now() - askedMs);
@@ -236,8 +228,8 @@ export class ComputePool {
     try {
       return await this.scheduler.run(work, key, begin, client);
     } finally {
-      this.pending--;
-      if (this.pending === 0) this.whenIdle?.();
+      this.pendingJobs--;
+      if (this.pendingJobs === 0) this.whenIdle?.();
     }
   }
 
@@ -256,7 +248,7 @@ export class ComputePool {
     if (this.freeThreads > 0) this.freeThreads--;
     else await new Promise<void>((resolve) => this.waiters.push(resolve));
     if (this.ended) throw new PoolClosedError('the compute pool has ended');
-    this.posted++;
+    this.postedTasks++;
     const ending = new AbortController();
     const { signal } = ending;
     const run = this.piscina.run(input, { filename, name, transferList: transfer, signal });
@@ -332,7 +324,7 @@ export class ComputePool {
   }
 
   private async drain(): Promise<void> {
-    if (this.pending > 0) {
+    if (this.pendingJobs > 0) {
       const idle = new Promise<void>((resolve) => (this.whenIdle = resolve));
       await withDeadline(idle, CLOSE_DEADLINE_MS, 'drain').catch(() => undefined);
     }

@@ -170,8 +170,8 @@ export class JobQueue {
   /** Keys with jobs that wait or are in work. */
   private readonly keys = new Map<string, KeyQueue>();
   /** Jobs wait only while every slot is taken. */
-  private waiting = 0;
-  private inWork = 0;
+  waitingJobs = 0;
+  jobsInWork = 0;
   /** Average time of recent jobs in work; starts at 0, so that the first jobs, in cold threads, weigh little. */
   private jobMs = 0;
   /** When a job last began. */
@@ -185,23 +185,15 @@ export class JobQueue {
     private readonly nowMs: () => number = runningMs,
   ) {}
 
-  get waitingJobs(): number {
-    return this.waiting;
-  }
-
-  get jobsInWork(): number {
-    return this.inWork;
-  }
-
   /** Jobs that wait or are in work. */
   get jobs(): number {
-    return this.waiting + this.inWork;
+    return this.waitingJobs + this.jobsInWork;
   }
 
   /** Like Scheduler.run(). */
   async run<T>(key: string, job: () => Promise<T>, client: Client | null): Promise<T | null> {
     if (client?.aborted) return null;
-    const isFree = this.inWork < this.limits.inWork;
+    const isFree = this.jobsInWork < this.limits.inWork;
     const running = isFree ? this.begin(this.join(key)) : await this.wait(key, client);
     if (running === null) return null;
     try {
@@ -213,7 +205,7 @@ export class JobQueue {
 
   /** Estimates how long a new job of the key would wait. */
   expectedWaitMs(key: string): number {
-    if (this.inWork < this.limits.inWork) return 0;
+    if (this.jobsInWork < this.limits.inWork) return 0;
     const own = this.keys.get(key)?.waiting.size ?? 0;
     let ahead = own;
     for (const [other, { waiting }] of this.keys) {
@@ -229,8 +221,8 @@ export class JobQueue {
   private wait(key: string, client: Client | null): Promise<RunningJob | null> {
     const { maxWaiting, maxWaitingPerKey, maxExpectedWaitMs } = this.limits;
     const own = this.keys.get(key)?.waiting.size ?? 0;
-    if (this.waiting >= maxWaiting || own >= maxWaitingPerKey) {
-      throw new PoolBusyError(`${this.waiting} jobs wait, ${own} of them of this key`);
+    if (this.waitingJobs >= maxWaiting || own >= maxWaitingPerKey) {
+      throw new PoolBusyError(`${this.waitingJobs} jobs wait, ${own} of them of this key`);
     }
     if (this.expectedWaitMs(key) > maxExpectedWaitMs) {
       throw new PoolBusyError(`a job would wait longer than ${maxExpectedWaitMs} ms`);
@@ -238,10 +230,10 @@ export class JobQueue {
     const queue = this.join(key);
     return new Promise((resolve) => {
       queue.waiting.add(resolve);
-      this.waiting++;
+      this.waitingJobs++;
       client?.onGone(() => {
         if (!queue.waiting.delete(resolve)) return;
-        this.waiting--;
+        this.waitingJobs--;
         this.leave(key, queue);
         resolve(null);
       });
@@ -265,7 +257,7 @@ export class JobQueue {
 
   /** Charges the key the expected time of a job in advance; end() corrects the charge. */
   private begin(queue: KeyQueue): RunningJob {
-    this.inWork++;
+    this.jobsInWork++;
     queue.inWork++;
     this.beganMs = this.nowMs();
     this.servedMs = queue.servedMs;
@@ -279,7 +271,7 @@ export class JobQueue {
     queue.servedMs += Math.max(tookMs, MIN_CHARGE_MS) - chargedMs;
     this.jobMs += LATEST_WEIGHT * (tookMs - this.jobMs);
     queue.inWork--;
-    this.inWork--;
+    this.jobsInWork--;
     this.leave(key, queue);
     this.beginNext();
   }
@@ -293,7 +285,7 @@ export class JobQueue {
     if (next === null) return;
     const [begin] = next.waiting;
     next.waiting.delete(begin);
-    this.waiting--;
+    this.waitingJobs--;
     begin(this.begin(next));
   }
 }

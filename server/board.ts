@@ -29,7 +29,8 @@ interface BoardOptions<T> {
 
 /** A value that is rebuilt in the background on request, at a bounded pace. */
 export class Board<T extends object> {
-  private value: T | null = null;
+  /** The newest value; null before the first build. */
+  current: T | null = null;
   /** The first build failed, and will fail until damaged data are replaced. */
   private lacksData = false;
   private waiting: { resolve: (value: T) => void; reject: (error: unknown) => void }[] = [];
@@ -44,19 +45,14 @@ export class Board<T extends object> {
     this.follower.start();
   }
 
-  /** The newest value; null before the first build. */
-  get current(): T | null {
-    return this.value;
-  }
-
   /** Whether there is a value, or damaged data prevent one. */
   get isSettled(): boolean {
-    return this.value !== null || this.lacksData;
+    return this.current !== null || this.lacksData;
   }
 
   /** The newest value; before the first build a promise of it, which rejects if that build fails. */
   get(): T | Promise<T> {
-    if (this.value !== null) return this.value;
+    if (this.current !== null) return this.current;
     if (this.closed) return Promise.reject(new Error('closed before it was built'));
     // Starts a build even after a failure: callers do not wait for the retry.
     this.request();
@@ -80,7 +76,7 @@ export class Board<T extends object> {
 
   /** Requests a build if the passing of time has made the value out of date. */
   tick(): void {
-    if (this.options.isOutOfDate?.(this.value) === true) this.request();
+    if (this.options.isOutOfDate?.(this.current) === true) this.request();
   }
 
   /** Resolves when every requested build is done or has failed once. */
@@ -99,7 +95,7 @@ export class Board<T extends object> {
   private async build(): Promise<number | void> {
     try {
       const { value, costMs } = await this.options.build();
-      this.value = value;
+      this.current = value;
       for (const { resolve } of this.waiting.splice(0)) resolve(value);
       return costMs;
     } catch (error) {

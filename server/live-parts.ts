@@ -8,13 +8,14 @@ import type {
   OrderSource,
   StoreChange,
 } from '../storage/contract.js';
+import type { Board } from './board.js';
 import type { Clock } from './clock.js';
 import { HolderFlows } from './holders/holder-flows.js';
 import type { Log } from './log.js';
 import { LpTools } from './lp/lp-tools.js';
 import { DEFAULT_SHARES, type Shares } from './memory.js';
 import { LiveOrders } from './orders/live-orders.js';
-import { TopScores } from './scores/top-scores.js';
+import { type Boards, topScoreBoards } from './scores/top-scores.js';
 import { LiveTokens } from './tokens/live-tokens.js';
 
 interface LivePartsOptions {
@@ -37,7 +38,7 @@ interface LivePartsOptions {
 
 export class LiveParts {
   readonly tokens: LiveTokens;
-  readonly topScores: TopScores;
+  readonly topScores: Board<Boards>;
   readonly orders: LiveOrders;
   readonly holderFlows: HolderFlows;
   readonly lp: LpTools;
@@ -49,7 +50,7 @@ export class LiveParts {
       maxHeldBytes: memory.ladders,
     });
     const { tokens } = this;
-    this.topScores = new TopScores(tokens, log);
+    this.topScores = topScoreBoards(tokens, log);
     this.orders = new LiveOrders({ source: sources.orders, tokens, pool, clock, log });
     this.holderFlows = new HolderFlows({
       ...{ source: sources.holders, pool, clock, log },
@@ -71,7 +72,9 @@ export class LiveParts {
   async start(): Promise<void> {
     await this.tokens.start();
     // Boards ranked before this point would lack tokens, and would rest before the next ranking.
-    await this.topScores.start();
+    this.tokens.onLoad(() => this.topScores.request());
+    this.topScores.request();
+    await this.topScores.settled();
     await this.orders.start();
     this.lp.start();
   }

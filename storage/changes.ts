@@ -28,18 +28,14 @@ const NO_CHANGE: StoreChange = {
 
 export class Changes {
   readonly housekeeping: Housekeeping;
-  private hasAny = false;
+  /** Whether anything changed since the store was opened. */
+  any = false;
 
   constructor(
     private readonly parts: StoreParts,
     onHousekeepingError: (error: unknown) => void,
   ) {
     this.housekeeping = new Housekeeping(parts, onHousekeepingError);
-  }
-
-  /** Whether anything changed since the store was opened. */
-  get any(): boolean {
-    return this.hasAny;
   }
 
   /**
@@ -150,7 +146,7 @@ export class Changes {
       return result;
     };
     const done = await this.parts.commits.run(withRevisions, mark);
-    this.hasAny = true;
+    this.any = true;
     const turns = new Turns();
     for (const part of changesInTurns(done.change)) {
       const { catalog, events, queue } = this.parts;

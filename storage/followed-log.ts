@@ -9,25 +9,17 @@ import { type KnownSettings, type Settings, writeSettings } from './log/settings
 import type { StoreParts } from './opening.js';
 
 export class FollowedLog {
-  private latestMark: LogMark | null;
-  private knownSettings: KnownSettings;
+  /** The last entry applied by the store; null if it follows no log. */
+  mark: LogMark | null;
+  /** The settings shared by the nodes, as this store has them. */
+  settings: KnownSettings;
 
   constructor(
     private readonly parts: StoreParts,
     private readonly changes: Changes,
   ) {
-    this.latestMark = parts.mark;
-    this.knownSettings = parts.settings;
-  }
-
-  /** The last entry applied by the store; null if it follows no log. */
-  get mark(): LogMark | null {
-    return this.latestMark;
-  }
-
-  /** The settings shared by the nodes, as this store has them. */
-  get settings(): KnownSettings {
-    return this.knownSettings;
+    this.mark = parts.mark;
+    this.settings = parts.settings;
   }
 
   /** Whether the store has neither tokens nor keys. */
@@ -83,17 +75,17 @@ export class FollowedLog {
       await writeSettings(tx, 'log', settings);
       await writeMark(tx, mark);
     });
-    this.knownSettings = { ...this.knownSettings, log: settings };
+    this.settings = { ...this.settings, log: settings };
   }
 
   async saveOwnSettings(own: KnownSettings['own']): Promise<void> {
     await this.write((tx) => writeSettings(tx, 'own', own));
-    this.knownSettings = { ...this.knownSettings, own };
+    this.settings = { ...this.settings, own };
   }
 
   /** Detaches the store from its log. @returns its last position there; null if it followed none */
   async leave(): Promise<number | null> {
-    const position = this.latestMark?.position ?? null;
+    const position = this.mark?.position ?? null;
     let left: () => void = () => undefined;
     await this.write(async (tx) => {
       left = await this.parts.revisions.leaveLog(tx);
@@ -102,14 +94,14 @@ export class FollowedLog {
       await writeSettings(tx, 'own', null);
     });
     left();
-    this.latestMark = null;
-    this.knownSettings = { log: null, own: null };
+    this.mark = null;
+    this.settings = { log: null, own: null };
     return position;
   }
 
   /** @throws InputError if the store follows a log: other nodes would not receive a change that bypasses it */
   refuseOtherChanges(): void {
-    if (this.latestMark === null) return;
+    if (this.mark === null) return;
     throw new InputError(
       `${this.parts.directory} belongs to a node of a cluster: start the node (fathom serve --cluster ... --node ...), through which commands reach the log`,
     );
@@ -117,7 +109,7 @@ export class FollowedLog {
 
   private async marked<T>(mark: LogMark, apply: () => Promise<T>): Promise<T> {
     const result = await apply();
-    this.latestMark = mark;
+    this.mark = mark;
     this.parts.revisions.passed(mark);
     return result;
   }

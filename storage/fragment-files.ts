@@ -89,14 +89,17 @@ export interface FragmentFilesOptions {
 export class FragmentFiles {
   private readonly folder: string;
   private readonly entries = new LargeMap<string, Entry>();
-  private totalBytes = 0;
+  /** Bytes of all files on the disk. */
+  bytes = 0;
   private uses = 0;
   /** The next files to remove, the first at the end; some may have been used since, or be gone. */
   private victims: { entry: Entry; lastUse: number }[] = [];
   private readonly removed = new Set<number>();
   private written = 0;
-  private readsSoFar = 0;
-  private failedWrites = 0;
+  /** Number of files read since the start. */
+  reads = 0;
+  /** Number of files that could not be written since the start. */
+  failures = 0;
   private readonly trouble: Trouble<unknown>;
   /** Removals in the background. */
   private working: Promise<unknown> = Promise.resolve();
@@ -116,23 +119,8 @@ export class FragmentFiles {
     return files;
   }
 
-  /** Bytes of all files on the disk. */
-  get bytes(): number {
-    return this.totalBytes;
-  }
-
   get count(): number {
     return this.entries.size;
-  }
-
-  /** Number of files read since the start. */
-  get reads(): number {
-    return this.readsSoFar;
-  }
-
-  /** Number of files that could not be written since the start. */
-  get failures(): number {
-    return this.failedWrites;
   }
 
   /** Whether files cannot be written at the moment. */
@@ -146,7 +134,7 @@ export class FragmentFiles {
 
   /** Whether this many more files of average size fit without removing one. */
   hasRoom(files: number): boolean {
-    const bytes = files * (this.totalBytes / Math.max(1, this.count));
+    const bytes = files * (this.bytes / Math.max(1, this.count));
     return !this.trouble.lasts && this.fits(bytes, files);
   }
 
@@ -164,7 +152,7 @@ export class FragmentFiles {
     if (entry === undefined) return null;
     const bytes = await readFile(path.join(this.folder, nameOf(entry)), entry.bytes);
     if (bytes === null) this.drop(key);
-    else this.readsSoFar++;
+    else this.reads++;
     return bytes;
   }
 
@@ -211,7 +199,7 @@ export class FragmentFiles {
       await this.writeWhole(entry, content);
       this.trouble.over();
     } catch (error) {
-      this.failedWrites++;
+      this.failures++;
       this.trouble.began(isDiskFull(error) ? 'full' : 'other', error);
     }
   }
@@ -248,12 +236,12 @@ export class FragmentFiles {
 
   private add(entry: Entry): void {
     this.entries.set(textOfKey(entry), entry);
-    this.totalBytes += diskBytes(entry);
+    this.bytes += diskBytes(entry);
   }
 
   private forget(entry: Entry): void {
     this.entries.delete(textOfKey(entry));
-    this.totalBytes -= diskBytes(entry);
+    this.bytes -= diskBytes(entry);
   }
 
   private async writeWhole(entry: Entry, content: Uint8Array): Promise<void> {
@@ -291,7 +279,7 @@ export class FragmentFiles {
   }
 
   private fits(bytes: number, files: number): boolean {
-    return this.totalBytes + bytes <= this.options.maxBytes && this.count + files <= MAX_FILES;
+    return this.bytes + bytes <= this.options.maxBytes && this.count + files <= MAX_FILES;
   }
 
   private async makeRoom(bytes: number): Promise<void> {

@@ -86,7 +86,7 @@ class FlowSubject {
     for (const atS of [FLOW_NOW_S + CLOCK_STEP_S, FLOW_NOW_S]) {
       this.clock.atS = atS;
       this.board.board.tick();
-      await this.board.settled();
+      await this.board.board.settled();
     }
   }
 
@@ -94,12 +94,12 @@ class FlowSubject {
   async changeAll(): Promise<void> {
     this.book.touch([...this.states.keys()]);
     await this.book.settled();
-    await this.board.settled();
+    await this.board.board.settled();
   }
 
   async close(): Promise<void> {
     await this.book.close();
-    await this.board.close();
+    await this.board.board.close();
   }
 }
 

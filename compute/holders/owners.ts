@@ -42,7 +42,7 @@ export class OwnerTable {
   private hashes: Uint32Array;
   /** Number + 1 of the owner in each slot; 0 if it is free. The number of slots is a power of two. */
   private slots = new Uint32Array(16);
-  private count = 0;
+  size = 0;
 
   constructor({ offsets, bytes }: OwnerNames) {
     this.bytes = bytes;
@@ -52,18 +52,14 @@ export class OwnerTable {
     for (let id = 0; id < count; id++) {
       this.hashes[id] = hashOf(bytes, offsets[id], offsets[id + 1]);
     }
-    this.count = count;
+    this.size = count;
     this.index();
-  }
-
-  get size(): number {
-    return this.count;
   }
 
   /** The current names; they share memory with the table. */
   names(): OwnerNames {
-    const offsets = this.offsets.subarray(0, this.count + 1);
-    return { offsets, bytes: this.bytes.subarray(0, offsets[this.count]) };
+    const offsets = this.offsets.subarray(0, this.size + 1);
+    return { offsets, bytes: this.bytes.subarray(0, offsets[this.size]) };
   }
 
   /** How many of the names the table lacks. */
@@ -108,7 +104,7 @@ export class OwnerTable {
   }
 
   private append(bytes: Uint8Array, start: number, end: number): number {
-    const id = this.count;
+    const id = this.size;
     const first = this.offsets[id];
     const after = first + end - start;
     if (after > this.bytes.length) this.bytes = grownBytes(this.bytes, after);
@@ -119,17 +115,17 @@ export class OwnerTable {
     this.bytes.set(bytes.subarray(start, end), first);
     this.offsets[id + 1] = after;
     this.hashes[id] = hashOf(bytes, start, end);
-    this.count++;
-    if (2 * this.count > this.slots.length) this.index();
+    this.size++;
+    if (2 * this.size > this.slots.length) this.index();
     else this.insert(id);
     return id;
   }
 
   private index(): void {
     let slots = this.slots.length;
-    while (slots < 4 * this.count) slots *= 2;
+    while (slots < 4 * this.size) slots *= 2;
     this.slots = new Uint32Array(slots);
-    for (let id = 0; id < this.count; id++) this.insert(id);
+    for (let id = 0; id < this.size; id++) this.insert(id);
   }
 
   private insert(id: number): void {

@@ -107,7 +107,8 @@ export class ScratchCells {
   /** `market * BIN_COUNT + bin's index`. */
   private keys = new Int32Array(FIRST_CAPACITY);
   private rows = new Int32Array(FIRST_CAPACITY);
-  private length = 0;
+  /** Number of cells so far, without those outside the ladder. */
+  count = 0;
   /** `market bin` of the cells outside the ladder. */
   private readonly dropped = new Set<string>();
   private readonly droppedMarkets = new Set<number>();
@@ -117,16 +118,11 @@ export class ScratchCells {
     private readonly resistanceUsd: Float64Array,
   ) {}
 
-  /** Number of cells so far, without those outside the ladder. */
-  get count(): number {
-    return this.length;
-  }
-
   /** Adds the cell of a row. */
   push(market: number, bin: number, row: number): void {
-    if (this.length === this.keys.length) this.grow();
-    this.keys[this.length] = market * BIN_COUNT + (bin - MIN_BIN);
-    this.rows[this.length++] = row;
+    if (this.count === this.keys.length) this.grow();
+    this.keys[this.count] = market * BIN_COUNT + (bin - MIN_BIN);
+    this.rows[this.count++] = row;
   }
 
   /** Records a cell outside the ladder; false if the market already had this bin. */
@@ -137,7 +133,7 @@ export class ScratchCells {
   }
 
   clear(): void {
-    this.length = 0;
+    this.count = 0;
     if (this.dropped.size > 0) this.dropped.clear();
     if (this.droppedMarkets.size > 0) this.droppedMarkets.clear();
   }
@@ -153,7 +149,7 @@ export class ScratchCells {
     let cells: MarketCells | null = null;
     /** The first key of the next market. */
     let nextMarket = 0;
-    for (let i = 0; i < this.length; i++) {
+    for (let i = 0; i < this.count; i++) {
       const key = keys[i];
       const row = rows[i];
       if (i > 0 && key === keys[i - 1]) {
@@ -180,7 +176,7 @@ export class ScratchCells {
 
   /** Sorts by market, bin and row; most files are already sorted. */
   private sort(): void {
-    const { keys, rows, length } = this;
+    const { keys, rows, count: length } = this;
     let i = 1;
     while (i < length && keys[i] >= keys[i - 1]) i++;
     if (i >= length) return;
@@ -199,7 +195,7 @@ export class ScratchCells {
   }
 
   private grow(): void {
-    this.keys = grown(this.keys, new Int32Array(this.length * 2));
-    this.rows = grown(this.rows, new Int32Array(this.length * 2));
+    this.keys = grown(this.keys, new Int32Array(this.count * 2));
+    this.rows = grown(this.rows, new Int32Array(this.count * 2));
   }
 }

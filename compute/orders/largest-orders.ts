@@ -22,8 +22,8 @@ interface RankingState {
 
 /** Keeps the largest of the orders added to it. */
 export class LargestOrders {
-  /** Largest first; parallel to `sizes`. */
-  private readonly best: DcaOrder[] = [];
+  /** Largest first, ties by address; parallel to `sizes`. */
+  readonly orders: DcaOrder[] = [];
   private readonly sizes: number[] = [];
   /** By direction, the flow that an order must exceed to be kept: a larger flow moves the price further. */
   private readonly tooSmallUsd = { BUY: -Infinity, SELL: -Infinity };
@@ -48,13 +48,8 @@ export class LargestOrders {
     }
   }
 
-  /** Largest first, ties by address. */
-  get orders(): readonly DcaOrder[] {
-    return this.best;
-  }
-
   private consider(order: DcaOrder, flowUsd: number): void {
-    const { best, sizes, limit } = this;
+    const { orders: best, sizes, limit } = this;
     const size = this.sizeOf(order, flowUsd);
     const isFull = best.length === limit;
     // Earlier orders have lower addresses, so they stay ahead of orders of equal size.

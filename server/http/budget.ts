@@ -2,23 +2,19 @@
 
 /** A limited count that is taken and given back. */
 export class Budget {
-  private takenNow = 0;
+  taken = 0;
 
   constructor(readonly limit: number) {}
 
-  get taken(): number {
-    return this.takenNow;
-  }
-
   /** Takes `amount`; if it would exceed the limit, takes nothing and returns false. */
   take(amount: number): boolean {
-    if (this.takenNow + amount > this.limit) return false;
-    this.takenNow += amount;
+    if (this.taken + amount > this.limit) return false;
+    this.taken += amount;
     return true;
   }
 
   give(amount: number): void {
-    this.takenNow -= amount;
+    this.taken -= amount;
   }
 }
 

@@ -77,10 +77,12 @@ export class Exchange {
   private readonly request: EngineRequest;
   private readonly replyHeaders: (readonly [string, string])[];
   private state: 'open' | 'sending' | 'ended' = 'open';
-  private isAborted = false;
+  /** Whether the client has disconnected or was cut off. */
+  aborted = false;
   private cancelFlag: Int32Array | null = null;
   private settle: Settle | null = null;
-  private knownKeyId: string | null = null;
+  /** The id of the request's key; null: it has none, or none that is known yet. */
+  keyId: string | null = null;
   private gone: (() => void) | null = null;
   private readonly body: RequestBody;
   /** Of a reply that the kernel has not taken yet. */
@@ -88,8 +90,10 @@ export class Exchange {
   private keptOrigin: RequestOrigin | null = null;
   private countedBytes = 0;
   private readonly startedMs = performance.now();
-  private sentStatus: number | null = null;
-  private sentBytes = 0;
+  /** The reply's status; null before the reply, and if the client disconnected first. */
+  status: number | null = null;
+  /** Bytes of the reply's body that the kernel has taken. */
+  bytes = 0;
 
   /** @param nextId makes an id for a request that has none */
   constructor(host: ExchangeHost, nextId: () => string, request: EngineRequest) {
@@ -105,29 +109,14 @@ export class Exchange {
     request.onGone(() => this.onAborted());
   }
 
-  /** The reply's status; null before the reply, and if the client disconnected first. */
-  get status(): number | null {
-    return this.sentStatus;
-  }
-
   /** Milliseconds since the request arrived. */
   get ageMs(): number {
     return performance.now() - this.startedMs;
   }
 
-  /** The id of the request's key; null: it has none, or none that is known yet. */
-  get keyId(): string | null {
-    return this.knownKeyId;
-  }
-
   /** Whether the request has no key, or none that is known yet. */
   get isKeyless(): boolean {
-    return this.knownKeyId === null;
-  }
-
-  /** Bytes of the reply's body that the kernel has taken. */
-  get bytes(): number {
-    return this.sentBytes;
+    return this.keyId === null;
   }
 
   /** Whether its reply counts as bytes in flight. */
@@ -140,11 +129,6 @@ export class Exchange {
     return this.stallWatch?.stalledMs ?? 0;
   }
 
-  /** Whether the client has disconnected or was cut off. */
-  get aborted(): boolean {
-    return this.isAborted;
-  }
-
   /** Whether a reply has been sent to the engine, or the client has disconnected. */
   get answered(): boolean {
     return this.state !== 'open';
@@ -153,7 +137,7 @@ export class Exchange {
   /** A flag in shared memory for other threads: element 0 is 1 once the client has disconnected. */
   get cancel(): Int32Array {
     this.cancelFlag ??= new Int32Array(new SharedArrayBuffer(4));
-    if (this.isAborted) Atomics.store(this.cancelFlag, 0, 1);
+    if (this.aborted) Atomics.store(this.cancelFlag, 0, 1);
     return this.cancelFlag;
   }
 
@@ -180,7 +164,7 @@ export class Exchange {
 
   /** Sets the key of the request: the reply's bytes count against its limit. */
   belongsTo(keyId: string): void {
-    this.knownKeyId = keyId;
+    this.keyId = keyId;
   }
 
   /** Sets the listener that is called when the request ends. */
@@ -241,7 +225,7 @@ export class Exchange {
     }
     this.countedBytes = counted;
     this.state = 'sending';
-    this.sentStatus = status;
+    this.status = status;
     const head = {
       status,
       reason: reasonPhrase(status),
@@ -253,12 +237,12 @@ export class Exchange {
       if (bodyUse === 'once' && body !== null) freeMemory(body);
     };
     const isAllTaken = this.request.reply(head, body, (taken, isAll) => {
-      this.sentBytes = taken;
+      this.bytes = taken;
       if (isAll) onSent();
       else this.stallWatch?.took(taken);
     });
     if (isAllTaken) {
-      this.sentBytes = sent;
+      this.bytes = sent;
       onSent();
     } else this.stallWatch = new StallWatch(this.host, () => this.abandon());
   }
@@ -271,7 +255,7 @@ export class Exchange {
   /** Turns the connection into a WebSocket, which ends the exchange. Call it instead of reply(). */
   openSocket(protocol: string | null, open: OpenSocket): void {
     if (this.answered) return;
-    this.sentStatus = 101;
+    this.status = 101;
     const headers = [...this.replyHeaders, ...this.settled(101)];
     this.request.openSocket(headers, protocol, open);
     this.end();
@@ -285,7 +269,7 @@ export class Exchange {
   stream(headers: Headers, onRoom: () => void): ReplyStream | null {
     if (this.answered) return null;
     this.state = 'sending';
-    this.sentStatus = 200;
+    this.status = 200;
     const all = [...this.replyHeaders, ...headers, ...this.settled(200)];
     const head = { status: 200, reason: reasonPhrase(200), headers: all, isLast: true };
     const stream = this.request.stream(head, onRoom);
@@ -296,7 +280,7 @@ export class Exchange {
       },
       write: (bytes) => {
         if (this.state !== 'sending') return;
-        this.sentBytes += bytes.byteLength;
+        this.bytes += bytes.byteLength;
         stream.write(bytes);
       },
       end: () => {
@@ -337,7 +321,7 @@ export class Exchange {
   }
 
   private onAborted(): void {
-    this.isAborted = true;
+    this.aborted = true;
     if (this.cancelFlag) Atomics.store(this.cancelFlag, 0, 1);
     this.gone?.();
     this.end();

@@ -45,10 +45,10 @@ export class LiveOrders {
   /** Resolves when every change so far is read and ranked, or has failed once. */
   async settled(): Promise<void> {
     await Promise.all([this.dca.settled(), this.limit.settled()]);
-    await this.pressure.settled();
+    await this.pressure.board.settled();
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.dca.close(), this.limit.close(), this.pressure.close()]);
+    await Promise.all([this.dca.close(), this.limit.close(), this.pressure.board.close()]);
   }
 }

@@ -88,16 +88,6 @@ export class PressureBoard {
     this.touch([]);
   }
 
-  /** Resolves when every change so far is on the board, or has failed once. */
-  settled(): Promise<void> {
-    return this.board.settled();
-  }
-
-  /** Stops ranking, and waits for the current work. */
-  close(): Promise<void> {
-    return this.board.close();
-  }
-
   /** The cost is the pool's work, without time in its queue. */
   private async rank(): Promise<{ value: Pressure; costMs: number }> {
     const { pool, clock } = this.options;
@@ -123,7 +113,8 @@ export class PressureRows {
   private readonly byAddress = new Map<string, PressureRow>();
   private readonly orderColumns = new SharedColumns();
   private readonly ladderColumns = new SharedColumns();
-  private sorted: readonly PressureRow[] = [];
+  /** Rows ascending by address; the array is replaced, never changed. */
+  rows: readonly PressureRow[] = [];
   /** Sorted addresses of all rows, and perhaps of some removed ones. */
   private addresses: string[] = [];
   /** Whether a row was added since the addresses were sorted. */
@@ -133,11 +124,6 @@ export class PressureRows {
     private readonly tokens: Pick<TokenTable, 'token'>,
     private readonly orders: Pick<DcaOrdersByToken, 'orders'>,
   ) {}
-
-  /** Rows ascending by address; the array is replaced, never changed. */
-  get rows(): readonly PressureRow[] {
-    return this.sorted;
-  }
 
   /** Whether a change of the token matters to the board. */
   concerns(address: string): boolean {
@@ -158,7 +144,7 @@ export class PressureRows {
     if (this.joined) this.addresses = [...this.byAddress.keys()].sort();
     this.joined = false;
     if (!changed) return;
-    this.sorted = this.addresses.flatMap((address) => this.byAddress.get(address) ?? []);
+    this.rows = this.addresses.flatMap((address) => this.byAddress.get(address) ?? []);
   }
 
   /** The input of the pool's task, from the present rows. */

@@ -98,7 +98,7 @@ export type ScoreBoard = Static<(typeof getTopScores)['response']>;
 export type Boards = Readonly<Record<ChainFilter, KeptReply<ScoreBoard>>>;
 
 export function topScoresHandler(
-  boards: TopScores,
+  boards: Board<Boards>,
   detailed: { boards: () => Boards | Promise<Boards> },
 ): Handler<typeof getTopScores> {
   return ({ chain, query }) =>
@@ -107,41 +107,13 @@ export function topScoresHandler(
       : boards.use((current) => current[chain]);
 }
 
-/** The boards of scores, ranked in the background after tokens change. */
-export class TopScores {
-  private readonly boards: Board<Boards>;
-
-  constructor(
-    private readonly tokens: Pick<LiveTokens, 'table' | 'onLoad'>,
-    log: Log,
-  ) {
-    this.boards = new Board({
-      build: async () => ({ value: await rankBoards(tokens.table) }),
-      failure: 'the boards of scores could not be ranked',
-      log,
-    });
-  }
-
-  /** Ranks all loaded tokens, and follows them from now on. Resolves when the boards can answer. */
-  start(): Promise<void> {
-    this.tokens.onLoad(() => this.boards.request());
-    this.boards.request();
-    return this.boards.settled();
-  }
-
-  /** Calls `use` with the boards, as soon as they are ready. */
-  use<R>(use: (boards: Boards) => R): R | Promise<R> {
-    return this.boards.use(use);
-  }
-
-  /** Resolves when the boards show every loaded token. */
-  settled(): Promise<void> {
-    return this.boards.settled();
-  }
-
-  close(): Promise<void> {
-    return this.boards.close();
-  }
+/** The boards of scores, ranked in the background on request. */
+export function topScoreBoards({ table }: Pick<LiveTokens, 'table'>, log: Log): Board<Boards> {
+  return new Board({
+    build: async () => ({ value: await rankBoards(table) }),
+    failure: 'the boards of scores could not be ranked',
+    log,
+  });
 }
 
 async function rankBoards(table: TokenTable): Promise<Boards> {

@@ -60,8 +60,10 @@ export class TokenTable {
   private readonly byId = new LargeMap<number, Row>();
   private readonly assets = new LargeMap<string, Map<Chain, Row>>();
   private revisions = 0;
-  private withSnapshot = 0;
-  private stale = 0;
+  /** How many tokens have a snapshot. */
+  snapshotCount = 0;
+  /** How many tokens' newest snapshots are stale. */
+  staleCount = 0;
   /** The time of the newest snapshot of all, and the number of tokens that have one of that time. */
   private readonly newest = { t: 0, tokens: 0 };
 
@@ -98,19 +100,9 @@ export class TokenTable {
     return this.byId.size;
   }
 
-  /** How many tokens have a snapshot. */
-  get snapshotCount(): number {
-    return this.withSnapshot;
-  }
-
-  /** How many tokens' newest snapshots are stale. */
-  get staleCount(): number {
-    return this.stale;
-  }
-
   /** `t` of the newest snapshot of all tokens; null without one. */
   get newestT(): number | null {
-    if (this.withSnapshot === 0) return null;
+    if (this.snapshotCount === 0) return null;
     // This happens only after the newest snapshots have been deleted.
     if (this.newest.tokens === 0) {
       this.newest.t = 0;
@@ -160,8 +152,8 @@ export class TokenTable {
     const newest =
       held === null ? (before?.newest ?? null) : newestOf(details, held, before?.newest);
     const isStale = newest !== null && this.isStale(newest.ref.t, nowS);
-    this.withSnapshot += Number(newest !== null) - Number((before?.newest ?? null) !== null);
-    this.stale += Number(isStale) - Number(before?.isStale ?? false);
+    this.snapshotCount += Number(newest !== null) - Number((before?.newest ?? null) !== null);
+    this.staleCount += Number(isStale) - Number(before?.isStale ?? false);
     this.noteTime(before?.newest?.ref.t ?? null, newest?.ref.t ?? null);
     const entry: Row = before ?? {
       details,

@@ -66,7 +66,8 @@ export class Catalog {
   private readonly byId = new LargeMap<number, TokenEntry>();
   private readonly legs = new LargeMap<string, Map<Chain, TokenEntry>>();
   private readonly venues = new Map<string, MarketType>();
-  private nextId = 0;
+  /** The id that the next new token gets. */
+  nextTokenId = 0;
 
   static async load(database: Database): Promise<Catalog> {
     const catalog = new Catalog();
@@ -106,11 +107,6 @@ export class Catalog {
     return this.byKey.size;
   }
 
-  /** The id that the next new token gets. */
-  get nextTokenId(): number {
-    return this.nextId;
-  }
-
   /** Adds a token, or replaces its earlier state. */
   put(entry: TokenEntry): void {
     const key = tokenKey(entry.row.chain, entry.row.address);
@@ -121,7 +117,7 @@ export class Catalog {
     }
     this.byKey.set(key, entry);
     this.byId.set(entry.tokenId, entry);
-    this.nextId = Math.max(this.nextId, entry.tokenId + 1);
+    this.nextTokenId = Math.max(this.nextTokenId, entry.tokenId + 1);
     if (entry.row.asset !== null) {
       const legs = this.legs.get(entry.row.asset) ?? new Map<Chain, TokenEntry>();
       legs.set(entry.row.chain, entry);

@@ -62,7 +62,8 @@ export class Stage {
   /** Ids of the segments that the transaction removes, possibly including some that it made itself. */
   readonly removedSegments: number[] = [];
   private newTokens = 0;
-  private readonly touchedIds: number[] = [];
+  /** Ids of the tokens touched by the transaction. */
+  readonly touched: number[] = [];
   private prepared = new LargeMap<number, SizedDirectory>();
   private readonly visibleListeners: (() => void)[] = [];
   private readonly turns = new Turns();
@@ -87,7 +88,7 @@ export class Stage {
     if (known !== undefined) return known;
     const staged = this.stageToken(chain, address);
     this.tokens.set(key, staged);
-    this.touchedIds.push(staged.tokenId);
+    this.touched.push(staged.tokenId);
     return staged;
   }
 
@@ -254,11 +255,6 @@ export class Stage {
       if (directory !== null) this.prepared.set(tokenId, sizedDirectory(directory));
       else if (isNew) this.prepared.set(tokenId, NO_DEPTH);
     }
-  }
-
-  /** Ids of the tokens touched by the transaction. */
-  get touched(): readonly number[] {
-    return this.touchedIds;
   }
 
   /** Whether the transaction touched a token that readers know. */

@@ -57,8 +57,9 @@ function snapshotOfBook(
 export class BookSampler {
   private readonly book = new OrderBook();
   /** Whether the messages so far make a whole book. */
-  private whole = false;
-  private feedUs = 0;
+  isWhole = false;
+  /** The greatest time of a message so far, 0 before the first. */
+  timeUs = 0;
   private firstUs = 0;
   /** When the book was first whole, with levels on both sides; null if it never was. */
   private firstWholeUs: number | null = null;
@@ -89,18 +90,9 @@ export class BookSampler {
     };
   }
 
-  get isWhole(): boolean {
-    return this.whole;
-  }
-
-  /** The greatest time of a message so far, 0 before the first. */
-  get timeUs(): number {
-    return this.feedUs;
-  }
-
   /** Whether a moment to write is before a message at `us`. */
   isDue(us: number): boolean {
-    return this.whole && this.feedUs > 0 && this.nextUs < us;
+    return this.isWhole && this.timeUs > 0 && this.nextUs < us;
   }
 
   /**
@@ -109,14 +101,14 @@ export class BookSampler {
    */
   *before(us: number, message?: BookMessage): Generator<object, void, undefined> {
     if (!this.isDue(us)) return;
-    const silenceUs = us - this.feedUs;
+    const silenceUs = us - this.timeUs;
     if (silenceUs > MAX_CARRIED_US) {
       this.breakOff('more than a day without a message');
     } else if (message?.reset === true && silenceUs > MAX_RECONNECT_SILENCE_US) {
       const seconds = Math.round(silenceUs / US_PER_S);
       this.breakOff(`the feed starts over after ${seconds} s without a message`);
     }
-    if (!this.whole || !this.book.hasBothSides || this.market === null) return;
+    if (!this.isWhole || !this.book.hasBothSides || this.market === null) return;
     for (; this.nextUs < us; this.nextUs += this.everyUs) {
       const t = this.nextUs / US_PER_S;
       if (this.book.isCrossed) {
@@ -129,17 +121,17 @@ export class BookSampler {
 
   /** Applies a message at `us`; a message that starts over makes the book whole. */
   apply(message: BookMessage, us: number): void {
-    if (us < this.feedUs)
+    if (us < this.timeUs)
       this.request.report.outOfOrder.add(this.note('a time before the last', us));
     this.advance(us);
-    if (message.reset) [this.whole, this.wasWhole] = [true, true];
-    if (!this.whole) {
+    if (message.reset) [this.isWhole, this.wasWhole] = [true, true];
+    if (!this.isWhole) {
       this.request.report.oldMessages++;
       return;
     }
     const hadBothSides = this.book.hasBothSides;
     this.book.apply(message);
-    if (this.book.hasBothSides) this.firstWholeUs ??= this.feedUs;
+    if (this.book.hasBothSides) this.firstWholeUs ??= this.timeUs;
     if (hadBothSides && !this.book.hasBothSides) {
       this.request.report.gaps.add(this.note('a side of the book is empty'));
     }
@@ -148,7 +140,7 @@ export class BookSampler {
   /** Discards the book after a break in the feed, from the last message until the book is whole again. */
   breakOff(reason: string): void {
     this.request.report.gaps.add(this.note(reason));
-    this.whole = false;
+    this.isWhole = false;
     this.book.clear();
   }
 
@@ -159,7 +151,7 @@ export class BookSampler {
    * @throws NothingImportedError if there was no snapshot
    */
   *finish(noBook: string, lastUs = 0): Generator<object, void, undefined> {
-    const endUs = Math.max(lastUs, this.feedUs);
+    const endUs = Math.max(lastUs, this.timeUs);
     yield* this.before(endUs + 1);
     if (this.written === 0) throw this.nothing(noBook, endUs);
   }
@@ -182,7 +174,7 @@ export class BookSampler {
     if (firstWholeUs === null) {
       return new NothingImportedError('the book never has levels on both sides', report);
     }
-    if (this.feedUs === 0) {
+    if (this.timeUs === 0) {
       return new NothingImportedError('no depth update follows the depth snapshot', report);
     }
     // A snapshot without a time precedes the first message with one.
@@ -197,13 +189,13 @@ export class BookSampler {
 
   private advance(us: number): void {
     if (this.firstUs === 0) this.firstUs = us;
-    this.feedUs = Math.max(this.feedUs, us);
-    const intoStep = this.feedUs % this.everyUs;
-    const moment = intoStep === 0 ? this.feedUs : this.feedUs - intoStep + this.everyUs;
+    this.timeUs = Math.max(this.timeUs, us);
+    const intoStep = this.timeUs % this.everyUs;
+    const moment = intoStep === 0 ? this.timeUs : this.timeUs - intoStep + this.everyUs;
     this.nextUs = Math.max(this.nextUs, moment);
   }
 
-  private note(reason: string, us = this.feedUs) {
+  private note(reason: string, us = this.timeUs) {
     return { t: us === 0 ? null : us / US_PER_S, reason };
   }
 }

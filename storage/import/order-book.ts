@@ -37,37 +37,33 @@ class BookSide {
   /** Prices, negative on the ask side: both sides ascend towards the best. */
   private keys = new Float64Array(FIRST_CAPACITY);
   private sizes = new Float64Array(FIRST_CAPACITY);
-  private count = 0;
+  length = 0;
 
   /** @param sign 1 for bids (the highest is best), -1 for asks */
   constructor(private readonly sign: 1 | -1) {}
 
-  get length(): number {
-    return this.count;
-  }
-
   /** The best price; NaN if the side is empty. */
   get best(): number {
-    return this.count === 0 ? NaN : this.keys[this.count - 1] * this.sign;
+    return this.length === 0 ? NaN : this.keys[this.length - 1] * this.sign;
   }
 
   clear(): void {
-    this.count = 0;
+    this.length = 0;
   }
 
   /** Applies the levels in order. Throws a RangeError beyond MAX_SIDE_LEVELS levels. */
   apply(levels: LevelList): void {
     if (levels.length > MERGE_FROM_LEVELS) this.merge(levels);
     else for (let i = 0; i < levels.length; i++) this.set(levels.prices[i], levels.sizes[i]);
-    if (this.count > MAX_SIDE_LEVELS) {
+    if (this.length > MAX_SIDE_LEVELS) {
       throw new RangeError(`a side of the book holds more than ${MAX_SIDE_LEVELS} levels`);
     }
   }
 
   /** The levels, best first, each converted by `level`. */
   map<T>(level: (price: number, size: number) => T): T[] {
-    const last = this.count - 1;
-    return Array.from({ length: this.count }, (_, i) =>
+    const last = this.length - 1;
+    return Array.from({ length: this.length }, (_, i) =>
       level(this.keys[last - i] * this.sign, this.sizes[last - i]),
     );
   }
@@ -75,37 +71,37 @@ class BookSide {
   private set(price: number, size: number): void {
     const key = price * this.sign;
     const at = this.positionOf(key);
-    const known = at < this.count && this.keys[at] === key;
+    const known = at < this.length && this.keys[at] === key;
     if (known && size > 0) {
       this.sizes[at] = size;
     } else if (known) {
-      this.keys.copyWithin(at, at + 1, this.count);
-      this.sizes.copyWithin(at, at + 1, this.count);
-      this.count--;
+      this.keys.copyWithin(at, at + 1, this.length);
+      this.sizes.copyWithin(at, at + 1, this.length);
+      this.length--;
     } else if (size > 0) {
-      this.reserve(this.count + 1);
-      this.keys.copyWithin(at + 1, at, this.count);
-      this.sizes.copyWithin(at + 1, at, this.count);
+      this.reserve(this.length + 1);
+      this.keys.copyWithin(at + 1, at, this.length);
+      this.sizes.copyWithin(at + 1, at, this.length);
       this.keys[at] = key;
       this.sizes[at] = size;
-      this.count++;
+      this.length++;
     }
   }
 
   private merge(levels: LevelList): void {
     const sizeByKey = new Map<number, number>();
-    for (let i = 0; i < this.count; i++) sizeByKey.set(this.keys[i], this.sizes[i]);
+    for (let i = 0; i < this.length; i++) sizeByKey.set(this.keys[i], this.sizes[i]);
     for (let i = 0; i < levels.length; i++) {
       sizeByKey.set(levels.prices[i] * this.sign, levels.sizes[i]);
     }
     const keys = Float64Array.from(sizeByKey.keys()).sort();
     this.reserve(keys.length);
-    this.count = 0;
+    this.length = 0;
     for (const key of keys) {
       const size = sizeByKey.get(key)!;
       if (size === 0) continue;
-      this.keys[this.count] = key;
-      this.sizes[this.count++] = size;
+      this.keys[this.length] = key;
+      this.sizes[this.length++] = size;
     }
   }
 
@@ -119,7 +115,7 @@ class BookSide {
 
   /** Index of the first key that is not below `key`. */
   private positionOf(key: number): number {
-    return firstFrom(this.keys, key, 0, this.count);
+    return firstFrom(this.keys, key, 0, this.length);
   }
 }
 

@@ -54,7 +54,7 @@ export class TardisRow {
   private bytes: Uint8Array = new Uint8Array(0);
   /** Field `i` is `starts[i] <= byte < starts[i + 1] - 1`. */
   private starts = new Int32Array(0);
-  private names: readonly string[] = [];
+  columns: readonly string[] = [];
   /** Exchange and symbol of the previous row, as bytes. */
   private identity: Uint8Array = new Uint8Array(0);
   private exchangeColumn = -1;
@@ -65,12 +65,12 @@ export class TardisRow {
   /** The file's columns; call at the start of every file. */
   startFile(path: string): void {
     this.path = path;
-    this.names = [];
+    this.columns = [];
   }
 
   /** @throws InputError if the header is that of another data type */
   expectType(expected: 'incremental_book_L2' | 'book_snapshot_N'): void {
-    const found = tardisType(this.names);
+    const found = tardisType(this.columns);
     if (found === null || found === expected) return;
     if (expected === 'book_snapshot_N' && found.startsWith('book_snapshot_')) return;
     const format = FORMAT_OF_TYPE.find(([prefix]) => found.startsWith(prefix))?.[1];
@@ -80,22 +80,18 @@ export class TardisRow {
 
   /** The column with a name. Throws an InputError if the header lacks it. */
   column(name: string): number {
-    const column = this.names.indexOf(name);
+    const column = this.columns.indexOf(name);
     if (column < 0) throw this.fault(name, 'the header has no such column');
     return column;
-  }
-
-  get columns(): readonly string[] {
-    return this.names;
   }
 
   /** Reads the line that starts at `from`; returns where the next one starts. */
   read(bytes: Uint8Array, from: number, line: number): number {
     this.bytes = bytes;
     this.line = line;
-    if (this.names.length === 0) return this.readHeader(from);
+    if (this.columns.length === 0) return this.readHeader(from);
     const { starts } = this;
-    const width = this.names.length;
+    const width = this.columns.length;
     let count = 0;
     let i = from;
     starts[0] = from;
@@ -167,7 +163,7 @@ export class TardisRow {
   /** An InputError about a field of this row, or about the whole row if `field` is a word for it. */
   fault(field: number | string, what: string): InputError {
     const found = typeof field === 'number' ? `, found '${this.text(field).slice(0, 40)}'` : '';
-    const name = typeof field === 'number' ? this.names[field] : field;
+    const name = typeof field === 'number' ? this.columns[field] : field;
     return new InputError(`${this.where}: ${name}: ${what}${found}`);
   }
 
@@ -175,9 +171,9 @@ export class TardisRow {
     const newline = this.bytes.indexOf(NEWLINE, from);
     const end = newline < 0 ? this.bytes.length : newline;
     const text = Buffer.from(this.bytes.subarray(from, end)).toString('utf8').trimEnd();
-    this.names = text.split(',');
-    this.starts = new Int32Array(this.names.length + 1);
-    if (!this.names.includes('exchange')) {
+    this.columns = text.split(',');
+    this.starts = new Int32Array(this.columns.length + 1);
+    if (!this.columns.includes('exchange')) {
       throw new InputError(
         `${this.where}: this is not a Tardis CSV: expected a header such as ` +
           `exchange,symbol,timestamp,local_timestamp,..., found '${excerpt(text)}'`,
@@ -192,7 +188,7 @@ export class TardisRow {
 
   /** Skips the row: concatenated files repeat their header. */
   private skipHeader(): void {
-    if (!this.names.every((name, column) => this.isWord(column, name))) {
+    if (!this.columns.every((name, column) => this.isWord(column, name))) {
       throw this.fault('the row', 'expected the same columns as in the header, found others');
     }
     this.isTaken = false;
