@@ -19,10 +19,16 @@ type BodyOf<K extends OperationId> = operations[K] extends {
 /** A time: epoch seconds, a Date, or text as the API takes it (`2026-11-20`, `-24h`, `now`). */
 export type Time = number | Date | string;
 
-type WithTimes<T> = { [Name in keyof T]: Name extends 'from' | 'to' | 'at' ? Time : T[Name] };
+type Given<T> = {
+  [Name in keyof T]: Name extends 'from' | 'to' | 'at'
+    ? Time
+    : T[Name] extends readonly (infer Item)[] | undefined
+      ? readonly Item[] | undefined
+      : T[Name];
+};
 
 /** Parameters of the path, of the query and of the body, by name. */
-export type Parameters<K extends OperationId> = WithTimes<PartOf<K, 'path'> & PartOf<K, 'query'>> &
+export type Parameters<K extends OperationId> = Given<PartOf<K, 'path'> & PartOf<K, 'query'>> &
   BodyOf<K>;
 
 /** The document of a successful reply. */

@@ -1,6 +1,6 @@
 /** Runs each recipe of docs/cookbook.md against a service. */
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -34,22 +34,50 @@ beforeAll(async () => {
   const main = path.resolve('dist/server/cli/main.js');
   const command = `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`;
   writeFileSync(path.join(directory, 'fathom'), command, { mode: 0o755 });
+  await compileScripts();
 });
 afterAll(async () => {
   await service.stop();
   rmSync(directory, { recursive: true });
 });
 
+type Recipe = (typeof recipes)[number];
+const scripts = recipes.filter(({ info }) => info.startsWith('ts '));
+const scriptFile = (recipe: Recipe, ending: string) =>
+  path.join(directory, `recipe${scripts.indexOf(recipe)}.${ending}`);
+
+/** Compiles the recipes in TypeScript, as strictly as a careful reader's project. */
+async function compileScripts(): Promise<void> {
+  for (const recipe of scripts) writeFileSync(scriptFile(recipe, 'mts'), recipe.text);
+  const compilerOptions = {
+    ...{ strict: true, module: 'nodenext', target: 'es2023', skipLibCheck: true },
+    ...{ types: ['node'], typeRoots: [path.resolve('node_modules/@types')] },
+    paths: {
+      '@fathom/client': [path.resolve('dist/client/index.d.ts')],
+      '@duckdb/node-api': [path.resolve('node_modules/@duckdb/node-api/lib/index.d.ts')],
+    },
+  };
+  const project = path.join(directory, 'tsconfig.json');
+  writeFileSync(project, JSON.stringify({ compilerOptions, include: ['*.mts'] }));
+  await run(path.resolve('node_modules/.bin/tsc'), ['-p', project]).catch(
+    (error: { stdout: string }) => {
+      throw new Error(`recipes do not compile: ${error.stdout}`);
+    },
+  );
+}
+
 /** What a recipe prints. */
-async function printed({ info, text }: { info: string; text: string }): Promise<string[]> {
+async function printed(recipe: Recipe): Promise<string[]> {
+  const { info, text } = recipe;
   const PATH = `${directory}:${process.env.PATH}`;
   const asked = { FATHOM_URL: service.server.url, KEY, TOKEN: MINT, AT: String(AT) };
   const client = pathToFileURL(path.resolve('dist/client/index.js')).href;
-  const file = path.join(directory, 'recipe.mjs');
-  const duckdb = import.meta.resolve('@duckdb/node-api');
-  // Only this recipe has types.
-  const script = text.replace(' as const', '').replace('@duckdb/node-api', duckdb);
-  writeFileSync(file, script.replace('@fathom/client', client));
+  const file = scriptFile(recipe, 'mjs');
+  if (scripts.includes(recipe)) {
+    const duckdb = import.meta.resolve('@duckdb/node-api');
+    const script = readFileSync(file, 'utf8').replace('@duckdb/node-api', duckdb);
+    writeFileSync(file, script.replace('@fathom/client', client));
+  }
   const commands: Record<string, [string, string[]]> = {
     sh: ['sh', ['-c', text]],
     ts: [process.execPath, [file]],
