@@ -81,9 +81,10 @@ export interface EngineRequest {
   ): boolean;
   /**
    * Replies with a body whose end is not known yet.
+   * @param filler bytes that mean nothing to the client, wherever they are between two writes
    * @param onRoom is called when the kernel has taken all that waited
    */
-  stream(head: ReplyHead, onRoom: () => void): ReplyStream;
+  stream(head: ReplyHead, filler: Uint8Array, onRoom: () => void): ReplyStream;
   /** The protocols that the client offers for a WebSocket; null: it asks for none. */
   readonly socketProtocols: readonly string[] | null;
   /**

@@ -264,15 +264,16 @@ export class Exchange {
   /**
    * Replies with a body whose end is not known yet. The caller bounds what waits for the client, and onGone() reports
    * when the client disconnects.
+   * @param filler bytes that mean nothing to the client, wherever they are between two writes
    * @returns null if the client has already disconnected
    */
-  stream(headers: Headers, onRoom: () => void): ReplyStream | null {
+  stream(headers: Headers, filler: Uint8Array, onRoom: () => void): ReplyStream | null {
     if (this.answered) return null;
     this.state = 'sending';
     this.status = 200;
     const all = [...this.replyHeaders, ...headers, ...this.settled(200)];
     const head = { status: 200, reason: reasonPhrase(200), headers: all, isLast: true };
-    const stream = this.request.stream(head, onRoom);
+    const stream = this.request.stream(head, filler, onRoom);
     const { request } = this;
     return {
       get waitingBytes() {

@@ -227,7 +227,7 @@ class NodeRequest implements EngineRequest {
     upgrade({ req, socket, upgradeHead, headers, protocol }, open);
   }
 
-  stream(head: ReplyHead, onRoom: () => void): ReplyStream {
+  stream(head: ReplyHead, _filler: Uint8Array, onRoom: () => void): ReplyStream {
     const { res, connection } = this;
     if (this.req.httpVersion === '1.1') res.removeHeader('Connection');
     res.writeHead(head.status, head.reason, [...head.headers.flat(), 'Connection', 'close']);

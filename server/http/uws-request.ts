@@ -183,14 +183,22 @@ export class UwsRequest implements EngineRequest {
     });
   }
 
-  stream(head: ReplyHead, onRoom: () => void): ReplyStream {
+  stream(head: ReplyHead, filler: Uint8Array, onRoom: () => void): ReplyStream {
     const { res } = this;
     this.isReplied = true;
     this.watch();
     let waitingBytes = 0;
-    this.rewindTimer();
+    const write = (bytes: Uint8Array): boolean => {
+      let isTaken = false;
+      res.cork(() => (isTaken = res.write(bytes)));
+      return isTaken;
+    };
     res.onWritable(() => {
+      // The library sends what waits only before what is written next.
+      if (!write(filler)) return true;
       waitingBytes = 0;
+      clearInterval(this.rewind);
+      this.rewind = undefined;
       onRoom();
       return true;
     });
@@ -200,9 +208,9 @@ export class UwsRequest implements EngineRequest {
         return waitingBytes;
       },
       write: (bytes) => {
-        res.cork(() => {
-          if (!res.write(bytes) || waitingBytes > 0) waitingBytes += bytes.byteLength;
-        });
+        if (!write(bytes) || waitingBytes > 0) waitingBytes += bytes.byteLength;
+        // Each write restarts the library's timer, but while bytes wait for the client, there may be none for longer.
+        if (waitingBytes > 0) this.rewindTimer();
       },
       end: () => {
         clearInterval(this.rewind);
@@ -216,7 +224,7 @@ export class UwsRequest implements EngineRequest {
   }
 
   private rewindTimer(): void {
-    this.rewind = setInterval(() => {
+    this.rewind ??= setInterval(() => {
       // Resuming resets the timer of uWebSockets.js.
       this.res.pause();
       this.res.resume();

@@ -19,6 +19,8 @@ const EVENT_STREAM = 'text/event-stream';
 const RETRY_MS = 2_000;
 const PING_EVERY_S = 20;
 const COMMENT_EVERY_S = 15;
+/** A comment, which clients ignore. */
+const COMMENT = Buffer.from(':\n\n');
 /** The id of the only subscription of an event stream. */
 const ONLY_ID = 'stream';
 
@@ -119,7 +121,7 @@ async function openEvents(
     hub.forget(connection);
     throw error;
   }
-  const stream = exchange.stream(EVENT_HEADERS, () => connection.onRoom());
+  const stream = exchange.stream(EVENT_HEADERS, COMMENT, () => connection.onRoom());
   if (stream === null) hub.forget(connection);
   else wire.open(stream);
 }
@@ -135,6 +137,17 @@ const EVENT_HEADERS = [
 function withCursor(query: string, cursor: string): string {
   const rest = query.split('&').filter((pair) => !/^(cursor|from)=/.test(pair) && pair !== '');
   return [...rest, `cursor=${encodeURIComponent(cursor)}`].join('&');
+}
+
+/** Followers of the same get the same message one after the other: its event is made once. */
+let lastEvent: { message: Uint8Array | null; event: Uint8Array } = {
+  message: null,
+  event: new Uint8Array(),
+};
+
+function encodeEvent(message: Uint8Array, cursor: string | null): Uint8Array {
+  const id = cursor === null ? '' : `id: ${cursor}\n`;
+  return Buffer.concat([Buffer.from(`${id}data: `), message, Buffer.from('\n\n')]);
 }
 
 /** Writes messages as events. Messages that come before the reply has begun wait for it. */
@@ -155,12 +168,14 @@ class EventWire {
   }
 
   send(message: Uint8Array, cursor: string | null): void {
-    const id = cursor === null ? '' : `id: ${cursor}\n`;
-    this.write(Buffer.concat([Buffer.from(`${id}data: `), message, Buffer.from('\n\n')]));
+    if (lastEvent.message !== message) {
+      lastEvent = { message, event: encodeEvent(message, cursor) };
+    }
+    this.write(lastEvent.event);
   }
 
   keepAlive(): void {
-    this.write(Buffer.from(':\n\n'));
+    this.write(COMMENT);
   }
 
   close(code: number, reason: string): void {

@@ -9,12 +9,36 @@ import { RawClient, requestText } from '../support/raw-client.js';
 import { eventually } from '../support/waiting.js';
 
 const BIG = new Uint8Array(48 * 1024 * 1024);
+/** More than the kernel's buffers hold. */
+const STREAMED = BIG.subarray(0, 12 * 1024 * 1024);
+/** Bytes that mean nothing to the client of a stream. */
+const NOTHING = Buffer.from('\n');
+/** The longest time between two heartbeats of a live connection. */
+const HEARTBEAT_MS = 6_000;
 const log = logInto([]);
 const routes: Route[] = [
   {
     method: 'GET',
     path: '/big',
     handle: ({ exchange }) => exchange.reply(200, [['Content-Type', 'test']], BIG),
+  },
+  {
+    method: 'GET',
+    path: '/stream',
+    handle({ exchange }) {
+      const stream = exchange.stream([], NOTHING, () => undefined);
+      let messages = 0;
+      const timer = setInterval(() => {
+        stream?.write(Buffer.from(`message ${++messages}\n`));
+        if (messages === 3) clearInterval(timer);
+      }, HEARTBEAT_MS);
+      exchange.onGone(() => clearInterval(timer));
+    },
+  },
+  {
+    method: 'GET',
+    path: '/big-stream',
+    handle: ({ exchange }) => exchange.stream([], NOTHING, () => undefined)?.write(STREAMED),
   },
 ];
 
@@ -29,14 +53,27 @@ describe.concurrent.each(ENGINE_NAMES)('engine %s waits for clients that', (name
   });
   afterAll(() => server.close());
 
-  it('read slowly: they are served, even if a pause exceeds its 10 s', async () => {
+  it.each([
+    ['/big', BIG],
+    ['/big-stream', STREAMED],
+  ])(
+    'read %s slowly: they are served, even if a pause exceeds its 10 s',
+    async (path, { length }) => {
+      const client = await RawClient.connect(server.port);
+      client.socket.pause();
+      client.send(requestText(`GET ${path}`));
+      await eventually('the reply is on its way', () => server.live > 0);
+      await new Promise((resolve) => setTimeout(resolve, 14_500));
+      client.socket.resume();
+      await eventually('the whole body came', () => client.receivedBytes > length);
+      client.socket.destroy();
+    },
+  );
+
+  it('read a stream in which a message comes as often as heartbeats do', async () => {
     const client = await RawClient.connect(server.port);
-    client.socket.pause();
-    client.send(requestText('GET /big'));
-    await eventually('the reply is on its way', () => server.live === 1);
-    await new Promise((resolve) => setTimeout(resolve, 14_500));
-    client.socket.resume();
-    await eventually('the whole body came', () => client.receivedBytes > BIG.length);
+    client.send(requestText('GET /stream'));
+    await eventually('the third message', () => client.received.includes('message 3'));
     client.socket.destroy();
   });
 
