@@ -7,16 +7,20 @@ import { excerpt, invalidParameter } from './errors.js';
 /** Maximum number of `name=value` pairs in a request; no endpoint has nearly as many parameters. */
 const MAX_PAIRS = 256;
 
+/** Of the many requests without a query. */
+const NONE = new Map<string, string | number>();
+
 /** The parameters of one request, decoded when they are read. */
 export class QueryParameters {
   /** Raw values by decoded name; for a repeated parameter, how often it was sent. */
-  private readonly raw = new Map<string, string | number>();
+  private readonly raw: Map<string, string | number>;
 
   /**
    * @param query the query string without its question mark
    * @throws ApiError 400 if a name's percent-encoding is malformed, or there are too many pairs
    */
   constructor(query: string) {
+    this.raw = query === '' ? NONE : new Map<string, string | number>();
     let pairs = 0;
     for (let start = 0; start < query.length;) {
       let end = query.indexOf('&', start);
@@ -38,6 +42,10 @@ export class QueryParameters {
     const before = this.raw.get(name);
     if (before !== undefined) this.raw.set(name, typeof before === 'number' ? before + 1 : 2);
     else this.raw.set(name, nameEnd === end ? '' : query.slice(nameEnd + 1, end));
+  }
+
+  get isEmpty(): boolean {
+    return this.raw.size === 0;
   }
 
   /** @throws ApiError 400 if there is a parameter that is not `known` */
@@ -145,7 +153,11 @@ export function compileQuery<Q extends TObject>(schema: Q): (query: QueryParamet
   const parameters = Object.entries(schema.properties).map(([name, property]) =>
     compileParameter(name, property),
   );
+  const defaults = parameters.some(({ required }) => required)
+    ? null
+    : (Object.fromEntries(parameters.map(({ name, fallback }) => [name, fallback])) as Static<Q>);
   return (query) => {
+    if (defaults !== null && query.isEmpty) return defaults;
     const values: Record<string, unknown> = {};
     for (const { name, read, once, fallback, required } of parameters) {
       const text = query.get(name, once);

@@ -49,21 +49,24 @@ function endpointRoute(
 ): Route {
   const readParameters = parameterReader(endpoint, reading);
   const forms = smallForms(endpoint.maxAgeS ?? null);
+  const { method, path, tier, quotaCost, rateBuckets } = endpoint;
+  // The same fields for every endpoint: V8 then reads them faster than those of objects with different fields.
+  const limited: LimitedEndpoint = { method, path, tier, quotaCost, rateBuckets };
   const serve = (context: Served, body: Uint8Array | null): void | Promise<void> => {
     const { exchange, key, grant, pathAddress } = context;
     const asked = readParameters(exchange, pathAddress, body);
     const { chain, token, tokens, invalidAddresses, query } = asked;
-    if (endpoint.quotaCost === 'tokens') grant.costs(tokens.length);
+    if (quotaCost === 'tokens') grant.costs(tokens.length);
     // Field by field: V8 allocates spread objects in the old generation.
     const call = { chain, token, tokens, invalidAddresses, query, body: asked.body, key, exchange };
     return answer(endpoint, handler, call, forms);
   };
   return {
-    method: endpoint.method,
-    path: BASE_PATH + endpoint.path,
+    method,
+    path: BASE_PATH + path,
     ...(endpoint.body === null ? {} : { maxBodyBytes: MAX_BODY_BYTES }),
     handle({ exchange, params, readBody }) {
-      const { key, grant } = admit(exchange, endpoint, keys, checkPlan);
+      const { key, grant } = admit(exchange, limited, keys, checkPlan);
       const context = { exchange, key, grant, pathAddress: params.address ?? null };
       if (endpoint.body === null) return serve(context, null);
       requireJson(exchange.header('content-type'), exchange.header('content-encoding'));

@@ -149,8 +149,10 @@ export const offeredProtocols = (header: string): string[] =>
 export const MAX_RECEIVED_BODY_BYTES = 1024 * 1024;
 
 /** Whether the declared length of the body exceeds MAX_RECEIVED_BODY_BYTES. */
-export const declaresLongBody = (request: Pick<EngineRequest, 'header'>): boolean =>
-  Number(request.header('content-length')) > MAX_RECEIVED_BODY_BYTES;
+export function declaresLongBody(request: Pick<EngineRequest, 'header'>): boolean {
+  const length = request.header('content-length');
+  return length !== '' && Number(length) > MAX_RECEIVED_BODY_BYTES;
+}
 
 /** Joins the lines of a repeated header. */
 export const LIST_SEPARATOR = ', ';

@@ -104,7 +104,7 @@ export class Exchange {
     this.path = request.path;
     this.query = request.query;
     const givenId = this.header(REQUEST_ID_HEADER);
-    this.id = REQUEST_ID.test(givenId) ? givenId : nextId();
+    this.id = givenId !== '' && REQUEST_ID.test(givenId) ? givenId : nextId();
     this.replyHeaders = [['X-Request-Id', this.id]];
     request.onGone(() => this.onAborted());
   }
@@ -132,6 +132,11 @@ export class Exchange {
   /** Whether a reply has been sent to the engine, or the client has disconnected. */
   get answered(): boolean {
     return this.state !== 'open';
+  }
+
+  /** Whether the reply was sent in full, or abandoned. */
+  get isOver(): boolean {
+    return this.state === 'ended';
   }
 
   /** A flag in shared memory for other threads: element 0 is 1 once the client has disconnected. */

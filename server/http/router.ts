@@ -30,8 +30,35 @@ export interface Route {
   maxBodyBytes?: number;
 }
 
-interface CompiledRoute extends Route {
-  segments: string[];
+/** What the routes' paths have in common up to a segment. */
+interface RouteNode {
+  /** Segments that may follow. A path with one of them does not match a variable. */
+  next: Map<string, RouteNode>;
+  variable: { name: string; node: RouteNode } | null;
+  /** Routes whose paths end here, by method. */
+  routes: Map<string, Route>;
+}
+
+const routeNode = (): RouteNode => ({ next: new Map(), variable: null, routes: new Map() });
+
+/** A tree: finding a path's routes takes a look-up for each segment, however many routes there are. */
+function treeOf(routes: readonly Route[]): RouteNode {
+  const root = routeNode();
+  for (const route of routes) {
+    let node = root;
+    for (const segment of route.path.split('/')) {
+      if (segment.startsWith(':')) {
+        node.variable ??= { name: segment.slice(1), node: routeNode() };
+        ({ node } = node.variable);
+        continue;
+      }
+      let next = node.next.get(segment);
+      if (next === undefined) node.next.set(segment, (next = routeNode()));
+      node = next;
+    }
+    node.routes.set(route.method, route);
+  }
+  return root;
 }
 
 /**
@@ -44,11 +71,11 @@ export function createRouter(
   onUnrouted: (exchange: Exchange) => void = () => undefined,
 ): (exchange: Exchange) => void {
   const failures = new Failures(log);
-  const compiled = routes.map((route) => ({ ...route, segments: route.path.split('/') }));
+  const tree = treeOf(routes);
   return (exchange) => {
     let pending: void | Promise<void>;
     try {
-      pending = dispatch(compiled, exchange, onUnrouted);
+      pending = dispatch(tree, exchange, onUnrouted);
     } catch (error) {
       failures.reply(exchange, error);
       return;
@@ -58,43 +85,47 @@ export function createRouter(
 }
 
 function dispatch(
-  routes: readonly CompiledRoute[],
+  tree: RouteNode,
   exchange: Exchange,
   onUnrouted: (exchange: Exchange) => void,
 ): void | Promise<void> {
-  const segments = exchange.path.split('/');
-  const method = exchange.method === 'HEAD' ? 'GET' : exchange.method;
-  const allowed: string[] = [];
-  for (const route of routes) {
-    const params = match(route.segments, segments);
-    if (params === null) continue;
-    if (route.method === method) {
-      exchange.route = route.path;
-      const readBody = () => exchange.readBody(route.maxBodyBytes ?? 0);
-      return route.handle({ exchange, params, readBody });
-    }
-    allowed.push(...(route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]));
+  const params: Record<string, string> = {};
+  const found = routesOf(tree, exchange.path, params);
+  const route = found.get(exchange.method === 'HEAD' ? 'GET' : exchange.method);
+  if (route !== undefined) {
+    exchange.route = route.path;
+    const readBody = () => exchange.readBody(route.maxBodyBytes ?? 0);
+    return route.handle({ exchange, params, readBody });
   }
   onUnrouted(exchange);
-  if (allowed.length > 0) throw methodNotAllowed(allowed);
+  if (found.size > 0) throw methodNotAllowed([...found.keys()]);
   throw new ApiError(404, 'not_found', 'There is no such endpoint');
 }
 
-/** The variable segments of a path; null if the path does not match. */
-function match(pattern: readonly string[], path: readonly string[]): Record<string, string> | null {
-  if (pattern.length !== path.length) return null;
-  // Compares from the end, because all paths begin alike.
-  for (let i = path.length - 1; i >= 0; i--) {
-    if (pattern[i] !== path[i] && (!isVariable(pattern[i]) || path[i] === '')) return null;
-  }
-  const params: Record<string, string> = {};
-  for (let i = 0; i < path.length; i++) {
-    if (isVariable(pattern[i])) params[pattern[i].slice(1)] = decoded(path[i]);
-  }
-  return params;
-}
+const NO_ROUTES: RouteNode['routes'] = new Map();
 
-const isVariable = (segment: string): boolean => segment.startsWith(':');
+/** The routes that match a path, by method, and in `params` its variable segments. */
+function routesOf(
+  tree: RouteNode,
+  path: string,
+  params: Record<string, string>,
+): RouteNode['routes'] {
+  let node = tree;
+  for (let from = 0; from <= path.length;) {
+    const slash = path.indexOf('/', from);
+    const segment = path.slice(from, slash < 0 ? path.length : slash);
+    from = slash < 0 ? Infinity : slash + 1;
+    const next = node.next.get(segment);
+    if (next !== undefined) {
+      node = next;
+      continue;
+    }
+    if (node.variable === null || segment === '') return NO_ROUTES;
+    params[node.variable.name] = decoded(segment);
+    ({ node } = node.variable);
+  }
+  return node.routes;
+}
 
 function decoded(segment: string): string {
   if (!segment.includes('%')) return segment;
@@ -105,8 +136,8 @@ function decoded(segment: string): string {
   }
 }
 
-function methodNotAllowed(allowed: readonly string[]): ApiError {
-  const allow = allowed.join(', ');
+function methodNotAllowed(methods: readonly string[]): ApiError {
+  const allow = methods.flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : one)).join(', ');
   return new ApiError(405, 'method_not_allowed', `This endpoint allows ${allow}`, {
     headers: [['Allow', allow]],
   });

@@ -83,31 +83,37 @@ export async function startHttpServer({
   keepsBody = () => false,
   onRequestEnd = () => undefined,
 }: HttpServerOptions): Promise<HttpServer> {
-  const live = new Set<Exchange>();
+  /** Requests in progress. */
+  let live = 0;
+  /** Those of them that were not over when their handler returned. */
+  const waiting = new Set<Exchange>();
   let closing: Promise<void> | null = null;
   let whenIdle = () => {};
   const exchangeHost: ExchangeHost = {
     bytesInFlight: new BytesInFlight(limits),
     stallLimitMs: limits.stallLimitMs,
     leastBytesPerS: limits.leastBytesPerS,
-    cutSlowest: (isKeyless) => cutSlowest(live, isKeyless),
+    cutSlowest: (isKeyless) => cutSlowest(waiting, isKeyless),
     closing: () => closing !== null,
     onEnd(exchange) {
-      live.delete(exchange);
+      live--;
+      waiting.delete(exchange);
       onRequestEnd(exchange);
-      if (live.size === 0) whenIdle();
+      if (live === 0) whenIdle();
     },
   };
   const nextId = requestIds();
   let inTurn = 0;
   const onRequest = (request: EngineRequest) => {
     const exchange = new Exchange(exchangeHost, nextId, request);
-    live.add(exchange);
+    live++;
     if (inTurn === 0) setImmediate(() => (inTurn = 0));
     if (++inTurn <= MAX_REQUESTS_PER_TURN) {
       handle(exchange);
+      if (!exchange.isOver) waiting.add(exchange);
       return;
     }
+    waiting.add(exchange);
     exchange.postpone(exchange.method === 'POST' && keepsBody(exchange));
     setImmediate(() => {
       if (!exchange.aborted) handle(exchange);
@@ -116,15 +122,14 @@ export async function startHttpServer({
   const listener = await engine.listen({ host, port, onRequest, connections, socketPath });
   const drain = async () => {
     listener.stopListening();
-    if (live.size > 0) await idleOrLate(limits.drainLimitMs, (resolve) => (whenIdle = resolve));
-    if (live.size > 0)
-      log.error('requests were cut off when the server stopped', { count: live.size });
+    if (live > 0) await idleOrLate(limits.drainLimitMs, (resolve) => (whenIdle = resolve));
+    if (live > 0) log.error('requests were cut off when the server stopped', { count: live });
     listener.close();
   };
   return {
     port: listener.port,
     get live() {
-      return live.size;
+      return live;
     },
     get bytesInFlight() {
       return exchangeHost.bytesInFlight.taken;
@@ -134,10 +139,10 @@ export async function startHttpServer({
 }
 
 /** Cuts the reply that has gone longest without progress, MIN_STALL_MS at least; false: there is none. */
-function cutSlowest(live: ReadonlySet<Exchange>, isKeyless: boolean): boolean {
+function cutSlowest(waiting: ReadonlySet<Exchange>, isKeyless: boolean): boolean {
   let slowest: Exchange | null = null;
   let stalledMs = MIN_STALL_MS;
-  for (const exchange of live) {
+  for (const exchange of waiting) {
     const makesRoom = exchange.isCounted && exchange.isKeyless === isKeyless;
     if (!makesRoom || exchange.stalledMs < stalledMs) continue;
     slowest = exchange;

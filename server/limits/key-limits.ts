@@ -7,6 +7,13 @@ import { type Plan, SHARED_BUCKET } from './plans.js';
 
 const HOUR_MS = 3_600_000;
 
+/** The buckets that a request draws on, each once. */
+export interface DrawnBuckets {
+  readonly buckets: readonly Bucket[];
+  /** The value of `RateLimit-Policy`. */
+  readonly policyText: string;
+}
+
 /** A key's buckets, each created at its first use, and its account of the month. */
 export class KeyLimits {
   private account: MonthAccount | null = null;
@@ -14,7 +21,7 @@ export class KeyLimits {
   private usedHourS = 0;
   private buckets = new Map<RateBucket, Bucket>();
   /** Buckets by an endpoint's list of their names. */
-  private drawn = new WeakMap<readonly RateBucket[], readonly Bucket[]>();
+  private drawn = new WeakMap<readonly RateBucket[], DrawnBuckets>();
 
   constructor(
     public record: KeyRecord,
@@ -41,11 +48,11 @@ export class KeyLimits {
     this.drawn = new WeakMap();
   }
 
-  /** The buckets that a request draws on, each once. */
-  drawnBy(names: readonly RateBucket[]): readonly Bucket[] {
+  drawnBy(names: readonly RateBucket[]): DrawnBuckets {
     let drawn = this.drawn.get(names);
     if (drawn === undefined) {
-      drawn = [...new Set(names.map((name) => this.bucket(name)))];
+      const buckets = [...new Set(names.map((name) => this.bucket(name)))];
+      drawn = { buckets, policyText: buckets.map(({ policyText }) => policyText).join(', ') };
       this.drawn.set(names, drawn);
     }
     return drawn;

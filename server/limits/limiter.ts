@@ -5,7 +5,7 @@ import type { CallCounter, KeyRecord, KeyTier, UsageSource } from '../../storage
 import type { PlanCheck, PlanGrant } from '../api/endpoint.js';
 import { ApiError, type Headers } from '../http/errors.js';
 import { type Bucket, type LimitClock, limitText, systemLimitClock } from './buckets.js';
-import { KeyLimits } from './key-limits.js';
+import { type DrawnBuckets, KeyLimits } from './key-limits.js';
 import type { MonthAccount } from './month-account.js';
 import { connectionsOf, DEFAULT_PLANS, planOfKey, type Plans } from './plans.js';
 
@@ -75,11 +75,12 @@ export class Limiter {
     const account = limits.accountAt(wallMs);
     const ofDay = account.ofDay(wallMs, endpoint);
     const call = new LimitedCall(tier, monthlyQuota, drawn, account, ofDay, clock);
-    const waitUs = longestWaitUs(drawn, nowUs);
+    const { buckets } = drawn;
+    const waitUs = longestWaitUs(buckets, nowUs);
     if (waitUs > 0) {
       throw tooMany('Rate limit exceeded', Math.ceil(waitUs / US_PER_S), call.headers());
     }
-    for (let i = 0; i < drawn.length; i++) drawn[i].draw(nowUs);
+    for (let i = 0; i < buckets.length; i++) buckets[i].draw(nowUs);
     if (TIER_RANKS[tier] < TIER_RANKS[endpoint.tier]) {
       const message = `This endpoint needs an ${endpoint.tier} key, this one is ${tier}`;
       throw new ApiError(403, null, message, { headers: call.headers() });
@@ -127,7 +128,7 @@ class LimitedCall implements PlanGrant {
   constructor(
     private readonly tier: KeyTier,
     private readonly quota: number,
-    private readonly drawn: readonly Bucket[],
+    private readonly drawn: DrawnBuckets,
     private readonly account: MonthAccount,
     private readonly ofDay: CallCounter,
     private readonly clock: LimitClock,
@@ -159,9 +160,12 @@ class LimitedCall implements PlanGrant {
    * is when it is full again, the quota's the start of the next UTC month.
    */
   headers(): Headers {
-    const { account, clock, drawn, quota } = this;
+    const { account, clock, quota } = this;
+    const { buckets, policyText } = this.drawn;
     const nowUs = clock.steadyUs();
-    const bucket = tightest(drawn, nowUs);
+    const bucket = tightest(buckets, nowUs);
+    let states = stateText(buckets[0], nowUs);
+    for (let i = 1; i < buckets.length; i++) states += `, ${stateText(buckets[i], nowUs)}`;
     const fullAtMs = clock.wallMs() + bucket.fullInUs(nowUs) / 1000;
     return [
       ['X-API-Tier', this.tier],
@@ -172,8 +176,8 @@ class LimitedCall implements PlanGrant {
       ['X-Quota-Used', String(account.used)],
       ['X-Quota-Remaining', limitText(Math.max(quota - account.used, 0))],
       ['X-Quota-Reset', String(account.endMs / 1000)],
-      ['RateLimit-Policy', drawn.map(({ policyText }) => policyText).join(', ')],
-      ['RateLimit', drawn.map((one) => stateText(one, nowUs)).join(', ')],
+      ['RateLimit-Policy', policyText],
+      ['RateLimit', states],
     ];
   }
 

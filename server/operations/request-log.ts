@@ -8,8 +8,6 @@ export const MAX_KEYLESS_LINES = 100;
 const KEYLESS_PERIOD_MS = 10_000;
 const UNAUTHORIZED = 401;
 const MAX_METHOD_CHARS = 32;
-/** Text that JSON needs no escapes for. */
-const PLAIN_TEXT = /^[\w:/.-]*$/;
 
 export class RequestLog {
   /** Lines of requests without a valid key in this period. */
@@ -41,10 +39,14 @@ export class RequestLog {
   }
 
   private line({ id, method, route, status, keyId, bytes, ageMs }: Exchange): void {
-    const request = `"method":${json(method.slice(0, MAX_METHOD_CHARS))},"route":${json(route)}`;
-    const outcome = `"status":${status ?? CLIENT_GONE},"key_id":${json(keyId)}`;
-    const measures = `"request_id":${json(id)},"bytes":${bytes},"ms":${Math.round(ageMs * 1000) / 1000}`;
-    this.log.often('request', `${request},${outcome},${measures}`);
+    const verb = method === 'GET' ? '"GET"' : JSON.stringify(method.slice(0, MAX_METHOD_CHARS));
+    // None of these texts has a character that JSON escapes.
+    const place = route === null ? 'null' : `"${route}"`;
+    const key = keyId === null ? 'null' : `"${keyId}"`;
+    this.log.often(
+      'request',
+      `"method":${verb},"route":${place},"status":${status ?? CLIENT_GONE},"key_id":${key},"request_id":"${id}","bytes":${bytes},"ms":${milliseconds(ageMs)}`,
+    );
   }
 
   private failed(exchange: Exchange): void {
@@ -76,6 +78,9 @@ export class RequestLog {
   }
 }
 
-function json(text: string | null): string {
-  return text !== null && PLAIN_TEXT.test(text) ? `"${text}"` : JSON.stringify(text);
+/** In thousandths, from whole numbers: formatting a fraction takes V8 several times as long. */
+function milliseconds(ms: number): string {
+  const us = Math.round(ms * 1000);
+  const rest = us % 1000;
+  return `${(us - rest) / 1000}.${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}`;
 }

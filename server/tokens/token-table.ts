@@ -93,7 +93,13 @@ export class TokenTable {
 
   /** @throws Error if a newest snapshot of the token's asset is damaged */
   checkReadable(token: LiveToken): void {
-    for (const { damage } of this.legs(token)) if (damage !== undefined) throw damage;
+    const { asset } = token.details;
+    const legs = asset === null ? undefined : this.assets.get(asset);
+    if (legs === undefined) {
+      if (token.damage !== undefined) throw token.damage;
+      return;
+    }
+    for (const { damage } of legs.values()) if (damage !== undefined) throw damage;
   }
 
   get tokenCount(): number {
