@@ -3,7 +3,6 @@
  * members, and sends them in turns, between which the server answers requests.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { Turns } from '../../storage/turns.js';
 import type { Progress } from './cursor.js';
 import type { DepthFeed, Update, View } from './depth-feed.js';
 import type { UpdateStep } from './depth-follower.js';
@@ -55,10 +54,7 @@ export class Cohorts {
   /** Cohorts that are up to date, by token, then by waitingKey(). */
   private readonly waiting = new Map<number, Map<string, Cohort>>();
   private readonly advancing = new Set<Cohort>();
-  /** Those of `advancing` whose first step has not begun. */
-  private readonly due = new Set<Cohort>();
   private readonly cohortByFollower = new Map<Follower, Cohort>();
-  private isStarting = false;
   /** Steps being sent, one after the other; each call sends one message, and returns false after the last. */
   private readonly sending: (() => boolean)[] = [];
 
@@ -87,26 +83,8 @@ export class Cohorts {
     }
     for (const cohort of [...(this.waiting.get(tokenId)?.values() ?? [])]) {
       this.stopWaiting(cohort);
-      cohort.touchedMs = committedMs;
-      this.advancing.add(cohort);
-      this.due.add(cohort);
+      void this.advance(cohort, committedMs);
     }
-    if (!this.isStarting) void this.startDue();
-  }
-
-  /**
-   * Starts due cohorts one after the other: the first one's messages leave before those of the next are made. Another
-   * turn of the event loop ends the wait for one that needs the pool, or whose messages take longer.
-   */
-  private async startDue(): Promise<void> {
-    this.isStarting = true;
-    const turns = new Turns();
-    for (const cohort of this.due) {
-      this.due.delete(cohort);
-      await Promise.race([this.advance(cohort, null), nextTurn()]);
-      await turns.take();
-    }
-    this.isStarting = false;
   }
 
   /** Takes steps until the cohort is up to date. @param committedMs of the commit that caused them; null: no commit */

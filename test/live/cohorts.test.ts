@@ -1,4 +1,4 @@
-/** Cases that random histories over the wire (many-followers.long.test.ts) rarely reach. */
+/** Cases that random histories over the wire (many-followers.test.ts) rarely reach. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { frozenClock } from '../../server/clock.js';
 import { Cohorts, type Follower, type Message } from '../../server/live/cohorts.js';
@@ -7,15 +7,7 @@ import { viewOf } from '../../server/replay/parameters.js';
 import { SegmentColumns } from '../../server/replay/segment-columns.js';
 import type { Store } from '../../storage/store.js';
 import { sharedPool } from '../support/pool.js';
-import {
-  commitRows,
-  DataDirectory,
-  MINT,
-  openStore,
-  OTHER_MINT,
-  snapshot,
-  tokenOf,
-} from '../support/stores.js';
+import { commitRows, DataDirectory, openStore, snapshot, tokenOf } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
 
 const T0 = 1_794_000_000;
@@ -29,7 +21,6 @@ describe('Followers of equal progress', () => {
   /** A step that finds nothing to send waits until this opens. */
   let gate: Promise<void> = Promise.resolve();
   let onRead = (): void => undefined;
-  let onMake = (): void => undefined;
   let cohorts: Cohorts;
 
   beforeAll(async () => {
@@ -48,10 +39,7 @@ describe('Followers of equal progress', () => {
     };
     const held = {
       step,
-      update: (...request: Parameters<DepthFeed['update']>) => {
-        onMake();
-        return feed.update(...request);
-      },
+      update: feed.update.bind(feed),
       retryAfterMs: feed.retryAfterMs.bind(feed),
     };
     cohorts = new Cohorts(held, () => clock.nowS());
@@ -68,8 +56,8 @@ describe('Followers of equal progress', () => {
   };
 
   /** Adds a follower of all new snapshots. */
-  async function join(more: Partial<Follower> = {}, address = MINT) {
-    const tokenId = tokenOf(store, address);
+  async function join(more: Partial<Follower> = {}) {
+    const tokenId = tokenOf(store);
     const view = await store.depth.view(tokenId);
     const nextFromS = (view.newestT(clock.nowS()) ?? 0) + 1;
     const follower = {
@@ -138,35 +126,6 @@ describe('Followers of equal progress', () => {
     await commit(T0 + 300);
     await eventually('the last one', () => third.received.length > 0);
     expect([first.received, second.received]).toEqual([[T0 + 301], []]);
-  });
-
-  it('receive their messages before those of the next token of the commit are made', async () => {
-    const of = (address: string, t: number) => snapshot(t, undefined, { address });
-    await commitRows(store, [of(OTHER_MINT, T0)]);
-    const done: string[] = [];
-    onMake = () => done.push('made');
-    const addresses = [MINT, OTHER_MINT, MINT, OTHER_MINT];
-    for (const address of addresses) {
-      const one = await join(
-        {
-          take(_, { progress }) {
-            one.progress = progress;
-            done.push(`sent to ${address}`);
-          },
-        },
-        address,
-      );
-    }
-    const t = T0 + 330;
-    await commitRows(store, [of(MINT, t), of(OTHER_MINT, t)]);
-    feed.touch();
-    for (const address of [MINT, OTHER_MINT]) {
-      cohorts.touch(tokenOf(store, address), feed.committedMs);
-    }
-    await eventually('all', () => done.length === 6);
-    const ofToken = (address: string) => ['made', ...Array<string>(2).fill(`sent to ${address}`)];
-    expect(done).toEqual([...ofToken(MINT), ...ofToken(OTHER_MINT)]);
-    onMake = () => undefined;
   });
 
   it('continue alone when a message cannot be made, and later messages are sent', async () => {
