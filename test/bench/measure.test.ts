@@ -1,9 +1,11 @@
+import { isMainThread } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import { benchCase, percentile } from '../../bench/case.js';
 import { digestOf } from '../../bench/digest.js';
 import { measureGroup } from '../../bench/measure.js';
 import { BenchUsageError } from '../../bench/errors.js';
 import { readOptions, GROUPS } from '../../bench/options.js';
+import { mainThreadTimes } from '../../bench/processes.js';
 import { figure } from '../../bench/report.js';
 
 const EFFORT = { rounds: 3, turnMs: 2, warmups: 1 };
@@ -111,3 +113,13 @@ describe('the flags', () => {
     expect(() => readOptions(['--jsn', 'x'])).toThrow(BenchUsageError);
   });
 });
+
+// Only Linux has these times, and vitest may run tests in another thread.
+it.runIf(process.platform === 'linux' && isMainThread)(
+  "reads the main thread's time exactly, not as of the kernel's last tick",
+  () => {
+    const read = mainThreadTimes() as () => readonly [number, number];
+    const times = Array.from({ length: 200 }, () => read()[0]);
+    expect(new Set(times).size).toBe(times.length);
+  },
+);
