@@ -181,21 +181,23 @@ export function addDataTime(exchange: Exchange, t: number | null): void {
   if (t !== null) exchange.addHeader('X-Data-Time', String(t));
 }
 
-/** Numbers immutable objects for the keys of cached replies. */
-export class Versions {
-  private readonly numbers = new WeakMap<object, number>();
-  private last = 0;
+const objectNumbers = new WeakMap<object, number>();
+let lastObjectNumber = 0;
 
-  /** The same number for the same object; 0 for null. */
-  of(object: object | null): number {
-    if (object === null) return 0;
-    let number = this.numbers.get(object);
-    if (number === undefined) {
-      number = ++this.last;
-      this.numbers.set(object, number);
-    }
-    return number;
-  }
+/**
+ * The key of a cached reply, from everything that the reply depends on.
+ * @param parts objects count as themselves: they must not change
+ */
+export function replyKey(
+  ...parts: readonly (string | number | boolean | object | null | undefined)[]
+): string {
+  return parts.map((part) => (part instanceof Object ? numberOf(part) : part)).join(' ');
+}
+
+function numberOf(object: object): number {
+  const number = objectNumbers.get(object) ?? ++lastObjectNumber;
+  objectNumbers.set(object, number);
+  return number;
 }
 
 /** Replies 200 with a document, a KeptReply or a RemoteReply. */

@@ -10,7 +10,7 @@ import { CHAINS, EXCHANGE_TYPES, type ExchangeType } from '../../compute/market.
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { excerpt, invalidParameter } from '../api/errors.js';
 import { wordFinder } from '../api/query.js';
-import { KeptReplies, type KeptReply, addDataTime } from '../api/replies.js';
+import { addDataTime, KeptReplies, type KeptReply, replyKey } from '../api/replies.js';
 import {
   addressParameter,
   chainKey,
@@ -159,7 +159,9 @@ export function marketDepthHandler(services: Services): Handler<typeof getMarket
   ): DepthReply | Promise<DepthReply> => {
     const make = (held: HeldToken): DepthReply => {
       addDataTime(exchange, snapshotOf(held, request)?.ref.t ?? null);
-      return replies.get(replyKey(token, request), () => depthDocument(token, request, held));
+      const { details, revision } = token;
+      const key = replyKey(details.tokenId, revision, ...Object.values(request));
+      return replies.get(key, () => depthDocument(token, request, held));
     };
     return whenReady(tokens.depth(token), make);
   };
@@ -206,20 +208,6 @@ function currencyOf(
     );
   }
   return { currency, usdPerUnit: priceUsd };
-}
-
-function replyKey({ details, revision }: LiveToken, request: DepthRequest): string {
-  return [
-    details.tokenId,
-    revision,
-    request.exchangeType,
-    request.lowChange,
-    request.highChange,
-    request.currency,
-    request.usdPerUnit,
-    request.delayed,
-    request.withSummary,
-  ].join(' ');
 }
 
 const snapshotOf = ({ newest, delayed }: HeldToken, request: DepthRequest): HeldSnapshot | null =>

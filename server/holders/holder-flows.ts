@@ -16,20 +16,14 @@ const RECENT_REQUEST_MS = 15 * 60_000;
 /** Attempts to read a token: its snapshots may be thinned before they are read. */
 const MAX_READS = 5;
 
-export interface TokenFlow {
-  /** Differs from flow to flow. */
-  revision: number;
-  flow: HolderFlow;
-}
-
 interface Reading {
-  current: TokenFlow | null;
+  current: HolderFlow | null;
   /** When the passing of time next changes it; null: never. */
   nextVisibleS: number | null;
 }
 
 interface KeptFlow extends Reading {
-  current: TokenFlow;
+  current: HolderFlow;
   /** Whether holders have changed since. */
   stale: boolean;
   requestedMs: number;
@@ -40,7 +34,7 @@ interface Job {
   started: boolean;
   /** Whether holders have changed since it started. */
   stale: boolean;
-  result: Promise<TokenFlow | null>;
+  result: Promise<HolderFlow | null>;
 }
 
 interface HolderFlowsOptions {
@@ -57,7 +51,6 @@ export class HolderFlows {
   private readonly jobs = new Map<string, Job>();
   /** Recomputes stale flows one by one, so that requests do not wait behind them. */
   private readonly follower: Follower<string>;
-  private revisions = 0;
 
   constructor(private readonly options: HolderFlowsOptions) {
     const { maxKeptBytes = DEFAULT_SHARES.holders / 2 } = options;
@@ -84,7 +77,7 @@ export class HolderFlows {
    * The current flow of a mint's holders, at once if it is kept; null: no snapshot is visible.
    * @throws Error if the stored data are damaged
    */
-  get(tokenAddress: string): TokenFlow | null | Promise<TokenFlow | null> {
+  get(tokenAddress: string): HolderFlow | null | Promise<HolderFlow | null> {
     const kept = this.kept.get(tokenAddress);
     if (kept === undefined) return this.work(tokenAddress);
     kept.requestedMs = performance.now();
@@ -120,7 +113,7 @@ export class HolderFlows {
     return !stale && (nextS === null || this.options.clock.nowS() < nextS);
   }
 
-  private work(tokenAddress: string): Promise<TokenFlow | null> {
+  private work(tokenAddress: string): Promise<HolderFlow | null> {
     const before = this.jobs.get(tokenAddress);
     if (before !== undefined && !before.stale) return before.result;
     const job: Job = { started: false, stale: false, result: Promise.resolve(null) };
@@ -133,7 +126,7 @@ export class HolderFlows {
     tokenAddress: string,
     job: Job,
     before: Job | undefined,
-  ): Promise<TokenFlow | null> {
+  ): Promise<HolderFlow | null> {
     try {
       // At most one job of a token runs and one waits, however often it changes.
       await before?.result.catch(() => undefined);
@@ -170,9 +163,7 @@ export class HolderFlows {
       if (plan === null) return { current: null, nextVisibleS: nextS };
       const { names, blocks } = await source.read(tokenAddress, neededTimes(plan));
       const flow = await run('holderFlow', { plan, names, blocks });
-      if (flow !== null) {
-        return { current: { revision: ++this.revisions, flow }, nextVisibleS: nextS };
-      }
+      if (flow !== null) return { current: flow, nextVisibleS: nextS };
       if (reads === MAX_READS) {
         throw new Error(
           `holder snapshots of ${tokenAddress} were removed before each attempt to read them`,

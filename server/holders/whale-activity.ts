@@ -8,7 +8,7 @@ import {
 } from '../../compute/holders/flow-plan.js';
 import type { HolderFlow } from '../../compute/holders/flow.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { KeptReplies } from '../api/replies.js';
+import { KeptReplies, replyKey } from '../api/replies.js';
 import {
   addressParameter,
   chainKey,
@@ -32,7 +32,6 @@ import {
   summaryOf,
   walletsOf,
 } from './flow-sections.js';
-import type { TokenFlow } from './holder-flows.js';
 import type { Services } from '../services.js';
 
 export const FLOW_SECTIONS = ['summary', 'sparkline', 'wallets'] as const;
@@ -160,10 +159,10 @@ export function holderHandlers({ holderFlows: flows, kept }: Services): {
     'whale-activity',
     (document) => ITEM_BYTES * itemsOf(document),
   );
-  const reply = (address: string, found: TokenFlow | null, view: FlowView) =>
-    found === null
+  const reply = (address: string, flow: HolderFlow | null, view: FlowView) =>
+    flow === null
       ? flowDocument(address, null, view)
-      : replies.get(replyKey(found, view), () => flowDocument(address, found.flow, view));
+      : replies.get(keyOf(flow, view), () => flowDocument(address, flow, view));
   return {
     getWhaleActivity({ token: { address }, query }) {
       const view: FlowView = {
@@ -171,14 +170,14 @@ export function holderHandlers({ holderFlows: flows, kept }: Services): {
         walletLimit: query.wallet_limit,
         walletActivity: query.wallet_activity,
       };
-      return whenReady(flows.get(address), (found) => reply(address, found, view));
+      return whenReady(flows.get(address), (flow) => reply(address, flow, view));
     },
 
     async postWhaleActivity({ tokens, body }) {
       const sections = new Set(body.include ?? BATCH_SECTIONS);
       const items = await Promise.all(
         tokens.map(async ({ address }) => {
-          const flow = (await flows.get(address))?.flow ?? null;
+          const flow = await flows.get(address);
           return {
             token_address: address,
             chain: 'mainchain' as const,
@@ -223,13 +222,13 @@ export function flowDocument(
   return reply;
 }
 
-/** A cache key with everything that a reply depends on; a revision belongs to one token at one time. */
-function replyKey({ revision }: TokenFlow, view: FlowView): string {
+/** The key of a cached reply; a flow belongs to one token at one time. */
+function keyOf(flow: HolderFlow, view: FlowView): string {
   const { sections, walletLimit, walletActivity } = view;
   const shown = FLOW_SECTIONS.filter((section) => sections.has(section));
   // Without wallets, their parameters make no difference.
   const wallets = sections.has('wallets') ? `${walletLimit} ${walletActivity}` : '';
-  return `${revision} ${shown.join()} ${wallets}`;
+  return replyKey(flow, shown.join(), wallets);
 }
 
 /** Size of a reply in days. */

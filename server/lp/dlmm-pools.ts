@@ -4,7 +4,7 @@ import { DLMM_SORTS } from '../../compute/lp/dlmm-board.js';
 import { DLMM_PERIODS } from '../../compute/lp/hours.js';
 import { baseAndQuote } from '../../compute/lp/dlmm-pool.js';
 import { defineEndpoint, type Call, type Handler } from '../api/endpoint.js';
-import { KeptReplies } from '../api/replies.js';
+import { KeptReplies, replyKey } from '../api/replies.js';
 import {
   bounded,
   chainKey,
@@ -120,7 +120,7 @@ export function dlmmPoolsHandler({
   return (call) =>
     lp.poolBoard.use((board) => {
       const { chain, period, sort, minTvlUsd, mint } = boardQuery(call);
-      const key = [board.revision, lp.labelRevision, chain, period, sort, minTvlUsd, mint].join();
+      const key = replyKey(board, lp.labelRevision, chain, period, sort, minTvlUsd, mint);
       return replies.get(key, () => {
         const rows = board.best({ period, sort, minTvlUsd, mint, maxRows: MAX_BOARD_ROWS });
         const data = rows.map((row) => rowDocument(row, board, quotes, tokens));

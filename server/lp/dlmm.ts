@@ -4,7 +4,7 @@ import { CHIP_KEYS, chipLeaders, type ChipKey } from '../../compute/lp/dlmm-boar
 import { poolPrice, type DlmmPool } from '../../compute/lp/dlmm-pool.js';
 import type { RequestedToken } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { KeptReplies, addDataTime } from '../api/replies.js';
+import { addDataTime, KeptReplies, replyKey } from '../api/replies.js';
 import {
   chainKey,
   document,
@@ -151,7 +151,7 @@ export function dlmmHandler({ lp, tokens, kept }: Services): Handler<typeof getD
       const pools = board.book.ofMint.get(token.address)?.length ?? 0;
       if (pools <= MANY_POOLS) return make();
       const moment = Math.floor(performance.now() / MANY_POOLS_EVERY_MS);
-      return replies.get([board.revision, moment, dataT, token.address].join(), make);
+      return replies.get(replyKey(board, moment, dataT, token.address), make);
     });
 }
 

@@ -20,8 +20,6 @@ export const MAX_DENSITY_ROWS = 100;
 
 /** The boards of every window and denominator. Immutable. */
 export interface FeeDensityBoard {
-  /** Differs from board to board. */
-  revision: number;
   /** `token` of the boards' rows indexes it. */
   addresses: readonly string[];
   boards: FeeDensityBoards;
@@ -57,7 +55,7 @@ export class FeeDensityBuilder {
   private known = new Map<string, KnownToken>();
   /** Whether the current build waits for ranges. */
   waitsForRanges = false;
-  private revisions = 0;
+  private hasBuilt = false;
 
   constructor(private readonly services: FeeDensityServices) {
     const { source, clock } = services;
@@ -80,9 +78,9 @@ export class FeeDensityBuilder {
     this.listed = await setOf(hours.addresses);
     await ranges.wantPrices(this.listed);
     const loadMs = performance.now() - startMs;
-    const revision = ++this.revisions;
     this.waitsForRanges = true;
-    await ranges.ready({ first: revision === 1 });
+    await ranges.ready({ first: !this.hasBuilt });
+    this.hasBuilt = true;
     this.waitsForRanges = false;
     startMs = performance.now();
     const thisHourS = thisHour(nowS, (hourS) => hours.hour.includes(hourS));
@@ -100,7 +98,7 @@ export class FeeDensityBuilder {
             hours: { ...hours, addresses: await joinTexts(hours.addresses) },
           });
     const costMs = loadMs + performance.now() - startMs;
-    return { value: { revision, addresses: tokens.addresses, boards }, costMs };
+    return { value: { addresses: tokens.addresses, boards }, costMs };
   }
 
   /** The denominators of tokens with a snapshot; unchanged tokens keep theirs. */

@@ -2,7 +2,7 @@
 import Type, { type Static } from '../api/type.js';
 import { LP_DENOMINATORS, LP_WINDOWS } from '../../compute/lp/fee-density.js';
 import { defineEndpoint, type Call, type Handler } from '../api/endpoint.js';
-import { KeptReplies } from '../api/replies.js';
+import { KeptReplies, replyKey } from '../api/replies.js';
 import {
   chainKey,
   count,
@@ -87,7 +87,7 @@ export function lpCheatSheetHandler({
   return ({ query }) =>
     lp.feeDensity.use((board) => {
       const { window, denominator, limit } = query;
-      const key = [board.revision, lp.labelRevision, window, denominator, limit].join();
+      const key = replyKey(board, lp.labelRevision, window, denominator, limit);
       return replies.get(key, () => feeDensityDocument(board, query, tokens));
     });
 }

@@ -34,12 +34,8 @@ export class PoolBoard {
   /** Rows of the last hour by pool; null until the first look-up. */
   private rows: Int32Array | null = null;
 
-  /**
-   * @param revision differs from board to board
-   * @param board of the book's pools; null if no pool has an hour in sight
-   */
+  /** @param board of the book's pools; null if no pool has an hour in sight */
   constructor(
-    readonly revision: number,
     readonly book: PoolBook,
     private readonly board: DlmmBoard | null,
   ) {}
@@ -141,7 +137,7 @@ export class PoolBoardBuilder {
   private hasNewPools = true;
   /** Whether the current build waits for ranges. */
   waitsForRanges = false;
-  private revisions = 0;
+  private hasBuilt = false;
 
   constructor(private readonly services: PoolBoardServices) {
     const { source, clock } = services;
@@ -162,7 +158,6 @@ export class PoolBoardBuilder {
     const nowS = this.services.clock.nowS();
     const book = await this.readPools();
     const hours = await this.hours.read(nowS);
-    const revision = ++this.revisions;
     const indexes = await indexesOf(book, hours.pubkeys);
     const thisHourS = thisHour(nowS, (hourS) =>
       hours.hour.some((rowHourS, i) => rowHourS === hourS && indexes[hours.pool[i]] >= 0),
@@ -172,7 +167,8 @@ export class PoolBoardBuilder {
     await ranges.wantPools(await poolsByBase(book, indexes), thisHours);
     const loadMs = performance.now() - startMs;
     this.waitsForRanges = true;
-    await ranges.ready({ first: revision === 1 });
+    await ranges.ready({ first: !this.hasBuilt });
+    this.hasBuilt = true;
     this.waitsForRanges = false;
     startMs = performance.now();
     const joined = joinRanges(ranges.poolRanges(thisHourS), thisHourS);
@@ -190,7 +186,7 @@ export class PoolBoardBuilder {
             thisHourS,
           });
     const costMs = loadMs + performance.now() - startMs;
-    return { value: new PoolBoard(revision, book, board), costMs };
+    return { value: new PoolBoard(book, board), costMs };
   }
 
   private async readPools(): Promise<PoolBook> {

@@ -8,7 +8,7 @@ import {
   type KeptReply,
   addDataTime,
   type ReplyMemory,
-  Versions,
+  replyKey,
 } from '../api/replies.js';
 import { addressParameter, count, document, most, tokenAddress, word } from '../api/schemas.js';
 import { whenReady } from '../board.js';
@@ -86,13 +86,13 @@ const NONE: readonly DcaOrder[] = [];
 
 export function dcaOrdersHandler(services: Services): Handler<typeof getDcaOrders> {
   const { tokens, orders, clock, kept } = services;
-  const replies = new DcaReplies(kept);
+  const replies = dcaReplies(kept);
   return ({ token: asked, query, exchange }) => {
     const ranges = readSizeRanges(query);
     orders.dca.checkReadable();
     const reply = (token: LiveToken): DcaOrdersReply | Promise<DcaOrdersReply> => {
       addDataTime(exchange, dataTime(token));
-      return replies.get({
+      return replies({
         token,
         orders: isWithinSizeRanges(token, ranges) ? orders.dca.orders(token.details.address) : NONE,
         sort: query.sort_by,
@@ -104,53 +104,44 @@ export function dcaOrdersHandler(services: Services): Handler<typeof getDcaOrder
   };
 }
 
-/** Keeps replies until their data change. */
-class DcaReplies {
-  private readonly versions = new Versions();
-  private readonly kept: KeptReplies<DcaOrdersDocument>;
+/** Makes the function that replies to requests, and keeps the replies until their data change. */
+function dcaReplies(
+  memory: ReplyMemory,
+): (request: OrdersRequest) => DcaOrdersReply | Promise<DcaOrdersReply> {
+  const bytesOf = ({ orders }: DcaOrdersDocument) => ORDER_BYTES * orders.length + REPLY_BYTES;
+  const kept = new KeptReplies<DcaOrdersDocument>(memory, 'dca-orders', bytesOf);
   /** Unfinished replies on tokens with many orders. */
-  private readonly pending = new Map<string, Promise<DcaOrdersReply>>();
-
-  constructor(memory: ReplyMemory) {
-    const bytesOf = ({ orders }: DcaOrdersDocument) => ORDER_BYTES * orders.length + REPLY_BYTES;
-    this.kept = new KeptReplies(memory, 'dca-orders', bytesOf);
-  }
-
-  get(request: OrdersRequest): DcaOrdersReply | Promise<DcaOrdersReply> {
-    const key = this.keyOf(request);
-    const known = this.kept.find(key) ?? this.pending.get(key);
+  const pending = new Map<string, Promise<DcaOrdersReply>>();
+  return (request) => {
+    const { token, orders, sort, limit, nowS } = request;
+    const { details, revision } = token;
+    const key = replyKey(details.tokenId, revision, orders, sort, limit, nowS);
+    const known = kept.find(key) ?? pending.get(key);
     if (known !== undefined) return known;
-    const { orders } = request;
     if (orders.length <= ORDERS_AT_ONCE) {
       const largest = rankingOf(request);
       largest.add(orders);
-      return this.kept.put(key, documentOf(request, largest.orders));
+      return kept.put(key, documentOf(request, largest.orders));
     }
-    const reply = this.makeInTurns(key, request).finally(() => this.pending.delete(key));
-    this.pending.set(key, reply);
+    const reply = documentInTurns(request)
+      .then((document) => kept.put(key, document))
+      .finally(() => pending.delete(key));
+    pending.set(key, reply);
     return reply;
-  }
+  };
+}
 
-  private async makeInTurns(
-    key: string,
-    { token, ...request }: OrdersRequest,
-  ): Promise<DcaOrdersReply> {
-    // The token may change between turns; the reply uses its present state.
-    const now: OrdersRequest = { ...request, token: { ...token } };
-    const largest = rankingOf(now);
-    const { orders } = now;
-    const turns = new Turns();
-    for (let from = 0; from < orders.length; from += ORDERS_AT_ONCE) {
-      largest.add(orders, from, Math.min(from + ORDERS_AT_ONCE, orders.length));
-      await turns.take();
-    }
-    return this.kept.put(key, documentOf(now, largest.orders));
+async function documentInTurns({ token, ...request }: OrdersRequest): Promise<DcaOrdersDocument> {
+  // The token may change between turns; the reply uses its present state.
+  const now: OrdersRequest = { ...request, token: { ...token } };
+  const largest = rankingOf(now);
+  const { orders } = now;
+  const turns = new Turns();
+  for (let from = 0; from < orders.length; from += ORDERS_AT_ONCE) {
+    largest.add(orders, from, Math.min(from + ORDERS_AT_ONCE, orders.length));
+    await turns.take();
   }
-
-  private keyOf({ token, orders, sort, limit, nowS }: OrdersRequest): string {
-    const { details, revision } = token;
-    return [details.tokenId, revision, this.versions.of(orders), sort, limit, nowS].join(' ');
-  }
+  return documentOf(now, largest.orders);
 }
 
 function rankingOf({ token, sort, limit, nowS }: OrdersRequest): LargestOrders {

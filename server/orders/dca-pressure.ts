@@ -10,7 +10,7 @@ import {
   topOrdersOf,
 } from '../../compute/orders/pressure.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
-import { KeptReplies, Versions } from '../api/replies.js';
+import { KeptReplies, replyKey } from '../api/replies.js';
 import { count, document, flag, most, nullable, usd, word } from '../api/schemas.js';
 import {
   boardToken,
@@ -121,12 +121,11 @@ type PressureDocument = Static<(typeof getDcaPressure)['response']>;
 type TokenDocument = PressureDocument['tokens'][number];
 
 export function dcaPressureHandler({ orders, kept }: Services): Handler<typeof getDcaPressure> {
-  const versions = new Versions();
   const replies = new KeptReplies<PressureDocument>(kept, 'dca-pressure', bytesOf);
   return ({ query }) => {
     const ranges = readSizeRanges(query);
     const { current } = orders.pressure;
-    const key = `${versions.of(current)} ${keyOf(query)}`;
+    const key = replyKey(current, ...Object.values(query));
     const reply = replies.get(key, () => pressureDocument(current, query, ranges));
     return bytesOf(reply.document) <= MAX_ENCODED_BYTES ? reply : reply.document;
   };
@@ -138,20 +137,6 @@ function bytesOf({ tokens }: PressureDocument): number {
     (sum, { orders }) => sum + REPLY_BYTES + ORDER_BYTES * orders.length,
     REPLY_BYTES,
   );
-}
-
-function keyOf(query: PressureQuery): string {
-  return [
-    query.sort_by,
-    query.sort_dir,
-    query.sort_timeframe,
-    query.include_orders ? query.order_limit : 0,
-    query.limit,
-    query.min_mcap,
-    query.max_mcap,
-    query.min_liquidity,
-    query.max_liquidity,
-  ].join(' ');
 }
 
 function pressureDocument(

@@ -9,7 +9,7 @@ import {
 import type { ChainFilter } from '../api/chain.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
-import { KeptReplies, addDataTime, Versions } from '../api/replies.js';
+import { KeptReplies, addDataTime, replyKey } from '../api/replies.js';
 import {
   addressParameter,
   chainFilter,
@@ -107,7 +107,6 @@ export function limitOrdersHandler({
   orders,
   kept,
 }: Services): Handler<typeof getLimitOrders> {
-  const versions = new Versions();
   const replies = new KeptReplies<LimitOrdersDocument>(
     kept,
     'limit-orders',
@@ -117,14 +116,8 @@ export function limitOrdersHandler({
     const legs = legsOf(tokens, token, chain);
     const ladders = legs.map((leg) => orders.limit.get(leg.details.address));
     const { low_pct_change: low, high_pct_change: high, limit } = query;
-    const key = [
-      ...[token, ...legs].map(({ details, revision }) => `${details.tokenId}:${revision}`),
-      ...ladders.map((ladder) => versions.of(ladder)),
-      chain,
-      low,
-      high,
-      limit,
-    ].join(' ');
+    const states = [token, ...legs].flatMap(({ details, revision }) => [details.tokenId, revision]);
+    const key = replyKey(...states, ...ladders, chain, low, high, limit);
     return replies.get(key, () => {
       const known = legs.flatMap((leg, i): (LadderLeg & { token: LiveToken })[] => {
         const ladder = ladders[i];
