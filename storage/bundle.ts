@@ -201,36 +201,36 @@ export class BundleWriter {
 export async function* readBundle(directory: string, name: string): AsyncGenerator<Frame> {
   const handle = await open(bundleFile(directory, name), 'r');
   try {
-    let frames = 0;
-    for (;;) {
-      const head = await readExactly(handle, FRAME_HEAD_BYTES);
-      const body = await readExactly(handle, frameLength(head));
-      const frame = frameOf(body, frames === 0);
-      if (frame.kind === 'end') {
-        if (frame.frames !== frames) throw new MalformedError('the bundle lost frames');
-        return;
-      }
-      frames++;
-      yield frame;
-    }
+    yield* framesFrom((bytes) => readExactly(handle, bytes));
   } finally {
     await handle.close();
   }
 }
 
 /** The frames of a finished bundle in memory, without the end frame. @throws like readBundle() */
-export async function* framesOf(bundle: Uint8Array): AsyncGenerator<Frame, void> {
-  const bytes = Buffer.from(bundle.buffer, bundle.byteOffset, bundle.byteLength);
-  for (let at = 0; at + FRAME_HEAD_BYTES <= bytes.length;) {
-    const from = at + FRAME_HEAD_BYTES;
-    at = from + frameLength(bytes.subarray(at));
-    if (at > bytes.length) break;
-    const frame = frameOf(bytes.subarray(from, at), from === FRAME_HEAD_BYTES);
-    if (frame.kind === 'end') return;
-    yield await Promise.resolve(frame);
-  }
-  throw new MalformedError('the bundle was cut short');
+export function framesOf(bundle: Uint8Array): AsyncGenerator<Frame> {
+  const all = Buffer.from(bundle.buffer, bundle.byteOffset, bundle.byteLength);
+  let at = 0;
+  return framesFrom((bytes) => {
+    const part = all.subarray(at, (at += bytes));
+    return part.length < bytes ? Promise.reject(cutShort()) : Promise.resolve(part);
+  });
 }
+
+/** @param readNext resolves with the next bytes, exactly as many as requested */
+async function* framesFrom(readNext: (bytes: number) => Promise<Buffer>): AsyncGenerator<Frame> {
+  for (let frames = 0; ; frames++) {
+    const head = await readNext(FRAME_HEAD_BYTES);
+    const frame = frameOf(await readNext(frameLength(head)), frames === 0);
+    if (frame.kind === 'end') {
+      if (frame.frames !== frames) throw new MalformedError('the bundle lost frames');
+      return;
+    }
+    yield frame;
+  }
+}
+
+const cutShort = (): MalformedError => new MalformedError('the bundle was cut short');
 
 /** @throws MalformedError | BundleVersionError if the frame cannot be read */
 function frameOf(body: Uint8Array, isFirst: boolean): Frame {
@@ -280,9 +280,7 @@ export async function sweepStaging(directory: string, nowMs: number): Promise<vo
 /** @param offset where to read; by default where the handle's last read ended */
 async function readExactly(handle: FileHandle, bytes: number, offset?: number): Promise<Buffer> {
   const buffer = Buffer.allocUnsafeSlow(bytes);
-  if ((await readFully(handle, buffer, offset)) < bytes) {
-    throw new MalformedError('the bundle was cut short');
-  }
+  if ((await readFully(handle, buffer, offset)) < bytes) throw cutShort();
   return buffer;
 }
 

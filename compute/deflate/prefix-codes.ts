@@ -185,7 +185,6 @@ export class LengthSymbols {
 
   /**
    * @param repeatBits extra bits of REPEAT_LAST and the symbols after it
-   * @param maxLengths greatest number of code lengths in a header
    * @param maxLengths the most code lengths in a header
    */
   constructor(

@@ -55,7 +55,8 @@ export class Directories {
     private readonly database: Database,
     readonly lists: SegmentLists = SegmentLists.none(),
     private readonly unlisted: UnlistedSegments = UnlistedSegments.unknown(),
-    private lastId = 0,
+    /** The last segment id that was assigned. */
+    public lastSegmentId = 0,
     cachedBytes = MAX_CACHED_BYTES,
   ) {
     this.cached = new LRUCache({ maxSize: cachedBytes });
@@ -86,14 +87,9 @@ export class Directories {
     return new Directories(database, lists, unlisted, lastId, directories);
   }
 
-  /** The last segment id that was assigned. */
-  get lastSegmentId(): number {
-    return this.lastId;
-  }
-
   /** Assigns a segment id, each only once while the store is open. */
   nextSegmentId(): number {
-    return ++this.lastId;
+    return ++this.lastSegmentId;
   }
 
   /** A token's last published directory. */

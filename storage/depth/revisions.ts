@@ -40,7 +40,8 @@ export class Revisions {
     private storeId: string,
     private readonly copyId: string,
     private historyId: string,
-    private last: number,
+    /** Position of the last applied entry of the log, or of the last remembered commit. */
+    public position: number,
     private floor: number,
   ) {}
 
@@ -64,7 +65,7 @@ export class Revisions {
     );
     for (const [tokenId, position] of rows as [number, number][]) {
       revisions.byToken.set(tokenId, position);
-      revisions.last = Math.max(revisions.last, position);
+      revisions.position = Math.max(revisions.position, position);
     }
     return revisions;
   }
@@ -74,17 +75,12 @@ export class Revisions {
     return this.isLog ? this.historyId : this.historyId + this.copyId;
   }
 
-  /** Position of the last applied entry of the log, or of the last remembered commit. */
-  get position(): number {
-    return this.last;
-  }
-
   /**
    * Whether every revision after a position is remembered, or will be. In a cluster, the position may come from a node
    * that is ahead.
    */
   remembers(position: number): boolean {
-    return position >= this.floor && (position <= this.last || this.isLog);
+    return position >= this.floor && (position <= this.position || this.isLog);
   }
 
   /** Position of a token's newest revision; 0 if none is remembered. */
@@ -120,7 +116,7 @@ export class Revisions {
   async write(stage: Stage, mark?: LogMark): Promise<void> {
     const history = mark?.logId ?? this.storeId;
     const isOther = history !== this.historyId;
-    const position = mark?.position ?? (isOther ? 0 : this.last) + 1;
+    const position = mark?.position ?? (isOther ? 0 : this.position) + 1;
     const nowS = wallS();
     const revised: number[] = [];
     const rows: SqlValue[][] = [];
@@ -139,7 +135,7 @@ export class Revisions {
     stage.onVisible(() => {
       this.switchTo(history);
       for (const tokenId of revised) this.byToken.set(tokenId, position);
-      if (mark !== undefined || revised.length > 0) this.last = position;
+      if (mark !== undefined || revised.length > 0) this.position = position;
       if (floor !== null) this.floor = floor;
     });
   }
@@ -147,7 +143,7 @@ export class Revisions {
   /** Records that an entry of a cluster's log was applied, even if it revised nothing. */
   passed({ logId, position }: LogMark): void {
     this.switchTo(logId);
-    this.last = Math.max(this.last, position);
+    this.position = Math.max(this.position, position);
   }
 
   /**
@@ -169,7 +165,7 @@ export class Revisions {
     this.historyId = history;
     this.byToken.clear();
     this.floor = 0;
-    this.last = 0;
+    this.position = 0;
   }
 
   /** Forgets old revisions if that is due. @returns the new floor; null if it is unchanged */

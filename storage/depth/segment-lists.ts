@@ -47,7 +47,7 @@ interface Edit {
 export class SegmentLists {
   private constructor(
     /** Every segment up to this id is in a list; later ones are not. */
-    private listed: number,
+    public listedId: number,
     private lastListId: number,
   ) {}
 
@@ -61,21 +61,17 @@ export class SegmentLists {
     return new SegmentLists(listed, (last as number | null) ?? 0);
   }
 
-  get listedId(): number {
-    return this.listed;
-  }
-
   /** The id up to which segments should be listed now; null if there are too few. */
   due(lastSegmentId: number): number | null {
-    if (lastSegmentId - this.listed < 2 * UNLISTED_SEGMENTS) return null;
-    return Math.min(this.listed + LISTED_AT_ONCE, lastSegmentId - UNLISTED_SEGMENTS);
+    if (lastSegmentId - this.listedId < 2 * UNLISTED_SEGMENTS) return null;
+    return Math.min(this.listedId + LISTED_AT_ONCE, lastSegmentId - UNLISTED_SEGMENTS);
   }
 
   /** Lists the segments up to `toId`. Call publish() once the transaction has committed. */
   async add(tx: Statements, toId: number): Promise<void> {
     const rows = await tx.rows(
       `SELECT token_id, ${ENTRY_COLUMNS} FROM segments
-       WHERE segment_id > ${this.listed} AND segment_id <= ${toId}`,
+       WHERE segment_id > ${this.listedId} AND segment_id <= ${toId}`,
     );
     const lists = await readLists(tx, new Set(rows.map(([tokenId]) => tokenId as number)));
     const edits = new Map<string, Edit>();
@@ -88,12 +84,12 @@ export class SegmentLists {
   }
 
   publish(listedId: number): void {
-    this.listed = listedId;
+    this.listedId = listedId;
   }
 
   /** Removes a token's segments from the lists; ignores unlisted ones. */
   async remove(tx: Statements, tokenId: number, refs: readonly SegmentRef[]): Promise<void> {
-    const removed = refs.filter(({ segmentId }) => segmentId <= this.listed);
+    const removed = refs.filter(({ segmentId }) => segmentId <= this.listedId);
     if (removed.length === 0) return;
     const lists = await readLists(tx, new Set([tokenId]));
     const edits = new Map<string, Edit>();

@@ -79,7 +79,8 @@ export class KeyRing implements KeySource {
     private readonly database: Database,
     private readonly directory: string,
     private readonly revocations: RevocationFile,
-    private pepper: Buffer,
+    /** The pepper, with which digests are made. */
+    public secret: Uint8Array,
     private readonly nowS: () => number,
     onError: (error: unknown) => void,
   ) {
@@ -207,15 +208,10 @@ export class KeyRing implements KeySource {
     return { id: this.live(key).record.id, revokedAtS: this.nowS() };
   }
 
-  /** The secret with which digests are made. */
-  get secret(): Uint8Array {
-    return this.pepper;
-  }
-
   /** Takes the secret of a cluster. Call while there are no keys. */
   async adoptSecret(secret: Uint8Array): Promise<void> {
     await writeWhole(path.join(this.directory, PEPPER_FILE), secret);
-    this.pepper = Buffer.from(secret);
+    this.secret = Buffer.from(secret);
   }
 
   /** Number of keys, including revoked ones. */
@@ -388,7 +384,7 @@ export class KeyRing implements KeySource {
   }
 
   private digest(key: string): Buffer {
-    return createHmac('sha256', this.pepper).update(key).digest();
+    return createHmac('sha256', this.secret).update(key).digest();
   }
 }
 
