@@ -208,7 +208,7 @@ export async function* readBundle(directory: string, name: string): AsyncGenerat
 }
 
 /** The frames of a finished bundle in memory, without the end frame. @throws like readBundle() */
-export function framesOf(bundle: Uint8Array): AsyncGenerator<Frame> {
+export function framesOf(bundle: Uint8Array): AsyncGenerator<Frame, void> {
   const all = Buffer.from(bundle.buffer, bundle.byteOffset, bundle.byteLength);
   let at = 0;
   return framesFrom((bytes) => {
@@ -218,7 +218,9 @@ export function framesOf(bundle: Uint8Array): AsyncGenerator<Frame> {
 }
 
 /** @param readNext resolves with the next bytes, exactly as many as requested */
-async function* framesFrom(readNext: (bytes: number) => Promise<Buffer>): AsyncGenerator<Frame> {
+async function* framesFrom(
+  readNext: (bytes: number) => Promise<Buffer>,
+): AsyncGenerator<Frame, void> {
   for (let frames = 0; ; frames++) {
     const head = await readNext(FRAME_HEAD_BYTES);
     const frame = frameOf(await readNext(frameLength(head)), frames === 0);

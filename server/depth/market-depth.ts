@@ -160,7 +160,7 @@ export function marketDepthHandler(services: Services): Handler<typeof getMarket
     const make = (held: HeldToken): DepthReply => {
       addDataTime(exchange, snapshotOf(held, request)?.ref.t ?? null);
       const { details, revision } = token;
-      const key = replyKey(details.tokenId, revision, ...Object.values(request));
+      const key = replyKey(details.tokenId, revision, ...Object.values({ ...request }));
       return replies.get(key, () => depthDocument(token, request, held));
     };
     return whenReady(tokens.depth(token), make);
