@@ -8,8 +8,7 @@ import { makeDirectory } from '../storage/data-directory.js';
 import { InputError } from '../storage/errors.js';
 import type { Chunk } from '../storage/ingest/chunks.js';
 import { prepareChunks } from '../storage/ingest/depth.js';
-import { prepareFlatRows, prepareTokenRows } from '../storage/ingest/flat.js';
-import { prepareHolderRows } from '../storage/ingest/holders.js';
+import { prepareTable } from '../storage/ingest/tables.js';
 import { commitPrepared } from '../storage/ingest/ingest.js';
 import type { UseStore } from '../storage/operations.js';
 import type { FileReport } from '../storage/ingest/prepared.js';
@@ -94,7 +93,7 @@ export async function fillDemo(request: DemoRequest, marker: DemoMarker): Promis
   await writeMarker(directory, marker);
   const tokens = tokensOf(request, seed);
   const rows = demoTokenRows(seed, untilS);
-  await commitPrepared(useStore, () => prepareTokenRows(bundleOf(request), numbered(rows)));
+  await commitPrepared(useStore, () => prepareTable(bundleOf(request), 'tokens', numbered(rows)));
   const missing = await useStore(async (store) => {
     const units: DemoUnit[] = [];
     for (const unit of demoPlan(tokens, untilS)) {
@@ -227,9 +226,7 @@ async function commitFlat(request: DemoRequest, datasets: readonly DemoRows[]): 
   for (const { dataset, rows } of datasets) {
     if (request.signal?.aborted === true) break;
     const report = await commitPrepared(request.useStore, () =>
-      dataset === 'holders'
-        ? prepareHolderRows(bundleOf(request), numbered(rows()))
-        : prepareFlatRows(bundleOf(request), dataset, numbered(rows())),
+      prepareTable(bundleOf(request), dataset, numbered(rows())),
     );
     committed += report.rows;
   }

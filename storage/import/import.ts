@@ -2,13 +2,12 @@
 import type { ComputePool } from '../../compute/pool.js';
 import type { SnapshotKey } from '../contract.js';
 import { UsageError } from '../errors.js';
-import { prepareFlatRows, prepareTokenRows } from '../ingest/flat.js';
-import { prepareHolderRows } from '../ingest/holders.js';
 import { commitPrepared } from '../ingest/ingest.js';
 import type { UseStore } from '../operations.js';
 import type { Chunk } from '../ingest/chunks.js';
 import { prepareChunks } from '../ingest/depth.js';
 import type { FileReport, PreparedFile } from '../ingest/prepared.js';
+import { prepareTable } from '../ingest/tables.js';
 import { importBinance } from './binance.js';
 import { readBinanceMessages } from './binance-messages.js';
 import { readTDepthMessages } from './binance-t-depth.js';
@@ -148,20 +147,11 @@ async function prepareImport(request: ImportRequest, read: ImportReport): Promis
   const { directory, format, files, options } = request;
   const file = files.join(', ');
   const rows = importRows(format, files, options, read);
-  const bundle = { directory, file, mode: 'replace' } as const;
-  switch (kindOfFormat(format)) {
-    case 'tokens':
-      return prepareTokenRows(bundle, numbered(rows));
-    case 'holders':
-      return prepareHolderRows(bundle, numbered(rows));
-    case 'orders': {
-      const dataset = format === 'jupiter-dca' ? 'dca_orders' : 'limit_orders';
-      return prepareFlatRows(bundle, dataset, numbered(rows));
-    }
-    case 'book':
-    case 'pools':
-      return prepareSnapshots(request, file, rows);
-  }
+  const kind = kindOfFormat(format);
+  if (kind === 'book' || kind === 'pools') return prepareSnapshots(request, file, rows);
+  const ofOrders = format === 'jupiter-dca' ? 'dca_orders' : 'limit_orders';
+  const dataset = kind === 'orders' ? ofOrders : kind;
+  return prepareTable({ directory, file, mode: 'replace' }, dataset, numbered(rows));
 }
 
 async function prepareSnapshots(

@@ -2,13 +2,12 @@
 import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
 import type { HolderSnapshot } from '../../compute/holders/block-format.js';
 import { MAX_OWNERS_PER_SNAPSHOT } from '../../compute/holders/owners.js';
-import { FaultLog, MAX_T_S } from '../../compute/ingest/fields.js';
+import { type FaultLog, MAX_T_S } from '../../compute/ingest/fields.js';
 import { chainOfAddress } from '../../compute/market.js';
 import type { BundleWriter, FrameRange, HoldersFrame } from '../bundle.js';
 import { HOLDER_FIELDS, MAX_BALANCE, readFlatRow } from './flat-fields.js';
-import { prepareRows, type Rows } from './flat.js';
 import { FileOwners, framesOf, HolderColumns, MAX_OWNERS_PER_FILE } from './holder-snapshots.js';
-import type { BundleRequest, PreparedFile } from './prepared.js';
+import type { RowSink } from './prepared.js';
 
 /** Snapshots of one file. */
 const MAX_SNAPSHOTS_PER_FILE = 1_000_000;
@@ -38,28 +37,21 @@ interface FileToken {
   scattered: Map<number, HolderColumns>;
 }
 
-/** Prepares rows of `holders`, like prepareRows(). */
-export function prepareHolderRows(
-  request: BundleRequest,
-  rows: Rows,
-  unreadable: FaultLog = new FaultLog(),
-): Promise<PreparedFile> {
-  return prepareRows(request, rows, unreadable, (bundle) => {
-    const collector = new HolderCollector(bundle);
-    const reader = new HolderRows(collector.owners);
-    return {
-      add(given, faults) {
-        const row = reader.read(given, faults);
-        if (row === null) return true;
-        if (!collector.isNext(row)) return collector.add(row, faults);
-        return collector.begin(row, faults).then(() => collector.add(row, faults));
-      },
-      async finish(faults, report) {
-        await collector.finish(faults);
-        report.snapshots = collector.snapshots;
-      },
-    };
-  });
+export function holderSink(bundle: BundleWriter): RowSink {
+  const collector = new HolderCollector(bundle);
+  const reader = new HolderRows(collector.owners);
+  return {
+    add(given, faults) {
+      const row = reader.read(given, faults);
+      if (row === null) return true;
+      if (!collector.isNext(row)) return collector.add(row, faults);
+      return collector.begin(row, faults).then(() => collector.add(row, faults));
+    },
+    async finish(faults, report) {
+      await collector.finish(faults);
+      report.snapshots = collector.snapshots;
+    },
+  };
 }
 
 /** Reads rows; does not check addresses again that were valid before. */

@@ -14,15 +14,13 @@ import { cellChunks, type Chunk, snapshotChunks } from './chunks.js';
 import { checkMerge, type Dataset, type FileFormat, formatOf } from './datasets.js';
 import { columnsOf } from './dataset-columns.js';
 import { prepareChunks } from './depth.js';
-import { prepareFlatRows, prepareTokenRows } from './flat.js';
-import { prepareHolderRows } from './holders.js';
 import { ofDataset } from './other-dataset.js';
-import { PAST_TIMES } from './future-times.js';
 import { sortedLevels } from './levels.js';
 import { addressFlags, type Mapping } from './mapping.js';
 import type { BundleRequest, FileReport, PreparedFile } from './prepared.js';
 import { type RowSource, tableRows } from './rows.js';
 import { STANDARD_INPUT, withStandardInput } from './standard-input.js';
+import { prepareTable } from './tables.js';
 import { SymbolAddresses } from './symbol-addresses.js';
 
 /** How often a merge is prepared at most if the store keeps changing. */
@@ -97,7 +95,6 @@ async function ingestFile(
     ...request,
     file: from,
     mode: request.merge ? 'merge' : 'replace',
-    pastTime: PAST_TIMES[dataset],
     onProgress: (report) => onProgress?.({ ...report, file }),
   };
   const prepare = async (): Promise<PreparedFile> => {
@@ -181,28 +178,25 @@ async function prepareFile(request: FileRequest, source: RowSource): Promise<Pre
 function prepareSource(request: FileRequest, source: RowSource): Promise<PreparedFile> {
   const { dataset } = request;
   const unreadable = new FaultLog();
-  if (dataset === 'snapshots' || dataset === 'cells') {
-    return prepareDepthFile(request, source, dataset, unreadable);
-  }
   if (dataset === 'levels') return prepareLevels(request, source, unreadable);
+  if (dataset === 'snapshots' || dataset === 'cells') {
+    const chunksOf = dataset === 'cells' ? cellChunks : snapshotChunks;
+    return prepareDepth(request, (faults) => chunksOf(source, faults), unreadable);
+  }
   const rows = tableRows(source, columnsOf(dataset), unreadable);
-  if (dataset === 'tokens') return prepareTokenRows(request, rows, unreadable);
-  if (dataset === 'holders') return prepareHolderRows(request, rows, unreadable);
-  return prepareFlatRows(request, dataset, rows, unreadable);
+  return prepareTable(request, dataset, rows, unreadable);
 }
 
-function prepareDepthFile(
+/** @param chunks reads the file's chunks, and adds what cannot be read to the faults */
+function prepareDepth(
   request: FileRequest,
-  source: RowSource,
-  dataset: 'snapshots' | 'cells',
+  chunks: (faults: FaultLog) => AsyncGenerator<Chunk>,
   unreadable: FaultLog,
 ): Promise<PreparedFile> {
-  const { file } = request;
-  const chunks = (faults: FaultLog): AsyncGenerator<Chunk> =>
-    dataset === 'cells' ? cellChunks(source, faults) : snapshotChunks(source, faults);
+  const { file, mode, dataset, useStore } = request;
   const read =
-    request.mode === 'merge'
-      ? withBasePrices(file, chunks(new FaultLog()), chunks(unreadable), request.useStore)
+    mode === 'merge'
+      ? withBasePrices(file, chunks(new FaultLog()), chunks(unreadable), useStore)
       : chunks(unreadable);
   return prepareChunks({ ...request, together: dataset === 'cells' }, read, unreadable);
 }
@@ -212,15 +206,9 @@ async function prepareLevels(
   source: RowSource,
   unreadable: FaultLog,
 ): Promise<PreparedFile> {
-  const { directory, file, mode, useStore } = request;
-  const levels = await sortedLevels(directory, source, unreadable);
+  const levels = await sortedLevels(request.directory, source, unreadable);
   try {
-    const chunks = levels.chunks(unreadable);
-    const read =
-      mode === 'merge'
-        ? withBasePrices(file, levels.chunks(new FaultLog()), chunks, useStore)
-        : chunks;
-    const prepared = await prepareChunks({ ...request, together: false }, read, unreadable);
+    const prepared = await prepareDepth(request, (faults) => levels.chunks(faults), unreadable);
     // A snapshot consists of many rows.
     prepared.report.rows = levels.rows;
     return prepared;

@@ -1,6 +1,6 @@
 /** Prepared files: bundles for a store to commit, with their reports. */
 import type { Warning } from '../../compute/ingest/warnings.js';
-import { type Fault, MAX_FAULTS } from '../../compute/ingest/fields.js';
+import { type Fault, type FaultLog, MAX_FAULTS } from '../../compute/ingest/fields.js';
 import type { JoinMode } from '../../compute/segment/merge.js';
 import { BUNDLE_VERSION, BundleWriter } from '../bundle.js';
 import type { Replaced } from '../operations.js';
@@ -26,11 +26,17 @@ export interface BundleRequest {
   /** The file; for other sources, their name in faults. */
   file: string;
   mode: JoinMode;
-  /** A field of flat rows whose times should not be in the future. */
-  pastTime?: string | undefined;
   /** Whether the commit must not leave a market's snapshots with less than half of their cells. */
   refusesLoss?: boolean;
   onProgress?: (report: FileReport) => void;
+}
+
+/** Checks a dataset's rows and writes them to a bundle. Faults belong to `faults.line`. */
+export interface RowSink {
+  /** Takes one row. @returns whether more may follow */
+  add(row: unknown, faults: FaultLog): boolean | Promise<boolean>;
+  /** Writes the remaining rows; called only if no row had a fault. */
+  finish(faults: FaultLog, report: FileReport): Promise<unknown>;
 }
 
 export interface PreparedFile {

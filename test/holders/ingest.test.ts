@@ -6,11 +6,8 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { MAX_OWNERS_PER_SNAPSHOT } from '../../compute/holders/owners.js';
 import { FaultLog } from '../../compute/ingest/fields.js';
-import {
-  HolderCollector,
-  MAX_SCATTERED_ROWS,
-  prepareHolderRows,
-} from '../../storage/ingest/holders.js';
+import { HolderCollector, MAX_SCATTERED_ROWS } from '../../storage/ingest/holders.js';
+import { prepareTable } from '../../storage/ingest/tables.js';
 import { cleanUp, temporaryDirectory, withStoreOf } from '../support/cli.js';
 import type { Store } from '../../storage/store.js';
 import { type Held, storedHolders } from '../support/holders.js';
@@ -130,7 +127,7 @@ describe('A file of holders', () => {
         await withStoreOf(data, async (store) => {
           const request = { directory: data, file: 'x', mode: 'replace' as const };
           const numbered = given.map((each, i) => ({ line: i + 1, row: each }));
-          const { bundle } = await prepareHolderRows(request, numbered);
+          const { bundle } = await prepareTable(request, 'holders', numbered);
           await store.commit(bundle.name);
           await expectHeld(store, given);
         });

@@ -1,6 +1,6 @@
 /** Rows of the flat datasets, and what a store holds of them. */
 import type { FlatDataset, StoreChange } from '../../storage/contract.js';
-import { prepareFlatRows } from '../../storage/ingest/flat.js';
+import { prepareTable } from '../../storage/ingest/tables.js';
 import type { Store } from '../../storage/store.js';
 import { EVM_TOKEN, MINT } from './stores.js';
 import type { Json } from './tables.js';
@@ -99,7 +99,7 @@ export async function commitFlat(
   rows: readonly Json[],
   { rehearse = false } = {},
 ): Promise<void> {
-  const { bundle } = await prepareFlatRows(
+  const { bundle } = await prepareTable(
     { directory: store.directory, file: 'test.ndjson', mode: 'replace' },
     dataset,
     rows.map((row, i) => ({ line: i + 1, row })),
