@@ -1,5 +1,5 @@
 /** The chain parameter over HTTP: every served endpoint, kind of address and chain value. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { ENDPOINTS } from '../../server/endpoints.js';
 import {
   ADDRESSES,
@@ -61,30 +61,28 @@ const cases = ids.flatMap((id) => {
   );
 });
 
-describe('the chain parameter over HTTP', () => {
-  it.each(cases)('%s with %s and chain=%s', async (id, kind, chain) => {
-    const hasNone = ENDPOINTS[id].chain.kind === 'none';
-    const want = (
-      hasNone && chain !== null
-        ? { error_code: 'invalid_parameter', parameter: 'chain' }
-        : expectedOfChain(id, kind, chain)
-    ) as Record<string, unknown>;
-    // The service's own client checks every field of the reply's shape.
-    const response = await request(id, kind, chain);
-    const body = (await response.json()) as Record<string, unknown>;
-    if ('error_code' in want) {
-      expect(response.status).toBe(400);
-      expect(body).toMatchObject({ error: 'Bad Request', ...want });
-      return;
-    }
-    expect(response.status).toBe(200);
-    const asked = body.query_parameters as Json | undefined;
-    if (typeof want.chain === 'string') expect(body.chain ?? asked?.chain).toBe(want.chain);
-    const { token, tokens = [], invalidAddresses } = want as Partial<Want>;
-    if (token) expect(addressesIn(body)).toContain(token.address);
-    expect(addressesIn(body.tokens ?? [])).toEqual(
-      expect.arrayContaining(tokens.map(({ address }) => address)),
-    );
-    if (invalidAddresses) expect(body.invalid_addresses).toEqual(invalidAddresses);
-  });
+it.each(cases)('the chain parameter over HTTP %s with %s and chain=%s', async (id, kind, chain) => {
+  const hasNone = ENDPOINTS[id].chain.kind === 'none';
+  const want = (
+    hasNone && chain !== null
+      ? { error_code: 'invalid_parameter', parameter: 'chain' }
+      : expectedOfChain(id, kind, chain)
+  ) as Record<string, unknown>;
+  // The service's own client checks every field of the reply's shape.
+  const response = await request(id, kind, chain);
+  const body = (await response.json()) as Record<string, unknown>;
+  if ('error_code' in want) {
+    expect(response.status).toBe(400);
+    expect(body).toMatchObject({ error: 'Bad Request', ...want });
+    return;
+  }
+  expect(response.status).toBe(200);
+  const asked = body.query_parameters as Json | undefined;
+  if (typeof want.chain === 'string') expect(body.chain ?? asked?.chain).toBe(want.chain);
+  const { token, tokens = [], invalidAddresses } = want as Partial<Want>;
+  if (token) expect(addressesIn(body)).toContain(token.address);
+  expect(addressesIn(body.tokens ?? [])).toEqual(
+    expect.arrayContaining(tokens.map(({ address }) => address)),
+  );
+  if (invalidAddresses) expect(body.invalid_addresses).toEqual(invalidAddresses);
 });

@@ -57,17 +57,4 @@ describe('a batch', () => {
       mismatched_addresses: [MINT, other],
     });
   });
-
-  it('of a mainchain endpoint accepts no 0x address, whatever the chain', () => {
-    for (const chain of [null, 'all', 'mainchain']) {
-      const addresses = [MINT, LEG];
-      const body = outcome(ENDPOINTS.postWhaleActivity.chain, { ...question, chain, addresses });
-      expect(body).toMatchObject({ error_code: 'chain_not_supported', chain: 'evmchain' });
-    }
-  });
-
-  it('may be empty', () => {
-    const answer = resolveChain(ENDPOINTS.postScore.chain, { ...question, addresses: [] }, EVM_ID);
-    expect(answer.tokens).toEqual([]);
-  });
 });

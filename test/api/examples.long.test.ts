@@ -58,10 +58,8 @@ beforeAll(async () => {
   keys.enterprise = await newKey(directory);
   keys.waiting = await newKey(directory);
   await withStoreOf(directory, async (store) => {
-    const limits = { name: null, requestsPerMinute: null, monthlyQuota: null };
-    keys.premium = (await store.createKey({ tier: 'premium', ...limits })).key;
-    const once = { ...limits, tier: 'enterprise', requestsPerMinute: 1 } as const;
-    keys.once = (await store.createKey(once)).key;
+    keys.premium = (await store.createKey({ tier: 'premium' })).key;
+    keys.once = (await store.createKey({ tier: 'enterprise', requestsPerMinute: 1 })).key;
   });
   ({ url } = await serveHere(directory, ['--as-of', String(NOW_S)], { FATHOM_PLANS: PLANS }));
   // The first boards of pools are ready before the depth in their price ranges is read.

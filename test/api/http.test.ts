@@ -188,19 +188,6 @@ describe('the order of checks', () => {
     expect(await response.json()).toEqual({ error: expect.any(String) as string });
   });
 
-  it('405 lists the methods of the path', async () => {
-    const cases = [
-      ['GET', '/score', 'POST'],
-      ['POST', `/score/${MINT}`, 'GET, HEAD'],
-      ['DELETE', '/top-scores', 'GET, HEAD'],
-      ['OPTIONS', `/replay/${MINT}`, 'GET, HEAD'],
-    ];
-    for (const [method, path, allow] of cases) {
-      const response = await service.get(path, { method });
-      expect([response.status, response.headers.get('allow')]).toEqual([405, allow]);
-    }
-  });
-
   it('an invalid chain comes before an invalid address, an invalid address before other parameters', async () => {
     const code = async (query: string) => {
       const response = await service.get(`/market-depth?${query}`);

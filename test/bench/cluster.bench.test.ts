@@ -1,25 +1,20 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import os from 'node:os';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { CommitsResult } from '../../bench/cluster/commits.js';
 import { hasNats } from '../../bench/cluster/nats.js';
-import { readClusterOptions } from '../../bench/cluster/options.js';
 import type { ReadingResult } from '../../bench/cluster/reading.js';
-import { BenchUsageError } from '../../bench/errors.js';
+import { heldFolder } from '../support/folders.js';
+import { runProgram } from './program.js';
 
-const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-cluster-test-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = heldFolder();
 
 describe('npm run bench:cluster', () => {
   it.skipIf(!hasNats)('measures commits, pages and bots on a single machine and on a node', () => {
-    const file = path.join(folder, 'cluster.json');
-    const main = path.resolve('dist/bench/cluster/main.js');
-    const words = [main, '--smoke', '--json', file];
-    const { status, stdout } = spawnSync(process.execPath, words, { encoding: 'utf8' });
+    const words = ['--smoke', '--json', path.join(folder, 'cluster.json')];
+    const { status, stdout } = runProgram('cluster', words);
     expect(status).toBe(0);
-    const { results } = JSON.parse(readFileSync(file, 'utf8')) as {
+    const { results } = JSON.parse(readFileSync(words[2], 'utf8')) as {
       results: { commits: CommitsResult[]; reading: ReadingResult[] };
     };
     const [{ servers, logBytesASnapshot, catchUp, ...times }] = results.commits;
@@ -38,11 +33,5 @@ describe('npm run bench:cluster', () => {
       expect(p99Ms).toBeGreaterThanOrEqual(p50Ms);
       expect(pagesPerSecond).toBeGreaterThan(0);
     }
-  });
-
-  it('refuses wrong flags', () => {
-    const json = ['--json', path.join(folder, 'none.json')];
-    expect(() => readClusterOptions(['--rounds', '0', ...json])).toThrow(BenchUsageError);
-    expect(readClusterOptions(['--seconds', '2', ...json]).load.forMs).toBe(2000);
   });
 });

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import os from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { BenchUsageError } from '../../bench/errors.js';
+import { runProgram } from './program.js';
 import { readCompareOptions } from '../../bench/compare/options.js';
 import { faultsOf } from '../../bench/compare/outcome.js';
 import { documentOf, tableOf } from '../../bench/compare/report.js';
@@ -156,32 +156,12 @@ describe('two builds in their own processes', () => {
 });
 
 describe('npm run bench:compare', () => {
-  const compare = (...words: string[]) =>
-    spawnSync(process.execPath, [path.join(root, 'dist/bench/compare/main.js'), ...words], {
-      cwd: root,
-      encoding: 'utf8',
-    });
-
-  it('refuses wrong flags and unknown revisions with status 2', () => {
-    for (const words of [
-      [],
-      ['HEAD', 'again'],
-      ['HEAD', '--turns', '3'],
-      ['HEAD', '--only', 'nothing'],
-    ]) {
-      expect(() => readCompareOptions(words), words.join(' ')).toThrow(BenchUsageError);
-    }
+  it('refuses unknown revisions with status 2', () => {
     for (const words of [['no-such-revision'], ['--all']]) {
-      const { status, stdout, stderr } = compare(...words);
+      const { status, stdout, stderr } = runProgram('compare', words, { cwd: root });
       expect([status, stdout], words.join(' ')).toEqual([2, '']);
       expect(stderr).toContain('--turns');
     }
-  });
-
-  it('prints its usage', () => {
-    const { status, stdout, stderr } = compare('--help');
-    expect([status, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^npm run bench:compare[^]*--allow-other-results/);
   });
 
   it('ends with status 1, not 2, if the sources do not compile', () => {

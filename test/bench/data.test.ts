@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { BODY_KINDS, bodyLines, bodyRows, LEVELS_OF_BODY } from '../../bench/data/bodies.js';
-import { cellColumns } from '../../bench/data/columns.js';
+import { BODY_KINDS, bodyRows, LEVELS_OF_BODY } from '../../bench/data/bodies.js';
 import { PAGE_A, PAGE_B, tokenHistory } from '../../bench/data/pages.js';
-import { packCellColumns } from '../../compute/ingest/flat-cells.js';
-import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshots.js';
+import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import { DEFAULT_BAND, MIN_CELL_CENTS } from '../../compute/ladder.js';
 import { venueKey } from '../../compute/market.js';
 
@@ -60,13 +58,6 @@ describe('a generated page', () => {
       markets.map((m) => `${venueKey(m.source)} ${m.type}`);
     expect(typesOf(one)).toEqual(typesOf(other));
   });
-
-  it('is restored unchanged from its flat cells', () => {
-    const history = tokenHistory(PAGE_A, 7, 3);
-    const { runs, faults } = packCellColumns({ ...cellColumns(history), ...OPTIONS });
-    expect(faults).toEqual([]);
-    expect(runs.map(({ run, markets }) => ({ run, markets }))).toEqual([history]);
-  });
 });
 
 describe('generated market states', () => {
@@ -93,15 +84,5 @@ describe('generated market states', () => {
     expect(bids.length + asks.length).toBe(LEVELS_OF_BODY.book);
     expect(body('clmm').ticks).toHaveLength(LEVELS_OF_BODY.clmm);
     expect(body('dlmm').bins).toHaveLength(LEVELS_OF_BODY.dlmm);
-  });
-
-  it('are the same whether as rows or as lines', () => {
-    const { runs, rows } = binSnapshotLines({ bytes: bodyLines(2), ...OPTIONS });
-    expect([rows, runs.length, runs[0].markets.length]).toEqual([2, 1, BODY_KINDS.length]);
-    for (const [m, kind] of BODY_KINDS.entries()) {
-      const alone = binSnapshotRows(bodyRows(kind, 2), OPTIONS).runs[0].run;
-      const ofMarket = runs[0].run.bin.filter((_, i) => runs[0].run.market[i] === m);
-      expect([kind, ofMarket]).toEqual([kind, alone.bin]);
-    }
   });
 });

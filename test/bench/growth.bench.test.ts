@@ -1,20 +1,15 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { fullSegmentStore } from '../../bench/growth/full-segments.js';
 import { asOfS, pagePath, type GrowthStore } from '../../bench/growth/growth-store.js';
-import { readGrowthOptions } from '../../bench/growth/options.js';
 import { tinySegmentStore } from '../../bench/growth/tiny-segments.js';
-import { BenchUsageError } from '../../bench/errors.js';
 import { EVERY_S, PAGE_A, sizesOf, START_S, benchAddress } from '../../bench/data/pages.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
 import { openStore } from '../support/stores.js';
+import { heldFolder } from '../support/folders.js';
+import { resultsOf } from './program.js';
 
-const root = path.resolve(import.meta.dirname, '../..');
-const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-growth-test-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = heldFolder();
 
 /** Every snapshot of every token, as readers get them. */
 async function snapshotsOf({ directory, tokens, snapshots }: GrowthStore) {
@@ -81,49 +76,29 @@ describe('A generated store', () => {
   });
 });
 
-describe('npm run bench:growth', () => {
-  const main = path.join(root, 'dist/bench/growth/main.js');
-  const bench = (...words: string[]) =>
-    spawnSync(process.execPath, [main, ...words], { cwd: folder, encoding: 'utf8' });
-
-  it('measures starts, pages and a day of commits', () => {
-    const file = path.join(folder, 'growth.json');
-    const { status, stdout, stderr } = bench('--smoke', '--json', file);
-    expect([status, stderr]).toEqual([0, expect.not.stringContaining('Error')]);
-    const { results } = JSON.parse(readFileSync(file, 'utf8')) as {
-      results: Record<'cells' | 'segments', { store: GrowthStore; served: object }[]> & {
-        day: { cells: number; segmentsPerToken: number; fileBytes: number };
-      };
+it('npm run bench:growth measures starts, pages and a day of commits', () => {
+  const {
+    stdout,
+    results: { results },
+  } = resultsOf<{
+    results: Record<'cells' | 'segments', { store: GrowthStore; served: object }[]> & {
+      day: { cells: number; segmentsPerToken: number; fileBytes: number };
     };
-    const [small, large] = results.cells;
-    expect(large.store.cells).toBeGreaterThanOrEqual(3 * small.store.cells);
-    expect(results.cells.map(({ store }) => store.name)).toEqual(['1x', '4x']);
-    expect(results.segments.map(({ store }) => store.name)).toEqual(['1x']);
-    for (const rows of [results.cells, results.segments]) {
-      for (const { served, store } of rows) {
-        expect(served).toMatchObject({ pages: 4 });
-        for (const name of ['listenMs', 'firstPageMs', 'p50Ms', 'p99Ms', 'bytes']) {
-          expect((served as Record<string, number>)[name]).toBeGreaterThan(0);
-        }
-        expect(store).not.toHaveProperty('key');
+  }>('growth', ['--smoke'], path.join(folder, 'growth.json'));
+  const [small, large] = results.cells;
+  expect(large.store.cells).toBeGreaterThanOrEqual(3 * small.store.cells);
+  expect(results.cells.map(({ store }) => store.name)).toEqual(['1x', '4x']);
+  expect(results.segments.map(({ store }) => store.name)).toEqual(['1x']);
+  for (const rows of [results.cells, results.segments]) {
+    for (const { served, store } of rows) {
+      expect(served).toMatchObject({ pages: 4 });
+      for (const name of ['listenMs', 'firstPageMs', 'p50Ms', 'p99Ms', 'bytes']) {
+        expect((served as Record<string, number>)[name]).toBeGreaterThan(0);
       }
+      expect(store).not.toHaveProperty('key');
     }
-    expect(results.day.cells).toBe(2 * 20 * PAGE_A.cells);
-    expect(results.day.segmentsPerToken).toBeLessThan(10);
-    expect(stdout).toContain('Stored cells');
-  });
-
-  it('refuses wrong flags with status 2', () => {
-    const wrong = [
-      ['--segments', '0'],
-      ['--only', 'nothing'],
-      ['--cells', '0'],
-      ['--tokens', 'all'],
-      ['again'],
-    ];
-    for (const words of wrong) expect(() => readGrowthOptions(words)).toThrow(BenchUsageError);
-    const { status, stdout, stderr } = bench('--fast');
-    expect([status, stdout]).toEqual([2, '']);
-    expect(stderr).toContain('--smoke');
-  });
+  }
+  expect(results.day.cells).toBe(2 * 20 * PAGE_A.cells);
+  expect(results.day.segmentsPerToken).toBeLessThan(10);
+  expect(stdout).toContain('Stored cells');
 });

@@ -1,31 +1,22 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
-import os from 'node:os';
+import { readdirSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { BenchUsageError } from '../../bench/errors.js';
+import { describe, expect, it } from 'vitest';
 import type { runIngest } from '../../bench/ingest/command.js';
-import { INPUT_NAMES, makeInput } from '../../bench/ingest/inputs.js';
-import { readIngestOptions } from '../../bench/ingest/options.js';
+import { makeInput } from '../../bench/ingest/inputs.js';
+import { heldFolder } from '../support/folders.js';
+import { resultsOf } from './program.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-ingest-bench-test-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = heldFolder();
 
 describe('npm run bench:ingest', () => {
   it('runs the command on its files and finds in the store what it generated', () => {
-    const json = path.join(folder, 'out.json');
     const names = 'cells.parquet,snapshots.ndjson';
-    const flags = ['--smoke', '--cells', '3000', '--only', names, '--json', json];
-    const main = path.join(root, 'dist/bench/ingest/main.js');
-    const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...flags], {
-      encoding: 'utf8',
-    });
-    expect([status, stderr]).toEqual([0, expect.not.stringContaining('Error')]);
-    const { smoke, rows } = JSON.parse(readFileSync(json, 'utf8')) as {
+    const { stdout, results } = resultsOf<{
       smoke: boolean;
       rows: Record<string, number | string>[];
-    };
+    }>('ingest', ['--smoke', '--cells', '3000', '--only', names], path.join(folder, 'out.json'));
+    const { smoke, rows } = results;
     expect([smoke, rows.map(({ name }) => name).join(',')]).toEqual([true, names]);
     for (const row of rows) {
       expect(stdout).toContain(row.name);
@@ -39,17 +30,11 @@ describe('npm run bench:ingest', () => {
   });
 
   it('reports how long ingested files block the event loop of a running server', () => {
-    const json = path.join(folder, 'serving.json');
     const only = ['--only', 'tokens.ndjson,ladders.ndjson,dlmm_hours.ndjson'];
-    const main = path.join(root, 'dist/bench/ingest/main.js');
-    const flags = ['--serving', '--smoke', ...only, '--json', json];
-    const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...flags], {
-      encoding: 'utf8',
-    });
-    expect([status, stderr]).toEqual([0, expect.not.stringContaining('Error')]);
-    const { rows } = JSON.parse(readFileSync(json, 'utf8')) as {
+    const { stdout, results } = resultsOf<{
       rows: { name: string; rows: number; loop: { maxMs: number } }[];
-    };
+    }>('ingest', ['--serving', '--smoke', ...only], path.join(folder, 'serving.json'));
+    const { rows } = results;
     expect(rows.map(({ name, rows: count }) => [name, count])).toEqual([
       ['tokens.ndjson', 500],
       ['ladders.ndjson', 100],
@@ -70,13 +55,6 @@ describe('npm run bench:ingest', () => {
     await expect(builtRun(wrong)).rejects.toThrow(/ended with 1: .*no such file/s);
     await expect(builtRun(more)).rejects.toThrow(/347 rows, 1 tokens, 348 entries were generated/);
     expect(readdirSync(folder)).not.toContain('data');
-  });
-
-  it('refuses wrong flags', () => {
-    expect(readIngestOptions(['--smoke'])).toMatchObject({ names: INPUT_NAMES, runs: 1 });
-    for (const words of [['--only', 'cells'], ['--cells', '0'], ['--runs', 'x'], ['more']]) {
-      expect(() => readIngestOptions(words)).toThrow(BenchUsageError);
-    }
   });
 });
 

@@ -1,18 +1,14 @@
 /** The open loop of bots: what it counts, and a run of all of it against a real server. */
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
-import os from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { BenchUsageError } from '../../bench/errors.js';
 import { flood } from '../../bench/load/flood.js';
 import { generate } from '../../bench/load/generator.js';
-import { readHttpOptions } from '../../bench/load/options.js';
+import { heldFolder } from '../support/folders.js';
+import { resultsOf } from './program.js';
 
-const root = path.resolve(import.meta.dirname, '../..');
-const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-load-test-'));
+const folder = heldFolder();
 const servers: http.Server[] = [];
 
 const HEADERS = { 'content-length': '2' };
@@ -35,7 +31,6 @@ const order = (port: number) => ({
 
 afterAll(() => {
   for (const server of servers) server.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe('the open loop', () => {
@@ -104,48 +99,31 @@ describe('the flood', () => {
   });
 });
 
-describe('npm run bench:http', () => {
-  const main = path.join(root, 'dist/bench/load/main.js');
-  const bench = (...words: string[]) =>
-    spawnSync(process.execPath, [main, ...words], { cwd: folder, encoding: 'utf8' });
-
-  it('measures bots beside pages and a collector', () => {
-    const file = path.join(folder, 'http.json');
-    const only = 'bots alone; bots, cold pages, ingest; bots, plans; bots flat out';
-    const { status, stdout, stderr } = bench('--smoke', '--only', only, '--json', file);
-    expect([status, stderr]).toEqual([0, expect.not.stringContaining('Error')]);
-    const { results, floods } = JSON.parse(readFileSync(file, 'utf8')) as {
-      results: {
-        bots: { requests: number; statuses: object; latencies: { p50Ms: number; p99Ms: number } };
-        loop: { maxMs: number };
-        replay: { pages: number } | null;
-        ingest: { snapshots: number } | null;
-      }[];
-      floods: { flood: { requests: number; statuses: object }; loop: { elapsedMs: number } }[];
-    };
-    expect(results).toHaveLength(3);
-    for (const { bots, loop } of results) {
-      expect(bots.statuses).toEqual({ 200: bots.requests });
-      expect(bots.latencies.p99Ms).toBeGreaterThanOrEqual(bots.latencies.p50Ms);
-      expect(loop.maxMs).toBeGreaterThanOrEqual(0);
-    }
-    expect(results[0]).toMatchObject({ replay: null, ingest: null });
-    expect(results[1].replay?.pages).toBeGreaterThan(0);
-    expect(results[1].ingest?.snapshots).toBeGreaterThan(0);
-    expect(results[2].replay?.pages).toBeGreaterThan(0);
-    expect(floods).toHaveLength(1);
-    expect(floods[0].flood.requests).toBeGreaterThan(0);
-    expect(floods[0].flood.statuses).toEqual({ 200: floods[0].flood.requests });
-    for (const name of ['bots, cold pages, ingest', 'bots flat out'])
-      expect(stdout).toContain(name);
-  });
-
-  it('refuses wrong flags with status 2', () => {
-    for (const words of [['--only', 'nothing'], ['--rate', '0'], ['again']]) {
-      expect(() => readHttpOptions(words)).toThrow(BenchUsageError);
-    }
-    const { status, stdout, stderr } = bench('--fast');
-    expect([status, stdout]).toEqual([2, '']);
-    expect(stderr).toContain('--smoke');
-  });
+it('npm run bench:http measures bots beside pages and a collector', () => {
+  const only = 'bots alone; bots, cold pages, ingest; bots, plans; bots flat out';
+  const file = path.join(folder, 'http.json');
+  const { stdout, results: made } = resultsOf<{
+    results: {
+      bots: { requests: number; statuses: object; latencies: { p50Ms: number; p99Ms: number } };
+      loop: { maxMs: number };
+      replay: { pages: number } | null;
+      ingest: { snapshots: number } | null;
+    }[];
+    floods: { flood: { requests: number; statuses: object }; loop: { elapsedMs: number } }[];
+  }>('load', ['--smoke', '--only', only], file);
+  const { results, floods } = made;
+  expect(results).toHaveLength(3);
+  for (const { bots, loop } of results) {
+    expect(bots.statuses).toEqual({ 200: bots.requests });
+    expect(bots.latencies.p99Ms).toBeGreaterThanOrEqual(bots.latencies.p50Ms);
+    expect(loop.maxMs).toBeGreaterThanOrEqual(0);
+  }
+  expect(results[0]).toMatchObject({ replay: null, ingest: null });
+  expect(results[1].replay?.pages).toBeGreaterThan(0);
+  expect(results[1].ingest?.snapshots).toBeGreaterThan(0);
+  expect(results[2].replay?.pages).toBeGreaterThan(0);
+  expect(floods).toHaveLength(1);
+  expect(floods[0].flood.requests).toBeGreaterThan(0);
+  expect(floods[0].flood.statuses).toEqual({ 200: floods[0].flood.requests });
+  for (const name of ['bots, cold pages, ingest', 'bots flat out']) expect(stdout).toContain(name);
 });

@@ -3,8 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { benchCase, percentile } from '../../bench/case.js';
 import { digestOf } from '../../bench/digest.js';
 import { measureGroup } from '../../bench/measure.js';
-import { BenchUsageError } from '../../bench/errors.js';
-import { readOptions, GROUPS } from '../../bench/options.js';
 import { mainThreadTimes } from '../../bench/processes.js';
 import { figure } from '../../bench/report.js';
 
@@ -98,19 +96,6 @@ describe('the figures', () => {
     expect(digestOf([bytes.subarray(0, 1), bytes.subarray(1)])).not.toBe(
       digestOf([bytes.subarray(0, 2), bytes.subarray(2)]),
     );
-  });
-});
-
-describe('the flags', () => {
-  it('are all groups by default, or the ones named', () => {
-    expect(readOptions([])).toMatchObject({ smoke: false, groups: GROUPS });
-    const { smoke, groups } = readOptions(['--smoke', '--only', 'page A, http A']);
-    expect([smoke, groups]).toEqual([true, ['page A', 'http A']]);
-  });
-
-  it('are refused where wrong', () => {
-    expect(() => readOptions(['--only', ''])).toThrow(BenchUsageError);
-    expect(() => readOptions(['--jsn', 'x'])).toThrow(BenchUsageError);
   });
 });
 

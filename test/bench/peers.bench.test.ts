@@ -16,7 +16,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { PAGE_A } from '../../bench/data/pages.js';
 import { textOfColumns, textOfObjects, textOfRows } from '../../bench/peers/assembly.js';
 import { cellRows, snapshotRows } from '../../bench/peers/clickhouse-rows.js';
@@ -29,8 +29,6 @@ import {
   fathomSnapshots,
   type PlainSnapshot,
 } from '../../bench/peers/content.js';
-import { BenchUsageError } from '../../bench/errors.js';
-import { readPeersOptions } from '../../bench/peers/options.js';
 import { compareContent, comparedPages, type PeerRow } from '../../bench/peers/measure.js';
 import {
   COLD_MIN_PCT,
@@ -45,12 +43,13 @@ import type { SetReport } from '../../bench/peers/report.js';
 import { findProgram, outputOf, startProgram } from '../../bench/programs.js';
 import { summaryOf } from '../../bench/peers/summary.js';
 import { treeCpuMs } from '../../bench/processes.js';
+import { heldFolder } from '../support/folders.js';
+import { programOf, resultsOf } from './program.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-peers-test-'));
+const folder = heldFolder();
 // A root process runs PostgreSQL as another user, who must have access to this folder.
 chmodSync(folder, 0o711);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const set = generatedSet(1);
 const [history] = set.histories;
@@ -173,24 +172,22 @@ describe('the content', () => {
   });
 });
 
-describe('the rows for ClickHouse', () => {
-  it('have every number of the set, bit by bit', () => {
-    const cells = Buffer.concat([...cellRows(set)]);
-    const { run } = history;
-    expect(cells.length).toBe(26 * run.bin.length);
-    const last = run.bin.length - 1;
-    const row = cells.subarray(26 * last);
-    expect([row.readUInt16LE(0), row.readUInt32LE(2)]).toEqual([0, run.t[run.t.length - 1]]);
-    expect([row.readUInt16LE(6), row.readInt16LE(8)]).toEqual([run.market[last], run.bin[last]]);
-    expect([row.readDoubleLE(10), row.readDoubleLE(18)]).toEqual([
-      run.supportCents[last] / 100,
-      run.resistanceCents[last] / 100,
-    ]);
-    const snapshots = Buffer.concat([...snapshotRows(set)]);
-    expect(snapshots.length).toBe(14 * run.t.length);
-    expect(snapshots.readUInt32LE(14 * 5 + 2)).toBe(run.t[5]);
-    expect(snapshots.readDoubleLE(14 * 5 + 6)).toBe(run.priceUsd[5]);
-  });
+it('the rows for ClickHouse have every number of the set, bit by bit', () => {
+  const cells = Buffer.concat([...cellRows(set)]);
+  const { run } = history;
+  expect(cells.length).toBe(26 * run.bin.length);
+  const last = run.bin.length - 1;
+  const row = cells.subarray(26 * last);
+  expect([row.readUInt16LE(0), row.readUInt32LE(2)]).toEqual([0, run.t[run.t.length - 1]]);
+  expect([row.readUInt16LE(6), row.readInt16LE(8)]).toEqual([run.market[last], run.bin[last]]);
+  expect([row.readDoubleLE(10), row.readDoubleLE(18)]).toEqual([
+    run.supportCents[last] / 100,
+    run.resistanceCents[last] / 100,
+  ]);
+  const snapshots = Buffer.concat([...snapshotRows(set)]);
+  expect(snapshots.length).toBe(14 * run.t.length);
+  expect(snapshots.readUInt32LE(14 * 5 + 2)).toBe(run.t[5]);
+  expect(snapshots.readDoubleLE(14 * 5 + 6)).toBe(run.priceUsd[5]);
 });
 
 describe('the requests', () => {
@@ -356,21 +353,15 @@ describe('programs', () => {
 });
 
 describe('npm run bench:peers', () => {
-  const main = path.join(root, 'dist/bench/peers/main.js');
-  const bench = (...words: string[]) =>
-    spawnSync(process.execPath, [main, ...words], {
-      ...{ cwd: folder, encoding: 'utf8' },
-      env: { ...process.env, TMPDIR: folder, PGHOST: 'elsewhere', PGPORT: '1' },
-    });
-
-  const results = path.join(folder, 'peers.json');
+  const file = path.join(folder, 'peers.json');
+  const env = { ...process.env, TMPDIR: folder, PGHOST: 'elsewhere', PGPORT: '1' };
   const setsOf = (words: readonly string[]): { stdout: string; sets: SetReport[] } => {
-    const { status, stdout, stderr } = bench('--smoke', '--json', results, ...words);
-    expect([status, stderr]).toEqual([0, expect.not.stringContaining('Error')]);
-    const { sets } = JSON.parse(readFileSync(results, 'utf8')) as { sets: SetReport[] };
+    const { stdout, results } = resultsOf<{ sets: SetReport[] }>(
+      ...(['peers', ['--smoke', ...words], file, env] as const),
+    );
     // It removed its temporary files.
     expect(readdirSync(folder).toSorted()).toEqual(['peers.json', 'real']);
-    return { stdout, sets };
+    return { stdout, sets: results.sets };
   };
 
   it('measures what is installed, and reports what is not', () => {
@@ -451,7 +442,7 @@ describe('npm run bench:peers', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const run = promisify(execFile);
-    const asked = run(process.execPath, [main, '--clickhouse', url], { cwd: folder });
+    const asked = run(process.execPath, [programOf('peers'), '--clickhouse', url], { cwd: folder });
     await expect(asked).rejects.toMatchObject({
       code: 1,
       stdout: '',
@@ -459,24 +450,5 @@ describe('npm run bench:peers', () => {
     });
     server.close();
     rmSync(path.join(folder, 'bench'), { recursive: true });
-  });
-
-  it('refuses wrong flags with status 2', () => {
-    for (const [words, message] of [
-      [['--only', 'nothing'], '--only: expected any of duckdb, postgres, clickhouse, parquet'],
-      [['--tokens', '0'], '--tokens: expected a whole number from 1 to 64'],
-      [['--pages', 'unreal'], '--pages: expected any of generated, books, pools'],
-      [['--real', '/no/such/folder'], "--real: there is no folder '/no/such/folder'"],
-      ...['127.0.0.1:8123', 'https://127.0.0.1:8123', 'http://127.0.0.1:8123/x'].map(
-        (address) =>
-          [['--clickhouse', address], '--clickhouse: expected the address of its HTTP'] as const,
-      ),
-    ] as const) {
-      expect(() => readPeersOptions(words)).toThrow(BenchUsageError);
-      expect(() => readPeersOptions(words)).toThrow(message);
-    }
-    const { status, stdout, stderr } = bench('--fast');
-    expect([status, stdout]).toEqual([2, '']);
-    expect(stderr).toContain('--smoke');
   });
 });

@@ -1,21 +1,20 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { envelopeOf } from '../../bench/cases/request.js';
-import { BenchUsageError } from '../../bench/errors.js';
-import { readOptions } from '../../bench/options.js';
 import { PAGE_A, PAGE_B, tokenHistory, type PageShape } from '../../bench/data/pages.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import type { SnapshotRun } from '../../compute/segment/run.js';
+import { heldFolder } from '../support/folders.js';
+import { programOf, runProgram } from './program.js';
 import { referencePage, type PlainRequest, type PlainStore } from '../reference/replay.js';
 
-const root = path.resolve(import.meta.dirname, '../..');
-const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-bench-test-'));
+const folder = heldFolder();
 
 /** It takes five seconds on idle cores, but tests share theirs. */
 const SMOKE_DEADLINE_MS = 300_000;
@@ -38,20 +37,13 @@ interface Document {
   counters: Record<string, { value: number; unit: string }>;
 }
 
-function bench(...flags: string[]) {
-  const main = path.join(root, 'dist/bench/main.js');
-  return spawnSync(process.execPath, [main, ...flags], {
-    cwd: folder,
-    encoding: 'utf8',
-    env: { ...process.env, FATHOM_PORT: '1', FATHOM_THREADS: '1' },
-  });
-}
+const env = { ...process.env, FATHOM_PORT: '1', FATHOM_THREADS: '1' };
 
 function smoke(name: string, ...flags: string[]): { document: Document; table: string } {
-  const file = path.join(folder, 'new', `${name}.json`);
-  const { status, stdout, stderr } = bench('--smoke', '--json', file, ...flags);
+  const words = ['--smoke', '--json', path.join(folder, 'new', `${name}.json`), ...flags];
+  const { status, stdout, stderr } = runProgram('.', words, { cwd: folder, env });
   expect([status, stderr]).toEqual([0, expect.not.stringContaining('Error')]);
-  return { document: JSON.parse(readFileSync(file, 'utf8')) as Document, table: stdout };
+  return { document: JSON.parse(readFileSync(words[2], 'utf8')) as Document, table: stdout };
 }
 
 /** The generated page as the plain reference's store. */
@@ -85,8 +77,6 @@ function referenceHash(
   );
   return createHash('sha256').update(JSON.stringify(reply)).digest('hex').slice(0, 8);
 }
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('npm run bench -- --smoke', () => {
   let document: Document;
@@ -175,26 +165,12 @@ describe('npm run bench -- --smoke', () => {
     }
   });
 
-  it('refuses wrong flags with status 2', () => {
-    for (const flags of [['--only', 'nothing'], ['page A']]) {
-      expect(() => readOptions(flags)).toThrow(BenchUsageError);
-    }
-    const { status, stdout, stderr } = bench('--fast');
-    expect([status, stdout]).toEqual([2, '']);
-    expect(stderr).toContain('--smoke');
-  });
-
-  it('prints its usage', () => {
-    const { status, stdout, stderr } = bench('--help');
-    expect([status, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^npm run bench/);
-  });
-
   it('refuses a results file that cannot be written, before it measures', () => {
     const file = path.join(folder, 'a file');
     writeFileSync(file, '');
     for (const json of [path.join(file, 'latest.json'), folder]) {
-      const { status, stdout, stderr } = bench('--smoke', '--only', 'lp', '--json', json);
+      const words = ['--smoke', '--only', 'lp', '--json', json];
+      const { status, stdout, stderr } = runProgram('.', words, { cwd: folder, env });
       expect([status, stdout]).toEqual([2, '']);
       expect(stderr).toMatch(/^bench: --json: .* cannot be written: E/);
       expect(stderr).not.toContain('lp...');
@@ -208,7 +184,7 @@ describe('npm run bench -- --smoke', () => {
   ] as const)('ends when it is interrupted in %s', async (group, sign, signal) => {
     const scratch = mkdtempSync(path.join(folder, 'scratch-'));
     const json = path.join(folder, 'interrupted.json');
-    const words = [path.join(root, 'dist/bench/main.js'), '--only', group, '--json', json];
+    const words = [programOf('.'), '--only', group, '--json', json];
     const child = spawn(process.execPath, words, {
       cwd: folder,
       env: { ...process.env, TMPDIR: scratch },

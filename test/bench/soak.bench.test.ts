@@ -1,30 +1,19 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { BenchUsageError } from '../../bench/errors.js';
-import { readSoakOptions } from '../../bench/soak/options.js';
+import { describe, expect, it } from 'vitest';
 import { trendsOf, type Held, type Sample } from '../../bench/soak/samples.js';
+import { heldFolder } from '../support/folders.js';
+import { resultsOf } from './program.js';
 
-const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-soak-test-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = heldFolder();
 
 describe('npm run soak', () => {
   it('puts a server under every kind of load, and reports what it holds', () => {
-    const json = path.join(folder, 'soak.json');
-    const main = path.resolve('dist/bench/soak/main.js');
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      [main, '--smoke', '--json', json],
-      { encoding: 'utf8' },
-    );
-    expect([status, stderr]).toEqual([0, expect.not.stringContaining('Error')]);
-    const { work, samples, trends } = JSON.parse(readFileSync(json, 'utf8')) as {
+    const { stdout, results } = resultsOf<{
       work: Record<string, number>;
       samples: Sample[];
       trends: { held: string }[];
-    };
+    }>('soak', ['--smoke'], path.join(folder, 'soak.json'));
+    const { work, samples, trends } = results;
     for (const done of ['pages', 'botRequests', 'commits', 'slowReaders', 'keyChanges']) {
       expect(work[done], done).toBeGreaterThan(0);
     }
@@ -48,14 +37,5 @@ describe('npm run soak', () => {
     expect(grown((i) => (i % 7 === 0 ? 500 + i : 50))).toEqual([]);
     expect(grown((i) => 50 + 40 * Math.sin(i / 5))).toEqual([]);
     expect(grown((i) => (i > 350 ? 90 : 50))).toEqual([]);
-  });
-
-  it('refuses wrong flags', () => {
-    expect(readSoakOptions([])).toMatchObject({
-      ...{ forMs: 600_000, memoryMib: 2048, smoke: false },
-    });
-    for (const words of [['--minutes', '0'], ['--minutes', 'x'], ['--memory-mib', '1'], ['more']]) {
-      expect(() => readSoakOptions(words)).toThrow(BenchUsageError);
-    }
   });
 });

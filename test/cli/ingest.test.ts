@@ -162,15 +162,13 @@ describe('several files', () => {
   });
 });
 
-describe('the report of holders', () => {
-  it('counts their snapshots, which have no cells', async () => {
-    const holder = { token_address: MINT, t: T, owner: MINT, balance: 1 };
-    const holders = file('holders.ndjson', `${JSON.stringify(holder)}\n`);
-    const words = ['ingest', 'holders', holders, '--data', path.join(directory, 'holders')];
-    const { status, stderr } = await fathom([...words, '--dry-run']);
-    expect(status).toBe(0);
-    expect(stderr).toMatch(/holders\.ndjson: 1 rows, 1 snapshots in \d+\.\d s$/m);
-  });
+it('the report of holders counts their snapshots, which have no cells', async () => {
+  const holder = { token_address: MINT, t: T, owner: MINT, balance: 1 };
+  const holders = file('holders.ndjson', `${JSON.stringify(holder)}\n`);
+  const words = ['ingest', 'holders', holders, '--data', path.join(directory, 'holders')];
+  const { status, stderr } = await fathom([...words, '--dry-run']);
+  expect(status).toBe(0);
+  expect(stderr).toMatch(/holders\.ndjson: 1 rows, 1 snapshots in \d+\.\d s$/m);
 });
 
 const fresh = { replaced: { snapshots: 0, cells_before: 0, cells_after: 0 } };

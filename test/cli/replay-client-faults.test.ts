@@ -77,19 +77,17 @@ describe('wrong usage', () => {
   });
 });
 
-describe('a value that the server refuses is wrong usage of its flag', () => {
-  it.each([
-    ['a bad type', ['--types', 'pool'], /^--types: expected any of/],
-    ['both of a pair', ['--venues', 'a', '--exclude-venues', 'b'], /^--exclude-venues: /],
-    ['an empty time', ['--from', ''], /^--from: expected a value/],
-    ['milliseconds', ['--to', '1790000000000'], /^--to: .*not milliseconds/],
-    ['a band upside down', ['--min-pct', '-5', '--max-pct', '-10'], /^--min-pct: /],
-  ])('%s', async (_, words, message) => {
-    const error = await failure([MINT, '--out', file(), ...words]);
-    expect(error).toBeInstanceOf(UsageError);
-    expect(error.message).toMatch(message);
-    expect(readdirSync(directory).filter((name) => name.startsWith('never'))).toEqual([]);
-  });
+it.each([
+  ['a bad type', ['--types', 'pool'], /^--types: expected any of/],
+  ['both of a pair', ['--venues', 'a', '--exclude-venues', 'b'], /^--exclude-venues: /],
+  ['an empty time', ['--from', ''], /^--from: expected a value/],
+  ['milliseconds', ['--to', '1790000000000'], /^--to: .*not milliseconds/],
+  ['a band upside down', ['--min-pct', '-5', '--max-pct', '-10'], /^--min-pct: /],
+])('a value that the server refuses is wrong usage of its flag %s', async (_, words, message) => {
+  const error = await failure([MINT, '--out', file(), ...words]);
+  expect(error).toBeInstanceOf(UsageError);
+  expect(error.message).toMatch(message);
+  expect(readdirSync(directory).filter((name) => name.startsWith('never'))).toEqual([]);
 });
 
 describe('a refusal of the server is reported in its words', () => {

@@ -227,17 +227,15 @@ describe('every format holds the cells that were ingested', () => {
   });
 });
 
-describe('what is replayed can be ingested', () => {
-  it.each<[Dataset, string]>([
-    ['snapshots', 'again.ndjson'],
-    ['cells', 'again.csv'],
-    ['cells', 'again.parquet'],
-    ['cells', 'again.arrow'],
-  ])('as %s from %s', async (dataset, name) => {
-    const { out, document } = await replayTo(name, LATE);
-    const data = path.join(temporaryDirectory(), 'store');
-    expect(await ingest(data, dataset, [out])).toMatchObject([{ cells: document.cells }]);
-  });
+it.each<[Dataset, string]>([
+  ['snapshots', 'again.ndjson'],
+  ['cells', 'again.csv'],
+  ['cells', 'again.parquet'],
+  ['cells', 'again.arrow'],
+])('what is replayed can be ingested as %s from %s', async (dataset, name) => {
+  const { out, document } = await replayTo(name, LATE);
+  const data = path.join(temporaryDirectory(), 'store');
+  expect(await ingest(data, dataset, [out])).toMatchObject([{ cells: document.cells }]);
 });
 
 describe('groupings and filters are the server’s', () => {

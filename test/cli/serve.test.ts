@@ -6,9 +6,6 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../../bench/programs.js';
 import { THREAD_NICENESS } from '../../compute/pool.js';
-import { defaultThreads } from '../../server/memory.js';
-import { settingsOf } from '../support/settings.js';
-import { UsageError } from '../../storage/errors.js';
 import {
   cleanUp,
   fathomProcess,
@@ -133,119 +130,5 @@ describe('settings', () => {
     expect(await server.stop('SIGINT')).toEqual({ status: 0, signal: null });
     const { tokens } = await withStoreOf(path.join(home, 'data'), (store) => store.summary());
     expect(tokens).toBe(0);
-  });
-
-  /** Options as they result from words and variables. */
-  function options(words: string[], env: Record<string, string> = {}) {
-    const before = { ...process.env };
-    Object.assign(process.env, env);
-    try {
-      return settingsOf(words);
-    } finally {
-      for (const name of Object.keys(env)) delete process.env[name];
-      Object.assign(process.env, before);
-    }
-  }
-  const everything = {
-    FATHOM_DATA: '/a',
-    FATHOM_HOST: '::1',
-    FATHOM_PORT: '81',
-    FATHOM_AS_OF: '1794659696',
-    FATHOM_THREADS: '3',
-  };
-
-  it('come from the flag, otherwise the variable, the config file, or the default', () => {
-    expect(options([])).toMatchObject({
-      host: '127.0.0.1',
-      port: 8080,
-      asOfS: null,
-      threads: defaultThreads(2048),
-      corsOrigins: [],
-      addressLimit: null,
-      stopDelayS: 0,
-      lenientParameters: false,
-    });
-    const inherited = { directory: '/a', host: '::1', port: 81, asOfS: 1_794_659_696, threads: 3 };
-    expect(options([], everything)).toMatchObject(inherited);
-    const words =
-      '--data /b --host 0.0.0.0 --port 0 --as-of 2026-11-14T12:34:56Z --threads 1'.split(' ');
-    expect(options(words, everything)).toMatchObject({
-      directory: '/b',
-      host: '0.0.0.0',
-      port: 0,
-      asOfS: Date.UTC(2026, 10, 14, 12, 34, 56) / 1000,
-      threads: 1,
-    });
-    const allowed = ['--cors-origin', 'https://a.example', '--cors-origin', 'http://b:3000'];
-    expect(options([...allowed, '--lenient-parameters'], {})).toMatchObject({
-      corsOrigins: ['https://a.example', 'http://b:3000'],
-      lenientParameters: true,
-    });
-    const env = {
-      FATHOM_CORS_ORIGIN: 'https://a.example, *',
-      FATHOM_LENIENT_PARAMETERS: 'true',
-    };
-    expect(options([], env)).toMatchObject({
-      corsOrigins: ['https://a.example', '*'],
-      lenientParameters: true,
-    });
-    const web = path.join(directory, 'web.json');
-    writeFileSync(web, '{"cors-origin": ["http://b:3000"], "lenient-parameters": true}');
-    expect(options([], { FATHOM_CONFIG: web })).toMatchObject({
-      corsOrigins: ['http://b:3000'],
-      lenientParameters: true,
-    });
-    const config = path.join(directory, 'all.json');
-    writeFileSync(config, JSON.stringify({ data: '/c', port: 82, threads: 2 }));
-    expect(options(['--port', '83'], { FATHOM_CONFIG: config, FATHOM_THREADS: '5' })).toMatchObject(
-      {
-        directory: '/c',
-        port: 83,
-        threads: 5,
-      },
-    );
-  });
-
-  it('that are invalid are wrong usage, and state their source', () => {
-    const config = path.join(directory, 'wrong.json');
-    const wrong: [string[], Record<string, string>, RegExp][] = [
-      [['--port', '65536'], {}, /^--port: expected a whole number from 0 to 65535, not 65536$/],
-      [['--port', ''], {}, /^--port: expected a value, not an empty/],
-      [
-        [],
-        { FATHOM_PORT: 'http' },
-        /^FATHOM_PORT: expected a whole number from 0 to 65535, not http$/,
-      ],
-      [['--as-of', 'yesterday'], {}, /^--as-of: /],
-      [['--as-of', '1794659696000'], {}, /^--as-of: /],
-      [[], { FATHOM_AS_OF: '2026-11-14T12:00:00' }, /^FATHOM_AS_OF: /],
-      [['--threads', '0'], {}, /^--threads: /],
-      [[], { FATHOM_LENIENT_PARAMETERS: 'yes' }, /^FATHOM_LENIENT_PARAMETERS: expected true or f/],
-      [
-        ['--cors-origin', 'https://A.example:443/app'],
-        {},
-        /^--cors-origin: expected an origin .*, not '.*'; did you mean https:\/\/a\.example\?$/,
-      ],
-      [
-        ['--cors-origin', 'https://a.example', '--cors-origin', 'a.example'],
-        {},
-        /not 'a\.example'$/,
-      ],
-      [['--cors-origin', 'null'], {}, /^--cors-origin: expected an origin/],
-      [['--cors-origin', 'https://*.a.example'], {}, /^--cors-origin: .*, not '.*a\.example'$/],
-      [['--cors-origin', 'https://a.example,https://b.example'], {}, /not '.*b\.example'$/],
-      [['--cors-origin', ''], {}, /^--cors-origin: expected a value, not an empty/],
-      [[], { FATHOM_CORS_ORIGIN: 'https://a.example,,*' }, /^FATHOM_CORS_ORIGIN: expected an orig/],
-      [['extra'], {}, /^unexpected extra$/],
-      [['--verbose'], {}, /^unknown flag --verbose$/],
-      [['--thread', '2'], {}, /^unknown flag --thread; did you mean --threads\?$/],
-      [[], { FATHOM_CONFIG: '/nowhere.json' }, /^FATHOM_CONFIG: \/nowhere\.json: no such file$/],
-      [[], { FATHOM_CONFIG: config }, /wrong\.json: portt: expected one of data, host, port/],
-    ];
-    writeFileSync(config, '{"portt": 1}');
-    for (const [words, env, expected] of wrong) {
-      expect(() => options(words, env)).toThrow(UsageError);
-      expect(() => options(words, env)).toThrow(expected);
-    }
   });
 });

@@ -1,73 +1,202 @@
 /** The settings of `fathom serve`, as in the documentation. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { sharedSettingsOf, withSharedSettings } from '../../server/cli/shared-settings.js';
 import { CLUSTER_FLAGS } from '../../server/cli/cluster-settings.js';
 import { readWords } from '../../server/cli/flags.js';
 import { flagRow } from '../../server/cli/help.js';
-import { serveOptions } from '../../server/cli/serve-options.js';
+import type { ServeOptions } from '../../server/cli/serve-options.js';
+import { defaultThreads } from '../../server/memory.js';
+import { UsageError } from '../../storage/errors.js';
+import { settingsOf } from '../support/settings.js';
 import { SERVE_FLAGS, SETTINGS } from '../../server/cli/settings.js';
 import { variableOf } from '../../server/cli/effective-settings.js';
 import type { Settings } from '../../storage/log/settings.js';
 import { fathom } from '../support/cli.js';
 import { documentNamed, tableCells } from '../docs/documents.js';
+import { heldFolder } from '../support/folders.js';
 
-describe('the settings of serve', () => {
-  it('are those of the table in docs/operating.md', () => {
-    const section = documentNamed('docs/operating.md').text.split('\n## Settings\n')[1];
-    const rows = section
-      .split('\n')
-      .filter((line) => /^\|.*FATHOM_/.test(line))
-      .map(tableCells);
-    const declared = Object.entries(SETTINGS).map(([name, setting]) => {
-      const [, shown, meaning] = flagRow(name, setting);
-      const flag = name in SERVE_FLAGS ? `--${name}` : '';
-      return [flag, variableOf(name), shown, meaning.replaceAll('`', '')];
-    });
-    expect(rows).toEqual(declared);
+it('the settings of serve are those of the table in docs/operating.md', () => {
+  const section = documentNamed('docs/operating.md').text.split('\n## Settings\n')[1];
+  const rows = section
+    .split('\n')
+    .filter((line) => /^\|.*FATHOM_/.test(line))
+    .map(tableCells);
+  const declared = Object.entries(SETTINGS).map(([name, setting]) => {
+    const [, shown, meaning] = flagRow(name, setting);
+    const flag = name in SERVE_FLAGS ? `--${name}` : '';
+    return [flag, variableOf(name), shown, meaning.replaceAll('`', '')];
   });
+  expect(rows).toEqual(declared);
 });
 
-describe('The addresses of serve', () => {
-  const directory = mkdtempSync(path.join(tmpdir(), 'fathom-test-'));
-  const config = path.join(directory, 'config.json');
-  afterAll(() => {
+const directory = heldFolder();
+const file = path.join(directory, 'config.json');
+
+/** What gives the settings: flags, variables, and the config file. */
+interface Given {
+  words?: readonly string[];
+  env?: Readonly<Record<string, string>>;
+  config?: object;
+}
+
+function optionsOf({ words = [], env = {}, config = {} }: Given): ServeOptions {
+  writeFileSync(file, JSON.stringify(config));
+  for (const [name, value] of Object.entries({ FATHOM_CONFIG: file, ...env })) {
+    vi.stubEnv(name, value);
+  }
+  try {
+    return settingsOf(words);
+  } finally {
     vi.unstubAllEnvs();
-    rmSync(directory, { recursive: true, force: true });
-  });
-  const optionsOf = (line: string, settings: object = {}) => {
-    writeFileSync(config, JSON.stringify(settings));
-    vi.stubEnv('FATHOM_CONFIG', config);
-    return serveOptions(readWords(line.split(' '), { flags: SERVE_FLAGS, words: {} }).flags);
-  };
+  }
+}
 
-  // uWebSockets.js listens on a free port of every address if the host is empty.
-  it('are never empty', () => {
-    for (const name of ['host', 'admin-host', 'data']) {
-      const wrong = `${name}: expected a value, not an empty text`;
-      expect(() => optionsOf(`--${name}=`)).toThrow(`--${wrong}`);
-      expect(() => optionsOf('--port=1', { [name]: '' })).toThrow(wrong);
-    }
-  });
-
-  it('have a separate port for --admin-port, without which --admin-host means nothing', () => {
-    expect(() => optionsOf('--port=8081 --admin-port=8081')).toThrow(
-      "--admin-port: expected a port other than the API's, 8081",
-    );
-    expect(() => optionsOf('--admin-host=0.0.0.0')).toThrow('--admin-host: needs --admin-port');
-    expect(optionsOf('--port=0 --admin-port=0 --admin-host=::1').admin).toEqual({
-      host: '::1',
-      port: 0,
+describe('A setting', () => {
+  it('has a default', () => {
+    expect(optionsOf({})).toMatchObject({
+      ...{ directory: path.resolve('data'), host: '127.0.0.1', port: 8080, asOfS: null },
+      ...{ threads: defaultThreads(2048), corsOrigins: [], addressLimit: null, stopDelayS: 0 },
+      ...{ lenientParameters: false, staleAfterS: 3600 },
     });
+  });
+
+  it.each<[string, keyof ServeOptions, [unknown, unknown], [string, unknown], [string, unknown]]>([
+    ['data', 'directory', ['/c', '/c'], ['/a', '/a'], ['/b', '/b']],
+    ['host', 'host', ['::2', '::2'], ['::1', '::1'], ['0.0.0.0', '0.0.0.0']],
+    ['port', 'port', [82, 82], ['81', 81], ['0', 0]],
+    [
+      'as-of',
+      'asOfS',
+      ['2026-11-14', 1_794_614_400],
+      ['1794659696', 1_794_659_696],
+      ['2026-11-14T12:34:56Z', 1_794_659_696],
+    ],
+    ['threads', 'threads', [2, 2], ['3', 3], ['1', 1]],
+    ['stale-after', 'staleAfterS', ['90s', 90], ['15m', 900], ['7d', 604_800]],
+    ['stale_after', 'staleAfterS', [120, 120], ['15m', 900], ['7d', 604_800]],
+    [
+      'cors-origin',
+      'corsOrigins',
+      [['http://b:3000'], ['http://b:3000']],
+      ['https://a.example, *', ['https://a.example', '*']],
+      ['https://c.example', ['https://c.example']],
+    ],
+    ['lenient-parameters', 'lenientParameters', [true, true], ['false', false], ['', true]],
+  ])('%s comes from the flag, else the variable, else the file', (name, option, ...given) => {
+    const [[inFile, fromFile], [inVariable, fromVariable], [inFlag, fromFlag]] = given;
+    const key = name.replace('_', '-');
+    const config = { [name]: inFile };
+    const env = { [variableOf(key)]: inVariable };
+    const words = [inFlag === '' ? `--${key}` : `--${key}=${inFlag}`];
+    expect(optionsOf({ config })[option]).toEqual(fromFile);
+    expect(optionsOf({ config, env })[option]).toEqual(fromVariable);
+    expect(optionsOf({ config, env, words })[option]).toEqual(fromFlag);
+    expect(optionsOf({ config, words })[option]).toEqual(fromFlag);
+  });
+
+  it('may be given several times if it is a list', () => {
+    const words = ['--cors-origin', 'https://a.example', '--cors-origin', 'http://b:3000'];
+    expect(optionsOf({ words }).corsOrigins).toEqual(['https://a.example', 'http://b:3000']);
+  });
+
+  const DURATION = 'expected a duration from 1s to 36500d';
+  it.each<[Given, string | RegExp]>([
+    [
+      { words: ['--port', '65536'] },
+      /^--port: expected a whole number from 0 to 65535, not 65536$/,
+    ],
+    [{ words: ['--port', ''] }, /^--port: expected a value, not an empty/],
+    [{ env: { FATHOM_PORT: 'http' } }, /^FATHOM_PORT: expected a whole number from .*, not http$/],
+    [{ words: ['--as-of', 'yesterday'] }, /^--as-of: /],
+    [{ words: ['--as-of', '1794659696000'] }, /^--as-of: /],
+    [{ env: { FATHOM_AS_OF: '2026-11-14T12:00:00' } }, /^FATHOM_AS_OF: /],
+    [{ words: ['--threads', '0'] }, /^--threads: /],
+    [
+      { env: { FATHOM_LENIENT_PARAMETERS: 'yes' } },
+      /^FATHOM_LENIENT_PARAMETERS: expected true or f/,
+    ],
+    [
+      { words: ['--cors-origin', 'https://A.example:443/app'] },
+      /^--cors-origin: expected an origin .*, not '.*'; did you mean https:\/\/a\.example\?$/,
+    ],
+    [
+      { words: ['--cors-origin', 'https://a.example', '--cors-origin', 'a.example'] },
+      /not 'a\.example'$/,
+    ],
+    [{ words: ['--cors-origin', 'null'] }, /^--cors-origin: expected an origin/],
+    [
+      { words: ['--cors-origin', 'https://*.a.example'] },
+      /^--cors-origin: .*, not '.*a\.example'$/,
+    ],
+    [{ words: ['--cors-origin', 'https://a.example,https://b.example'] }, /not '.*b\.example'$/],
+    [{ words: ['--cors-origin', ''] }, /^--cors-origin: expected a value, not an empty/],
+    [
+      { env: { FATHOM_CORS_ORIGIN: 'https://a.example,,*' } },
+      /^FATHOM_CORS_ORIGIN: expected an orig/,
+    ],
+    [{ words: ['extra'] }, /^unexpected extra$/],
+    [{ words: ['--verbose'] }, /^unknown flag --verbose$/],
+    [{ words: ['--thread', '2'] }, /^unknown flag --thread; did you mean --threads\?$/],
+    [{ env: { FATHOM_CONFIG: '/nowhere.json' } }, /^FATHOM_CONFIG: \/nowhere\.json: no such file$/],
+    [{ config: { portt: 1 } }, /config\.json: portt: expected one of data, host, port/],
+    ...['0', '1.5h', '-1h', 'hour', '36501d', '1h30m'].map((wrong): [Given, string] => [
+      { env: { FATHOM_STALE_AFTER: wrong } },
+      `FATHOM_STALE_AFTER: ${DURATION}, such as 90s, 15m or 2h, not ${wrong}`,
+    ]),
+    [{ config: { stale_after: 'x' } }, 'config.json: stale_after: expected a duration'],
+    [{ config: { stale_after: '1h', 'stale-after': '1h' } }, 'stale-after: given twice'],
+    // uWebSockets.js listens on a free port of every address if the host is empty.
+    ...['host', 'admin-host', 'data'].flatMap((name): [Given, string][] => [
+      [{ words: [`--${name}=`] }, `--${name}: expected a value, not an empty text`],
+      [{ config: { [name]: '' } }, `${name}: expected a value, not an empty text`],
+    ]),
+    [
+      { words: ['--port=8081', '--admin-port=8081'] },
+      "--admin-port: expected a port other than the API's, 8081",
+    ],
+    [{ words: ['--admin-host=0.0.0.0'] }, '--admin-host: needs --admin-port'],
+    ...(
+      [
+        [{ daily: '30d' }, 'retention.daily: expected one of raw, 15m, 1h'],
+        [{ raw: '1.5d' }, `retention.raw: ${DURATION}`],
+        [{ raw: '0d' }, `retention.raw: ${DURATION}`],
+        // Seconds, or meant as days?
+        [
+          { raw: '30' },
+          'retention.raw: expected a duration with its unit, such as "30d", not "30"',
+        ],
+        [{ raw: 30 }, 'retention.raw: expected a duration with its unit, such as "30d", not 30'],
+        [
+          { raw: null },
+          'retention.raw: expected a duration with its unit, such as "30d", not null',
+        ],
+        ['30d', 'retention: expected an object with raw, 15m, 1h'],
+      ] as const
+    ).map(([retention, told]): [Given, string] => [{ config: { retention } }, told]),
+  ])('that is wrong is refused with its source: %j', (given, told) => {
+    expect(() => optionsOf(given)).toThrow(UsageError);
+    expect(() => optionsOf(given)).toThrow(told);
+  });
+
+  it('of addresses may be a separate port for --admin-port', () => {
+    const words = ['--port=0', '--admin-port=0', '--admin-host=::1'];
+    expect(optionsOf({ words }).admin).toEqual({ host: '::1', port: 0 });
+  });
+
+  it('of retention has a duration for each tier that is not kept forever', () => {
+    const retention = (value: unknown) => optionsOf({ config: { retention: value } }).retention;
+    const kept = { raw: '30d', '15m': '26w', '1h': '9000h' };
+    expect(retention(kept)).toEqual({ raw: 2_592_000, '15m': 15_724_800, '1h': 32_400_000 });
+    expect(retention({ '1h': '90s' })).toEqual({ '1h': 90 });
+    expect(retention({})).toEqual({});
   });
 });
 
 describe('The servers of a cluster', () => {
   const CLUSTER = '--node=a --cluster';
-  const optionsOf = (line: string) =>
-    serveOptions(readWords(line.split(' '), { flags: SERVE_FLAGS, words: {} }).flags);
+  const optionsOf = (line: string) => settingsOf(line.split(' '));
 
   it('use TLS either all or none, and need it for certificate files', () => {
     const own = 'README.md';
@@ -130,84 +259,7 @@ describe('The servers of a cluster', () => {
   });
 });
 
-describe('--stale-after', () => {
-  const directory = mkdtempSync(path.join(tmpdir(), 'fathom-test-'));
-  afterAll(() => {
-    vi.unstubAllEnvs();
-    rmSync(directory, { recursive: true, force: true });
-  });
-
-  /** Seconds by a config file, the variable and the flag. */
-  function staleAfter({ config = {}, variable = '', words = [] as string[] }): number {
-    const file = path.join(directory, 'config.json');
-    writeFileSync(file, JSON.stringify(config));
-    vi.stubEnv('FATHOM_CONFIG', file);
-    vi.stubEnv('FATHOM_STALE_AFTER', variable);
-    return serveOptions(readWords(words, { flags: SERVE_FLAGS, words: {} }).flags).staleAfterS;
-  }
-
-  it('is an hour, or what the flag, the variable or the config file says', () => {
-    expect(staleAfter({})).toBe(3600);
-    const config = { stale_after: '90s' };
-    expect(staleAfter({ config })).toBe(90);
-    expect(staleAfter({ config: { 'stale-after': 120 } })).toBe(120);
-    expect(staleAfter({ config, variable: '15m' })).toBe(900);
-    expect(staleAfter({ config, variable: '15m', words: ['--stale-after', '7d'] })).toBe(604_800);
-  });
-
-  it('refuses invalid durations, and one key in two spellings', () => {
-    for (const wrong of ['0', '1.5h', '-1h', 'hour', '36501d', '1h30m']) {
-      expect(() => staleAfter({ variable: wrong })).toThrow(
-        `FATHOM_STALE_AFTER: expected a duration from 1s to 36500d, such as 90s, 15m or 2h, not ${wrong}`,
-      );
-    }
-    expect(() => staleAfter({ config: { stale_after: 'x' } })).toThrow(
-      'config.json: stale_after: expected a duration',
-    );
-    expect(() => staleAfter({ config: { stale_after: '1h', 'stale-after': '1h' } })).toThrow(
-      'stale-after: given twice',
-    );
-  });
-});
-
-describe('retention', () => {
-  const directory = mkdtempSync(path.join(tmpdir(), 'fathom-test-'));
-  afterAll(() => {
-    vi.unstubAllEnvs();
-    rmSync(directory, { recursive: true, force: true });
-  });
-  const retention = (value: unknown) => {
-    const file = path.join(directory, 'config.json');
-    writeFileSync(file, JSON.stringify({ retention: value }));
-    vi.stubEnv('FATHOM_CONFIG', file);
-    return serveOptions(readWords([], { flags: SERVE_FLAGS, words: {} }).flags).retention;
-  };
-
-  it('has a duration for each tier that is not kept forever', () => {
-    const kept = { raw: '30d', '15m': '26w', '1h': '9000h' };
-    expect(retention(kept)).toEqual({ raw: 2_592_000, '15m': 15_724_800, '1h': 32_400_000 });
-    expect(retention({ '1h': '90s' })).toEqual({ '1h': 90 });
-    expect(retention({})).toEqual({});
-  });
-
-  it.each([
-    [{ daily: '30d' }, 'retention.daily: expected one of raw, 15m, 1h'],
-    [{ raw: '1.5d' }, 'retention.raw: expected a duration from 1s to 36500d'],
-    [{ raw: '0d' }, 'retention.raw: expected a duration from 1s to 36500d'],
-    // Seconds, or meant as days?
-    [{ raw: '30' }, 'retention.raw: expected a duration with its unit, such as "30d", not "30"'],
-    [{ raw: 30 }, 'retention.raw: expected a duration with its unit, such as "30d", not 30'],
-    [{ raw: null }, 'retention.raw: expected a duration with its unit, such as "30d", not null'],
-    ['30d', 'retention: expected an object with raw, 15m, 1h'],
-  ])('refuses %j', (value, told) => {
-    expect(() => retention(value)).toThrow(told);
-  });
-});
-
 describe('fathom config', () => {
-  const directory = mkdtempSync(path.join(tmpdir(), 'fathom-test-'));
-  const file = path.join(directory, 'config.json');
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
   const config = (words: string, settings: object, env: Record<string, string> = {}) => {
     writeFileSync(file, JSON.stringify(settings));
     return fathom(`config ${words}`.trim().split(' '), { FATHOM_CONFIG: file, ...env });

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { cleanUp, serve, temporaryDirectory, withStoreOf } from '../support/cli.js';
 
 afterAll(cleanUp);
@@ -11,35 +11,29 @@ const directory = temporaryDirectory();
 /** Commits that are not in the database yet: none if it was closed. */
 const logIn = (data: string) => existsSync(path.join(data, 'fathom.duckdb.wal'));
 
-describe('SIGHUP', () => {
-  it('drains a server and closes its store, as SIGTERM does', async () => {
-    const data = path.join(directory, 'served');
-    const server = await serve(data, ['--port', '0', '--threads', '1']);
-    expect(logIn(data)).toBe(true);
-    expect(await server.stop('SIGHUP')).toEqual({ status: 0, signal: null });
-    expect(server.logged()).toContain('"msg":"stopped"');
-    expect(logIn(data)).toBe(false);
-  });
+it('SIGHUP drains a server and closes its store, as SIGTERM does', async () => {
+  const data = path.join(directory, 'served');
+  const server = await serve(data, ['--port', '0', '--threads', '1']);
+  expect(logIn(data)).toBe(true);
+  expect(await server.stop('SIGHUP')).toEqual({ status: 0, signal: null });
+  expect(server.logged()).toContain('"msg":"stopped"');
+  expect(logIn(data)).toBe(false);
 });
 
-describe('a command that has a store open', () => {
-  it.each(['SIGHUP', 'SIGINT', 'SIGTERM'] as const)(
-    'closes it at %s, which then ends it',
-    async (signal) => {
-      const data = path.join(directory, signal);
-      const script = path.resolve('test/support/hold-command.mjs');
-      const child = spawn(process.execPath, [script, data], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      const ended = once(child, 'close');
-      expect(String((await once(child.stdout, 'data'))[0])).toBe('held\n');
-      expect(logIn(data)).toBe(true);
-      child.kill(signal);
-      expect(await ended).toEqual([null, signal]);
-      expect(logIn(data)).toBe(false);
-      expect(await withStoreOf(data, (store) => store.listKeys())).toMatchObject([
-        { name: 'held' },
-      ]);
-    },
-  );
-});
+it.each(['SIGHUP', 'SIGINT', 'SIGTERM'] as const)(
+  'a command that has a store open closes it at %s, which then ends it',
+  async (signal) => {
+    const data = path.join(directory, signal);
+    const script = path.resolve('test/support/hold-command.mjs');
+    const child = spawn(process.execPath, [script, data], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = once(child, 'close');
+    expect(String((await once(child.stdout, 'data'))[0])).toBe('held\n');
+    expect(logIn(data)).toBe(true);
+    child.kill(signal);
+    expect(await ended).toEqual([null, signal]);
+    expect(logIn(data)).toBe(false);
+    expect(await withStoreOf(data, (store) => store.listKeys())).toMatchObject([{ name: 'held' }]);
+  },
+);

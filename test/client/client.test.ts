@@ -42,40 +42,36 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 /** The pages, in sequence. */
 const pages = await all(clientOf(service.server.url).replay(WIDE_MINT, WINDOW, { ahead: 1 }));
 
-describe('depthSeries', () => {
-  it('continues to the end of the window, with the step of the first reply', async () => {
-    const window = { from: NOW_S - 86_400, to: NOW_S, pct: [1, 5] };
-    const series = () => all(clientOf(proxy.url).depthSeries(WIDE_MINT, window));
-    const asked = { ...window, address: WIDE_MINT, step: '5m' as const };
-    const whole = await clientOf(service.server.url).getDepthSeries(asked);
-    const half = { ...whole, t: whole.t.slice(0, 50), next_from: whole.t[50] };
-    expect(whole.t.length).toBeGreaterThan(60);
-    proxy.script = (request) => (request === 1 ? answer(200, half) : null);
-    const replies = await series();
-    expect(replies.map(({ t }) => t)).toEqual([half.t, whole.t.slice(50)]);
-    expect(replies[1].support_usd).toEqual(
-      (whole.support_usd as number[][]).map((own) => own.slice(50)),
-    );
-    proxy.script = () => answer(200, half);
-    await expect(series()).rejects.toThrow('makes no progress');
-  });
+it('depthSeries continues to the end of the window, with the step of the first reply', async () => {
+  const window = { from: NOW_S - 86_400, to: NOW_S, pct: [1, 5] };
+  const series = () => all(clientOf(proxy.url).depthSeries(WIDE_MINT, window));
+  const asked = { ...window, address: WIDE_MINT, step: '5m' as const };
+  const whole = await clientOf(service.server.url).getDepthSeries(asked);
+  const half = { ...whole, t: whole.t.slice(0, 50), next_from: whole.t[50] };
+  expect(whole.t.length).toBeGreaterThan(60);
+  proxy.script = (request) => (request === 1 ? answer(200, half) : null);
+  const replies = await series();
+  expect(replies.map(({ t }) => t)).toEqual([half.t, whole.t.slice(50)]);
+  expect(replies[1].support_usd).toEqual(
+    (whole.support_usd as number[][]).map((own) => own.slice(50)),
+  );
+  proxy.script = () => answer(200, half);
+  await expect(series()).rejects.toThrow('makes no progress');
 });
 
-describe('the package', () => {
-  // `npm start` and `npm test` build no declarations.
-  it('is built with its types when it is packed, and holds the files that run', () => {
-    const { files, scripts, exports, bin } = JSON.parse(readFileSync('package.json', 'utf8')) as {
-      files: string[];
-      scripts: Record<string, string>;
-      exports: Record<string, Record<string, string>>;
-      bin: Record<string, string>;
-    };
-    expect(scripts.prepack).toBe('npm run build');
-    expect(scripts.build).toContain('tsc -p client --outDir dist/client');
-    expect(files).not.toContain('test');
-    const targets = [...Object.values(exports['./client']), ...Object.values(bin)];
-    for (const target of targets) expect(files).toContain(path.normalize(target).split('/')[0]);
-  });
+// `npm start` and `npm test` build no declarations.
+it('the package is built with its types when it is packed, and holds the files that run', () => {
+  const { files, scripts, exports, bin } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    files: string[];
+    scripts: Record<string, string>;
+    exports: Record<string, Record<string, string>>;
+    bin: Record<string, string>;
+  };
+  expect(scripts.prepack).toBe('npm run build');
+  expect(scripts.build).toContain('tsc -p client --outDir dist/client');
+  expect(files).not.toContain('test');
+  const targets = [...Object.values(exports['./client']), ...Object.values(bin)];
+  for (const target of targets) expect(files).toContain(path.normalize(target).split('/')[0]);
 });
 
 describe('methods', () => {

@@ -1,13 +1,10 @@
 /** Nodes compare their clocks before retention deletes anything. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { hasNats } from '../../bench/cluster/nats.js';
 import { LogNodes, type Node, T0 } from './log-nodes.js';
 
 describe.skipIf(!hasNats)("A node's clock", () => {
   const ours = new LogNodes();
-  beforeAll(() => ours.start());
-  afterEach(() => ours.clear());
-  afterAll(() => ours.end());
 
   const withClock = async (name: string, s: number): Promise<Node> => {
     const node = await ours.open(name, undefined, undefined, { nowS: () => s });

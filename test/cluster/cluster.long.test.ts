@@ -31,7 +31,7 @@ const SEED = Number(process.env.FATHOM_SEED ?? Math.floor(Math.random() * 2 ** 3
 /** How many actors make changes at the same time. */
 const ACTORS = 3;
 const HAPROXY = findProgram('haproxy');
-const KEY = { name: null, requestsPerMinute: Infinity, monthlyQuota: null };
+const KEY = { requestsPerMinute: Infinity };
 /** Retention deletes some of the snapshots that are pruned, too. */
 const ENVIRONMENT = { FATHOM_RETENTION: '{"raw":"5h"}' };
 

@@ -1,6 +1,6 @@
 import { connect } from '@nats-io/transport-node';
 import { jetstreamManager } from '@nats-io/jetstream';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { hasNats } from '../../bench/cluster/nats.js';
 import { sweepBundles } from '../../storage/log/bundle-sweep.js';
 import { clusterStatus, trimLog } from '../../storage/log/cluster.js';
@@ -16,9 +16,6 @@ const put = (log: JetStreamLog, name: string): Promise<void> =>
 describe.skipIf(!hasNats)('Bundles beside the log', () => {
   const ours = new LogNodes();
   const { open, pair } = ours;
-  beforeAll(() => ours.start());
-  afterEach(() => ours.clear());
-  afterAll(() => ours.end());
 
   const names = async (log: JetStreamLog): Promise<(string | null)[]> =>
     (await log.bundles.contents()).map(({ name }) => name).sort();

@@ -21,7 +21,7 @@ const ROUNDS = Number(process.env.FATHOM_ROUNDS ?? 5);
 const SEED = Number(process.env.FATHOM_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** A change gives one market this many dollars times its number, and the other its number: no two sums are the same. */
 const FACTOR = 10_000;
-const KEY = { name: null, requestsPerMinute: Infinity, monthlyQuota: null } as const;
+const KEY = { requestsPerMinute: Infinity } as const;
 
 /** A snapshot as a change left it; `usd` is null where it was deleted. */
 interface State {

@@ -1,14 +1,11 @@
 /** A node whose database log is full, and cannot be written into a file with a damaged block. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { hasNats } from '../../bench/cluster/nats.js';
 import { commitRows, OTHER_MINT } from '../support/stores.js';
 import { LogNodes, noisy, T0 } from './log-nodes.js';
 
 describe.skipIf(!hasNats)('A node whose data is damaged', () => {
   const ours = new LogNodes();
-  beforeAll(() => ours.start());
-  afterEach(() => ours.clear());
-  afterAll(() => ours.end());
 
   it('stops when its log is full and cannot be written into the file, without skipping an entry', async () => {
     const [a, b] = await ours.oneDamaged();

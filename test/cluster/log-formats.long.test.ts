@@ -1,6 +1,6 @@
 import { readFileSync, truncateSync } from 'node:fs';
 import { pack } from 'msgpackr';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { hasNats } from '../../bench/cluster/nats.js';
 import {
   BUNDLE_VERSION,
@@ -43,9 +43,6 @@ const ofBundle = (frames: readonly Frame[]): Uint8Array =>
 describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', () => {
   const ours = new LogNodes();
   const { open, close, pair } = ours;
-  beforeAll(() => ours.start());
-  afterEach(() => ours.clear());
-  afterAll(() => ours.end());
 
   const known = packEntry({ kind: 'settings', settings: {} });
   const entries: [string, Uint8Array, RegExp][] = [

@@ -5,7 +5,7 @@ import { randomFillSync } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
 import { entityTag } from '../../server/replay/entity-tag.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
@@ -164,7 +164,7 @@ export async function seen(store: Store, address: string) {
   };
 }
 
-/** Nodes of one log. clear() also removes the log, so that each test has a new one. */
+/** Nodes of one log for the tests of a group; each test has a new log. */
 export class LogNodes {
   readonly directories: DataDirectory[] = [];
   private started: NatsServers | null = null;
@@ -175,15 +175,15 @@ export class LogNodes {
     return this.started;
   }
 
-  async start(): Promise<void> {
-    if (hasNats) this.started = await NatsServers.start(1);
+  constructor() {
+    beforeAll(async () => {
+      if (hasNats) this.started = await NatsServers.start(1);
+    });
+    afterEach(() => this.clear());
+    afterAll(() => this.started?.close());
   }
 
-  async end(): Promise<void> {
-    await this.started?.close();
-  }
-
-  async clear(): Promise<void> {
+  private async clear(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.close()));
     for (const directory of this.directories) directory.remove();
     this.nodes = [];

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { hasNats } from '../../bench/cluster/nats.js';
 import { packEntry, unpackEntry } from '../../storage/log/entry.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
@@ -6,7 +6,7 @@ import { commitRows, DataDirectory, MINT, openStore, snapshot } from '../support
 import { expectSame, LogNodes, type Node, T0 } from './log-nodes.js';
 import { PATIENCE_MS } from '../support/waiting.js';
 
-const KEY = { tier: 'premium', name: null, requestsPerMinute: null, monthlyQuota: null } as const;
+const KEY = { tier: 'premium' } as const;
 const CUTOFFS = { raw: T0 + 60, '15m': 0, '1h': 0 };
 
 const gates: (() => void)[] = [];
@@ -27,12 +27,9 @@ async function untilHeard(log: JetStreamLog): Promise<void> {
 describe.skipIf(!hasNats)('The origin of a log', () => {
   const ours = new LogNodes();
   const { open, pair } = ours;
-  beforeAll(() => ours.start());
   afterEach(() => {
     for (const open of gates.splice(0)) open();
-    return ours.clear();
   });
-  afterAll(() => ours.end());
 
   /** A node that is completing a store of an earlier version until it is released. */
   const founding = async (more = {}): Promise<{ node: Node; release: () => void }> => {

@@ -1,6 +1,6 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { backupStore } from '../../storage/backup.js';
 import { BUNDLE_VERSION, BundleWriter, type Frame } from '../../storage/bundle.js';
 import { bareTokenRow } from '../../storage/depth/catalog.js';
@@ -30,14 +30,11 @@ import {
 import { expectSame, largeRows, LogNodes, type Node, seen, T0 } from './log-nodes.js';
 import { eventually } from '../support/waiting.js';
 
-const KEY = { tier: 'premium', name: null, requestsPerMinute: null, monthlyQuota: null } as const;
+const KEY = { tier: 'premium' } as const;
 
 describe.skipIf(!hasNats)('Nodes of one log', () => {
   const ours = new LogNodes();
   const { open, close, pair, directories } = ours;
-  beforeAll(() => ours.start());
-  afterEach(() => ours.clear());
-  afterAll(() => ours.end());
 
   it('hold the same data after the same entries, however each joins its segments', async () => {
     const [a, b] = await pair();

@@ -1,6 +1,6 @@
 /** A node skips an entry only if every node refuses it. After its own failures it retries, or stops. */
 import { readFileSync } from 'node:fs';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { hasNats } from '../../bench/cluster/nats.js';
 import { PoolUnavailableError } from '../../compute/scheduler.js';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
@@ -38,9 +38,6 @@ import { damage, expectSame, LogNodes, noisy, seen, T0 } from './log-nodes.js';
 describe.skipIf(!hasNats)('A node whose data is damaged', () => {
   const ours = new LogNodes();
   const { open } = ours;
-  beforeAll(() => ours.start());
-  afterEach(() => ours.clear());
-  afterAll(() => ours.end());
 
   it('stops before an entry that needs the damaged data, and says why', async () => {
     const [a, b] = await ours.oneDamaged();

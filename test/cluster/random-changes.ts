@@ -21,7 +21,7 @@ import type { UseStore } from '../../storage/operations.js';
 import type { NodeProcess } from '../support/cluster.js';
 import { LADDER_T, LADDER_TOKEN, type LadderChange, type Ladders } from './reference.js';
 
-const KEY = { tier: 'premium', name: null, requestsPerMinute: null, monthlyQuota: null } as const;
+const KEY = { tier: 'premium' } as const;
 /** Snapshots of the token whose markets are merged. */
 const LADDERS = 30;
 const MARKETS = 4;

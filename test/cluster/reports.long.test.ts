@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { hasNats } from '../../bench/cluster/nats.js';
 import { clusterStatus } from '../../storage/log/cluster.js';
 import { fathom } from '../support/cli.js';
@@ -9,9 +9,6 @@ if (!hasNats) console.warn('nats-server is not installed: tests of silent nodes 
 
 describe.skipIf(!hasNats)('A silent node', () => {
   const ours = new LogNodes();
-  beforeAll(() => ours.start());
-  afterEach(() => ours.clear());
-  afterAll(() => ours.end());
 
   it('is listed with its last position and time, until it is back or forgotten', async () => {
     const [a, b] = await ours.pair();

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { hasNats } from '../../bench/cluster/nats.js';
 import { listenForCommands } from '../../storage/control.js';
 import type { LogMessage } from '../../storage/log/consumer.js';
@@ -34,9 +34,6 @@ function hushing({ log }: Node): { hush: () => void; goOn: () => void; asked: ()
 
 describe.skipIf(!hasNats)('A node that receives nothing from its log', () => {
   const ours = new LogNodes();
-  beforeAll(() => ours.start());
-  afterEach(() => ours.clear());
-  afterAll(() => ours.end());
 
   it('makes a new consumer, and says why', async () => {
     const a = await ours.open('a');

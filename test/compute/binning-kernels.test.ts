@@ -61,14 +61,12 @@ const offEdges = (prices: number[], priceUsd: number) =>
 const level = fc.tuple(positive(1e-4, 1e4), amount);
 const books = fc.record({ bids: fc.array(level), asks: fc.array(level) });
 
-describe('order books on the ladder', () => {
-  it('agree with the reference', () => {
-    fc.assert(
-      fc.property(positive(1e-3, 1e3), books, (priceUsd, body) => {
-        expectSame(book(priceUsd, body), reference.binBook(priceUsd, body));
-      }),
-    );
-  });
+it('order books on the ladder agree with the reference', () => {
+  fc.assert(
+    fc.property(positive(1e-3, 1e3), books, (priceUsd, body) => {
+      expectSame(book(priceUsd, body), reference.binBook(priceUsd, body));
+    }),
+  );
 });
 
 const pool = fc.record({
@@ -77,20 +75,18 @@ const pool = fc.record({
   quote_usd: positive(0.1, 1e4),
 });
 
-describe('constant-product pools on the ladder', () => {
-  it('agree with the reference when several are summed', () => {
-    fc.assert(
-      fc.property(positive(1e-6, 1e6), fc.array(pool, { maxLength: 4 }), (priceUsd, bodies) => {
-        const slack = bodies.reduce(
-          (sum, p) => sum + Math.sqrt(p.reserve_token * p.reserve_quote * p.quote_usd),
-          0,
-        );
-        const near = slack * Math.sqrt(priceUsd) * 1e-14;
-        const expected = reference.binConstantProduct(priceUsd, bodies);
-        expectSame(pools(priceUsd, bodies), expected, near);
-      }),
-    );
-  });
+it('constant-product pools on the ladder agree with the reference when several are summed', () => {
+  fc.assert(
+    fc.property(positive(1e-6, 1e6), fc.array(pool, { maxLength: 4 }), (priceUsd, bodies) => {
+      const slack = bodies.reduce(
+        (sum, p) => sum + Math.sqrt(p.reserve_token * p.reserve_quote * p.quote_usd),
+        0,
+      );
+      const near = slack * Math.sqrt(priceUsd) * 1e-14;
+      const expected = reference.binConstantProduct(priceUsd, bodies);
+      expectSame(pools(priceUsd, bodies), expected, near);
+    }),
+  );
 });
 
 const clmmBody = fc
@@ -205,30 +201,28 @@ describe('discrete bins on the ladder', () => {
   });
 });
 
-describe('levels of a book', () => {
-  it('are in the bin given by the logarithm, whatever the previous level', () => {
-    const ratio = fc.oneof(
-      fc.double({ min: 0.05, max: 20, noNaN: true }),
-      // The edges of bins, and their neighbours.
-      fc
-        .tuple(fc.integer({ min: -240, max: 245 }), fc.constantFrom(0, 1, -1, 5, -5))
-        .map(([bin, steps]) => 1.01 ** (bin + 0.5) * (1 + steps * 2 ** -52)),
-    );
-    const price = fc.double({ min: 1e-300, max: 1e300, noNaN: true, noDefaultInfinity: true });
-    fc.assert(
-      fc.property(price, fc.array(ratio, { maxLength: 40 }), (priceUsd, ratios) => {
-        const ladder = new LadderAccumulator();
-        ladder.reset(priceUsd);
-        const expected = new LadderAccumulator();
-        for (const at of ratios.flatMap((r) => [r, r])) {
-          ladder.addLevel(ladder.supportUsd, priceUsd * at, 1);
-          const index = binOfPrice(priceUsd * at, priceUsd) - MIN_BIN;
-          if (index >= 0 && index < expected.supportUsd.length) expected.supportUsd[index]++;
-          else expected.droppedLevels++;
-        }
-        expect(ladder.supportUsd).toStrictEqual(expected.supportUsd);
-        expect(ladder.droppedLevels).toBe(expected.droppedLevels);
-      }),
-    );
-  });
+it('levels of a book are in the bin given by the logarithm, whatever the previous level', () => {
+  const ratio = fc.oneof(
+    fc.double({ min: 0.05, max: 20, noNaN: true }),
+    // The edges of bins, and their neighbours.
+    fc
+      .tuple(fc.integer({ min: -240, max: 245 }), fc.constantFrom(0, 1, -1, 5, -5))
+      .map(([bin, steps]) => 1.01 ** (bin + 0.5) * (1 + steps * 2 ** -52)),
+  );
+  const price = fc.double({ min: 1e-300, max: 1e300, noNaN: true, noDefaultInfinity: true });
+  fc.assert(
+    fc.property(price, fc.array(ratio, { maxLength: 40 }), (priceUsd, ratios) => {
+      const ladder = new LadderAccumulator();
+      ladder.reset(priceUsd);
+      const expected = new LadderAccumulator();
+      for (const at of ratios.flatMap((r) => [r, r])) {
+        ladder.addLevel(ladder.supportUsd, priceUsd * at, 1);
+        const index = binOfPrice(priceUsd * at, priceUsd) - MIN_BIN;
+        if (index >= 0 && index < expected.supportUsd.length) expected.supportUsd[index]++;
+        else expected.droppedLevels++;
+      }
+      expect(ladder.supportUsd).toStrictEqual(expected.supportUsd);
+      expect(ladder.droppedLevels).toBe(expected.droppedLevels);
+    }),
+  );
 });

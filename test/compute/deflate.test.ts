@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import zlib from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +5,6 @@ import { ByteMatcher } from '../../compute/deflate/byte-matches.js';
 import { DeflateEncoder, GzipEncoder } from '../../compute/deflate/encoder.js';
 import { canonicalCodes, codeLengths } from '../../compute/deflate/prefix-codes.js';
 import { sequence } from './ladder-store.js';
-import { gzipReaders } from '../support/programs.js';
 
 const WINDOW_BYTES = 32_768;
 const SEED = 4321;
@@ -101,20 +99,6 @@ describe('the gzip encoder', () => {
     for (const made of [{ text: bytes, matches: [] }, { text: digits, matches: [] }, mixed]) {
       const gzip = encoded(made, encoder);
       expect(Buffer.compare(zlib.gunzipSync(gzip), made.text)).toBe(0);
-    }
-  });
-
-  it('is read by other programs', () => {
-    const next = sequence(SEED);
-    const made = fc.sample(steps.map(madeOf), { numRuns: 12, seed: 7 });
-    made.push({ text: Uint8Array.from({ length: 90_000 }, () => 44 + next() * 16), matches: [] });
-    made.push({ text: new Uint8Array(0), matches: [] });
-    for (const [program, args] of gzipReaders) {
-      // They accept several members in sequence.
-      const input = Buffer.concat(made.map((each) => encoded(each, encoder)));
-      const { stdout, status } = spawnSync(program, args, { input, maxBuffer: 2 ** 26 });
-      expect(status).toBe(0);
-      expect(Buffer.compare(stdout, Buffer.concat(made.map(({ text }) => text)))).toBe(0);
     }
   });
 

@@ -292,17 +292,15 @@ describe('checksums', () => {
   });
 });
 
-describe('the fragments of a segment', () => {
-  it('take as much memory as counted, and share none', () => {
-    const [fragments] = fragmentsOf(wideStore(5, 1), 5, { group: 'market', coding: 'br' }).segments;
-    const { alone, linked, ...columns } = fragments;
-    const views = [...Object.values(columns), ...Object.values(alone), ...Object.values(linked)]
-      .filter((value) => ArrayBuffer.isView(value))
-      .map(({ buffer }) => buffer as ArrayBuffer);
-    expect(new Set(views).size).toBe(views.length);
-    const bytes = views.reduce((sum, { byteLength }) => sum + byteLength, 0);
-    expect(bytesOfFragments(fragments)).toBe(bytes);
-  });
+it('the fragments of a segment take as much memory as counted, and share none', () => {
+  const [fragments] = fragmentsOf(wideStore(5, 1), 5, { group: 'market', coding: 'br' }).segments;
+  const { alone, linked, ...columns } = fragments;
+  const views = [...Object.values(columns), ...Object.values(alone), ...Object.values(linked)]
+    .filter((value) => ArrayBuffer.isView(value))
+    .map(({ buffer }) => buffer as ArrayBuffer);
+  expect(new Set(views).size).toBe(views.length);
+  const bytes = views.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  expect(bytesOfFragments(fragments)).toBe(bytes);
 });
 
 /** Snapshots of 100 bins in each market; three cells in five do not change. */

@@ -25,7 +25,7 @@ function tokenHoursOf(rows: readonly PlainTokenHour[]): FeeDensityInput['hours']
 }
 
 /** The boards as the server makes them; tokens in the order of `mints`. */
-function boardsOf(place: TestMarketplace, mints: readonly string[], maxRows = 1000) {
+function boardsOf(place: TestMarketplace, mints: readonly string[], maxRows: number) {
   const thisHourS = thisHourOf(place.now, place.tokenHours);
   const tokens = mints.flatMap((address) => {
     const newest = newestOf(place, address);
@@ -48,38 +48,21 @@ const rowsOf = (addresses: readonly string[], rows: FeeDensityRows) =>
   }));
 
 describe('LP fee density', () => {
-  it('has the rows of the definitions, for every window and denominator', () => {
+  it('has the first rows of the definitions, for every window and denominator', () => {
     fc.assert(
-      fc.property(marketplaces, (place) => {
-        const { addresses, boards } = boardsOf(place, Object.keys(place.snapshots).reverse());
+      fc.property(marketplaces, fc.constantFrom(1, 3, 1000), (place, maxRows) => {
+        const mints = Object.keys(place.snapshots).reverse();
+        const { addresses, boards } = boardsOf(place, mints, maxRows);
         for (const window of LP_WINDOWS) {
           for (const denominator of LP_DENOMINATORS) {
             // Amounts are whole quarters, so sums are exact in any order.
             expect(rowsOf(addresses, boards[window][denominator])).toEqual(
-              plainCheatSheet(place, LP_WINDOWS_H[window], denominator),
+              plainCheatSheet(place, LP_WINDOWS_H[window], denominator).slice(0, maxRows),
             );
           }
         }
       }),
       { numRuns: 120 },
-    );
-  });
-
-  it('limits each board to the requested rows', () => {
-    fc.assert(
-      fc.property(marketplaces, fc.integer({ min: 1, max: 4 }), (place, maxRows) => {
-        const mints = Object.keys(place.snapshots);
-        const { addresses, boards } = boardsOf(place, mints);
-        const cut = boardsOf(place, mints, maxRows).boards;
-        for (const window of LP_WINDOWS) {
-          for (const denominator of LP_DENOMINATORS) {
-            expect(rowsOf(addresses, cut[window][denominator])).toEqual(
-              rowsOf(addresses, boards[window][denominator]).slice(0, maxRows),
-            );
-          }
-        }
-      }),
-      { numRuns: 30 },
     );
   });
 

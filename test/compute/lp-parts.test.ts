@@ -6,24 +6,20 @@ import { QUOTES, storedOf } from './lp-market.js';
 
 const HOUR = 1_794_657_600;
 
-describe('the bins of a price range', () => {
-  it('include a bin at the very end, however its price is rounded', () => {
-    for (let bin = -40; bin <= 40; bin++) {
-      for (const price of [1, 3, 0.1, 152.37, 1e-7]) {
-        // Prices half a bin off the ladder: the ends are on bins.
-        const low = price * 1.01 ** (bin + 0.5);
-        expect(binsOfPrices(price, low, low)).toEqual({ first: bin, last: bin + 1 });
-      }
+it('the bins of a price range include a bin at the very end, however its price is rounded', () => {
+  for (let bin = -40; bin <= 40; bin++) {
+    for (const price of [1, 3, 0.1, 152.37, 1e-7]) {
+      // Prices half a bin off the ladder: the ends are on bins.
+      const low = price * 1.01 ** (bin + 0.5);
+      expect(binsOfPrices(price, low, low)).toEqual({ first: bin, last: bin + 1 });
     }
-  });
+  }
 });
 
-describe('a pool', () => {
-  it('has the price of X in Y of its active bin', () => {
-    const pool = { binStep: 80, activeId: 524, tokenXDecimals: 9, tokenYDecimals: 6 };
-    expect(poolPrice(pool)).toBeCloseTo(1.008 ** 524 * 1000, 6);
-    expect(poolPrice({ ...pool, activeId: 0, tokenXDecimals: 6 })).toBe(1);
-  });
+it('a pool has the price of X in Y of its active bin', () => {
+  const pool = { binStep: 80, activeId: 524, tokenXDecimals: 9, tokenYDecimals: 6 };
+  expect(poolPrice(pool)).toBeCloseTo(1.008 ** 524 * 1000, 6);
+  expect(poolPrice({ ...pool, activeId: 0, tokenXDecimals: 6 })).toBe(1);
 });
 
 describe('ranges', () => {

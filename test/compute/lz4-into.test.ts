@@ -110,22 +110,20 @@ describe('LZ4 into given memory', () => {
   });
 });
 
-describe('memory for plain bytes', () => {
-  it('gives what was not taken yet, aligned, and grows as requested', () => {
-    const room = new PlainMemory();
-    const first = [room.take(13), room.take(100)];
-    expect(first.map((bytes) => bytes.length)).toEqual([13, 100]);
-    room.clear();
-    const again = [room.take(13), room.take(100)];
-    expect(again[0].buffer).toBe(again[1].buffer);
-    expect(again[1].byteOffset % 8).toBe(0);
-    expect(again[1].byteOffset).toBeGreaterThanOrEqual(13);
-    again[0].fill(1);
-    again[1].fill(2);
-    expect(again[0].every((byte) => byte === 1)).toBe(true);
-    // Beyond the kept memory, bytes are newly allocated.
-    expect(room.take(1).buffer).not.toBe(again[0].buffer);
-    room.clear();
-    expect(room.take(13).buffer.byteLength).toBeGreaterThanOrEqual(113);
-  });
+it('memory for plain bytes gives what was not taken yet, aligned, and grows as requested', () => {
+  const room = new PlainMemory();
+  const first = [room.take(13), room.take(100)];
+  expect(first.map((bytes) => bytes.length)).toEqual([13, 100]);
+  room.clear();
+  const again = [room.take(13), room.take(100)];
+  expect(again[0].buffer).toBe(again[1].buffer);
+  expect(again[1].byteOffset % 8).toBe(0);
+  expect(again[1].byteOffset).toBeGreaterThanOrEqual(13);
+  again[0].fill(1);
+  again[1].fill(2);
+  expect(again[0].every((byte) => byte === 1)).toBe(true);
+  // Beyond the kept memory, bytes are newly allocated.
+  expect(room.take(1).buffer).not.toBe(again[0].buffer);
+  room.clear();
+  expect(room.take(13).buffer.byteLength).toBeGreaterThanOrEqual(113);
 });

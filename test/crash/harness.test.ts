@@ -1,9 +1,8 @@
 /** Checks that `npm run test:crash` notices a store that lost something. */
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { after, afterRetention, differences } from './contents.js';
 import { depthRow, HOUR, Operations, type Rows, TOKENS } from './operations.js';
 import { readCrashOptions } from './options.js';
@@ -11,11 +10,11 @@ import { type Act, explain } from './history.js';
 import { damageTail, durableLog } from './torn-log.js';
 import { seededRandom } from '../../bench/compare/random.js';
 import { BenchUsageError } from '../../bench/errors.js';
+import { heldFolder } from '../support/folders.js';
 
 /** SHA-256 of nothing. */
 const NO_BYTES = createHash('sha256').digest('hex');
-const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-crash-test-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = heldFolder();
 
 /** An ingest of a file whose rows have its number, with its begin and end. */
 function act(number: number, names: string, begin: number, end: number): Act {
@@ -146,11 +145,9 @@ describe('The reference', () => {
   });
 });
 
-describe('Its flags', () => {
-  it('are a number of kills, a seed and a time', () => {
-    const words = ['--kills', '7', '--seed', '9', '--minutes', '3'];
-    expect(readCrashOptions(words)).toEqual({ kills: 7, seed: 9, minutes: 3 });
-    expect(readCrashOptions([]).kills).toBe(100);
-    expect(() => readCrashOptions(['--kills', '0'])).toThrow(BenchUsageError);
-  });
+it('Its flags are a number of kills, a seed and a time', () => {
+  const words = ['--kills', '7', '--seed', '9', '--minutes', '3'];
+  expect(readCrashOptions(words)).toEqual({ kills: 7, seed: 9, minutes: 3 });
+  expect(readCrashOptions([]).kills).toBe(100);
+  expect(() => readCrashOptions(['--kills', '0'])).toThrow(BenchUsageError);
 });

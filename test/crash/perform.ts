@@ -8,7 +8,7 @@ import type { UseStore } from '../../storage/operations.js';
 import { MARKET_SOURCE, type Operation } from './operations.js';
 
 /** Options of the keys that are created. */
-export const KEY = { tier: 'premium', requestsPerMinute: null, monthlyQuota: null } as const;
+export const KEY = { tier: 'premium' } as const;
 
 /** An operation as a process receives it: only the harness knows its effect. */
 export type Order<O extends Operation = Operation> = O extends Operation

@@ -78,7 +78,7 @@ function summaryOf(state: State, violation: Violation | null): string {
 async function prepare(state: State, say: (line: string) => void): Promise<void> {
   const store = await openStore(state.directory);
   for (let i = 0; i < KEYS; i++) {
-    state.keys.push((await store.createKey({ ...KEY, name: null })).id);
+    state.keys.push((await store.createKey(KEY)).id);
   }
   if (holdsLock(process.pid, path.join(state.directory, DATABASE_FILE)) !== true) {
     say('this system has no /proc/locks: the locks of servers are not checked');

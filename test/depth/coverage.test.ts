@@ -47,50 +47,46 @@ function plainMedian(all: readonly number[]): number | null {
     : intervals[Math.floor(middle)];
 }
 
-describe('gaps', () => {
-  it('are intervals longer than 3 medians of the last 1,000', async () => {
-    const limits = fc.integer({ min: 1, max: 40 });
-    await fc.assert(
-      fc.asyncProperty(times, times, limits, lengths, async (raw, hourly, limit, cuts) => {
-        const parts = { raw: partsOf(raw, cuts), '15m': [], '1h': partsOf(hourly, cuts) };
-        const found = await newestGaps(parts, limit);
-        const plain = [...(['raw', '1h'] as const)].flatMap((tier) => {
-          const own = [...(tier === 'raw' ? raw : hourly)];
-          const median = plainMedian(own);
-          expect(medianIntervalS(partsOf(Uint32Array.from(own), cuts))).toBe(median);
-          return own.slice(1).flatMap((to, i) => {
-            const from = own[i];
-            return median !== null && to - from > 3 * median ? [{ tier, from, to }] : [];
-          });
+it('gaps are intervals longer than 3 medians of the last 1,000', async () => {
+  const limits = fc.integer({ min: 1, max: 40 });
+  await fc.assert(
+    fc.asyncProperty(times, times, limits, lengths, async (raw, hourly, limit, cuts) => {
+      const parts = { raw: partsOf(raw, cuts), '15m': [], '1h': partsOf(hourly, cuts) };
+      const found = await newestGaps(parts, limit);
+      const plain = [...(['raw', '1h'] as const)].flatMap((tier) => {
+        const own = [...(tier === 'raw' ? raw : hourly)];
+        const median = plainMedian(own);
+        expect(medianIntervalS(partsOf(Uint32Array.from(own), cuts))).toBe(median);
+        return own.slice(1).flatMap((to, i) => {
+          const from = own[i];
+          return median !== null && to - from > 3 * median ? [{ tier, from, to }] : [];
         });
-        plain.sort((a, b) => b.to - a.to || a.tier.length - b.tier.length || 0);
-        const order = (a: { tier: string; to: number }, b: { tier: string; to: number }) =>
-          b.to - a.to || Number(a.tier === '1h') - Number(b.tier === '1h');
-        expect(found.gaps).toEqual(plain.sort(order).slice(0, limit));
-        expect(found.truncated).toBe(plain.length > limit);
-      }),
-      { numRuns: 40 },
-    );
-  });
+      });
+      plain.sort((a, b) => b.to - a.to || a.tier.length - b.tier.length || 0);
+      const order = (a: { tier: string; to: number }, b: { tier: string; to: number }) =>
+        b.to - a.to || Number(a.tier === '1h') - Number(b.tier === '1h');
+      expect(found.gaps).toEqual(plain.sort(order).slice(0, limit));
+      expect(found.truncated).toBe(plain.length > limit);
+    }),
+    { numRuns: 40 },
+  );
 });
 
-describe('gaps of a window', () => {
-  it('are those that overlap it, newest first', async () => {
-    const bound = fc.integer({ min: -500, max: 150_000 }).map((s) => 1_794_000_000 + s);
-    const limits = fc.integer({ min: 1, max: 40 });
-    await fc.assert(
-      fc.asyncProperty(times, bound, bound, limits, lengths, async (raw, a, b, limit, cuts) => {
-        const tiers = { raw: partsOf(raw, cuts), '15m': [], '1h': [] };
-        const window = { fromS: Math.min(a, b), toS: Math.max(a, b) };
-        const all = (await newestGaps(tiers, raw.length + 1)).gaps;
-        const within = all.filter(({ from, to }) => to > window.fromS && from < window.toS);
-        const found = await newestGaps(tiers, limit, { window });
-        expect(found.gaps).toEqual(within.slice(0, limit));
-        expect(found.truncated).toBe(within.length > limit);
-      }),
-      { numRuns: 100 },
-    );
-  });
+it('gaps of a window are those that overlap it, newest first', async () => {
+  const bound = fc.integer({ min: -500, max: 150_000 }).map((s) => 1_794_000_000 + s);
+  const limits = fc.integer({ min: 1, max: 40 });
+  await fc.assert(
+    fc.asyncProperty(times, bound, bound, limits, lengths, async (raw, a, b, limit, cuts) => {
+      const tiers = { raw: partsOf(raw, cuts), '15m': [], '1h': [] };
+      const window = { fromS: Math.min(a, b), toS: Math.max(a, b) };
+      const all = (await newestGaps(tiers, raw.length + 1)).gaps;
+      const within = all.filter(({ from, to }) => to > window.fromS && from < window.toS);
+      const found = await newestGaps(tiers, limit, { window });
+      expect(found.gaps).toEqual(within.slice(0, limit));
+      expect(found.truncated).toBe(within.length > limit);
+    }),
+    { numRuns: 100 },
+  );
 });
 
 describe('GET /coverage/:address', () => {

@@ -76,27 +76,6 @@ describe('GET /market-depth', () => {
     expect(body.service_score).toBe((await service.get(`/score/${TOKEN}`)).body.service_score);
   });
 
-  it('includes the markets of the exchange type, with constant product separate', async () => {
-    await withDepth();
-    const of = async (type: string) =>
-      levelsOf((await service.get(`${QUERY}&exchange_type=${type}`)).body);
-    expect(await of('DEX')).toEqual([
-      [-2, 10, 0, 8],
-      [0, 0, 0, 7],
-      [1, 0, 20.25, 0],
-    ]);
-    expect(await of('CEX')).toEqual([
-      [1, 0, 11, 0],
-      [4, 0, 40, 0],
-    ]);
-    expect(await of('ALL')).toEqual([
-      [-2, 10, 0, 8],
-      [0, 0, 0, 7],
-      [1, 0, 31.25, 0],
-      [4, 0, 40, 0],
-    ]);
-  });
-
   it('suggests the exchange type that has depth if the requested one has none', async () => {
     service = await MarketService.start();
     const [dex, cex] = ['A', 'B'].map((letter) => letter.repeat(40));
@@ -191,26 +170,6 @@ describe('GET /market-depth', () => {
       depth_data: [],
       summary: { by_exchange_type: [], by_source: [], constant_product: 0 },
     });
-  });
-
-  it('uses the greatest t, and for equal t the finer tier', async () => {
-    service = await MarketService.start();
-    const at = (t: number, tier: 'raw' | '15m' | '1h', usd: number) =>
-      snapshot(t, [orca([[0, usd, 0]])], { address: TOKEN, tier });
-    const served = async () => {
-      await service.settled();
-      const { body } = await service.get(QUERY);
-      return [body.last_refresh, body.depth_data[0].support];
-    };
-    await commitRows(service.store, [at(NOW_S - 100, '1h', 1), at(NOW_S - 100, '15m', 2)]);
-    expect(await served()).toEqual([NOW_S - 100, 2]);
-    await commitRows(service.store, [at(NOW_S - 100, 'raw', 3)]);
-    expect(await served()).toEqual([NOW_S - 100, 3]);
-    await commitRows(service.store, [at(NOW_S - 50, '1h', 4)]);
-    expect(await served()).toEqual([NOW_S - 50, 4]);
-    // Replaced, and older than the newest: neither may be missed or come in between.
-    await commitRows(service.store, [at(NOW_S - 50, '1h', 5), at(NOW_S - 60, 'raw', 6)]);
-    expect(await served()).toEqual([NOW_S - 50, 5]);
   });
 });
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type SnapshotSums, sumSnapshots, widthOfSums } from '../../compute/depth/depth-series.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
 import { runOf } from '../compute/replay-stores.js';
@@ -54,26 +54,24 @@ function sumsOf(all: PlainSnapshot[], slot: number[], pct: number[], groupCount 
   };
 }
 
-describe('sumSnapshots', () => {
-  it('sums the depth within each percent, like summing cell by cell', () => {
-    fc.assert(
-      fc.property(snapshots, percents, slots, (all, pct, slot) => {
-        const { supportCents, resistanceCents } = sumsOf(all, slot, pct);
-        const [support, resistance]: number[][] = [[], []];
-        for (let group = 0; group < 3; group++) {
-          for (const p of pct) {
-            for (const { cells } of all) {
-              const own = cells.filter(({ market }) => slot[market] === group);
-              const below = own.filter(({ bin }) => 1.01 ** bin >= (1 - p / 100) * (1 - 1e-9));
-              const above = own.filter(({ bin }) => 1.01 ** bin <= (1 + p / 100) * (1 + 1e-9));
-              support.push(Number(below.reduce((sum, one) => sum + one.support, 0n)));
-              resistance.push(Number(above.reduce((sum, one) => sum + one.resistance, 0n)));
-            }
+it('sumSnapshots sums the depth within each percent, like summing cell by cell', () => {
+  fc.assert(
+    fc.property(snapshots, percents, slots, (all, pct, slot) => {
+      const { supportCents, resistanceCents } = sumsOf(all, slot, pct);
+      const [support, resistance]: number[][] = [[], []];
+      for (let group = 0; group < 3; group++) {
+        for (const p of pct) {
+          for (const { cells } of all) {
+            const own = cells.filter(({ market }) => slot[market] === group);
+            const below = own.filter(({ bin }) => 1.01 ** bin >= (1 - p / 100) * (1 - 1e-9));
+            const above = own.filter(({ bin }) => 1.01 ** bin <= (1 + p / 100) * (1 + 1e-9));
+            support.push(Number(below.reduce((sum, one) => sum + one.support, 0n)));
+            resistance.push(Number(above.reduce((sum, one) => sum + one.resistance, 0n)));
           }
         }
-        expect([...supportCents]).toEqual(support);
-        expect([...resistanceCents]).toEqual(resistance);
-      }),
-    );
-  });
+      }
+      expect([...supportCents]).toEqual(support);
+      expect([...resistanceCents]).toEqual(resistance);
+    }),
+  );
 });

@@ -24,37 +24,35 @@ const gaps = fc.array(fc.constantFrom(1, 60, 300, 3600, 7200, 90_000), {
   maxLength: 120,
 });
 
-describe('A sample', () => {
-  it('has the unchanged last snapshot of each hour or each day, or is not made', () => {
-    fc.assert(
-      fc.property(gaps, fc.integer({ min: 1, max: 3600 }), (between, first) => {
-        let t = first;
-        const all = between.map((gap, i) => {
-          t += gap;
-          const wide = i % 5 === 0 ? 2n ** 40n : 1n;
-          const cells = Array.from({ length: i % 4 }, (_, bin) => {
-            return { market: 0, bin, support: wide * BigInt(i + 1), resistance: BigInt(bin) };
-          });
-          return { t, tier: 'raw' as const, price: 1 + i, cells };
+it('A sample has the unchanged last snapshot of each hour or each day, or is not made', () => {
+  fc.assert(
+    fc.property(gaps, fc.integer({ min: 1, max: 3600 }), (between, first) => {
+      let t = first;
+      const all = between.map((gap, i) => {
+        t += gap;
+        const wide = i % 5 === 0 ? 2n ** 40n : 1n;
+        const cells = Array.from({ length: i % 4 }, (_, bin) => {
+          return { market: 0, bin, support: wide * BigInt(i + 1), resistance: BigInt(bin) };
         });
-        const run = runOf('raw', all);
-        const lastsOf = (periodS: number): number[] => [
-          ...new Map(all.map((one, row) => [Math.ceil(one.t / periodS), row])).values(),
-        ];
-        const isSmall = (rows: number[]): boolean =>
-          rows.length * SNAPSHOTS_PER_SAMPLED <= all.length;
-        const rows = [3600, 86_400].map(lastsOf).find(isSmall) ?? null;
-        expect(sampledRows(run.t)).toEqual(rows);
-        const sample = encodeSample(run);
-        expect(sample === null).toBe(rows === null);
-        if (rows === null || sample === null) return;
-        const held = decodeSample(new PlainMemory(), sample);
-        expect([...held.t]).toEqual(rows.map((row) => run.t[row]));
-        const digests = digestsOf(run);
-        expect([...digestsOf(held)]).toEqual(rows.map((row) => digests[row]));
-      }),
-    );
-  });
+        return { t, tier: 'raw' as const, price: 1 + i, cells };
+      });
+      const run = runOf('raw', all);
+      const lastsOf = (periodS: number): number[] => [
+        ...new Map(all.map((one, row) => [Math.ceil(one.t / periodS), row])).values(),
+      ];
+      const isSmall = (rows: number[]): boolean =>
+        rows.length * SNAPSHOTS_PER_SAMPLED <= all.length;
+      const rows = [3600, 86_400].map(lastsOf).find(isSmall) ?? null;
+      expect(sampledRows(run.t)).toEqual(rows);
+      const sample = encodeSample(run);
+      expect(sample === null).toBe(rows === null);
+      if (rows === null || sample === null) return;
+      const held = decodeSample(new PlainMemory(), sample);
+      expect([...held.t]).toEqual(rows.map((row) => run.t[row]));
+      const digests = digestsOf(run);
+      expect([...digestsOf(held)]).toEqual(rows.map((row) => digests[row]));
+    }),
+  );
 });
 
 const held = new FreshStore();

@@ -90,19 +90,6 @@ describe('an order', () => {
     );
   });
 
-  it('is the sum of its venues, or of the whole ladder', () => {
-    fc.assert(
-      fc.property(plainMarkets(), side, amount, (markets, of, usd) => {
-        const ladder = ladderOf(markets, of);
-        const { filled, venueUsd } = orderCost(ladder, usd);
-        const fillable = ladder.totalCents / 100;
-        expect(filled).toBe(usd <= fillable);
-        expectNear(sum(venueUsd), Math.min(usd, fillable), 1e-9);
-      }),
-      RUNS,
-    );
-  });
-
   it('of the whole ladder, to the cent, is filled', () => {
     fc.assert(
       fc.property(plainMarkets(), side, (markets, of) => {
@@ -157,36 +144,5 @@ describe('a move', () => {
       }),
       RUNS,
     );
-  });
-});
-
-describe('one bin', () => {
-  const cost = (of: OrderSide, bin: number, usd: number) => {
-    const amounts = { support: 100_00, resistance: 100_00 };
-    const market = { source: 'A', exchangeType: 'DEX', type: 'onchain_pool' } as const;
-    return orderCost(ladderOf([{ ...market, cells: [{ bin, ...amounts }] }], of), usd);
-  };
-
-  it('on the wrong side of the price is at the price', () => {
-    for (const [of, bin] of [
-      ['sell', 3],
-      ['buy', -3],
-    ] as const) {
-      expect(cost(of, bin, 60)).toEqual({
-        filled: true,
-        averagePriceUsd: PRICE,
-        endPriceUsd: PRICE,
-        slippagePct: 0,
-        bestPct: 0,
-        worstPct: 0,
-        venueUsd: Float64Array.of(60),
-      });
-    }
-  });
-
-  it('around the price begins there', () => {
-    expectNear(cost('sell', 0, 100).endPriceUsd, PRICE * 1.01 ** -0.5, 1e-12);
-    expectNear(cost('buy', 0, 50).endPriceUsd, PRICE * 1.01 ** 0.25, 1e-12);
-    expect(cost('buy', 0, 50).bestPct).toBe(0);
   });
 });

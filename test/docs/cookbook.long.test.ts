@@ -1,22 +1,15 @@
 /** Runs each recipe of docs/cookbook.md against a service. */
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Json } from '../support/conformance.js';
 import { MemoryDepth } from '../support/memory-depth.js';
-import {
-  KEY,
-  MINT,
-  NOW_S,
-  startTestService,
-  steadyStore,
-  type TestService,
-} from '../support/service.js';
+import { KEY, MINT, NOW_S, heldService, steadyStore } from '../support/service.js';
 import { documentNamed } from './documents.js';
+import { heldFolder } from '../support/folders.js';
 
 const run = promisify(execFile);
 const AT = NOW_S - 180;
@@ -25,21 +18,12 @@ const recipes = documentNamed('docs/cookbook.md').blocks.filter(({ info }) => in
 const inPython = (library: string) =>
   spawnSync('python3', ['-c', `import ${library}`]).status === 0;
 
-let service: TestService;
-let directory: string;
-beforeAll(async () => {
-  directory = mkdtempSync(path.join(tmpdir(), 'fathom-cookbook-'));
-  const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(130, 40));
-  service = await startTestService({ depth });
-  const main = path.resolve('dist/server/cli/main.js');
-  const command = `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`;
-  writeFileSync(path.join(directory, 'fathom'), command, { mode: 0o755 });
-  await compileScripts();
-});
-afterAll(async () => {
-  await service.stop();
-  rmSync(directory, { recursive: true });
-});
+const directory = heldFolder();
+const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(130, 40));
+const service = await heldService({ depth });
+const main = path.resolve('dist/server/cli/main.js');
+const command = `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`;
+writeFileSync(path.join(directory, 'fathom'), command, { mode: 0o755 });
 
 type Recipe = (typeof recipes)[number];
 const scripts = recipes.filter(({ info }) => info.startsWith('ts '));
@@ -65,6 +49,8 @@ async function compileScripts(): Promise<void> {
     },
   );
 }
+
+await compileScripts();
 
 /** What a recipe prints. */
 async function printed(recipe: Recipe): Promise<string[]> {

@@ -1,7 +1,6 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { COMMAND_NAMES, loadCommand } from '../../server/cli/commands.js';
 import { flagRow } from '../../server/cli/help.js';
 import { settingsOf } from '../support/settings.js';
@@ -30,6 +29,7 @@ import {
   shellLines,
   tableCells,
 } from './documents.js';
+import { heldFolder } from '../support/folders.js';
 
 /** npm's own commands in the documents. */
 const OWN_COMMANDS = new Set(['ci', 'install', 'pack', 'prune']);
@@ -140,8 +140,7 @@ describe("docs/data.md's examples", () => {
       ?.text.trim()
       .split('\n') ?? [];
   const cells = blocks.find(({ info }) => info === 'csv')?.text ?? '';
-  const directory = mkdtempSync(path.join(tmpdir(), 'fathom-docs-'));
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = heldFolder();
 
   function parsed({ text }: { text: string }) {
     return JSON.parse(text) as Record<string, unknown>;
@@ -175,9 +174,9 @@ describe("docs/data.md's examples", () => {
     if (snapshots > 0) expect(report.cells).toBeGreaterThanOrEqual(snapshots);
   });
 
-  it('of orders, pools and hours are accepted too', async () => {
+  it('of orders, pools, hours and holders are accepted too', async () => {
     const data = path.join(directory, 'flat');
-    for (const dataset of FLAT_DATASETS) {
+    for (const dataset of [...FLAT_DATASETS, 'holders'] as const) {
       const file = path.join(directory, `${dataset}.ndjson`);
       writeFileSync(file, JSON.stringify(exampleOf(dataset)));
       expect(await ingest(data, dataset, [file])).toMatchObject([{ rows: 1 }]);
@@ -225,23 +224,19 @@ describe('references', () => {
   });
 });
 
-describe("docs/operating.md's memory", () => {
-  it('has a row for every share, with its figures', () => {
-    const section = documentNamed('docs/operating.md')
-      .text.split('## Memory\n')[1]
-      .split('\n## ')[0];
-    const rows = section.split('\n').filter((line) => line.startsWith('| `'));
-    const shares = divideMemory(DEFAULT_MEMORY_MIB, 2);
-    expect(rows.map(tableCells).map(([name, , ...figures]) => [name, ...figures])).toEqual(
-      Object.entries(SHARES).map(([name, { leastMib, percent }]) => {
-        const mib = Math.round(shares[name as ShareName] / 2 ** 20);
-        return [name, String(leastMib), `${percent}%`, String(mib)];
-      }),
-    );
-    expect(section).toContain(`${PROCESS_MIB} MiB`);
-    expect(section).toContain(`${THREAD_MIB} MiB`);
-    expect(section).toContain(`is ${leastMemoryMib(1)} MiB with one thread`);
-  });
+it("docs/operating.md's memory has a row for every share, with its figures", () => {
+  const section = documentNamed('docs/operating.md').text.split('## Memory\n')[1].split('\n## ')[0];
+  const rows = section.split('\n').filter((line) => line.startsWith('| `'));
+  const shares = divideMemory(DEFAULT_MEMORY_MIB, 2);
+  expect(rows.map(tableCells).map(([name, , ...figures]) => [name, ...figures])).toEqual(
+    Object.entries(SHARES).map(([name, { leastMib, percent }]) => {
+      const mib = Math.round(shares[name as ShareName] / 2 ** 20);
+      return [name, String(leastMib), `${percent}%`, String(mib)];
+    }),
+  );
+  expect(section).toContain(`${PROCESS_MIB} MiB`);
+  expect(section).toContain(`${THREAD_MIB} MiB`);
+  expect(section).toContain(`is ${leastMemoryMib(1)} MiB with one thread`);
 });
 
 describe("docs/operating.md's limits", () => {

@@ -1,14 +1,14 @@
 /** What a reader of the README and of docs/clients.md would type. */
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../../bench/programs.js';
 import { type Document, documentNamed } from './documents.js';
 import { hasProgram } from '../support/programs.js';
+import { heldFolder } from '../support/folders.js';
 
 const run = promisify(execFile);
 const readme = documentNamed('README.md');
@@ -107,7 +107,7 @@ async function askDuckDb(file: string) {
 }
 
 describe.runIf(hasProgram('curl') && hasProgram('bash'))("the README's example", () => {
-  const directory = mkdtempSync(path.join(tmpdir(), 'fathom-readme-'));
+  const directory = heldFolder();
   let reply: string;
   let paged: string;
   let ofClients: string[];
@@ -119,7 +119,6 @@ describe.runIf(hasProgram('curl') && hasProgram('bash'))("the README's example",
     days = await askDuckDb(path.join(directory, 'depth.parquet'));
     figures = [Number(days[0].support_usd), Number(days[0].resistance_usd)];
   }, SCRIPT_DEADLINE_MS + 10_000);
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   it('can be run: import and serve, then request', () => {
     expect(example).toHaveLength(2);

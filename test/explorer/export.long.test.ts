@@ -1,13 +1,12 @@
 /** What the explorer exports: files that DuckDB reads, and programs that run. */
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { fathomClient } from '../../client/index.js';
 import { columnsOfRows } from '../../explorer/export/columns.js';
 import { csvOf } from '../../explorer/export/csv.js';
@@ -16,29 +15,15 @@ import { parquetOf } from '../../explorer/export/parquet.js';
 import { pythonText, typescriptText } from '../../explorer/export/snippets.js';
 import type { ApiRequest } from '../../explorer/state/requests.js';
 import { MemoryDepth } from '../support/memory-depth.js';
-import {
-  KEY,
-  MINT,
-  NOW_S,
-  startTestService,
-  steadyStore,
-  type TestService,
-} from '../support/service.js';
+import { KEY, MINT, NOW_S, heldService, steadyStore } from '../support/service.js';
+import { heldFolder } from '../support/folders.js';
 
 const run = promisify(execFile);
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 
-let directory: string;
-let service: TestService;
-beforeAll(async () => {
-  directory = mkdtempSync(path.join(tmpdir(), 'fathom-export-'));
-  const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(300, 40));
-  service = await startTestService({ depth });
-});
-afterAll(async () => {
-  await service.stop();
-  rmSync(directory, { recursive: true });
-});
+const directory = heldFolder();
+const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(300, 40));
+const service = await heldService({ depth });
 
 /** The rows that DuckDB reads from a file. */
 async function rowsIn(blob: Blob, format: 'csv' | 'parquet'): Promise<Record<string, unknown>[]> {
@@ -103,8 +88,9 @@ describe('a file of rows', () => {
   });
 });
 
-describe('a file of a window', () => {
-  it.each(['market', 'venue', 'all'] as const)('has every cell of it, by %s', async (group) => {
+it.each(['market', 'venue', 'all'] as const)(
+  'a file of a window has every cell of it, by %s',
+  async (group) => {
     const client = fathomClient({ url: service.server.url, key: KEY });
     const asked = { from: NOW_S - 3600, to: 'now', group };
     const columns = await columnsOfHistory(client, MINT, asked);
@@ -123,8 +109,8 @@ describe('a file of a window', () => {
     expect(wanted.length).toBeGreaterThan(100);
     expect(read).toMatchObject(wanted);
     expect(Object.keys(read[0]).includes('group')).toBe(group !== 'all');
-  });
-});
+  },
+);
 
 describe('a program of a request', () => {
   const requests: ApiRequest[] = [

@@ -413,34 +413,32 @@ describe('the view', () => {
   });
 });
 
-describe('the price line', () => {
-  it('passes through every snapshot, up to the next one or a gap', () => {
-    const history = new History();
-    const prices = [100, 104, 102, 103, 101];
-    const times = [1000, 1060, 1120, 2000, 2060];
-    history.replace(
-      0,
-      9000,
-      times.map((t, i) => column(t, 1, { lnPrice: Math.log(prices[i]) })),
-    );
-    const view = { from: 970, to: 2170, lnLow: Math.log(95), lnHigh: Math.log(110) };
-    // 20 seconds each.
-    const line = priceLineOf(view, history.held, 60);
-    const share = (price: number) => Math.log(price / 95) / Math.log(110 / 95);
-    const isDrawn = (x: number) => line[2 * x] <= line[2 * x + 1];
-    const drawn = Array.from({ length: 60 }, (_, x) => x).filter(isDrawn);
-    const within = (from: number, to: number) =>
-      Array.from({ length: 60 }, (_, x) => x).filter((x) => {
-        const begin = 970 + 20 * x;
-        return begin + 20 >= from && begin <= to;
-      });
-    expect(drawn).toEqual([...within(1000, 1180), ...within(2000, 2120)]);
-    for (const [i, t] of times.entries()) {
-      const x = Math.floor((t - 970) / 20);
-      expect(line[2 * x]).toBeLessThanOrEqual(share(prices[i]) + 1e-6);
-      expect(line[2 * x + 1]).toBeGreaterThanOrEqual(share(prices[i]) - 1e-6);
-    }
-  });
+it('the price line passes through every snapshot, up to the next one or a gap', () => {
+  const history = new History();
+  const prices = [100, 104, 102, 103, 101];
+  const times = [1000, 1060, 1120, 2000, 2060];
+  history.replace(
+    0,
+    9000,
+    times.map((t, i) => column(t, 1, { lnPrice: Math.log(prices[i]) })),
+  );
+  const view = { from: 970, to: 2170, lnLow: Math.log(95), lnHigh: Math.log(110) };
+  // 20 seconds each.
+  const line = priceLineOf(view, history.held, 60);
+  const share = (price: number) => Math.log(price / 95) / Math.log(110 / 95);
+  const isDrawn = (x: number) => line[2 * x] <= line[2 * x + 1];
+  const drawn = Array.from({ length: 60 }, (_, x) => x).filter(isDrawn);
+  const within = (from: number, to: number) =>
+    Array.from({ length: 60 }, (_, x) => x).filter((x) => {
+      const begin = 970 + 20 * x;
+      return begin + 20 >= from && begin <= to;
+    });
+  expect(drawn).toEqual([...within(1000, 1180), ...within(2000, 2120)]);
+  for (const [i, t] of times.entries()) {
+    const x = Math.floor((t - 970) / 20);
+    expect(line[2 * x]).toBeLessThanOrEqual(share(prices[i]) + 1e-6);
+    expect(line[2 * x + 1]).toBeGreaterThanOrEqual(share(prices[i]) - 1e-6);
+  }
 });
 
 describe('steps', () => {

@@ -9,27 +9,20 @@ import { DATASETS, type Dataset, type FileFormat } from '../../storage/ingest/da
 import { ingestFiles } from '../../storage/ingest/ingest.js';
 import { IMPORT_FORMATS, type ImportFormat } from '../../storage/import/formats.js';
 import type { Store } from '../../storage/store.js';
-import { cleanUp, temporaryDirectory } from '../support/cli.js';
-import { csv, lines, readJson, Scratch, snapshot } from '../support/ingest.js';
+import { csv, lines, readJson, StoreScratch, snapshot } from '../support/ingest.js';
 import { sharedPool } from '../support/pool.js';
-import { commitRows, openStore, snapshot as stored } from '../support/stores.js';
+import { commitRows, snapshot as stored } from '../support/stores.js';
 import { writeCellsArrow, writeRowsArrow, writeSnapshotsArrow } from '../support/tables.js';
 import { fixture, importAll, type RawImportFlags, TOKEN } from '../storage/import-helpers.js';
 import { ROWS, T } from './rows.js';
 import { LIMIT_MS, mutatedBytes, mutatedJson, runs } from './random.js';
 
-const scratch = new Scratch(temporaryDirectory());
-let store: Store;
+const scratch = new StoreScratch();
 
-beforeAll(async () => {
-  store = await openStore(scratch.data);
-});
 afterAll(async () => {
   // It still works.
-  await commitRows(store, [stored(T + 120)]);
-  expect((await store.summary()).tokens).toBeGreaterThan(0);
-  await store.close();
-  await cleanUp();
+  await commitRows(scratch.store, [stored(T + 120)]);
+  expect((await scratch.store.summary()).tokens).toBeGreaterThan(0);
 });
 
 /** Ingests a file into the open store. @returns whether it was accepted; anything but a refusal in words fails */
@@ -42,7 +35,7 @@ async function ingested(dataset: Dataset, format: FileFormat, ending: string, by
     format,
     merge: false,
     pool: await sharedPool(2),
-    useStore: <R>(body: (open: Store) => Promise<R>) => body(store),
+    useStore: <R>(body: (open: Store) => Promise<R>) => body(scratch.store),
   };
   try {
     for await (const report of ingestFiles(request)) expect(report.rows).toBeGreaterThanOrEqual(0);

@@ -28,85 +28,81 @@ afterAll(async () => {
   await cleanUp();
 });
 
-describe('a bundle', () => {
-  it(
-    'that is damaged is committed or refused, and the store continues',
-    { timeout: LIMIT_MS },
-    async () => {
-      const holders = new Map([[60, new Map([['owner', 2.5]])]]);
-      const frames = [
-        holdersFrame(MINT, holders),
-        {
-          kind: 'delete',
-          chain: 'mainchain',
-          address: MINT,
-          fromS: 1,
-          toS: 60,
-          markets: null,
-          tier: null,
-          needsAny: false,
-        } as const,
-      ];
-      const whole = await bundleOf(store, [snapshot(60), snapshot(120)], { behind: frames });
-      const place = path.join(data, STAGING, whole.name);
-      const bytes = readFileSync(place);
-      await commitRows(store, [snapshot(30)]);
-      await store.commit(whole.name);
-      let t = 1000;
-      let refused = 0;
-      await fc.assert(
-        fc.asyncProperty(mutatedBytes(bytes), async (damaged) => {
-          writeFileSync(place, damaged);
-          await store.commit(whole.name).catch(() => refused++);
-          await commitRows(store, [snapshot(30), snapshot((t += 60))]);
-        }),
-        runs(20),
-      );
-      expect(refused).toBeGreaterThan(0);
-      await whole.discard();
-    },
-  );
-});
-
-describe('the command socket', () => {
-  it('survives whatever is written to it', { timeout: LIMIT_MS }, async () => {
-    const control = await listenForCommands(data, store, () => undefined);
-    const bundle = await BundleWriter.create(data);
-    await bundle.write({ kind: 'header', version: BUNDLE_VERSION, file: 'x', mode: 'replace' });
-    await bundle.finish();
-    const key = { chain: 'mainchain', address: MINT, tier: 'raw', t: 60 };
-    const requests = [
-      { operation: 'summary', args: [] },
-      { operation: 'snapshotPrices', args: [[key, key]] },
-      { operation: 'snapshotTimes', args: [key] },
-      { operation: 'commit', args: [bundle.name] },
-      { operation: 'rehearse', args: [bundle.name] },
-      { operation: 'revokeKey', args: ['key_0123456789abcdef'] },
-      { operation: 'listQueue', args: [] },
+it(
+  'a bundle that is damaged is committed or refused, and the store continues',
+  { timeout: LIMIT_MS },
+  async () => {
+    const holders = new Map([[60, new Map([['owner', 2.5]])]]);
+    const frames = [
+      holdersFrame(MINT, holders),
+      {
+        kind: 'delete',
+        chain: 'mainchain',
+        address: MINT,
+        fromS: 1,
+        toS: 60,
+        markets: null,
+        tier: null,
+        needsAny: false,
+      } as const,
     ];
-    const request = fc.constantFrom(...requests);
-    const message = fc.oneof(
-      request.chain(mutatedJson).map(packFrame),
-      request.map(packFrame).chain(mutatedBytes),
-      strange.map(packFrame),
-    );
+    const whole = await bundleOf(store, [snapshot(60), snapshot(120)], { behind: frames });
+    const place = path.join(data, STAGING, whole.name);
+    const bytes = readFileSync(place);
+    await commitRows(store, [snapshot(30)]);
+    await store.commit(whole.name);
+    let t = 1000;
+    let refused = 0;
     await fc.assert(
-      fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 3 }), async (messages) => {
-        await new Promise((resolve) => {
-          const socket = createConnection(path.join(data, SOCKET_FILE));
-          socket.on('error', () => undefined);
-          socket.resume().on('close', resolve);
-          socket.end(Buffer.concat(messages));
-        });
-        const remote = await connectToServer(data);
-        expect((await remote?.summary())?.tokens).toBeGreaterThan(0);
-        remote?.close();
+      fc.asyncProperty(mutatedBytes(bytes), async (damaged) => {
+        writeFileSync(place, damaged);
+        await store.commit(whole.name).catch(() => refused++);
+        await commitRows(store, [snapshot(30), snapshot((t += 60))]);
       }),
-      runs(30),
+      runs(20),
     );
-    await bundle.discard();
-    await control.close();
-  });
+    expect(refused).toBeGreaterThan(0);
+    await whole.discard();
+  },
+);
+
+it('the command socket survives whatever is written to it', { timeout: LIMIT_MS }, async () => {
+  const control = await listenForCommands(data, store, () => undefined);
+  const bundle = await BundleWriter.create(data);
+  await bundle.write({ kind: 'header', version: BUNDLE_VERSION, file: 'x', mode: 'replace' });
+  await bundle.finish();
+  const key = { chain: 'mainchain', address: MINT, tier: 'raw', t: 60 };
+  const requests = [
+    { operation: 'summary', args: [] },
+    { operation: 'snapshotPrices', args: [[key, key]] },
+    { operation: 'snapshotTimes', args: [key] },
+    { operation: 'commit', args: [bundle.name] },
+    { operation: 'rehearse', args: [bundle.name] },
+    { operation: 'revokeKey', args: ['key_0123456789abcdef'] },
+    { operation: 'listQueue', args: [] },
+  ];
+  const request = fc.constantFrom(...requests);
+  const message = fc.oneof(
+    request.chain(mutatedJson).map(packFrame),
+    request.map(packFrame).chain(mutatedBytes),
+    strange.map(packFrame),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 3 }), async (messages) => {
+      await new Promise((resolve) => {
+        const socket = createConnection(path.join(data, SOCKET_FILE));
+        socket.on('error', () => undefined);
+        socket.resume().on('close', resolve);
+        socket.end(Buffer.concat(messages));
+      });
+      const remote = await connectToServer(data);
+      expect((await remote?.summary())?.tokens).toBeGreaterThan(0);
+      remote?.close();
+    }),
+    runs(30),
+  );
+  await bundle.discard();
+  await control.close();
 });
 
 describe('the config file', () => {

@@ -11,13 +11,7 @@ import { ReplayError } from '../../server/download/request.js';
 import { ENDPOINTS } from '../../server/endpoints.js';
 import { ENGINE_NAMES } from '../../server/http/engine.js';
 import type { Dataset } from '../../storage/ingest/datasets.js';
-import {
-  cleanUp,
-  serveHere,
-  type Service,
-  temporaryDirectory,
-  withStoreOf,
-} from '../support/cli.js';
+import { serveHere, type Service, withStoreOf } from '../support/cli.js';
 import { checkedFetch, type Json } from '../support/conformance.js';
 import { HOUR } from '../support/flat.js';
 import { ingest, lines, MINT, Scratch } from '../support/ingest.js';
@@ -33,7 +27,7 @@ const PLANS = JSON.stringify({
   enterprise: { monthly_quota: 'unlimited', rates: RATES },
 });
 
-const scratch = new Scratch(temporaryDirectory());
+const scratch = Scratch.held();
 const keys: string[] = [];
 const start = (...words: string[]) =>
   serveHere(
@@ -46,14 +40,12 @@ beforeAll(async () => {
   for (const dataset of Object.keys(ROWS) as Dataset[]) {
     await ingest(scratch.data, dataset, [scratch.file('.ndjson', lines(ROWS[dataset]))]);
   }
-  const limits = { name: null, requestsPerMinute: null, monthlyQuota: null };
   await withStoreOf(scratch.data, async (store) => {
     for (const tier of ['enterprise', 'premium'] as const) {
-      keys.push((await store.createKey({ tier, ...limits })).key);
+      keys.push((await store.createKey({ tier })).key);
     }
   });
 });
-afterAll(cleanUp);
 
 const isBusy = (status: number, retryAfter: unknown) => status === 503 && Number(retryAfter) > 0;
 

@@ -10,8 +10,8 @@ import {
   type FlowDocument,
 } from '../../server/holders/whale-activity.js';
 import { type HolderRow, plainHolderFlow } from '../reference/holders.js';
-import { holderSnapshot } from '../support/holders.js';
-import { MemoryHolders, namesOf } from '../support/memory-sources.js';
+import { holderSnapshot, namesOf } from '../support/holders.js';
+import { MemoryHolders } from '../support/memory-sources.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';
 const NOW_S = 1_794_659_696;
@@ -110,48 +110,6 @@ describe('holder flow', () => {
     await expectAsDefined(rows, NOW_S - 1);
   });
 
-  it('uses the base exactly at the window, not a second later', async () => {
-    const at = (baseT: number) => [
-      { t: baseT, owner: 'A', balance: 10 },
-      { t: NOW_S, owner: 'A', balance: 15 },
-    ];
-    const exact = await activityOf(at(NOW_S - DAY_S), NOW_S);
-    expect(exact?.wallets?.[0].balance_change).toMatchObject({
-      '1d': { tokens: 5, pct: 0.5 },
-      '7d': { tokens: 0, pct: null },
-    });
-    const late = await activityOf(at(NOW_S - DAY_S + 1), NOW_S);
-    expect(late?.wallets?.[0].balance_change['1d']).toEqual({ tokens: 0, pct: null });
-  });
-
-  it('distinguishes a new wallet from one without earlier data', async () => {
-    const document = await activityOf(
-      [
-        { t: NOW_S - 2 * DAY_S, owner: 'Old', balance: 8 },
-        { t: NOW_S, owner: 'Old', balance: 6 },
-        { t: NOW_S, owner: 'New', balance: 5 },
-      ],
-      NOW_S,
-    );
-    expect(document?.wallets?.[1]).toMatchObject({
-      owner: 'New',
-      balance_change: { '1d': { tokens: 5, pct: null }, '30d': { tokens: 0, pct: null } },
-    });
-    expect(document?.summary).toMatchObject({
-      accumulating: { top20: { '1d': 0, '30d': 0 } },
-      new_wallets: { top20: { '1d': 1, '30d': 0 } },
-      net_flow: { top100: { '1d': { net: 3, inflow: 5, outflow: -2 } } },
-    });
-    const days = document?.wallets?.[0].activity ?? [];
-    expect(days.slice(-3).map(({ balance, change }) => [balance, change])).toEqual([
-      [8, 0],
-      [null, 0],
-      [6, -2],
-    ]);
-    // A day whose snapshot lacks the owner is not a day without a snapshot.
-    expect(document?.wallets?.[1].activity?.at(-3)).toMatchObject({ balance: 0, change: 0 });
-  });
-
   it('is given up if a block lacks a snapshot of the plan', async () => {
     const holders = new MemoryHolders();
     holders.set(MINT, [{ t: NOW_S, owner: 'A', balance: 1 }]);
@@ -162,50 +120,43 @@ describe('holder flow', () => {
   });
 });
 
-describe('the plan of a flow', () => {
-  it('needs few of many snapshots, and no later ones', () => {
-    const all = Uint32Array.from({ length: 20_000 }, (_, i) => NOW_S - 180 * (19_000 - i));
-    const plan = flowPlan(all, NOW_S);
-    if (plan === null) throw new Error('no plan');
-    const needed = neededTimes(plan);
-    expect(needed.length).toBeLessThanOrEqual(1 + 4 + 30 + 1);
-    expect(needed).toEqual([...new Set(needed)].sort((a, b) => a - b));
-    expect(needed.at(-1)).toBe(NOW_S);
-    expect(nextVisibleS(all, NOW_S)).toBe(NOW_S + 180);
-    expect(nextVisibleS(all, all[all.length - 1])).toBeNull();
-    expect(flowPlan(all, all[0] - 1)).toBeNull();
-    expect(flowPlan(new Uint32Array(0), NOW_S)).toBeNull();
-  });
+it('the plan of a flow needs few of many snapshots, and no later ones', () => {
+  const all = Uint32Array.from({ length: 20_000 }, (_, i) => NOW_S - 180 * (19_000 - i));
+  const plan = flowPlan(all, NOW_S);
+  if (plan === null) throw new Error('no plan');
+  const needed = neededTimes(plan);
+  expect(needed.length).toBeLessThanOrEqual(1 + 4 + 30 + 1);
+  expect(needed).toEqual([...new Set(needed)].sort((a, b) => a - b));
+  expect(needed.at(-1)).toBe(NOW_S);
+  expect(nextVisibleS(all, NOW_S)).toBe(NOW_S + 180);
+  expect(nextVisibleS(all, all[all.length - 1])).toBeNull();
+  expect(flowPlan(all, all[0] - 1)).toBeNull();
+  expect(flowPlan(new Uint32Array(0), NOW_S)).toBeNull();
 });
 
-describe('the ranking of holders', () => {
-  it('equals the beginning of all holders sorted', () => {
-    fc.assert(
-      fc.property(
-        fc.array(
-          fc.oneof(fc.constantFrom(1, 2, 3), fc.double({ min: 1e-9, max: 10, noNaN: true })),
-          {
-            maxLength: 400,
-          },
-        ),
-        fc.integer({ min: 1, max: 30 }),
-        (balances, limit) => {
-          // Numbers in a different order from the addresses, some of which are prefixes of others.
-          const addresses = balances.map((_, i) =>
-            i % 2 === 0 ? 'a'.repeat(balances.length - i) : `b${(i * 577) % 1009}`,
-          );
-          const ranked = largestHolders(
-            holderSnapshot(NOW_S, balances.entries()),
-            namesOf(addresses),
-            limit,
-          );
-          const sorted = [...balances.keys()].sort(
-            (a, b) => balances[b] - balances[a] || (addresses[a] < addresses[b] ? -1 : 1),
-          );
-          expect([...ranked.owner]).toEqual(sorted.slice(0, limit));
-          expect([...ranked.balance]).toEqual(sorted.slice(0, limit).map((i) => balances[i]));
-        },
-      ),
-    );
-  });
+it('the ranking of holders equals the beginning of all holders sorted', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof(fc.constantFrom(1, 2, 3), fc.double({ min: 1e-9, max: 10, noNaN: true })), {
+        maxLength: 400,
+      }),
+      fc.integer({ min: 1, max: 30 }),
+      (balances, limit) => {
+        // Numbers in a different order from the addresses, some of which are prefixes of others.
+        const addresses = balances.map((_, i) =>
+          i % 2 === 0 ? 'a'.repeat(balances.length - i) : `b${(i * 577) % 1009}`,
+        );
+        const ranked = largestHolders(
+          holderSnapshot(NOW_S, balances.entries()),
+          namesOf(addresses),
+          limit,
+        );
+        const sorted = [...balances.keys()].sort(
+          (a, b) => balances[b] - balances[a] || (addresses[a] < addresses[b] ? -1 : 1),
+        );
+        expect([...ranked.owner]).toEqual(sorted.slice(0, limit));
+        expect([...ranked.balance]).toEqual(sorted.slice(0, limit).map((i) => balances[i]));
+      },
+    ),
+  );
 });

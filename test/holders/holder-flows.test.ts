@@ -252,17 +252,15 @@ describe('a failure', () => {
   });
 });
 
-describe('closing', () => {
-  it('waits for running work', async () => {
-    const { open, atGate } = gate();
-    const asked = flows.get(MINT);
-    await atGate;
-    let closed = false;
-    const closing = flows.close().then(() => (closed = true));
-    await Promise.resolve();
-    expect(closed).toBe(false);
-    open();
-    await closing;
-    expect(balance(await asked)).toBe(5);
-  });
+it('closing waits for running work', async () => {
+  const { open, atGate } = gate();
+  const asked = flows.get(MINT);
+  await atGate;
+  let closed = false;
+  const closing = flows.close().then(() => (closed = true));
+  await Promise.resolve();
+  expect(closed).toBe(false);
+  open();
+  await closing;
+  expect(balance(await asked)).toBe(5);
 });

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { tableFromArrays, tableToIPC } from 'apache-arrow';
@@ -14,7 +14,6 @@ import { type Held, storedHolders } from '../support/holders.js';
 import { csv, ingest, lines, MINT, readJson, Scratch } from '../support/ingest.js';
 import { OTHER_MINT } from '../support/stores.js';
 
-const EXAMPLES = path.resolve('..', 'shared', 'examples', 'holders.ndjson');
 const T = 1_794_600_000;
 
 interface Row {
@@ -201,24 +200,6 @@ describe('A file of holders', () => {
       '6: owner: occurs twice in one snapshot',
       '7: owner: occurs twice in one snapshot',
     ]);
-  });
-
-  it('may be the example of the document', async () => {
-    const [, section] = readFileSync('docs/data.md', 'utf8').split('\n### holders\n');
-    const example = JSON.parse(/```json\n([\s\S]*?)```/.exec(section)?.[1] ?? '') as Row;
-    const place = scratch();
-    await ingest(place.data, 'holders', [place.file('.ndjson', lines([example]))]);
-    await expectStored(place.data, [example]);
-  });
-
-  it.runIf(existsSync(EXAMPLES))('of the small market is stored unchanged', async () => {
-    const given = readFileSync(EXAMPLES, 'utf8')
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as Row);
-    const { data } = scratch();
-    await ingest(data, 'holders', [EXAMPLES]);
-    await expectStored(data, given);
   });
 });
 

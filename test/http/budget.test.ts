@@ -1,19 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { Budget, BytesInFlight } from '../../server/http/budget.js';
 
-describe('budgets', () => {
-  it('are never exceeded', () => {
-    const budget = new Budget(10);
-    expect([budget.take(6), budget.take(5), budget.take(4), budget.take(1)]).toEqual([
-      true,
-      false,
-      true,
-      false,
-    ]);
-    budget.give(6);
-    expect(budget.taken).toBe(4);
-    expect(budget.take(6)).toBe(true);
-  });
+it('budgets are never exceeded', () => {
+  const budget = new Budget(10);
+  expect([budget.take(6), budget.take(5), budget.take(4), budget.take(1)]).toEqual([
+    true,
+    false,
+    true,
+    false,
+  ]);
+  budget.give(6);
+  expect(budget.taken).toBe(4);
+  expect(budget.take(6)).toBe(true);
 });
 
 describe('bytes in flight', () => {

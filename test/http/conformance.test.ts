@@ -318,23 +318,19 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
   });
 });
 
-describe('the self-check at the start', () => {
-  it('warns only of an engine that refuses a split line, and says what to do', async () => {
-    const refusing = net.createServer((socket) => {
-      socket.on('error', () => undefined);
-      socket.once('data', () => socket.end('HTTP/1.1 505 HTTP Version Not Supported\r\n\r\n'));
-    });
-    await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve));
-    const { port } = refusing.address() as net.AddressInfo;
-    const close = () => void refusing.close();
-    const listen = () => Promise.resolve({ port, stopListening: close, close });
-    logged.length = 0;
-    await warnOfFault({ name: 'uws', listen }, log);
-    expect(logged).toEqual([
-      expect.stringMatching(/"level":"warn".*Node 24, or --http-engine node/),
-    ]);
-    await warnOfFault(await loadEngine('node', log), log);
-    await warnOfFault({ name: 'uws', listen: () => Promise.reject(new Error('no port')) }, log);
-    expect(logged).toHaveLength(1);
+it('the self-check at the start warns only of an engine that refuses a split line, and says what to do', async () => {
+  const refusing = net.createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.end('HTTP/1.1 505 HTTP Version Not Supported\r\n\r\n'));
   });
+  await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve));
+  const { port } = refusing.address() as net.AddressInfo;
+  const close = () => void refusing.close();
+  const listen = () => Promise.resolve({ port, stopListening: close, close });
+  logged.length = 0;
+  await warnOfFault({ name: 'uws', listen }, log);
+  expect(logged).toEqual([expect.stringMatching(/"level":"warn".*Node 24, or --http-engine node/)]);
+  await warnOfFault(await loadEngine('node', log), log);
+  await warnOfFault({ name: 'uws', listen: () => Promise.reject(new Error('no port')) }, log);
+  expect(logged).toHaveLength(1);
 });

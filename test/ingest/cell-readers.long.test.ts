@@ -1,6 +1,5 @@
 /** Readers of flat cells return their texts as runs: expanded, these are the rows of the file. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import {
   Dictionary,
@@ -17,7 +16,7 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import fc from 'fast-check';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   CELL_NUMBERS,
   CELL_TEXTS,
@@ -31,6 +30,7 @@ import { CellCutter, type CellColumnsChunk } from '../../storage/ingest/cell-chu
 import { parquetCells } from '../../storage/ingest/parquet.js';
 import { cellRows } from '../../storage/ingest/rows.js';
 import { lines, readJson, Scratch } from '../support/ingest.js';
+import { heldFolder } from '../support/folders.js';
 
 const CSV = (file: string) => ({
   file,
@@ -40,8 +40,7 @@ const CSV = (file: string) => ({
   symbols: null,
 });
 
-const scratch = new Scratch(mkdtempSync(path.join(os.tmpdir(), 'fathom-readers-test-')));
-afterAll(() => rmSync(scratch.directory, { recursive: true, force: true }));
+const scratch = new Scratch(heldFolder());
 
 type Row = Record<string, string | number | null>;
 
@@ -278,63 +277,59 @@ describe('Flat cells of CSV', () => {
   });
 });
 
-describe('Runs of texts', () => {
-  it('are those of the rows, and as few as possible', () => {
-    fc.assert(
-      fc.property(files, (rows) => {
-        const columns = cellColumnsOfRows(rows);
-        expect(rowsOf(columns)).toEqual(rows);
-        const textsOf = (row: Row) => JSON.stringify(CELL_TEXTS.map((name) => row[name]));
-        const starts = rows.flatMap((row, i) =>
-          i === 0 || textsOf(row) !== textsOf(rows[i - 1]) ? [i] : [],
-        );
-        expect(Array.from(columns.starts)).toEqual(starts);
-        for (const name of CELL_TEXTS) {
-          const { values } = columns.texts[name];
-          expect(new Set(values).size).toBe(values.length);
-        }
-      }),
-      { numRuns: 50 },
-    );
-  });
+it('Runs of texts are those of the rows, and as few as possible', () => {
+  fc.assert(
+    fc.property(files, (rows) => {
+      const columns = cellColumnsOfRows(rows);
+      expect(rowsOf(columns)).toEqual(rows);
+      const textsOf = (row: Row) => JSON.stringify(CELL_TEXTS.map((name) => row[name]));
+      const starts = rows.flatMap((row, i) =>
+        i === 0 || textsOf(row) !== textsOf(rows[i - 1]) ? [i] : [],
+      );
+      expect(Array.from(columns.starts)).toEqual(starts);
+      for (const name of CELL_TEXTS) {
+        const { values } = columns.texts[name];
+        expect(new Set(values).size).toBe(values.length);
+      }
+    }),
+    { numRuns: 50 },
+  );
 });
 
-describe('Chunks of cells', () => {
-  /** Snapshots of some hundred rows each, in batches of any size. */
-  it('are cut at the end of a snapshot, and lose no row', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.integer({ min: 1, max: 9_000 }), { minLength: 1, maxLength: 14 }),
-        fc.integer({ min: 500, max: 40_000 }),
-        async (sizes, batchRows) => {
-          const t = sizes.flatMap((size, s) => Array.from({ length: size }, () => s));
-          const bins = t.map((_, i) => i);
-          const chunks: CellColumnsChunk[] = [];
-          const cutter = new CellCutter('file');
-          for (let from = 0; from < t.length; from += batchRows) {
-            const end = Math.min(t.length, from + batchRows);
-            const chunk = cutter.add(batchOf(t.slice(from, end), bins.slice(from, end)));
-            if (chunk !== null) chunks.push(chunk);
+/** Snapshots of some hundred rows each, in batches of any size. */
+it('Chunks of cells are cut at the end of a snapshot, and lose no row', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.integer({ min: 1, max: 9_000 }), { minLength: 1, maxLength: 14 }),
+      fc.integer({ min: 500, max: 40_000 }),
+      async (sizes, batchRows) => {
+        const t = sizes.flatMap((size, s) => Array.from({ length: size }, () => s));
+        const bins = t.map((_, i) => i);
+        const chunks: CellColumnsChunk[] = [];
+        const cutter = new CellCutter('file');
+        for (let from = 0; from < t.length; from += batchRows) {
+          const end = Math.min(t.length, from + batchRows);
+          const chunk = cutter.add(batchOf(t.slice(from, end), bins.slice(from, end)));
+          if (chunk !== null) chunks.push(chunk);
+        }
+        const last = cutter.finish();
+        if (last !== null) chunks.push(last);
+        let row = 0;
+        for (const { firstLine, columns } of chunks) {
+          expect(firstLine).toBe(row + 1);
+          expect(columns.starts[0]).toBe(0);
+          for (let i = 0; i < columns.t.length; i++, row++) {
+            if (columns.t[i] !== t[row] || columns.bin[i] !== row) expect.fail(`row ${row}`);
           }
-          const last = cutter.finish();
-          if (last !== null) chunks.push(last);
-          let row = 0;
-          for (const { firstLine, columns } of chunks) {
-            expect(firstLine).toBe(row + 1);
-            expect(columns.starts[0]).toBe(0);
-            for (let i = 0; i < columns.t.length; i++, row++) {
-              if (columns.t[i] !== t[row] || columns.bin[i] !== row) expect.fail(`row ${row}`);
-            }
-            if (row < t.length) expect(t[row]).not.toBe(t[row - 1]);
-            expectRunsOf(columns);
-          }
-          expect(row).toBe(t.length);
-          await Promise.resolve();
-        },
-      ),
-      { numRuns: 12 },
-    );
-  });
+          if (row < t.length) expect(t[row]).not.toBe(t[row - 1]);
+          expectRunsOf(columns);
+        }
+        expect(row).toBe(t.length);
+        await Promise.resolve();
+      },
+    ),
+    { numRuns: 12 },
+  );
 });
 
 /** Rows whose pair changes every seven rows of the file. */

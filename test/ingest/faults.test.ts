@@ -5,7 +5,6 @@ import { tableFromIPC, tableToIPC } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FaultyFileError } from '../../storage/errors.js';
 import type { Dataset } from '../../storage/ingest/datasets.js';
-import { cleanUp, temporaryDirectory } from '../support/cli.js';
 import {
   cells,
   csv,
@@ -23,7 +22,7 @@ import { type Json, writeCellsArrow, writeSnapshotsArrow } from '../support/tabl
 const EVM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const T = 1_794_000_000;
 
-const scratch = new Scratch(temporaryDirectory());
+const scratch = Scratch.held();
 const { data } = scratch;
 const file = scratch.file.bind(scratch);
 const parquet = scratch.parquet.bind(scratch);
@@ -42,7 +41,6 @@ beforeAll(async () => {
 afterAll(async () => {
   // None of the refused files has left anything behind.
   expect(await storedSnapshots(data, 'mainchain', MINT)).toEqual(before);
-  await cleanUp();
 });
 
 describe('faulty rows', () => {

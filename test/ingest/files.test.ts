@@ -8,7 +8,6 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { InputError, UsageError } from '../../storage/errors.js';
 import type { Dataset, FileFormat } from '../../storage/ingest/datasets.js';
-import { cleanUp, temporaryDirectory } from '../support/cli.js';
 import {
   cells,
   csv,
@@ -25,7 +24,7 @@ import { writeCellsArrow } from '../support/tables.js';
 
 const T = 1_794_000_000;
 
-const scratch = new Scratch(temporaryDirectory());
+const scratch = Scratch.held();
 const { data, directory } = scratch;
 const file = scratch.file.bind(scratch);
 const parquet = scratch.parquet.bind(scratch);
@@ -40,7 +39,6 @@ beforeAll(async () => {
 afterAll(async () => {
   // None of the refused files has left anything behind.
   expect(await storedSnapshots(data, 'mainchain', MINT)).toEqual(before);
-  await cleanUp();
 });
 
 describe('files', () => {
@@ -114,7 +112,9 @@ describe('files', () => {
     ]);
     const arrow = path.join(directory, 'other.arrow');
     writeCellsArrow(arrow, cells(T), { form: 'file', dictionary: true, t: 'int32' });
-    expect((await said('cells', arrow, 'parquet'))[0]).toMatch(/^ not a readable Parquet file/);
+    expect((await said('cells', arrow, { format: 'parquet' }))[0]).toMatch(
+      /^ not a readable Parquet file/,
+    );
   });
 
   it('that are Arrow are refused if their index names another message, or a batch more rows than it has', async () => {

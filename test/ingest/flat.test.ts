@@ -1,9 +1,9 @@
 /** Orders, pools and hours: from files of every format, and their faults. */
 import { gzipSync } from 'node:zlib';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { FLAT_DATASETS, type FlatDataset } from '../../storage/contract.js';
 import { PlainFlatStore } from '../reference/flat-store.js';
-import { cleanUp, temporaryDirectory, withStoreOf } from '../support/cli.js';
+import { withStoreOf } from '../support/cli.js';
 import { dcaRow, FLAT_ROWS, flatContents, HOUR } from '../support/flat.js';
 import { ingest, lines, MINT, missingColumnFault, readJson, Scratch } from '../support/ingest.js';
 import { type Json, writeRowsArrow } from '../support/tables.js';
@@ -11,9 +11,8 @@ import { type Json, writeRowsArrow } from '../support/tables.js';
 const EVM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const OTHER_MINT = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 
-const scratch = new Scratch(temporaryDirectory());
+const scratch = Scratch.held();
 const file = scratch.file.bind(scratch);
-afterAll(cleanUp);
 
 /** Rows with every value that a format might change, and one that closes an order. */
 const ROWS: Record<FlatDataset, Json[]> = {
@@ -243,14 +242,12 @@ describe('A fault', () => {
   });
 });
 
-describe('Addresses of the other chain', () => {
-  it('are stored in lower case', async () => {
-    const row = FLAT_ROWS.limit_orders({ token_address: EVM, maker: EVM, order_address: EVM });
-    const data = scratch.place('lower');
-    await ingest(data, 'limit_orders', [file('.ndjson', lines([row]))]);
-    const low = EVM.toLowerCase();
-    expect((await contentsOf(data)).limit).toMatchObject([
-      { tokenAddress: low, maker: low, orderAddress: low },
-    ]);
-  });
+it('Addresses of the other chain are stored in lower case', async () => {
+  const row = FLAT_ROWS.limit_orders({ token_address: EVM, maker: EVM, order_address: EVM });
+  const data = scratch.place('lower');
+  await ingest(data, 'limit_orders', [file('.ndjson', lines([row]))]);
+  const low = EVM.toLowerCase();
+  expect((await contentsOf(data)).limit).toMatchObject([
+    { tokenAddress: low, maker: low, orderAddress: low },
+  ]);
 });

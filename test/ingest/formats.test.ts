@@ -260,25 +260,23 @@ describe('flat cells', () => {
   });
 });
 
-describe('tokens', () => {
-  it('are stored the same from every format', async () => {
-    await server.stop();
-    const connection = await (await DuckDBInstance.create(':memory:')).connect();
-    await connection.run(`ATTACH '${path.join(data, 'fathom.duckdb')}' AS store (READ_ONLY)`);
-    const list = TOKEN_FORMS.map((letter) => `'${mint(letter)}'`).join(',');
-    const reader = await connection.runAndReadAll(
-      `SELECT chain, symbol, name, icon, decimals, asset, coverage, price_usd, mcap, liquidity_usd,
-         last_refresh FROM store.tokens WHERE address IN (${list}) ORDER BY address`,
-    );
-    connection.closeSync();
-    const rest = Object.entries(tokenRow('q')).filter(([name]) => !/^(address|symbol)$/.test(name));
-    const wanted = TOKEN_FORMS.map((letter) => ({
-      symbol: `S,"${letter}"`,
-      ...Object.fromEntries<unknown>(rest),
-    }));
-    expect(reader.getRowObjectsJson().map(plain)).toEqual(wanted.map(plain));
-    expect(reports.tokens.map(({ rows }) => rows)).toEqual([1, 1, 1, 1, 1, 1]);
-  });
+it('tokens are stored the same from every format', async () => {
+  await server.stop();
+  const connection = await (await DuckDBInstance.create(':memory:')).connect();
+  await connection.run(`ATTACH '${path.join(data, 'fathom.duckdb')}' AS store (READ_ONLY)`);
+  const list = TOKEN_FORMS.map((letter) => `'${mint(letter)}'`).join(',');
+  const reader = await connection.runAndReadAll(
+    `SELECT chain, symbol, name, icon, decimals, asset, coverage, price_usd, mcap, liquidity_usd,
+       last_refresh FROM store.tokens WHERE address IN (${list}) ORDER BY address`,
+  );
+  connection.closeSync();
+  const rest = Object.entries(tokenRow('q')).filter(([name]) => !/^(address|symbol)$/.test(name));
+  const wanted = TOKEN_FORMS.map((letter) => ({
+    symbol: `S,"${letter}"`,
+    ...Object.fromEntries<unknown>(rest),
+  }));
+  expect(reader.getRowObjectsJson().map(plain)).toEqual(wanted.map(plain));
+  expect(reports.tokens.map(({ rows }) => rows)).toEqual([1, 1, 1, 1, 1, 1]);
 });
 
 /** 64-bit numbers become texts. */

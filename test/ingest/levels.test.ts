@@ -3,35 +3,15 @@ import { Decimal, makeData, Table, tableFromArrays, tableToIPC, Vector } from 'a
 import fc from 'fast-check';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { LevelSorter } from '../../storage/ingest/level-sorter.js';
-import type { Store } from '../../storage/store.js';
-import { cleanUp, temporaryDirectory } from '../support/cli.js';
-import {
-  cells,
-  csv,
-  faultsOf,
-  ingest,
-  lines,
-  MINT,
-  readJson,
-  Scratch,
-  snapshotsIn,
-} from '../support/ingest.js';
-import { openStore } from '../support/stores.js';
+import { temporaryDirectory } from '../support/cli.js';
+import { cells, csv, lines, MINT, readJson, StoreScratch } from '../support/ingest.js';
 import type { Json } from '../support/tables.js';
 import { importAll } from '../storage/import-helpers.js';
 
-const scratch = new Scratch(temporaryDirectory());
+const scratch = new StoreScratch();
 const T = 1_793_995_200;
-let store: Store;
-beforeAll(async () => {
-  store = await openStore(scratch.data);
-});
-afterAll(async () => {
-  await store.close();
-  await cleanUp();
-});
 
 let tokens = 0;
 /** A token that no other test uses. */
@@ -50,15 +30,12 @@ const level = (
 });
 
 async function stored(address: string, rows: readonly Json[], flags: string[] = []) {
-  await ingest(scratch.data, 'levels', [scratch.file('.ndjson', lines(rows))], { store, flags });
-  return snapshotsIn(store, 'mainchain', address);
+  await scratch.ingest('levels', scratch.file('.ndjson', lines(rows)), { flags });
+  return scratch.snapshots(address);
 }
 
-const said = async (rows: readonly Json[], flags: string[] = []): Promise<string[]> => {
-  const file = scratch.file('.ndjson', lines(rows));
-  const faults = await faultsOf(scratch.data, 'levels', file, { store, flags });
-  return faults.map((fault) => fault.replace(`${file}:`, ''));
-};
+const said = (rows: readonly Json[]): Promise<string[]> =>
+  scratch.refuses('levels', scratch.file('.ndjson', lines(rows)));
 
 /** One snapshot by the definitions, without any of the code under test. */
 function reference(rows: readonly Json[]) {
@@ -165,17 +142,17 @@ describe('levels', () => {
       book: { bids, asks },
     };
     const row = { chain: 'mainchain', address: whole, t: T, price_usd: 100, markets: [market] };
-    await ingest(scratch.data, 'snapshots', [scratch.file('.ndjson', lines([row]))], { store });
-    const expected = await snapshotsIn(store, 'mainchain', whole);
+    await scratch.ingest('snapshots', scratch.file('.ndjson', lines([row])));
+    const expected = await scratch.snapshots(whole);
     for (const ending of ['.ndjson', '.csv', '.parquet']) {
       const address = fresh();
       const text = ending === '.csv' ? csv(asRows(address)) : lines(asRows(address));
       const file = scratch.file(ending === '.csv' ? '.csv' : '.ndjson', text);
       const input =
         ending === '.parquet' ? await scratch.parquet(`SELECT * FROM ${readJson(file)}`) : file;
-      const [report] = await ingest(scratch.data, 'levels', [input], { store });
+      const [report] = await scratch.ingest('levels', input);
       expect(report).toMatchObject({ rows: 6, snapshots: 1 });
-      expect(await snapshotsIn(store, 'mainchain', address)).toEqual(expected);
+      expect(await scratch.snapshots(address)).toEqual(expected);
     }
   });
 
@@ -249,43 +226,41 @@ describe('levels', () => {
     ];
     await stored(address, book('A', 100));
     const file = scratch.file('.ndjson', lines(book('B', 110)));
-    await ingest(scratch.data, 'levels', [file], { store, merge: true });
-    const [merged] = await snapshotsIn(store, 'mainchain', address);
+    await scratch.ingest('levels', file, { merge: true });
+    const [merged] = await scratch.snapshots(address);
     expect(merged.priceUsd).toBe(100);
     expect(new Set(merged.cells.map(([name]) => name)).size).toBe(2);
-    const [again] = await ingest(scratch.data, 'levels', [file], { store, merge: true });
+    const [again] = await scratch.ingest('levels', file, { merge: true });
     expect(again.replaced).toEqual({ snapshots: 1, cellsBefore: 2, cellsAfter: 2 });
   });
 });
 
-describe('sorting', () => {
-  it('is the same whether levels fit into memory or not, and leaves nothing behind', async () => {
-    const directory = temporaryDirectory();
-    const small = { token: 0, fraction: 0, quoteUsd: 1, priceUsd: NaN };
-    const levels = Array.from({ length: 5000 }, (_, i) => ({
-      ...small,
-      ...{ t: (i * 7919) % 13, market: (i * 31) % 3, side: i % 2, price: (i * 104_729) % 997 },
-      ...{ line: i, size: i / 3 },
-    }));
-    const sortedBy = async (runLevels: number) => {
-      const sorter = new LevelSorter(directory, runLevels);
-      for (const one of levels) await sorter.add(one);
-      const twice = [[], []] as object[][];
-      for (const found of twice) for await (const one of sorter.sorted()) found.push(one);
-      const left = await readdir(path.join(directory, 'staging')).catch(() => []);
-      expect(left).toHaveLength(runLevels < levels.length ? 1 : 0);
-      await sorter.close();
-      expect(twice[1]).toEqual(twice[0]);
-      return twice[0];
-    };
-    const expected = [...levels].sort(
-      (a, b) =>
-        a.t - b.t || a.market - b.market || a.side - b.side || a.price - b.price || a.line - b.line,
-    );
-    expect(await sortedBy(10_000)).toEqual(expected);
-    expect(await sortedBy(777)).toEqual(expected);
-    expect(await readdir(directory)).toEqual([]);
-  });
+it('sorting is the same whether levels fit into memory or not, and leaves nothing behind', async () => {
+  const directory = temporaryDirectory();
+  const small = { token: 0, fraction: 0, quoteUsd: 1, priceUsd: NaN };
+  const levels = Array.from({ length: 5000 }, (_, i) => ({
+    ...small,
+    ...{ t: (i * 7919) % 13, market: (i * 31) % 3, side: i % 2, price: (i * 104_729) % 997 },
+    ...{ line: i, size: i / 3 },
+  }));
+  const sortedBy = async (runLevels: number) => {
+    const sorter = new LevelSorter(directory, runLevels);
+    for (const one of levels) await sorter.add(one);
+    const twice = [[], []] as object[][];
+    for (const found of twice) for await (const one of sorter.sorted()) found.push(one);
+    const left = await readdir(path.join(directory, 'staging')).catch(() => []);
+    expect(left).toHaveLength(runLevels < levels.length ? 1 : 0);
+    await sorter.close();
+    expect(twice[1]).toEqual(twice[0]);
+    return twice[0];
+  };
+  const expected = [...levels].sort(
+    (a, b) =>
+      a.t - b.t || a.market - b.market || a.side - b.side || a.price - b.price || a.line - b.line,
+  );
+  expect(await sortedBy(10_000)).toEqual(expected);
+  expect(await sortedBy(777)).toEqual(expected);
+  expect(await readdir(directory)).toEqual([]);
 });
 
 describe('files of Arrow', () => {
@@ -340,8 +315,8 @@ describe('files of Arrow', () => {
       },
       form,
     );
-    await ingest(scratch.data, 'levels', [file], { store });
-    expect(await snapshotsIn(store, 'mainchain', decimal)).toEqual(expected);
+    await scratch.ingest('levels', file);
+    expect(await scratch.snapshots(decimal)).toEqual(expected);
   });
 
   it('of cells accept decimals too', async () => {
@@ -353,7 +328,7 @@ describe('files of Arrow', () => {
         return Object.fromEntries(names.map((name) => [name, row[name]]));
       });
     const file = scratch.file('.ndjson', lines(rowsOfCells(plain)));
-    await ingest(scratch.data, 'cells', [file], { store });
+    await scratch.ingest('cells', file);
     const rows = rowsOfCells(decimal);
     const amounts = (name: string) =>
       decimals(
@@ -363,16 +338,15 @@ describe('files of Arrow', () => {
       );
     const names = ['support_usd', 'resistance_usd', 'bin'];
     const arrow = fileOf(rows, Object.fromEntries(names.map((n) => [n, amounts(n)])), 'file');
-    await ingest(scratch.data, 'cells', [arrow], { store });
-    const expected = await snapshotsIn(store, 'mainchain', plain);
+    await scratch.ingest('cells', arrow);
+    const expected = await scratch.snapshots(plain);
     expect(expected).toHaveLength(1);
-    expect(await snapshotsIn(store, 'mainchain', decimal)).toEqual(expected);
+    expect(await scratch.snapshots(decimal)).toEqual(expected);
   });
 
   it('with a negative decimal are refused for its value', async () => {
     const file = fileOf(rowsOf(fresh()), { size: decimals(['1', '-20.25', '1'], 2, 128) }, 'file');
-    const faults = await faultsOf(scratch.data, 'levels', file, { store });
-    expect(faults).toEqual([`${file}:2: size: must be a number >= 0`]);
+    expect(await scratch.refuses('levels', file)).toEqual(['2: size: must be a number >= 0']);
   });
 });
 
@@ -397,11 +371,11 @@ it('rows of a book give the same snapshot as an import of the same book', async 
   const flags = { token: `mainchain:${imported}`, every: '1s' };
   const { rows } = await importAll('tardis-book-snapshot', [file], flags);
   const snapshots = scratch.file('.ndjson', lines(rows));
-  await ingest(scratch.data, 'snapshots', [snapshots], { store });
+  await scratch.ingest('snapshots', snapshots);
   const levels = depth.flatMap((i) =>
     sides.map((side) => level(recorded, side === 'asks' ? 'ask' : 'bid', priceOf(side, i), 10 + i)),
   );
-  const expected = await snapshotsIn(store, 'mainchain', imported);
+  const expected = await scratch.snapshots(imported);
   expect(expected).toHaveLength(1);
   expect(expected[0].cells.length).toBeGreaterThan(10);
   expect(await stored(recorded, levels)).toEqual(expected);

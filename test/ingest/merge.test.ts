@@ -136,47 +136,6 @@ describe('two collectors', () => {
     await send(oneFile, [ndjson([...first, ...second])], { merge: true });
     expect(await depthOf(oneFile)).toEqual(await depthOf(data));
   });
-
-  it('may send the same data twice', async () => {
-    const before = await stored(data);
-    await send(data, [ndjson(second), ndjson(first)], { merge: true });
-    expect(await stored(data)).toEqual(before);
-  });
-
-  it('replace only their own market', async () => {
-    const copy = place('replaced');
-    await send(copy, [ndjson(first), ndjson(second)], { merge: true });
-    const less = row(T, 7, cex('Binance', [[2, 5]], []), cex('New', [], [[2, 3]]));
-    await send(copy, [ndjson([less])], { merge: true });
-    const [changed, untouched] = await stored(copy);
-    expect(changed.cells.slice(2)).toEqual([
-      ['Kraken/A/USD', 1, 0, 14070],
-      ['Binance/A/USD', 0, 1000, 0],
-      ['New/A/USD', 0, 0, 600],
-    ]);
-    expect(untouched).toEqual((await stored(data))[1]);
-  });
-
-  it('remove a market by sending it empty', async () => {
-    const copy = place('emptied');
-    await send(copy, [ndjson(first), ndjson(second)], { merge: true });
-    await send(copy, [ndjson([row(T, 2, cex('Kraken', [], []))])], { merge: true });
-    const [emptied] = await stored(copy);
-    expect(new Set(emptied.cells.map(([name]) => name))).toEqual(new Set(['Binance/A/USD']));
-  });
-
-  it('replace whole snapshots without --merge', async () => {
-    const copy = place('whole-replaced');
-    await send(copy, [ndjson(first), ndjson(second)]);
-    const names = (await stored(copy)).map(({ priceUsd, cells }) => [
-      priceUsd,
-      ...new Set(cells.map(([name]) => name)),
-    ]);
-    expect(names).toEqual([
-      [2.1, 'Binance/A/USD'],
-      [2.1, 'Binance/A/USD'],
-    ]);
-  });
 });
 
 describe('cells made elsewhere', () => {
@@ -223,20 +182,18 @@ describe('cells made elsewhere', () => {
   });
 });
 
-describe('over HTTP', () => {
-  it('files ingested again, in another order, change no byte of replay', async () => {
-    const [one, other] = [place('wire-1'), place('wire-2')];
-    const [a, b] = [ndjson(first), ndjson(second)];
-    await ingest(one, 'snapshots', [a, b], { merge: true });
-    await ingest(other, 'snapshots', [a, b, b, a], { merge: true });
-    const queries = [`${MINT}?group=venue`, `${MINT}?group=all`, MINT];
-    const [bytes, again] = [
-      await replayBytes(one, queries, T + 600),
-      await replayBytes(other, queries, T + 600),
-    ];
-    expect(again).toEqual(bytes);
-    const [venues] = bytes.map((text) => JSON.parse(text.replace(/^200 /, '')) as Json);
-    expect(venues.facets.venues.map(({ key }: Json) => key).sort()).toEqual(['binance', 'kraken']);
-    expect(venues.snapshots[0].price_usd).toBe(2);
-  });
+it('over HTTP files ingested again, in another order, change no byte of replay', async () => {
+  const [one, other] = [place('wire-1'), place('wire-2')];
+  const [a, b] = [ndjson(first), ndjson(second)];
+  await ingest(one, 'snapshots', [a, b], { merge: true });
+  await ingest(other, 'snapshots', [a, b, b, a], { merge: true });
+  const queries = [`${MINT}?group=venue`, `${MINT}?group=all`, MINT];
+  const [bytes, again] = [
+    await replayBytes(one, queries, T + 600),
+    await replayBytes(other, queries, T + 600),
+  ];
+  expect(again).toEqual(bytes);
+  const [venues] = bytes.map((text) => JSON.parse(text.replace(/^200 /, '')) as Json);
+  expect(venues.facets.venues.map(({ key }: Json) => key).sort()).toEqual(['binance', 'kraken']);
+  expect(venues.snapshots[0].price_usd).toBe(2);
 });

@@ -6,53 +6,31 @@ import {
   vectorFromArray,
   Table,
 } from 'apache-arrow';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Dataset } from '../../storage/ingest/datasets.js';
-import type { Store } from '../../storage/store.js';
+import { describe, expect, it } from 'vitest';
 import { SymbolAddresses } from '../../storage/ingest/symbol-addresses.js';
 import { timeIn, TIME_UNITS } from '../../storage/ingest/time-units.js';
-import { cleanUp, fathom, serveHere, temporaryDirectory } from '../support/cli.js';
+import { fathom, serveHere, temporaryDirectory } from '../support/cli.js';
 import {
   cells,
   csv,
-  faultsOf,
   ingest,
   lines,
   MINT,
   readJson,
-  Scratch,
+  StoreScratch,
   snapshot,
-  snapshotsIn,
   storedSnapshots,
 } from '../support/ingest.js';
-import { openStore } from '../support/stores.js';
 
-const scratch = new Scratch(temporaryDirectory());
-afterAll(cleanUp);
+const scratch = new StoreScratch();
 
 /** 2026-11-06T20:00:00Z */
 const T = 1_793_995_200;
 const USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 const WETH = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2';
 
-let store: Store;
-beforeAll(async () => {
-  store = await openStore(scratch.data);
-});
-afterAll(() => store.close());
-
-/** What the store has of the token after it accepted a file with one snapshot. */
-async function takes(dataset: Dataset, file: string, ...flags: string[]) {
-  const [report] = await ingest(scratch.data, dataset, [file], { store, flags });
-  expect(report.snapshots).toBe(1);
-  return snapshotsIn(store, 'mainchain', MINT);
-}
-
-/** The faults with which a file is refused, without its name. */
-async function said(dataset: Dataset, file: string, ...flags: string[]) {
-  const faults = await faultsOf(scratch.data, dataset, file, { store, flags });
-  return faults.map((fault) => fault.replace(`${file}:`, ''));
-}
+const takes = scratch.takes.bind(scratch);
+const said = scratch.refuses.bind(scratch);
 
 describe('columns and constants', () => {
   const plain = cells(T);
@@ -285,7 +263,7 @@ describe('symbols', () => {
     expect((await said('cells', file, ...flags))[0]).toBe(
       '2: coin: no token has the symbol "sol": ingest tokens first, or give addresses: --set chain=CHAIN --set address=ADDRESS in place of --token-column',
     );
-    await ingest(scratch.data, 'tokens', [scratch.file('.ndjson', lines(tokens))], { store });
+    await scratch.ingest('tokens', scratch.file('.ndjson', lines(tokens)));
     const stored = await takes('cells', file, ...flags);
     expect(stored).toMatchObject([{ t: T }]);
     expect(await takes('cells', scratch.file('.ndjson', lines(rows)), ...flags)).toEqual(stored);

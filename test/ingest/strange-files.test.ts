@@ -1,49 +1,19 @@
 /** Files as strangers have them: other words and marks, other datasets, documents of JSON, other endings. */
 import { gzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { UsageError } from '../../storage/errors.js';
 import { type Dataset, DATASETS, formatOf } from '../../storage/ingest/datasets.js';
 import { otherDataset } from '../../storage/ingest/other-dataset.js';
-import type { Store } from '../../storage/store.js';
 import { numberOfText } from '../../storage/ingest/texts.js';
-import { cleanUp, temporaryDirectory } from '../support/cli.js';
-import {
-  cells,
-  csv,
-  faultsOf,
-  ingest,
-  lines,
-  MINT,
-  readJson,
-  Scratch,
-  snapshot,
-  snapshotsIn,
-} from '../support/ingest.js';
-import { openStore } from '../support/stores.js';
+import { cells, csv, lines, MINT, readJson, StoreScratch, snapshot } from '../support/ingest.js';
 
-const scratch = new Scratch(temporaryDirectory());
-afterAll(cleanUp);
+const scratch = new StoreScratch();
 
 const T = 1_793_995_200;
 
-let store: Store;
-beforeAll(async () => {
-  store = await openStore(scratch.data);
-});
-afterAll(() => store.close());
-
-const file = (ending: string, contents: string | Uint8Array) => scratch.file(ending, contents);
-
-async function said(dataset: Dataset, name: string, ...flags: string[]) {
-  const faults = await faultsOf(scratch.data, dataset, name, { store, flags });
-  return faults.map((fault) => fault.replace(`${name}:`, ''));
-}
-
-/** What the store has of the token once it took the file. */
-async function takes(dataset: Dataset, name: string, ...flags: string[]) {
-  await ingest(scratch.data, dataset, [name], { store, flags });
-  return snapshotsIn(store, 'mainchain', MINT);
-}
+const file = scratch.file.bind(scratch);
+const said = scratch.refuses.bind(scratch);
+const takes = scratch.takes.bind(scratch);
 
 const LEVELS = [
   ['bid', 1499.5, 10],
@@ -158,19 +128,17 @@ describe('words', () => {
   });
 });
 
-describe('times', () => {
-  it('that are none are shown, and fractions of a second have a flag', async () => {
-    const at = (t: unknown) => csv(levels((value) => value).map((row) => ({ ...row, t })));
-    const begin = '2: t: must be whole epoch seconds from 1 to 4294967295: ';
-    expect((await said('levels', file('.csv', at('25/11/2026 20:53'))))[0]).toBe(
-      `${begin}it is "25/11/2026 20:53"`,
-    );
-    const parts = file('.csv', at(`${T}.25`));
-    expect((await said('levels', parts))[0]).toBe(
-      `${begin}a fraction of a second: add --time-unit auto`,
-    );
-    expect(await takes('levels', parts, '--time-unit', 'auto')).toMatchObject([{ t: T }]);
-  });
+it('times that are none are shown, and fractions of a second have a flag', async () => {
+  const at = (t: unknown) => csv(levels((value) => value).map((row) => ({ ...row, t })));
+  const begin = '2: t: must be whole epoch seconds from 1 to 4294967295: ';
+  expect((await said('levels', file('.csv', at('25/11/2026 20:53'))))[0]).toBe(
+    `${begin}it is "25/11/2026 20:53"`,
+  );
+  const parts = file('.csv', at(`${T}.25`));
+  expect((await said('levels', parts))[0]).toBe(
+    `${begin}a fraction of a second: add --time-unit auto`,
+  );
+  expect(await takes('levels', parts, '--time-unit', 'auto')).toMatchObject([{ t: T }]);
 });
 
 describe('files of another dataset', () => {
@@ -180,11 +148,11 @@ describe('files of another dataset', () => {
 
   afterEach(async () => {
     // Rows of another dataset would have taken the token's symbol away.
-    expect((await store.tokensOfSymbols(['sol'])).length).toBeLessThan(2);
+    expect((await scratch.store.tokensOfSymbols(['sol'])).length).toBeLessThan(2);
   });
 
   it('are refused, and named', async () => {
-    await ingest(scratch.data, 'tokens', [file('.ndjson', lines(named))], { store });
+    await scratch.ingest('tokens', file('.ndjson', lines(named)));
     const is = (one: Dataset, other: Dataset) =>
       `1: dataset: the file is of ${other}, not of ${one}: use fathom ingest ${other}`;
     const ndjson = file('.ndjson', lines(ofLevels));
@@ -213,9 +181,8 @@ describe('files of another dataset', () => {
       object[],
       ...string[],
     ][]) {
-      const options = { store, flags };
-      await ingest(scratch.data, 'tokens', [file('.ndjson', lines(rows))], options);
-      expect(await store.tokensOfSymbols(['sol'])).toHaveLength(1);
+      await scratch.ingest('tokens', file('.ndjson', lines(rows)), { flags });
+      expect(await scratch.store.tokensOfSymbols(['sol'])).toHaveLength(1);
     }
   });
 
@@ -263,67 +230,59 @@ describe('rows of JSON without a field', () => {
   });
 });
 
-describe('what no flag can give', () => {
-  it('is not said to be given by one', async () => {
-    const book = { chain: 'mainchain', address: MINT, t: T, price_usd: 1500, bids: [] };
-    expect(await said('snapshots', file('.ndjson', lines([book])))).toEqual([
-      expect.stringMatching(
-        /^1: markets: .*: the row has no such field: add --column markets=NAME$/,
-      ),
-    ]);
-    const [, ...rows] = csv(levels((value) => value)).split('\n');
-    expect(await said('levels', file('.csv', rows.join('\n')))).toEqual([
-      '1: csv: the first line is no header: put one above it, such as chain,address,t,source,exchange_type,side,price,size',
-    ]);
-  });
+it('what no flag can give is not said to be given by one', async () => {
+  const book = { chain: 'mainchain', address: MINT, t: T, price_usd: 1500, bids: [] };
+  expect(await said('snapshots', file('.ndjson', lines([book])))).toEqual([
+    expect.stringMatching(/^1: markets: .*: the row has no such field: add --column markets=NAME$/),
+  ]);
+  const [, ...rows] = csv(levels((value) => value)).split('\n');
+  expect(await said('levels', file('.csv', rows.join('\n')))).toEqual([
+    '1: csv: the first line is no header: put one above it, such as chain,address,t,source,exchange_type,side,price,size',
+  ]);
 });
 
-describe('documents of JSON', () => {
-  it('say how they become rows', async () => {
-    const rows = levels((value) => value);
-    const list = (name: string) =>
-      `1: json: a list, not a row on each line: jq -c '.[]' ${name} > rows.ndjson makes one`;
-    for (const text of [JSON.stringify(rows), JSON.stringify(rows, null, 2)]) {
-      const name = file('.ndjson', text);
-      for (const dataset of ['levels', 'snapshots'] as const) {
-        expect(await said(dataset, name)).toEqual([list(name)]);
-      }
+it('documents of JSON say how they become rows', async () => {
+  const rows = levels((value) => value);
+  const list = (name: string) =>
+    `1: json: a list, not a row on each line: jq -c '.[]' ${name} > rows.ndjson makes one`;
+  for (const text of [JSON.stringify(rows), JSON.stringify(rows, null, 2)]) {
+    const name = file('.ndjson', text);
+    for (const dataset of ['levels', 'snapshots'] as const) {
+      expect(await said(dataset, name)).toEqual([list(name)]);
     }
-    const packed = file('.ndjson.gz', gzipSync(JSON.stringify(rows)));
-    expect(await said('levels', packed)).toEqual([
-      `1: json: a list, not a row on each line: gzip -dc ${packed} | jq -c '.[]' > rows.ndjson makes one`,
-    ]);
-    const one = file('.ndjson', `\n${JSON.stringify(rows[0], null, 2)}`);
-    expect(await said('levels', one)).toEqual([
-      `2: json: an object on several lines, not a row on each line: jq -c . ${one} > rows.ndjson makes one`,
-    ]);
-  });
+  }
+  const packed = file('.ndjson.gz', gzipSync(JSON.stringify(rows)));
+  expect(await said('levels', packed)).toEqual([
+    `1: json: a list, not a row on each line: gzip -dc ${packed} | jq -c '.[]' > rows.ndjson makes one`,
+  ]);
+  const one = file('.ndjson', `\n${JSON.stringify(rows[0], null, 2)}`);
+  expect(await said('levels', one)).toEqual([
+    `2: json: an object on several lines, not a row on each line: jq -c . ${one} > rows.ndjson makes one`,
+  ]);
 });
 
-describe('endings of files', () => {
-  it.each([
-    ['a.tsv', 'the ending names no format: add --format csv --delimiter tab'],
-    ['a.txt.gz', 'the ending names no format: add --format csv'],
-    ['a.json', 'the ending names no format: add --format ndjson'],
-    ['a.feather', 'the ending names no format: add --format arrow'],
-    [
-      'my file.csv.zst',
-      "of packed files only those of gzip are read: zstd -dc 'my file.csv.zst' | fathom ingest levels - --format csv",
-    ],
-    [
-      'a.ndjson.xz',
-      'of packed files only those of gzip are read: xz -dc a.ndjson.xz | fathom ingest levels - --format ndjson',
-    ],
-    ['a.doc', expect.stringMatching(/^the ending names no format; expected \.ndjson, /)],
-  ])('%s: what to add', (name, what) => {
-    const message = (): string => {
-      try {
-        return formatOf(name, 'levels');
-      } catch (error) {
-        expect(error).toBeInstanceOf(UsageError);
-        return (error as Error).message.replace(`${name}: `, '');
-      }
-    };
-    expect(message()).toEqual(what);
-  });
+it.each([
+  ['a.tsv', 'the ending names no format: add --format csv --delimiter tab'],
+  ['a.txt.gz', 'the ending names no format: add --format csv'],
+  ['a.json', 'the ending names no format: add --format ndjson'],
+  ['a.feather', 'the ending names no format: add --format arrow'],
+  [
+    'my file.csv.zst',
+    "of packed files only those of gzip are read: zstd -dc 'my file.csv.zst' | fathom ingest levels - --format csv",
+  ],
+  [
+    'a.ndjson.xz',
+    'of packed files only those of gzip are read: xz -dc a.ndjson.xz | fathom ingest levels - --format ndjson',
+  ],
+  ['a.doc', expect.stringMatching(/^the ending names no format; expected \.ndjson, /)],
+])('endings of files %s: what to add', (name, what) => {
+  const message = (): string => {
+    try {
+      return formatOf(name, 'levels');
+    } catch (error) {
+      expect(error).toBeInstanceOf(UsageError);
+      return (error as Error).message.replace(`${name}: `, '');
+    }
+  };
+  expect(message()).toEqual(what);
 });

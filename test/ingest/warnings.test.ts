@@ -1,11 +1,10 @@
 /** The warnings about files, and --strict. */
-import { afterAll, describe, expect, it } from 'vitest';
-import { cleanUp, fathom, temporaryDirectory } from '../support/cli.js';
+import { describe, expect, it } from 'vitest';
+import { fathom } from '../support/cli.js';
 import { cells, lines, MINT, Scratch, snapshot, storedSnapshots } from '../support/ingest.js';
 import type { Json } from '../support/tables.js';
 
-const scratch = new Scratch(temporaryDirectory());
-afterAll(cleanUp);
+const scratch = Scratch.held();
 
 /** 2026-11-06T20:00:00Z */
 const T = 1_793_995_200;
@@ -118,24 +117,22 @@ describe('a file gets warnings about', () => {
   });
 });
 
-describe('--strict', () => {
-  it('refuses a whole file for a warning, and accepts one without', async () => {
-    const rows = [book(T), booked(T + 60, [[99, 10]], [])];
-    const refused = await run('snapshots', rows, '--strict');
-    expect(refused).toMatchObject({
-      status: 1,
-      document: { files: [], faults: ['2: the book of Kraken A/B has no asks'] },
-    });
-    expect(refused.stderr).toContain(
-      'nothing was stored: --strict, and there are warnings: 1 one_sided_book',
-    );
-    const taken = await run('snapshots', [book(T)], '--strict');
-    expect(taken.status).toBe(0);
-    expect(await storedSnapshots(scratch.data, 'mainchain', MINT)).toHaveLength(1);
-    const warned = await run('snapshots', rows);
-    expect(warned.status).toBe(0);
-    expect(warned.stderr).toContain(
-      'warning: books with only one side: 1, such as 2: the book of Kraken A/B has no asks',
-    );
+it('--strict refuses a whole file for a warning, and accepts one without', async () => {
+  const rows = [book(T), booked(T + 60, [[99, 10]], [])];
+  const refused = await run('snapshots', rows, '--strict');
+  expect(refused).toMatchObject({
+    status: 1,
+    document: { files: [], faults: ['2: the book of Kraken A/B has no asks'] },
   });
+  expect(refused.stderr).toContain(
+    'nothing was stored: --strict, and there are warnings: 1 one_sided_book',
+  );
+  const taken = await run('snapshots', [book(T)], '--strict');
+  expect(taken.status).toBe(0);
+  expect(await storedSnapshots(scratch.data, 'mainchain', MINT)).toHaveLength(1);
+  const warned = await run('snapshots', rows);
+  expect(warned.status).toBe(0);
+  expect(warned.stderr).toContain(
+    'warning: books with only one side: 1, such as 2: the book of Kraken A/B has no asks',
+  );
 });

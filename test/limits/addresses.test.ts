@@ -6,23 +6,21 @@ import { RawClient } from '../support/raw-client.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { eventually } from '../support/waiting.js';
 
-describe('The client of an address', () => {
-  it.each([
-    ['203.0.113.9', '203.0.113.9'],
-    [' 203.0.113.9:4711 ', '203.0.113.9'],
-    ['::ffff:203.0.113.9', '203.0.113.9'],
-    ['0000:0000:0000:0000:0000:ffff:cb00:7109', '203.0.113.9'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-    ['2001:DB8:1:2::', '2001:db8:1:2::/64'],
-    ['[2001:db8:1:2::9]:443', '2001:db8:1:2::/64'],
-    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-    ['::1', '0:0:0:0::/64'],
-    ['unknown', null],
-    ['999.0.0.1', null],
-    ['', null],
-  ])('%s is %s', (text, network) => {
-    expect(networkOf(text)).toBe(network);
-  });
+it.each([
+  ['203.0.113.9', '203.0.113.9'],
+  [' 203.0.113.9:4711 ', '203.0.113.9'],
+  ['::ffff:203.0.113.9', '203.0.113.9'],
+  ['0000:0000:0000:0000:0000:ffff:cb00:7109', '203.0.113.9'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:DB8:1:2::', '2001:db8:1:2::/64'],
+  ['[2001:db8:1:2::9]:443', '2001:db8:1:2::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['unknown', null],
+  ['999.0.0.1', null],
+  ['', null],
+])('The client of an address %s is %s', (text, network) => {
+  expect(networkOf(text)).toBe(network);
 });
 
 describe('A limit by client address', () => {

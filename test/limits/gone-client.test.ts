@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Limiter } from '../../server/limits/limiter.js';
 import { parsePlans } from '../../server/limits/plans.js';
 import { MemoryDepth } from '../support/memory-depth.js';
@@ -29,31 +29,29 @@ const service = await heldService({ depth, limiter, pageLimits: { inWork: 3 } })
 
 const get = () => service.get(`/replay/${MINT}`);
 
-describe('a client that disconnects before its reply', () => {
-  it('returns the quota reserved for its call', async () => {
-    let open = () => {};
-    const gate = new Promise<void>((resolve) => (open = resolve));
-    depth.beforeRead = () => gate;
-    const clients = await Promise.all([0, 1].map(() => RawClient.connect(service.server.port)));
-    for (const client of clients) {
-      client.send(requestText(`GET /api/v1/replay/${MINT}`, { 'x-api-key': KEY }));
-    }
-    await eventually('both are in work', () => depth.reads.length === 2);
-    const third = await get();
-    expect(depth.reads.length).toBe(2);
-    expect([third.status, third.headers.get('retry-after')]).toEqual([429, '1']);
-    clients[0].socket.destroy();
-    // Its place is free as soon as the server notices that it disconnected; the other keeps its place.
-    const admitted = eventually('its place is free', () => depth.reads.length === 3);
-    let fourth = get();
-    while (!(await Promise.race([admitted.then(() => true), fourth.then(() => false)]))) {
-      fourth = get();
-    }
-    depth.beforeRead = async () => {};
-    open();
-    expect((await fourth).status).toBe(200);
-    await clients[1].until('200 OK');
-    expect(charged).toEqual([1, 1]);
-    expect((await get()).status).toBe(429);
-  });
+it('a client that disconnects before its reply returns the quota reserved for its call', async () => {
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => (open = resolve));
+  depth.beforeRead = () => gate;
+  const clients = await Promise.all([0, 1].map(() => RawClient.connect(service.server.port)));
+  for (const client of clients) {
+    client.send(requestText(`GET /api/v1/replay/${MINT}`, { 'x-api-key': KEY }));
+  }
+  await eventually('both are in work', () => depth.reads.length === 2);
+  const third = await get();
+  expect(depth.reads.length).toBe(2);
+  expect([third.status, third.headers.get('retry-after')]).toEqual([429, '1']);
+  clients[0].socket.destroy();
+  // Its place is free as soon as the server notices that it disconnected; the other keeps its place.
+  const admitted = eventually('its place is free', () => depth.reads.length === 3);
+  let fourth = get();
+  while (!(await Promise.race([admitted.then(() => true), fourth.then(() => false)]))) {
+    fourth = get();
+  }
+  depth.beforeRead = async () => {};
+  open();
+  expect((await fourth).status).toBe(200);
+  await clients[1].until('200 OK');
+  expect(charged).toEqual([1, 1]);
+  expect((await get()).status).toBe(429);
 });

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import {
   asIfKilled,
   cleanUp,
@@ -14,50 +14,43 @@ const directory = temporaryDirectory();
 
 afterAll(cleanUp);
 
-describe('a server that is killed', () => {
-  it('loses at most the last second of its counts, and invents none', async () => {
-    const { id, key } = await withStoreOf(directory, (store) =>
-      store.createKey({
-        tier: 'premium',
-        name: null,
-        requestsPerMinute: Infinity,
-        monthlyQuota: null,
-      }),
-    );
-    /** Makes this many calls. @returns the count in the last reply */
-    const call = async (server: Server, times: number): Promise<number> => {
-      const used: number[] = [];
-      for (let i = 0; i < times; i++) {
-        const response = await server.get(TARGET, key);
-        expect(response.status).toBe(200);
-        await response.arrayBuffer();
-        used.push(Number(response.headers.get('x-quota-used')));
-      }
-      return Math.max(...used);
-    };
-    /** Calls that would remain if the server were killed now. */
-    const storedCalls = () =>
-      withStoreOf(asIfKilled(directory), (store) => {
-        const now = new Date();
-        const month = now.getUTCFullYear() * 100 + now.getUTCMonth() + 1;
-        return Promise.resolve(store.usage.counter(id, month).calls);
-      });
-    const start = () => serve(directory, ['--port', '0', '--threads', '1']);
-    let counted = 0;
-    let server = await start();
-    for (let round = 0; round < 3; round++) {
-      const first = await call(server, 20);
-      expect(first).toBeGreaterThanOrEqual(counted + 20);
-      // Calls older than a second have been written; later ones may be, when the server dies.
-      await becomes(async () => (await storedCalls()) >= first, true);
-      const last = await call(server, 10);
-      expect(last).toBe(first + 10);
-      await server.stop('SIGKILL');
-      server = await start();
-      counted = await call(server, 1);
-      const found = counted - 1;
-      expect(found).toBeGreaterThanOrEqual(first);
-      expect(found).toBeLessThanOrEqual(last);
+it('a server that is killed loses at most the last second of its counts, and invents none', async () => {
+  const { id, key } = await withStoreOf(directory, (store) =>
+    store.createKey({ tier: 'premium', requestsPerMinute: Infinity }),
+  );
+  /** Makes this many calls. @returns the count in the last reply */
+  const call = async (server: Server, times: number): Promise<number> => {
+    const used: number[] = [];
+    for (let i = 0; i < times; i++) {
+      const response = await server.get(TARGET, key);
+      expect(response.status).toBe(200);
+      await response.arrayBuffer();
+      used.push(Number(response.headers.get('x-quota-used')));
     }
-  });
+    return Math.max(...used);
+  };
+  /** Calls that would remain if the server were killed now. */
+  const storedCalls = () =>
+    withStoreOf(asIfKilled(directory), (store) => {
+      const now = new Date();
+      const month = now.getUTCFullYear() * 100 + now.getUTCMonth() + 1;
+      return Promise.resolve(store.usage.counter(id, month).calls);
+    });
+  const start = () => serve(directory, ['--port', '0', '--threads', '1']);
+  let counted = 0;
+  let server = await start();
+  for (let round = 0; round < 3; round++) {
+    const first = await call(server, 20);
+    expect(first).toBeGreaterThanOrEqual(counted + 20);
+    // Calls older than a second have been written; later ones may be, when the server dies.
+    await becomes(async () => (await storedCalls()) >= first, true);
+    const last = await call(server, 10);
+    expect(last).toBe(first + 10);
+    await server.stop('SIGKILL');
+    server = await start();
+    counted = await call(server, 1);
+    const found = counted - 1;
+    expect(found).toBeGreaterThanOrEqual(first);
+    expect(found).toBeLessThanOrEqual(last);
+  }
 });

@@ -4,7 +4,7 @@ import { ApiError, type Headers } from '../../server/http/errors.js';
 import { type LimitClock, UNLIMITED } from '../../server/limits/buckets.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import { MemoryUsage } from '../support/memory-sources.js';
-import type { KeyRecord, UsageCounter, UsageSource } from '../../storage/contract.js';
+import type { KeyRecord } from '../../storage/contract.js';
 import { keyRecord } from './key-record.js';
 
 const NOV_20_MS = Date.UTC(2026, 10, 20, 12);
@@ -22,30 +22,6 @@ class SimulatedClock implements LimitClock {
   }
 }
 
-/** Counts only in memory. */
-class Counts implements UsageSource {
-  readonly counters = new Map<string, { calls: number; add(calls: number): void }>();
-  readonly days = new MemoryUsage().days;
-  readonly uses: [string, number][] = [];
-  use(keyId: string, hourS: number): void {
-    this.uses.push([keyId, hourS]);
-  }
-  counter(keyId: string, month: number): UsageCounter {
-    const name = `${keyId} ${month}`;
-    let counter = this.counters.get(name);
-    if (!counter) {
-      counter = {
-        calls: 0,
-        add(calls) {
-          this.calls += calls;
-        },
-      };
-      this.counters.set(name, counter);
-    }
-    return counter;
-  }
-}
-
 const endpoint = (...rateBuckets: LimitedEndpoint['rateBuckets']): LimitedEndpoint => ({
   method: 'GET',
   path: '/score/:address',
@@ -59,7 +35,7 @@ const BULK = endpoint('general', 'whale-post');
 
 function setUp() {
   const clock = new SimulatedClock();
-  const usage = new Counts();
+  const usage = new MemoryUsage();
   return { clock, usage, limiter: new Limiter({ usage, clock }) };
 }
 const named = (headers: Headers) => Object.fromEntries(headers) as Record<string, string>;
@@ -76,21 +52,19 @@ function refusal(action: () => unknown) {
   throw new Error('was admitted');
 }
 
-describe('the use of a key', () => {
-  it('is recorded once an hour, whatever the outcome of the call', () => {
-    const { clock, usage, limiter } = setUp();
-    for (let i = 0; i < 12; i++) limiter.check(keyRecord(), GENERAL).settle(304);
-    expect(() => limiter.check(keyRecord(), GENERAL)).toThrow(ApiError);
-    expect(usage.uses).toEqual([['key_1', NOV_20_MS / 1000]]);
-    clock.pass(3600);
-    expect(() => limiter.check(keyRecord(), { ...GENERAL, tier: 'enterprise' })).toThrow(
-      'needs an enterprise key',
-    );
-    expect(usage.uses).toEqual([
-      ['key_1', NOV_20_MS / 1000],
-      ['key_1', NOV_20_MS / 1000 + 3600],
-    ]);
-  });
+it('the use of a key is recorded once an hour, whatever the outcome of the call', () => {
+  const { clock, usage, limiter } = setUp();
+  for (let i = 0; i < 12; i++) limiter.check(keyRecord(), GENERAL).settle(304);
+  expect(() => limiter.check(keyRecord(), GENERAL)).toThrow(ApiError);
+  expect(usage.uses).toEqual([['key_1', NOV_20_MS / 1000]]);
+  clock.pass(3600);
+  expect(() => limiter.check(keyRecord(), { ...GENERAL, tier: 'enterprise' })).toThrow(
+    'needs an enterprise key',
+  );
+  expect(usage.uses).toEqual([
+    ['key_1', NOV_20_MS / 1000],
+    ['key_1', NOV_20_MS / 1000 + 3600],
+  ]);
 });
 
 describe('rates on a simulated clock', () => {
@@ -219,18 +193,16 @@ describe('rates on a simulated clock', () => {
   });
 });
 
-describe('tiers', () => {
-  it('403 uses the rate but no quota', () => {
-    const { limiter, usage } = setUp();
-    const enterpriseOnly = { ...GENERAL, tier: 'enterprise' } as const;
-    const { status, body, headers } = refusal(() => limiter.check(keyRecord(), enterpriseOnly));
-    expect([status, Object.keys(body)]).toEqual([403, ['error']]);
-    expect(headers).toMatchObject({ 'X-RateLimit-Remaining': '11', 'X-Quota-Used': '0' });
-    limiter.check(keyRecord({ id: 'key_2', tier: 'enterprise' }), enterpriseOnly).settle(200);
-    expect(usage.counter('key_2', 202611).calls).toBe(1);
-    for (let i = 0; i < 11; i++) refusal(() => limiter.check(keyRecord(), enterpriseOnly));
-    expect(refusal(() => limiter.check(keyRecord(), enterpriseOnly)).status).toBe(429);
-  });
+it('tiers 403 uses the rate but no quota', () => {
+  const { limiter, usage } = setUp();
+  const enterpriseOnly = { ...GENERAL, tier: 'enterprise' } as const;
+  const { status, body, headers } = refusal(() => limiter.check(keyRecord(), enterpriseOnly));
+  expect([status, Object.keys(body)]).toEqual([403, ['error']]);
+  expect(headers).toMatchObject({ 'X-RateLimit-Remaining': '11', 'X-Quota-Used': '0' });
+  limiter.check(keyRecord({ id: 'key_2', tier: 'enterprise' }), enterpriseOnly).settle(200);
+  expect(usage.counter('key_2', 202611).calls).toBe(1);
+  for (let i = 0; i < 11; i++) refusal(() => limiter.check(keyRecord(), enterpriseOnly));
+  expect(refusal(() => limiter.check(keyRecord(), enterpriseOnly)).status).toBe(429);
 });
 
 describe('the monthly quota', () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   cyclesWithin,
   HORIZONS_S,
@@ -10,46 +10,42 @@ import {
 import { PLAIN_TIMEFRAMES, plainInRange, plainUsdNext } from '../reference/flow.js';
 import { NOW_S, dcaOrderOf, plainOrders, plainPrice } from './orders.js';
 
-describe('cycles', () => {
-  it('are counted exactly however far away the first one is', () => {
-    const seconds = fc.maxSafeInteger();
-    fc.assert(
-      fc.property(
-        fc.oneof(seconds, fc.integer({ min: NOW_S - 1e6, max: NOW_S + 1e6 })),
-        fc.oneof(fc.integer({ min: 1, max: 1e6 }), fc.integer({ min: 1, max: 2 ** 53 - 1 })),
-        fc.constantFrom(...HORIZONS_S),
-        (nextCycleAtS, cycleFrequencyS, horizonS) => {
-          // Sums of the times themselves must be exact too.
-          fc.pre(Math.abs(NOW_S - nextCycleAtS) + horizonS < 2 ** 53);
-          const [next, every] = [BigInt(nextCycleAtS), BigInt(cycleFrequencyS)];
-          const by = (atS: bigint): bigint => (atS < next ? 0n : (atS - next) / every + 1n);
-          const count = by(BigInt(NOW_S + horizonS)) - by(BigInt(NOW_S));
-          expect(cyclesWithin({ nextCycleAtS, cycleFrequencyS }, NOW_S, horizonS)).toBe(
-            Number(count),
-          );
-        },
-      ),
-    );
-  });
+it('cycles are counted exactly however far away the first one is', () => {
+  const seconds = fc.maxSafeInteger();
+  fc.assert(
+    fc.property(
+      fc.oneof(seconds, fc.integer({ min: NOW_S - 1e6, max: NOW_S + 1e6 })),
+      fc.oneof(fc.integer({ min: 1, max: 1e6 }), fc.integer({ min: 1, max: 2 ** 53 - 1 })),
+      fc.constantFrom(...HORIZONS_S),
+      (nextCycleAtS, cycleFrequencyS, horizonS) => {
+        // Sums of the times themselves must be exact too.
+        fc.pre(Math.abs(NOW_S - nextCycleAtS) + horizonS < 2 ** 53);
+        const [next, every] = [BigInt(nextCycleAtS), BigInt(cycleFrequencyS)];
+        const by = (atS: bigint): bigint => (atS < next ? 0n : (atS - next) / every + 1n);
+        const count = by(BigInt(NOW_S + horizonS)) - by(BigInt(NOW_S));
+        expect(cyclesWithin({ nextCycleAtS, cycleFrequencyS }, NOW_S, horizonS)).toBe(
+          Number(count),
+        );
+      },
+    ),
+  );
 });
 
-describe('the flow of an order', () => {
-  it('equals counting its cycles one by one', () => {
-    fc.assert(
-      fc.property(plainOrders({ minLength: 1 }), plainPrice(), (orders, price) => {
-        for (const plain of orders) {
-          const own = dcaOrderOf(plain, 'token');
-          expect(isInRange(own, price)).toBe(plainInRange(plain, price));
-          for (const [f, timeframe] of TIMEFRAMES.entries()) {
-            const horizonS = PLAIN_TIMEFRAMES[timeframe];
-            expect(HORIZONS_S[f]).toBe(horizonS);
-            expect(usdNext(own, price, NOW_S, horizonS)).toBe(
-              plainUsdNext(plain, price, NOW_S, horizonS),
-            );
-          }
+it('the flow of an order equals counting its cycles one by one', () => {
+  fc.assert(
+    fc.property(plainOrders({ minLength: 1 }), plainPrice(), (orders, price) => {
+      for (const plain of orders) {
+        const own = dcaOrderOf(plain, 'token');
+        expect(isInRange(own, price)).toBe(plainInRange(plain, price));
+        for (const [f, timeframe] of TIMEFRAMES.entries()) {
+          const horizonS = PLAIN_TIMEFRAMES[timeframe];
+          expect(HORIZONS_S[f]).toBe(horizonS);
+          expect(usdNext(own, price, NOW_S, horizonS)).toBe(
+            plainUsdNext(plain, price, NOW_S, horizonS),
+          );
         }
-      }),
-      { numRuns: 60 },
-    );
-  });
+      }
+    }),
+    { numRuns: 60 },
+  );
 });

@@ -146,36 +146,32 @@ describe('the pressure of tokens', () => {
   });
 });
 
-describe('rows', () => {
-  it('release the memory of removed orders and ladders', async () => {
-    const board = new Board();
-    const [tokens] = fc.sample(plainTokens(4, 4), { seed: 1, numRuns: 1 });
-    const sizes = new Set<number>();
-    for (let i = 0; i < 400; i++) {
-      for (const token of tokens) board.put(token);
-      await board.rows.update(new Set(tokens.map(({ address }) => address)), new Turns());
-      const { orders, ladders } = board.rows.input(NOW_S);
-      sizes.add(orders.byteLength + ladders.byteLength);
-    }
-    expect(sizes.size).toBe(1);
-  });
+it('rows release the memory of removed orders and ladders', async () => {
+  const board = new Board();
+  const [tokens] = fc.sample(plainTokens(4, 4), { seed: 1, numRuns: 1 });
+  const sizes = new Set<number>();
+  for (let i = 0; i < 400; i++) {
+    for (const token of tokens) board.put(token);
+    await board.rows.update(new Set(tokens.map(({ address }) => address)), new Turns());
+    const { orders, ladders } = board.rows.input(NOW_S);
+    sizes.add(orders.byteLength + ladders.byteLength);
+  }
+  expect(sizes.size).toBe(1);
 });
 
-describe('the top of a list', () => {
-  it('has its largest values, the earlier of equal ones', () => {
-    const values = fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 60, size: 'max' });
-    fc.assert(
-      fc.property(values, (list) => {
-        const into = new Uint32Array(MAX_TOP_ORDERS + 2).fill(77);
-        topOrders(Float64Array.from(list), into, 1);
-        const want = list
-          .map((value, i) => ({ value, i }))
-          .sort((a, b) => b.value - a.value || a.i - b.i)
-          .slice(0, MAX_TOP_ORDERS)
-          .map(({ i }) => i);
-        expect([...into.subarray(1, 1 + want.length)]).toEqual(want);
-        expect([into[0], into[1 + want.length]]).toEqual([77, 77]);
-      }),
-    );
-  });
+it('the top of a list has its largest values, the earlier of equal ones', () => {
+  const values = fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 60, size: 'max' });
+  fc.assert(
+    fc.property(values, (list) => {
+      const into = new Uint32Array(MAX_TOP_ORDERS + 2).fill(77);
+      topOrders(Float64Array.from(list), into, 1);
+      const want = list
+        .map((value, i) => ({ value, i }))
+        .sort((a, b) => b.value - a.value || a.i - b.i)
+        .slice(0, MAX_TOP_ORDERS)
+        .map(({ i }) => i);
+      expect([...into.subarray(1, 1 + want.length)]).toEqual(want);
+      expect([into[0], into[1 + want.length]]).toEqual([77, 77]);
+    }),
+  );
 });

@@ -1,11 +1,9 @@
-import zlib from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { spansOfPlan, startOfPlan } from '../../server/replay/page-plan.js';
 import type { DepthSource } from '../../storage/contract.js';
-import { depthOf, FragmentsFixture, identityOf, pageOf, warm } from '../support/fragments.js';
+import { depthOf, FragmentsFixture, identityOf, pageOf } from '../support/fragments.js';
 import { MINT, NOW_S, steadyStore } from '../support/service.js';
 import { settingsOf } from '../support/settings.js';
-import { commitRows, orca, snapshot } from '../support/stores.js';
 
 const here = FragmentsFixture.forEach();
 const { snapshots } = steadyStore(60, 34);
@@ -89,35 +87,6 @@ describe('fragments', () => {
     await fragments.idle();
     expect(depth.reads.flat().length).toBe(3);
     expect(await pageOf(fragments, depth)).not.toBeNull();
-  });
-
-  it('of a replaced segment are not served again', async () => {
-    const depth = ofLongSegments();
-    const fragments = here.open(depth, null);
-    await warm(fragments, depth);
-    expect(await pageOf(fragments, depth)).not.toBeNull();
-    depth.compact(MINT, 24);
-    await warm(fragments, depth);
-    expect(await pageOf(fragments, depth)).not.toBeNull();
-  });
-
-  it('follow corrections by an ingest', async () => {
-    await here.withStore(async (store) => {
-      const rows = Array.from({ length: 30 }, (_, i) => snapshot(NOW_S - 3000 + 60 * i));
-      await commitRows(store, rows);
-      const fragments = here.open(store.depth, null);
-      const textOf = async () => {
-        await warm(fragments, store.depth);
-        const page = await pageOf(fragments, store.depth);
-        return zlib.gunzipSync(page as Uint8Array).toString();
-      };
-      expect(await textOf()).toContain('"support_usd":[5]');
-      await commitRows(store, [snapshot(NOW_S - 3000 + 60 * 7, [orca([[0, 6789, 0]])])]);
-      await store.settled();
-      const after = await textOf();
-      expect(after.split('"support_usd":[6789]').length).toBe(2);
-      expect(after.split('"support_usd":[5]').length).toBe(30);
-    });
   });
 
   it('of a damaged segment are tried once', async () => {

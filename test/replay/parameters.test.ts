@@ -121,10 +121,6 @@ describe('the window', () => {
     ['from=-24h&to=-48h', 'from', /before to/],
     ['from=-999999d', 'from', /at most 18250 days before now/],
     [`from=${NOW}`, 'from', /before to/],
-    [`from=${NOW + 1}`, 'from', /before to/],
-    [`from=${NOW - 10}&to=${NOW - 10}`, 'from', /before to/],
-    [`from=${NOW - 10}&to=${NOW - 20}`, 'from', /before to/],
-    ['from=200&to=100', 'from', /before to/],
   ])('refuses %s', (query, parameter, message) => {
     expect(failure(query)).toEqual({
       error: 'Bad Request',
@@ -142,19 +138,17 @@ describe('the window', () => {
   );
 });
 
-describe('group and markets', () => {
-  it.each([
-    ['group=market', 'market'],
-    ['group=venue', 'venue'],
-    ['group=type', 'type'],
-    ['group=all', 'all'],
-    ['markets=split', 'market'],
-    ['markets=aggregate', 'all'],
-    ['markets=split&group=market', 'market'],
-    ['group=all&markets=aggregate', 'all'],
-  ])('%s', (query, group) => {
-    expect(parse(query).query.group).toBe(group);
-  });
+it.each([
+  ['group=market', 'market'],
+  ['group=venue', 'venue'],
+  ['group=type', 'type'],
+  ['group=all', 'all'],
+  ['markets=split', 'market'],
+  ['markets=aggregate', 'all'],
+  ['markets=split&group=market', 'market'],
+  ['group=all&markets=aggregate', 'all'],
+])('group and markets %s', (query, group) => {
+  expect(parse(query).query.group).toBe(group);
 });
 
 describe('filters', () => {
@@ -186,46 +180,42 @@ describe('filters', () => {
   });
 });
 
-describe('the band', () => {
-  it.each([
-    ['min_pct=-90&max_pct=1000', -90, 1000],
-    ['min_pct=0', 0, 100],
-    ['min_pct=-0', 0, 100],
-    ['max_pct=0', -50, 0],
-    ['min_pct=-2.5&max_pct=2.5', -2.5, 2.5],
-    ['min_pct=0.001&max_pct=0.002', 0.001, 0.002],
-  ])('%s', (query, minPct, maxPct) => {
-    expect(parse(query).query).toMatchObject({ minPct, maxPct, band: binsOfBand(minPct, maxPct) });
-  });
+it.each([
+  ['min_pct=-90&max_pct=1000', -90, 1000],
+  ['min_pct=0', 0, 100],
+  ['min_pct=-0', 0, 100],
+  ['max_pct=0', -50, 0],
+  ['min_pct=-2.5&max_pct=2.5', -2.5, 2.5],
+  ['min_pct=0.001&max_pct=0.002', 0.001, 0.002],
+])('the band %s', (query, minPct, maxPct) => {
+  expect(parse(query).query).toMatchObject({ minPct, maxPct, band: binsOfBand(minPct, maxPct) });
 });
 
-describe('bad values', () => {
-  it('always give an answer or a client error', () => {
-    const piece = fc.constantFrom(
-      'from',
-      'to',
-      'types',
-      '=',
-      '&',
-      ',',
-      '%',
-      '+',
-      '1',
-      'cex_spot',
-      'é',
-    );
-    const query = fc.array(fc.oneof(piece, fc.string()), { maxLength: 20 }).map((p) => p.join(''));
-    fc.assert(
-      fc.property(query, fc.oneof(fc.constant(MINT), fc.string()), (text, address) => {
-        try {
-          const { fromS, toS } = parse(text, address);
-          expect(fromS).toBeLessThanOrEqual(toS);
-        } catch (error) {
-          if (!(error instanceof ApiError)) throw error;
-          expect(error.status).toBe(400);
-        }
-      }),
-      { numRuns: 2000 },
-    );
-  });
+it('bad values always give an answer or a client error', () => {
+  const piece = fc.constantFrom(
+    'from',
+    'to',
+    'types',
+    '=',
+    '&',
+    ',',
+    '%',
+    '+',
+    '1',
+    'cex_spot',
+    'é',
+  );
+  const query = fc.array(fc.oneof(piece, fc.string()), { maxLength: 20 }).map((p) => p.join(''));
+  fc.assert(
+    fc.property(query, fc.oneof(fc.constant(MINT), fc.string()), (text, address) => {
+      try {
+        const { fromS, toS } = parse(text, address);
+        expect(fromS).toBeLessThanOrEqual(toS);
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        expect(error.status).toBe(400);
+      }
+    }),
+    { numRuns: 2000 },
+  );
 });

@@ -29,38 +29,36 @@ function snapshotFile(directory: string, address: string, t: number): string {
   return file;
 }
 
-describe('a running server', () => {
-  it('scores a token after an ingest, and when a snapshot becomes visible', async () => {
-    const directory = temporaryDirectory();
-    const files = temporaryDirectory();
-    const key = await newKey(directory);
-    const server = await serveHere(directory);
-    const scoreOf = async (address: string): Promise<Json> =>
-      (await (await server.get(`/score/${address}`, key)).json()) as Json;
-    const ingest = async (address: string, t: number): Promise<void> => {
-      const file = snapshotFile(files, address, t);
-      const { status } = await fathom(['ingest', 'snapshots', file, '--data', directory]);
-      expect(status).toBe(0);
-    };
-    expect(await scoreOf(MINT)).toMatchObject({ status: 'pending', service_score: null });
-    expect(await scoreOf(OTHER)).toMatchObject({ status: 'pending' });
+it('a running server scores a token after an ingest, and when a snapshot becomes visible', async () => {
+  const directory = temporaryDirectory();
+  const files = temporaryDirectory();
+  const key = await newKey(directory);
+  const server = await serveHere(directory);
+  const scoreOf = async (address: string): Promise<Json> =>
+    (await (await server.get(`/score/${address}`, key)).json()) as Json;
+  const ingest = async (address: string, t: number): Promise<void> => {
+    const file = snapshotFile(files, address, t);
+    const { status } = await fathom(['ingest', 'snapshots', file, '--data', directory]);
+    expect(status).toBe(0);
+  };
+  expect(await scoreOf(MINT)).toMatchObject({ status: 'pending', service_score: null });
+  expect(await scoreOf(OTHER)).toMatchObject({ status: 'pending' });
 
-    const laterS = Math.floor(Date.now() / 1000) + 3;
-    await ingest(LATER, laterS);
-    const early = await scoreOf(LATER);
-    if (Date.now() < laterS * 1000) expect(early.status).toBe('price_unavailable');
+  const laterS = Math.floor(Date.now() / 1000) + 3;
+  await ingest(LATER, laterS);
+  const early = await scoreOf(LATER);
+  if (Date.now() < laterS * 1000) expect(early.status).toBe('price_unavailable');
 
-    await ingest(MINT, Math.floor(Date.now() / 1000));
-    const statusOf = async (address: string) => (await scoreOf(address)).status as string;
-    await becomes(() => statusOf(MINT), 'available');
-    expect(await scoreOf(MINT)).toMatchObject({ service_current_price: 2, service_score: 52 });
+  await ingest(MINT, Math.floor(Date.now() / 1000));
+  const statusOf = async (address: string) => (await scoreOf(address)).status as string;
+  await becomes(() => statusOf(MINT), 'available');
+  expect(await scoreOf(MINT)).toMatchObject({ service_current_price: 2, service_score: 52 });
 
-    const queued = await fathom(['queue', '--json', '--data', directory]);
-    expect(JSON.parse(queued.stdout)).toMatchObject([{ address: OTHER }]);
+  const queued = await fathom(['queue', '--json', '--data', directory]);
+  expect(JSON.parse(queued.stdout)).toMatchObject([{ address: OTHER }]);
 
-    await becomes(() => statusOf(LATER), 'available');
-    expect(Date.now()).toBeGreaterThanOrEqual(laterS * 1000);
-  });
+  await becomes(() => statusOf(LATER), 'available');
+  expect(Date.now()).toBeGreaterThanOrEqual(laterS * 1000);
 });
 
 describe('fathom queue', () => {

@@ -147,12 +147,4 @@ describe('GET /score/:address?at=', () => {
       }
     }
   });
-
-  it('goes back 365 days', async () => {
-    const oldest = NOW_S - 365 * DAY_S;
-    expect((await service.get(`/score/${ALONE}?at=${oldest}`)).body.data_time).toBe(null);
-    const refused = await service.get(`/score/${ALONE}?at=${oldest - 1}`);
-    expect([refused.status, refused.body.error_code]).toEqual([400, 'window_out_of_range']);
-    expect(refused.body.message).toMatch(/^at: expected a time within the last 365 days/);
-  });
 });

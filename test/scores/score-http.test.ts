@@ -236,72 +236,46 @@ describe('legs of one asset', () => {
   });
 });
 
-describe('explain=true', () => {
-  it('adds what recomputing the score needs, and changes nothing else', async () => {
-    service = await MarketService.start();
-    const address = mint('A');
-    const cells: [number, number, number][] = [
-      [-20, 700, 0],
-      [-1, 1500, 0],
-      [5, 0, 2500.5],
-    ];
-    await commitRows(service.store, [
-      snapshot(NOW_S - 3, [orca(cells), binance([[0, 100, 0]])], { address }),
-    ]);
-    await service.settled();
-    const { body: without } = await service.get(`/score/${address}`);
-    const { body } = await service.get(`/score/${address}?explain=true`);
-    const { explain, ...rest } = body;
-    expect(rest).toEqual(without);
-    expect(explain.formula_version).toBe('fathom.score.1');
-    // A client's own arithmetic on the parts alone.
-    let support = 0;
-    let resistance = 0;
-    for (const { bin, weight, ...side } of explain.weights) {
-      expect(weight).toBeCloseTo(1 - Math.abs(1.01 ** bin - 1) / 0.25, 12);
-      support += weight * side.support;
-      resistance += weight * side.resistance;
-    }
-    expect(support).toBeCloseTo(explain.support, 8);
-    expect(resistance).toBeCloseTo(explain.resistance, 8);
-    const { depth, balance } = explain.components;
-    expect(depth.value).toBeCloseTo(Math.log10((support + resistance) / 1000) / 5, 10);
-    expect(balance.value).toBeCloseTo(
-      1 - Math.abs(support - resistance) / (support + resistance),
-      10,
-    );
-    expect(depth.points + balance.points).toBeCloseTo(explain.unrounded, 10);
-    expect(body.service_score).toBe(Math.round(explain.unrounded * 10) / 10);
-    expect(explain.legs).toEqual([
-      { chain: 'mainchain', address, t: NOW_S - 3, tier: 'raw', price_usd: 2 },
-    ]);
-    const { body: unknown } = await service.get(`/score/${mint('U')}?explain=true`);
-    expect(unknown).toMatchObject({ status: 'pending', explain: null });
-  });
-});
-
-describe('GET /top-scores', () => {
-  it('ranks by score, ties by address, at most fifty, only available ones', async () => {
-    service = await MarketService.start();
-    const letters = [...'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz123456789'];
-    const amounts = new Map(letters.map((letter, i) => [mint(letter), 2000 * (1 + (i % 19))]));
-    await commitRows(
-      service.store,
-      Array.from(amounts, ([address, usd]) => snap(address, NOW_S - 1, [[0, usd, usd]])),
-    );
-    await commitTokens(service.store, [{ address: mint('A'), coverage: 'depth_only' }]);
-    await service.settled();
-    const { body } = await service.get('/top-scores');
-    const expected = [...amounts]
-      .filter(([address]) => address !== mint('A'))
-      .sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
-      .slice(0, 50)
-      .map(([address]) => address);
-    expect(body).toMatchObject({ chain: 'mainchain', count: 50 });
-    expect(body.tokens.map((row: Json) => row.address)).toEqual(expected);
-    const { body: other } = await service.get('/top-scores?chain=evmchain');
-    expect(other).toEqual({ chain: 'evmchain', count: 0, stale_count: 0, tokens: [] });
-  });
+it('explain=true adds what recomputing the score needs, and changes nothing else', async () => {
+  service = await MarketService.start();
+  const address = mint('A');
+  const cells: [number, number, number][] = [
+    [-20, 700, 0],
+    [-1, 1500, 0],
+    [5, 0, 2500.5],
+  ];
+  await commitRows(service.store, [
+    snapshot(NOW_S - 3, [orca(cells), binance([[0, 100, 0]])], { address }),
+  ]);
+  await service.settled();
+  const { body: without } = await service.get(`/score/${address}`);
+  const { body } = await service.get(`/score/${address}?explain=true`);
+  const { explain, ...rest } = body;
+  expect(rest).toEqual(without);
+  expect(explain.formula_version).toBe('fathom.score.1');
+  // A client's own arithmetic on the parts alone.
+  let support = 0;
+  let resistance = 0;
+  for (const { bin, weight, ...side } of explain.weights) {
+    expect(weight).toBeCloseTo(1 - Math.abs(1.01 ** bin - 1) / 0.25, 12);
+    support += weight * side.support;
+    resistance += weight * side.resistance;
+  }
+  expect(support).toBeCloseTo(explain.support, 8);
+  expect(resistance).toBeCloseTo(explain.resistance, 8);
+  const { depth, balance } = explain.components;
+  expect(depth.value).toBeCloseTo(Math.log10((support + resistance) / 1000) / 5, 10);
+  expect(balance.value).toBeCloseTo(
+    1 - Math.abs(support - resistance) / (support + resistance),
+    10,
+  );
+  expect(depth.points + balance.points).toBeCloseTo(explain.unrounded, 10);
+  expect(body.service_score).toBe(Math.round(explain.unrounded * 10) / 10);
+  expect(explain.legs).toEqual([
+    { chain: 'mainchain', address, t: NOW_S - 3, tier: 'raw', price_usd: 2 },
+  ]);
+  const { body: unknown } = await service.get(`/score/${mint('U')}?explain=true`);
+  expect(unknown).toMatchObject({ status: 'pending', explain: null });
 });
 
 describe('POST /score', () => {

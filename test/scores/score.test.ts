@@ -10,7 +10,7 @@ import {
   scoreOfLadder,
   scoreWeight,
 } from '../../compute/scores/score.js';
-import { marketMask, type SnapshotCells } from '../../compute/segment/snapshots.js';
+import { marketMask } from '../../compute/segment/snapshots.js';
 import { type PlainLadderMarket, type PlainLeg, referenceScore } from '../reference/score.js';
 import { cellsOf, marketsOf, plainMarkets } from './ladders.js';
 
@@ -97,17 +97,5 @@ describe('the score', () => {
     expect(scoreWeight(0)).toBe(1);
     for (const bin of [-232, -29, 23, 242]) expect(scoreWeight(bin)).toBe(0);
     for (const bin of [-28, 22]) expect(scoreWeight(bin)).toBeGreaterThan(0);
-  });
-
-  it('sums cents beyond 32 bits exactly', () => {
-    const huge = 9_000_000_000_00;
-    const cells: SnapshotCells = cellsOf([pool([{ bin: 0, support: huge, resistance: huge }])]);
-    expect(cells.supportCents).toBeInstanceOf(Float64Array);
-    expect(kernelScore([leg([pool([{ bin: 0, support: huge, resistance: huge }])])])).toMatchObject(
-      {
-        supportUsd: 9_000_000_000,
-        score: 100,
-      },
-    );
   });
 });

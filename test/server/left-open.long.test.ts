@@ -1,8 +1,7 @@
 /** Whatever opens a file, a DuckDB connection or a port closes it, on every path: the collector closes nothing. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { heldFolder } from '../support/folders.js';
 import { run } from '../support/processes.js';
 
 interface LeftOpen {
@@ -12,16 +11,14 @@ interface LeftOpen {
 }
 
 describe.runIf(process.platform === 'linux')('What was opened, used, failed and closed', () => {
-  let folder: string;
+  const folder = heldFolder();
   let said: LeftOpen;
   beforeAll(async () => {
-    folder = mkdtempSync(path.join(tmpdir(), 'fathom-left-open-'));
     const script = path.resolve('test/support/left-open.mjs');
     const ended = await run(process.execPath, ['--expose-gc', script, folder]);
     expect([ended.stderr, ended.status]).toEqual(['', 0]);
     said = JSON.parse(ended.stdout) as LeftOpen;
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   it('leaves no file, socket, connection or statement open', () => {
     expect(Object.keys(said.leaves)).toHaveLength(11);

@@ -172,25 +172,23 @@ describe('the lines of requests', () => {
   });
 });
 
-describe('the line of a request', () => {
-  it('is a single one, whatever the method', () => {
-    const lines: string[] = [];
-    const log = logInto(lines);
-    const method = '"\\\n\u2028é';
-    const asked = {
-      id: 'a',
-      method,
-      route: null,
-      status: null,
-      keyId: 'key_1',
-      bytes: 0,
-      ageMs: 1,
-    };
-    new RequestLog(log).ended({ ...asked, isKeyless: false } as unknown as Exchange);
-    log.info('end');
-    expect(lines.length).toBe(2);
-    expect(parsed(lines)[0]).toMatchObject({ method, route: null, status: 499, key_id: 'key_1' });
-  });
+it('the line of a request is a single one, whatever the method', () => {
+  const lines: string[] = [];
+  const log = logInto(lines);
+  const method = '"\\\n\u2028é';
+  const asked = {
+    id: 'a',
+    method,
+    route: null,
+    status: null,
+    keyId: 'key_1',
+    bytes: 0,
+    ageMs: 1,
+  };
+  new RequestLog(log).ended({ ...asked, isKeyless: false } as unknown as Exchange);
+  log.info('end');
+  expect(lines.length).toBe(2);
+  expect(parsed(lines)[0]).toMatchObject({ method, route: null, status: 499, key_id: 'key_1' });
 });
 
 describe('a flood without a key', () => {

@@ -69,18 +69,16 @@ describe('the memory of the process', () => {
   });
 });
 
-describe('kept replies', () => {
-  it('of all endpoints share one budget', () => {
-    const memory = replyMemory(1000);
-    const bytesOf = (text: string) => text.length;
-    const a = new KeptReplies<string>(memory, 'a', bytesOf);
-    const b = new KeptReplies<string>(memory, 'b', bytesOf);
-    a.put('key', 'x'.repeat(600));
-    b.put('key', 'y'.repeat(300));
-    expect([a.find('key')?.document[0], b.find('key')?.document[0]]).toEqual(['x', 'y']);
-    b.put('other', 'z'.repeat(500));
-    expect([a.find('key'), b.find('key')?.document[0]]).toEqual([null, 'y']);
-    b.put('key', 'w'.repeat(1001));
-    expect(b.find('key')).toBeNull();
-  });
+it('kept replies of all endpoints share one budget', () => {
+  const memory = replyMemory(1000);
+  const bytesOf = (text: string) => text.length;
+  const a = new KeptReplies<string>(memory, 'a', bytesOf);
+  const b = new KeptReplies<string>(memory, 'b', bytesOf);
+  a.put('key', 'x'.repeat(600));
+  b.put('key', 'y'.repeat(300));
+  expect([a.find('key')?.document[0], b.find('key')?.document[0]]).toEqual(['x', 'y']);
+  b.put('other', 'z'.repeat(500));
+  expect([a.find('key'), b.find('key')?.document[0]]).toEqual([null, 'y']);
+  b.put('key', 'w'.repeat(1001));
+  expect(b.find('key')).toBeNull();
 });

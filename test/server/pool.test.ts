@@ -116,49 +116,45 @@ describe('the compute pool', () => {
   });
 });
 
-describe('a thread that hangs', () => {
-  it('is ended, and so is the one that retries the task; then others take tasks', async () => {
-    const threads: Worker[] = [];
-    const onThread = (thread: Worker) => void threads.push(thread);
-    process.on('worker', onThread);
-    const lost: Error[] = [];
-    const pool = await startPool({
-      threads: 1,
-      taskDeadlineMs: 200,
-      onError: (error) => void lost.push(error),
-    });
-    // Minutes of work.
-    const segment = pageInput().segments[0] as Uint8Array;
-    const form = { group: 'market', coding: 'br' } as const;
-    const input = { segmentId: 1, segment, ...form, marketCount: MARKETS.length };
-    const endless = Array.from({ length: 10_000 }, () => input);
-    await expect(pool.run('makeFragments', endless)).rejects.toThrow(TaskLostError);
-    expect(lost.length).toBe(2);
-    for (const error of lost) expect(error.message).toContain('no answer within 200 ms');
-    // It ended before its task was given up: it no longer writes to any memory.
-    expect(threads[0].threadId).toBe(-1);
-    const answers = () =>
-      pool.run('ping', null).then(
-        () => true,
-        () => false,
-      );
-    await eventually('another thread takes tasks', answers);
-    process.off('worker', onThread);
-    await pool.close();
+it('a thread that hangs is ended, and so is the one that retries the task; then others take tasks', async () => {
+  const threads: Worker[] = [];
+  const onThread = (thread: Worker) => void threads.push(thread);
+  process.on('worker', onThread);
+  const lost: Error[] = [];
+  const pool = await startPool({
+    threads: 1,
+    taskDeadlineMs: 200,
+    onError: (error) => void lost.push(error),
   });
+  // Minutes of work.
+  const segment = pageInput().segments[0] as Uint8Array;
+  const form = { group: 'market', coding: 'br' } as const;
+  const input = { segmentId: 1, segment, ...form, marketCount: MARKETS.length };
+  const endless = Array.from({ length: 10_000 }, () => input);
+  await expect(pool.run('makeFragments', endless)).rejects.toThrow(TaskLostError);
+  expect(lost.length).toBe(2);
+  for (const error of lost) expect(error.message).toContain('no answer within 200 ms');
+  // It ended before its task was given up: it no longer writes to any memory.
+  expect(threads[0].threadId).toBe(-1);
+  const answers = () =>
+    pool.run('ping', null).then(
+      () => true,
+      () => false,
+    );
+  await eventually('another thread takes tasks', answers);
+  process.off('worker', onThread);
+  await pool.close();
 });
 
-describe('closing the compute pool', () => {
-  it('finishes what runs and waits, refuses what comes after, and is idempotent', async () => {
-    const pool = await startPool({ threads: 1, onError });
-    const tasks = [0, 1, 2].map(() => pool.run('renderPage', pageInput()));
-    const closed = pool.close();
-    await expect(pool.run('ping', null)).rejects.toThrow(PoolClosedError);
-    for (const { status } of await Promise.all(tasks)) expect(status).toBe('done');
-    await closed;
-    await pool.close();
-    expect(errors).toEqual([]);
-  });
+it('closing the compute pool finishes what runs and waits, refuses what comes after, and is idempotent', async () => {
+  const pool = await startPool({ threads: 1, onError });
+  const tasks = [0, 1, 2].map(() => pool.run('renderPage', pageInput()));
+  const closed = pool.close();
+  await expect(pool.run('ping', null)).rejects.toThrow(PoolClosedError);
+  for (const { status } of await Promise.all(tasks)) expect(status).toBe('done');
+  await closed;
+  await pool.close();
+  expect(errors).toEqual([]);
 });
 
 describe.runIf(process.platform === 'linux')('the threads', () => {

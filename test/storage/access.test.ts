@@ -33,12 +33,7 @@ const options = {
   rewrite: (input: Parameters<typeof rewriteSegments>[0]) =>
     Promise.resolve(rewriteSegments(input)),
 };
-const request = {
-  tier: 'premium',
-  name: 'n',
-  requestsPerMinute: Infinity,
-  monthlyQuota: null,
-} as const;
+const request = { tier: 'premium', name: 'n', requestsPerMinute: Infinity } as const;
 
 /** A file with one snapshot of `cells` cells at `t`. */
 function fileOf(directory: DataDirectory, t: number, cells = 3): string {
@@ -120,17 +115,6 @@ describe('A server that keeps the store', () => {
     expect(stderr).toMatch(
       /^\S+contradiction\.ndjson.*venue orca is onchain_pool in the store.*\n$/,
     );
-  });
-
-  it('follows keys that are made, rotated and revoked', async () => {
-    const isShown = async (own: string) => Array.isArray(await shown(url, own));
-    const made = await cli('keys', 'create', '--tier', 'premium');
-    await becomes(() => isShown(made.key), true);
-    const rotated = await cli('keys', 'rotate', made.id);
-    await becomes(() => shown(url, made.key), 401);
-    await becomes(() => isShown(rotated.key), true);
-    await cli('keys', 'revoke', made.id);
-    await becomes(() => shown(url, rotated.key), 401);
   });
 
   it('leaves a harmless socket behind when it is killed', async () => {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Market, MAX_MARKETS_PER_TOKEN } from '../../compute/market.js';
-import { BUNDLE_VERSION, type Frame, readBundle } from '../../storage/bundle.js';
+import { BUNDLE_VERSION } from '../../storage/bundle.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { InputError, StoreChangedError } from '../../storage/errors.js';
 import { commitHolders, storedHolders } from '../support/holders.js';
@@ -195,22 +195,6 @@ describe('A merge', () => {
 
 describe('Snapshots that a commit replaces', () => {
   const cells = (count: number): Cell[] => Array.from({ length: count }, (_, i) => [i, 1, 1]);
-
-  it('are counted once each, however often the file has them', async () => {
-    await commitRows(held.store, [snapshot(1, [orca(cells(5))]), snapshot(9, [])]);
-    const frames: Frame[] = [];
-    // As parts of a file that is too long to collect as a whole.
-    for (const count of [3, 4, 2]) {
-      const rows = [1, 2, 9].map((t) => snapshot(t, [orca(cells(count))]));
-      const part = await bundleOf(held.store, rows);
-      for await (const frame of readBundle(held.store.directory, part.name)) {
-        if (frames.length === 0 || frame.kind !== 'header') frames.push(frame);
-      }
-      await part.discard();
-    }
-    const report = await commitFrames(held.store, frames);
-    expect(report.replaced).toEqual({ snapshots: 2, cellsBefore: 5, cellsAfter: 4 });
-  });
 
   it('may lose half of a market’s cells, and no more if that is refused', async () => {
     const days = (orcas: number[], binances: number[]) =>
@@ -430,35 +414,33 @@ describe('A commit is refused as a whole', () => {
   });
 });
 
-describe('Legs of an asset', () => {
-  it('may change places in one file, in any order of its rows', async () => {
-    const [a, b] = [MINT, OTHER_MINT];
-    await commitTokens(held.store, [
-      { address: a, asset: 'x' },
-      { address: b, asset: 'y' },
-    ]);
-    await commitTokens(held.store, [{ chain: 'evmchain', address: EVM_TOKEN, asset: 'x' }]);
-    const leg = () => {
-      const token = held.store.depth.token('evmchain', EVM_TOKEN);
-      return token && (held.store.depth.mainchainLeg(token)?.address ?? null);
-    };
-    expect(leg()).toBe(a);
-    await commitTokens(held.store, [
-      { address: b, asset: 'x' },
-      { address: a, asset: 'y' },
-    ]);
-    expect(leg()).toBe(b);
-    await commitTokens(held.store, [
-      { address: b, asset: null },
-      { address: a, asset: 'x' },
-    ]);
-    expect(leg()).toBe(a);
-    await commitTokens(held.store, [{ address: a, asset: 'z' }]);
-    expect(leg()).toBeNull();
-    await held.reopen();
-    expect(leg()).toBeNull();
-    expect(held.store.depth.token('mainchain', a)?.asset).toBe('z');
-  });
+it('Legs of an asset may change places in one file, in any order of its rows', async () => {
+  const [a, b] = [MINT, OTHER_MINT];
+  await commitTokens(held.store, [
+    { address: a, asset: 'x' },
+    { address: b, asset: 'y' },
+  ]);
+  await commitTokens(held.store, [{ chain: 'evmchain', address: EVM_TOKEN, asset: 'x' }]);
+  const leg = () => {
+    const token = held.store.depth.token('evmchain', EVM_TOKEN);
+    return token && (held.store.depth.mainchainLeg(token)?.address ?? null);
+  };
+  expect(leg()).toBe(a);
+  await commitTokens(held.store, [
+    { address: b, asset: 'x' },
+    { address: a, asset: 'y' },
+  ]);
+  expect(leg()).toBe(b);
+  await commitTokens(held.store, [
+    { address: b, asset: null },
+    { address: a, asset: 'x' },
+  ]);
+  expect(leg()).toBe(a);
+  await commitTokens(held.store, [{ address: a, asset: 'z' }]);
+  expect(leg()).toBeNull();
+  await held.reopen();
+  expect(leg()).toBeNull();
+  expect(held.store.depth.token('mainchain', a)?.asset).toBe('z');
 });
 
 describe('Rows of tokens', () => {

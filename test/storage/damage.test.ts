@@ -239,44 +239,40 @@ describe('A store is not opened, and the message says why,', () => {
   });
 });
 
-describe('A database of an older schema', () => {
-  it('is copied before the upgrade; the copy is the old store', async () => {
-    await storeWith(1);
-    const before = await openStore(directory.path);
-    const { id, key } = await before.createKey({ tier: 'premium', name: 'old', monthlyQuota: 7 });
-    await before.close();
-    await tamper(...TO_OLDER_SCHEMA);
-    const notices: string[] = [];
-    const migrated = await openStore(directory.path, { onMigration: (text) => notices.push(text) });
-    expect(migrated.keys.verify(key)).toMatchObject({ id, monthlyQuota: 7, expiresAtS: null });
-    expect((await migrated.updateKey('old', { expiresAtS: 2e9 })).expiresAtS).toBe(2e9);
-    await migrated.close();
-    const copy = `${file}.schema-${SCHEMA_VERSION - 1}`;
-    expect(notices).toEqual([expect.stringContaining(`; ${copy} is a copy from before`)]);
-    expect(statSync(copy).mode & 0o777).toBe(0o600);
-    // As after a failed upgrade.
-    renameSync(copy, file);
-    const database = await Database.openFile(file, { memoryLimitMiB: 128, threads: 1 });
-    const tables = (await database.rows('SELECT table_name FROM duckdb_tables()')).flat();
-    expect(tables).toContain('segments');
-    expect(tables).not.toContain('segment_samples');
-    await database.close();
-    const store = await openStore(directory.path);
-    expect(await storedSnapshots(store, tokenOf(store))).toHaveLength(1);
-    await store.close();
-  });
+it('A database of an older schema is copied before the upgrade; the copy is the old store', async () => {
+  await storeWith(1);
+  const before = await openStore(directory.path);
+  const { id, key } = await before.createKey({ tier: 'premium', name: 'old', monthlyQuota: 7 });
+  await before.close();
+  await tamper(...TO_OLDER_SCHEMA);
+  const notices: string[] = [];
+  const migrated = await openStore(directory.path, { onMigration: (text) => notices.push(text) });
+  expect(migrated.keys.verify(key)).toMatchObject({ id, monthlyQuota: 7, expiresAtS: null });
+  expect((await migrated.updateKey('old', { expiresAtS: 2e9 })).expiresAtS).toBe(2e9);
+  await migrated.close();
+  const copy = `${file}.schema-${SCHEMA_VERSION - 1}`;
+  expect(notices).toEqual([expect.stringContaining(`; ${copy} is a copy from before`)]);
+  expect(statSync(copy).mode & 0o777).toBe(0o600);
+  // As after a failed upgrade.
+  renameSync(copy, file);
+  const database = await Database.openFile(file, { memoryLimitMiB: 128, threads: 1 });
+  const tables = (await database.rows('SELECT table_name FROM duckdb_tables()')).flat();
+  expect(tables).toContain('segments');
+  expect(tables).not.toContain('segment_samples');
+  await database.close();
+  const store = await openStore(directory.path);
+  expect(await storedSnapshots(store, tokenOf(store))).toHaveLength(1);
+  await store.close();
 });
 
-describe('A store whose last counts cannot be written', () => {
-  it('is closed nevertheless', async () => {
-    const store = await openStore(directory.path);
-    await commitRows(store, [snapshot(1)]);
-    vi.spyOn(store.usage, 'close').mockRejectedValue(new Error('the disk is full'));
-    await expect(store.close()).rejects.toThrow('the disk is full');
-    const again = await openStore(directory.path);
-    expect(await storedSnapshots(again, tokenOf(again))).toHaveLength(1);
-    await again.close();
-  });
+it('A store whose last counts cannot be written is closed nevertheless', async () => {
+  const store = await openStore(directory.path);
+  await commitRows(store, [snapshot(1)]);
+  vi.spyOn(store.usage, 'close').mockRejectedValue(new Error('the disk is full'));
+  await expect(store.close()).rejects.toThrow('the disk is full');
+  const again = await openStore(directory.path);
+  expect(await storedSnapshots(again, tokenOf(again))).toHaveLength(1);
+  await again.close();
 });
 
 describe('Whatever the umask, and whoever made the directory', () => {
@@ -285,9 +281,7 @@ describe('Whatever the umask, and whoever made the directory', () => {
     try {
       chmodSync(directory.path, 0o755);
       let store = await openStore(directory.path);
-      await store.createKey({
-        ...{ tier: 'premium', name: null, requestsPerMinute: null, monthlyQuota: null },
-      });
+      await store.createKey({ tier: 'premium' });
       await commitRows(store, [snapshot(1)]);
       const modes = () =>
         readdirSync(directory.path).map((name) => {
@@ -321,17 +315,11 @@ describe('Whatever the umask, and whoever made the directory', () => {
 });
 
 describe('The pepper', () => {
-  const request = {
-    tier: 'premium',
-    name: null,
-    requestsPerMinute: null,
-    monthlyQuota: null,
-  } as const;
   const pepper = () => path.join(directory.path, 'pepper');
 
   it('is made with mode 0600, and keys live as long as it stays', async () => {
     let store = await openStore(directory.path);
-    const { key } = await store.createKey(request);
+    const { key } = await store.createKey({ tier: 'premium' });
     await store.close();
     expect(statSync(pepper()).mode & 0o777).toBe(0o600);
     store = await openStore(directory.path);
@@ -358,7 +346,7 @@ describe('The pepper', () => {
 
   it('may not be missing or damaged once there are keys', async () => {
     const store = await openStore(directory.path);
-    const { key } = await store.createKey(request);
+    const { key } = await store.createKey({ tier: 'premium' });
     await store.close();
     const kept = readFileSync(pepper());
     rmSync(pepper());
@@ -379,31 +367,23 @@ describe('The pepper', () => {
     await storeWith(1);
     writeFileSync(pepper(), 'short');
     const store = await openStore(directory.path);
-    const { key } = await store.createKey(request);
+    const { key } = await store.createKey({ tier: 'premium' });
     expect(store.keys.verify(key)).not.toBeNull();
     await store.close();
   });
 });
 
-describe('Keys', () => {
-  it('that are rotated and revoked at the same time end revoked', async () => {
-    const store = await openStore(directory.path);
-    const request = {
-      tier: 'premium',
-      name: null,
-      requestsPerMinute: null,
-      monthlyQuota: null,
-    } as const;
-    for (let i = 0; i < 5; i++) {
-      const { id, key } = await store.createKey(request);
-      const rotating = store.rotateKey(id);
-      // Before its new text is written, or during: nobody gets a text that does not work.
-      if (i > 1) await new Promise((resolve) => setImmediate(resolve));
-      const [rotated, revoked] = await Promise.allSettled([rotating, store.revokeKey(id)]);
-      expect([rotated.status, revoked.status]).toEqual(['rejected', 'fulfilled']);
-      expect(store.keys.verify(key)).toBeNull();
-      await expect(store.rotateKey(id)).rejects.toThrow(`the key ${id} is revoked already`);
-    }
-    await store.close();
-  });
+it('Keys that are rotated and revoked at the same time end revoked', async () => {
+  const store = await openStore(directory.path);
+  for (let i = 0; i < 5; i++) {
+    const { id, key } = await store.createKey({ tier: 'premium' });
+    const rotating = store.rotateKey(id);
+    // Before its new text is written, or during: nobody gets a text that does not work.
+    if (i > 1) await new Promise((resolve) => setImmediate(resolve));
+    const [rotated, revoked] = await Promise.allSettled([rotating, store.revokeKey(id)]);
+    expect([rotated.status, revoked.status]).toEqual(['rejected', 'fulfilled']);
+    expect(store.keys.verify(key)).toBeNull();
+    await expect(store.rotateKey(id)).rejects.toThrow(`the key ${id} is revoked already`);
+  }
+  await store.close();
 });

@@ -9,14 +9,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fork } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Connection } from '../../storage/duckdb/connection.js';
 import { DuckDBError } from '../../storage/duckdb/duckdb-error.js';
 import { Database, MAX_REOPENINGS } from '../../storage/duckdb/database.js';
-import { MemoryDatabase } from '../../storage/duckdb/memory-database.js';
 import { Lanes, MAX_WAITING } from '../../storage/duckdb/lanes.js';
-import { DatabaseDamagedError, DatabaseLockedError } from '../../storage/duckdb/opening.js';
 import { DamagedDataError, DiskFullError, StoreUnavailableError } from '../../storage/errors.js';
 import { run } from '../support/processes.js';
 import { becomes, countingTurns, eventually } from '../support/waiting.js';
@@ -135,36 +132,6 @@ describe('Database', () => {
     await database.close();
   });
 
-  it('keeps committed rows and rolls back a failed transaction', async () => {
-    let database = await Database.openFile(file, options);
-    await database.run(
-      'CREATE TABLE things (id BIGINT PRIMARY KEY, name VARCHAR, data BLOB, x DOUBLE)',
-    );
-    await database.run('INSERT INTO things VALUES (?, ?, ?, ?)', [
-      2 ** 53 - 1,
-      'one',
-      new Uint8Array([0, 255]),
-      0.5,
-    ]);
-    await expect(
-      database.transaction(async (tx) => {
-        await tx.run("INSERT INTO things VALUES (2, 'two', NULL, 1)");
-        throw new Error('stop');
-      }),
-    ).rejects.toThrow('stop');
-    await database.transaction(async (tx) => {
-      await tx.run("INSERT INTO things VALUES (3, 'three', NULL, NULL)");
-      expect(await tx.rows('SELECT count(*) FROM things')).toEqual([[2]]);
-    });
-    await database.close();
-    database = await Database.openFile(file, options);
-    expect(await database.rows('SELECT * FROM things ORDER BY id')).toEqual([
-      [3, 'three', null, null],
-      [2 ** 53 - 1, 'one', new Uint8Array([0, 255]), 0.5],
-    ]);
-    await database.close();
-  });
-
   it('lets other work use the event loop while it appends', async () => {
     const database = await Database.openFile(file, options);
     await database.run(
@@ -217,45 +184,6 @@ describe('Database', () => {
     await expect(database.rows("SELECT * FROM read_csv('/etc/hostname')")).rejects.toThrow();
     await expect(database.run('SET enable_external_access = true')).rejects.toThrow();
     await database.close();
-  });
-
-  it('says if another process has the file, and if a file is not a database', async () => {
-    const database = await Database.openFile(file, options);
-    const script = path.join(directory, 'open.mjs');
-    writeFileSync(
-      script,
-      `import { createRequire } from 'node:module';
-       const { DuckDBInstance } = createRequire(${JSON.stringify(path.resolve('package.json'))})('@duckdb/node-api');
-       DuckDBInstance.create(${JSON.stringify(path.join(directory, 'other.duckdb'))}).then(() => process.send('open'));
-       setInterval(() => {}, 1000);`,
-    );
-    const child = fork(script);
-    await new Promise((resolve) => child.once('message', resolve));
-    await expect(
-      Database.openFile(path.join(directory, 'other.duckdb'), options),
-    ).rejects.toBeInstanceOf(DatabaseLockedError);
-    child.kill('SIGKILL');
-    await database.close();
-    const text = path.join(directory, 'text.duckdb');
-    writeFileSync(text, 'no database at all, but long enough to be read as a header'.repeat(400));
-    await expect(Database.openFile(text, options)).rejects.toBeInstanceOf(DatabaseDamagedError);
-  });
-
-  it('streams a result larger than one vector', async () => {
-    const database = await MemoryDatabase.open(options);
-    let rows = 0;
-    for await (const chunk of database.stream('SELECT range FROM range(10000)')) {
-      expect(chunk.values(0)).toHaveLength(chunk.rowCount);
-      const item = chunk.reader(0);
-      for (let row = 0; row < chunk.rowCount; row++) expect(item(row)).toBe(BigInt(rows++));
-    }
-    expect(rows).toBe(10_000);
-    const nested = database.stream("SELECT {'a': [1::BIGINT, 2], 'b': NULL::DOUBLE} AS s");
-    const { value: chunk } = await nested.next();
-    expect(chunk?.rowCount).toBe(1);
-    expect(chunk?.values(0)).toEqual([{ a: [1n, 2n], b: null }]);
-    await nested.return(undefined);
-    database.close();
   });
 });
 
@@ -361,13 +289,11 @@ describe('A database that fails', () => {
   });
 });
 
-describe('Lanes', () => {
-  it('refuse callers if too many already wait', async () => {
-    const lanes = new Lanes([null]);
-    const held = await lanes.lend();
-    const waiting = Array.from({ length: MAX_WAITING }, () => lanes.use(() => Promise.resolve(1)));
-    await expect(lanes.lend()).rejects.toBeInstanceOf(StoreUnavailableError);
-    held.giveBack();
-    expect(await Promise.all(waiting)).toHaveLength(MAX_WAITING);
-  });
+it('Lanes refuse callers if too many already wait', async () => {
+  const lanes = new Lanes([null]);
+  const held = await lanes.lend();
+  const waiting = Array.from({ length: MAX_WAITING }, () => lanes.use(() => Promise.resolve(1)));
+  await expect(lanes.lend()).rejects.toBeInstanceOf(StoreUnavailableError);
+  held.giveBack();
+  expect(await Promise.all(waiting)).toHaveLength(MAX_WAITING);
 });

@@ -1,15 +1,15 @@
 /** DuckDB's failures keep their meaning, and no user's text is mistaken for one. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { isDamage } from '../../compute/damage.js';
 import { DuckDBError } from '../../storage/duckdb/duckdb-error.js';
 import { Database } from '../../storage/duckdb/database.js';
 import { MemoryDatabase } from '../../storage/duckdb/memory-database.js';
 import { RefusalError } from '../../storage/errors.js';
 import { parquetRows } from '../../storage/ingest/parquet.js';
+import { heldFolder } from '../support/folders.js';
 import {
   commitDelete,
   commitRows,
@@ -23,11 +23,7 @@ import {
 } from '../support/stores.js';
 
 const options = { memoryLimitMiB: 128, threads: 1 };
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'fathom-duckdb-errors-'));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = heldFolder();
 
 /** What a user may write and DuckDB or the system say, too. */
 const TEXTS = [

@@ -1,8 +1,5 @@
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { StoreChange } from '../../storage/contract.js';
-import { listenForCommands } from '../../storage/control.js';
 import { InputError } from '../../storage/errors.js';
 import { FLAT_TABLES } from '../../storage/flat-tables.js';
 import {
@@ -12,12 +9,10 @@ import {
   flatContents,
   HOUR,
   limitRow,
-  noChange,
   poolHourRow,
   poolRow,
   tokenHourRow,
 } from '../support/flat.js';
-import { ingest } from '../support/ingest.js';
 import {
   commitRows,
   EVM_TOKEN,
@@ -54,25 +49,6 @@ describe('Orders', () => {
     expect(await held.store.orders.dcaOrders([...many, MINT])).toMatchObject([
       { tokenAddress: MINT },
     ]);
-  });
-});
-
-describe('A file that is ingested beside a server', () => {
-  it('reaches the server’s store, and the server is notified', async () => {
-    const fail = (error: unknown) => {
-      throw error;
-    };
-    const control = await listenForCommands(held.directory.path, held.store, fail);
-    try {
-      const file = path.join(held.directory.path, 'orders.ndjson');
-      writeFileSync(file, `${JSON.stringify(dcaRow())}\n`);
-      const [report] = await ingest(held.directory.path, 'dca_orders', [file]);
-      expect(report.rows).toBe(1);
-      expect(changes).toEqual([{ ...noChange(), dcaTokens: [MINT] }]);
-      expect(await held.store.orders.dcaOrders([MINT])).toHaveLength(1);
-    } finally {
-      await control.close();
-    }
   });
 });
 
@@ -152,36 +128,34 @@ describe('A table', () => {
   });
 });
 
-describe('Hours', () => {
-  it('are read by range, only for mainchain tokens', async () => {
-    const hours = [0, 1, 2, 3].map((i) => HOUR + i * 3600);
-    await commitFlat(
-      held.store,
-      'dlmm_hours',
-      hours.map((hour) => poolHourRow({ hour })),
-    );
-    await commitFlat(held.store, 'token_hours', [
-      ...hours.map((hour) => tokenHourRow({ hour })),
-      tokenHourRow({ hour: hours[1], chain: 'evmchain', address: EVM_TOKEN }),
-    ]);
-    expect(changes.map(({ dlmmHours, tokenHours }) => [dlmmHours, tokenHours])).toEqual([
-      [true, false],
-      [false, true],
-    ]);
-    const some = await held.store.lp.dlmmHours(hours[1], hours[2]);
-    expect([...some.hour].sort()).toEqual(hours.slice(1, 3));
-    expect([some.pubkeys, [...some.pool], [...some.volumeUsd]]).toEqual([
-      ['pool-1'],
-      [0, 0],
-      [1e6 / 3, 1e6 / 3],
-    ]);
-    const tokens = await held.store.lp.tokenHours(hours[1], 2 ** 32 - 1);
-    expect([tokens.addresses, tokens.hour.length, tokens.organicVolumeUsd.length]).toEqual([
-      [MINT],
-      3,
-      3,
-    ]);
-    const none = await held.store.lp.dlmmHours(hours[3] + 1, hours[3] + 2);
-    expect([none.pubkeys, none.hour.length, none.tvlUsd.length]).toEqual([[], 0, 0]);
-  });
+it('Hours are read by range, only for mainchain tokens', async () => {
+  const hours = [0, 1, 2, 3].map((i) => HOUR + i * 3600);
+  await commitFlat(
+    held.store,
+    'dlmm_hours',
+    hours.map((hour) => poolHourRow({ hour })),
+  );
+  await commitFlat(held.store, 'token_hours', [
+    ...hours.map((hour) => tokenHourRow({ hour })),
+    tokenHourRow({ hour: hours[1], chain: 'evmchain', address: EVM_TOKEN }),
+  ]);
+  expect(changes.map(({ dlmmHours, tokenHours }) => [dlmmHours, tokenHours])).toEqual([
+    [true, false],
+    [false, true],
+  ]);
+  const some = await held.store.lp.dlmmHours(hours[1], hours[2]);
+  expect([...some.hour].sort()).toEqual(hours.slice(1, 3));
+  expect([some.pubkeys, [...some.pool], [...some.volumeUsd]]).toEqual([
+    ['pool-1'],
+    [0, 0],
+    [1e6 / 3, 1e6 / 3],
+  ]);
+  const tokens = await held.store.lp.tokenHours(hours[1], 2 ** 32 - 1);
+  expect([tokens.addresses, tokens.hour.length, tokens.organicVolumeUsd.length]).toEqual([
+    [MINT],
+    3,
+    3,
+  ]);
+  const none = await held.store.lp.dlmmHours(hours[3] + 1, hours[3] + 2);
+  expect([none.pubkeys, none.hour.length, none.tvlUsd.length]).toEqual([[], 0, 0]);
 });

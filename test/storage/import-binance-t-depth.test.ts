@@ -1,9 +1,8 @@
 /** Binance's historical order books of futures, compared with the stream of the same messages. */
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { importAll, Scratch, TOKEN } from './import-helpers.js';
 
 const scratch = new Scratch();
-afterAll(() => scratch.remove());
 
 const EXCERPT = 'test/fixtures/import/binance_t_depth_excerpt.csv';
 const FLAGS = { ...TOKEN, every: '1s' };

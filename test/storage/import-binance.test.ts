@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { MAX_WAITING_LEVELS } from '../../storage/import/binance-waiting.js';
 import { replayPlainly, type PlainUpdate } from '../reference/order-book.js';
 import { importAll, Scratch, TOKEN, type SnapshotRow } from './import-helpers.js';
 
 const scratch = new Scratch();
-afterAll(() => scratch.remove());
 
 const FLAGS = { ...TOKEN, every: '1s' };
 const T0 = 1_700_000_000;

@@ -1,10 +1,9 @@
 /** Books whose sizes are contracts (docs/definitions.md#imports). */
 import { existsSync } from 'node:fs';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { fixture, importAll, Scratch, shared, TOKEN } from './import-helpers.js';
 
 const scratch = new Scratch();
-afterAll(() => scratch.remove());
 
 const FLAGS = { ...TOKEN, every: '1s' };
 const T0 = 1_700_000_000;

@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import { readWords } from '../../server/cli/flags.js';
@@ -14,6 +13,7 @@ import {
   type ImportOptions,
   ImportReport,
 } from '../../storage/import/formats.js';
+import { heldFolder } from '../support/folders.js';
 import { importRows } from '../../storage/import/import.js';
 import { NothingImportedError } from '../../storage/import/refusals.js';
 
@@ -92,17 +92,13 @@ export function faultsOf(rows: unknown[]): unknown[] {
   return binSnapshotRows(rows, { firstLine: 1, mode: 'replace' }).faults;
 }
 
-/** Files in a directory of their own. */
+/** Files in a directory of their own, for the tests of a file. */
 export class Scratch {
-  private readonly dir = mkdtempSync(path.join(tmpdir(), 'fathom-import-'));
+  private readonly dir = heldFolder();
 
   file(name: string, content: string | Uint8Array = ''): string {
     const file = path.join(this.dir, name);
     writeFileSync(file, content);
     return file;
-  }
-
-  remove(): void {
-    rmSync(this.dir, { recursive: true, force: true });
   }
 }

@@ -1,11 +1,10 @@
 /** Solscan's exports of holders. */
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { fixture, importAll, Scratch, SOL, TOKEN } from './import-helpers.js';
 
 const scratch = new Scratch();
-afterAll(() => scratch.remove());
 
 interface HolderRow {
   token_address: string;

@@ -1,13 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readCsv, readCsvBatches } from '../../storage/csv.js';
 import { InputError } from '../../storage/errors.js';
 import { readLineChunks, readLineBatches } from '../../storage/lines.js';
 import { fixture, Scratch } from './import-helpers.js';
 
 const scratch = new Scratch();
-afterAll(() => scratch.remove());
 
 async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {
   const list: T[] = [];

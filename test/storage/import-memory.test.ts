@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { createWriteStream, statSync } from 'node:fs';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { ImportReport } from '../../storage/import/formats.js';
 import { importRows } from '../../storage/import/import.js';
 import { optionsOf, Scratch, TOKEN } from './import-helpers.js';
 
 const scratch = new Scratch();
-afterAll(() => scratch.remove());
 
 const MIB = 1024 * 1024;
 const FILE_MIB = 100;

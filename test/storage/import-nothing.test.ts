@@ -1,10 +1,9 @@
 /** Imports that yield nothing, and files of another kind: both say why. */
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ImportFormat } from '../../storage/import/formats.js';
 import { fixture, hasShared, importAll, Scratch, shared, TOKEN } from './import-helpers.js';
 
 const scratch = new Scratch();
-afterAll(() => scratch.remove());
 
 const T0 = 1_700_000_000;
 const TARDIS = 'exchange,symbol,timestamp,local_timestamp';

@@ -1,6 +1,6 @@
 /** Jupiter's DCA and limit orders, in the shapes that its API returns. */
 import { readFileSync } from 'node:fs';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ImportFormat } from '../../storage/import/formats.js';
 import { importIntoStore } from '../../storage/import/import.js';
 import { openStoreOf } from '../support/ingest.js';
@@ -17,7 +17,6 @@ import {
 } from './import-helpers.js';
 
 const scratch = new Scratch();
-afterAll(() => scratch.remove());
 
 const USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 const MINT = 'A'.repeat(44);

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   faultsOf,
   fixture,
@@ -14,7 +14,6 @@ import {
 } from './import-helpers.js';
 
 const scratch = new Scratch();
-afterAll(() => scratch.remove());
 
 const WETH = '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2';
 const WBTC = '0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599';

@@ -1,9 +1,8 @@
 /** Files with several symbols, of which an import takes one. */
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { importAll, Scratch, TOKEN } from './import-helpers.js';
 
 const scratch = new Scratch();
-afterAll(() => scratch.remove());
 
 const FLAGS = { ...TOKEN, every: '1s' };
 const T0 = 1_700_000_000;

@@ -1,10 +1,9 @@
 import { gzipSync } from 'node:zlib';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { MAX_SIDE_LEVELS } from '../../storage/import/order-book.js';
 import { importAll, Scratch, TOKEN, type SnapshotRow } from './import-helpers.js';
 
 const scratch = new Scratch();
-afterAll(() => scratch.remove());
 
 const FLAGS = { ...TOKEN, every: '1s' };
 const T0 = 1_700_000_000;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   fixture,
   hasShared,
@@ -14,7 +14,6 @@ import {
 } from './import-helpers.js';
 
 const scratch = new Scratch();
-afterAll(() => scratch.remove());
 
 /** Checks token rows (docs/definitions.md#datasets). @returns the linked pairs `mint contract` */
 function linksOf(rows: TokensRow[]): string[] {

@@ -17,12 +17,7 @@ import {
   snapshot,
 } from '../support/stores.js';
 
-const REQUEST = {
-  tier: 'premium',
-  name: null,
-  requestsPerMinute: null,
-  monthlyQuota: null,
-} as const;
+const REQUEST = { tier: 'premium' } as const;
 
 const directory = freshDirectory();
 

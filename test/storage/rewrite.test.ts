@@ -150,37 +150,35 @@ describe('joinRuns', () => {
   });
 });
 
-describe('splitRun', () => {
-  it('cuts only when a segment is full, and loses nothing', () => {
-    const counts = fc.array(fc.constantFrom(0, 1, 40, 3000, MAX_SEGMENT_CELLS, 20_000), {
-      minLength: 1,
-      maxLength: 12,
-    });
-    fc.assert(
-      fc.property(counts, fc.integer({ min: 1, max: 400 }), (cellCounts, repeated) => {
-        const all = [...cellCounts, ...new Array<number>(repeated).fill(2)];
-        const run = runOf(
-          all.map((count, i) => ({
-            t: i + 1,
-            price: 1,
-            cells: Array.from({ length: count }, (_, c) => [c >> 8, c % 256, 100, 0]),
-          })),
-        );
-        const pieces = splitRun(run);
-        expectSame(pieces.flatMap(snapshotsOf), snapshotsOf(run));
-        const cellsIn = pieces.map(({ bin }) => bin.length);
-        pieces.forEach(({ t }, i) => {
-          expect(t.length).toBeLessThanOrEqual(MAX_SEGMENT_SNAPSHOTS);
-          if (t.length > 1) expect(cellsIn[i]).toBeLessThanOrEqual(MAX_SEGMENT_CELLS);
-          if (i + 1 === pieces.length || t.length === MAX_SEGMENT_SNAPSHOTS) return;
-          expect(cellsIn[i] + all[pieces[i + 1].t[0] - 1]).toBeGreaterThan(MAX_SEGMENT_CELLS);
-        });
-        const again = splitRun(decodeSegment(encodeSegment(run)));
-        expect(again.map(({ t }) => [...t])).toEqual(pieces.map(({ t }) => [...t]));
-      }),
-      { numRuns: 8 },
-    );
+it('splitRun cuts only when a segment is full, and loses nothing', () => {
+  const counts = fc.array(fc.constantFrom(0, 1, 40, 3000, MAX_SEGMENT_CELLS, 20_000), {
+    minLength: 1,
+    maxLength: 12,
   });
+  fc.assert(
+    fc.property(counts, fc.integer({ min: 1, max: 400 }), (cellCounts, repeated) => {
+      const all = [...cellCounts, ...new Array<number>(repeated).fill(2)];
+      const run = runOf(
+        all.map((count, i) => ({
+          t: i + 1,
+          price: 1,
+          cells: Array.from({ length: count }, (_, c) => [c >> 8, c % 256, 100, 0]),
+        })),
+      );
+      const pieces = splitRun(run);
+      expectSame(pieces.flatMap(snapshotsOf), snapshotsOf(run));
+      const cellsIn = pieces.map(({ bin }) => bin.length);
+      pieces.forEach(({ t }, i) => {
+        expect(t.length).toBeLessThanOrEqual(MAX_SEGMENT_SNAPSHOTS);
+        if (t.length > 1) expect(cellsIn[i]).toBeLessThanOrEqual(MAX_SEGMENT_CELLS);
+        if (i + 1 === pieces.length || t.length === MAX_SEGMENT_SNAPSHOTS) return;
+        expect(cellsIn[i] + all[pieces[i + 1].t[0] - 1]).toBeGreaterThan(MAX_SEGMENT_CELLS);
+      });
+      const again = splitRun(decodeSegment(encodeSegment(run)));
+      expect(again.map(({ t }) => [...t])).toEqual(pieces.map(({ t }) => [...t]));
+    }),
+    { numRuns: 8 },
+  );
 });
 
 describe('rewriteSegments', () => {
@@ -274,52 +272,50 @@ describe('rewriteSegments', () => {
   });
 });
 
-describe('rewriteGroups', () => {
-  it('takes in every stored segment it touches, no others, and not too many at once', () => {
-    const spans = fc
-      .uniqueArray(fc.integer({ min: 1, max: 400 }), { minLength: 0, maxLength: 120 })
-      .map((times) => times.sort((a, b) => a - b));
-    fc.assert(
-      fc.property(
-        spans,
-        fc.integer({ min: 1, max: 4 }),
-        fc.uniqueArray(fc.integer({ min: 0, max: 401 }), { minLength: 1, maxLength: 60 }),
-        (storedTimes, perSegment, addedTimes) => {
-          const stored: SegmentRef[] = [];
-          for (let i = 0; i < storedTimes.length; i += perSegment) {
-            const times = Uint32Array.from(storedTimes.slice(i, i + perSegment));
-            stored.push({
-              segmentId: i,
-              tier: 'raw',
-              cells: 0,
-              times,
-              bandCells: times,
-              digests: times,
-            });
-          }
-          const times = Uint32Array.from(addedTimes.sort((a, b) => a - b));
-          const groups = rewriteGroups(stored, times);
-          expect(groups.flatMap(({ fromRow, toRow }) => [...times.slice(fromRow, toRow)])).toEqual([
-            ...times,
-          ]);
-          const touched = stored.filter((ref) =>
-            times.some((t) => t >= ref.times[0] && t <= ref.times[ref.times.length - 1]),
-          );
-          expect(groups.flatMap(({ from, to }) => stored.slice(from, to))).toEqual(touched);
-          let place = 0;
-          for (const { fromRow, toRow, from, to } of groups) {
-            expect(to - from).toBeLessThanOrEqual(MAX_REWRITTEN);
-            expect(from).toBeGreaterThanOrEqual(place);
-            place = to;
-            // The result of a group fits between its neighbours.
-            const before = stored[from - 1]?.times.at(-1) ?? -1;
-            const after = stored[to]?.times[0] ?? Infinity;
-            expect(times[fromRow]).toBeGreaterThan(before);
-            expect(times[toRow - 1]).toBeLessThan(after);
-          }
-        },
-      ),
-      { numRuns: 1000 },
-    );
-  });
+it('rewriteGroups takes in every stored segment it touches, no others, and not too many at once', () => {
+  const spans = fc
+    .uniqueArray(fc.integer({ min: 1, max: 400 }), { minLength: 0, maxLength: 120 })
+    .map((times) => times.sort((a, b) => a - b));
+  fc.assert(
+    fc.property(
+      spans,
+      fc.integer({ min: 1, max: 4 }),
+      fc.uniqueArray(fc.integer({ min: 0, max: 401 }), { minLength: 1, maxLength: 60 }),
+      (storedTimes, perSegment, addedTimes) => {
+        const stored: SegmentRef[] = [];
+        for (let i = 0; i < storedTimes.length; i += perSegment) {
+          const times = Uint32Array.from(storedTimes.slice(i, i + perSegment));
+          stored.push({
+            segmentId: i,
+            tier: 'raw',
+            cells: 0,
+            times,
+            bandCells: times,
+            digests: times,
+          });
+        }
+        const times = Uint32Array.from(addedTimes.sort((a, b) => a - b));
+        const groups = rewriteGroups(stored, times);
+        expect(groups.flatMap(({ fromRow, toRow }) => [...times.slice(fromRow, toRow)])).toEqual([
+          ...times,
+        ]);
+        const touched = stored.filter((ref) =>
+          times.some((t) => t >= ref.times[0] && t <= ref.times[ref.times.length - 1]),
+        );
+        expect(groups.flatMap(({ from, to }) => stored.slice(from, to))).toEqual(touched);
+        let place = 0;
+        for (const { fromRow, toRow, from, to } of groups) {
+          expect(to - from).toBeLessThanOrEqual(MAX_REWRITTEN);
+          expect(from).toBeGreaterThanOrEqual(place);
+          place = to;
+          // The result of a group fits between its neighbours.
+          const before = stored[from - 1]?.times.at(-1) ?? -1;
+          const after = stored[to]?.times[0] ?? Infinity;
+          expect(times[fromRow]).toBeGreaterThan(before);
+          expect(times[toRow - 1]).toBeLessThan(after);
+        }
+      },
+    ),
+    { numRuns: 1000 },
+  );
 });

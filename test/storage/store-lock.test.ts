@@ -206,49 +206,42 @@ describe('Another process finds a store held', () => {
       { rewrite: () => Promise.reject(new Error()) },
       async (held) => {
         expect(await seen()).toEqual(HELD);
-        await held.createKey({
-          ...{ tier: 'premium', name: null },
-          ...{ requestsPerMinute: null, monthlyQuota: null },
-        });
+        await held.createKey({ tier: 'premium' });
       },
     );
     expect(await seen()).toEqual(FREE);
   });
 });
 
-describe('A store is closed by whoever opened it', () => {
-  it('even if a result was not read to its end', async () => {
-    mkdirSync(directory.path, { recursive: true });
-    const database = await Database.openFile(at(DATABASE_FILE), OPTIONS);
-    await database.run('CREATE TABLE many AS SELECT range AS id FROM range(1000000)');
-    for await (const chunk of database.streamChunks('SELECT id FROM many')) {
-      expect(chunk.rowCount).toBeGreaterThan(0);
-      break;
+it('A store is closed by whoever opened it even if a result was not read to its end', async () => {
+  mkdirSync(directory.path, { recursive: true });
+  const database = await Database.openFile(at(DATABASE_FILE), OPTIONS);
+  await database.run('CREATE TABLE many AS SELECT range AS id FROM range(1000000)');
+  for await (const chunk of database.streamChunks('SELECT id FROM many')) {
+    expect(chunk.rowCount).toBeGreaterThan(0);
+    break;
+  }
+  expect(await database.rows('SELECT 1')).toEqual([[1]]);
+  await database.close();
+  const open = readdirSync('/proc/self/fd').flatMap((name) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${name}`)];
+    } catch {
+      return [];
     }
-    expect(await database.rows('SELECT 1')).toEqual([[1]]);
-    await database.close();
-    const open = readdirSync('/proc/self/fd').flatMap((name) => {
-      try {
-        return [readlinkSync(`/proc/self/fd/${name}`)];
-      } catch {
-        return [];
-      }
-    });
-    expect(open.filter((name) => name.startsWith(directory.path))).toEqual([]);
   });
+  expect(open.filter((name) => name.startsWith(directory.path))).toEqual([]);
 });
 
-describe('A store that is read', () => {
-  it('keeps writers out, not readers', async () => {
-    await (await openStore(directory.path)).close();
-    await withReading(directory.path, async () => {
-      expect(await probe.look(at(LOCK_FILE))).toBe('free');
-      await expect(openStore(directory.path)).rejects.toBeInstanceOf(StoreBusyError);
-      const check = await fathomProcess(['check', '--data', directory.path]);
-      expect(check.status).toBe(0);
-    });
-    store = await openStore(directory.path);
+it('A store that is read keeps writers out, not readers', async () => {
+  await (await openStore(directory.path)).close();
+  await withReading(directory.path, async () => {
+    expect(await probe.look(at(LOCK_FILE))).toBe('free');
+    await expect(openStore(directory.path)).rejects.toBeInstanceOf(StoreBusyError);
+    const check = await fathomProcess(['check', '--data', directory.path]);
+    expect(check.status).toBe(0);
   });
+  store = await openStore(directory.path);
 });
 
 describe('A process that no longer holds its store', () => {

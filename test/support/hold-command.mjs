@@ -1,9 +1,8 @@
 /** A command that has changed the store of DIRECTORY: prints `held` and keeps the store open. */
 import { onNewStore } from '../../dist/server/cli/runtime.js';
 
-const request = { tier: 'premium', name: 'held', requestsPerMinute: null, monthlyQuota: null };
 const hold = async (store) => {
-  await store.createKey(request);
+  await store.createKey({ tier: 'premium', name: 'held' });
   console.log('held');
   await new Promise(() => setInterval(() => undefined, 1000));
 };

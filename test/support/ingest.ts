@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { expect } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
 import { command } from '../../server/cli/commands/ingest.js';
@@ -15,8 +15,9 @@ import { ingestFiles } from '../../storage/ingest/ingest.js';
 import type { UseStore } from '../../storage/operations.js';
 import type { FileReport } from '../../storage/ingest/prepared.js';
 import type { Store } from '../../storage/store.js';
-import { withStoreOf } from './cli.js';
+import { cleanUp, temporaryDirectory, withStoreOf } from './cli.js';
 import { sharedPool } from './pool.js';
+import { openStore } from './stores.js';
 import { type CellRow, cellsOfSnapshot, type Json, type SnapshotRow } from './tables.js';
 
 const rewrite = (input: Parameters<typeof rewriteSegments>[0]) =>
@@ -180,6 +181,12 @@ export class Scratch {
     this.data = path.join(directory, 'data');
   }
 
+  /** A new one, removed when the file's tests end. */
+  static held(): Scratch {
+    afterAll(cleanUp);
+    return new Scratch(temporaryDirectory());
+  }
+
   /** The path of a file with this name. */
   place(name: string): string {
     return path.join(this.directory, name);
@@ -208,10 +215,48 @@ export class Scratch {
   }
 
   /** The messages of a file's faults, without the file name at their start. */
-  async said(dataset: Dataset, name: string, format?: FileFormat): Promise<string[]> {
-    const faults = await faultsOf(this.data, dataset, name, { format });
+  async said(dataset: Dataset, name: string, options: IngestOptions = {}): Promise<string[]> {
+    const faults = await faultsOf(this.data, dataset, name, options);
     expect(faults.filter((fault) => !fault.startsWith(`${name}:`))).toEqual([]);
     return faults.map((fault) => fault.slice(name.length + 1));
+  }
+}
+
+/** A directory for files beside an open store, both for the tests of a file. */
+export class StoreScratch extends Scratch {
+  store!: Store;
+
+  constructor() {
+    super(temporaryDirectory());
+    beforeAll(async () => {
+      this.store = await openStore(this.data);
+    });
+    afterAll(async () => {
+      await this.store.close();
+      await cleanUp();
+    });
+  }
+
+  /** Ingests a file into the open store. */
+  ingest(dataset: Dataset, file: string, options: IngestOptions = {}): Promise<FileReport[]> {
+    return ingest(this.data, dataset, [file], { store: this.store, ...options });
+  }
+
+  /** What the store has of a token. */
+  snapshots(address = MINT): Promise<StoredSnapshot[]> {
+    return snapshotsIn(this.store, 'mainchain', address);
+  }
+
+  /** What the store has of the token after it accepted a file with one snapshot, which `flags` describe. */
+  async takes(dataset: Dataset, file: string, ...flags: string[]): Promise<StoredSnapshot[]> {
+    expect(await this.ingest(dataset, file, { flags })).toMatchObject([{ snapshots: 1 }]);
+    return this.snapshots();
+  }
+
+  /** The faults with which a file is refused, without its name. */
+  async refuses(dataset: Dataset, file: string, ...flags: string[]): Promise<string[]> {
+    const faults = await faultsOf(this.data, dataset, file, { store: this.store, flags });
+    return faults.map((fault) => fault.replace(`${file}:`, ''));
   }
 }
 

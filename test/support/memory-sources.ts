@@ -17,7 +17,7 @@ import type {
   UsageSource,
 } from '../../storage/contract.js';
 import type { HolderRow } from '../reference/holders.js';
-import { encodeHolderBlock, holderSnapshot } from './holders.js';
+import { encodeHolderBlock, holderSnapshot, namesOf } from './holders.js';
 
 /** Orders in a single batch. */
 const BATCH = 1000;
@@ -124,13 +124,6 @@ function blocksOf(snapshots: readonly HolderSnapshot[]): History['blocks'] {
   return blocks;
 }
 
-/** Owners' names by number. */
-export function namesOf(owners: readonly string[]): OwnerNames {
-  const offsets = new Uint32Array(owners.length + 1);
-  owners.forEach((owner, i) => (offsets[i + 1] = offsets[i] + owner.length));
-  return { offsets, bytes: Buffer.from(owners.join(''), 'latin1') };
-}
-
 interface PoolHour {
   pubkey: string;
   hour: number;
@@ -193,7 +186,10 @@ export class MemoryLp implements LpSource {
 
 export class MemoryUsage implements UsageSource {
   private readonly calls: (DayUsage & { keyId: string })[] = [];
-  private readonly counters = new Map<string, UsageCounter>();
+  /** By key and month. */
+  readonly counters = new Map<string, UsageCounter>();
+  /** Keys that were used, and the hours. */
+  readonly uses: [string, number][] = [];
 
   counter(keyId: string, month: number): UsageCounter {
     const name = `${keyId} ${month}`;
@@ -209,7 +205,9 @@ export class MemoryUsage implements UsageSource {
     return counter;
   }
 
-  use(): void {}
+  use(keyId: string, hourS: number): void {
+    this.uses.push([keyId, hourS]);
+  }
 
   readonly days: DayUsageSource = {
     counter: (keyId, day, endpoint) => ({

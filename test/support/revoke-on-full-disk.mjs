@@ -5,7 +5,7 @@
 import { Store } from '../../dist/storage/store.js';
 
 const store = await Store.open(process.argv[2], { rewrite: () => Promise.reject(new Error()) });
-const request = { tier: 'premium', name: null, requestsPerMinute: null, monthlyQuota: null };
+const request = { tier: 'premium' };
 const { id, key } = await store.createKey(request);
 process.stdout.write(`key ${id} ${key}\n`);
 try {

@@ -1,13 +1,11 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createHeldDepth, DEPTH_DELAY_S } from '../../server/tokens/newest-depth.js';
-import { newestSnapshots } from '../../storage/depth/directory.js';
+import { createHeldDepth } from '../../server/tokens/newest-depth.js';
 import {
   type Cell,
   commitDelete,
   commitRows,
   commitTokens,
   DataDirectory,
-  directoryOf,
   openStore,
   orca,
   snapshot,
@@ -243,38 +241,6 @@ describe('tokens in memory', () => {
     expect(tokens.map(({ address }: Json) => address)).toEqual(best.slice(0, 50));
   });
 
-  it('starts from the same snapshots that following the store gives', async () => {
-    const directory = new DataDirectory();
-    const store = await openStore(directory.path);
-    // Several segments per tier, some of them in the future.
-    for (let n = 0; n < 12; n++) {
-      for (const t of [NOW_S - 4000, NOW_S - 900, NOW_S - 10, NOW_S + 60]) {
-        const rows = [0, 1, 2].map((token) =>
-          snapshot(t + n * (token + 1), [orca()], {
-            address: mintOf(token),
-            tier: (['raw', '15m', '1h'] as const)[(n + token) % 3],
-          }),
-        );
-        await commitRows(store, rows);
-      }
-    }
-    await commitTokens(store, [{ address: mintOf(9), price_usd: 1 }]);
-    await store.settled();
-    const all = new Map<number, unknown>();
-    for await (const part of store.depth.allNewestSnapshots(NOW_S, DEPTH_DELAY_S)) {
-      for (const [tokenId, places] of part) all.set(tokenId, places);
-    }
-    expect([...all.keys()].sort()).toEqual([0, 1, 2]);
-    for (const tokenId of [0, 1, 2]) {
-      const directory = await directoryOf(store, tokenId);
-      expect(directory.raw.length).toBeGreaterThan(1);
-      expect(all.get(tokenId)).toEqual(newestSnapshots(directory, NOW_S, DEPTH_DELAY_S));
-    }
-    expect([...store.depth.tokenIds()]).toEqual([0, 1, 2, 3]);
-    await store.close();
-    directory.remove();
-  });
-
   it('follows commits that arrive while segments are joined', async () => {
     service = await MarketService.start();
     const { store } = service;
@@ -337,14 +303,12 @@ describe('tokens in memory', () => {
   });
 });
 
-describe('work in the pool', () => {
-  it('waits if all slots of its class are taken, and does not hide other failures', async () => {
-    service = await MarketService.start();
-    const { pool } = service;
-    const many = Array.from({ length: 100 }, () => pool.run('ping', null));
-    expect(new Set(await Promise.all(many)).size).toBe(1);
-    await expect(
-      pool.run('pickSnapshots', [{ block: new Uint8Array(3), rows: [0] }]),
-    ).rejects.toThrow('LZ4 block');
-  });
+it('work in the pool waits if all slots of its class are taken, and does not hide other failures', async () => {
+  service = await MarketService.start();
+  const { pool } = service;
+  const many = Array.from({ length: 100 }, () => pool.run('ping', null));
+  expect(new Set(await Promise.all(many)).size).toBe(1);
+  await expect(
+    pool.run('pickSnapshots', [{ block: new Uint8Array(3), rows: [0] }]),
+  ).rejects.toThrow('LZ4 block');
 });
