@@ -239,6 +239,8 @@ describe('tokens in memory', () => {
     const { tokens } = (await service.get('/top-scores')).body;
     const best = Array.from({ length: count }, (_, n) => mintOf(n)).sort();
     expect(tokens.map(({ address }: Json) => address)).toEqual(best.slice(0, 50));
+    const delayed = await service.get(`/market-depth?token_address=${mintOf(7)}&delayed=true`);
+    expect(delayed.body.last_refresh).toBe(NOW_S - 2000);
   });
 
   it('follows commits that arrive while segments are joined', async () => {
