@@ -34,10 +34,12 @@ const NEVER_GONE: SumsClient = { aborted: false };
 
 /** Segments of one task: the event loop holds and copies 1 MB for them. */
 const SEGMENTS_AT_ONCE = 8;
+/** Tasks of one reply at the same time: some read while others are in the threads. */
+const SEGMENT_TASKS = 4;
 /** Samples of one task: some hundred kilobytes. */
 const SAMPLES_AT_ONCE = 128;
-/** Tasks of one reply at the same time: some read while others are in the threads. */
-const TASKS_AT_ONCE = 4;
+/** A task that waits for a thread starts another one, which costs more than all samples of a reply. */
+const SAMPLE_TASKS = 1;
 /** Neighbouring points that are kept together. */
 const POINTS_OF_BLOCK = 32;
 /** Wider sums are not kept: a block of them is more than a megabyte. */
@@ -182,7 +184,8 @@ export class SnapshotSumsReader {
       });
     };
     if (isSampled(stepS)) {
-      await inParts(unreadOf(snapshots, isKnown), SAMPLES_AT_ONCE, client, async (part) => {
+      const effort = { atOnce: SAMPLES_AT_ONCE, tasks: SAMPLE_TASKS };
+      await inParts(unreadOf(snapshots, isKnown), effort, client, async (part) => {
         const samples = await this.depth.readSamples(part.map(([segmentId]) => segmentId));
         const found = part.filter(([segmentId]) => samples.has(segmentId));
         const segments = found.flatMap(([id]) => ({ sample: samples.get(id) as StoredBlock }));
@@ -190,7 +193,8 @@ export class SnapshotSumsReader {
         if (found.length > 0) await sum(found, segments, transfer);
       });
     }
-    await inParts(unreadOf(snapshots, isKnown), SEGMENTS_AT_ONCE, client, (part) => {
+    const effort = { atOnce: SEGMENTS_AT_ONCE, tasks: SEGMENT_TASKS };
+    await inParts(unreadOf(snapshots, isKnown), effort, client, (part) => {
       const ids = part.map(([segmentId]) => segmentId);
       return this.columns.use(ids, (segments, transfer) => sum(part, segments, transfer));
     });
@@ -210,10 +214,10 @@ function unreadOf(snapshots: readonly SummedSnapshot[], isKnown: Uint8Array): Un
   return [...unread];
 }
 
-/** Reads everything in parts, several at a time, until the client disconnects. */
+/** Reads everything in parts, some at a time, until the client disconnects. */
 async function inParts(
   unread: readonly Unread[],
-  atOnce: number,
+  { atOnce, tasks }: { atOnce: number; tasks: number },
   client: SumsClient,
   read: (part: readonly Unread[]) => Promise<void>,
 ): Promise<void> {
@@ -230,5 +234,5 @@ async function inParts(
       if (next < unread.length) next = unread.length;
     }
   };
-  await Promise.all(Array.from({ length: TASKS_AT_ONCE }, readParts));
+  await Promise.all(Array.from({ length: tasks }, readParts));
 }
