@@ -53,63 +53,25 @@ export interface SnapshotRow {
   markets: MarketRow[];
 }
 
-const MARKETS: (Omit<MarketRow, 'cells'> & { from: number; bins: number[] })[] = [
-  {
-    source: 'Orca',
-    exchange_type: 'DEX',
-    type: 'onchain_pool',
-    address: 'pool-1',
-    pair: 'SOL/USDC',
-    from: 0,
-    bins: [-3, -2, 1, 2],
-  },
-  {
-    source: 'constant-product',
-    exchange_type: 'DEX',
-    type: 'onchain_pool',
-    address: null,
-    pair: null,
-    from: 0,
-    bins: [-69, 69],
-  },
+type Listed = Omit<MarketRow, 'cells'> & { from: number; bins: number[] };
+const listed = (
+  [source, type, address, pair]: [string, string, string | null, string | null],
+  from: number,
+  bins: number[],
+): Listed => {
+  const exchange = type.startsWith('cex') ? 'CEX' : 'DEX';
+  return { source, exchange_type: exchange, type, address, pair, from, bins };
+};
+
+const MARKETS: Listed[] = [
+  listed(['Orca', 'onchain_pool', 'pool-1', 'SOL/USDC'], 0, [-3, -2, 1, 2]),
+  listed(['constant-product', 'onchain_pool', null, null], 0, [-69, 69]),
   // Never within the default band: listed, but without cells.
-  {
-    source: 'Far Away',
-    exchange_type: 'CEX',
-    type: 'cex_spot',
-    address: null,
-    pair: 'SOL-USD',
-    from: 0,
-    bins: [-90, 120],
-  },
-  {
-    source: 'Perps, "Inc"',
-    exchange_type: 'CEX',
-    type: 'cex_perp',
-    address: null,
-    pair: 'SOL,"PERP"',
-    from: 0,
-    bins: [-1, 3],
-  },
+  listed(['Far Away', 'cex_spot', null, 'SOL-USD'], 0, [-90, 120]),
+  listed(['Perps, "Inc"', 'cex_perp', null, 'SOL,"PERP"'], 0, [-1, 3]),
   // Appears only on a later page, with a new type.
-  {
-    source: 'Phoenix ünder',
-    exchange_type: 'DEX',
-    type: 'onchain_limit_order',
-    address: 'book-9',
-    pair: null,
-    from: 600,
-    bins: [-7, 7],
-  },
-  {
-    source: 'Orca',
-    exchange_type: 'DEX',
-    type: 'onchain_pool',
-    address: 'pool-2',
-    pair: 'SOL/USDT',
-    from: 900,
-    bins: [0, 4],
-  },
+  listed(['Phoenix ünder', 'onchain_limit_order', 'book-9', null], 600, [-7, 7]),
+  listed(['Orca', 'onchain_pool', 'pool-2', 'SOL/USDT'], 900, [0, 4]),
 ];
 
 /** Early snapshots are of a coarser tier; some have no cells. */

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { splitTexts } from '../../compute/joined-texts.js';
 import { poolPrice } from '../../compute/lp/dlmm-pool.js';
 import { joinRanges, poolRanges } from '../../compute/lp/pool-range.js';
 import { binsOfPrices, priceHours } from '../../compute/lp/price-range.js';
+import { joinTexts } from '../../storage/turns.js';
+import { sharedPool } from '../support/pool.js';
 import { QUOTES, storedOf } from './lp-market.js';
 
 const HOUR = 1_794_657_600;
@@ -56,4 +59,18 @@ describe('ranges', () => {
     expect(joinRanges([{ pubkeys: ['P1'], ranges }], HOUR).pubkeys).toEqual(['P1']);
     expect(() => joinRanges([{ pubkeys: ['P1'], ranges }], HOUR - 3600)).toThrow(/of hour/);
   });
+});
+
+it('lists of texts of any length reach another thread unchanged', async () => {
+  for (const length of [0, 1, 1024, 1025, 5000]) {
+    const texts = Array.from({ length }, (_, i) => `text ${i}`);
+    const joined = await joinTexts(texts);
+    expect(splitTexts(joined)).toEqual(texts);
+    expect(joined.parts.length).toBeLessThanOrEqual(5);
+  }
+});
+
+it('a task of the pool fails if a block is damaged', async () => {
+  const input = { blocks: [new Uint8Array(40)], selection: { run: [0], row: [0] }, firstHourS: 0 };
+  await expect((await sharedPool(1)).run('priceHours', input)).rejects.toThrow();
 });
