@@ -32,6 +32,8 @@ export interface Look {
 
 interface Drawn extends Covered {
   look: Look;
+  /** Of the canvas, around the view. */
+  margin: { x: number; y: number };
   /** Pixels are counted from its top left corner. */
   origin: View;
   /** The name of the steps of time and price. */
@@ -120,7 +122,12 @@ export class Sheet {
     const seen = isSame ? this.rectOf(view, drawn.origin) : null;
     if (drawn === null || seen === null) return this.drawAll(view, extent, look);
     let isWhole = true;
-    if (!contains(drawn.drawn, seen)) isWhole = this.extend(drawn, seen, extent ?? view);
+    if (!contains(drawn.drawn, seen)) {
+      const { x, y } = this.marginOf(view, extent);
+      // Where the view can move has become known.
+      if (x !== drawn.margin.x || y !== drawn.margin.y) return this.drawAll(view, extent, look);
+      isWhole = this.extend(drawn, seen, extent ?? view);
+    }
     this.moveTo(drawn.room, seen);
     if (!isWhole) this.drawn = null;
     return isWhole;
@@ -146,12 +153,13 @@ export class Sheet {
     this.height = Math.max(1, Math.round(place.clientHeight * look.pixelRatio));
     this.perPx = place.clientWidth / this.width;
     const all = { left: 0, top: 0, right: this.width, bottom: this.height };
-    const room = grown(all, this.marginOf(view, extent));
+    const margin = this.marginOf(view, extent);
+    const room = grown(all, margin);
     resize(canvas, room.right - room.left, room.bottom - room.top);
     canvas.style.width = `${canvas.width * this.perPx}px`;
     canvas.style.height = `${canvas.height * (place.clientHeight / this.height)}px`;
     const detail = this.renderer?.detailOf(view, this.width) ?? '';
-    const drawn: Drawn = { look, origin: view, detail, room, drawn: all };
+    const drawn: Drawn = { look, margin, origin: view, detail, room, drawn: all };
     const isWhole = this.drawPart(drawn, all, false);
     this.moveTo(room, all);
     this.drawn = isWhole ? drawn : null;
@@ -169,11 +177,7 @@ export class Sheet {
       right: Math.ceil((extent.to - origin.from) / perX),
       bottom: Math.ceil((origin.lnHigh - extent.lnLow) / perY),
     };
-    const margin = {
-      x: (room.right - room.left - this.width) / 2,
-      y: (room.bottom - room.top - this.height) / 2,
-    };
-    const to = following(drawn, seen, margin, limits);
+    const to = following(drawn, seen, drawn.margin, limits);
     if (to.room !== room) {
       context.globalCompositeOperation = 'copy';
       context.drawImage(canvas, room.left - to.room.left, room.top - to.room.top);

@@ -134,7 +134,8 @@ export function fit(canvas: HTMLCanvasElement): void {
 }
 
 function plotOn(canvas: HTMLCanvasElement, view: Times, style: Style): Plot | null {
-  const context = canvas.getContext('2d');
+  // Thousands of small shapes: the processor draws them at least as fast as a graphics card, and far faster than without one.
+  const context = canvas.getContext('2d', { willReadFrequently: true });
   const scale = pixelRatioNow() * style.size;
   const [width, height] = [canvas.width / scale - PRICE_AXIS_PX, canvas.height / scale];
   if (context === null || width <= 0 || height <= 0) return null;
