@@ -16,7 +16,7 @@ import {
   serveHere,
   temporaryDirectory,
 } from '../support/cli.js';
-import { cutAfter, ingestCells } from '../support/live-client.js';
+import { cutAfter, deleteSnapshots, ingestCells } from '../support/live-client.js';
 import { MAIN } from '../support/processes.js';
 import { MINT } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
@@ -89,10 +89,7 @@ describe('The client that follows a token', () => {
       [T0 + 90, 98],
       [T0 + 40 * 60, 97],
     ]);
-    const window = ['--from', String(T0 + 120), '--to', String(T0 + 181)];
-    await fathom([
-      ...['delete', '--token', `mainchain:${MINT}`, ...window, '--yes', '--data', directory],
-    ]);
+    await deleteSnapshots(directory, T0 + 120, T0 + 181);
     await eventually('what came, was revised and was deleted', same);
     expect([...held.keys()]).not.toContain(T0 + 120);
     expect(waits.length).toBeGreaterThan(1);

@@ -6,7 +6,7 @@ import WebSocket from 'ws';
 import { fathomClient, type ReplayPage } from '../../client/index.js';
 import type { EngineName } from '../../server/http/engine.js';
 import { cleanUp, fathom, newKey, serve, type Server, temporaryDirectory } from '../support/cli.js';
-import { HeldSnapshots, type Message } from '../support/live-client.js';
+import { deleteSnapshots, HeldSnapshots, type Message } from '../support/live-client.js';
 import { MINT } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
 
@@ -37,16 +37,7 @@ describe.each<EngineName>(['uws', 'node'])(
       const change = async () => {
         if (random(4) === 0) {
           const from = T0 + random(60) * 60;
-          const window = ['--from', String(from), '--to', String(from + 1 + random(600))];
-          await fathom([
-            'delete',
-            '--token',
-            `mainchain:${MINT}`,
-            ...window,
-            '--yes',
-            '--data',
-            directory,
-          ]);
+          await deleteSnapshots(directory, from, from + 1 + random(600));
           return;
         }
         const market = { source: 'Orca', exchange_type: 'DEX', type: 'onchain_pool', pair: 'A/B' };

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { ReplayPage } from '../../client/index.js';
-import { cleanUp, fathom, newKey, serveHere, temporaryDirectory } from '../support/cli.js';
-import { HeldSnapshots, ingestCells, LiveClient } from '../support/live-client.js';
+import { cleanUp, newKey, serveHere, temporaryDirectory } from '../support/cli.js';
+import { deleteSnapshots, HeldSnapshots, ingestCells, LiveClient } from '../support/live-client.js';
 import { MINT } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
 
@@ -91,9 +91,7 @@ describe('Followers of one token', () => {
         return;
       }
       const from = T0 + 60 * random(60);
-      const window = ['--from', String(from), '--to', String(from + 1 + random(900))];
-      const token = ['--token', `mainchain:${MINT}`];
-      await fathom(['delete', ...token, ...window, '--yes', '--data', directory]);
+      await deleteSnapshots(directory, from, from + 1 + random(900));
     };
     for (let step = 0; step < STEPS; step++) {
       // Two at once reach followers that do not know the first yet.

@@ -4,6 +4,7 @@ import type { EngineName } from '../../server/http/engine.js';
 import { cleanUp, fathom, type Service, serveHere, temporaryDirectory } from '../support/cli.js';
 import {
   checkMessages,
+  deleteSnapshots,
   ingestCells,
   LiveClient,
   type Message,
@@ -73,11 +74,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     const revised = await client.next();
     // Snapshots before `from` are not part of the subscription.
     expect([revised.type, timesOf(revised)]).toEqual(['revised', [T0 + 60, T0 + 90]]);
-    const { status } = await fathom([
-      ...['delete', '--token', `mainchain:${MINT}`, '--yes', '--data', directory],
-      ...['--from', String(T0 + 120), '--to', String(T0 + 121)],
-    ]);
-    expect(status).toBe(0);
+    expect((await deleteSnapshots(directory, T0 + 120, T0 + 121)).status).toBe(0);
     const deleted = await client.next();
     expect(deleted).toMatchObject({ type: 'deleted', id: 'a', t: [T0 + 120] });
     client.socket.close();
@@ -314,11 +311,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
       expect((await fathom(['backup', '--out', out, '--data', directory])).status).toBe(0);
       // Both count their commits from the same position on.
       for (const store of [directory, out]) {
-        const ended = await fathom([
-          ...['delete', '--token', `mainchain:${MINT}`, '--yes', '--data', store],
-          ...['--from', String(T0), '--to', String(T0 + 1)],
-        ]);
-        expect(ended.status).toBe(0);
+        expect((await deleteSnapshots(store, T0, T0 + 1)).status).toBe(0);
       }
       const copy = await serveHere(out, ['--as-of', String(NOW_S)]);
       const restored = await open(copy.url, key);

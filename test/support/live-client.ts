@@ -28,6 +28,14 @@ export async function ingestCells(
   expect([status, stderr]).toEqual([0, expect.any(String)]);
 }
 
+/** Has the command delete a token's snapshots from `fromS` until before `toS`. */
+export async function deleteSnapshots(directory: string, fromS: number, toS: number) {
+  return fathom([
+    ...['delete', '--token', `mainchain:${MINT}`, '--yes', '--data', directory],
+    ...['--from', String(fromS), '--to', String(toS)],
+  ]);
+}
+
 /** A message of the server. */
 export interface Message {
   type: string;
