@@ -6,8 +6,8 @@ import { Empty, Failure, Loading } from '../frame/states.js';
 import { DepthHeatmap } from '../heatmap/depth-heatmap.js';
 import type { Picture } from '../heatmap/picture.js';
 import { DepthChart } from '../ladder/depth-chart.js';
-import { type Ladder, newestLadder } from '../ladder/ladder.js';
-import { absoluteTime, age, price, shortAddress } from '../state/format.js';
+import { newestLadder } from '../ladder/ladder.js';
+import { absoluteTime, shortAddress } from '../state/format.js';
 import { followToken, lastChange, whileVisible } from '../state/live.js';
 import { leastReloadMs, reloadMs, useDocument, useLast, useNowS } from '../state/load.js';
 import type { Played } from '../playback/playback.js';
@@ -43,11 +43,11 @@ import {
   type Zoom,
 } from '../state/url.js';
 import { useValue } from '../state/use-value.js';
-import { CopyButton } from './copy-button.js';
 import { Filters, toggled } from './filters.js';
 import { OrderPanel } from './order-panel.js';
 import { RequestBar } from './request-bar.js';
 import { ScorePanel } from './score-panel.js';
+import { TokenHead } from './token-head.js';
 import { VenueSplit } from './venue-split.js';
 
 /** How many of the best tokens the page tries to find one with depth. */
@@ -201,14 +201,14 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   if (isEmpty) {
     return (
       <article class="token" aria-label={symbol ?? address}>
-        {symbol !== null && <Head address={address} score={score} nowS={nowS} shown={null} />}
+        {symbol !== null && <TokenHead address={address} score={score} nowS={nowS} shown={null} />}
         <Deferred load={loadNoDepth} props={{ address, isKnown: symbol !== null }} />
       </article>
     );
   }
   return (
     <article class="token" aria-label={score?.symbol ?? address}>
-      <Head
+      <TokenHead
         address={address}
         score={score}
         nowS={nowS}
@@ -389,42 +389,4 @@ function reachOf(coverage: Result<'getCoverage'> | null): { from: number; to: nu
 function spanOf(window: TokenView['window'], historyS: number | null): number {
   if (typeof window === 'object') return window.toS - window.fromS;
   return window === 'all' ? (historyS ?? MAX_HISTORY_S) : PRESET_S[window];
-}
-
-function Head(props: {
-  address: string;
-  score: Score | null;
-  nowS: number;
-  /** The snapshot of another moment; null if the newest one is shown. */
-  shown: Ladder | null;
-}) {
-  const { address, score, nowS, shown } = props;
-  const dataTime = shown?.t ?? score?.data_time ?? null;
-  return (
-    <header class="token-head">
-      <h1>
-        {score?.symbol ?? shortAddress(address)}
-        <span class="name">{score?.name ?? ''}</span>
-      </h1>
-      <b class="price">{price(shown?.priceUsd ?? score?.service_current_price)}</b>
-      {score !== null && score.status !== 'available' && (
-        <span class="chip">{score.status.replaceAll('_', ' ')}</span>
-      )}
-      {score?.stale === true && <span class="chip warn">stale</span>}
-      <span class="address">
-        {/* Without a symbol, the address is the title. */}
-        {typeof score?.symbol === 'string' && <code title={address}>{shortAddress(address)}</code>}
-        <CopyButton text={() => address} label="Copy the address" iconOnly={true} />
-      </span>
-      {dataTime !== null && (
-        <time
-          class="note"
-          dateTime={new Date(dataTime * 1000).toISOString()}
-          title={absoluteTime(dataTime)}
-        >
-          {shown === null ? `${age(nowS - dataTime)} old` : absoluteTime(dataTime)}
-        </time>
-      )}
-    </header>
-  );
 }

@@ -1,0 +1,43 @@
+/** A token's symbol, price and state, and the time of its data. */
+import type { Score } from '../../client/index.js';
+import type { Ladder } from '../ladder/ladder.js';
+import { absoluteTime, age, price, shortAddress } from '../state/format.js';
+import { CopyButton } from './copy-button.js';
+
+export function TokenHead(props: {
+  address: string;
+  score: Score | null;
+  nowS: number;
+  /** The snapshot of another moment; null if the newest one is shown. */
+  shown: Ladder | null;
+}) {
+  const { address, score, nowS, shown } = props;
+  const dataTime = shown?.t ?? score?.data_time ?? null;
+  return (
+    <header class="token-head">
+      <h1>
+        {score?.symbol ?? shortAddress(address)}
+        <span class="name">{score?.name ?? ''}</span>
+      </h1>
+      <b class="price">{price(shown?.priceUsd ?? score?.service_current_price)}</b>
+      {score !== null && score.status !== 'available' && (
+        <span class="chip">{score.status.replaceAll('_', ' ')}</span>
+      )}
+      {score?.stale === true && <span class="chip warn">stale</span>}
+      <span class="address">
+        {/* Without a symbol, the address is the title. */}
+        {typeof score?.symbol === 'string' && <code title={address}>{shortAddress(address)}</code>}
+        <CopyButton text={() => address} label="Copy the address" iconOnly={true} />
+      </span>
+      {dataTime !== null && (
+        <time
+          class="note"
+          dateTime={new Date(dataTime * 1000).toISOString()}
+          title={absoluteTime(dataTime)}
+        >
+          {shown === null ? `${age(nowS - dataTime)} old` : absoluteTime(dataTime)}
+        </time>
+      )}
+    </header>
+  );
+}
