@@ -152,6 +152,10 @@ function PartMap(props: PartMapProps) {
     if (!isUsed) return;
     props.onPoint(cursor === null || bin === null ? null : { by: key, t: cursor.t, bin });
   }, [isUsed, cursor?.t, bin]);
+  const leave = (): void => {
+    setUsed(false);
+    props.onPoint(null);
+  };
   const other = pointed?.by === key ? null : pointed;
   useEffect(() => {
     if (!isUsed) picture?.pointLike(other);
@@ -194,9 +198,9 @@ function PartMap(props: PartMapProps) {
         role="group"
         aria-label={`Depth of ${label}. Arrows move it, plus and minus zoom time, page up and down zoom prices, 0 shows all, shift and arrows move the cursor.`}
         onPointerEnter={() => setUsed(true)}
-        onPointerLeave={() => setUsed(false)}
+        onPointerLeave={leave}
         onFocus={() => setUsed(true)}
-        onBlur={() => setUsed(false)}
+        onBlur={leave}
       >
         <div
           class="heatmap-cells"

@@ -89,7 +89,8 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
         {board !== null && (
           <span class="note end" role="status">
             {rows.length < board.rows.length && `${count(rows.length)} of `}
-            {count(board.rows.length)} {spec.unit}
+            {count(board.rows.length)}{' '}
+            {board.rows.length === 1 ? spec.unit.slice(0, -1) : spec.unit}
             {board.note === undefined ? '' : `, ${board.note}`}
           </span>
         )}

@@ -95,7 +95,7 @@ export function poolSteps(row: DlmmPoolRow): string[] {
     ...(effectiveFeeBps === null
       ? []
       : [
-          `Fee = fees / volume = ${dollars(fees)} / ${dollars(volume)} = ${plain(effectiveFeeBps)} bp`,
+          `Fee paid = fees / volume = ${dollars(fees)} / ${dollars(volume)} = ${plain(effectiveFeeBps)} bp`,
         ]),
   ];
 }

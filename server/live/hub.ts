@@ -283,7 +283,9 @@ export class LiveHub {
       throw invalidParameter('id', 'expected one that no subscription of the connection has');
     }
     if (connection.subscriptions.size >= MAX_SUBSCRIPTIONS) {
-      throw tooMany(`A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions`, 1, []);
+      // Waiting does not help.
+      const most = `A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions`;
+      throw new ApiError(429, null, `${most}: unsubscribe from one first`);
     }
     const { channel, address, query } = request;
     const isOfToken = channel === 'depth' || channel === 'score';

@@ -105,6 +105,12 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect((await told())[0]).toMatch(/%$/);
     const tags = page.locator('.part-map .heatmap-tag-time');
     expect(new Set(await tags.allTextContents()).size).toBe(1);
+    const x = (frame?.x ?? 0) + 100;
+    const y = (frame?.y ?? 0) + 60;
+    await page.mouse.move(1, 1);
+    await expect.poll(() => page.locator('.part-map .heatmap-tag-time').count()).toBe(0);
+    await page.mouse.move(x, y);
+    await expect.poll(() => tags.count()).toBe(2);
     await page.mouse.wheel(0, -500);
     await expect
       .poll(async () => (await views()).every(([from], i) => from > [sol, barn][i][0]))

@@ -91,7 +91,7 @@ describe('formulas', () => {
     expect(formulas.poolSteps({ ...pool, ...ratios } as DlmmPoolRow)).toEqual([
       expect.stringMatching(/\$30\.00 \/ \$15,000\.00 = 0\.2%$/),
       'Fees / TVL = $30.00 / $60,000.00 = 0.05%',
-      'Fee = fees / volume = $30.00 / $12,000.00 = 25 bp',
+      'Fee paid = fees / volume = $30.00 / $12,000.00 = 25 bp',
     ]);
     const none = { ...pool, rangeTvl: null, rangeYield: null, feesPerAvgTvl: null };
     expect(formulas.poolSteps({ ...none, effectiveFeeBps: null } as DlmmPoolRow)).toHaveLength(1);

@@ -192,7 +192,7 @@ describe.each<EngineName>(['uws', 'node'])('A hostile client of live on engine %
     const raw = await Raw.open(service.url, key);
     const asked = { op: 'subscribe', channel: 'depth', address: MINT };
     for (let i = 0; i <= 100; i++) raw.send(text({ ...asked, id: `s${i}` }));
-    await raw.hears('A connection has at most 100 subscriptions');
+    await raw.hears('A connection has at most 100 subscriptions: unsubscribe from one first"}');
     raw.socket.destroy();
   });
 

@@ -6,6 +6,8 @@ import { amount, rank, ShareFigure } from './cells.js';
 import { Address, Facts, TokenAddress } from './details.js';
 import type { BoardSpec } from './spec.js';
 
+const basisPointsText = (bps: number): string => `${bps.toFixed(bps < 10 ? 2 : 0)} bp`;
+
 export const dlmmPools: BoardSpec<DlmmPoolRow> = {
   about: 'What pools earn on their liquidity in the range of recent prices.',
   unit: 'pools',
@@ -86,12 +88,12 @@ export const dlmmPools: BoardSpec<DlmmPoolRow> = {
     },
     {
       name: 'feeBps',
-      label: 'Fee',
-      about: 'Effective fee in basis points',
+      label: 'Fee paid',
+      about: 'Fees over volume, in basis points',
       kind: 'figure',
       isMinor: true,
       by: (row) => row.effectiveFeeBps,
-      show: (row) => (row.effectiveFeeBps === null ? NONE : `${row.effectiveFeeBps.toFixed(0)} bp`),
+      show: (row) => (row.effectiveFeeBps === null ? NONE : basisPointsText(row.effectiveFeeBps)),
     },
   ],
   keyOf: (row) => row.address,
