@@ -173,7 +173,7 @@ describe('npm run bench:compare', () => {
       // A separate folder: an install in the tree must not reach the clone's packages.
       const modules = path.join(tree, 'node_modules');
       mkdirSync(modules);
-      symlinkSync(path.join(root, 'node_modules/typescript'), path.join(modules, 'typescript'));
+      symlinkSync(path.join(root, 'node_modules/@typescript'), path.join(modules, '@typescript'));
       const installed = '.package-lock.json';
       cpSync(path.join(root, 'node_modules', installed), path.join(modules, installed));
       writeFileSync(path.join(tree, 'wrong.ts'), 'export const = 1;\n');
