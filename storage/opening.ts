@@ -34,7 +34,7 @@ import { KeyRing } from './keys/key-ring.js';
 import { UsageBook } from './keys/usage.js';
 import { type LogMark, markOf } from './log/mark.js';
 import { type KnownSettings, settingsOf } from './log/settings.js';
-import { readMeta } from './meta.js';
+import { type Meta, readMeta } from './meta.js';
 import { copyBeforeMigration, migrate, SCHEMA_VERSION, schemaVersion } from './migrations.js';
 import { WaitingTokens } from './queue.js';
 
@@ -122,9 +122,10 @@ export async function openParts(directory: string, options: StoreOptions): Promi
       );
     }
     await migrate(database, schema);
-    await database.countCommits();
+    const meta = await readMeta(database);
+    await database.countCommits(meta);
     // Cutting a damaged log may empty a store that this opening did not create.
-    return await partsOf(directory, database, schema === 0 && !heldStore, options);
+    return await partsOf(directory, database, meta, schema === 0 && !heldStore, options);
   } catch (error) {
     const named = openingError(error, directory, file);
     const isLeftOver = !heldStore && named instanceof DiskFullError;
@@ -161,12 +162,12 @@ function databaseOptions(options: StoreOptions): Parameters<typeof Database.open
 async function partsOf(
   directory: string,
   database: Database,
+  meta: Meta,
   isNew: boolean,
   options: StoreOptions,
 ): Promise<StoreParts> {
   const { memory = {} } = options;
   const failures = (work: string): ((error: unknown) => void) => backgroundFailures(options, work);
-  const meta = await readMeta(database);
   const catalog = await Catalog.load(database);
   const onDamage = failures('reading segments');
   const directories = await Directories.load(database, meta, onDamage, memory);

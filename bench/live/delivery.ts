@@ -15,7 +15,7 @@ const WARM_UP_S = 3;
 const LAST_HEARD_MS = 2000;
 
 /** A client that follows a token, and when it received each snapshot. */
-export interface Reader {
+interface Reader {
   readonly address: string;
   readonly heardMs: HeardMs;
 }

@@ -14,7 +14,7 @@ interface Gap {
 }
 
 /** Times of a tier's snapshots, ascending, in parts that are not empty. */
-export type TimeParts = readonly Uint32Array[];
+type TimeParts = readonly Uint32Array[];
 
 /**
  * Median of the newest intervals between snapshots, seconds; for an even number, the mean of the middle two.

@@ -154,7 +154,7 @@ function PartMap(props: PartMapProps) {
   }, [isUsed, cursor?.t, bin]);
   const leave = (): void => {
     setUsed(false);
-    props.onPoint(null);
+    if (pointed?.by === key) props.onPoint(null);
   };
   const other = pointed?.by === key ? null : pointed;
   useEffect(() => {

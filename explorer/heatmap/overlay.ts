@@ -43,14 +43,6 @@ export function styleOf(element: HTMLElement): Style {
   };
 }
 
-/** Gives a canvas as many pixels as it covers. */
-export function resize(canvas: HTMLCanvasElement, pixelRatio: number): void {
-  const width = Math.max(1, Math.round(canvas.clientWidth * pixelRatio));
-  const height = Math.max(1, Math.round(canvas.clientHeight * pixelRatio));
-  if (canvas.width !== width) canvas.width = width;
-  if (canvas.height !== height) canvas.height = height;
-}
-
 interface OverlayFrame {
   view: View;
   held: readonly Held[];

@@ -7,15 +7,14 @@ import { type Held, History } from './history.js';
 import { type Controls, listen } from './interaction.js';
 import type { TimeWindow } from './detail.js';
 import type { Part } from './loader.js';
-import { drawOverlay, resize, type Style, styleOf } from './overlay.js';
+import { fit, screenPixelRatio } from './canvas.js';
+import { drawOverlay, type Style, styleOf } from './overlay.js';
 import type { Theme } from './palette.js';
 import type { Zoom } from '../state/url.js';
 import { type Look, MAX_CANVAS_PX, Sheet } from './sheet.js';
 import { Sight } from './sight.js';
 import { lnPriceAt, type Point, timeAt, type View } from './view.js';
 
-/** More device pixels per CSS pixel than this take time without a visible difference. */
-const MAX_PIXEL_RATIO = 2;
 const NO_VIEW: View = { from: 0, to: 1, lnLow: 0, lnHigh: 1 };
 
 export interface Drawn {
@@ -49,7 +48,6 @@ export class Picture implements Controls {
   history: History;
   private readonly sheet: Sheet;
   private sight: Sight;
-  private reach: TimeWindow | null = null;
   private scale: Scale;
   /** A scale shared by several pictures; null if there is none. */
   private sharedScale: Scale | null = null;
@@ -108,7 +106,7 @@ export class Picture implements Controls {
    */
   clear(initialZoom: Zoom | null, showsWholeWindow: boolean): void {
     this.history = new History(this.maxSnapshots);
-    this.sight = new Sight(this.history, this.reach, initialZoom, showsWholeWindow);
+    this.sight = new Sight(this.history, this.sight.reach, initialZoom, showsWholeWindow);
     this.cursor = null;
     this.sheet.upload(this.history);
     this.sheet.restyle();
@@ -135,7 +133,6 @@ export class Picture implements Controls {
 
   /** Lets the view move over all of the token's history. */
   setReach(reach: TimeWindow | null): void {
-    this.reach = reach;
     this.sight.setReach(reach);
     this.redraw();
   }
@@ -284,7 +281,7 @@ export class Picture implements Controls {
     const { held } = this.history;
     const view = sight.shown(sheet.width) ?? NO_VIEW;
     const look = this.look(screenPixelRatio());
-    resize(overlay, look.pixelRatio);
+    fit(overlay, look.pixelRatio);
     const isWhole = sheet.show(view, sight.extent, look);
     if (sight.view !== null)
       drawOverlay(overlay, { view, held, pixelRatio: look.pixelRatio, style });
@@ -332,8 +329,4 @@ export class Picture implements Controls {
       cursor: this.cursor && cursorAt(this.cursor, history, view),
     });
   }
-}
-
-function screenPixelRatio(): number {
-  return Math.min(MAX_PIXEL_RATIO, window.devicePixelRatio);
 }

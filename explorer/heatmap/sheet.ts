@@ -3,6 +3,7 @@
  * what comes into sight, and most moves draw nothing: where the processor draws, a whole picture takes longer than a frame.
  */
 import type { Scale } from './amounts.js';
+import { resize } from './canvas.js';
 import type { Extent, History } from './history.js';
 import type { Theme } from './palette.js';
 import { contains, type Covered, following, grown, type Rect, withoutColumns } from './rects.js';
@@ -242,9 +243,4 @@ export class Sheet {
 
 function frameOf(view: View, { scale, theme, pixelRatio, textSize }: Look) {
   return { view, scale, theme, pixelRatio, linePx: LINE_PX * pixelRatio * textSize };
-}
-
-function resize(canvas: HTMLCanvasElement, width: number, height: number): void {
-  if (canvas.width !== width) canvas.width = width;
-  if (canvas.height !== height) canvas.height = height;
 }

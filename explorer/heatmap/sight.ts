@@ -33,7 +33,7 @@ export class Sight {
    */
   constructor(
     private readonly history: History,
-    private reach: TimeWindow | null = null,
+    public reach: TimeWindow | null = null,
     private initialZoom: Zoom | null = null,
     private readonly showsWholeWindow = false,
   ) {}

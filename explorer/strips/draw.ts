@@ -1,5 +1,6 @@
 /** Draws the strips, which share the time axis of the map above them. */
-import { PRICE_AXIS_PX, resize, type Style } from '../heatmap/overlay.js';
+import { screenPixelRatio } from '../heatmap/canvas.js';
+import { PRICE_AXIS_PX, type Style } from '../heatmap/overlay.js';
 import { usdText } from '../heatmap/ticks.js';
 import { type View, xOf } from '../heatmap/view.js';
 import { type Course, type Lines, startsOf } from './course.js';
@@ -126,17 +127,10 @@ function drawLine(
   context.stroke();
 }
 
-const pixelRatioNow = (): number => Math.min(2, devicePixelRatio);
-
-/** Sizes a canvas to its place on the page. */
-export function fit(canvas: HTMLCanvasElement): void {
-  resize(canvas, pixelRatioNow());
-}
-
 function plotOn(canvas: HTMLCanvasElement, view: Times, style: Style): Plot | null {
   // Thousands of small shapes: the processor draws them at least as fast as a graphics card, and far faster than without one.
   const context = canvas.getContext('2d', { willReadFrequently: true });
-  const scale = pixelRatioNow() * style.size;
+  const scale = screenPixelRatio() * style.size;
   const [width, height] = [canvas.width / scale - PRICE_AXIS_PX, canvas.height / scale];
   if (context === null || width <= 0 || height <= 0) return null;
   context.setTransform(scale, 0, 0, scale, 0, 0);

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TimeWindow } from '../heatmap/detail.js';
+import { fit } from '../heatmap/canvas.js';
 import { type Style, styleOf } from '../heatmap/overlay.js';
 import type { Theme } from '../heatmap/palette.js';
 import { timeText } from '../heatmap/ticks.js';
@@ -19,7 +20,7 @@ import {
   marketsOf,
   pointAt,
 } from './course.js';
-import { drawLayers, drawLines, fit } from './draw.js';
+import { drawLayers, drawLines } from './draw.js';
 import './strips.css';
 
 /** How long the view rests before the strips fetch missing data. */

@@ -1,7 +1,7 @@
 /** A DuckDB instance for one file, with a fixed set of connections. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DiskFullError, StoreUnavailableError } from '../errors.js';
-import { readMeta, writeMeta } from '../meta.js';
+import { type Meta, readMeta, writeMeta } from '../meta.js';
 import type { Connection } from './connection.js';
 import { DuckDBError } from './duckdb-error.js';
 import type { LogOptions } from './log-mending.js';
@@ -132,8 +132,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   /**
    * Counts transactions in `meta` from now on: after a COMMIT that failed, only the count tells whether the log has it.
    */
-  async countCommits(): Promise<void> {
-    const stored = await this.use('readers', storedCommits);
+  async countCommits(meta: Meta): Promise<void> {
+    const stored = commitsIn(meta);
     if (stored === null) await writeMeta(this, COMMITS_KEY, '0');
     this.commits = stored ?? 0;
   }
@@ -348,7 +348,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       await closeOpened(this.opened);
       const reopened = await this.retryOpening(cause);
       if (reopened === null) return;
-      const stored = this.commits === null ? null : await reopened.readers.use(storedCommits);
+      const stored = this.commits === null ? null : commitsIn(await reopened.readers.use(readMeta));
       reopened.invalidated = stored !== this.commits;
       this.opened = reopened;
       this.log.opened();
@@ -382,7 +382,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 }
 
-async function storedCommits(connection: Connection): Promise<number | null> {
-  const commits = (await readMeta(connection)).get(COMMITS_KEY);
+function commitsIn(meta: Meta): number | null {
+  const commits = meta.get(COMMITS_KEY);
   return commits === undefined ? null : Number(commits);
 }

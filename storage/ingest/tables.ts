@@ -19,7 +19,7 @@ import {
 const PROGRESS_ROWS = 8192;
 
 /** The datasets without depth. */
-export type TableDataset = 'tokens' | 'holders' | FlatDataset;
+type TableDataset = 'tokens' | 'holders' | FlatDataset;
 
 /**
  * Prepares rows of a dataset from any source.

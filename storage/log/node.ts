@@ -25,7 +25,7 @@ const POLL_MS = 1000;
 /** Pause after a failure; it doubles up to the second value. */
 const RETRY_MS = [250, 1000] as const;
 /** JetStream counts as away after this time without an answer. */
-const AWAY_AFTER_MS = 10_000;
+const UNREACHABLE_AFTER_MS = 10_000;
 /** How often a node reports its state and searches for another node with its name. */
 const REPORT_EVERY_MS = 30_000;
 /** How long a node waits, in milliseconds. */
@@ -146,9 +146,12 @@ export class LogNode {
 
   /** Rejects while JetStream is unreachable; passes if the node has stopped, because it then does not ask. */
   checkLog(): Promise<void> {
-    const isAway = this.lag.sincePollMs >= AWAY_AFTER_MS && this.state.does !== 'stop';
-    const seconds = AWAY_AFTER_MS / 1000;
-    return check(isAway ? `JetStream has not answered for ${seconds} s${this.reason}` : null);
+    const isUnreachable =
+      this.lag.sincePollMs >= UNREACHABLE_AFTER_MS && this.state.does !== 'stop';
+    const seconds = UNREACHABLE_AFTER_MS / 1000;
+    return check(
+      isUnreachable ? `JetStream has not answered for ${seconds} s${this.reason}` : null,
+    );
   }
 
   /** Rejects if the node no longer follows the log. */

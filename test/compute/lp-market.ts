@@ -181,7 +181,7 @@ export function thisHourOf(now: number, rows: readonly { hour: number }[]): numb
 }
 
 /** Rows of hours as columns. */
-export function poolHoursOf(rows: readonly PlainPoolHour[]): PoolHours {
+function poolHoursOf(rows: readonly PlainPoolHour[]): PoolHours {
   const pubkeys = [...new Set(rows.map(({ pubkey }) => pubkey))];
   return {
     pubkeys,

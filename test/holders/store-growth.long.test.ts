@@ -1,6 +1,6 @@
 /** Long holder histories: how much the store keeps of them. */
 import path from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { Database } from '../../storage/duckdb/database.js';
 import { keptReference } from '../reference/holder-retention.js';
@@ -9,27 +9,14 @@ import {
   encodeHolderBlock,
   holderSnapshot,
   storedHolders,
+  held,
   type Held,
 } from '../support/holders.js';
-import { DataDirectory, MINT, openStore } from '../support/stores.js';
+import { freshDirectory, MINT, openStore } from '../support/stores.js';
 
 const START = 1_794_600_000;
 
-const directories: DataDirectory[] = [];
-afterEach(() => directories.splice(0).forEach((directory) => directory.remove()));
-
-function directory(): string {
-  const made = new DataDirectory();
-  directories.push(made);
-  return made.path;
-}
-
-/** Wallets by number, from `from` on, with balances decided by `seed`. */
-function held(count: number, seed: number, from = 0): Held {
-  return new Map(
-    Array.from({ length: count }, (_, i) => [`wallet${from + i}`, ((i * 7 + seed) % 13) + 0.25]),
-  );
-}
+const directory = freshDirectory();
 
 /** The wallets of a crowd, some of which have traded at `t`. */
 function crowd(count: number, t: number): Held {
@@ -57,7 +44,7 @@ async function tableSizes(data: string): Promise<Record<string, number>> {
 
 describe('Stored holder snapshots', () => {
   it('of a token that arrive every minute take few blocks, and little beyond the changes', async () => {
-    const data = directory();
+    const data = directory.path;
     const store = await openStore(data);
     const owners = 200;
     const minutes = 55 * 60;
@@ -83,7 +70,7 @@ describe('Stored holder snapshots', () => {
   });
 
   it('of ever-changing wallets keep no more names than needed', async () => {
-    const data = directory();
+    const data = directory.path;
     const store = await openStore(data);
     const latest = (i: number) => held(500, i, i * 400);
     let most = 0;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { StoreChange } from '../../storage/contract.js';
 import { keptReference } from '../reference/holder-retention.js';
-import { commitHolders, type Held, storedHolders } from '../support/holders.js';
+import { commitHolders, held, type Held, storedHolders } from '../support/holders.js';
 import { DataDirectory, MINT, openStore, OTHER_MINT } from '../support/stores.js';
 
 const HOUR_S = 3600;
@@ -15,13 +15,6 @@ function directory(): string {
   const made = new DataDirectory();
   directories.push(made);
   return made.path;
-}
-
-/** Wallets by number, from `from` on, with balances decided by `seed`. */
-function held(count: number, seed: number, from = 0): Held {
-  return new Map(
-    Array.from({ length: count }, (_, i) => [`wallet${from + i}`, ((i * 7 + seed) % 13) + 0.25]),
-  );
 }
 
 const snapshotsOf = fc.array(

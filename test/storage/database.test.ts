@@ -204,7 +204,7 @@ describe('A database that fails', () => {
     });
     await database.run('CREATE TABLE meta (key VARCHAR, value VARCHAR)');
     await database.run('CREATE TABLE things (id INTEGER)');
-    await database.countCommits();
+    await database.countCommits(new Map());
     await add(1);
   });
   afterEach(async () => {

@@ -122,3 +122,10 @@ export async function storedHolders(
     ]),
   );
 }
+
+/** Wallets by number, from `from` on, with balances decided by `seed`. */
+export function held(count: number, seed: number, from = 0): Held {
+  return new Map(
+    Array.from({ length: count }, (_, i) => [`wallet${from + i}`, ((i * 7 + seed) % 13) + 0.25]),
+  );
+}
