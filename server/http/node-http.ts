@@ -45,6 +45,8 @@ function listen(options: ListenOptions): Promise<Listener> {
   server.maxHeadersCount = 0;
   server.on('connection', (socket) => {
     connections.set(socket, new Connection(socket));
+    // Node takes its own listener off the sockets of CONNECT and of requests to upgrade. 'close' follows.
+    socket.on('error', () => undefined);
     socket.once('close', () => limit?.closed());
     if (limit?.opened() === false) socket.destroy();
   });
@@ -62,7 +64,8 @@ function listen(options: ListenOptions): Promise<Listener> {
       res.assignSocket(socket as Socket);
       // Node reads no further request of the connection.
       res.shouldKeepAlive = false;
-      res.once('finish', () => socket.end());
+      // A client that does not close its side would keep a connection that is only ended.
+      res.once('finish', () => (socket as Socket).destroySoon());
       const isSocket = req.url?.split('?')[0] === socketPath && isHandshake(req);
       onIncoming(req, res, isSocket ? head : null);
     });

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   ENGINE_NAMES,
@@ -12,6 +13,10 @@ import { logInto } from '../support/log.js';
 import { RawClient, requestText } from '../support/raw-client.js';
 import { becomes, eventually } from '../support/waiting.js';
 
+const UPGRADE_TO_ANOTHER = requestText('GET /echo/a/of/b', {
+  Connection: 'Upgrade',
+  Upgrade: 'h2c',
+});
 /** More than the buffers at both ends of a connection hold. */
 const BIG_BYTES = 20 * 1024 * 1024;
 /** Bytes that reveal their position in the body. */
@@ -103,6 +108,8 @@ const startWith = async (name: EngineName, limits = {}) =>
     engine: await loadEngine(name, log),
     ...{ host: '127.0.0.1', port: 0, handle: createRouter(routes, log), log },
     keepsBody: () => true,
+    // With one, the server listens for requests to upgrade.
+    socketPath: '/socket',
     limits: { ...HTTP_LIMITS, maxKeylessBytesInFlight: 4 * BIG_BYTES, ...limits },
   });
 
@@ -489,6 +496,37 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
   });
 
   describe('awkward requests', () => {
+    it.each([
+      ['CONNECT', 'CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n'],
+      ['to upgrade to another protocol', UPGRADE_TO_ANOTHER],
+    ])('%s, and a reset: the server goes on', async (_, request) => {
+      for (let i = 0; i < 20; i++) {
+        const socket = connect(server.port, '127.0.0.1');
+        let isClosed = false;
+        socket.on('error', () => undefined).on('close', () => (isClosed = true));
+        // The server, in this process, reads the request when the reset has arrived too.
+        socket.once('connect', () => socket.write(request, () => socket.resetAndDestroy()));
+        await eventually('the reset', () => isClosed);
+      }
+      expect((await fetch(`${url}/echo/a/of/b`)).status).toBe(200);
+    });
+
+    // uWebSockets.js serves this one like any other, and closes its connection when it is idle.
+    it.runIf(name === 'node')('to upgrade to another protocol: the reply is the last', async () => {
+      const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
+      let received = '';
+      let isReset = false;
+      socket.on('data', (data) => (received += data.toString('latin1')));
+      socket.on('error', () => (isReset = true));
+      socket.write(UPGRADE_TO_ANOTHER);
+      await eventually('the reply', () => received.startsWith('HTTP/1.1 200 '));
+      await eventually('the end of the connection', () => {
+        if (!isReset) socket.write('x');
+        return isReset;
+      });
+      socket.destroy();
+    });
+
     it('pipelined: those answered at once are answered in order', async () => {
       const client = await RawClient.connect(server.port);
       client.send(requestText('GET /echo/1/of/2') + requestText('GET /echo/2/of/2'));
