@@ -141,7 +141,8 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
           parameters={grouped}
           group={filter.group ?? 'venue'}
           reachOf={(window) => picture.reachOf(window)}
-          atT={cursor?.t ?? shownT}
+          {...{ shownT, isPinned: pinnedT !== null && !isMoving, moment: props.moment }}
+          cursorT={cursor && (cursor.snapshot?.t ?? cursor.t)}
           pin={<Pin t={shownT} view={view} />}
           canSpare={props.canSpare}
           mapsHref={mapsHref(props)}

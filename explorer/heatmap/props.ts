@@ -1,6 +1,7 @@
 /** The heatmap's props. */
 import type { FathomClient, ReplayParameters } from '../../client/index.js';
 import type { Played } from '../playback/playback.js';
+import type { Moment } from '../strips/reading.js';
 import type { Picture } from './picture.js';
 import type { MapProps } from './use-map.js';
 
@@ -12,6 +13,8 @@ export interface DepthHeatmapProps extends Omit<MapProps, 'source'> {
   filter: Pick<ReplayParameters, 'group' | 'types' | 'venues' | 'min_pct' | 'max_pct'>;
   /** The moment that the page shows; null: now. */
   pinnedT: number | null;
+  /** What the page knows of that moment, or of the one that playback shows; null if nothing yet. */
+  moment: Moment | null;
   /** Called with each moment that playback shows; null if it shows none. */
   onPlay: (played: Played | null) => void;
   /** Whether the key has a request to spare for the cursor. */

@@ -7,7 +7,7 @@ import { price, signedPercent, usd } from '../state/format.js';
 import { theme as themeValue } from '../state/session.js';
 import { useValue } from '../state/use-value.js';
 import { How } from '../views/how.js';
-import { type DepthCurve, depthCurve, type Ladder, nearTotals, NEAR_PCT } from './ladder.js';
+import { type DepthCurve, depthCurve, type Ladder, NEAR_PCT, totalsWithin } from './ladder.js';
 
 const REACHES_PCT = [5, 10, 25, 50] as const;
 
@@ -37,7 +37,7 @@ export function DepthChart({ ladder }: { ladder: Ladder }) {
   }, [theme]);
   useEffect(() => plot.current?.setData(data), [ladder, reachPct]);
 
-  const near = nearTotals(ladder);
+  const near = totalsWithin(ladder, NEAR_PCT);
   const summary = `Within ${NEAR_PCT}% of ${price(ladder.priceUsd)}: ${usd(near.supportUsd)} of support, ${usd(near.resistanceUsd)} of resistance`;
   const read = at === null || at >= curve.pct.length ? null : readingOf(ladder, curve, at);
   /** Moves the cursor as the pointer does; null hides it. */

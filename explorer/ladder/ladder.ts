@@ -44,7 +44,7 @@ export function ladderOf(page: ReplayPage, snapshot: ReplayPage['snapshots'][num
     supportUsd[bin - first] += snapshot.support_usd[i];
     resistanceUsd[bin - first] += snapshot.resistance_usd[i];
     const part = parts[snapshot.group_idx?.[i] ?? -1];
-    if (part === undefined || !isNear(bin)) continue;
+    if (part === undefined || !isWithin(bin, NEAR_PCT)) continue;
     part.supportUsd += snapshot.support_usd[i];
     part.resistanceUsd += snapshot.resistance_usd[i];
   }
@@ -99,13 +99,16 @@ function side(
   return points;
 }
 
-/** Sums within NEAR_PCT of the price. */
-export function nearTotals(ladder: Ladder): { supportUsd: number; resistanceUsd: number } {
+/** Sums within some percent of the price. */
+export function totalsWithin(
+  ladder: Ladder,
+  pct: number,
+): { supportUsd: number; resistanceUsd: number } {
   const total = (amounts: Float64Array): number =>
-    amounts.reduce((sum, usd, i) => (isNear(ladder.bins[i]) ? sum + usd : sum), 0);
+    amounts.reduce((sum, usd, i) => (isWithin(ladder.bins[i], pct) ? sum + usd : sum), 0);
   return { supportUsd: total(ladder.supportUsd), resistanceUsd: total(ladder.resistanceUsd) };
 }
 
-function isNear(bin: number): boolean {
-  return Math.abs(BIN_RATIO ** bin - 1) * 100 <= NEAR_PCT;
+function isWithin(bin: number, pct: number): boolean {
+  return Math.abs(BIN_RATIO ** bin - 1) * 100 <= pct;
 }

@@ -1,36 +1,49 @@
 /** Depth and score over time, for the strips below the map. */
-import type { FathomClient, ReplayParameters, Result } from '../../client/index.js';
+import type { FathomClient, ReplayMarket, ReplayParameters, Result } from '../../client/index.js';
 import { stepFor, stepName, type TimeWindow } from '../heatmap/detail.js';
 import { NEAR_PCT } from '../ladder/ladder.js';
 import { TYPES } from '../state/url.js';
 
 /** The band of the lines, in percent of the price. */
 export const LINE_PCT = 2;
+/** Most points of a course. */
+const MAX_POINTS = 500;
 /** Markets are summed from pages of cells, which cost more than points of a series. */
 const MAX_MARKET_POINTS = 120;
+const MIN_STEP_S = 60;
+/** A gap is longer than this many usual distances, as on the map. */
+const GAP_DISTANCES = 3;
 /** Layers that are shown separately; the others are summed. */
 const MAX_LAYERS = 6;
+export const OTHERS = 'others';
+/** The key of the layer if the markets are not split. */
+export const ALL = 'all';
 
 /** A part of the depth; amounts by point, USD. */
-interface Layer {
+export interface Layer {
   key: string;
   label: string;
   supportUsd: number[];
   resistanceUsd: number[];
 }
 
-export interface Course extends TimeWindow {
-  /** A point stands for the step that ends at its time. */
+/** When something was measured; each value holds until the next one. */
+export interface Points {
+  /** Of each step there is at most one point, its last. */
   stepS: number;
   t: number[];
+}
+
+/** A point is a snapshot. */
+export interface Course extends TimeWindow, Points {
   /** Within NEAR_PCT of the price, largest first. */
   layers: Layer[];
 }
 
 /** A course, and the data of its lines. */
 export interface Lines extends Course {
-  /** Null if there was none. */
-  score: (number | null)[];
+  /** The score at the end of each step, which is later than the step's snapshot; null if there was none. */
+  scores: Points & { value: (number | null)[] };
   supportUsd: number[];
   resistanceUsd: number[];
 }
@@ -51,19 +64,27 @@ export async function linesOf(
 ): Promise<Lines> {
   const { group, types, venues } = parameters;
   const isFiltered = types !== undefined || venues !== undefined;
+  const stepS = stepOf(window, MAX_POINTS);
   const reply = await client.getDepthSeries(
     {
-      ...{ address, from: window.from, to: window.to, score: true, pct: [LINE_PCT, NEAR_PCT] },
+      ...{ address, score: true, pct: [LINE_PCT, NEAR_PCT], step: stepName(stepS) },
+      // A step that ends after the window may have its newest snapshot.
+      ...{ from: Math.floor(window.from / stepS) * stepS, to: window.to + stepS },
       ...(isFiltered ? { types, venues } : { types: [...TYPES] }),
       ...(group === 'venue' || group === 'type' ? { group } : {}),
     },
     { signal },
   );
-  return linesIn(reply, window);
+  return linesIn(reply, window, stepS);
 }
 
-function linesIn(reply: Result<'getDepthSeries'>, window: TimeWindow): Lines {
-  const { t, groups = [{ key: 'all', label: 'All' }], score = [] } = reply;
+/** The length of a step that gives at most this many points. */
+function stepOf({ from, to }: TimeWindow, points: number): number {
+  return Math.max(MIN_STEP_S, stepFor(to - from, points, MIN_STEP_S));
+}
+
+function linesIn(reply: Result<'getDepthSeries'>, window: TimeWindow, stepS: number): Lines {
+  const { snapshot_t: t, groups = [{ key: ALL, label: 'All' }], score: value = [] } = reply;
   const byGroup = (amounts: number[][] | number[][][]): number[][][] =>
     reply.groups === undefined ? [amounts as number[][]] : (amounts as number[][][]);
   const [support, resistance] = [byGroup(reply.support_usd), byGroup(reply.resistance_usd)];
@@ -73,43 +94,56 @@ function linesIn(reply: Result<'getDepthSeries'>, window: TimeWindow): Lines {
     ...{ key, label, supportUsd: support[at][1], resistanceUsd: resistance[at][1] },
   }));
   return {
-    ...window,
-    ...{ t, score, stepS: t.length > 1 ? stepIn(reply) : window.to - window.from },
+    ...{ ...window, stepS, t },
+    // A step that is not over has the score of now, which is the score since its snapshot.
+    scores: { stepS, t: reply.t.map((end, at) => (end <= window.to ? end : t[at])), value },
     ...{ supportUsd: sums(support), resistanceUsd: sums(resistance) },
     layers: largest(layers),
   };
 }
 
-const UNIT_S = { m: 60, h: 3600, d: 86_400 } as const;
-
-function stepIn({ step }: Result<'getDepthSeries'>): number {
-  return Number.parseInt(step, 10) * UNIT_S[step.slice(-1) as keyof typeof UNIT_S];
-}
-
 /** The depth near the price by market. */
 export async function marketsOf(
-  { client, address, parameters }: CourseRequest,
+  request: CourseRequest,
   window: TimeWindow,
   signal: AbortSignal,
 ): Promise<Course> {
-  const stepS = Math.max(60, stepFor(window.to - window.from, MAX_MARKET_POINTS, 60));
+  const stepS = stepOf(window, MAX_MARKET_POINTS);
+  const { t, layers } = await snapshotsOf(request, { ...window, stepS }, signal);
+  return { ...window, stepS, t, layers: largest(layers) };
+}
+
+/** All layers of one snapshot; none if it no longer exists. */
+export async function layersAt(
+  request: CourseRequest,
+  t: number,
+  signal: AbortSignal,
+): Promise<Layer[]> {
+  const { layers } = await snapshotsOf(request, { from: t, to: t + 1, stepS: 0 }, signal);
+  return layers;
+}
+
+/** The layers of snapshots, from pages of cells. */
+async function snapshotsOf(
+  { client, address, parameters }: CourseRequest,
+  { from, to, stepS }: TimeWindow & { stepS: number },
+  signal: AbortSignal,
+): Promise<{ t: number[]; layers: Layer[] }> {
   const layers = new Map<string, Layer>();
   const t: number[] = [];
   const asked = {
-    ...{ ...parameters, group: 'market' as const, step: stepName(stepS) },
-    ...{ from: window.from, to: window.to, min_pct: -NEAR_PCT, max_pct: NEAR_PCT },
+    ...{ ...parameters, from, to, step: stepName(stepS) },
+    ...{ min_pct: -NEAR_PCT, max_pct: NEAR_PCT },
   };
   for await (const one of client.snapshots(address, asked, { signal })) {
-    const at = t.push(Math.ceil(one.t / stepS) * stepS) - 1;
+    const at = t.push(one.t) - 1;
     for (const [i, slot] of one.index.entries()) {
-      const market = one.slots[slot];
-      if (market === undefined || !('source' in market)) continue;
-      const key = [market.source, market.pair, market.address].join(' ');
+      const part = one.slots[slot];
+      if (part === undefined) continue;
+      const { key, label } = 'source' in part ? nameOf(part) : part;
       let layer = layers.get(key);
-      if (layer === undefined) {
-        const label = [market.source, market.pair].filter(Boolean).join(' ');
+      if (layer === undefined)
         layers.set(key, (layer = { key, label, supportUsd: [], resistanceUsd: [] }));
-      }
       layer.supportUsd[at] = (layer.supportUsd[at] ?? 0) + one.supportUsd[i];
       layer.resistanceUsd[at] = (layer.resistanceUsd[at] ?? 0) + one.resistanceUsd[i];
     }
@@ -120,7 +154,14 @@ export async function marketsOf(
       resistanceUsd[at] ??= 0;
     }
   }
-  return { ...window, stepS, t, layers: largest([...layers.values()]) };
+  return { t, layers: [...layers.values()] };
+}
+
+function nameOf({ source, pair, address }: ReplayMarket): { key: string; label: string } {
+  return {
+    key: [source, pair, address].join(' '),
+    label: [source, pair].filter(Boolean).join(' '),
+  };
 }
 
 /** The largest layers first; the smallest ones are summed into one. */
@@ -134,24 +175,22 @@ export function largest(layers: readonly Layer[]): Layer[] {
   const sum = (side: 'supportUsd' | 'resistanceUsd'): number[] =>
     others[0][side].map((_, at) => others.reduce((usd, one) => usd + one[side][at], 0));
   const rest = { supportUsd: sum('supportUsd'), resistanceUsd: sum('resistanceUsd') };
-  return [...sorted, { key: 'others', label: `${others.length} others`, ...rest }];
+  return [...sorted, { key: OTHERS, label: `${others.length} others`, ...rest }];
 }
 
-/** The index of the point that stands for a time; -1 if there is none. */
-export function pointAt(course: Course, time: number): number {
-  const at = course.t.findIndex((one) => one >= time);
-  return at >= 0 && startsOf(course)[at] < time ? at : -1;
+/** The index of the point that holds at a time, which is never a later one; -1 if there is none. */
+export function pointAt(points: Points, time: number): number {
+  const at = points.t.findLastIndex((one) => one <= time);
+  return at >= 0 && time < endsOf(points)[at] ? at : -1;
 }
 
-/**
- * For each point, the beginning of the time for which it stands: a step before the point, or at the previous point if
- * snapshots are further apart than steps. After a gap of more than two usual distances it is a step.
- */
-export function startsOf({ t, stepS }: Course): number[] {
+/** For each point, the time until which it holds: to the next point, or to the beginning of a gap. */
+export function endsOf({ t, stepS }: Points): number[] {
   const distances = t.slice(1).map((one, i) => one - t[i]);
   const usualS = distances.toSorted((a, b) => a - b)[(distances.length - 1) >> 1] ?? stepS;
+  const longestS = Math.max(stepS, usualS);
   return t.map((one, i) => {
-    const distanceS = i === 0 ? usualS : one - t[i - 1];
-    return one - Math.max(stepS, distanceS > 2 * usualS ? stepS : distanceS);
+    const next = t[i + 1] ?? Infinity;
+    return next - one > GAP_DISTANCES * longestS ? one + longestS : next;
   });
 }

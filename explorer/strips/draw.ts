@@ -3,7 +3,7 @@ import { screenPixelRatio } from '../heatmap/canvas.js';
 import { PRICE_AXIS_PX, type Style } from '../heatmap/overlay.js';
 import { usdText } from '../heatmap/ticks.js';
 import { type View, xOf } from '../heatmap/view.js';
-import { type Course, type Lines, startsOf } from './course.js';
+import { type Course, endsOf, type Lines, type Points } from './course.js';
 
 type Times = Pick<View, 'from' | 'to'>;
 
@@ -19,8 +19,10 @@ interface Plot {
   edge: (x: number) => number;
 }
 
-const MARGIN_PX = 7;
-const RIM_PX = 4;
+/** From the edges of a strip to the middle of the labels of its scale. */
+const LABEL_PX = 7;
+/** The rows of the labels above and below the lines, which do not cross them. */
+const LABEL_ROW_PX = 14;
 /** Less time in sight than this is still drawn this wide. */
 const LEAST_PX = 2;
 
@@ -33,17 +35,17 @@ export function drawLayers(
   if (plot === null) return;
   const { context, width, height, x, edge } = plot;
   const { layers, t } = course;
-  const inSight = inSightOf(course, view);
+  const ends = endsOf(course);
+  const inSight = inSightOf(course, ends, view);
   if (inSight.length === 0) return frame(plot);
   const sums = (side: 'supportUsd' | 'resistanceUsd'): number[] =>
     inSight.map((at) => layers.reduce((sum, layer) => sum + layer[side][at], 0));
   const most = Math.max(...sums('supportUsd'), ...sums('resistanceUsd'), 1);
   const middle = height / 2;
   const perUsd = (middle - 2) / most;
-  const starts = startsOf(course);
   for (const at of inSight) {
-    const left = Math.max(0, edge(x(starts[at])));
-    const right = Math.max(edge(x(t[at])), left + LEAST_PX);
+    const left = Math.max(0, edge(x(t[at])));
+    const right = Math.max(edge(x(Math.min(ends[at], view.to))), left + LEAST_PX);
     let [up, down] = [middle - 0.5, middle + 0.5];
     for (const [i, layer] of layers.entries()) {
       context.fillStyle = hues[i];
@@ -55,9 +57,9 @@ export function drawLayers(
   }
   context.clearRect(width, 0, canvas.width, height);
   context.fillStyle = style.textSoft;
-  context.fillText(usdText(most), width + 9, MARGIN_PX);
+  context.fillText(usdText(most), width + 9, LABEL_PX);
   context.fillText('$0', width + 9, middle);
-  context.fillText(usdText(most), width + 9, height - MARGIN_PX);
+  context.fillText(usdText(most), width + 9, height - LABEL_PX);
   frame(plot);
 }
 
@@ -69,60 +71,64 @@ export function drawLines(
   const plot = plotOn(canvas, view, style);
   if (plot === null) return;
   const { context, width, height } = plot;
-  const inSight = inSightOf(lines, view);
+  const { scores } = lines;
+  const inSight = inSightOf(lines, endsOf(lines), view);
   const amounts = inSight.flatMap((at) => [lines.supportUsd[at], lines.resistanceUsd[at]]);
   const most = Math.max(...amounts, 1);
-  const scores = inSight.flatMap((at) => lines.score[at] ?? []);
+  const known = inSightOf(scores, endsOf(scores), view).flatMap((at) => scores.value[at] ?? []);
   // A score that hardly changes is a flat line, not noise.
-  const top = Math.min(100, Math.ceil(Math.max(...scores, 0) + 1));
-  const bottom = Math.max(0, Math.min(Math.floor(Math.min(...scores, 100) - 1), top - 10));
-  const room = height - 2 * MARGIN_PX;
-  const line = (values: (number | null)[], share: (value: number) => number, hue: string) =>
-    drawLine(plot, lines, values, (value) => height - MARGIN_PX - share(value) * room, hue);
-  line(lines.supportUsd, (value) => value / most, style.support);
-  line(lines.resistanceUsd, (value) => value / most, style.resistance);
-  line(lines.score, (value) => (value - bottom) / (top - bottom), style.text);
+  const top = Math.min(100, Math.ceil(Math.max(...known, 0) + 1));
+  const bottom = Math.max(0, Math.min(Math.floor(Math.min(...known, 100) - 1), top - 10));
+  const room = height - 2 * LABEL_ROW_PX;
+  const line = (
+    points: Points,
+    values: readonly (number | null)[],
+    [low, high]: [low: number, high: number],
+    hue: string,
+  ): void => {
+    const yOf = (value: number): number =>
+      height - LABEL_ROW_PX - ((value - low) / (high - low)) * room;
+    const ys = values.map((value) => (value === null ? null : yOf(value)));
+    drawLine(plot, points, ys, hue);
+  };
+  line(lines, lines.supportUsd, [0, most], style.support);
+  line(lines, lines.resistanceUsd, [0, most], style.resistance);
+  line(scores, scores.value, [bottom, top], style.text);
   context.clearRect(width, 0, canvas.width, height);
+  const label = (text: string, x: number, isTop: boolean): void =>
+    context.fillText(text, x, isTop ? LABEL_PX : height - LABEL_PX);
   context.fillStyle = style.textSoft;
-  context.fillText(usdText(most), width + 9, MARGIN_PX);
-  context.fillText('$0', width + 9, height - MARGIN_PX);
-  context.fillStyle = style.text;
-  if (scores.length > 0) {
-    for (const [value, y] of [
-      [top, MARGIN_PX],
-      [bottom, height - MARGIN_PX],
-    ]) {
-      // A rim separates it from the lines.
-      context.strokeStyle = style.ground;
-      context.lineWidth = RIM_PX;
-      context.strokeText(String(value), 6, y);
-      context.fillText(String(value), 6, y);
-    }
+  label(usdText(most), width + 9, true);
+  label('$0', width + 9, false);
+  if (known.length > 0) {
+    context.fillStyle = style.text;
+    label(String(top), 6, true);
+    label(String(bottom), 6, false);
   }
   frame(plot);
 }
 
+/** @param ys by point; null: none */
 function drawLine(
   { context, x, view }: Plot,
-  course: Course,
-  values: readonly (number | null)[],
-  y: (value: number) => number,
+  points: Points,
+  ys: readonly (number | null)[],
   hue: string,
 ): void {
-  const { t, stepS } = course;
-  const starts = startsOf(course);
+  const { t } = points;
+  const ends = endsOf(points);
   context.strokeStyle = hue;
   context.lineWidth = 1.5;
   context.beginPath();
-  let before = -Infinity;
-  for (const [at, value] of values.entries()) {
-    if (value === null || t[at] < view.from - stepS || t[at] > view.to + stepS) continue;
-    const isJoined = t[at] - before <= 3 * stepS;
-    // A point beside a gap is as long as the time for which it stands.
-    const startX = Math.max(0, x(starts[at]));
-    if (!isJoined) context.moveTo(startX, y(value));
-    context.lineTo(isJoined ? x(t[at]) : Math.max(x(t[at]), startX + LEAST_PX), y(value));
-    before = t[at];
+  for (const at of inSightOf(points, ends, view)) {
+    const y = ys[at];
+    if (y === null) continue;
+    const startX = Math.max(0, x(t[at]));
+    const isJoined = at > 0 && ys[at - 1] !== null && ends[at - 1] === t[at];
+    if (isJoined) context.lineTo(startX, y);
+    else context.moveTo(startX, y);
+    const leastX = ends[at] === t[at + 1] ? startX : startX + LEAST_PX;
+    context.lineTo(Math.max(x(Math.min(ends[at], view.to)), leastX), y);
   }
   context.stroke();
 }
@@ -151,6 +157,6 @@ function frame({ context, style, width, height }: Plot): void {
   context.stroke();
 }
 
-function inSightOf({ t, stepS }: Course, { from, to }: Times): number[] {
-  return [...t.keys()].filter((at) => t[at] > from && t[at] - stepS < to);
+function inSightOf({ t }: Points, ends: readonly number[], { from, to }: Times): number[] {
+  return [...t.keys()].filter((at) => ends[at] > from && t[at] < to);
 }

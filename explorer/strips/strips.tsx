@@ -9,18 +9,28 @@ import { timeText } from '../heatmap/ticks.js';
 import type { View } from '../heatmap/view.js';
 import { NEAR_PCT } from '../ladder/ladder.js';
 import { Icon } from '../frame/icon.js';
-import { usd } from '../state/format.js';
+import { NONE, usd } from '../state/format.js';
+import { useDocument } from '../state/load.js';
 import { pause } from '../state/pause.js';
 import {
-  type CourseRequest,
   type Course,
+  type CourseRequest,
+  layersAt,
   LINE_PCT,
   type Lines,
   linesOf,
   marketsOf,
-  pointAt,
 } from './course.js';
 import { drawLayers, drawLines } from './draw.js';
+import {
+  ladderAmounts,
+  layerAmounts,
+  layersIn,
+  layersOf,
+  linesAt,
+  type Moment,
+  momentAt,
+} from './reading.js';
 import './strips.css';
 
 /** How long the view rests before the strips fetch missing data. */
@@ -41,8 +51,14 @@ interface StripsProps extends CourseRequest {
   view: View;
   /** The part of a window with history. */
   reachOf: (window: TimeWindow) => TimeWindow;
-  /** The time whose amounts are shown; null: the end of the view. */
-  atT: number | null;
+  /** The time of the snapshot at the map's cursor, whose amounts are shown; null: those of the page's moment. */
+  cursorT: number | null;
+  /** The moment that the page shows; null: now, or the end of the view. */
+  shownT: number | null;
+  /** Whether that moment is pinned, and not only passed. */
+  isPinned: boolean;
+  /** What the page knows of that moment; null if nothing yet. */
+  moment: Moment | null;
   /** The line at a pinned time. */
   pin: ComponentChildren;
   theme: Theme;
@@ -52,12 +68,12 @@ interface StripsProps extends CourseRequest {
 }
 
 export function Strips(props: StripsProps) {
-  const { group, view, theme, atT } = props;
+  const { group, view, theme, cursorT, shownT } = props;
   const { held: lines, isSpared } = useCourse(props, linesOf);
   const { held: markets } = useCourse(group === 'market' ? props : null, marketsOf);
   const course: Course | null = group === 'market' ? markets : lines;
   const hues = HUES[theme];
-  const t = atT ?? view.to - 1;
+  const t = cursorT ?? shownT ?? view.to - 1;
   const stack = useCanvas(
     theme,
     (canvas, style) => course !== null && drawLayers(canvas, { course, view, style, hues }),
@@ -66,8 +82,16 @@ export function Strips(props: StripsProps) {
     theme,
     (canvas, style) => lines !== null && drawLines(canvas, { lines, view, style }),
   );
-  const at = course === null ? -1 : pointOrLast(course, t);
-  const lineAt = lines === null ? -1 : pointOrLast(lines, t);
+  const isMoment = cursorT === null || cursorT === props.moment?.ladder.t;
+  const moment = isMoment && lines !== null ? momentAt(props.moment, t, lines) : null;
+  const exact = useLayers(props, moment);
+  const ofLayers =
+    course === null
+      ? null
+      : moment !== null && exact !== null
+        ? layersOf(course, moment.ladder.t, exact)
+        : layersIn(course, t);
+  const ofLines = lines === null ? null : linesAt(lines, t, moment);
   return (
     <div class="strips" data-state={course === null || lines === null ? 'loading' : 'ready'}>
       <Strip
@@ -78,17 +102,17 @@ export function Strips(props: StripsProps) {
             <b>
               Within {NEAR_PCT}% {GROUP_TEXTS[group]}
             </b>
-            <PointTime course={course} at={at} />
+            <PointTime t={ofLayers?.t} />
             {isSpared && lines === null && (
               <span class="note">These have to wait: this key has few requests a minute</span>
             )}
             {props.mapsHref !== null && <a href={props.mapsHref}>Maps side by side</a>}
             <ul class="strip-legend">
-              {course?.layers.map(({ key, label, supportUsd, resistanceUsd }, i) => (
+              {course?.layers.map(({ key, label }, i) => (
                 <li key={key} title={label}>
                   <i style={{ background: hues[i] }} />
                   <span>{label}</span>
-                  {at >= 0 && <b>{usd(supportUsd[at] + resistanceUsd[at])}</b>}
+                  {ofLayers !== null && <b>{usd(ofLayers.usd[i])}</b>}
                 </li>
               ))}
             </ul>
@@ -105,18 +129,18 @@ export function Strips(props: StripsProps) {
           <ul class="strip-legend">
             <li>
               <i class="strip-score" />
-              Score <b>{lines?.score[lineAt]?.toFixed(1) ?? '\u2013'}</b>
+              Score <b>{ofLines?.score?.toFixed(1) ?? NONE}</b>
             </li>
             <li>
               <i class="strip-support" />
-              Support within {LINE_PCT}% <b>{usd(lines?.supportUsd[lineAt])}</b>
+              Support within {LINE_PCT}% <b>{usd(ofLines?.supportUsd)}</b>
             </li>
             <li>
               <i class="strip-resistance" />
-              Resistance <b>{usd(lines?.resistanceUsd[lineAt])}</b>
+              Resistance <b>{usd(ofLines?.resistanceUsd)}</b>
             </li>
             <li>
-              <PointTime course={lines} at={lineAt} />
+              <PointTime t={ofLines?.t} />
             </li>
           </ul>
         }
@@ -129,10 +153,25 @@ export function Strips(props: StripsProps) {
 }
 
 /** The time of the amounts, which may be some steps before now. */
-function PointTime({ course, at }: { course: Course | null; at: number }) {
-  if (course === null || at < 0) return null;
-  // The last step may end after now.
-  return <span class="note">at {timeText(Math.min(course.t[at], course.to))}</span>;
+function PointTime({ t }: { t: number | undefined }) {
+  return t === undefined ? null : <span class="note">at {timeText(t)}</span>;
+}
+
+/** The exact amounts of a moment by layer, as far as they are known; types and markets of a pinned time are fetched. */
+function useLayers(
+  { group, isPinned, ...request }: StripsProps,
+  moment: Moment | null,
+): Map<string, number> | null {
+  const isFetched = (group === 'type' || group === 'market') && isPinned && moment !== null;
+  const snapshotT = moment?.ladder.t ?? 0;
+  const { address, parameters } = request;
+  const { document: layers } = useDocument(
+    isFetched ? `layers ${address} ${snapshotT} ${JSON.stringify(parameters)}` : null,
+    (_, signal) => layersAt(request, snapshotT, signal),
+    'never',
+  );
+  if (group === 'venue' || group === 'all') return moment && ladderAmounts(moment.ladder, group);
+  return isFetched && layers !== null ? layerAmounts(layers) : null;
 }
 
 interface StripProps {
@@ -172,11 +211,6 @@ function Strip({ name, label, head, children }: StripProps) {
       </div>
     </section>
   );
-}
-
-function pointOrLast(course: Course, t: number): number {
-  const at = pointAt(course, t);
-  return at >= 0 || t < course.to - course.stepS ? at : course.t.length - 1;
 }
 
 /** Draws after each change of the data or of the size. */

@@ -188,6 +188,8 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   const isPlayed = played !== null && (isMoving || isLast || played.ladder.t === atS);
   const shown = isPlayed ? played.ladder : ladder;
   const shownT = isMoving ? played.ladder.t : atS;
+  const isScored = !isMoving && scored !== null && scored.data_time === shown?.t;
+  const moment = shown && { ladder: shown, score: isScored ? scored.service_score : undefined };
   const client = currentClient();
   if (error !== null && score === null && atS === null) {
     return error.status === 400 ? (
@@ -240,7 +242,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
                 spanS={spanOf(view.window, historyFromS === null ? null : nowS - historyFromS)}
                 reach={reach}
                 zoom={view.zoom}
-                pinnedT={atS}
+                {...{ pinnedT: atS, moment }}
                 onPin={pin}
                 onPlay={setPlayed}
                 filter={heatmap.filter}

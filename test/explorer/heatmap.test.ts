@@ -23,7 +23,9 @@ import {
 } from '../../explorer/heatmap/loader.js';
 import { Splits } from '../../explorer/heatmap/split.js';
 import { priceTicks, timeTicks } from '../../explorer/heatmap/ticks.js';
-import { largest, pointAt, startsOf } from '../../explorer/strips/course.js';
+import { endsOf, largest, OTHERS, pointAt } from '../../explorer/strips/course.js';
+import { layersOf, momentAt } from '../../explorer/strips/reading.js';
+import type { Ladder } from '../../explorer/ladder/ladder.js';
 import { zone } from '../../explorer/state/zone.js';
 import {
   clamped,
@@ -337,19 +339,38 @@ describe('the layers of a strip', () => {
     expect(largest([layer('a', 1)])).toEqual([layer('a', 1)]);
   });
 
-  it('have a point for each step', () => {
-    const course = { from: 0, to: 1000, stepS: 100, t: [100, 200, 500], layers: [] };
-    expect([0, 1, 100, 101, 200, 201, 400, 401, 500, 501].map((t) => pointAt(course, t))).toEqual([
-      ...[-1, 0, 0, 1, 1],
-      ...[-1, -1, 2, 2, -1],
-    ]);
+  it('have at each time the last point before it, and none in a gap', () => {
+    const points = { stepS: 100, t: [100, 200, 610] };
+    expect(
+      [0, 99, 100, 199, 200, 299, 300, 609, 610, 709, 710].map((t) => pointAt(points, t)),
+    ).toEqual([...[-1, -1, 0, 0, 1], ...[1, -1, -1, 2, 2, -1]]);
   });
 
-  it('reach back to the previous point if snapshots are further apart than steps', () => {
-    const course = { from: 0, to: 1000, stepS: 60, t: [100, 200, 310, 900], layers: [] };
-    expect(startsOf(course)).toEqual([-10, 100, 200, 840]);
-    expect(startsOf({ ...course, t: [100] })).toEqual([40]);
-    expect(startsOf({ ...course, t: [] })).toEqual([]);
+  it('hold until the next point, or for the usual distance of points if a gap follows', () => {
+    expect(endsOf({ stepS: 60, t: [100, 200, 310, 900] })).toEqual([200, 310, 420, 1010]);
+    expect(endsOf({ stepS: 60, t: [100] })).toEqual([160]);
+    expect(endsOf({ stepS: 60, t: [] })).toEqual([]);
+  });
+
+  it('state what the snapshot of a moment has, the rest as others', () => {
+    const names = ['a', 'b', OTHERS];
+    const layers = names.map((key) => ({ key, label: key, supportUsd: [], resistanceUsd: [] }));
+    const course = { from: 0, to: 9, stepS: 1, t: [], layers };
+    const exact = new Map([
+      ['b', 1],
+      ['c', 2],
+      ['d', 4],
+    ]);
+    expect(layersOf(course, 5, exact)).toEqual({ t: 5, usd: [0, 1, 6] });
+  });
+
+  it('are read at the moment itself unless a point is closer, and never later', () => {
+    const course = { from: 0, to: 400, stepS: 100, t: [100, 200], layers: [] };
+    const at = (ladderT: number, t: number) =>
+      momentAt({ ladder: { t: ladderT } as Ladder, score: 1 }, t, course)?.ladder.t ?? null;
+    expect([at(150, 150), at(160, 150), at(150, 199), at(150, 200), at(200, 250)]).toEqual([
+      ...[150, null, 150, null, 200],
+    ]);
   });
 });
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ReplayPage } from '../../client/index.js';
 import { type Compared, linesOf } from '../../explorer/compare/compared.js';
-import { depthCurve, nearTotals, newestLadder } from '../../explorer/ladder/ladder.js';
+import { depthCurve, NEAR_PCT, newestLadder, totalsWithin } from '../../explorer/ladder/ladder.js';
 import {
   absoluteTime,
   age,
@@ -413,7 +413,7 @@ describe('the newest ladder', () => {
     expect([ladder.t, ladder.priceUsd, ladder.bins[0], ladder.bins.length]).toEqual([7, 2, -2, 33]);
     expect([ladder.supportUsd[2], ladder.resistanceUsd[2]]).toEqual([3, 12]);
     // Bin 30 is 35% away.
-    expect(nearTotals(ladder)).toEqual({ supportUsd: 13, resistanceUsd: 12 });
+    expect(totalsWithin(ladder, NEAR_PCT)).toEqual({ supportUsd: 13, resistanceUsd: 12 });
     const parts = ladder.parts.map(({ key, supportUsd, resistanceUsd }) => [
       key,
       supportUsd,

@@ -1,0 +1,94 @@
+/** The amounts that the strips state for a moment. */
+import { type Ladder, NEAR_PCT, totalsWithin } from '../ladder/ladder.js';
+import {
+  ALL,
+  type Course,
+  type Layer,
+  LINE_PCT,
+  type Lines,
+  OTHERS,
+  pointAt,
+  type Points,
+} from './course.js';
+
+/** What the page knows exactly of the moment that it shows, pinned, played or now. */
+export interface Moment {
+  ladder: Ladder;
+  /** Undefined if not known yet. */
+  score: number | null | undefined;
+}
+
+/** Amounts by layer, and when they were measured. */
+interface LayersReading {
+  t: number;
+  usd: number[];
+}
+
+interface LinesReading {
+  t: number;
+  score: number | null;
+  supportUsd: number;
+  resistanceUsd: number;
+}
+
+/** Reads the layers of the last point at or before a time; null if there is none. */
+export function layersIn(course: Course, t: number): LayersReading | null {
+  const at = pointOrLast(course, course.to, t);
+  if (at < 0) return null;
+  const usd = course.layers.map((one) => one.supportUsd[at] + one.resistanceUsd[at]);
+  return { t: course.t[at], usd };
+}
+
+/** The amounts of a course's layers in a single snapshot. @param exact all layers of the snapshot */
+export function layersOf(
+  course: Course,
+  t: number,
+  exact: ReadonlyMap<string, number>,
+): LayersReading {
+  const named = course.layers.reduce((sum, { key }) => sum + (exact.get(key) ?? 0), 0);
+  const all = [...exact.values()].reduce((sum, usd) => sum + usd, 0);
+  return {
+    t,
+    usd: course.layers.map(({ key }) => (key === OTHERS ? all - named : (exact.get(key) ?? 0))),
+  };
+}
+
+/** Amounts by venue, or their sum. */
+export function ladderAmounts(ladder: Ladder, group: 'venue' | 'all'): Map<string, number> {
+  if (group === 'venue')
+    return new Map(ladder.parts.map((one) => [one.key, one.supportUsd + one.resistanceUsd]));
+  const { supportUsd, resistanceUsd } = totalsWithin(ladder, NEAR_PCT);
+  return new Map([[ALL, supportUsd + resistanceUsd]]);
+}
+
+/** Amounts by layer of the only snapshot. */
+export function layerAmounts(layers: readonly Layer[]): Map<string, number> {
+  return new Map(layers.map((one) => [one.key, one.supportUsd[0] + one.resistanceUsd[0]]));
+}
+
+/** Reads the lines at a time. @param moment what is known exactly of it */
+export function linesAt(lines: Lines, t: number, moment: Moment | null): LinesReading | null {
+  const { scores } = lines;
+  const at = pointOrLast(lines, lines.to, t);
+  if (at < 0 && moment === null) return null;
+  const atScore = pointOrLast(scores, lines.to, t);
+  return {
+    ...(moment === null
+      ? { t: lines.t[at], supportUsd: lines.supportUsd[at], resistanceUsd: lines.resistanceUsd[at] }
+      : { t: moment.ladder.t, ...totalsWithin(moment.ladder, LINE_PCT) }),
+    score: moment?.score === undefined ? (scores.value[atScore] ?? null) : moment.score,
+  };
+}
+
+/** The moment, if it is not after a time and no point of the course is closer to it. */
+export function momentAt(moment: Moment | null, t: number, course: Course): Moment | null {
+  if (moment === null || moment.ladder.t > t) return null;
+  return moment.ladder.t >= (course.t[pointAt(course, t)] ?? -Infinity) ? moment : null;
+}
+
+/** The last point also holds after the course's end, until the next one is fetched. */
+function pointOrLast(points: Points, toS: number, t: number): number {
+  const at = pointAt(points, t);
+  const last = points.t.length - 1;
+  return at < 0 && last >= 0 && t >= points.t[last] && t >= toS - points.stepS ? last : at;
+}

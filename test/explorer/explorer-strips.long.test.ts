@@ -1,0 +1,134 @@
+/** The explorer: the strips below a token's map. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import type { ReplayPage } from '../../client/index.js';
+import { timeText } from '../../explorer/heatmap/ticks.js';
+import { usd } from '../../explorer/state/format.js';
+import { hasBrowser } from '../support/browser.js';
+import { fathom, temporaryDirectory } from '../support/cli.js';
+import { NOW_S } from '../support/service.js';
+import { at, directory, fail, HOUR, key, SOL, url, useExplorer } from './in-chromium.js';
+
+const YEAR = new Date(NOW_S * 1000).getUTCFullYear();
+/** A token with a single snapshot. */
+const SINGLE_MINT = 'DezXAZ8z7PnrnRJjz3wXBoRgixCa6xjnB7YaB1pPB263';
+
+describe.skipIf(!hasBrowser)('the strips', () => {
+  useExplorer();
+
+  it('state the amounts of the pinned moment, and at the cursor those of no later one', async () => {
+    // Steps of a strip are five minutes here: this is in the middle of one.
+    const pinnedS = Math.floor((NOW_S - 5 * 3600) / 300) * 300 + 140;
+    const page = await at(`#/token/${SOL}?window=24h&at=${pinnedS}`);
+    await page.locator('.strips[data-state=ready]').waitFor();
+    const get = async <T>(path: string) => {
+      const reply = await fetch(`${url}/api/v1${path}`, { headers: { 'x-api-key': key } });
+      return (await reply.json()) as T;
+    };
+    const { service_score: score, data_time: t } = await get<{
+      service_score: number;
+      data_time: number;
+    }>(`/score/${SOL}?at=${pinnedS}`);
+    const snapshotBy = async (group: string) => {
+      const query = `from=${t}&to=${t + 1}&group=${group}&min_pct=-25&max_pct=25`;
+      const { snapshots, ...page } = await get<ReplayPage>(`/replay/${SOL}?${query}`);
+      return { ...page, ...snapshots[0] };
+    };
+    const { bin, ...whole } = await snapshotBy('all');
+    const within = (amounts: number[], pct: number): string =>
+      usd(
+        amounts.reduce(
+          (sum, one, i) => sum + (Math.abs(1.01 ** bin[i] - 1) > pct / 100 ? 0 : one),
+          0,
+        ),
+      );
+    const stated = (strip: string) =>
+      page.locator(`.strip:${strip} .strip-legend b`).allTextContents();
+    await expect
+      .poll(() => stated('last-child'))
+      .toEqual([score.toFixed(1), within(whole.support_usd, 2), within(whole.resistance_usd, 2)]);
+    const times = page.locator('.strip .note');
+    expect(await times.allTextContents()).toEqual(Array(2).fill(`at ${timeText(t)}`));
+    const largest = async (group: string): Promise<string> => {
+      const { groups, markets, ...cells } = await snapshotBy(group);
+      const index = cells.group_idx ?? cells.market_idx ?? [];
+      const sums = (group === 'market' ? markets : groups).map((_, slot) =>
+        index.reduce(
+          (sum, one, i) =>
+            sum + (one === slot ? cells.support_usd[i] + cells.resistance_usd[i] : 0),
+          0,
+        ),
+      );
+      return usd(Math.max(...sums));
+    };
+    for (const group of ['venue', 'type', 'market']) {
+      await page.getByLabel('Split by').selectOption(group);
+      await expect.poll(() => stated('first-child')).toContain(await largest(group));
+    }
+    const { x, y, width, height } = (await page.locator('.heatmap-cells').boundingBox()) ?? fail();
+    const timeOf = (text: string | null) => Date.parse(`${text?.replace('at ', '')} ${YEAR} UTC`);
+    for (const share of [0.31, 0.52, 0.73]) {
+      await page.mouse.move(x + share * width, y + height / 2);
+      await expect.poll(() => page.locator('.heatmap-tag-time').count()).toBe(1);
+      const pointed = timeOf(await page.locator('.heatmap-tag-time').textContent());
+      for (const text of await times.allTextContents()) {
+        expect(pointed - timeOf(text)).toBeGreaterThanOrEqual(0);
+        expect(pointed - timeOf(text)).toBeLessThan(600_000);
+      }
+    }
+  });
+
+  it('keep the lines clear of the labels of their scale', async () => {
+    const page = await at(HOUR);
+    await page.locator('.strips[data-state=ready]').waitFor();
+    await expect.poll(() => colouredRows(page, 'last-child')).not.toEqual([]);
+    const rows = await colouredRows(page, 'last-child');
+    const { height } = (await page.locator('.strip:last-child canvas').boundingBox()) ?? fail();
+    // The labels are 11 pixels high, their middle 7 pixels from the edge.
+    expect(Math.min(...rows)).toBeGreaterThanOrEqual(7 + 11 / 2);
+    expect(Math.max(...rows)).toBeLessThan(height - 7 - 11 / 2);
+  });
+
+  it('show a single snapshot', async () => {
+    const cells = [
+      [-3, 9000, 0],
+      [-1, 12_000, 0],
+      [1, 0, 8000],
+    ];
+    const markets = [{ source: 'Orca', exchange_type: 'DEX', pair: 'X/USDC', cells }];
+    const row = { chain: 'mainchain', address: SINGLE_MINT, t: NOW_S - 1, price_usd: 2.5, markets };
+    const file = path.join(temporaryDirectory(), 'single.ndjson');
+    writeFileSync(file, `${JSON.stringify(row)}\n`);
+    await fathom(['ingest', 'snapshots', file, '--data', directory]);
+    const page = await at(`#/token/${SINGLE_MINT}?window=24h`);
+    await page.locator('.strips[data-state=ready]').waitFor();
+    const amounts = () => page.locator('.strip .strip-legend b').allTextContents();
+    await expect
+      .poll(amounts)
+      .toEqual([usd(29_000), expect.stringMatching(/^\d+\.\d$/), usd(12_000), usd(8000)]);
+    for (const strip of ['first-child', 'last-child'] as const)
+      expect((await colouredRows(page, strip)).length).toBeGreaterThan(1);
+  });
+});
+
+/** The rows of a strip, in CSS pixels, that have a pixel in one of the two colours of depth left of the scale. */
+async function colouredRows(page: Page, strip: 'first-child' | 'last-child'): Promise<number[]> {
+  const plot = (await page.locator('.heatmap-cells').boundingBox()) ?? fail();
+  return page.evaluate(`(() => {
+    const canvas = document.querySelector('.strip:${strip} canvas');
+    const { width, height, clientHeight } = canvas;
+    // The browser warns about a canvas that is read several times.
+    const copy = new OffscreenCanvas(width, height).getContext('2d');
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, ${Math.floor(plot.width)}, height);
+    const perRow = data.length / height;
+    const isColoured = (at) => data[at + 3] > 60 && Math.abs(data[at] - data[at + 2]) > 60;
+    const hasColour = (row) => {
+      for (let at = row * perRow; at < (row + 1) * perRow; at += 4) if (isColoured(at)) return true;
+      return false;
+    };
+    return [...Array(height).keys()].filter(hasColour).map((row) => (row * clientHeight) / height);
+  })()`);
+}
