@@ -227,7 +227,7 @@ function finishPage(
     query.group === 'all' && !hasFilter(query)
       ? null
       : facetsOfMarkets(markets, slots.venueKeys, draft.marketCents, snapshotCount);
-  const asked = [...(query.venues ?? []), ...(query.excludeVenues ?? [])];
+  const named = [...(query.venues ?? []), ...(query.excludeVenues ?? [])];
   return {
     query,
     t: draft.t.subarray(0, snapshotCount),
@@ -244,7 +244,7 @@ function finishPage(
         : markets.filter((_, m) => m <= draft.lastMarket && slots.slot[m] >= 0),
     groups: slots.groups.slice(0, draft.lastSlot + 1),
     facets,
-    venuesNotFound: facets === null ? [] : venuesWithoutDepth(asked, facets),
+    venuesNotFound: facets === null ? [] : venuesWithoutDepth(named, facets),
     snapshotCount,
     rowCount,
     end,

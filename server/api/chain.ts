@@ -86,24 +86,24 @@ export function resolveChain(
   evmChainId: number,
 ): ChainAnswer {
   if (rule.kind === 'absent') return { ...EMPTY, chain: null };
-  const asked = rule.kind === 'none' ? null : readChain(rule, sent, evmChainId);
+  const requested = rule.kind === 'none' ? null : readChain(rule, sent, evmChainId);
   switch (rule.kind) {
     case 'list': {
       const token = address === null ? null : supportedToken(rule, address);
-      return { ...EMPTY, chain: effective(rule, asked ?? 'mainchain'), token };
+      return { ...EMPTY, chain: effective(rule, requested ?? 'mainchain'), token };
     }
     case 'filter': {
       const token = supportedToken(rule, address ?? '');
-      return { ...EMPTY, chain: effective(rule, asked ?? token.chain), token };
+      return { ...EMPTY, chain: effective(rule, requested ?? token.chain), token };
     }
     case 'none':
     case 'address': {
       const token = supportedToken(rule, address ?? '');
-      if (contradicts(asked, token)) throw chainMismatch(sent ?? '', token);
+      if (contradicts(requested, token)) throw chainMismatch(sent ?? '', token);
       return { chain: token.chain, token, tokens: NONE, invalidAddresses: NONE };
     }
     case 'batch':
-      return resolveBatch(rule, sent, asked, addresses);
+      return resolveBatch(rule, sent, requested, addresses);
   }
 }
 
@@ -154,14 +154,14 @@ function addressName(rule: ChainRule): string {
   return ('scope' in rule && rule.scope) || 'address';
 }
 
-function contradicts(asked: ChainFilter | null, token: RequestedToken): boolean {
-  return asked !== null && asked !== 'all' && asked !== token.chain;
+function contradicts(requested: ChainFilter | null, token: RequestedToken): boolean {
+  return requested !== null && requested !== 'all' && requested !== token.chain;
 }
 
 function resolveBatch(
   rule: ChainRule & { kind: 'batch' },
   sent: string | null,
-  asked: ChainFilter | null,
+  requested: ChainFilter | null,
   addresses: readonly string[],
 ): ChainAnswer {
   const tokens: RequestedToken[] = [];
@@ -174,7 +174,7 @@ function resolveBatch(
   }
   const foreign = tokens.find(({ chain }) => !rule.supported.includes(chain));
   if (foreign) throw chainNotSupported(rule, foreign.chain);
-  const offenders = tokens.filter((token) => contradicts(asked, token));
+  const offenders = tokens.filter((token) => contradicts(requested, token));
   if (offenders.length > 0) {
     throw chainMismatch(sent ?? '', offenders[0], rule.namesOffenders ? offenders : null);
   }

@@ -54,11 +54,20 @@ function endpointRoute(
   const limited: LimitedEndpoint = { method, path, tier, quotaCost, rateBuckets };
   const serve = (context: Served, body: Uint8Array | null): void | Promise<void> => {
     const { exchange, key, grant, pathAddress } = context;
-    const asked = readParameters(exchange, pathAddress, body);
-    const { chain, token, tokens, invalidAddresses, query } = asked;
+    const requested = readParameters(exchange, pathAddress, body);
+    const { chain, token, tokens, invalidAddresses, query } = requested;
     if (quotaCost === 'tokens') grant.costs(tokens.length);
     // Field by field: V8 allocates spread objects in the old generation.
-    const call = { chain, token, tokens, invalidAddresses, query, body: asked.body, key, exchange };
+    const call = {
+      chain,
+      token,
+      tokens,
+      invalidAddresses,
+      query,
+      body: requested.body,
+      key,
+      exchange,
+    };
     return answer(endpoint, handler, call, forms);
   };
   return {

@@ -244,8 +244,8 @@ function tagOf(
   score: Score,
 ): string | null {
   if (request.toS >= nowS) return null;
-  const asked = score === null ? query : { ...query, score };
-  return entityTag({ ...representation, query: asked, envelope }, plan);
+  const requested = score === null ? query : { ...query, score };
+  return entityTag({ ...representation, query: requested, envelope }, plan);
 }
 
 /** By point; null: not requested. */

@@ -121,8 +121,8 @@ class Readiness {
     if (reasons.length === 0) this.trouble.over();
     else {
       const causes = failed.flatMap(({ fault }) => (fault === '' ? [] : [fault]));
-      const said = reasons.join(', ');
-      this.trouble.began(said, { reasons: said, cause: causes.join('; ') || null });
+      const listed = reasons.join(', ');
+      this.trouble.began(listed, { reasons: listed, cause: causes.join('; ') || null });
     }
     return reasons;
   }

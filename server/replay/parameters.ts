@@ -185,16 +185,16 @@ export function windowOf(
   parameters: Pick<ReplayParameters, 'from' | 'to'>,
   nowS: number,
 ): ReplayWindow {
-  const asked = { from: parameters.from ?? null, to: parameters.to ?? NOW };
-  const to = instantOf(asked.to, nowS);
-  const from = asked.from === null ? to - DEFAULT_WINDOW_S : instantOf(asked.from, nowS);
+  const requested = { from: parameters.from ?? null, to: parameters.to ?? NOW };
+  const to = instantOf(requested.to, nowS);
+  const from = requested.from === null ? to - DEFAULT_WINDOW_S : instantOf(requested.from, nowS);
   if (from >= to) {
     throw invalidParameter('from', `expected a time before to (${isoOf(to)}); was ${isoOf(from)}`);
   }
   checkAge('to', to, nowS);
   const oldestS = nowS - WINDOW_LIMIT_S;
   const fromS = Math.max(Math.ceil(from), oldestS);
-  const moves = asked.to.fromNow || asked.from?.fromNow === true;
+  const moves = requested.to.fromNow || requested.from?.fromNow === true;
   return { fromS, toS: Math.ceil(to), clamped: from < oldestS, moves };
 }
 

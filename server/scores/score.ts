@@ -212,19 +212,19 @@ export function scoreHandler(services: Services): Handler<typeof getScore> {
   const { tokens, pool, clock } = services;
   // A token's reply is encoded once per revision.
   const kept = new WeakMap<LiveToken, { revision: number; reply: KeptReply<ScoreDocument> }>();
-  return ({ token: asked, query, exchange, key }) => {
+  return ({ token: requested, query, exchange, key }) => {
     const atS = instantAt(query.at, clock.nowS());
-    const named = tokens.table.token(asked.address);
+    const named = tokens.table.token(requested.address);
     if (named === null) {
-      const document = scoreDocument(asked, null, standingWithoutState(services, asked));
+      const document = scoreDocument(requested, null, standingWithoutState(services, requested));
       return query.explain ? { ...document, explain: null } : document;
     }
     if (atS !== null) {
       const read = (run: RunTask) => tokens.tableAt(named, atS, run);
       return unlessBusy(pool.schedule('page', key.id, read, exchange)).then((table) => {
-        const token = table && answeringToken(table, table.token(asked.address) ?? named);
+        const token = table && answeringToken(table, table.token(requested.address) ?? named);
         // Without a table the client has disconnected.
-        if (token === null) return scoreDocument(asked, null, BEING_LOADED);
+        if (token === null) return scoreDocument(requested, null, BEING_LOADED);
         addDataTime(exchange, dataTime(token));
         return query.explain ? explainedDocument(token) : tokenDocument(token);
       });
@@ -271,8 +271,8 @@ export function batchScoreHandler(services: Services): Handler<typeof postScore>
   };
   return ({ tokens, invalidAddresses, exchange }) => {
     const items = new Map<string, ReturnType<typeof item>>();
-    for (const asked of tokens) {
-      if (!items.has(asked.address)) items.set(asked.address, item(asked));
+    for (const requested of tokens) {
+      if (!items.has(requested.address)) items.set(requested.address, item(requested));
     }
     const times = [...items.values()].flatMap(({ data_time: t }) => t ?? []);
     addDataTime(exchange, times.length === 0 ? null : Math.min(...times));

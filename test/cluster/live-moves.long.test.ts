@@ -77,7 +77,7 @@ class Model {
 /** Compares each message with the model. */
 class CheckedSnapshots extends HeldSnapshots {
   /** The last change of each time that the subscriber was told. */
-  private readonly told = new Map<number, number>();
+  private readonly changes = new Map<number, number>();
 
   constructor(
     name: string,
@@ -100,11 +100,11 @@ class CheckedSnapshots extends HeldSnapshots {
   }
 
   private tell({ type, cursor }: Message, t: number, usd: number | null): void {
-    const before = this.told.get(t) ?? -1;
+    const before = this.changes.get(t) ?? -1;
     const change = this.model.changeOf(t, usd, before);
     if (change === undefined) {
       this.fault ??= `${this.name}: ${type} ${t} (${usd}) again, after change ${before}; ${cursor}`;
-    } else this.told.set(t, change);
+    } else this.changes.set(t, change);
   }
 }
 
@@ -113,8 +113,8 @@ const sum = (amounts: readonly number[]) => amounts.reduce((a, b) => a + b, 0);
 /** A fetch that asks one node after the other; each breaks off after some bytes. */
 const wandering =
   (nodes: readonly NodeProcess[], below: (end: number) => number): typeof fetch =>
-  async (asked, options) => {
-    const { pathname, search } = new URL(asked instanceof Request ? asked.url : asked);
+  async (target, options) => {
+    const { pathname, search } = new URL(target instanceof Request ? target.url : target);
     const reply = await fetch(nodes[below(nodes.length)].url + pathname + search, options);
     return cutAfter(reply, 300 + below(4_000));
   };

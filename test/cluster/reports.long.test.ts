@@ -21,8 +21,8 @@ describe.skipIf(!hasNats)('A silent node', () => {
     const toS = Math.ceil(Date.now() / 1000);
     await commitRows(a.commands, [snapshot(T0 + 60)]);
     const cluster = ['--cluster', ours.servers.urls.join()];
-    const told = await fathom(['cluster', 'status', ...cluster, '--json']);
-    const { nodes, silent } = JSON.parse(told.stdout);
+    const status = await fathom(['cluster', 'status', ...cluster, '--json']);
+    const { nodes, silent } = JSON.parse(status.stdout);
     expect(nodes.map(({ node }: { node: string }) => node)).toEqual(['a']);
     expect(silent).toEqual([
       { node: 'b', version: '1', position: 2, silent_since: expect.any(Number) },
@@ -53,8 +53,8 @@ describe.skipIf(!hasNats)('A silent node', () => {
     await ours.close(a);
     await ours.close(b);
     const cluster = ['--cluster', ours.servers.urls.join()];
-    const told = await fathom(['cluster', 'status', ...cluster, '--json']);
-    const { nodes, silent } = JSON.parse(told.stdout);
+    const status = await fathom(['cluster', 'status', ...cluster, '--json']);
+    const { nodes, silent } = JSON.parse(status.stdout);
     expect(nodes).toEqual([]);
     expect(silent.map(({ node }: { node: string }) => node)).toEqual(['a', 'b']);
     expect(await fathom(['cluster', 'trim', '--to', '1', ...cluster])).toMatchObject({

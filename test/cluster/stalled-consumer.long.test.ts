@@ -11,12 +11,12 @@ import { eventually } from '../support/waiting.js';
 if (!hasNats) console.warn('nats-server is not installed: tests of a stalled cluster are skipped');
 
 /** Silences a node's consumers for a while. Call it before the node follows. */
-function hushing({ log }: Node): { hush: () => void; goOn: () => void; asked: () => number } {
+function hushing({ log }: Node): { hush: () => void; goOn: () => void; requests: () => number } {
   let [hushed, goingOn] = [new AbortController(), new AbortController()];
-  let asked = 0;
+  let requests = 0;
   const follow = log.follow.bind(log);
   log.follow = async function* (from: number, stop: AbortSignal): AsyncGenerator<LogMessage[]> {
-    asked++;
+    requests++;
     yield* follow(from, AbortSignal.any([stop, hushed.signal]));
     const signal = AbortSignal.any([stop, goingOn.signal]);
     await sleep(2 ** 30, undefined, { signal }).catch(() => undefined);
@@ -28,7 +28,7 @@ function hushing({ log }: Node): { hush: () => void; goOn: () => void; asked: ()
       [hushed, goingOn] = [new AbortController(), new AbortController()];
       before.abort();
     },
-    asked: () => asked,
+    requests: () => requests,
   };
 }
 
@@ -55,7 +55,7 @@ describe.skipIf(!hasNats)('A node that receives nothing from its log', () => {
     );
     consumers.goOn();
     await b.reached(1);
-    expect(consumers.asked()).toBeGreaterThan(1);
+    expect(consumers.requests()).toBeGreaterThan(1);
     await b.node.checkLag();
   });
 

@@ -114,8 +114,8 @@ describe('a page from fragments', () => {
           for (const { t } of visible.snapshots) {
             const { json, body } = bothWays(visible, all, form.group, t, limits);
             const request = requestOf(form.group, t);
-            const told = { ...envelopeOf(request), clamped: false };
-            const { reply } = referencePage(visible, request, limits, told);
+            const unclamped = { ...envelopeOf(request), clamped: false };
+            const { reply } = referencePage(visible, request, limits, unclamped);
             expect(json.toString()).toBe(JSON.stringify(reply));
             expect(DECODERS[form.coding](body as Uint8Array).toString()).toBe(json.toString());
             pages++;

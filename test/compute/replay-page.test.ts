@@ -30,8 +30,8 @@ describe('a page of replay', () => {
           const part: PlainRequest = { ...request, from };
           const { page, askedForMore } = kernelPage(store, part, limits, supply);
           const envelope = envelopeOf(part);
-          const told = { ...envelope, clamped: envelope.window.clamped };
-          const { reply, end } = referencePage(store, part, limits, told);
+          const unclamped = { ...envelope, clamped: envelope.window.clamped };
+          const { reply, end } = referencePage(store, part, limits, unclamped);
           expect(text(encodePage(page, envelope, 'json'))).toBe(JSON.stringify(reply));
           expect(page.end).toBe(end);
           seen[end]++;
@@ -58,12 +58,12 @@ describe('a page of replay', () => {
       query: queryOf(DEFAULT_REQUEST),
       windowContinues: false,
     };
-    let asked = 0;
+    let checks = 0;
     const stop = () => {
-      if (++asked === 3) throw new ReplayCancelled('gone');
+      if (++checks === 3) throw new ReplayCancelled('gone');
     };
     expect(() => buildPage(input, PAGE_LIMITS, stop)).toThrow(ReplayCancelled);
-    expect(asked).toBe(3);
+    expect(checks).toBe(3);
   });
 
   it('refuses cells of a market that the token does not have', () => {

@@ -69,8 +69,8 @@ describe('the replay task', () => {
         .update(bodyOf(inputOf(store)))
         .digest('hex');
     const past = { ...small, snapshots: small.snapshots.slice(0, 4) };
-    const told = { ...envelopeOf(REQUEST), clamped: false };
-    const { reply } = referencePage(past, REQUEST, PAGE_LIMITS, told);
+    const envelope = { ...envelopeOf(REQUEST), clamped: false };
+    const { reply } = referencePage(past, REQUEST, PAGE_LIMITS, envelope);
     expect(new TextDecoder().decode(bodyOf(inputOf(past)))).toBe(JSON.stringify(reply));
     expect(sha256(past)).toBe(GOLDEN_SHA256);
     const late = { ...small.markets[0], source: 'Late', address: 'late' };

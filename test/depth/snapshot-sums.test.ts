@@ -30,8 +30,8 @@ it('never makes a task of samples wait: the pool would start another thread for 
     null as unknown as SegmentColumns,
     replyMemory(1e6),
   );
-  const asked = { key: '', stepS: 3600, sums };
-  const numbers = await reader.read(asked, snapshots, run as unknown as RunTask);
+  const wanted = { key: '', stepS: 3600, sums };
+  const numbers = await reader.read(wanted, snapshots, run as unknown as RunTask);
   expect(numbers?.every((number) => number === 7)).toBe(true);
   expect(tasks).toEqual([1, 1, 1, 1]);
 });

@@ -80,11 +80,11 @@ describe('a flow', () => {
 
   it('is shared by all requests while it is computed', async () => {
     const { open, atGate } = gate();
-    const asked = [ask(MINT), ask(MINT)];
+    const requests = [ask(MINT), ask(MINT)];
     await atGate;
-    asked.push(ask(MINT));
+    requests.push(ask(MINT));
     open();
-    const found = await Promise.all(asked);
+    const found = await Promise.all(requests);
     expect(new Set(found).size).toBe(1);
     expect(tasks).toBe(1);
   });
@@ -191,13 +191,13 @@ describe('a change of holders', () => {
       await new Promise((resolve) => setImmediate(resolve));
       reading--;
     };
-    const asked = [];
+    const requests = [];
     for (let i = 0; i < 5; i++) {
-      asked.push(ask(MINT));
+      requests.push(ask(MINT));
       await new Promise((resolve) => setImmediate(resolve));
       flows.touch([MINT]);
     }
-    await Promise.all(asked);
+    await Promise.all(requests);
     expect(most).toBe(1);
   });
 
@@ -254,7 +254,7 @@ describe('a failure', () => {
 
 it('closing waits for running work', async () => {
   const { open, atGate } = gate();
-  const asked = flows.get(MINT);
+  const flow = flows.get(MINT);
   await atGate;
   let closed = false;
   const closing = flows.close().then(() => (closed = true));
@@ -262,5 +262,5 @@ it('closing waits for running work', async () => {
   expect(closed).toBe(false);
   open();
   await closing;
-  expect(balance(await asked)).toBe(5);
+  expect(balance(await flow)).toBe(5);
 });

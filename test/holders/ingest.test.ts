@@ -160,7 +160,7 @@ describe('A file of holders', () => {
       row(T, 'Ann', 2),
       row(T, 'Bob', -1),
     ];
-    expect(await files.said('holders', files.file('.ndjson', lines(bad)))).toEqual([
+    expect(await files.faultsOf('holders', files.file('.ndjson', lines(bad)))).toEqual([
       '1: token_address: must be an address of mainchain',
       '2: t: must be an integer from 0 to 4294967295: looks like milliseconds: add --time-unit ms',
       '3: t: must be an integer from 0 to 4294967295: looks like ISO: add --time-unit iso',
@@ -173,12 +173,12 @@ describe('A file of holders', () => {
       '11: balance: must be a number from 0 to 1e+300',
     ]);
     const notJson = `${lines([row(T, 'Ann', 1)])}{"token_address":\n[1]\n`;
-    expect(await files.said('holders', files.file('.ndjson', notJson))).toEqual([
+    expect(await files.faultsOf('holders', files.file('.ndjson', notJson))).toEqual([
       '2: json: must be one JSON object, whole on its line',
       '3: json: must be an object',
     ]);
     const noOwner = await files.parquet("SELECT 'x' AS token_address, 5 AS t, 1.5 AS balance");
-    expect(await files.said('holders', noOwner)).toEqual([
+    expect(await files.faultsOf('holders', noOwner)).toEqual([
       '1: owner: the file has no column of this name: add --column owner=NAME or --set owner=VALUE',
     ]);
     expect(existsSync(path.join(files.data, 'fathom.duckdb'))).toBe(false);
@@ -195,7 +195,7 @@ describe('A file of holders', () => {
       row(T, 'Bob', 2),
       row(T, 'Cid', 2),
     ];
-    expect(await files.said('holders', files.file('.ndjson', lines(apart)))).toEqual([
+    expect(await files.faultsOf('holders', files.file('.ndjson', lines(apart)))).toEqual([
       '5: owner: occurs twice in one snapshot',
       '6: owner: occurs twice in one snapshot',
       '7: owner: occurs twice in one snapshot',

@@ -153,11 +153,11 @@ describe('GET /whale-activity', () => {
 
 describe('POST /whale-activity', () => {
   it('answers in the order of the request, including duplicates', async () => {
-    const asked = [FEW, UNKNOWN, MINT, FEW];
-    const { status, body } = await post({ token_addresses: asked, chain: 'all' });
+    const addresses = [FEW, UNKNOWN, MINT, FEW];
+    const { status, body } = await post({ token_addresses: addresses, chain: 'all' });
     expect(status).toBe(200);
     expect([body.chain, body.count]).toEqual(['mainchain', 4]);
-    expect(body.tokens.map((item: Json) => item.token_address as string)).toEqual(asked);
+    expect(body.tokens.map((item: Json) => item.token_address as string)).toEqual(addresses);
     expect(body.tokens[1]).toEqual({
       token_address: UNKNOWN,
       chain: 'mainchain',

@@ -26,7 +26,7 @@ const scratch = Scratch.held();
 const { data } = scratch;
 const file = scratch.file.bind(scratch);
 const parquet = scratch.parquet.bind(scratch);
-const said = scratch.said.bind(scratch);
+const faultsOf = scratch.faultsOf.bind(scratch);
 
 const withField = (rows: readonly Json[], index: number, fields: Json): Json[] =>
   rows.map((row, i) => (i === index ? { ...row, ...fields } : row));
@@ -50,13 +50,13 @@ describe('faulty rows', () => {
     const expected = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19].map(
       (line) => `${line}: price_usd: must be a number > 0`,
     );
-    expect(await said('snapshots', file('.ndjson', lines(faulty)))).toEqual(expected);
+    expect(await faultsOf('snapshots', file('.ndjson', lines(faulty)))).toEqual(expected);
     const source = file('.ndjson', lines(faulty));
     const columnar = await parquet(`SELECT * FROM ${readJson(source)}`);
-    expect(await said('snapshots', columnar)).toEqual(expected);
+    expect(await faultsOf('snapshots', columnar)).toEqual(expected);
     const arrow = scratch.place('faulty.arrow');
     writeSnapshotsArrow(arrow, faulty, { form: 'file', ticks: 'structs' });
-    expect(await said('snapshots', arrow)).toEqual(expected);
+    expect(await faultsOf('snapshots', arrow)).toEqual(expected);
   });
 
   it('are counted until reading stopped, as stated in the last line', async () => {
@@ -94,15 +94,17 @@ describe('faulty rows', () => {
     const rows = withField(cells(T), 1, { bin: 1.5, support_usd: -1 });
     const faults = ['bin: must be an integer', 'support_usd: must be a number >= 0'];
     const at = (line: number) => faults.map((fault) => `${line}: ${fault}`);
-    expect(await said('cells', file('.ndjson', `\r\n${lines(rows)}`))).toEqual(at(3));
+    expect(await faultsOf('cells', file('.ndjson', `\r\n${lines(rows)}`))).toEqual(at(3));
     // The header is on line 1.
-    expect(await said('cells', file('.csv', csv(rows)))).toEqual(at(3));
-    expect(await said('cells', file('.csv.gz', gzipSync(`\n\n${csv(rows)}`)))).toEqual(at(5));
+    expect(await faultsOf('cells', file('.csv', csv(rows)))).toEqual(at(3));
+    expect(await faultsOf('cells', file('.csv.gz', gzipSync(`\n\n${csv(rows)}`)))).toEqual(at(5));
     const source = file('.ndjson', lines(rows));
-    expect(await said('cells', await parquet(`SELECT * FROM ${readJson(source)}`))).toEqual(at(2));
+    expect(await faultsOf('cells', await parquet(`SELECT * FROM ${readJson(source)}`))).toEqual(
+      at(2),
+    );
     const arrow = scratch.place('cells.arrow');
     writeCellsArrow(arrow, rows, { form: 'file', dictionary: true, t: 'int64' });
-    expect(await said('cells', arrow)).toEqual(at(2));
+    expect(await faultsOf('cells', arrow)).toEqual(at(2));
   });
 
   it('of tokens are named by the line in the file', async () => {
@@ -112,12 +114,12 @@ describe('faulty rows', () => {
       `${first + 1}: price_usd: must be a number >= 0 or null`,
       `${first + 2}: decimals: must be an integer from 0 to 36 or null`,
     ];
-    expect(await said('tokens', file('.ndjson', lines(rows)))).toEqual(expected(1));
-    expect(await said('tokens', file('.csv', csv(rows)))).toEqual(expected(2));
+    expect(await faultsOf('tokens', file('.ndjson', lines(rows)))).toEqual(expected(1));
+    expect(await faultsOf('tokens', file('.csv', csv(rows)))).toEqual(expected(2));
     const source = file('.ndjson', lines(rows));
     const columnar = await parquet(`SELECT * FROM ${readJson(source)}`);
-    expect(await said('tokens', columnar)).toEqual(expected(1));
-    expect(await said('tokens', file('.ndjson', lines([{ ...token, address: EVM }])))).toEqual([
+    expect(await faultsOf('tokens', columnar)).toEqual(expected(1));
+    expect(await faultsOf('tokens', file('.ndjson', lines([{ ...token, address: EVM }])))).toEqual([
       '1: address: must be an address of mainchain',
     ]);
   });
@@ -125,27 +127,27 @@ describe('faulty rows', () => {
   it('that are not JSON, not a record or not an object are named too', async () => {
     const half = file('.ndjson', lines([snapshot(T), snapshot(T + 1)]).slice(0, -20));
     const whole = 'must be one JSON object, whole on its line';
-    expect(await said('snapshots', half)).toEqual([`2: json: ${whole}`]);
+    expect(await faultsOf('snapshots', half)).toEqual([`2: json: ${whole}`]);
     const mixed = file('.ndjson', `[1]\n${JSON.stringify(snapshot(T))}\n"a"\n{"chain":\n`);
     const expected = [
       '1: json: must be an object',
       '3: json: must be an object',
       `4: json: ${whole}`,
     ];
-    expect(await said('snapshots', mixed)).toEqual(expected);
-    expect(await said('cells', file('.ndjson', `7\n{}x\n`))).toEqual([
+    expect(await faultsOf('snapshots', mixed)).toEqual(expected);
+    expect(await faultsOf('cells', file('.ndjson', `7\n{}x\n`))).toEqual([
       '1: json: must be an object',
       `2: json: ${whole}`,
     ]);
-    expect(await said('tokens', file('.ndjson', `7\n{}x\n`))).toEqual([
+    expect(await faultsOf('tokens', file('.ndjson', `7\n{}x\n`))).toEqual([
       '1: json: must be an object',
       `2: json: ${whole}`,
     ]);
-    expect(await said('snapshots', file('.ndjson', Buffer.from([0x7b, 0xff, 0x7d])))).toEqual([
+    expect(await faultsOf('snapshots', file('.ndjson', Buffer.from([0x7b, 0xff, 0x7d])))).toEqual([
       '1: json: must be UTF-8',
     ]);
     const ragged = csv(cells(T)).replace('\n', '\na,b\n').replace(/6\n$/, '"6\n');
-    expect(await said('cells', file('.csv', ragged))).toEqual([
+    expect(await faultsOf('cells', file('.csv', ragged))).toEqual([
       '2: csv: expected 13 fields as in the header, found 2',
       '5: csv: a quote is never closed',
     ]);
@@ -153,7 +155,7 @@ describe('faulty rows', () => {
 
   it('before an invalid record are not forgotten', async () => {
     const rows = withField(cells(T), 0, { bin: 'x' });
-    expect(await said('cells', file('.csv', `${csv(rows)}1,2\n`))).toEqual([
+    expect(await faultsOf('cells', file('.csv', `${csv(rows)}1,2\n`))).toEqual([
       '2: bin: must be an integer: it is "x"',
       '5: csv: expected 13 fields as in the header, found 2',
     ]);
@@ -171,19 +173,21 @@ describe('faulty rows', () => {
     for (const [value, hint] of hints) {
       const field = value.includes(',') ? `"${value}"` : value;
       const name = file('.csv', text.replace(',-1,5,0\n', `,-1,${field},0\n`));
-      expect(await said('cells', name)).toEqual([`2: support_usd: must be a number >= 0${hint}`]);
+      expect(await faultsOf('cells', name)).toEqual([
+        `2: support_usd: must be a number >= 0${hint}`,
+      ]);
     }
     const source = file('.ndjson', lines(cells(T)));
     for (const value of ['nan', 'inf', '-inf']) {
       const name = await parquet(
         `SELECT * REPLACE (CASE WHEN bin = 0 THEN '${value}'::DOUBLE ELSE support_usd END AS support_usd) FROM ${readJson(source)}`,
       );
-      expect(await said('cells', name)).toEqual(['2: support_usd: must be a number >= 0']);
+      expect(await faultsOf('cells', name)).toEqual(['2: support_usd: must be a number >= 0']);
     }
     const arrow = scratch.place('nan.arrow');
     const rows = withField(cells(T), 2, { resistance_usd: Infinity, price_usd: NaN });
     writeCellsArrow(arrow, rows, { form: 'file', dictionary: false, t: 'double' });
-    expect(await said('cells', arrow)).toEqual([
+    expect(await faultsOf('cells', arrow)).toEqual([
       '3: price_usd: must be a number > 0',
       '3: resistance_usd: must be a number >= 0',
     ]);
@@ -192,7 +196,7 @@ describe('faulty rows', () => {
       form: 'stream',
       ticks: 'texts',
     });
-    expect(await said('snapshots', nested)).toEqual([
+    expect(await faultsOf('snapshots', nested)).toEqual([
       '2: markets[0].cells[0]: support_usd must be a number >= 0',
     ]);
   });
@@ -200,11 +204,11 @@ describe('faulty rows', () => {
   it('that contradict an earlier row of the file or the store are named by their line', async () => {
     const perp = { source: 'KRAKEN', exchange_type: 'CEX', pair: 'P', type: 'cex_perp', cells: [] };
     const rows = [snapshot(T), snapshot(T + 1), snapshot(T + 2, undefined, { markets: [perp] })];
-    expect(await said('snapshots', file('.ndjson', lines(rows)))).toEqual([
+    expect(await faultsOf('snapshots', file('.ndjson', lines(rows)))).toEqual([
       '3: markets[0].type: must be cex_spot, as in an earlier row of venue kraken, not cex_perp',
     ]);
     const flat = [...cells(T), ...cells(T + 1, { exchange_type: 'DEX', type: 'cex_spot' })];
-    expect(await said('cells', file('.csv', csv(flat)))).toEqual([
+    expect(await faultsOf('cells', file('.csv', csv(flat)))).toEqual([
       '5: exchange_type: must be CEX, as in an earlier row',
     ]);
     // The store already has Kraken as a spot venue.
@@ -212,10 +216,10 @@ describe('faulty rows', () => {
       snapshot(T, undefined, { markets: [] }),
       snapshot(T + 1, undefined, { markets: [perp] }),
     ];
-    expect(await said('snapshots', file('.ndjson', lines(later)))).toEqual([
+    expect(await faultsOf('snapshots', file('.ndjson', lines(later)))).toEqual([
       '2: markets[0].type: venue kraken is cex_spot in the store, not cex_perp: give that type, or the venue another name',
     ]);
-    expect(await said('cells', file('.csv', csv(cells(T, { type: 'cex_perp' }))))).toEqual([
+    expect(await faultsOf('cells', file('.csv', csv(cells(T, { type: 'cex_perp' }))))).toEqual([
       '2: type: venue kraken is cex_spot in the store, not cex_perp: give that type, or the venue another name',
     ]);
   });
@@ -227,19 +231,19 @@ describe('columns', () => {
     const text = await parquet(
       `SELECT * REPLACE (price_usd::VARCHAR AS price_usd) FROM ${readJson(source)}`,
     );
-    expect(await said('cells', text)).toEqual([
+    expect(await faultsOf('cells', text)).toEqual([
       '1: price_usd: must be a column of numbers, this one is VARCHAR: numbers as text: add --coerce',
     ]);
     const time = await parquet(
       `SELECT * REPLACE (make_time(1, 2, 3) AS t, 5 AS source) FROM ${readJson(source)}`,
     );
-    expect(await said('cells', time)).toEqual([
+    expect(await faultsOf('cells', time)).toEqual([
       '1: source: must be a column of texts, this one is INTEGER',
       '1: t: must be a column of numbers, this one is TIME',
     ]);
     const nested = file('.ndjson', lines([snapshot(T)]));
     const bad = await parquet(`SELECT * REPLACE (t::VARCHAR AS t) FROM ${readJson(nested)}`);
-    expect(await said('snapshots', bad)).toEqual([
+    expect(await faultsOf('snapshots', bad)).toEqual([
       '1: t: must be a column of numbers, this one is VARCHAR: numbers as text: add --coerce',
     ]);
   });
@@ -249,7 +253,7 @@ describe('columns', () => {
     const name = await parquet(
       `SELECT * REPLACE (CASE WHEN bin = 1 THEN 7 END AS market_address) FROM ${readJson(source)}`,
     );
-    expect(await said('cells', name)).toEqual([
+    expect(await faultsOf('cells', name)).toEqual([
       '3: market_address: must be null or a string of 1 to 200 characters',
     ]);
   });
@@ -257,9 +261,9 @@ describe('columns', () => {
   it('that every row needs are reported missing once each', async () => {
     const missing = ['source', 't'].map(missingColumnFault);
     const rows = cells(T).map(({ t: _, source: __, ...rest }) => rest);
-    expect(await said('cells', file('.csv', csv(rows)))).toEqual(missing);
+    expect(await faultsOf('cells', file('.csv', csv(rows)))).toEqual(missing);
     const source = file('.ndjson', lines(rows));
-    expect(await said('cells', await parquet(`SELECT * FROM ${readJson(source)}`))).toEqual(
+    expect(await faultsOf('cells', await parquet(`SELECT * FROM ${readJson(source)}`))).toEqual(
       missing,
     );
     const arrow = scratch.place('missing.arrow');
@@ -267,18 +271,18 @@ describe('columns', () => {
     const cut = tableFromIPC(readFileSync(arrow)).select(
       Object.keys(cells(T)[0]).filter((name) => name !== 't' && name !== 'source'),
     );
-    expect(await said('cells', file('.arrow', tableToIPC(cut, 'file')))).toEqual(missing);
-    expect(await said('tokens', file('.csv', 'chain,symbol\nmainchain,A\n'))).toEqual([
+    expect(await faultsOf('cells', file('.arrow', tableToIPC(cut, 'file')))).toEqual(missing);
+    expect(await faultsOf('tokens', file('.csv', 'chain,symbol\nmainchain,A\n'))).toEqual([
       missingColumnFault('address'),
     ]);
-    expect(await said('snapshots', await parquet(`SELECT 1 AS t`))).toEqual(
+    expect(await faultsOf('snapshots', await parquet(`SELECT 1 AS t`))).toEqual(
       ['chain', 'address', 'price_usd', 'markets'].map(missingColumnFault),
     );
   });
 
   it('with a repeated name are refused', async () => {
     const text = csv(cells(T)).replace('chain,', 'chain,chain,');
-    expect(await said('cells', file('.csv', text))).toEqual([
+    expect(await faultsOf('cells', file('.csv', text))).toEqual([
       '1: chain: the header has this column twice',
     ]);
   });

@@ -28,7 +28,7 @@ const scratch = Scratch.held();
 const { data, directory } = scratch;
 const file = scratch.file.bind(scratch);
 const parquet = scratch.parquet.bind(scratch);
-const said = scratch.said.bind(scratch);
+const messagesOf = scratch.faultsOf.bind(scratch);
 
 let before: unknown;
 
@@ -54,12 +54,16 @@ describe('files', () => {
         `${folder}: expected a file, found a directory`,
       ]);
     }
-    expect(await said('cells', file('.csv', ''))).toEqual(['1: expected a header, found nothing']);
-    expect(await said('cells', file('.csv.gz', ''))).toEqual([' gzip: the file is cut short']);
-    expect((await said('cells', file('.parquet', '')))[0]).toMatch(
+    expect(await messagesOf('cells', file('.csv', ''))).toEqual([
+      '1: expected a header, found nothing',
+    ]);
+    expect(await messagesOf('cells', file('.csv.gz', ''))).toEqual([
+      ' gzip: the file is cut short',
+    ]);
+    expect((await messagesOf('cells', file('.parquet', '')))[0]).toMatch(
       /^ not a readable Parquet file \(.+\)$/,
     );
-    expect((await said('cells', file('.arrow', '')))[0]).toMatch(
+    expect((await messagesOf('cells', file('.arrow', '')))[0]).toMatch(
       /^ not a readable Arrow file \(.+\)$/,
     );
     // A file without rows is valid if nothing else is required.
@@ -84,7 +88,7 @@ describe('files', () => {
     for (const [ending, bytes, expected] of whole) {
       for (const share of [0.01, 0.3, 0.6, 0.9, 0.99]) {
         const name = file(ending, bytes.subarray(0, Math.floor(bytes.length * share)));
-        const faults = await said('cells', name);
+        const faults = await messagesOf('cells', name);
         expect([ending, share, faults.length]).toEqual([ending, share, 1]);
         expect(faults[0]).toMatch(expected);
       }
@@ -95,24 +99,30 @@ describe('files', () => {
     const stream = path.join(directory, 'ended.arrows');
     writeCellsArrow(stream, cells(T), { form: 'stream', dictionary: true, t: 'int32' });
     const name = file('.arrows', readFileSync(stream).subarray(0, -8));
-    expect(await said('cells', name)).toEqual([' not a readable Arrow file (it is cut short)']);
+    expect(await messagesOf('cells', name)).toEqual([
+      ' not a readable Arrow file (it is cut short)',
+    ]);
   });
 
   it('that are damaged or of another kind are refused', async () => {
     const text = lines(cells(T));
     const gz = gzipSync(text);
     gz[gz.length - 6] ^= 0xff;
-    expect(await said('cells', file('.ndjson.gz', gz))).toEqual([' gzip: the file is damaged']);
-    expect((await said('cells', file('.parquet', text)))[0]).toMatch(
+    expect(await messagesOf('cells', file('.ndjson.gz', gz))).toEqual([
+      ' gzip: the file is damaged',
+    ]);
+    expect((await messagesOf('cells', file('.parquet', text)))[0]).toMatch(
       /^ not a readable Parquet file/,
     );
-    expect((await said('cells', file('.arrow', text)))[0]).toMatch(/^ not a readable Arrow file/);
-    expect(await said('cells', file('.arrow', `ARROW1\0\0${'x'.repeat(1000)}`))).toEqual([
+    expect((await messagesOf('cells', file('.arrow', text)))[0]).toMatch(
+      /^ not a readable Arrow file/,
+    );
+    expect(await messagesOf('cells', file('.arrow', `ARROW1\0\0${'x'.repeat(1000)}`))).toEqual([
       ' not a readable Arrow file (it is damaged)',
     ]);
     const arrow = path.join(directory, 'other.arrow');
     writeCellsArrow(arrow, cells(T), { form: 'file', dictionary: true, t: 'int32' });
-    expect((await said('cells', arrow, { format: 'parquet' }))[0]).toMatch(
+    expect((await messagesOf('cells', arrow, { format: 'parquet' }))[0]).toMatch(
       /^ not a readable Parquet file/,
     );
   });
@@ -137,7 +147,7 @@ describe('files', () => {
       damaged(footer, whole.length - 18, batch, dictionary),
       damaged(batch, batch + 8 + whole.readInt32LE(batch + 4), 3, 100_000_000),
     ]) {
-      expect((await said('cells', file('.arrow', bytes)))[0]).toMatch(
+      expect((await messagesOf('cells', file('.arrow', bytes)))[0]).toMatch(
         /^ not a readable Arrow file/,
       );
     }

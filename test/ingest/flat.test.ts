@@ -188,9 +188,12 @@ describe('A fault', () => {
     // A file reports ten faults at a time.
     for (let i = 0; i < cases.length; i += 10) {
       const some = cases.slice(i, i + 10);
-      const said = await scratch.said(dataset, file('.ndjson', lines(some.map(({ row }) => row))));
+      const faultsOf = await scratch.faultsOf(
+        dataset,
+        file('.ndjson', lines(some.map(({ row }) => row))),
+      );
       // own-files.test.ts tests the suggested flags.
-      const plain = said.map((fault) =>
+      const plain = faultsOf.map((fault) =>
         fault.replace(/: (looks like|numbers as text|it is|a fraction|"[^"]+" for).*/, ''),
       );
       expect(plain).toEqual(
@@ -201,7 +204,7 @@ describe('A fault', () => {
       (name) => !/^(min_usd|max_usd|closed)$/.test(name),
     );
     const header = file('.csv', 'min_usd,max_usd,closed\n1,2,true\n');
-    expect(await scratch.said(dataset, header)).toEqual(
+    expect(await scratch.faultsOf(dataset, header)).toEqual(
       required.map(missingColumnFault).slice(0, 10),
     );
   });
@@ -223,20 +226,20 @@ describe('A fault', () => {
       [arrows, 2],
     ];
     for (const [name, line] of places as [string, number][]) {
-      expect(await scratch.said('dca_orders', name)).toEqual(at(line));
+      expect(await scratch.faultsOf('dca_orders', name)).toEqual(at(line));
     }
   });
 
   it('of a CSV boolean is reported unless it is true or false in lower case', async () => {
     for (const value of ['TRUE', 'False', '1', ' true']) {
       const text = csvOf([dcaRow()]).replace(/,false\r/, `,${value}\r`);
-      expect(await scratch.said('dca_orders', file('.csv', text))).toEqual([
+      expect(await scratch.faultsOf('dca_orders', file('.csv', text))).toEqual([
         '2: closed: must be true or false or null',
       ]);
     }
     const source = file('.ndjson', lines([dcaRow()]));
     const number = await scratch.parquet(`SELECT * REPLACE (1 AS closed) FROM ${readJson(source)}`);
-    expect(await scratch.said('dca_orders', number)).toEqual([
+    expect(await scratch.faultsOf('dca_orders', number)).toEqual([
       '1: closed: must be true or false or null',
     ]);
   });

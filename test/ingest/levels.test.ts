@@ -34,7 +34,7 @@ async function stored(address: string, rows: readonly Json[], flags: string[] = 
   return scratch.snapshots(address);
 }
 
-const said = (rows: readonly Json[]): Promise<string[]> =>
+const faultsOf = (rows: readonly Json[]): Promise<string[]> =>
   scratch.refuses('levels', scratch.file('.ndjson', lines(rows)));
 
 /** One snapshot by the definitions, without any of the code under test. */
@@ -195,25 +195,25 @@ describe('levels', () => {
     const pair = [level(address, 'bid', 99, 1), level(address, 'ask', 101, 1)];
     const other = (more: Json) => [...pair, level(address, 'bid', 98, 1, more)];
     // The row that sorts after the other price is named.
-    expect(await said(other({ quote_usd: 2 }))).toEqual([
+    expect(await faultsOf(other({ quote_usd: 2 }))).toEqual([
       '1: quote_usd: must be 2 on all rows of this book',
     ]);
     const prices = pair.map((row) => ({ ...row, price_usd: 100 }));
-    expect(await said([...prices, level(address, 'bid', 98, 1, { price_usd: 99 })])).toEqual([
+    expect(await faultsOf([...prices, level(address, 'bid', 98, 1, { price_usd: 99 })])).toEqual([
       '1: price_usd: must be 99 on all rows of this snapshot',
     ]);
-    expect(await said(other({ exchange_type: 'DEX', type: 'cex_spot' }))).toEqual([
+    expect(await faultsOf(other({ exchange_type: 'DEX', type: 'cex_spot' }))).toEqual([
       '3: exchange_type: must be CEX, as in an earlier row',
     ]);
-    expect(await said(other({ source: 'Kraken', pair: 'X', type: 'cex_perp' }))).toEqual([
+    expect(await faultsOf(other({ source: 'Kraken', pair: 'X', type: 'cex_perp' }))).toEqual([
       '3: type: must be cex_spot, as in an earlier row of venue kraken, not cex_perp',
     ]);
-    expect(await said([level(address, 'buy', -1, 'x')])).toEqual([
+    expect(await faultsOf([level(address, 'buy', -1, 'x')])).toEqual([
       '1: side: must be bid or ask: "buy" for bid: add --coerce',
       '1: price: must be a number > 0',
       '1: size: must be a number >= 0: it is "x"',
     ]);
-    expect(await said([pair[0]])).toEqual([
+    expect(await faultsOf([pair[0]])).toEqual([
       '1: price_usd: no book of this t has bids and asks: add --column price_usd=NAME or --set price_usd=VALUE',
     ]);
   });

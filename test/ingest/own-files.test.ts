@@ -30,7 +30,7 @@ const USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 const WETH = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2';
 
 const takes = scratch.takes.bind(scratch);
-const said = scratch.refuses.bind(scratch);
+const faultsOf = scratch.refuses.bind(scratch);
 
 describe('columns and constants', () => {
   const plain = cells(T);
@@ -75,7 +75,7 @@ describe('columns and constants', () => {
       'balance=amount',
     ];
     const constants = ['--set', `token_address=${MINT}`, '--set', `t=${T}`];
-    expect(await said('holders', holders, ...ofHolders, ...constants)).toEqual([
+    expect(await faultsOf('holders', holders, ...ofHolders, ...constants)).toEqual([
       "2: balance: must be a number from 0 to 1e+300: a decimal comma: add --decimal ','",
     ]);
   });
@@ -102,11 +102,11 @@ describe('columns and constants', () => {
 
   it('must exist', async () => {
     const table = scratch.file('.csv', csv(cells(T)));
-    expect((await said('cells', table, '--column', 'pair=name'))[0]).toMatch(
+    expect((await faultsOf('cells', table, '--column', 'pair=name'))[0]).toMatch(
       /^1: name: --column pair=name: the file has no such column; it has "chain", "address", "t"/,
     );
     const rows = scratch.file('.ndjson', lines(cells(T)));
-    expect((await said('cells', rows, '--column', 'pair=name'))[0]).toMatch(
+    expect((await faultsOf('cells', rows, '--column', 'pair=name'))[0]).toMatch(
       /no line has "name", which a flag names; the first has "chain", "address", "t"/,
     );
   });
@@ -186,16 +186,16 @@ describe('a refusal suggests flags', () => {
   it('for times', async () => {
     const whole = 't: must be whole epoch seconds from 1 to 4294967295';
     const at = (t: unknown) => scratch.file('.ndjson', lines([{ ...snapshot(T), t }]));
-    expect(await said('snapshots', at('2026-11-06T20:00:00Z'))).toEqual([
+    expect(await faultsOf('snapshots', at('2026-11-06T20:00:00Z'))).toEqual([
       `1: ${whole}: looks like ISO: add --time-unit iso`,
     ]);
-    expect(await said('snapshots', at(T * 1000))).toEqual([
+    expect(await faultsOf('snapshots', at(T * 1000))).toEqual([
       `1: ${whole}: looks like milliseconds: add --time-unit ms`,
     ]);
-    expect(await said('snapshots', at(String(T * 1e6)))).toEqual([
+    expect(await faultsOf('snapshots', at(String(T * 1e6)))).toEqual([
       `1: ${whole}: numbers as text: add --coerce; looks like microseconds: add --time-unit us`,
     ]);
-    expect(await said('snapshots', at(T), '--time-unit', 'ms')).toEqual([
+    expect(await faultsOf('snapshots', at(T), '--time-unit', 'ms')).toEqual([
       '1: t: must be a time in epoch milliseconds: this one would be 1970-01-21: looks like seconds: add --time-unit s',
     ]);
     const hours = {
@@ -204,7 +204,7 @@ describe('a refusal suggests flags', () => {
       hour: 1_793_995_200_000,
       organic_volume_usd: 1,
     };
-    expect((await said('token_hours', scratch.file('.ndjson', lines([hours]))))[0]).toMatch(
+    expect((await faultsOf('token_hours', scratch.file('.ndjson', lines([hours]))))[0]).toMatch(
       /: looks like milliseconds: add --time-unit ms$/,
     );
   });
@@ -212,38 +212,40 @@ describe('a refusal suggests flags', () => {
   it('for texts of numbers', async () => {
     const book = { bids: [['99.9', '10']], asks: [] };
     const row = snapshot(T, [], { markets: [{ source: 'A', exchange_type: 'CEX', book }] });
-    expect(await said('snapshots', scratch.file('.ndjson', lines([row])))).toEqual([
+    expect(await faultsOf('snapshots', scratch.file('.ndjson', lines([row])))).toEqual([
       '1: markets[0].book.bids[0]: price_usd must be a number > 0: numbers as text: add --coerce',
     ]);
     const given = scratch.file('.ndjson', lines(cells(T)));
     const parquet = await scratch.parquet(
       `SELECT * EXCLUDE (bin), bin::VARCHAR AS step FROM ${readJson(given)}`,
     );
-    expect(await said('cells', parquet, '--column', 'bin=step')).toEqual([
+    expect(await faultsOf('cells', parquet, '--column', 'bin=step')).toEqual([
       '1: step: must be a column of numbers, this one is VARCHAR: numbers as text: add --coerce',
     ]);
   });
 
   it('for delimiters, columns and order', async () => {
     const semicolons = scratch.file('.csv', 't;chain;bin\n1;2;3\n');
-    expect(await said('cells', semicolons)).toEqual([
+    expect(await faultsOf('cells', semicolons)).toEqual([
       `1: csv: three columns in one: add --delimiter ';'`,
     ]);
     const tabs = scratch.file('.csv', 't\tchain\n');
-    expect(await said('cells', tabs)).toEqual(['1: csv: two columns in one: add --delimiter tab']);
+    expect(await faultsOf('cells', tabs)).toEqual([
+      '1: csv: two columns in one: add --delimiter tab',
+    ]);
     const named = cells(T).map(({ t, address, ...row }) => ({
       ...row,
       timestamp: t,
       symbol: address,
     }));
-    expect(await said('cells', scratch.file('.csv', csv(named)))).toEqual([
+    expect(await faultsOf('cells', scratch.file('.csv', csv(named)))).toEqual([
       '1: address: no column "address"; the file has "symbol": add --token-column symbol',
       '1: t: no column "t"; the file has "timestamp": add --column t=timestamp',
     ]);
-    const [row] = await said('cells', scratch.file('.ndjson', lines(named)));
+    const [row] = await faultsOf('cells', scratch.file('.ndjson', lines(named)));
     expect(row).toMatch(/: the row has "symbol": add --token-column symbol$/);
     const apart = [...cells(T), ...cells(T + 1), ...cells(T)];
-    expect((await said('cells', scratch.file('.csv', csv(apart))))[0]).toMatch(
+    expect((await faultsOf('cells', scratch.file('.csv', csv(apart))))[0]).toMatch(
       /must be adjacent: sort by chain, address, tier, t$/,
     );
   });
@@ -260,7 +262,7 @@ describe('symbols', () => {
   it('find stored tokens', async () => {
     const flags = ['--token-column', 'coin'];
     const file = scratch.file('.csv', csv(rows));
-    expect((await said('cells', file, ...flags))[0]).toBe(
+    expect((await faultsOf('cells', file, ...flags))[0]).toBe(
       '2: coin: no token has the symbol "sol": ingest tokens first, or give addresses: --set chain=CHAIN --set address=ADDRESS in place of --token-column',
     );
     await scratch.ingest('tokens', scratch.file('.ndjson', lines(tokens)));

@@ -12,7 +12,7 @@ const scratch = new StoreScratch();
 const T = 1_793_995_200;
 
 const file = scratch.file.bind(scratch);
-const said = scratch.refuses.bind(scratch);
+const faultsOf = scratch.refuses.bind(scratch);
 const takes = scratch.takes.bind(scratch);
 
 const LEVELS = [
@@ -68,7 +68,7 @@ describe('numbers', () => {
   it('are told apart by what a refusal says', async () => {
     const first = async (price: string, ...flags: string[]) => {
       const [row] = levels((value) => value);
-      return (await said('levels', file('.ndjson', lines([{ ...row, price }])), ...flags))[0];
+      return (await faultsOf('levels', file('.ndjson', lines([{ ...row, price }])), ...flags))[0];
     };
     const begin = '1: price: must be a number > 0: ';
     expect(await first('149,9')).toBe(`${begin}a decimal comma: add --decimal ','`);
@@ -109,7 +109,7 @@ describe('words', () => {
       (name) => (name === 'bid' ? bid : ask),
     ).map((row) => ({ ...row, exchange_type: 'cex' }));
     const source = file('.csv', csv(rows));
-    const faults = await said('levels', source);
+    const faults = await faultsOf('levels', source);
     expect(faults.slice(0, 2)).toEqual([
       '2: exchange_type: must be DEX or CEX: "cex" for CEX: add --coerce',
       `2: side: must be bid or ask: "${bid}" for bid: add --coerce`,
@@ -122,7 +122,7 @@ describe('words', () => {
       (value) => value,
       () => '0',
     );
-    expect((await said('levels', file('.csv', csv(rows))))[0]).toBe(
+    expect((await faultsOf('levels', file('.csv', csv(rows))))[0]).toBe(
       '2: side: must be bid or ask: it is "0"',
     );
   });
@@ -131,11 +131,11 @@ describe('words', () => {
 it('times that are none are shown, and fractions of a second have a flag', async () => {
   const at = (t: unknown) => csv(levels((value) => value).map((row) => ({ ...row, t })));
   const begin = '2: t: must be whole epoch seconds from 1 to 4294967295: ';
-  expect((await said('levels', file('.csv', at('25/11/2026 20:53'))))[0]).toBe(
+  expect((await faultsOf('levels', file('.csv', at('25/11/2026 20:53'))))[0]).toBe(
     `${begin}it is "25/11/2026 20:53"`,
   );
   const parts = file('.csv', at(`${T}.25`));
-  expect((await said('levels', parts))[0]).toBe(
+  expect((await faultsOf('levels', parts))[0]).toBe(
     `${begin}a fraction of a second: add --time-unit auto`,
   );
   expect(await takes('levels', parts, '--time-unit', 'auto')).toMatchObject([{ t: T }]);
@@ -158,21 +158,21 @@ describe('files of another dataset', () => {
     const ndjson = file('.ndjson', lines(ofLevels));
     const parquet = await scratch.parquet(`SELECT * FROM ${readJson(ndjson)}`);
     for (const name of [ndjson, parquet, file('.csv', csv(ofLevels))]) {
-      expect(await said('tokens', name)).toEqual([is('tokens', 'levels')]);
-      expect(await said('cells', name)).toEqual([is('cells', 'levels')]);
+      expect(await faultsOf('tokens', name)).toEqual([is('tokens', 'levels')]);
+      expect(await faultsOf('cells', name)).toEqual([is('cells', 'levels')]);
     }
-    expect(await said('tokens', file('.ndjson', lines([snapshot(T)])))).toEqual([
+    expect(await faultsOf('tokens', file('.ndjson', lines([snapshot(T)])))).toEqual([
       is('tokens', 'snapshots'),
     ]);
-    expect(await said('tokens', file('.ndjson', lines(hour)))).toEqual([
+    expect(await faultsOf('tokens', file('.ndjson', lines(hour)))).toEqual([
       is('tokens', 'token_hours'),
     ]);
-    expect(await said('snapshots', file('.ndjson', lines(cells(T))))).toEqual([
+    expect(await faultsOf('snapshots', file('.ndjson', lines(cells(T))))).toEqual([
       is('snapshots', 'cells'),
     ]);
     const cellsFile = file('.ndjson', lines(cells(T)));
     const cellsParquet = await scratch.parquet(`SELECT * FROM ${readJson(cellsFile)}`);
-    expect(await said('levels', cellsParquet)).toEqual([is('levels', 'cells')]);
+    expect(await faultsOf('levels', cellsParquet)).toEqual([is('levels', 'cells')]);
   });
 
   it('are taken where a flag says which column is what, or they have a field of the dataset', async () => {
@@ -200,7 +200,7 @@ describe('rows of JSON without a field', () => {
       size: rest.size,
       exchange: rest.source,
     }));
-    expect((await said('levels', file('.ndjson', lines(rows)))).slice(0, 7)).toEqual([
+    expect((await faultsOf('levels', file('.ndjson', lines(rows)))).slice(0, 7)).toEqual([
       '1: chain: must be mainchain or evmchain: the row has "ticker": add --token-column ticker',
       expect.stringMatching(/^1: address: .*: the row has "ticker": add --token-column ticker$/),
       expect.stringMatching(/^1: t: .*: the row has "time": add --column t=time$/),
@@ -215,7 +215,7 @@ describe('rows of JSON without a field', () => {
 
   it('and headers with units, spaces and other columns that are no texts', async () => {
     const header = '"Time (ms)",Exchange Name,"Price [USD]"\n1,2,3\n';
-    const faults = await said('levels', file('.csv', header));
+    const faults = await faultsOf('levels', file('.csv', header));
     expect(faults).toContain(
       `1: t: no column "t"; the file has "Time (ms)": add --column t='Time (ms)'`,
     );
@@ -226,17 +226,17 @@ describe('rows of JSON without a field', () => {
       `1: price: no column "price"; the file has "Price [USD]": add --column price='Price [USD]'`,
     );
     const parquet = await scratch.parquet(`SELECT {'symbol': 'SOL'} AS token, 1 AS px`);
-    expect((await said('levels', parquet))[1]).toMatch(/^1: address: the file has no column/);
+    expect((await faultsOf('levels', parquet))[1]).toMatch(/^1: address: the file has no column/);
   });
 });
 
 it('what no flag can give is not said to be given by one', async () => {
   const book = { chain: 'mainchain', address: MINT, t: T, price_usd: 1500, bids: [] };
-  expect(await said('snapshots', file('.ndjson', lines([book])))).toEqual([
+  expect(await faultsOf('snapshots', file('.ndjson', lines([book])))).toEqual([
     expect.stringMatching(/^1: markets: .*: the row has no such field: add --column markets=NAME$/),
   ]);
   const [, ...rows] = csv(levels((value) => value)).split('\n');
-  expect(await said('levels', file('.csv', rows.join('\n')))).toEqual([
+  expect(await faultsOf('levels', file('.csv', rows.join('\n')))).toEqual([
     '1: csv: the first line is no header: put one above it, such as chain,address,t,source,exchange_type,side,price,size',
   ]);
 });
@@ -248,15 +248,15 @@ it('documents of JSON say how they become rows', async () => {
   for (const text of [JSON.stringify(rows), JSON.stringify(rows, null, 2)]) {
     const name = file('.ndjson', text);
     for (const dataset of ['levels', 'snapshots'] as const) {
-      expect(await said(dataset, name)).toEqual([list(name)]);
+      expect(await faultsOf(dataset, name)).toEqual([list(name)]);
     }
   }
   const packed = file('.ndjson.gz', gzipSync(JSON.stringify(rows)));
-  expect(await said('levels', packed)).toEqual([
+  expect(await faultsOf('levels', packed)).toEqual([
     `1: json: a list, not a row on each line: gzip -dc ${packed} | jq -c '.[]' > rows.ndjson makes one`,
   ]);
   const one = file('.ndjson', `\n${JSON.stringify(rows[0], null, 2)}`);
-  expect(await said('levels', one)).toEqual([
+  expect(await faultsOf('levels', one)).toEqual([
     `2: json: an object on several lines, not a row on each line: jq -c . ${one} > rows.ndjson makes one`,
   ]);
 });

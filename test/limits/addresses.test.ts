@@ -49,8 +49,8 @@ describe('A limit by client address', () => {
 
   it('refuses requests beyond the rate, only of this address, until it has refilled', () => {
     const { ask, wait } = limited();
-    const asked = () => [ask('192.0.2.1'), ask('192.0.2.1'), ask('192.0.2.1')];
-    expect(asked()).toEqual(['handled', 'handled', refused]);
+    const answers = () => [ask('192.0.2.1'), ask('192.0.2.1'), ask('192.0.2.1')];
+    expect(answers()).toEqual(['handled', 'handled', refused]);
     expect(ask('192.0.2.2')).toBe('handled');
     wait(499);
     expect(ask('192.0.2.1')).toEqual(refused);
@@ -60,8 +60,8 @@ describe('A limit by client address', () => {
 
   it('does not apply to paths outside the API', () => {
     const { ask } = limited();
-    const asked = Array.from({ length: 5 }, () => ask('192.0.2.1', '', '/healthz'));
-    expect(asked).toEqual(['handled', 'handled', 'handled', 'handled', 'handled']);
+    const answers = Array.from({ length: 5 }, () => ask('192.0.2.1', '', '/healthz'));
+    expect(answers).toEqual(['handled', 'handled', 'handled', 'handled', 'handled']);
   });
 
   it('trusts only the last entries of X-Forwarded-For, made by trusted proxies', () => {
@@ -107,8 +107,8 @@ describe.each(ENGINE_NAMES)('The limit by client address over %s', (engine) => {
       return [reply.status, reply.headers.get('retry-after')];
     };
     for (const clients of [[undefined], ['192.0.2.1'], ['2001:db8::1', '2001:db8::2']]) {
-      const asked = Array.from({ length: 20 }, (_, i) => guess(clients[i % clients.length]));
-      const replies = await Promise.all(asked);
+      const answers = Array.from({ length: 20 }, (_, i) => guess(clients[i % clients.length]));
+      const replies = await Promise.all(answers);
       expect(replies).toContainEqual([401, null]);
       expect(replies).toContainEqual([429, '1']);
       for (const [status] of replies) expect([401, 429]).toContain(status);

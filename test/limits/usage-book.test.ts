@@ -180,7 +180,7 @@ describe('a usage book', () => {
     const book = await load();
     await database.run('ALTER TABLE usage RENAME TO away');
     book.counter('key_a', 202611).add(4);
-    await eventually('the failure is told', () => errors.length >= 2);
+    await eventually('the failure is reported', () => errors.length >= 2);
     book.counter('key_a', 202611).add(1);
     await database.run('ALTER TABLE away RENAME TO usage');
     const before = errors.length;
@@ -194,7 +194,7 @@ describe('a usage book', () => {
     const book = await load();
     await database.run('ALTER TABLE usage_days RENAME TO away');
     book.days.counter('key_a', 20261122, 'GET /b').add(2);
-    await eventually('the failure is told', () => errors.length >= 2);
+    await eventually('the failure is reported', () => errors.length >= 2);
     book.days.counter('key_a', 20261122, 'GET /b').add(1);
     await database.run('ALTER TABLE away RENAME TO usage_days');
     book.days.counter('key_a', 20261101, 'GET /a').add(1);
@@ -255,17 +255,17 @@ describe('a usage book', () => {
       book.counter('key_a', month).add(1);
       book.days.counter('key_a', month * 100 + day, 'GET /b').add(1);
     };
-    const told = async (sinceDay: number, isAll: boolean): Promise<unknown> =>
+    const reported = async (sinceDay: number, isAll: boolean): Promise<unknown> =>
       (await book.report(sinceDay, isAll)).map(({ month, calls }) => [month, calls]);
     count(202610, 31);
     count(202611, 1);
-    expect(await told(20261031, false)).toEqual([
+    expect(await reported(20261031, false)).toEqual([
       [202610, 1],
       [202611, 1],
     ]);
-    expect(await told(20261031, false)).toEqual([]);
-    expect(await told(20261001, true)).toHaveLength(2);
-    expect(await told(20261101, true)).toEqual([[202611, 1]]);
+    expect(await reported(20261031, false)).toEqual([]);
+    expect(await reported(20261001, true)).toHaveLength(2);
+    expect(await reported(20261101, true)).toEqual([[202611, 1]]);
     await book.close();
   });
 
@@ -309,7 +309,7 @@ describe('a usage book', () => {
     nodes.share(one, 'a');
     one.counter('key_a', 202610).add(3);
     one.days.counter('key_a', 20261031, 'GET /a').add(3);
-    await eventually('it is told', () => heard > 0);
+    await eventually('a message comes', () => heard > 0);
     vi.setSystemTime(Date.UTC(2026, 10, 12));
     nodes.share(other, 'b');
     await eventually('it has them', () => other.counter('key_a', 202610).calls === 3);
@@ -324,11 +324,11 @@ describe('a usage book', () => {
     one.use('key_a', 3600);
     nodes.share(one, 'a');
     nodes.share(other, 'b', connectionTo(bus).log);
-    await eventually('b is told', () => other.lastUsedS('key_a') === 3600);
+    await eventually('b knows', () => other.lastUsedS('key_a') === 3600);
     other.use('key_a', 7200);
     other.use('key_b', 7200);
     one.use('key_a', 3600);
-    await eventually('a is told', () => one.lastUsedS('key_b') === 7200);
+    await eventually('a knows', () => one.lastUsedS('key_b') === 7200);
     expect(one.lastUsedS('key_a')).toBe(7200);
     expect(one.lastUsedS('key_c')).toBeNull();
     await nodes.close();
@@ -357,15 +357,15 @@ describe('a usage book', () => {
     count(3);
     await becomes(days, want);
     connection.isCut = true;
-    let told = 0;
-    await bus.listen('usage', (message) => void (told += namesKey(message)));
+    let messages = 0;
+    await bus.listen('usage', (message) => void (messages += namesKey(message)));
     count(6);
-    await eventually('it is told', () => told > 0);
+    await eventually('a message comes', () => messages > 0);
     connection.isCut = false;
     count(9);
     await becomes(days, want);
     // The month's total comes in a separate message.
-    await eventually('the total is told', () => other.counter('key_a', 202611).calls === 18);
+    await eventually('the total arrives', () => other.counter('key_a', 202611).calls === 18);
     await nodes.close();
   });
 
@@ -375,7 +375,7 @@ describe('a usage book', () => {
       book.counter('key_a', month).add(calls);
       book.days.counter('key_a', day, 'GET /a').add(calls);
     };
-    const told = (calls: number) => [
+    const reported = (calls: number) => [
       { keyId: 'key_a', month, calls, days: [{ day, endpoint: 'GET /a', calls }] },
     ];
     const killed = await load();
@@ -386,13 +386,13 @@ describe('a usage book', () => {
     await again.countAs('a');
     count(again, 4);
     // Two nodes send it.
-    await Promise.all([again.regain(told(5)), again.regain(told(5))]);
+    await Promise.all([again.regain(reported(5)), again.regain(reported(5))]);
     expect(again.counter('key_a', month).calls).toBe(9);
-    expect(await again.report(day, true)).toEqual(told(9));
+    expect(await again.report(day, true)).toEqual(reported(9));
     // What others know from now on may be what it has just sent them.
     count(again, 1);
-    await again.regain(told(9));
-    expect(await again.report(day, true)).toEqual(told(10));
+    await again.regain(reported(9));
+    expect(await again.report(day, true)).toEqual(reported(10));
     await again.close();
     await killed.close();
   });
@@ -402,11 +402,11 @@ describe('a usage book', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 22, 12) });
     const month = 202611;
     const days = [{ day: 20261122, endpoint: 'GET /a', calls: 5 }];
-    const told = [{ keyId: 'key_a', month, calls: 5, days }];
+    const usage = [{ keyId: 'key_a', month, calls: 5, days }];
     const other = await load();
     await other.countAs('b');
-    await other.merge('a', told);
-    expect(await other.known('a', month * 100)).toEqual(told);
+    await other.merge('a', usage);
+    expect(await other.known('a', month * 100)).toEqual(usage);
     const shared = new SharedUsage(other, bus, 'b', (error) => errors.push(error));
 
     const file = path.join(directory, 'killed.duckdb');
@@ -421,7 +421,7 @@ describe('a usage book', () => {
     await killed.countAs('a');
     const sharing = new SharedUsage(killed, bus, 'a', (error) => errors.push(error));
     await eventually('it has its calls again', () => killed.counter('key_a', month).calls === 5);
-    await killed.regain([{ ...told[0], calls: 4 }]);
+    await killed.regain([{ ...usage[0], calls: 4 }]);
     expect(killed.counter('key_a', month).calls).toBe(5);
     for (;;) {
       const [{ calls }] = await killed.days.ofMonth('key_a', month);

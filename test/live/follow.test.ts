@@ -27,8 +27,8 @@ const NOW_S = T0 + 86_400;
 /** A fetch whose replies break off after some bytes, a different number for each reply. */
 const cutting =
   (bytes: () => number): typeof fetch =>
-  async (...asked) => {
-    const reply = await fetch(...asked);
+  async (...request) => {
+    const reply = await fetch(...request);
     return cutAfter(reply, bytes());
   };
 
@@ -103,8 +103,8 @@ describe('The client that follows a token', () => {
       for await (const message of client.follow(MINT, parameters)) return message;
       return undefined;
     };
-    const failing = async (...asked: Parameters<typeof first>) =>
-      first(...asked).then(
+    const failing = async (...request: Parameters<typeof first>) =>
+      first(...request).then(
         () => null,
         ({ status, parameter }: FathomError) => ({ status, parameter }),
       );

@@ -190,8 +190,8 @@ describe.each<EngineName>(['uws', 'node'])('A hostile client of live on engine %
 
   it('has at most 100 subscriptions', async () => {
     const raw = await Raw.open(service.url, key);
-    const asked = { op: 'subscribe', channel: 'depth', address: MINT };
-    for (let i = 0; i <= 100; i++) raw.send(text({ ...asked, id: `s${i}` }));
+    const subscribe = { op: 'subscribe', channel: 'depth', address: MINT };
+    for (let i = 0; i <= 100; i++) raw.send(text({ ...subscribe, id: `s${i}` }));
     await raw.hears('A connection has at most 100 subscriptions: unsubscribe from one first"}');
     raw.socket.destroy();
   });

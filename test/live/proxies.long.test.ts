@@ -65,11 +65,11 @@ describe.runIf(INSTALLED_PROXIES.length > 0)('Live behind a proxy', () => {
 
       it('passes on each event as it arrives', async () => {
         let text = '';
-        const asked = https.get(`${proxy.url}/api/v1/stream/${MINT}`, {
+        const stream = https.get(`${proxy.url}/api/v1/stream/${MINT}`, {
           headers: { 'x-api-key': key, accept: 'text/event-stream' },
           rejectUnauthorized: false,
         });
-        asked.on('response', (reply) => {
+        stream.on('response', (reply) => {
           reply.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
         });
         await eventually('the first event', () => text.includes('"subscribed"'));
@@ -77,7 +77,7 @@ describe.runIf(INSTALLED_PROXIES.length > 0)('Live behind a proxy', () => {
           const t = await commit();
           await eventually('the next one', () => text.includes(`{"t":${t},`));
         }
-        asked.destroy();
+        stream.destroy();
       });
     });
   }

@@ -57,9 +57,15 @@ describe.each(ENGINES)('A slow reader on engine %s', (engine) => {
       await LiveClient.open(service.url, key),
       await LiveClient.open(service.url, key),
     ];
-    const asked = { op: 'subscribe', id: 'a', channel: 'depth', group: 'market', address: MINT };
+    const subscribe = {
+      op: 'subscribe',
+      id: 'a',
+      channel: 'depth',
+      group: 'market',
+      address: MINT,
+    };
     for (const client of [slow, quick]) {
-      client.send(asked);
+      client.send(subscribe);
       expect((await client.next()).type).toBe('subscribed');
     }
     slow.socket.pause();

@@ -51,8 +51,8 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
 
   it('sends history, then new, revised and deleted snapshots, on one cursor', async () => {
     const client = await open(service.url, key);
-    const asked = { op: 'subscribe', id: 'a', channel: 'depth', address: MINT };
-    client.send({ ...asked, from: T0 + 60, group: 'all' });
+    const subscribe = { op: 'subscribe', id: 'a', channel: 'depth', address: MINT };
+    client.send({ ...subscribe, from: T0 + 60, group: 'all' });
     const subscribed = await client.next();
     expect(subscribed).toEqual({
       ...{ type: 'subscribed', id: 'a', token: MINT, chain: 'mainchain' },
@@ -85,7 +85,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
       [T0 + 240, 5],
     ]);
     const again = await open(service.url, key, ['fathom.v1.msgpack']);
-    again.send({ ...asked, cursor: deleted.cursor, group: 'all' });
+    again.send({ ...subscribe, cursor: deleted.cursor, group: 'all' });
     expect((await again.next()).type).toBe('subscribed');
     const missed = await again.next();
     expect([missed.type, timesOf(missed)]).toEqual(['revised', [T0 + 60]]);
@@ -93,7 +93,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     const fresh = await again.next();
     expect([fresh.type, timesOf(fresh)]).toEqual(['snapshots', [T0 + 240]]);
     expect(again.binary).toHaveLength(3);
-    again.send({ ...asked, id: 'b', cursor: fresh.cursor });
+    again.send({ ...subscribe, id: 'b', cursor: fresh.cursor });
     expect((await again.next()).type).toBe('subscribed');
     const clock = letPass(5_000);
     const beat = await again.next((message) => message.id === 'b');
@@ -149,29 +149,29 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
   it('answers an invalid message with an error that names the field, and continues', async () => {
     const client = await open(service.url, null);
     client.send({ op: 'auth', key });
-    const asked = { op: 'subscribe', id: 'x', channel: 'depth', address: MINT };
+    const subscribe = { op: 'subscribe', id: 'x', channel: 'depth', address: MINT };
     const faults: [object, RegExp][] = [
       [{ op: 'subscribe', id: 'x', channel: 'news' }, /^channel: expected any of depth, score/],
-      [{ ...asked, address: undefined }, /^address: expected an address, was not sent/],
-      [{ ...asked, address: 'x' }, /^address: expected a base58 mint/],
-      [{ ...asked, id: '' }, /^id: expected 1 to 100 characters/],
-      [{ ...asked, id: 7 }, /^id: expected a text$/],
-      [{ ...asked, id: undefined }, /^id: expected a text, was not sent$/],
-      [{ ...asked, channel: 'depths' }, /^channel: .*; was 'depths'; did you mean depth\?$/],
-      [{ ...asked, channel: undefined }, /^channel: .*, dca-pressure, was not sent$/],
-      [{ ...asked, from: '2100-01-01' }, /^from: expected a time at most an hour ahead of now/],
-      [{ ...asked, grop: 'all' }, /^grop: .*group/],
-      [{ ...asked, group: { a: 1 } }, /^group: expected a text, a number/],
-      [{ ...asked, min_pct: 50, max_pct: 10 }, /^min_pct: expected less than max_pct/],
-      [{ ...asked, cursor: 'abc' }, /^cursor: expected one from a message/],
-      [{ ...asked, cursor: 'abc', from: 5 }, /^cursor: expected without from/],
+      [{ ...subscribe, address: undefined }, /^address: expected an address, was not sent/],
+      [{ ...subscribe, address: 'x' }, /^address: expected a base58 mint/],
+      [{ ...subscribe, id: '' }, /^id: expected 1 to 100 characters/],
+      [{ ...subscribe, id: 7 }, /^id: expected a text$/],
+      [{ ...subscribe, id: undefined }, /^id: expected a text, was not sent$/],
+      [{ ...subscribe, channel: 'depths' }, /^channel: .*; was 'depths'; did you mean depth\?$/],
+      [{ ...subscribe, channel: undefined }, /^channel: .*, dca-pressure, was not sent$/],
+      [{ ...subscribe, from: '2100-01-01' }, /^from: expected a time at most an hour ahead of now/],
+      [{ ...subscribe, grop: 'all' }, /^grop: .*group/],
+      [{ ...subscribe, group: { a: 1 } }, /^group: expected a text, a number/],
+      [{ ...subscribe, min_pct: 50, max_pct: 10 }, /^min_pct: expected less than max_pct/],
+      [{ ...subscribe, cursor: 'abc' }, /^cursor: expected one from a message/],
+      [{ ...subscribe, cursor: 'abc', from: 5 }, /^cursor: expected without from/],
       [{ op: 'unsubscribe', id: 'x' }, /^id: expected the id of a subscription/],
       [{ op: 'auth', key }, /^op: expected auth once/],
       [{ op: 'go' }, /^op: expected any of auth, subscribe, unsubscribe, ping; was 'go'$/],
-      [{ ...asked, op: 'subscrib' }, /^op: .*; was 'subscrib'; did you mean subscribe\?$/],
+      [{ ...subscribe, op: 'subscrib' }, /^op: .*; was 'subscrib'; did you mean subscribe\?$/],
       [{ op: 7 }, /^op: expected any of .*, was not a text$/],
       [{ type: 'subscribe', id: 'x' }, /^op: .*, was not sent; rename type to op$/],
-      [{ ...asked, channel: 'top-scores' }, /^address: expected none for channel top-scores$/],
+      [{ ...subscribe, channel: 'top-scores' }, /^address: expected none for channel top-scores$/],
     ];
     for (const [message, expected] of faults) {
       client.send(message);
@@ -185,9 +185,9 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     expect(metrics).toContain(`fathom_stream_messages_total{type="error"} ${faults.length + 1}`);
     client.send({ op: 'ping' });
     expect(await client.next()).toEqual({ type: 'pong' });
-    client.send({ ...asked, types: ['cex_perp'], group: 'venue' });
+    client.send({ ...subscribe, types: ['cex_perp'], group: 'venue' });
     expect((await client.next()).type).toBe('subscribed');
-    client.send({ ...asked });
+    client.send({ ...subscribe });
     expect((await client.next()).message).toMatch(/^id: expected one that no subscription/);
     client.send({ op: 'unsubscribe', id: 'x' });
     expect(await client.next()).toEqual({ type: 'unsubscribed', id: 'x' });
@@ -196,14 +196,14 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
 
   it('reports that a from of more than 365 days ago is raised to that', async () => {
     const client = await open(service.url, key);
-    const asked = { op: 'subscribe', channel: 'depth', address: MINT };
-    client.send({ ...asked, id: 'old', from: '-366d' });
+    const subscribe = { op: 'subscribe', channel: 'depth', address: MINT };
+    client.send({ ...subscribe, id: 'old', from: '-366d' });
     expect(await client.next()).toMatchObject({
       ...{ type: 'subscribed', id: 'old', clamped: true, next_from: NOW_S - 365 * 86_400 },
     });
     client.socket.close();
     const other = await open(service.url, key);
-    other.send({ ...asked, id: 'new', from: '-365d' });
+    other.send({ ...subscribe, id: 'new', from: '-365d' });
     const begun = await other.next();
     expect(begun).toMatchObject({ type: 'subscribed', id: 'new' });
     expect(begun).not.toHaveProperty('clamped');

@@ -100,9 +100,9 @@ describe('GET /limit-orders', () => {
         fc.constantFrom(undefined, 'mainchain', 'evmchain', 'all'),
         fc.tuple(change, change),
         fc.constantFrom(1, 5, 100),
-        async (mainchain, evmchain, asked, chain, [a, b], limit) => {
+        async (mainchain, evmchain, requested, chain, [a, b], limit) => {
           await service.hold({ limit: [...mainchain, ...evmchain] });
-          const own = asked === MINT ? 'mainchain' : 'evmchain';
+          const own = requested === MINT ? 'mainchain' : 'evmchain';
           const applied = chain ?? own;
           const legs = [
             { chain: 'mainchain', orders: mainchain, priceUsd: PRICE_USD },
@@ -111,7 +111,7 @@ describe('GET /limit-orders', () => {
           const [low, high] = [Math.min(a, b), Math.max(a, b)];
           const sent = { low_pct_change: String(low), high_pct_change: String(high) };
           const filter = chain === undefined ? {} : { chain };
-          const { body } = await service.limitOf(asked, {
+          const { body } = await service.limitOf(requested, {
             ...sent,
             ...filter,
             limit: String(limit),
@@ -120,7 +120,7 @@ describe('GET /limit-orders', () => {
           expect(body.count).toBe(body.orders.length);
           expect(body.query_parameters).toMatchObject({ chain: applied, limit });
           // The token is the requested one, even if the orders are another leg's.
-          expect(body.token).toMatchObject({ address: asked, chain: own });
+          expect(body.token).toMatchObject({ address: requested, chain: own });
           const prices = { mainchain: PRICE_USD, evmchain: LEG_PRICE_USD };
           const symbols = { mainchain: 'AAA', evmchain: 'AAAe' };
           for (const order of body.orders as (Json & { chain: keyof typeof prices })[]) {

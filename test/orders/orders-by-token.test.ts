@@ -12,15 +12,15 @@ const orderOf = (tokenAddress: string, orderAddress: string, usdPrice: number) =
 let source: MemoryOrders;
 let book: LimitOrdersByToken;
 let logged: string[];
-let told: string[][];
+let changes: string[][];
 
 beforeEach(() => {
   source = new MemoryOrders();
   source.limit = [orderOf('a', '1', 5), orderOf('b', '2', 1), orderOf('a', '3', 2)];
   logged = [];
-  told = [];
+  changes = [];
   book = new LimitOrdersByToken(source, logInto(logged));
-  book.onChange((addresses) => told.push([...addresses]));
+  book.onChange((addresses) => changes.push([...addresses]));
 });
 afterEach(async () => {
   vi.useRealTimers();
@@ -37,7 +37,7 @@ describe('orders in memory', () => {
     expect(held('b')).toEqual(['2']);
     expect(held('c')).toBe(null);
     expect([...book.tokens()].sort()).toEqual(['a', 'b']);
-    expect(told).toEqual([['a', 'b']]);
+    expect(changes).toEqual([['a', 'b']]);
   });
 
   it('follow commits, and stay the same objects if nothing has changed', async () => {
@@ -48,7 +48,7 @@ describe('orders in memory', () => {
     await book.settled();
     expect([held('a'), held('b'), held('c')]).toEqual([null, ['2'], ['4']]);
     expect(book.get('b')).toBe(before);
-    expect(told.at(-1)).toEqual(['a', 'c']);
+    expect(changes.at(-1)).toEqual(['a', 'c']);
     expect(source.asked).toEqual([['a', 'c']]);
   });
 

@@ -28,7 +28,7 @@ const snap = (address: string, hoursAgo: number, usd: number, more = {}) =>
 
 let service: MarketService;
 /** What the service said when its clock showed each time. */
-const said = new Map<string, unknown>();
+const answers = new Map<string, unknown>();
 /** For each time and token: the last score of a series whose days extend beyond it, and the score. */
 const ahead: [token: string, t: number, ofSeries: unknown, ofScore: unknown][] = [];
 
@@ -61,7 +61,7 @@ beforeAll(async () => {
     for (const token of TOKENS) {
       for (const query of ['', '&explain=true']) {
         const { status, headers, body } = await service.get(`/score/${token}?chain=all${query}`);
-        said.set(`${token} ${t}${query}`, [status, headers.get('x-data-time'), body]);
+        answers.set(`${token} ${t}${query}`, [status, headers.get('x-data-time'), body]);
       }
       const days = `from=${t - DAY_S}&to=${t + 2 * DAY_S}&step=1d&score=true`;
       const { body: series } = await service.get(`/depth-series/${token}?${days}`);
@@ -82,7 +82,7 @@ describe('GET /score/:address?at=', () => {
           `/score/${token}?chain=all&at=${t}${query}`,
         );
         const now = [status, headers.get('x-data-time'), body];
-        expect([t, now]).toEqual([t, said.get(`${token} ${t}${query}`)]);
+        expect([t, now]).toEqual([t, answers.get(`${token} ${t}${query}`)]);
       }
     }
   });

@@ -118,7 +118,7 @@ beforeAll(async () => {
 });
 afterAll(cleanUp);
 
-async function asked(target: string): Promise<[number, string | undefined]> {
+async function answerTo(target: string): Promise<[number, string | undefined]> {
   const response = await server.get(target, key);
   await checkReply('GET', `${server.url}/api/v1${target}`, response);
   const body = (await response.json()) as Json;
@@ -141,7 +141,7 @@ const pagesOf = (mint: string) => ({
 async function statuses(mint: string): Promise<Record<string, unknown>> {
   const found = Object.entries(pagesOf(mint)).map(async ([name, target]) => [
     name,
-    await asked(target),
+    await answerTo(target),
   ]);
   return Object.fromEntries(await Promise.all(found)) as Record<string, unknown>;
 }
@@ -164,7 +164,7 @@ describe('Damaged blocks', () => {
 
   it('fail nothing else: not boards, operators’ requests or other pages, however often', async () => {
     for (const target of BOARDS)
-      expect([target, ...(await asked(target))]).toEqual([target, ...OK]);
+      expect([target, ...(await answerTo(target))]).toEqual([target, ...OK]);
     const scores = (await (await server.get('/top-scores', key)).json()) as Json;
     expect(scores.tokens.map(({ address }: Json) => address as string).sort()).toEqual(
       [MINT, OTHER_MINT].sort(),
@@ -178,7 +178,7 @@ describe('Damaged blocks', () => {
     const errors = () => server.logged().split('"level":"error"').length;
     const before = errors();
     for (const target of BOARDS)
-      expect([target, ...(await asked(target))]).toEqual([target, ...OK]);
+      expect([target, ...(await answerTo(target))]).toEqual([target, ...OK]);
     expect(errors()).toBe(before);
   });
 
@@ -193,7 +193,7 @@ describe('Damaged blocks', () => {
         { mode },
       );
     const lost = Array.from({ length: 150 }, (_, i) => at(i));
-    const page = (from: number, to: number) => asked(`/replay/${MINT}?from=${from}&to=${to}`);
+    const page = (from: number, to: number) => answerTo(`/replay/${MINT}?from=${from}&to=${to}`);
     // Between lost snapshots, which stay lost.
     await commit(MINT, [lost[10] + 1, lost[90] + 1]);
     expect(await page(lost[10] + 1, lost[11])).toEqual(OK);
@@ -211,15 +211,15 @@ describe('Damaged blocks', () => {
     expect(await page(lost[29], lost[30])).toEqual(DAMAGED);
     expect(await page(lost[40], lost[41])).toEqual(DAMAGED);
     await commit(MINT, lost);
-    expect(await asked(pagesOf(MINT).all)).toEqual(OK);
+    expect(await answerTo(pagesOf(MINT).all)).toEqual(OK);
     await commit(
       NEWEST,
       Array.from({ length: 150 }, (_, i) => at(200 + i)),
     );
-    await becomes(() => asked(pagesOf(NEWEST).score), OK as [number, undefined]);
+    await becomes(() => answerTo(pagesOf(NEWEST).score), OK as [number, undefined]);
     expect(await statuses(NEWEST)).toEqual(all(NEWEST, []));
     await commitHolders(store, [[MINT, new Map([[HOUR + 900, held(9)]])]]);
-    expect(await asked(pagesOf(MINT).whales)).toEqual(OK);
+    expect(await answerTo(pagesOf(MINT).whales)).toEqual(OK);
     remote.close();
   });
 });

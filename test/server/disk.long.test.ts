@@ -38,7 +38,7 @@ async function metric(server: Service, name: string): Promise<number> {
 }
 
 /** Lines of the log with this message. */
-const said = (server: Service, message: string) =>
+const linesWith = (server: Service, message: string) =>
   server.logged().split(`"msg":"${message}"`).length - 1;
 
 // Where a file-size limit can be set, writes fail as on a full disk without filling one.
@@ -62,8 +62,8 @@ describe.runIf(hasPrlimit)('A server whose disk is full', () => {
       await refuse();
       return readiness(server);
     };
-    const begun = () => said(server, 'commits are refused: the disk is full');
-    const over = () => said(server, 'commits are accepted again');
+    const begun = () => linesWith(server, 'commits are refused: the disk is full');
+    const over = () => linesWith(server, 'commits are accepted again');
     await refuse();
     await becomes(isNotReady, ['disk']);
     expect(await metric(server, 'fathom_commits_refused_total')).toBe(refusals);
@@ -108,7 +108,7 @@ describe.runIf(hasPrlimit)('A server whose disk is full', () => {
     spawnSync('prlimit', ['--pid', String(server.pid), '--fsize=0:unlimited']);
     expect((await server.get(`/score/${MINT}`, key)).status).toBe(200);
     expect(await usage()).toEqual(answer(2));
-    await becomes(() => said(server, 'commits are refused: the disk is full'), 1);
+    await becomes(() => linesWith(server, 'commits are refused: the disk is full'), 1);
     expect(await usage()).toEqual(answer(2));
     spawnSync('prlimit', ['--pid', String(server.pid), '--fsize=unlimited']);
     expect(await usage()).toEqual(answer(2));

@@ -87,9 +87,9 @@ describe('The lock of a download', () => {
       );
     await next();
     writeFileSync(lock, `${endedPid()} x`);
-    const told = next();
+    const outcomes = next();
     for (const child of children) child.send('go');
-    expect((await told).sort()).toEqual(['refused', 'refused', 'taken']);
+    expect((await outcomes).sort()).toEqual(['refused', 'refused', 'taken']);
     for (const child of children) {
       const gone = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGKILL');

@@ -12,20 +12,20 @@ interface LeftOpen {
 
 describe.runIf(process.platform === 'linux')('What was opened, used, failed and closed', () => {
   const folder = heldFolder();
-  let said: LeftOpen;
+  let report: LeftOpen;
   beforeAll(async () => {
     const script = path.resolve('test/support/left-open.mjs');
     const ended = await run(process.execPath, ['--expose-gc', script, folder]);
     expect([ended.stderr, ended.status]).toEqual(['', 0]);
-    said = JSON.parse(ended.stdout) as LeftOpen;
+    report = JSON.parse(ended.stdout) as LeftOpen;
   });
 
   it('leaves no file, socket, connection or statement open', () => {
-    expect(Object.keys(said.leaves)).toHaveLength(11);
-    expect(Object.entries(said.leaves).filter(([, left]) => left.length > 0)).toEqual([]);
+    expect(Object.keys(report.leaves)).toHaveLength(11);
+    expect(Object.entries(report.leaves).filter(([, left]) => left.length > 0)).toEqual([]);
   });
 
   it('leaves nothing for the collector to close', () => {
-    expect([said.collected, said.warnings]).toEqual([[], []]);
+    expect([report.collected, report.warnings]).toEqual([[], []]);
   });
 });

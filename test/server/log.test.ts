@@ -176,7 +176,7 @@ it('the line of a request is a single one, whatever the method', () => {
   const lines: string[] = [];
   const log = logInto(lines);
   const method = '"\\\n\u2028é';
-  const asked = {
+  const request = {
     id: 'a',
     method,
     route: null,
@@ -185,7 +185,7 @@ it('the line of a request is a single one, whatever the method', () => {
     bytes: 0,
     ageMs: 1,
   };
-  new RequestLog(log).ended({ ...asked, isKeyless: false } as unknown as Exchange);
+  new RequestLog(log).ended({ ...request, isKeyless: false } as unknown as Exchange);
   log.info('end');
   expect(lines.length).toBe(2);
   expect(parsed(lines)[0]).toMatchObject({ method, route: null, status: 499, key_id: 'key_1' });
@@ -198,7 +198,7 @@ describe('a flood without a key', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const lines: string[] = [];
     const requests = new RequestLog(logInto(lines));
-    const asked = {
+    const request = {
       id: 'a',
       method: 'GET',
       route: '/x',
@@ -208,12 +208,12 @@ describe('a flood without a key', () => {
       ageMs: 1,
     };
     const keyless = (key: string) =>
-      ({ ...asked, isKeyless: true, header: () => key }) as unknown as Exchange;
+      ({ ...request, isKeyless: true, header: () => key }) as unknown as Exchange;
     for (let i = 0; i < 5000; i++) requests.ended(keyless(i % 2 === 0 ? '' : 'wrong'));
     vi.advanceTimersByTime(10_000);
-    const told = parsed(lines);
-    expect(told.filter(({ msg }) => msg === 'request').length).toBe(MAX_KEYLESS_LINES);
-    expect(told.filter(({ msg }) => msg !== 'request')).toMatchObject([
+    const entries = parsed(lines);
+    expect(entries.filter(({ msg }) => msg === 'request').length).toBe(MAX_KEYLESS_LINES);
+    expect(entries.filter(({ msg }) => msg !== 'request')).toMatchObject([
       { level: 'warn', msg: 'authentication failed', key: 'missing' },
       { level: 'warn', msg: 'more authentications failed', missing_keys: 2499, invalid_keys: 2500 },
       { level: 'info', msg: 'more requests without a key', count: 4900 },

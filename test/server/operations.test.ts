@@ -110,8 +110,8 @@ describe('metrics', () => {
     for (const route of ['/a', '/b', null]) {
       for (const seconds of times) {
         own.observe({ route: route ?? 'none' }, (1000 * seconds) / 1000);
-        const asked = { route, method: 'GET', status: 200, ageMs: 1000 * seconds };
-        metrics.requestEnded(asked as unknown as Exchange);
+        const request = { route, method: 'GET', status: 200, ageMs: 1000 * seconds };
+        metrics.requestEnded(request as unknown as Exchange);
       }
     }
     // Reading them changes nothing.
@@ -141,8 +141,8 @@ describe('metrics', () => {
       };
       const beganMs = performance.now();
       for (age = 1; age <= 5; age++) {
-        const asked = Array.from({ length: 64 }, ageRead);
-        expect(await Promise.all(asked)).toEqual(Array(64).fill(age));
+        const ages = Array.from({ length: 64 }, ageRead);
+        expect(await Promise.all(ages)).toEqual(Array(64).fill(age));
       }
       const intervals = (performance.now() - beganMs) / SCRAPE_INTERVAL_MS;
       expect(readings).toBeLessThanOrEqual(intervals + 1);
@@ -220,11 +220,11 @@ describe('metrics', () => {
       const exposed = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name, kind]) =>
         kind === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
       );
-      const asked = readFileSync(path.join('docs/deploy', file), 'utf8').match(
+      const named = readFileSync(path.join('docs/deploy', file), 'utf8').match(
         /\b(fathom|process|nodejs)_\w+/g,
       );
-      expect(asked?.length).toBeGreaterThan(10);
-      expect(asked?.filter((name) => !exposed.includes(name))).toEqual([]);
+      expect(named?.length).toBeGreaterThan(10);
+      expect(named?.filter((name) => !exposed.includes(name))).toEqual([]);
     },
   );
 

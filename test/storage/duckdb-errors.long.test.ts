@@ -107,30 +107,35 @@ describe('A user’s text', () => {
 });
 
 describe('An error of DuckDB', () => {
-  const said = (message: string) => new DuckDBError(new Error(message));
+  const errorOf = (message: string) => new DuckDBError(new Error(message));
   const CHECKPOINT =
     'IO Error: Checkpoint failed for database "store". The database has been invalidated. Original error: ';
 
   it('is classified by DuckDB’s own words', () => {
     const full = (end: string) => `Could not write file "/a "b": c": ${end}`;
     for (const end of ['No space left on device', 'File too large', 'Disk quota exceeded']) {
-      expect(said(`IO Error: ${full(end)}`).isDiskFull).toBe(true);
-      expect(said(`TransactionContext Error: Failed to commit: ${full(end)}`)).toMatchObject({
+      expect(errorOf(`IO Error: ${full(end)}`).isDiskFull).toBe(true);
+      expect(errorOf(`TransactionContext Error: Failed to commit: ${full(end)}`)).toMatchObject({
         ...{ isDiskFull: true, isFatal: false },
       });
-      expect(said(CHECKPOINT + full(end))).toMatchObject({ isDiskFull: true, isFatal: true });
+      expect(errorOf(CHECKPOINT + full(end))).toMatchObject({ isDiskFull: true, isFatal: true });
     }
-    expect(said('FATAL Error: fsync failed!')).toMatchObject({ isFatal: true, isDiskFull: false });
+    expect(errorOf('FATAL Error: fsync failed!')).toMatchObject({
+      isFatal: true,
+      isDiskFull: false,
+    });
     const again = 'IO Error: Database "store" has been invalidated because checkpointing failed.';
-    expect(said(again).isFatal).toBe(true);
+    expect(errorOf(again).isFatal).toBe(true);
     const corrupt = 'Corrupt database file: computed checksum 1 does not match stored checksum 2';
-    expect(said(`IO Error: ${corrupt}`)).toMatchObject({ isBlockDamage: true, isFatal: false });
-    expect(said(CHECKPOINT + corrupt)).toMatchObject({ isBlockDamage: true, isFatal: true });
+    expect(errorOf(`IO Error: ${corrupt}`)).toMatchObject({ isBlockDamage: true, isFatal: false });
+    expect(errorOf(CHECKPOINT + corrupt)).toMatchObject({ isBlockDamage: true, isFatal: true });
     const log = 'Failure while replaying WAL file "/WAL/x": Corrupt WAL file: entry at byte 3';
-    expect(said(`IO Error: ${log}`)).toMatchObject({ isLogError: true, isLock: false });
+    expect(errorOf(`IO Error: ${log}`)).toMatchObject({ isLogError: true, isLock: false });
     const lock = 'Could not set lock on file "/x": Conflicting lock is held in /WAL/node (PID 1).';
-    expect(said(`IO Error: ${lock}`)).toMatchObject({ isLogError: false, isLock: true });
-    expect(said('IO Error: Cannot open file "/WAL/x": Permission denied').isLogError).toBe(false);
+    expect(errorOf(`IO Error: ${lock}`)).toMatchObject({ isLogError: false, isLock: true });
+    expect(errorOf('IO Error: Cannot open file "/WAL/x": Permission denied').isLogError).toBe(
+      false,
+    );
   });
 });
 

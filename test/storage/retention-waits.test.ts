@@ -39,7 +39,7 @@ let store: Store;
 let nowS = NOW;
 let newestT: number | null = NOW;
 let doubt: string | null = null;
-let said: string[] = [];
+let events: string[] = [];
 let waits: RetentionWait[] = [];
 let failures: unknown[] = [];
 let removed = 0;
@@ -48,7 +48,7 @@ let retaining: RetentionWorker | null = null;
 beforeEach(async () => {
   store = await openStore(data.path);
   [nowS, newestT, doubt] = [NOW, NOW, null];
-  [said, waits, failures, removed] = [[], [], [], 0];
+  [events, waits, failures, removed] = [[], [], [], 0];
 });
 afterEach(async () => {
   await retaining?.close();
@@ -84,10 +84,10 @@ function begin(retire: Store['retire'] = (...step) => store.retire(...step)): vo
     clockDoubt: () => Promise.resolve(doubt),
     ...{ restShare: 0, everyMs: 1 },
     onWaiting: (wait) => {
-      said.push('waits');
+      events.push('waits');
       waits.push(wait);
     },
-    onResume: () => said.push('goes on'),
+    onResume: () => events.push('goes on'),
     onRemoved: ({ snapshots }) => (removed += snapshots),
     onError: (error) => failures.push(error),
   });
@@ -106,7 +106,7 @@ describe('Retention', () => {
     begin();
     await looked();
     expect(await left()).toEqual([31.5, 30.5, 29.5, 0]);
-    expect(said).toEqual(['waits']);
+    expect(events).toEqual(['waits']);
     expect(retaining?.waits).toBe(true);
     expect(waits[0]).toEqual({
       why: 'the clock says 2036-01-26T22:40:00Z, and the newest snapshot is of 2026-11-20T00:00:00Z: more than 2 days apart',
@@ -115,7 +115,7 @@ describe('Retention', () => {
     nowS = NOW;
     await looked();
     expect(await left()).toEqual([29.5, 0]);
-    expect(said).toEqual(['waits', 'goes on']);
+    expect(events).toEqual(['waits', 'goes on']);
     expect([removed, retaining?.waits]).toEqual([2, false]);
   });
 
@@ -124,7 +124,7 @@ describe('Retention', () => {
     nowS = NOW + MAX_CLOCK_LEAD_S;
     begin();
     await looked();
-    expect([said, await left()]).toEqual([[], []]);
+    expect([events, await left()]).toEqual([[], []]);
     await retaining?.close();
     await put(MINT, 31);
     newestT = null;
@@ -140,7 +140,7 @@ describe('Retention', () => {
     nowS = newestT = YEAR_2036;
     begin();
     await looked();
-    expect(said).toEqual(['waits']);
+    expect(events).toEqual(['waits']);
     expect(waits[0]).toEqual({
       why: '2 of 2 tokens have snapshots that have been due for more than 2 days, and none that became due since',
       allowToS: YEAR_2036,
@@ -149,11 +149,11 @@ describe('Retention', () => {
     await store.allowRetention(NOW);
     await looked();
     expect([await left(), await left(OTHER_MINT)]).toEqual([[1], [1]]);
-    expect(said).toEqual(['waits', 'goes on', 'waits']);
+    expect(events).toEqual(['waits', 'goes on', 'waits']);
     await store.allowRetention(YEAR_2036);
     await looked();
     expect([await left(), await left(OTHER_MINT)]).toEqual([[], []]);
-    expect(said).toEqual(['waits', 'goes on', 'waits', 'goes on']);
+    expect(events).toEqual(['waits', 'goes on', 'waits', 'goes on']);
     // It is stored: a restart in between would not have asked again.
     expect(await store.retentionAllowance()).toBe(YEAR_2036);
   });
@@ -163,7 +163,7 @@ describe('Retention', () => {
     await put(OTHER_MINT, 60, 31, 1);
     begin();
     await looked();
-    expect(said).toEqual([]);
+    expect(events).toEqual([]);
     expect([await left(), await left(OTHER_MINT)]).toEqual([[20, 1], [1]]);
   });
 
@@ -171,7 +171,7 @@ describe('Retention', () => {
     for (const [i, mint] of MINTS.entries()) await put(mint, ...(i === 0 ? [400, 33] : []), 32, 1);
     begin();
     await looked();
-    expect([said, await left()]).toEqual([[], [1]]);
+    expect([events, await left()]).toEqual([[], [1]]);
     expect(USUAL_OVERDUE_S).toBe(2 * DAY);
     // A second one of five is more than a quarter.
     await retaining?.close();
@@ -188,11 +188,11 @@ describe('Retention', () => {
     doubt = 'it is late';
     begin();
     await looked();
-    expect([said, waits]).toEqual([['waits'], [{ why: 'it is late', allowToS: null }]]);
+    expect([events, waits]).toEqual([['waits'], [{ why: 'it is late', allowToS: null }]]);
     expect(await left()).toEqual([31, 1]);
     doubt = null;
     await looked();
-    expect([said, await left()]).toEqual([['waits', 'goes on'], [1]]);
+    expect([events, await left()]).toEqual([['waits', 'goes on'], [1]]);
   });
 
   it.each([
@@ -213,13 +213,13 @@ describe('Retention', () => {
         return isAway ? Promise.reject(error) : store.retire(token, cutoffs, made);
       });
       await looked(4);
-      expect([said, failures]).toEqual([['waits'], []]);
+      expect([events, failures]).toEqual([['waits'], []]);
       expect(waits[0].why).toContain(why);
       // The first token of each look is enough.
       expect(tries).toBeLessThanOrEqual(looks);
       isAway = false;
       await looked();
-      expect([said, failures, removed]).toEqual([['waits', 'goes on'], [], 5]);
+      expect([events, failures, removed]).toEqual([['waits', 'goes on'], [], 5]);
     },
   );
 
@@ -232,6 +232,6 @@ describe('Retention', () => {
     );
     await looked();
     expect(failures[0]).toBe(broken);
-    expect([said, await left(), await left(OTHER_MINT)]).toEqual([[], [31, 1], [1]]);
+    expect([events, await left(), await left(OTHER_MINT)]).toEqual([[], [31, 1], [1]]);
   });
 });

@@ -70,21 +70,21 @@ export class NodeProcess {
 
   /** The answer of /readyz; null if there is none. */
   async readiness(): Promise<{ status: string; position: number; reasons?: string[] } | null> {
-    const asked = fetch(`${this.url}/readyz`, { signal: AbortSignal.timeout(3000) });
-    return asked.then((reply) => reply.json() as never).catch(() => null);
+    const request = fetch(`${this.url}/readyz`, { signal: AbortSignal.timeout(3000) });
+    return request.then((reply) => reply.json() as never).catch(() => null);
   }
 
   /** Waits until the node is ready, at this position or a later one. */
   async ready(position = 0): Promise<number> {
-    let said: Awaited<ReturnType<NodeProcess['readiness']>> = null;
+    let last: Awaited<ReturnType<NodeProcess['readiness']>> = null;
     const what = () =>
-      `${this.name} is ready: ${JSON.stringify(said)}\n${this.output.slice(-2000)}`;
+      `${this.name} is ready: ${JSON.stringify(last)}\n${this.output.slice(-2000)}`;
     const isReady = async (): Promise<boolean> => {
-      said = await this.readiness();
-      return said?.status === 'ready' && said.position >= position;
+      last = await this.readiness();
+      return last?.status === 'ready' && last.position >= position;
     };
     await eventually(what, isReady, 100);
-    return said!.position;
+    return last!.position;
   }
 
   /** Runs `body` with the store as a command sees it. */

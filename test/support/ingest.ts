@@ -215,7 +215,7 @@ export class Scratch {
   }
 
   /** The messages of a file's faults, without the file name at their start. */
-  async said(dataset: Dataset, name: string, options: IngestOptions = {}): Promise<string[]> {
+  async faultsOf(dataset: Dataset, name: string, options: IngestOptions = {}): Promise<string[]> {
     const faults = await faultsOf(this.data, dataset, name, options);
     expect(faults.filter((fault) => !fault.startsWith(`${name}:`))).toEqual([]);
     return faults.map((fault) => fault.slice(name.length + 1));

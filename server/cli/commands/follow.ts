@@ -1,6 +1,6 @@
 /** `fathom follow ADDRESS`: prints depth as it changes, from a running server. */
 import { once } from 'node:events';
-import { fathomClient, type FollowParameters } from '../../../client/index.js';
+import { fathomClient } from '../../../client/index.js';
 import {
   interruptible,
   keyOf,
@@ -64,8 +64,10 @@ async function follow(address: string, flags: FlagValues<typeof FLAGS>): Promise
     const { heartbeats } = flags;
     try {
       // The server checks them.
-      const asked = request.parameters as FollowParameters;
-      for await (const message of client.follow(address, asked, { heartbeats, signal })) {
+      for await (const message of client.follow(address, request.parameters, {
+        heartbeats,
+        signal,
+      })) {
         if (process.stdout.write(`${JSON.stringify(message)}\n`)) continue;
         await once(process.stdout, 'drain', { signal });
       }

@@ -148,8 +148,8 @@ async function* checkedPages(
   signal: AbortSignal,
 ): AsyncGenerator<RemotePage> {
   // The server checks them.
-  const asked = { ...parameters, ...rest } as ReplayQuery;
-  for await (const page of client.replay(address, asked, { ahead, signal })) {
+  const requested = { ...parameters, ...rest } as ReplayQuery;
+  for await (const page of client.replay(address, requested, { ahead, signal })) {
     try {
       yield checkedPage(page);
     } catch (error) {
