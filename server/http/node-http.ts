@@ -43,7 +43,9 @@ function listen(options: ListenOptions): Promise<Listener> {
     requireHostHeader: false,
   });
   server.maxHeadersCount = 0;
-  server.on('connection', (socket) => {
+  server.on('connection', (socket: Socket) => {
+    // parseAgain() has returned it to the server.
+    if (connections.has(socket)) return;
     connections.set(socket, new Connection(socket));
     // Node takes its own listener off the sockets of CONNECT and of requests to upgrade. 'close' follows.
     socket.on('error', () => undefined);
@@ -60,14 +62,17 @@ function listen(options: ListenOptions): Promise<Listener> {
   server.on('request', (req, res) => onIncoming(req, res));
   if (socketPath !== undefined) {
     server.on('upgrade', (req, socket, head) => {
+      if (req.url?.split('?')[0] !== socketPath || !isHandshake(req)) {
+        parseAgain(server, req, socket as Socket, head);
+        return;
+      }
       const res = new ServerResponse(req);
       res.assignSocket(socket as Socket);
       // Node reads no further request of the connection.
       res.shouldKeepAlive = false;
       // A client that does not close its side would keep a connection that is only ended.
       res.once('finish', () => (socket as Socket).destroySoon());
-      const isSocket = req.url?.split('?')[0] === socketPath && isHandshake(req);
-      onIncoming(req, res, isSocket ? head : null);
+      onIncoming(req, res, head);
     });
   }
   // Expectations other than 100-continue are ignored.
@@ -96,6 +101,26 @@ function listen(options: ListenOptions): Promise<Listener> {
       });
     });
   });
+}
+
+/**
+ * Serves a request that offers another protocol like any other. Once a server listens for 'upgrade', Node separates
+ * such a request from its body and from its connection: both go back to the server, without the offer.
+ */
+function parseAgain(
+  server: http.Server,
+  { method, url, httpVersion, rawHeaders }: IncomingMessage,
+  socket: Socket,
+  rest: Buffer,
+): void {
+  const lines = [`${method} ${url} HTTP/${httpVersion}`];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i].toLowerCase() !== 'upgrade')
+      lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`);
+  }
+  const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+  socket.unshift(Buffer.concat([head, rest]));
+  server.emit('connection', socket);
 }
 
 /** A client's connection and its requests. */

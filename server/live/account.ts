@@ -46,24 +46,30 @@ export class Account {
 /** Subscriptions and their history count as requests of this endpoint. */
 export const STREAM: LimitedEndpoint = { ...USUAL, method: 'GET', path: '/stream' };
 
-/** Counts history as replay pages. */
+/** Counts history as replay pages. A message may end after the page that is paid for: the next page is then shorter. */
 export class PageMeter {
+  /** What is left of the page that is paid for; negative: what belongs to the next one. */
   private snapshots = 0;
   private cells = 0;
 
   constructor(private readonly account: Account) {}
 
-  /** @returns milliseconds to wait before another attempt; 0: it is paid @throws ApiError as tryToPay() */
-  pay({ snapshotCount, rowCount }: { snapshotCount: number; rowCount: number }): number {
-    const fits = this.snapshots >= snapshotCount && this.cells >= rowCount && this.snapshots > 0;
-    if (!fits) {
-      const waitMs = this.account.tryToPay(STREAM);
-      if (waitMs > 0) return waitMs;
-      this.snapshots = PAGE_LIMITS.maxSnapshots;
-      this.cells = PAGE_LIMITS.maxCells;
-    }
+  /**
+   * Pays for the page of the next message, if it is not paid for yet.
+   * @returns milliseconds to wait before another attempt; 0: it is paid @throws ApiError as tryToPay()
+   */
+  pay(): number {
+    if (this.snapshots > 0 && this.cells > 0) return 0;
+    const waitMs = this.account.tryToPay(STREAM);
+    if (waitMs > 0) return waitMs;
+    this.snapshots = PAGE_LIMITS.maxSnapshots + Math.min(this.snapshots, 0);
+    this.cells = PAGE_LIMITS.maxCells + Math.min(this.cells, 0);
+    return 0;
+  }
+
+  /** Call for each message of history that was sent. */
+  sent({ snapshotCount, rowCount }: { snapshotCount: number; rowCount: number }): void {
     this.snapshots -= snapshotCount;
     this.cells -= rowCount;
-    return 0;
   }
 }

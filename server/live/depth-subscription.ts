@@ -232,16 +232,18 @@ export class DepthSubscription implements Subscription, Follower {
     const { feed, connection } = this.options;
     const isHistory = !this.isLive;
     const update = await feed.update(step, this.view, this.keyId, isHistory);
-    if (isHistory && update.made !== null) await this.pay(update.made);
-    // The client may have stopped reading in the meantime.
+    const charged = isHistory ? update.made : null;
+    // The client may have stopped reading in the meantime: it does not pay for what it does not get.
+    if (charged !== null && connection.hasRoom) await this.pay();
     if (this.isEnded || !connection.hasRoom) return;
     this.take(update.type, this.encode(update), this.committedMs);
+    if (charged !== null) this.meter.sent(charged);
   }
 
   /** Pays for history as for replay pages. If the key exceeds its rate, it waits. */
-  private async pay(made: { snapshotCount: number; rowCount: number }): Promise<void> {
+  private async pay(): Promise<void> {
     for (let waitMs; !this.isEnded; await this.pause(waitMs)) {
-      waitMs = this.meter.pay(made);
+      waitMs = this.meter.pay();
       if (waitMs === 0) return;
     }
   }

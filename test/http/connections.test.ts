@@ -511,6 +511,27 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       expect((await fetch(`${url}/echo/a/of/b`)).status).toBe(200);
     });
 
+    it('to upgrade to another protocol are served like any other, with their bodies', async () => {
+      const client = await RawClient.connect(server.port);
+      const offer = { Connection: 'Upgrade, HTTP2-Settings', Upgrade: 'h2c', 'HTTP2-Settings': '' };
+      for (const n of [1, 2, 3]) {
+        client.send(requestText('POST /body', { ...offer, 'Content-Length': '6' }) + 'bo');
+        client.send(`dy ${n}`);
+        await client.until(`{"text":"body ${n}"}`);
+        client.send(requestText(`GET /echo/${n}/of/b`, { ...offer, 'User-Agent': 'é' }));
+        await client.until(`{"first":"${n}","second":"b"`);
+      }
+      client.send(requestText('POST /body', { ...offer, 'Content-Length': '1001' }));
+      client.send('x'.repeat(1001));
+      await client.until('payload_too_large');
+      client.socket.destroy();
+      const chunked = await RawClient.connect(server.port);
+      chunked.send(requestText('POST /body', { ...offer, 'Transfer-Encoding': 'chunked' }));
+      chunked.send('4\r\npart\r\n1\r\ns\r\n0\r\n\r\n');
+      await chunked.until('{"text":"parts"}');
+      chunked.socket.destroy();
+    });
+
     // uWebSockets.js serves this one like any other, and closes its connection when it is idle.
     it.runIf(name === 'node')('to upgrade to another protocol: the reply is the last', async () => {
       const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });

@@ -15,6 +15,13 @@ const COMMITS = 10;
 const SNAPSHOTS_PER_COMMIT = 12;
 const MARKETS = 40;
 const BINS = 149;
+const HISTORIES = 5;
+
+/** What is read of `/usage` and of a plan. */
+interface Reply {
+  endpoints: { endpoint: string; requests: number }[];
+  page_count: number;
+}
 /** MAX_WAITING_BYTES plus the longest message. */
 const MAX_WAITING_BYTES = 512 * 1024 + 400 * 1024;
 
@@ -99,6 +106,34 @@ describe.each(ENGINES)('A slow reader on engine %s', (engine) => {
     await eventually('that nothing waits', async () => (await waitingBytes()) === 0);
     const metrics = await (await fetch(`${service.url}/metrics`)).text();
     expect(Number(/^fathom_stream_lag_seconds_count (\d+)/m.exec(metrics)?.[1])).toBeGreaterThan(0);
+
+    // Several histories share the slow connection. Each costs what replay's pages cost, however often it has to wait.
+    const json = async (target: string) =>
+      (await service.get(target, key)).json() as Promise<Reply>;
+    const paid = async (): Promise<number> => {
+      const { endpoints } = await json('/usage');
+      return endpoints.find(({ endpoint }) => endpoint === 'GET /stream')?.requests ?? 0;
+    };
+    const { page_count: pages } = await json(`/replay/${MINT}/plan?from=${T0}`);
+    const before = await paid();
+    slow.socket.pause();
+    for (let i = 0; i < HISTORIES; i++) slow.send({ ...subscribe, id: `h${i}`, from: T0 });
+    const received = Array.from({ length: HISTORIES }, () => [] as number[]);
+    for (let i = 0; i < HISTORIES; i++) {
+      while (received[i].length < expected.length) {
+        await eventually('that messages wait', async () => (await waitingBytes()) > 0);
+        slow.socket.resume();
+        await eventually('that nothing waits', async () => (await waitingBytes()) === 0);
+        slow.socket.pause();
+        for (const { id, ...message } of slow.messages) {
+          if (message.type === 'snapshots')
+            received[Number(id?.slice(1))].push(...timesOf(message));
+        }
+        slow.messages = [];
+      }
+    }
+    expect(received).toEqual(received.map(() => expected));
+    expect(await paid()).toBeLessThanOrEqual(before + HISTORIES * (1 + pages));
     for (const client of [slow, quick]) client.socket.close();
   });
 });
