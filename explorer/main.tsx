@@ -3,6 +3,7 @@ import { render } from 'preact';
 import './styles/theme.css';
 import './styles/page.css';
 import './styles/frame.css';
+import './styles/dialogs.css';
 import './styles/token.css';
 import './styles/board.css';
 import { App } from './app.js';

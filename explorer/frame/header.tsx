@@ -52,9 +52,9 @@ export function Header() {
   const other = theme === 'dark' ? 'light' : 'dark';
   return (
     <header class="top">
-      <a class="brand" href="#/">
+      <a class="brand" href="#/" aria-label="Fathom">
         <Icon name="mark" />
-        Fathom
+        <span>Fathom</span>
       </a>
       {hasKey && <Search />}
       {hasKey && (
@@ -83,19 +83,23 @@ export function Header() {
           >
             <span class="dot" aria-hidden="true" />
             {!live ? 'Paused' : heard === 'silent' ? 'Not live' : 'Live'}
-            {asOf !== null && (
-              <span class="wide-only note">as of {absoluteTime(asOf).slice(0, 10)}</span>
-            )}
+            {asOf !== null && <span class="wide-only note">as of {dayOf(asOf)}</span>}
           </button>
         )}
         <Account />
         <button
           type="button"
-          class="tool wide-only"
+          class="tool"
           title={`Times are shown in ${shownZone === 'utc' ? 'UTC; press for the time zone of this browser' : 'the time zone of this browser; press for UTC'}`}
           onClick={() => chooseZone(shownZone === 'utc' ? 'local' : 'utc')}
         >
-          {shownZone === 'utc' ? 'UTC' : 'Local time'}
+          {shownZone === 'utc' ? (
+            'UTC'
+          ) : (
+            <>
+              Local<span class="wide-only"> time</span>
+            </>
+          )}
         </button>
         <Shortcuts />
         <button
@@ -111,6 +115,9 @@ export function Header() {
           API
         </a>
       </div>
+      {hasKey && asOf !== null && (
+        <p class="as-of note">As of {dayOf(asOf)}: the server shows no later data</p>
+      )}
     </header>
   );
 }
@@ -126,6 +133,10 @@ function placeOf(target: View, token: string | null): View {
   if (token === null) return target;
   if (target.name === 'token') return tokenView(token);
   return target.name === 'compare' ? compareView([token]) : target;
+}
+
+function dayOf(t: number): string {
+  return absoluteTime(t).slice(0, 10);
 }
 
 function liveTitle(live: boolean, heard: Connection, asOf: number | null): string {

@@ -32,7 +32,7 @@ export function Shortcuts() {
     <>
       <button
         type="button"
-        class="tool wide-only"
+        class="tool"
         aria-label="Keys of the keyboard"
         title="Keys of the keyboard (?)"
         onClick={() => dialog.current?.showModal()}

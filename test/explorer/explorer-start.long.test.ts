@@ -1,6 +1,8 @@
 /** The explorer: keys, addresses, ages, and what the keyboard finds. */
 import { describe, expect, it } from 'vitest';
 import { hasBrowser, open, seriousFindings } from '../support/browser.js';
+import { absoluteTime } from '../../explorer/state/format.js';
+import { NOW_S } from '../support/service.js';
 import {
   at,
   BARN,
@@ -72,7 +74,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
   it('shows ages by the server\u2019s clock, times in UTC or local time, and its keys', async () => {
     const page = await at(HOUR, { timezoneId: 'Asia/Kolkata' });
     await titled(page, 'SOL').waitFor();
-    await page.getByText('as of ').waitFor();
+    await page.locator('.live').getByText('as of ').waitFor();
     // The market's newest snapshot is minutes old by that clock, and part of a year by this machine's.
     expect(await page.locator('.token-head time').textContent()).toMatch(/^\d+ (s|min) old$/);
     const exact = () => page.locator('.token-head time').getAttribute('title');
@@ -184,5 +186,27 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await titled(page, 'BARN').waitFor();
     await page.goBack();
     await page.getByRole('table').waitFor();
+  });
+
+  it('has its tools on a phone, too: the time zone, the keys, and the time of a frozen clock', async () => {
+    const page = await at('#/scores', { viewport: { width: 360, height: 740 } });
+    await page.getByRole('table').waitFor();
+    await page.locator('.as-of', { hasText: absoluteTime(NOW_S).slice(0, 10) }).waitFor();
+    await page.getByRole('button', { name: 'UTC' }).click();
+    await page.getByRole('button', { name: 'Local' }).waitFor();
+    await page.getByRole('button', { name: 'Keys of the keyboard' }).click();
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.keyboard.press('Escape');
+    // Also while the page says that it is not live.
+    await page.evaluate(`{
+      const texts = [...document.querySelector('.live').childNodes];
+      texts.find((one) => one.nodeType === Node.TEXT_NODE).data = 'Not live';
+    }`);
+    const tools = page.locator('.tools .tool:visible');
+    for (const tool of await tools.all()) {
+      const { x, width } = (await tool.boundingBox()) ?? { x: -1, width: 0 };
+      expect(x).toBeGreaterThanOrEqual(0);
+      expect(x + width).toBeLessThanOrEqual(360);
+    }
   });
 });
