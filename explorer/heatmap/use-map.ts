@@ -1,6 +1,6 @@
 /** A map on the page: a picture on its canvases, what it shows, and what loads it. */
 import { type RefObject } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Time } from '../../client/index.js';
 import type { Zoom } from '../state/url.js';
 import { useValue } from '../state/use-value.js';
@@ -82,9 +82,9 @@ export function useMap(props: MapProps): DepthMap {
       setState('unsupported');
     }
   }, []);
-  // Another zone has other ticks.
+  // Another zone has other ticks. The map changes in the same frame as the rest of the page.
   const shownZone = useValue(zone);
-  useEffect(() => picture?.setTheme(theme), [picture, theme, shownZone]);
+  useLayoutEffect(() => picture?.setTheme(theme), [picture, theme, shownZone]);
 
   const { from, to } = asked;
   /** Zooms that this map has reported to the page. */

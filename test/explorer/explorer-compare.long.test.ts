@@ -132,6 +132,33 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(hashOf(page)).toContain('types=onchain_pool');
   });
 
+  it('shows another theme in all maps at once, with the rest of the page', async () => {
+    const page = await at(`#/compare?tokens=${SOL},${BARN}&metric=maps&window=1h`);
+    await page.locator('.map-grid-legend').waitFor();
+    await expect.poll(() => page.locator('.part-map[data-state=ready]').count()).toBe(2);
+    const colours = `(canvas) => {
+      // The browser warns about a canvas that is read several times.
+      const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d');
+      copy.drawImage(canvas, 0, 0);
+      return copy.getImageData(0, 0, canvas.width, canvas.height).data.join();
+    }`;
+    const haveChanged = await page.evaluate<boolean[]>(`(async () => {
+      const read = ${colours};
+      const canvases = [...document.querySelectorAll('.part-map .heatmap-cells canvas')];
+      const before = canvases.map(read);
+      document.querySelector('button[aria-label^="Switch to"]').click();
+      // The end of the next frame.
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      await new Promise((resolve) => {
+        const { port1, port2 } = new MessageChannel();
+        port1.onmessage = resolve;
+        port2.postMessage(null);
+      });
+      return canvases.map((canvas, i) => read(canvas) !== before[i]);
+    })()`);
+    expect(haveChanged).toEqual([true, true]);
+  });
+
   it('compares tokens, and the venues of one', async () => {
     const page = await at('#/compare');
     await page.getByText('Add a token or two.').waitFor();
