@@ -441,6 +441,40 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await compare(page, await snapshots());
   });
 
+  it('stays right while snapshots arrive during a drag', async () => {
+    const page = await ready((tab) => tab.clock.install());
+    const { x, y, width, height } = await plotOf(page);
+    await page.mouse.move(x + width / 2, y + height / 2);
+    for (let i = 0; i < 3; i++) await page.mouse.wheel(0, -250);
+    const heldOf = async () => {
+      const label = await page.locator('.heatmap-cells').getAttribute('aria-label');
+      return Number(/in (\d+) snapshots/.exec(label ?? '')?.[1]);
+    };
+    const held = await heldOf();
+    await page.mouse.down();
+    await page.mouse.move(x + width / 2 + 90, y + height / 2 - 20, { steps: 5 });
+    const before = await viewOf(page);
+    nowS += LATER * INTERVAL_S;
+    const arrived = async (): Promise<number> => {
+      await page.clock.fastForward(60_000);
+      return (await heldOf()) - held;
+    };
+    await expect.poll(arrived).toBe(LATER);
+    const all = await snapshots();
+    // What is held stays below the pointer.
+    expect(await viewOf(page)).toEqual(before);
+    await compare(page, all);
+    await page.mouse.move(x + width / 2 - 60, y + height / 2, { steps: 5 });
+    const movedPx = async (): Promise<number> => {
+      const [from, to] = await viewOf(page);
+      return Math.round(((from - before[0]) / (to - from)) * width);
+    };
+    await expect.poll(movedPx).toBe(150);
+    await compare(page, all);
+    await page.mouse.up();
+    await compare(page, all);
+  });
+
   it('reads out the amounts under the cursor, for the pointer and the keys', async () => {
     const page = await ready();
     const all = await snapshots('venue');
