@@ -124,5 +124,6 @@ function drawLastPrice(
   context.roundRect(width + 3, y - LAST_PRICE_PX / 2, PRICE_AXIS_PX - 5, LAST_PRICE_PX, 3);
   context.fill();
   context.fillStyle = style.ground;
-  context.fillText(priceText(last.priceUsd), width + 9, y);
+  // A long price is condensed.
+  context.fillText(priceText(last.priceUsd), width + 9, y, PRICE_AXIS_PX - 17);
 }

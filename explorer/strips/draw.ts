@@ -75,13 +75,12 @@ export function drawLines(
   const inSight = inSightOf(lines, endsOf(lines), view);
   const amounts = inSight.flatMap((at) => [lines.supportUsd[at], lines.resistanceUsd[at]]);
   const most = Math.max(...amounts, 1);
-  const known = inSightOf(scores, endsOf(scores), view).flatMap((at) => scores.value[at] ?? []);
+  const known = inSight.flatMap((at) => scores.value[at] ?? []);
   // A score that hardly changes is a flat line, not noise.
   const top = Math.min(100, Math.ceil(Math.max(...known, 0) + 1));
   const bottom = Math.max(0, Math.min(Math.floor(Math.min(...known, 100) - 1), top - 10));
   const room = height - 2 * LABEL_ROW_PX;
   const line = (
-    points: Points,
     values: readonly (number | null)[],
     [low, high]: [low: number, high: number],
     hue: string,
@@ -89,11 +88,11 @@ export function drawLines(
     const yOf = (value: number): number =>
       height - LABEL_ROW_PX - ((value - low) / (high - low)) * room;
     const ys = values.map((value) => (value === null ? null : yOf(value)));
-    drawLine(plot, points, ys, hue);
+    drawLine(plot, lines, inSight[0] ?? lines.t.length, ys, hue);
   };
-  line(lines, lines.supportUsd, [0, most], style.support);
-  line(lines, lines.resistanceUsd, [0, most], style.resistance);
-  line(scores, scores.value, [bottom, top], style.text);
+  line(lines.supportUsd, [0, most], style.support);
+  line(lines.resistanceUsd, [0, most], style.resistance);
+  line(scores.value, [bottom, top], style.text);
   context.clearRect(width, 0, canvas.width, height);
   const label = (text: string, x: number, isTop: boolean): void =>
     context.fillText(text, x, isTop ? LABEL_PX : height - LABEL_PX);
@@ -108,10 +107,11 @@ export function drawLines(
   frame(plot);
 }
 
-/** @param ys by point; null: none */
+/** Joins the points from the first one in sight. @param ys by point; null: none */
 function drawLine(
   { context, x, view }: Plot,
   points: Points,
+  first: number,
   ys: readonly (number | null)[],
   hue: string,
 ): void {
@@ -120,15 +120,18 @@ function drawLine(
   context.strokeStyle = hue;
   context.lineWidth = 1.5;
   context.beginPath();
-  for (const at of inSightOf(points, ends, view)) {
+  let isJoined = false;
+  for (let at = first; at < t.length && (t[at] < view.to || isJoined); at++) {
     const y = ys[at];
-    if (y === null) continue;
-    const startX = Math.max(0, x(t[at]));
-    const isJoined = at > 0 && ys[at - 1] !== null && ends[at - 1] === t[at];
-    if (isJoined) context.lineTo(startX, y);
-    else context.moveTo(startX, y);
-    const leastX = ends[at] === t[at + 1] ? startX : startX + LEAST_PX;
-    context.lineTo(Math.max(x(Math.min(ends[at], view.to)), leastX), y);
+    if (y !== null) {
+      if (isJoined) context.lineTo(x(t[at]), y);
+      else context.moveTo(x(t[at]), y);
+    }
+    // It ends beyond what is in sight; before a gap it is as long as the time for which its last point holds.
+    if (t[at] >= view.to) break;
+    isJoined = y !== null && ends[at] === t[at + 1] && ys[at + 1] !== null;
+    if (y !== null && !isJoined)
+      context.lineTo(Math.max(x(Math.min(ends[at], view.to)), Math.max(0, x(t[at])) + LEAST_PX), y);
   }
   context.stroke();
 }
