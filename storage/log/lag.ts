@@ -46,7 +46,7 @@ export class Lag {
   /** Records that the log has an entry at a position. */
   reaches(position: number): void {
     const wasBehind = this.behindSinceMs > 0 && this.position() < this.end;
+    if (!wasBehind) this.behindSinceMs = wallMs();
     this.end = Math.max(this.end, position);
-    if (this.position() >= this.end || !wasBehind) this.behindSinceMs = wallMs();
   }
 }
