@@ -43,9 +43,10 @@ describe('fathom backup', () => {
     const out = path.join(root, 'new', 'copy');
     const ended = await backup('--out', out, '--json');
     expect(ended.stderr).toMatch(/^copied [\d.]+ MiB to .*copy in [\d.]+ s\n$/);
-    expect(JSON.parse(ended.stdout)).toMatchObject({ out });
     const names = ['fathom.copy', 'fathom.duckdb', 'fathom.revoked', 'pepper'];
     expect(readdirSync(out).sort()).toEqual(names);
+    const bytes = names.reduce((sum, name) => sum + statSync(path.join(out, name)).size, 0);
+    expect(JSON.parse(ended.stdout)).toMatchObject({ out, bytes });
     expect(readdirSync(path.join(root, 'new'))).toEqual(['copy']);
     expect(mode(out)).toBe('700');
     for (const name of readdirSync(out)) expect(mode(path.join(out, name))).toBe('600');
@@ -141,6 +142,10 @@ describe('A backup of a store that changes in the meantime', () => {
     await store.close();
     expect(await times(directory)).toEqual([0, 60, 120]);
     expect(await times(out)).toEqual([0, 60]);
+    const historyOf = (of: string) =>
+      withStoreOf(of, (opened) => Promise.resolve(opened.depth.commitHistory));
+    // Both count their next commits from here.
+    expect(await historyOf(out)).not.toBe(await historyOf(directory));
   });
 
   it('leaves nothing if it fails', async () => {

@@ -25,6 +25,7 @@ import {
   OTHER_MINT,
   type SnapshotRow,
   snapshot,
+  tokenOf,
 } from '../support/stores.js';
 import { seen, T0 } from './log-nodes.js';
 
@@ -91,6 +92,12 @@ describe('Entries applied together', () => {
       ...{ rows, mark: store.mark, flat: await flatContents(store) },
       holders: await storedHolders(store.holders, MINT),
       depth: await Promise.all(known.map((address) => seen(store, address))),
+      revisions: await Promise.all(
+        known.map(async (address) => {
+          const view = await store.depth.view(tokenOf(store, address));
+          return view.revisionsAfter(0);
+        }),
+      ),
     };
   }
 

@@ -63,8 +63,9 @@ describe('faulty rows', () => {
     const token = (i: number) => ({ chain: 'mainchain', address: MINT, decimals: i - 30 });
     const flat = Array.from({ length: 30 }, (_, i) => token(i));
     const depth = flat.map((_, i) => ({ ...snapshot(T + i), price_usd: i < 12 ? -1 : 1 }));
-    const lastLine = async (dataset: Dataset, rows: Json[]) => {
-      const name = file('.ndjson', lines(rows));
+    const lastLine = async (dataset: Dataset, rows: Json[]) =>
+      lastLineOf(dataset, file('.ndjson', lines(rows)));
+    const lastLineOf = async (dataset: Dataset, name: string) => {
       const error: unknown = await ingest(data, dataset, [name]).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(FaultyFileError);
       const { message, faults, faultCount } = error as FaultyFileError;
@@ -88,6 +89,10 @@ describe('faulty rows', () => {
       { found: 1, stopped: false },
       'FILE: nothing was stored: 1 fault',
     ]);
+    // The only record is not a row.
+    expect(await lastLineOf('cells', file('.csv', `${csv(cells(T)).split('\n')[0]}\n1\n`))).toEqual(
+      [1, { found: 1, stopped: false }, 'FILE: nothing was stored: 1 fault'],
+    );
   });
 
   it('of flat cells are named by the line in the file', async () => {

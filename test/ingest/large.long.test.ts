@@ -4,6 +4,7 @@ import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readJsonObject } from '../../storage/import/json-documents.js';
+import { SymbolAddresses } from '../../storage/ingest/symbol-addresses.js';
 import { cleanUp, fathomProcess, temporaryDirectory } from '../support/cli.js';
 import { faultsOf, ingest, lines } from '../support/ingest.js';
 import { type CellRow, cellsOfSnapshot, writeCellsArrow } from '../support/tables.js';
@@ -78,6 +79,17 @@ describe('a large file', () => {
     expect(peak).toBeGreaterThan(50);
     expect(peak).toBeLessThan(MAX_RSS_MIB);
   });
+});
+
+it('a file names at most a million symbols', async () => {
+  const symbols = new SymbolAddresses('s', '', () => Promise.resolve([]));
+  const named = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, i) => ({ line: 1, row: { s: `s${from + i}` } }));
+  await symbols.learn(named(0, 600_000));
+  await symbols.learn(named(500_000, 1_000_000));
+  await expect(symbols.learn(named(999_999, 1_000_001))).rejects.toThrow(
+    '--token-column s: a file has at most 1000000 symbols',
+  );
 });
 
 it('a token list that is too large to be parsed is refused by its size', async () => {

@@ -1,7 +1,10 @@
 /** `--merge`: how collectors of several venues build one ladder. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { withBasePrices } from '../../storage/ingest/base-prices.js';
+import type { Chunk } from '../../storage/ingest/chunks.js';
 import type { Store } from '../../storage/store.js';
 import { cleanUp, replayBytes, temporaryDirectory } from '../support/cli.js';
 import { faultsOf, ingest, type IngestOptions, snapshotsIn } from '../support/ingest.js';
@@ -135,6 +138,23 @@ describe('two collectors', () => {
     const oneFile = place('one-file');
     await send(oneFile, [ndjson([...first, ...second])], { merge: true });
     expect(await depthOf(oneFile)).toEqual(await depthOf(data));
+  });
+
+  it('have the price of the stored snapshot or of the first row, in whichever chunk it is', async () => {
+    const chunk = (...rows: unknown[]): Chunk => ({ kind: 'snapshotRows', firstLine: 1, rows });
+    const all = [
+      chunk(row(T, 3), row(T + 1, 5), [], row(T + 2, 7)),
+      chunk({ ...row(T + 3, 0), price_usd: 'x' }, row(T + 2, 8), row(T + 60, 4), row(T + 1, 6)),
+    ];
+    const chunks = () => Readable.from(all) as AsyncIterable<Chunk>;
+    const store = await storeOf(data);
+    const found = withBasePrices('a file', chunks(), chunks(), (body) => body(store));
+    const prices: unknown[] = [];
+    for await (const { basePrices = [] } of found) prices.push([...basePrices]);
+    expect(prices).toEqual([
+      [2, 5, NaN, 7],
+      [NaN, 7, 2, 5],
+    ]);
   });
 });
 

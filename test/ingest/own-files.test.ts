@@ -198,6 +198,9 @@ describe('a refusal suggests flags', () => {
     expect(await faultsOf('snapshots', at(T), '--time-unit', 'ms')).toEqual([
       '1: t: must be a time in epoch milliseconds: this one would be 1970-01-21: looks like seconds: add --time-unit s',
     ]);
+    expect(await faultsOf('snapshots', at(String(T * 1000)), '--time-unit', 'ms')).toEqual([
+      '1: t: must be a number: numbers as text: add --coerce',
+    ]);
     const hours = {
       chain: 'mainchain',
       address: MINT,

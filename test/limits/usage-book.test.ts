@@ -385,14 +385,14 @@ describe('a usage book', () => {
     const again = await load();
     await again.countAs('a');
     count(again, 4);
-    // Two nodes send it.
-    await Promise.all([again.regain(reported(5)), again.regain(reported(5))]);
-    expect(again.counter('key_a', month).calls).toBe(9);
-    expect(await again.report(day, true)).toEqual(reported(9));
+    // Two nodes send it: a single call is lost.
+    await Promise.all([again.regain(reported(3)), again.regain(reported(3))]);
+    expect(again.counter('key_a', month).calls).toBe(7);
+    expect(await again.report(day, true)).toEqual(reported(7));
     // What others know from now on may be what it has just sent them.
     count(again, 1);
-    await again.regain(reported(9));
-    expect(await again.report(day, true)).toEqual(reported(10));
+    await again.regain(reported(7));
+    expect(await again.report(day, true)).toEqual(reported(8));
     await again.close();
     await killed.close();
   });

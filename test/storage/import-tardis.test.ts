@@ -1,5 +1,7 @@
 import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { parseDecimalBytes, parseIntegerBytes } from '../../storage/import/fields.js';
 import { MAX_SIDE_LEVELS } from '../../storage/import/order-book.js';
 import { importAll, Scratch, TOKEN, type SnapshotRow } from './import-helpers.js';
 
@@ -258,6 +260,34 @@ describe('Tardis book snapshots', () => {
     );
     await expect(run([`${at(0)},101,1,,,102,1,98,4`])).rejects.toThrow(
       'top.csv:2: bids[1].price: expected nothing after an empty level',
+    );
+  });
+});
+
+describe('Numbers of Tardis files', () => {
+  const bytesOf = (text: string): [Uint8Array, number, number] => {
+    const bytes = Buffer.from(`7${text},`);
+    return [bytes, 1, bytes.length - 1];
+  };
+  const digits = fc.stringMatching(/^[0-9]{0,20}$/, { size: 'max' });
+  const zeros = fc.nat(30).map((count) => '0'.repeat(count));
+  const text = fc.oneof(
+    digits,
+    fc.tuple(digits, zeros, digits).map(([whole, leading, rest]) => `${whole}.${leading}${rest}`),
+    fc.tuple(digits, fc.integer({ min: -330, max: 330 })).map(([whole, e]) => `${whole}e${e}`),
+    fc.stringMatching(/^[0-9.e-]{0,6}$/),
+  );
+
+  it('are those that JavaScript reads', () => {
+    fc.assert(
+      fc.property(text, (decimal) => {
+        const isNumber = /^\d+(\.\d*)?(e[+-]?\d+)?$/.test(decimal);
+        const value = isNumber ? Number(decimal) : NaN;
+        expect(parseDecimalBytes(...bytesOf(decimal))).toBe(value < Infinity ? value : NaN);
+        const isExact = /^\d+$/.test(decimal) && Number.isSafeInteger(value);
+        expect(parseIntegerBytes(...bytesOf(decimal))).toBe(isExact ? value : NaN);
+      }),
+      { numRuns: 2000, examples: [[`0.${'0'.repeat(25)}1`]] },
     );
   });
 });
