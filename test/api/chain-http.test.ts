@@ -77,8 +77,8 @@ it.each(cases)('the chain parameter over HTTP %s with %s and chain=%s', async (i
     return;
   }
   expect(response.status).toBe(200);
-  const asked = body.query_parameters as Json | undefined;
-  if (typeof want.chain === 'string') expect(body.chain ?? asked?.chain).toBe(want.chain);
+  const echoed = body.query_parameters as Json | undefined;
+  if (typeof want.chain === 'string') expect(body.chain ?? echoed?.chain).toBe(want.chain);
   const { token, tokens = [], invalidAddresses } = want as Partial<Want>;
   if (token) expect(addressesIn(body)).toContain(token.address);
   expect(addressesIn(body.tokens ?? [])).toEqual(

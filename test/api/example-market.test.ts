@@ -88,12 +88,12 @@ describe.runIf(HAS_EXAMPLES)('the small market', () => {
     });
   });
 
-  it.each(expected.replay as Json[])('answers $token $query page by page', async (asked) => {
+  it.each(expected.replay as Json[])('answers $token $query page by page', async (example) => {
     let from: number | null = expected.now - 30 * 3600;
-    for (const want of asked.pages as Json[]) {
-      const parameters = { ...asked.query, from: String(from), to: String(expected.now) };
+    for (const want of example.pages as Json[]) {
+      const parameters = { ...example.query, from: String(from), to: String(expected.now) };
       const query = new URLSearchParams(parameters as Record<string, string>);
-      const page = await get(`/replay/${names[asked.token]}?${query}`);
+      const page = await get(`/replay/${names[example.token]}?${query}`);
       expectPage(page, want);
       from = page.next_from as number | null;
     }
@@ -138,12 +138,12 @@ describe.runIf(HAS_EXAMPLES)('the small market', () => {
       expectClose(found, within, 'limit orders');
       const chains = new Set((orders as Json[]).map((order) => String(order.chain)));
       expect([...chains].sort()).toEqual(['evmchain', 'mainchain']);
-      for (const [asked, chain] of [
+      for (const [address, chain] of [
         [names.AAA, 'evmchain'],
         [names.AAAe, 'evmchain'],
         [names.AAAe, 'mainchain'],
       ]) {
-        const body = await get(`/limit-orders?token_address=${asked}&chain=${chain}&limit=500`);
+        const body = await get(`/limit-orders?token_address=${address}&chain=${chain}&limit=500`);
         const own = (orders as Json[]).filter(
           (order) => order.chain === chain && order.pct_away >= -0.9,
         );

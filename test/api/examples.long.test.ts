@@ -266,14 +266,14 @@ export const EXAMPLES_OF: Readonly<Record<string, Readonly<Record<string, Readon
 
 describe('examples', () => {
   it('of replies are what the demo market answers', async () => {
-    const asked = await askForExamples();
+    const current = await askForExamples();
     if (process.env.WRITE_EXAMPLES !== undefined) {
-      await write(asked);
+      await write(current);
       return;
     }
-    const again = 'made anew by `npm run api-examples`';
-    expect(EXAMPLES_OF, again).toEqual(asked.examplesOf);
-    expect(withoutFigures(EXAMPLES), again).toBe(withoutFigures(asked.examples));
+    const again = 'update them with `npm run api-examples`';
+    expect(EXAMPLES_OF, again).toEqual(current.examplesOf);
+    expect(withoutFigures(EXAMPLES), again).toBe(withoutFigures(current.examples));
   });
 
   it('of parameters are answered', async () => {

@@ -83,8 +83,8 @@ describe.each(gets.filter(([, { query }]) => Object.keys(query.properties).lengt
         expect(await refused(pathWith(`${name}=${value}`))).toMatchObject(invalid(name));
       }
       for (const value of values) {
-        const told = invalid(name, `^${name}: ${expectedOf(schema)}`);
-        expect(await refused(pathWith(`${name}=${value}`))).toMatchObject(told);
+        const refusal = invalid(name, `^${name}: ${expectedOf(schema)}`);
+        expect(await refused(pathWith(`${name}=${value}`))).toMatchObject(refusal);
       }
       expect(await refused(pathWith(name))).toMatchObject(invalid(name));
       const { maxItems } = schema;
@@ -121,8 +121,8 @@ describe('parameters that go together', () => {
   it.each(ranges)('%s: %s is not above the other end', async (_, low, endpoint) => {
     const high = low.replace(/^min/, 'max').replace(/^low/, 'high');
     const path = both(endpoint, { [low]: 2, [high]: 1 });
-    const told = low.startsWith('low') ? `a fraction of at most ${high}` : '';
-    expect(await refused(path)).toMatchObject(invalid(low, `^${low}: expected ${told}`));
+    const refusal = low.startsWith('low') ? `a fraction of at most ${high}` : '';
+    expect(await refused(path)).toMatchObject(invalid(low, `^${low}: expected ${refusal}`));
     // A page cannot have an empty band; a single value is a range.
     const isBand = low === 'min_pct';
     const { status } = await service.get(both(endpoint, { [low]: 2, [high]: 2 }));

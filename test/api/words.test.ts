@@ -47,8 +47,8 @@ const asks = EVERY.flatMap((endpoint): Ask[] => {
   }));
 });
 
-const replyTo = async (asked: Promise<Response>): Promise<[number, string]> => {
-  const response = await asked;
+const replyTo = async (pending: Promise<Response>): Promise<[number, string]> => {
+  const response = await pending;
   return [response.status, await response.text()];
 };
 

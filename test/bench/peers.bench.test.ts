@@ -442,8 +442,8 @@ describe('npm run bench:peers', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const run = promisify(execFile);
-    const asked = run(process.execPath, [programOf('peers'), '--clickhouse', url], { cwd: folder });
-    await expect(asked).rejects.toMatchObject({
+    const ended = run(process.execPath, [programOf('peers'), '--clickhouse', url], { cwd: folder });
+    await expect(ended).rejects.toMatchObject({
       code: 1,
       stdout: '',
       stderr: `bench:peers: no use of a ClickHouse at ${url}: ClickHouse: not here\n`,

@@ -91,11 +91,11 @@ describe('fathom backup', () => {
     [['--out', path.join(root, 'x'), '--data', root], /holds no store; is --data right/],
   ] as [string[], RegExp][])(
     '%j fails with its reason, and leaves nothing',
-    async (words, told) => {
+    async (words, message) => {
       const before = readdirSync(root);
       const place = words.includes('--data') ? [] : ['--data', data];
       const ended = await fathom(['backup', ...place, ...words]);
-      expect(ended.stderr).toMatch(told);
+      expect(ended.stderr).toMatch(message);
       expect(ended.status).toBe(1);
       expect(readdirSync(root)).toEqual(before);
     },

@@ -168,9 +168,9 @@ describe('fathom delete', () => {
       1,
       /the store does not know evmchain:0xa/,
     ],
-  ] as [string[], number, RegExp][])('%j fails with its reason', async (words, status, told) => {
+  ] as [string[], number, RegExp][])('%j fails with its reason', async (words, status, message) => {
     const ended = await remove(...words);
-    expect(ended.stderr).toMatch(told);
+    expect(ended.stderr).toMatch(message);
     expect(ended.status).toBe(status);
   });
 
@@ -210,8 +210,8 @@ describe('fathom prune', () => {
   });
 
   it('asks, deletes only before the time, and says so if nothing is left', async () => {
-    const asked = await answering('n\n', ['--before', String(T + 61), '--tier', 'raw'], prune);
-    expect(asked.stderr).toMatch(/Delete 4 snapshots \(4 cells\)\? .* nothing was deleted\n$/s);
+    const denied = await answering('n\n', ['--before', String(T + 61), '--tier', 'raw'], prune);
+    expect(denied.stderr).toMatch(/Delete 4 snapshots \(4 cells\)\? .* nothing was deleted\n$/s);
     const ended = await prune('--before', String(T + 61), '--tier', 'raw', '--yes', '--json');
     expect(documentOf(ended)).toMatchObject({
       tier: 'raw',
@@ -236,9 +236,9 @@ describe('fathom prune', () => {
       1,
       /the store does not know evmchain:0xa/,
     ],
-  ] as [string[], number, RegExp][])('%j fails with its reason', async (words, status, told) => {
+  ] as [string[], number, RegExp][])('%j fails with its reason', async (words, status, message) => {
     const ended = await prune(...words);
-    expect(ended.stderr).toMatch(told);
+    expect(ended.stderr).toMatch(message);
     expect(ended.status).toBe(status);
   });
 });

@@ -75,9 +75,9 @@ describe('an import over snapshots of the same market and times', () => {
       const ended = await importTop('--json', ...words);
       expect(ended.status).toBe(1);
       const lost = `binance/AUSDT of mainchain:${MINT}: 5 stored snapshots with ${fullCells} cells would be replaced by ones with 10, less than half`;
-      const told = `${lost}\nnothing was stored; --replace stores these files anyway`;
-      expect(documentOf(ended)).toEqual({ error: told, faults: [lost] });
-      expect(ended.stderr).toBe(`${told}\n`);
+      const message = `${lost}\nnothing was stored; --replace stores these files anyway`;
+      expect(documentOf(ended)).toEqual({ error: message, faults: [lost] });
+      expect(ended.stderr).toBe(`${message}\n`);
       expect(digestOf(data)).toBe(before);
     }
     expect(await cellsStored()).toBe(fullCells);

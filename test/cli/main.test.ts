@@ -10,10 +10,10 @@ afterAll(cleanUp);
 
 describe('fathom', () => {
   it('lists the commands on one line each, as help or after wrong usage', async () => {
-    const [asked, none] = [await fathom(['--help']), await fathom([])];
-    expect(asked).toEqual({ status: 0, stdout: none.stderr, stderr: '' });
+    const [help, none] = [await fathom(['--help']), await fathom([])];
+    expect(help).toEqual({ status: 0, stdout: none.stderr, stderr: '' });
     expect([none.status, none.stdout]).toEqual([2, '']);
-    const lines = asked.stdout.split('\n');
+    const lines = help.stdout.split('\n');
     for (const name of COMMAND_NAMES) {
       expect(lines.filter((line) => line.startsWith(`  ${name}  `))).toHaveLength(1);
     }
@@ -70,10 +70,10 @@ describe('fathom', () => {
     const words = ['keys', 'create', '--tier', 'premium', '--json', '--data', data];
     const child = spawn(process.execPath, [main, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
     child.stdout.destroy();
-    let said = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+    let output = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
     const status = await new Promise((resolve) => child.once('close', resolve));
-    expect([status, said]).toEqual([0, expect.stringContaining('held no store')]);
+    expect([status, output]).toEqual([0, expect.stringContaining('held no store')]);
     const listed = await fathomProcess(['keys', 'list', '--json', '--data', data]);
     expect(JSON.parse(listed.stdout)).toHaveLength(1);
   });

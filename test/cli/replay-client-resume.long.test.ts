@@ -17,24 +17,26 @@ it('no page is requested twice, and the window stays that of the first run', asy
   const words = ['--from', WHOLE[1], '--ahead', '1'];
   ours.proxy.script = (n) => (n >= 4 ? hangUp : null);
   const child = startReplay(ours.market.key, ours.proxy.url, ['--out', out, ...words]);
-  const said: Buffer[] = [];
-  child.stderr?.on('data', (chunk: Buffer) => said.push(chunk));
-  await eventually('it waits', () => Buffer.concat(said).includes('no reply'));
+  const stderr: Buffer[] = [];
+  child.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk));
+  await eventually('it waits', () => Buffer.concat(stderr).includes('no reply'));
   child.kill('SIGINT');
   const status = await new Promise((resolve) => child.once('close', resolve));
   expect(status).toBe(1);
-  expect(Buffer.concat(said).toString()).toMatch(
+  expect(Buffer.concat(stderr).toString()).toMatch(
     /interrupted; 3 pages are kept; the same command resumes from 20\d\d-/,
   );
   const before = ours.proxy.requests.length;
   ours.proxy.script = () => null;
   expect(await ours.run(out, words)).toMatchObject({ error: null });
-  const asked = ours.proxy.requests.map((request) => new URL(request, ours.proxy.url).searchParams);
-  const { to } = JSON.parse(readFileSync(out, 'utf8')).window;
-  expect(asked.slice(1).map((query) => query.get('to'))).toEqual(
-    asked.slice(1).map(() => String(to)),
+  const queries = ours.proxy.requests.map(
+    (request) => new URL(request, ours.proxy.url).searchParams,
   );
-  const froms = asked.map((query) => Number(query.get('from')));
+  const { to } = JSON.parse(readFileSync(out, 'utf8')).window;
+  expect(queries.slice(1).map((query) => query.get('to'))).toEqual(
+    queries.slice(1).map(() => String(to)),
+  );
+  const froms = queries.map((query) => Number(query.get('from')));
   expect(froms[before]).toBe(froms[3]);
   expect(new Set(froms.slice(before)).size).toBe(froms.length - before);
 });

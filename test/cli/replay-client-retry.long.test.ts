@@ -34,14 +34,15 @@ function script(instead: Record<number, Instead>): void {
 
 describe('a page is requested again', () => {
   it('while replay is busy, after Retry-After', async () => {
-    const asked: number[] = [];
+    const requestedAtMs: number[] = [];
     ours.proxy.script = (n) => {
-      asked.push(performance.now());
+      requestedAtMs.push(performance.now());
       return [2, 3, 5].includes(n) ? answer(503, BUSY, { 'retry-after': '1' }) : null;
     };
     expect(await run()).toMatchObject({ error: null });
     expect(readFileSync(out).equals(expected)).toBe(true);
-    for (const busy of [1, 2, 4]) expect(asked[busy + 1] - asked[busy]).toBeGreaterThan(950);
+    for (const busy of [1, 2, 4])
+      expect(requestedAtMs[busy + 1] - requestedAtMs[busy]).toBeGreaterThan(950);
     expect(ours.proxy.requests[1]).toBe(ours.proxy.requests[2]);
     expect(ours.proxy.requests[4]).toBe(ours.proxy.requests[5]);
     expect(ours.proxy.lastHeaders['accept-encoding']).toBe('br, gzip');
@@ -90,11 +91,11 @@ describe('a page is given up', () => {
       /did not reply with a replay page: token: expected a value/,
     ],
     ['control characters', answer(400, { error: 'a\u001b[2Jb' }), /answered 400: a \[2Jb;/],
-  ])('%s', async (_, instead, told) => {
+  ])('%s', async (_, instead, reason) => {
     script({ 4: instead });
     const { error } = await run();
     expect(error).toBeInstanceOf(ReplayError);
-    expect(error?.message).toMatch(told);
+    expect(error?.message).toMatch(reason);
     expect(existsSync(out)).toBe(false);
     ours.proxy.script = () => null;
     expect(await run()).toMatchObject({ error: null });
@@ -114,7 +115,7 @@ describe('a page is given up', () => {
             res.end(JSON.stringify(page));
           });
       };
-    for (const [change, told] of [
+    for (const [change, reason] of [
       [(page) => (page.markets[0].source = 'Else'), /data changed between two pages: its list/],
       [(page) => (page.snapshots[0].t -= 86_400), /the snapshot at \d+ comes after/],
       [(page) => (page.window.from += 60), /no longer serves/],
@@ -128,7 +129,7 @@ describe('a page is given up', () => {
       ours.proxy.requests.length = 0;
       script({ 4: changed(change) });
       const { error } = await run(['--restart']);
-      expect(error?.message).toMatch(told);
+      expect(error?.message).toMatch(reason);
     }
   });
 });

@@ -303,12 +303,12 @@ describe('groupings and filters are the server’s', () => {
       `${window}; there are snapshots from ${iso(OLD_T)} to ${iso(OLD_T)}`,
     ],
     ['an unknown token', UNKNOWN_MINT, `${window}; the server has no depth of this token`],
-  ])('refuses %s, and leaves no file', async (_, address, told) => {
+  ])('refuses %s, and leaves no file', async (_, address, reason) => {
     for (const format of ['json', 'ndjson', 'csv', 'arrow', 'parquet']) {
       const out = path.join(temporaryDirectory(), `empty.${format}`);
       const env = { FATHOM_KEY: market.key, FATHOM_URL: market.server.url };
       const { error, document } = await replayHere([address, '--out', out, ...EMPTY], env);
-      expect(error).toMatchObject({ message: `no snapshot of ${address} ${told}` });
+      expect(error).toMatchObject({ message: `no snapshot of ${address} ${reason}` });
       expect(document).toBeNull();
       expect(readdirSync(path.dirname(out))).toEqual([]);
     }
@@ -338,12 +338,12 @@ describe('groupings and filters are the server’s', () => {
       ['--min-pct', '700', '--max-pct', '701', '--group', 'all'],
       /^--min-pct, --max-pct: no cell .*; no venue has any from 700 to 701 percent of the price$/,
     ],
-  ])('refuses %s that leaves no cell, and leaves no file', async (_, words, told) => {
+  ])('refuses %s that leaves no cell, and leaves no file', async (_, words, reason) => {
     for (const format of ['ndjson', 'parquet']) {
       const out = path.join(temporaryDirectory(), `nothing.${format}`);
       const env = { FATHOM_KEY: market.key, FATHOM_URL: market.server.url };
       const { error } = await replayHere([MINT, '--out', out, ...LATE, ...words], env);
-      expect(error).toMatchObject({ message: expect.stringMatching(told) as string });
+      expect(error).toMatchObject({ message: expect.stringMatching(reason) as string });
       expect(readdirSync(path.dirname(out))).toEqual([]);
     }
   });

@@ -104,14 +104,14 @@ function stoppedWhileWaiting(): Promise<void> {
     const child = spawn(process.execPath, [MAIN, 'serve', '--data', taken, '--port', '0'], {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
-    let said = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+    let output = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
     const ended = new Promise((resolve) => child.once('close', resolve));
     await eventually('it can be stopped', () => handlesSignals(child.pid as number));
-    expect([child.exitCode, said]).toEqual([null, '']);
+    expect([child.exitCode, output]).toEqual([null, '']);
     child.kill('SIGTERM');
     expect(await ended).toBe(0);
-    expect(said).toBe('');
+    expect(output).toBe('');
   });
 }
 

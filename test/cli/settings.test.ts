@@ -174,10 +174,10 @@ describe('A setting', () => {
         ],
         ['30d', 'retention: expected an object with raw, 15m, 1h'],
       ] as const
-    ).map(([retention, told]): [Given, string] => [{ config: { retention } }, told]),
-  ])('that is wrong is refused with its source: %j', (given, told) => {
+    ).map(([retention, message]): [Given, string] => [{ config: { retention } }, message]),
+  ])('that is wrong is refused with its source: %j', (given, message) => {
     expect(() => optionsOf(given)).toThrow(UsageError);
-    expect(() => optionsOf(given)).toThrow(told);
+    expect(() => optionsOf(given)).toThrow(message);
   });
 
   it('of addresses may be a separate port for --admin-port', () => {
@@ -327,10 +327,10 @@ describe('fathom config', () => {
       retention: { raw: 3, day: '1d' },
       admin_host: '1.2.3.4',
     };
-    const told = await config('--port 99999 --http-engine x', settings, {
+    const reply = await config('--port 99999 --http-engine x', settings, {
       FATHOM_LOG_LEVEL: 'loud',
     });
-    expect(told.status).toBe(2);
+    expect(reply.status).toBe(2);
     const expected = [
       `fathom: ${file}: portt: expected one of data, host, port,`,
       `${file}: stale_after: expected a text or a number`,
@@ -350,7 +350,7 @@ describe('fathom config', () => {
       `${file}: admin_host: needs --admin-port`,
       'See fathom help config',
     ];
-    const lines = told.stderr.trimEnd().split('\n');
+    const lines = reply.stderr.trimEnd().split('\n');
     expect(lines.map((line, i) => line.slice(0, expected[i]?.length))).toEqual(expected);
   });
 

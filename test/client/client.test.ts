@@ -45,8 +45,8 @@ const pages = await all(clientOf(service.server.url).replay(WIDE_MINT, WINDOW, {
 it('depthSeries continues to the end of the window, with the step of the first reply', async () => {
   const window = { from: NOW_S - 86_400, to: NOW_S, pct: [1, 5] };
   const series = () => all(clientOf(proxy.url).depthSeries(WIDE_MINT, window));
-  const asked = { ...window, address: WIDE_MINT, step: '5m' as const };
-  const whole = await clientOf(service.server.url).getDepthSeries(asked);
+  const query = { ...window, address: WIDE_MINT, step: '5m' as const };
+  const whole = await clientOf(service.server.url).getDepthSeries(query);
   const half = { ...whole, t: whole.t.slice(0, 50), next_from: whole.t[50] };
   expect(whole.t.length).toBeGreaterThan(60);
   proxy.script = (request) => (request === 1 ? answer(200, half) : null);
@@ -246,16 +246,16 @@ describe('replay', () => {
     ],
   ])('stops when it is aborted, even if fetch keeps waiting for the %s', async (_, never) => {
     const stop = new AbortController();
-    let asked = (): void => undefined;
-    const asking = new Promise<void>((resolve) => (asked = resolve));
+    let started = (): void => undefined;
+    const requested = new Promise<void>((resolve) => (started = resolve));
     const client = clientOf(proxy.url, {
       fetch: () => {
-        asked();
+        started();
         return never();
       },
     });
     const next = client.replay(MINT, WINDOW, { signal: stop.signal }).next();
-    await asking;
+    await requested;
     stop.abort(new Error('enough'));
     await expect(next).rejects.toThrow('enough');
   });

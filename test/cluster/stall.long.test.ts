@@ -11,8 +11,8 @@ it.skipIf(!hasNats)('A node whose consumer’s server is killed acknowledges aga
   const directory = new DataDirectory();
   let node: Node | null = null;
   try {
-    const said: string[] = [];
-    const onError = (error: unknown): unknown => said.push((error as Error).message);
+    const errors: string[] = [];
+    const onError = (error: unknown): unknown => errors.push((error as Error).message);
     const followed: number[] = [];
     const onFollowing = (position: number): unknown => followed.push(position);
     const listeners = { onError, onFollowing };
@@ -43,7 +43,7 @@ it.skipIf(!hasNats)('A node whose consumer’s server is killed acknowledges aga
         () => false,
       ),
     );
-    expect(said).toContain(`the log's consumer on server ${holder} was silent for 2 s`);
+    expect(errors).toContain(`the log's consumer on server ${holder} was silent for 2 s`);
     await eventually('it says that it follows again', () => followed.length > 0);
   } finally {
     await node?.close();

@@ -38,15 +38,15 @@ describe.skipIf(!hasNats)('A node that receives nothing from its log', () => {
   it('makes a new consumer, and says why', async () => {
     const a = await ours.open('a');
     await a.reached(1);
-    const said: string[] = [];
-    const onError = (error: unknown): unknown => said.push((error as Error).message);
+    const errors: string[] = [];
+    const onError = (error: unknown): unknown => errors.push((error as Error).message);
     const b = await ours.open('b', undefined, undefined, {
       ...{ times: { maxLagMs: 500 }, onError },
     });
     const consumers = hushing(b);
     consumers.hush();
-    await b.until(() => said.length > 0);
-    expect(said).toEqual([
+    await b.until(() => errors.length > 0);
+    expect(errors).toEqual([
       'the log has entry 1, and this node got none after 0 for 0.5 s: it makes a new consumer',
     ]);
     b.node['lag']['behindSinceMs'] = 0;

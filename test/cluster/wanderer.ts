@@ -21,9 +21,9 @@ export class Wanderer {
   constructor(
     private readonly nodes: readonly NodeProcess[],
     private readonly key: string,
-    private readonly asked: { address: string; from: number },
+    private readonly start: { address: string; from: number },
     private readonly below: (end: number) => number,
-    readonly held: HeldSnapshots = new HeldSnapshots(asked.address),
+    readonly held: HeldSnapshots = new HeldSnapshots(start.address),
   ) {
     this.connect();
   }
@@ -41,7 +41,7 @@ export class Wanderer {
     let left = 1 + this.below(MAX_MESSAGES);
     socket.on('open', () => {
       this.moves++;
-      const { address, from } = this.asked;
+      const { address, from } = this.start;
       const where = this.cursor === null ? { from } : { cursor: this.cursor };
       const subscription = { op: 'subscribe', id: 'a', channel: 'depth', group: 'all', address };
       socket.send(JSON.stringify({ ...subscription, ...where }));

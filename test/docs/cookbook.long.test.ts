@@ -56,7 +56,7 @@ await compileScripts();
 async function printed(recipe: Recipe): Promise<string[]> {
   const { info, text } = recipe;
   const PATH = `${directory}:${process.env.PATH}`;
-  const asked = { FATHOM_URL: service.server.url, KEY, TOKEN: MINT, AT: String(AT) };
+  const variables = { FATHOM_URL: service.server.url, KEY, TOKEN: MINT, AT: String(AT) };
   const client = pathToFileURL(path.resolve('dist/client/index.js')).href;
   const file = scriptFile(recipe, 'mjs');
   if (scripts.includes(recipe)) {
@@ -69,7 +69,7 @@ async function printed(recipe: Recipe): Promise<string[]> {
     ts: [process.execPath, [file]],
     python: ['python3', ['-c', text]],
   };
-  const env = { ...process.env, ...asked, PATH };
+  const env = { ...process.env, ...variables, PATH };
   const { stdout } = await run(...commands[info.split(' ')[0]], { env, cwd: directory });
   return stdout.trim().split('\n');
 }

@@ -55,9 +55,9 @@ describe.each(sections.map((text) => [text.split('\n')[0], blocksOf(text)] as co
           expect([status, stderr], block.text).toEqual([more === 'refused' ? 1 : 0, stderr]);
           expect(stderr.includes('warning: '), stderr).toBe(more === 'warned');
           const next = blocks[i + 1];
-          const said = next?.info === 'text' ? next.text.trim().split('\n') : [];
-          expect(said.length > 0).toBe(more === 'refused');
-          for (const text of said) expect(stderr.split('\n')).toContain(text);
+          const messages = next?.info === 'text' ? next.text.trim().split('\n') : [];
+          expect(messages.length > 0).toBe(more === 'refused');
+          for (const text of messages) expect(stderr.split('\n')).toContain(text);
           commands++;
         } else if (more !== undefined) await writeFile(more, kind, block.text);
       }

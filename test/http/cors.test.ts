@@ -122,7 +122,7 @@ describe('with another setting', () => {
       engine: await loadEngine('uws', NO_LOG),
       ...{ host: '127.0.0.1', port: 0, log: NO_LOG },
       handle: (exchange) => {
-        const handle = withCors((asked) => asked.replyJson(200, {}), {
+        const handle = withCors((exchange) => exchange.replyJson(200, {}), {
           origins,
           below: '/api/',
           exposedHeaders: ['ETag'],
@@ -140,8 +140,14 @@ describe('with another setting', () => {
     expect(reply.headers.get('access-control-allow-origin')).toBe('*');
     expect(reply.headers.get('access-control-expose-headers')).toBe('ETag');
     expect(reply.headers.get('vary')).toBeNull();
-    const asked = await load({ method: 'OPTIONS', headers: { origin: STRANGER, ...PREFLIGHT } });
-    expect([asked.status, asked.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
+    const preflight = await load({
+      method: 'OPTIONS',
+      headers: { origin: STRANGER, ...PREFLIGHT },
+    });
+    expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([
+      204,
+      '*',
+    ]);
     // OPTIONS alone is not a preflight.
     const options = await load({ method: 'OPTIONS', headers: { origin: STRANGER } });
     expect(options.status).toBe(200);
@@ -150,8 +156,8 @@ describe('with another setting', () => {
   it('no origin adds nothing to any reply', async () => {
     origins = [];
     const plain = await load({ headers: { origin: APP } });
-    const asked = await load({ method: 'OPTIONS', headers: { origin: APP, ...PREFLIGHT } });
-    for (const { status, headers } of [plain, asked]) {
+    const preflight = await load({ method: 'OPTIONS', headers: { origin: APP, ...PREFLIGHT } });
+    for (const { status, headers } of [plain, preflight]) {
       expect(status).toBe(200);
       expect([...headers.keys()].filter((name) => /^access-control|^vary/.test(name))).toEqual([]);
     }

@@ -130,10 +130,10 @@ for (const program of PROXY_NAMES) {
         [405, { path: PAGE, method: 'DELETE' }],
       ];
       const agent = new https.Agent({ keepAlive: true });
-      for (const [status, asked] of asks) {
-        const direct = await ask(service.server.url, asked);
-        expect([direct.status, asked]).toEqual([status, asked]);
-        expect(await ask(url, asked, agent)).toEqual(direct);
+      for (const [status, probe] of asks) {
+        const direct = await ask(service.server.url, probe);
+        expect([direct.status, probe]).toEqual([status, probe]);
+        expect(await ask(url, probe, agent)).toEqual(direct);
       }
       const body = JSON.stringify({ addresses: [MINT] });
       expect((await ask(url, { ...post, body }, agent)).status).toBe(200);

@@ -253,9 +253,9 @@ describe('Flat cells of CSV', () => {
           csv += fields.join(',') + end;
         }
         const read = await readCsvCells(`${header.join(',')}\n${csv}`);
-        const told = cutAtCommas(header, csv);
-        expect(read.rows).toEqual(told.rows);
-        expect(read.faults).toEqual(told.faults);
+        const reference = cutAtCommas(header, csv);
+        expect(read.rows).toEqual(reference.rows);
+        expect(read.faults).toEqual(reference.faults);
       }),
       { numRuns: 50 },
     );

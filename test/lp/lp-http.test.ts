@@ -225,11 +225,11 @@ describe('the LP tools', () => {
     const held = new Promise<void>((resolve) => (release = resolve));
     source.beforeRead = () => held;
     await start(source);
-    const asked = [ask('/dlmm-pools'), ask(`/dlmm/${BASE}`), ask('/lp-cheat-sheet')];
+    const replies = [ask('/dlmm-pools'), ask(`/dlmm/${BASE}`), ask('/lp-cheat-sheet')];
     // The service responds in the meantime.
     expect(await ask('/top-scores')).toMatchObject({ status: 200 });
     release();
-    const [board, pools, densities] = await Promise.all(asked);
+    const [board, pools, densities] = await Promise.all(replies);
     expect(board.data.map(({ rangeYield }: Json) => typeof rangeYield)).toEqual(['number']);
     expect(pools.pools[0].stats_1h.rangeYield).toBe(board.data[0].rangeYield);
     expect(densities.data).toEqual([

@@ -49,7 +49,7 @@ describe('orders in memory', () => {
     expect([held('a'), held('b'), held('c')]).toEqual([null, ['2'], ['4']]);
     expect(book.get('b')).toBe(before);
     expect(changes.at(-1)).toEqual(['a', 'c']);
-    expect(source.asked).toEqual([['a', 'c']]);
+    expect(source.requests).toEqual([['a', 'c']]);
   });
 
   it('are read again if a commit occurred while all were read', async () => {
@@ -58,18 +58,18 @@ describe('orders in memory', () => {
     book.touch(['a']);
     await starting;
     await book.settled();
-    expect(source.asked).toEqual([['a']]);
+    expect(source.requests).toEqual([['a']]);
     expect(held('a')).toBe(null);
   });
 
   it('are read again if a commit occurred while they were read', async () => {
     await book.start();
     book.touch(['a']);
-    await vi.waitUntil(() => source.asked.length === 1, { timeout: PATIENCE_MS });
+    await vi.waitUntil(() => source.requests.length === 1, { timeout: PATIENCE_MS });
     source.limit = [orderOf('a', '9', 1)];
     book.touch(['a']);
     await book.settled();
-    expect(source.asked).toHaveLength(2);
+    expect(source.requests).toHaveLength(2);
     expect(held('a')).toEqual(['9']);
   });
 

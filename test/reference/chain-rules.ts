@@ -101,12 +101,12 @@ export function expectedOfChain(
       : invalidAddress(id);
   }
   if (kind !== 'none' && !supported.includes(own)) return unsupported(own);
-  const asked = meant === 'all' && supported.length === 1 ? 'mainchain' : meant;
+  const named = meant === 'all' && supported.length === 1 ? 'mainchain' : meant;
   switch (absent) {
     case 'mainchain':
-      return { chain: asked ?? 'mainchain', token: kind === 'none' ? null : token };
+      return { chain: named ?? 'mainchain', token: kind === 'none' ? null : token };
     case 'own':
-      return { chain: asked ?? own, token };
+      return { chain: named ?? own, token };
     default: {
       if (meant !== null && meant !== 'all' && meant !== own) {
         const offenders = id === 'postScore' ? { mismatched_addresses: [address] } : {};

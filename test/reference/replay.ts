@@ -192,7 +192,7 @@ export function referencePage(
   const ladders = laddersOf(store, request);
   const filtered = [request.types, request.excludeTypes, request.venues, request.excludeVenues];
   const facets = facetsOf(store, request, page);
-  const asked = [...new Set([...(request.venues ?? []), ...(request.excludeVenues ?? [])])];
+  const named = [...new Set([...(request.venues ?? []), ...(request.excludeVenues ?? [])])];
   const onPage = (index: number) =>
     keeps(request, store.markets[index]) &&
     page.some(({ cells }) =>
@@ -240,7 +240,7 @@ export function referencePage(
       venues: request.venues,
       exclude_types: request.excludeTypes,
       exclude_venues: request.excludeVenues,
-      venues_not_found: asked.filter((key) => !facets.venues.some((venue) => venue.key === key)),
+      venues_not_found: named.filter((key) => !facets.venues.some((venue) => venue.key === key)),
     },
     markets_mode: request.group === 'market' ? 'split' : 'aggregate',
     min_pct: request.minPct,

@@ -125,13 +125,13 @@ describe('fragments on disk', () => {
       fc.asyncProperty(stores, fc.integer({ min: 1, max: 9 }), async (store, perSegment) => {
         rmSync(here.folder, { recursive: true, force: true });
         const depth = new MemoryDepth().add('mainchain', MINT, store, { perSegment });
-        const asked = store.snapshots.filter((_, s) => s % 5 === 0).map(({ t }) => t);
+        const times = store.snapshots.filter((_, s) => s % 5 === 0).map(({ t }) => t);
         const bodies: (Uint8Array | null)[][] = [];
         for (const files of [null, await here.openFiles(), await here.openFiles()]) {
           const fragments = here.open(depth, files, files === null ? 2 ** 26 : 20_000);
           const own: (Uint8Array | null)[] = [];
           for (const group of ['market', 'all'] as const) {
-            for (const t of asked) {
+            for (const t of times) {
               const options = { from: Math.max(t, NOW_S - 9_000_000), group };
               for (let i = 0; i < 3; i++) {
                 await pageOf(fragments, depth, options);

@@ -165,13 +165,13 @@ describe('GET /replay/:address', () => {
         return next === undefined || stepOf(next) > stepOf(one);
       });
       const store = { ...wide, snapshots };
-      const asked = { ...asMint, token: WIDE_MINT };
+      const wideToken = { ...asMint, token: WIDE_MINT };
       const served = [];
       service.depth.reads.length = 0;
       for (let next: number | null = from; next !== null;) {
         const path = `/replay/${WIDE_MINT}?${queryText({ ...request, from: next })}&step=${step}`;
         const page = (await (await service.get(path)).json()) as Json;
-        const expected = referencePage(store, { ...request, from: next }, LIMITS, asked).reply;
+        const expected = referencePage(store, { ...request, from: next }, LIMITS, wideToken).reply;
         expect(page).toEqual(expected);
         served.push(...(page.snapshots as { t: number }[]));
         next = page.next_from as number | null;
@@ -351,11 +351,11 @@ describe('caching', () => {
       `${past}&step=1h`,
       `${past}&venues=orca`,
     ];
-    const asked = [
+    const replies = [
       ...headers.map((h) => service.get(past, { headers: h as object as Record<string, string> })),
       ...paths.slice(1).map((path) => service.get(path)),
     ];
-    const tags = (await Promise.all(asked)).map((response) => response.headers.get('etag'));
+    const tags = (await Promise.all(replies)).map((response) => response.headers.get('etag'));
     expect(new Set(tags).size).toBe(tags.length);
   });
 });

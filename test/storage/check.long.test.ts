@@ -123,10 +123,10 @@ describe('fathom check', () => {
       /\(raw\): it names an unknown market$/,
       /\(15m\): it is one of .* \(1h\)$/,
     ],
-  ])('names token and time of damaged segments: %s', async (first, second, ...told) => {
+  ])('names token and time of damaged segments: %s', async (first, second, ...messages) => {
     await tamper(first, second);
     const damages = await damagesOf();
-    for (const text of told) {
+    for (const text of messages) {
       const found = damages.find(({ what }) => text.test(what as string));
       expect(found).toMatchObject({ dataset: 'snapshots', token: TOKEN });
       expect(found?.from).toBeGreaterThanOrEqual(T);
@@ -161,10 +161,10 @@ describe('fathom check', () => {
         /it names an unknown market/,
       ],
     ],
-  ])('names dangling references and duplicates: %j', async (statements, told) => {
+  ])('names dangling references and duplicates: %j', async (statements, messages) => {
     await tamper(...statements);
     const texts = (await damagesOf()).map(({ what }) => what as string);
-    for (const text of told) expect(texts).toContainEqual(expect.stringMatching(text));
+    for (const text of messages) expect(texts).toContainEqual(expect.stringMatching(text));
   });
 
   it('names segments of no token', async () => {
@@ -261,14 +261,16 @@ describe('A check of a large token’s holders', () => {
       await database.run(
         `UPDATE holder_owners SET data = unhex('00' || substr(hex(data), 3)) WHERE ${ofToken} AND first_owner = 0`,
       );
-      const told = (what: string) => [
+      const damages = (what: string) => [
         { dataset: 'holders', token: `mainchain:${OTHER_MINT}`, from: null, to: null, what },
       ];
       expect(await checked()).toEqual(
-        told('the names of holders are damaged: a checksum does not match'),
+        damages('the names of holders are damaged: a checksum does not match'),
       );
       await database.run(`DELETE FROM holder_owners WHERE ${ofToken} AND first_owner = 0`);
-      expect(await checked()).toEqual(told('the names of holders are damaged: a chunk is missing'));
+      expect(await checked()).toEqual(
+        damages('the names of holders are damaged: a chunk is missing'),
+      );
     });
   });
 });

@@ -15,12 +15,12 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
   let disk: SmallDisk;
   let database: Database;
   const opened: { close: () => Promise<void> }[] = [];
-  let said: string[] = [];
+  let events: string[] = [];
   let shortages: Shortage[] = [];
   afterEach(async () => {
     for (const one of opened.splice(0)) await one.close();
     disk.remove();
-    [said, shortages] = [[], []];
+    [events, shortages] = [[], []];
   });
 
   async function open(mib: number): Promise<NonNullable<Database['log']['room']>> {
@@ -28,7 +28,7 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
     database = await Database.openFile(path.join(disk.path, 'small.duckdb'), {
       ...{ memoryLimitMiB: 128, threads: 1 },
       onShortage: (what, shortage) => {
-        said.push(`${what} ${shortage === null ? 'go on' : 'wait'}`);
+        events.push(`${what} ${shortage === null ? 'go on' : 'wait'}`);
         if (shortage !== null) shortages.push(shortage);
       },
     });
@@ -47,7 +47,7 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
     const room = await open(48);
     await fill(17);
     for (let i = 0; i < 3; i++) await database.log.shorten();
-    expect(said).toEqual(['checkpoints wait']);
+    expect(events).toEqual(['checkpoints wait']);
     const [{ freeBytes, logBytes, neededBytes }] = shortages;
     expect(logBytes).toBeGreaterThan(17 * MIB);
     expect(neededBytes).toBeGreaterThan(4 * logBytes);
@@ -59,21 +59,21 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
     await room.checkCommits();
     disk.resize(200);
     await database.log.shorten();
-    expect(said).toEqual(['checkpoints wait', 'checkpoints go on']);
+    expect(events).toEqual(['checkpoints wait', 'checkpoints go on']);
     expect((await room.figures()).logBytes).toBe(0);
   });
 
   it('without a byte left, the store is intact and commits are refused before they are tried', async () => {
     disk = SmallDisk.make(40) as SmallDisk;
     const store = await openStore(path.join(disk.path, 'data'), {
-      onShortage: (what) => said.push(what),
+      onShortage: (what) => events.push(what),
     });
     opened.push(store);
     const other = path.join(disk.path, 'other');
     expect(() => writeFileSync(other, new Uint8Array(64 * MIB))).toThrow('ENOSPC');
     await store.probe();
     await expect(store.checkCommits()).rejects.toThrow('commits are refused');
-    expect([said, (await store.disk()).commitsRefused]).toEqual([['commits'], 0]);
+    expect([events, (await store.disk()).commitsRefused]).toEqual([['commits'], 0]);
     rmSync(other);
     await store.checkCommits();
   });
@@ -83,11 +83,11 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
     const other = path.join(disk.path, 'other');
     writeFileSync(other, new Uint8Array(56 * MIB));
     for (let i = 0; i < 2; i++) await expect(fill(10)).rejects.toThrow(DiskFullError);
-    expect(said).toEqual(['commits wait']);
+    expect(events).toEqual(['commits wait']);
     await expect(room.checkCommits()).rejects.toThrow('commits are refused');
     rmSync(other);
     await room.checkCommits();
-    expect(said).toEqual(['commits wait', 'commits go on']);
+    expect(events).toEqual(['commits wait', 'commits go on']);
     expect((await room.figures()).commitsRefused).toBe(2);
     await fill(10);
   });

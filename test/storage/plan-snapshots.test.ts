@@ -112,8 +112,8 @@ describe('planSnapshots', () => {
             const pages: Stored[][] = [];
             for (let from: number | null = fromS; from !== null;) {
               const directory = directories[Math.min(pages.length, directories.length - 1)];
-              const asked = { fromS: from, toS, nowS, maxSnapshots, stepS };
-              const { snapshots, segmentIds, nextT } = planSnapshots(directory, asked);
+              const window = { fromS: from, toS, nowS, maxSnapshots, stepS };
+              const { snapshots, segmentIds, nextT } = planSnapshots(directory, window);
               expect(new Set(snapshots.map(({ segment }) => segment)).size).toBe(segmentIds.length);
               pages.push(snapshots.map(({ tier, t }) => ({ tier, t })));
               from = nextT;
@@ -148,8 +148,8 @@ describe('planSnapshots', () => {
     const columns = { bandCells: new Uint32Array(100_000), digests: new Uint32Array(100_000) };
     const ref = { segmentId: 1, tier: 'raw' as const, cells: 1, times: counted, ...columns };
     const directory = { raw: [ref], '15m': [], '1h': [] };
-    const asked = { fromS: T0, toS: END, nowS: END, maxSnapshots: 288, stepS: 86_400 };
-    expect(planSnapshots(directory, asked).snapshots).toHaveLength(71);
+    const window = { fromS: T0, toS: END, nowS: END, maxSnapshots: 288, stepS: 86_400 };
+    expect(planSnapshots(directory, window).snapshots).toHaveLength(71);
     expect(looked).toBeLessThan(100_000 / 10);
   });
 });

@@ -56,9 +56,9 @@ describe('a store', () => {
     const { segmentIds } = await plan();
     expect(segmentIds.length).toBe(2);
     const inDatabase = await readStoredBlocks(database, segmentIds);
-    const asked = vi.spyOn(database, 'values');
+    const queries = vi.spyOn(database, 'values');
     const read = await held.store.depth.readStoredBlocks(segmentIds);
-    expect(asked).not.toHaveBeenCalled();
+    expect(queries).not.toHaveBeenCalled();
     expect(read).toEqual(segmentIds.map((id) => inDatabase.get(id)));
     await held.reopen();
     expect(await held.store.depth.readStoredBlocks(segmentIds)).toEqual(read);

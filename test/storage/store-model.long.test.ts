@@ -208,11 +208,11 @@ async function expectSoundSegments(store: Store, tokenId: number): Promise<void>
 async function expectDeleted(
   store: Store,
   model: PlainStore,
-  asked: { address: string; markets: typeof MARKETS | null; fromS: number; lengthS: number },
+  question: { address: string; markets: typeof MARKETS | null; fromS: number; lengthS: number },
 ): Promise<void> {
-  const { address, fromS, lengthS } = asked;
+  const { address, fromS, lengthS } = question;
   const known = model.tokens.get(address)?.markets ?? [];
-  const wanted = asked.markets?.filter((market) => known.includes(nameOf(market))) ?? null;
+  const wanted = question.markets?.filter((market) => known.includes(nameOf(market))) ?? null;
   if (known.length === 0 || wanted?.length === 0) return;
   // Only the source tells apart markets that differ in its spelling.
   const names = wanted?.map((market) => marketName(fullMarket(market))) ?? null;
@@ -232,12 +232,12 @@ const fullMarket = ({ source, address, pair }: Omit<MarketFields, 'cells'>) => (
 async function expectPlan(
   store: Store,
   model: PlainStore,
-  asked: { address: string; from: number; length: number; now: number; maxSnapshots: number },
+  question: { address: string; from: number; length: number; now: number; maxSnapshots: number },
 ): Promise<void> {
-  const { address, now, maxSnapshots } = asked;
+  const { address, now, maxSnapshots } = question;
   if (!model.tokens.has(address)) return;
-  const fromS = T0 + asked.from;
-  const window = { fromS, toS: fromS + asked.length, nowS: now, maxSnapshots };
+  const fromS = T0 + question.from;
+  const window = { fromS, toS: fromS + question.length, nowS: now, maxSnapshots };
   const plan = await store.depth.plan({ tokenId: tokenOf(store, address), ...window });
   const blocks = await store.depth.readSegments(plan.segmentIds);
   const segments = blocks.map((block) => snapshotsOf(decodeSegment(block)));
@@ -262,7 +262,7 @@ describe('A store', () => {
       fc.asyncProperty(
         fc.array(commit, { minLength: 1, maxLength: 10 }),
         plans,
-        async (commits, asked) => {
+        async (commits, questions) => {
           const directory = new DataDirectory();
           directories.push(directory);
           const model = new PlainStore();
@@ -286,8 +286,8 @@ describe('A store', () => {
                 store = await openStore(directory.path);
               }
               await retryWhileJoined(() => expectContent(store, model));
-              for (const one of asked) {
-                await retryWhileJoined(() => expectPlan(store, model, one));
+              for (const question of questions) {
+                await retryWhileJoined(() => expectPlan(store, model, question));
               }
             }
             await store.settled();

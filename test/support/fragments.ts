@@ -128,10 +128,10 @@ export function identityOf({
 export async function pageOf(
   fragments: Fragments,
   depth: DepthSource,
-  asked: AskedPage = {},
+  view: AskedPage = {},
 ): Promise<Uint8Array | null> {
-  const { from = NOW_S - 86_400, to = NOW_S + 1 } = asked;
-  const page = identityOf(asked);
+  const { from = NOW_S - 86_400, to = NOW_S + 1 } = view;
+  const page = identityOf(view);
   const tokenId = depth.token('mainchain', MINT)?.tokenId as number;
   const plan = await depth.plan({
     ...{ tokenId, fromS: from, toS: to, nowS: NOW_S, maxSnapshots: 288 },

@@ -26,7 +26,7 @@ export class MemoryOrders implements OrderSource {
   dca: DcaOrder[] = [];
   limit: LimitOrder[] = [];
   /** The addresses requested, query by query. */
-  readonly asked: (readonly string[])[] = [];
+  readonly requests: (readonly string[])[] = [];
   /** The error of the next queries for some tokens' orders. */
   readonly failures: Error[] = [];
 
@@ -50,7 +50,7 @@ export class MemoryOrders implements OrderSource {
     orders: readonly T[],
     addresses: readonly string[],
   ): Promise<T[]> {
-    this.asked.push(addresses);
+    this.requests.push(addresses);
     await Promise.resolve();
     const failure = this.failures.shift();
     if (failure !== undefined) throw failure;

@@ -52,13 +52,13 @@ export async function startProxy(program: ProxyName, serverPort: number): Promis
     .replaceAll('/etc/ssl/fathom', folder);
   const words = PROXIES[program](folder, configuration);
   const proxy = spawn(program, words, { stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
-  proxy.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  let log = '';
+  proxy.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()));
   const ended = new Promise((resolve) => proxy.once('exit', resolve));
   return {
     url: `https://127.0.0.1:${port}`,
     check() {
-      if (proxy.exitCode !== null) throw new Error(said);
+      if (proxy.exitCode !== null) throw new Error(log);
     },
     async stop() {
       proxy.kill('SIGTERM');

@@ -147,7 +147,7 @@ describe('tokens in memory', () => {
     const address = mintOf(59);
 
     /** Commits all of them, and requests the last; a token's newest snapshot is read when `goes` resolves for it. */
-    async function asked(goes: (isAsked: boolean, nth: number) => Promise<void>) {
+    async function requested(goes: (isRequested: boolean, nth: number) => Promise<void>) {
       service = await MarketService.start();
       const { depth } = service.store;
       const newestSnapshots = depth.newestSnapshots.bind(depth);
@@ -163,7 +163,7 @@ describe('tokens in memory', () => {
       const known = vi.spyOn(depth, 'token');
       const reply = service.get(`/market-depth?token_address=${address}`);
       await eventually('the last token is asked for', () =>
-        known.mock.calls.some(([chain, asked]) => chain === 'mainchain' && asked === address),
+        known.mock.calls.some(([chain, name]) => chain === 'mainchain' && name === address),
       );
       return { reply, read };
     }
@@ -173,8 +173,8 @@ describe('tokens in memory', () => {
         let open = (): void => undefined;
         return { opened: new Promise<void>((resolve) => (open = resolve)), open: () => open() };
       });
-      const { reply, read } = await asked((isAsked, nth) =>
-        isAsked ? Promise.resolve(gates[1].open()) : gates[nth <= 16 ? 0 : 1].opened,
+      const { reply, read } = await requested((isRequested, nth) =>
+        isRequested ? Promise.resolve(gates[1].open()) : gates[nth <= 16 ? 0 : 1].opened,
       );
       expect(read.length).toBe(16);
       expect(read).not.toContain(address);
@@ -188,7 +188,7 @@ describe('tokens in memory', () => {
     it('is waited for no longer than its bound', async () => {
       let open = (): void => undefined;
       const opened = new Promise<void>((resolve) => (open = resolve));
-      const { reply } = await asked(() => opened);
+      const { reply } = await requested(() => opened);
       const { status, headers, body } = await reply;
       expect([status, body.error_code, headers.get('retry-after')]).toEqual([
         503,

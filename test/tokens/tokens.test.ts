@@ -87,19 +87,19 @@ describe('GET /tokens', () => {
         chains,
         fc.integer({ min: 1, max: 25 }),
         async (query, chain, limit) => {
-          const asked = new URLSearchParams({
+          const parameters = new URLSearchParams({
             chain,
             limit: String(limit),
             ...(query && { query }),
           });
           const found: string[] = [];
           for (;;) {
-            const page = await get(String(asked));
+            const page = await get(String(parameters));
             found.push(...page.tokens.map(({ address }) => address));
             expect(page.count).toBe(page.tokens.length);
             if (page.next_cursor === null) break;
             expect(page.count).toBe(limit);
-            asked.set('cursor', page.next_cursor);
+            parameters.set('cursor', page.next_cursor);
           }
           expect(found).toEqual(plainSearch(query, chain));
         },
