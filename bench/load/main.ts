@@ -68,6 +68,7 @@ async function measure(options: HttpBenchOptions): Promise<Results> {
     const server = await startBenchServer(data.path, nowS, {
       probeLoop: true,
       smoke: options.smoke,
+      flags: ['--http-engine', options.httpEngine],
     });
     try {
       const { pageTokens, botTokens } = options;

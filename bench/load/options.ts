@@ -1,5 +1,7 @@
 /** The flags of `npm run bench:http`. */
 import path from 'node:path';
+import { ENGINE_NAMES, type EngineName } from '../../server/http/engine.js';
+import { BenchUsageError } from '../errors.js';
 import { namesFlag, readBenchFlags, wholeFlag } from '../flags.js';
 import { FLOODS, type FloodName } from './flood-scenarios.js';
 import { SCENARIOS, type ScenarioName, type ScenarioOptions } from './scenarios.js';
@@ -8,10 +10,13 @@ import { SCENARIOS, type ScenarioName, type ScenarioOptions } from './scenarios.
 type RunName = ScenarioName | FloodName;
 const NAMES = Object.keys({ ...SCENARIOS, ...FLOODS }) as RunName[];
 
-export const USAGE = `npm run bench:http -- [--only NAME;NAME] [--rate N] [--seconds N] [--smoke] [--json FILE]
+export const USAGE = `npm run bench:http -- [--only NAME;NAME] [--rate N] [--seconds N] [--http-engine NAME]
+  [--smoke] [--json FILE]
   --only      scenarios, between semicolons: ${NAMES.join('; ')}
   --rate      the bots' requests a second; default 2000
   --seconds   seconds of each scenario; default 10
+  --http-engine NAME
+              the server's HTTP engine: uws (default) or node
   --smoke     small and short: shows that it works, not how fast
   --json FILE where the results go; default bench/results/http.json`;
 
@@ -22,6 +27,7 @@ export interface HttpBenchOptions {
   botTokens: number;
   /** Snapshots of the token whose plans and coverage are requested. */
   longSnapshots: number;
+  httpEngine: EngineName;
   load: ScenarioOptions;
   jsonFile: string;
 }
@@ -31,15 +37,27 @@ const MAX_SECONDS = 600;
 
 /** @throws BenchUsageError */
 export function readHttpOptions(words: readonly string[]): HttpBenchOptions {
-  const { only, rate, seconds, smoke, json } = readBenchFlags(words, {
+  const {
+    only,
+    rate,
+    seconds,
+    smoke,
+    json,
+    'http-engine': engine,
+  } = readBenchFlags(words, {
     options: {
       only: { type: 'string' },
       rate: { type: 'string', default: '2000' },
       seconds: { type: 'string', default: '10' },
+      'http-engine': { type: 'string', default: 'uws' },
       smoke: { type: 'boolean', default: false },
       json: { type: 'string', default: path.join('bench', 'results', 'http.json') },
     },
   }).values;
+  const httpEngine = ENGINE_NAMES.find((name) => name === engine);
+  if (httpEngine === undefined) {
+    throw new BenchUsageError(`--http-engine: expected uws or node, not '${engine}'`);
+  }
   const requestsPerSecond = wholeFlag('--rate', rate, 1, MAX_RATE);
   const forMs = 1000 * wholeFlag('--seconds', seconds, 1, MAX_SECONDS);
   // Pipelined, 30 connections have 480 requests at once. A turn of the server answers 500; it cuts clients that then
@@ -52,6 +70,7 @@ export function readHttpOptions(words: readonly string[]): HttpBenchOptions {
     pageTokens: smoke ? 2 : 32,
     botTokens: smoke ? 20 : 1000,
     longSnapshots: smoke ? 3000 : 300_000,
+    httpEngine,
     load: smoke
       ? { ...load, requestsPerSecond: 200, snapshotsPerSecond: 20, warmupMs: 100, forMs: 300 }
       : { ...load, warmupMs: 2000, forMs },

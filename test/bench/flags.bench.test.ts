@@ -37,7 +37,12 @@ const PROGRAMS: Program[] = [
   ],
   [
     ...(['bench:http', 'load', readHttpOptions] as const),
-    [[['--only', 'nothing']], [['--rate', '0']], [['again']]],
+    [
+      [['--only', 'nothing']],
+      [['--rate', '0']],
+      [['--http-engine', 'x'], 'uws or node'],
+      [['again']],
+    ],
   ],
   [
     ...(['bench:ingest', 'ingest', readIngestOptions] as const),
