@@ -2,8 +2,7 @@
 import { base58Address, hash, keyOf, unit } from '../../demo/hash.js';
 import { BENCH_SEED } from './pages.js';
 
-const POOL_SOURCE = 'Meteora DLMM';
-const MARKETS = ['Binance', 'Coinbase', 'Orca', POOL_SOURCE] as const;
+const MARKETS = ['Binance', 'Coinbase', 'Orca', 'Meteora DLMM'] as const;
 const BINS_PER_SIDE = 25;
 const PRICE_USD = 2.5;
 /** Cells of a snapshot. */
@@ -13,9 +12,9 @@ export function botAddress(index: number): string {
   return base58Address(`bots' token ${index}`);
 }
 
-/** The address of its DLMM pool. */
+/** The address of its DLMM pool. Names are hashed to 32 bits: the first 100,000 of these are distinct. */
 export function botPool(index: number): string {
-  return base58Address(`${POOL_SOURCE} ${index}`);
+  return base58Address(`bots' pool ${index}`);
 }
 
 /** A row of dataset `tokens`. */
