@@ -85,9 +85,10 @@ function datasets(
   ];
 }
 
+/** Starts of the hours that have begun before `toS`, from the one that contains `fromS`. */
 function hoursBetween(fromS: number, toS: number): number[] {
   const hours: number[] = [];
-  for (let hour = fromS - (fromS % HOUR_S); hour <= toS; hour += HOUR_S) hours.push(hour);
+  for (let hour = fromS - (fromS % HOUR_S); hour < toS; hour += HOUR_S) hours.push(hour);
   return hours;
 }
 

@@ -14,7 +14,8 @@ import { FaultLog } from '../../compute/ingest/fields.js';
 import { FLAT_READERS } from '../../storage/ingest/flat-fields.js';
 
 const UNTIL_S = 1_794_659_696;
-const DAY_S = 86_400;
+const HOUR_S = 3600;
+const DAY_S = 24 * HOUR_S;
 const tokens = demoTokens(DEMO_SEED);
 /** A few of each kind; the whole market would take long. */
 const some = tokens.filter((_, i) => i % 12 === 0);
@@ -130,5 +131,17 @@ describe("the demo's flat datasets", () => {
     ];
     expect(names(minute + 1, minute + 30)).toEqual(['dca_orders', 'limit_orders']);
     expect(names(minute - 1, minute + 30)).toHaveLength(6);
+  });
+
+  it('have no row of an hour that has not begun', () => {
+    const hour = UNTIL_S - (UNTIL_S % HOUR_S);
+    const hours = (of: readonly DemoRows[]) =>
+      (['dlmm_hours', 'token_hours'] as const).map((dataset) =>
+        Math.max(...rowsOf<{ hour: number }>(of, dataset).map((row) => row.hour)),
+      );
+    const before = [hour - HOUR_S, hour - HOUR_S];
+    expect(hours(demoFlatRows(some, hour))).toEqual(before);
+    expect(hours(demoFlatChanges(some, hour - 30, hour))).toEqual(before);
+    expect(hours(demoFlatChanges(some, hour, hour + 60))).toEqual([hour, hour]);
   });
 });
