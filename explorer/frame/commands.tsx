@@ -13,7 +13,7 @@ import {
   theme,
   view as viewValue,
 } from '../state/session.js';
-import { MAX_HISTORY_S } from '../state/requests.js';
+import { REACH_S, TOO_OLD } from '../state/requests.js';
 import { spokenTime } from '../state/spoken-time.js';
 import {
   BOARD_TITLES,
@@ -30,8 +30,6 @@ const PAUSE_MS = 150;
 const MAX_TOKENS = 8;
 /** Seconds shown on each side of a time. */
 const AROUND_S = 3 * 3600;
-/** A little less than the API's history, because some time passes before the request. */
-const REACH_S = MAX_HISTORY_S - 3600;
 
 interface Command {
   label: string;
@@ -152,9 +150,7 @@ export default function Commands({ onClose }: { onClose: () => void }) {
         ))}
         {commands.length === 0 && (
           <li role="option" aria-selected={false} aria-disabled={true} class="note">
-            {isTooOld(text, nowS)
-              ? 'The API answers about the last 365 days'
-              : `Nothing is called '${text}'`}
+            {isTooOld(text, nowS) ? TOO_OLD : `Nothing is called '${text}'`}
           </li>
         )}
       </ul>

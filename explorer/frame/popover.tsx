@@ -22,6 +22,7 @@ export function Popover({ label, name, class: extra = '', title, children }: Pop
     };
     const onKey = (event: KeyboardEvent): void => {
       if (event.key !== 'Escape') return;
+      event.preventDefault();
       setOpen(false);
       root.current?.querySelector('button')?.focus();
     };

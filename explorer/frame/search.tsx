@@ -1,6 +1,7 @@
 /** Finds tokens by symbol, name or address. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { age, price, shortAddress } from '../state/format.js';
+import { isTyping } from '../state/keys.js';
 import { useDocument, useNowS } from '../state/load.js';
 import { key as keyValue, show } from '../state/session.js';
 import { tokenView } from '../state/url.js';
@@ -45,9 +46,7 @@ export function Search({ id = 'found', placeholder = 'Find a token', onChoose }:
   useEffect(() => setChosen(0), [query]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      const { target } = event;
-      const isTyping = target instanceof HTMLElement && target.matches('input, textarea, select');
-      if (!isMain || event.key !== '/' || isTyping || event.ctrlKey || event.metaKey) return;
+      if (!isMain || event.key !== '/' || isTyping(event) || event.ctrlKey || event.metaKey) return;
       event.preventDefault();
       input.current?.focus();
     };

@@ -1,11 +1,12 @@
 /** The page's keyboard shortcuts, shown by `?`. */
 import { useEffect, useRef } from 'preact/hooks';
+import { isTyping } from '../state/keys.js';
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ['/', 'find a token'],
   ['Ctrl K', 'go to a token, a view or a time, or run a command'],
   ['?', 'show these keys'],
-  ['Esc', 'close what is open; back to now'],
+  ['Esc', 'close what is open, or leave a text box; otherwise back to now'],
   ['← → ↑ ↓', 'on the map: move'],
   ['Shift ← → ↑ ↓', 'on the map: move the cursor by a snapshot or a 1% step'],
   ['+ −', 'on the map: zoom the time'],
@@ -21,9 +22,7 @@ export function Shortcuts() {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      const { target } = event;
-      const isTyping = target instanceof HTMLElement && target.matches('input, textarea, select');
-      if (event.key === '?' && !isTyping) dialog.current?.showModal();
+      if (event.key === '?' && !isTyping(event)) dialog.current?.showModal();
     };
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);

@@ -67,7 +67,9 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
     if (!isDrawn) return;
     // A zoom in the address shows what it showed when it was shared, even if its pinned time is out of sight.
     const isZoomed = props.zoom !== null && pinnedT === soughtT.current;
-    if (pinnedT !== null && !isZoomed) picture?.showTime(pinnedT);
+    // Before the history there is nothing to show.
+    const isBefore = pinnedT !== null && pinnedT < (props.reach?.from ?? -Infinity);
+    if (pinnedT !== null && !isZoomed && !isBefore) picture?.showTime(pinnedT);
     soughtT.current = pinnedT;
   }, [picture, isDrawn, pinnedT]);
 

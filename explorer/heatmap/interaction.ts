@@ -120,7 +120,8 @@ function key(event: KeyboardEvent, controls: Controls): void {
   };
   const move = moves[event.key];
   if (move === undefined) return;
-  event.preventDefault();
+  // The page also returns to now on Escape.
+  if (event.key !== 'Escape') event.preventDefault();
   move();
 }
 

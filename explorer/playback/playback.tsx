@@ -4,6 +4,7 @@ import { Icon } from '../frame/icon.js';
 import type { TimeWindow } from '../heatmap/detail.js';
 import type { Ladder } from '../ladder/ladder.js';
 import { absoluteTime } from '../state/format.js';
+import { isTyping, onEscape } from '../state/keys.js';
 import { pause } from '../state/pause.js';
 import { useValue } from '../state/use-value.js';
 import { zone } from '../state/zone.js';
@@ -152,7 +153,10 @@ export function Playback(props: PlaybackProps) {
     setPlaying(false);
     settle(null);
   };
-  useKeys({ p: toggle, ',': () => stepBy(-1), '.': () => stepBy(1), escape: stop });
+  useKeys({ p: toggle, ',': () => stepBy(-1), '.': () => stepBy(1) });
+  const latestStop = useRef(stop);
+  latestStop.current = stop;
+  useEffect(() => onEscape(() => latestStop.current()), []);
 
   return (
     <div class="playback" role="group" aria-label="Playback">
@@ -216,13 +220,9 @@ function useKeys(work: Readonly<Record<string, () => void>>): void {
   latest.current = work;
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      const { target, key } = event;
-      const isTyping =
-        target instanceof HTMLElement &&
-        target.matches('input:not([type=range]), textarea, select');
       const isOther = event.ctrlKey || event.metaKey || event.altKey;
-      if (isTyping || isOther || document.querySelector('dialog[open]') !== null) return;
-      latest.current[key.toLowerCase()]?.();
+      if (isTyping(event) || isOther || document.querySelector('dialog[open]') !== null) return;
+      latest.current[event.key.toLowerCase()]?.();
     };
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);

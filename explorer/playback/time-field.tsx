@@ -1,9 +1,13 @@
 /** A field for the pinned time. It is loaded after the map. */
 import { useEffect, useState } from 'preact/hooks';
 import { useNowS } from '../state/load.js';
+import { REACH_S, TOO_OLD } from '../state/requests.js';
 import { spokenTime } from '../state/spoken-time.js';
 import { useValue } from '../state/use-value.js';
 import { fieldTime, offsetS, zone } from '../state/zone.js';
+
+const NO_TIME =
+  'Expected a time until now such as yesterday 12:00, Nov 20 9:30, 2026-11-20 9:30 or 3 h ago';
 
 /** Shows the pinned time, and takes the times that the command palette takes. */
 export function TimeField({ t, onPin }: { t: number | null; onPin: (t: number | null) => void }) {
@@ -11,16 +15,20 @@ export function TimeField({ t, onPin }: { t: number | null; onPin: (t: number | 
   const nowS = useNowS();
   /** Null: the pinned time. */
   const [typed, setTyped] = useState<string | null>(null);
-  const [isOdd, setOdd] = useState(false);
+  /** What is wrong with the typed text; null: nothing. */
+  const [fault, setFault] = useState<string | null>(null);
+  const shown = t === null ? '' : fieldTime(t);
   const type = (text: string | null): void => {
     setTyped(text);
-    setOdd(false);
+    setFault(null);
   };
   useEffect(() => type(null), [t]);
   const enter = (text: string): void => {
+    if (text === shown) return type(null);
     const isNow = ['', 'now'].includes(text.trim().toLowerCase());
     const at = isNow ? null : spokenTime(text, nowS, offsetS);
-    if (at === null && !isNow) return setOdd(true);
+    if (at === null && !isNow) return setFault(NO_TIME);
+    if (at !== null && at < nowS - REACH_S) return setFault(TOO_OLD);
     type(null);
     onPin(at === null ? null : Math.floor(at));
   };
@@ -33,12 +41,15 @@ export function TimeField({ t, onPin }: { t: number | null; onPin: (t: number | 
           placeholder="yesterday 12:00"
           autocomplete="off"
           spellcheck={false}
-          aria-invalid={isOdd}
-          value={typed ?? (t === null ? '' : fieldTime(t))}
+          aria-invalid={fault !== null}
+          value={typed ?? shown}
           onInput={(event) => type(event.currentTarget.value)}
           onChange={(event) => enter(event.currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key === 'Escape') type(null);
+            if (event.key !== 'Escape') return;
+            // At once: the field is about to lose the focus, which enters what is in it.
+            event.currentTarget.value = shown;
+            type(null);
           }}
         />
       </label>
@@ -48,7 +59,7 @@ export function TimeField({ t, onPin }: { t: number | null; onPin: (t: number | 
         </button>
       )}
       <span class="note" role="status">
-        {isOdd && 'Expected a time until now such as yesterday 12:00, 2026-11-20 9:30 or 3 h ago'}
+        {fault}
       </span>
     </span>
   );

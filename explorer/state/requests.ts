@@ -4,6 +4,10 @@ import type { TokenView, Window } from './url.js';
 
 /** The API answers about the last 365 days. */
 export const MAX_HISTORY_S = 365 * 86_400;
+/** A little less, because some time passes before the request. */
+export const REACH_S = MAX_HISTORY_S - 3600;
+/** What the page says of a time before that. */
+export const TOO_OLD = 'The API answers about the last 365 days';
 
 export interface ApiRequest {
   method: 'GET' | 'POST';

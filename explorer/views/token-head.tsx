@@ -6,18 +6,21 @@ import { CopyButton } from './copy-button.js';
 
 export function TokenHead(props: {
   address: string;
+  /** Names the token. */
+  identity: Score | null;
+  /** Of the moment shown; null if there is none. */
   score: Score | null;
   nowS: number;
   /** The snapshot of another moment; null if the newest one is shown. */
   shown: Ladder | null;
 }) {
-  const { address, score, nowS, shown } = props;
+  const { address, identity, score, nowS, shown } = props;
   const dataTime = shown?.t ?? score?.data_time ?? null;
   return (
     <header class="token-head">
       <h1>
-        {score?.symbol ?? shortAddress(address)}
-        <span class="name">{score?.name ?? ''}</span>
+        {identity?.symbol ?? shortAddress(address)}
+        <span class="name">{identity?.name ?? ''}</span>
       </h1>
       <b class="price">{price(shown?.priceUsd ?? score?.service_current_price)}</b>
       {score !== null && score.status !== 'available' && (
@@ -26,7 +29,9 @@ export function TokenHead(props: {
       {score?.stale === true && <span class="chip warn">stale</span>}
       <span class="address">
         {/* Without a symbol, the address is the title. */}
-        {typeof score?.symbol === 'string' && <code title={address}>{shortAddress(address)}</code>}
+        {typeof identity?.symbol === 'string' && (
+          <code title={address}>{shortAddress(address)}</code>
+        )}
         <CopyButton text={() => address} label="Copy the address" iconOnly={true} />
       </span>
       {dataTime !== null && (

@@ -1,17 +1,16 @@
 /** One token: its depth over time, its newest ladder, its score and its venues. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { FathomClient, FathomError, Result, Score } from '../../client/index.js';
+import type { FathomError, Result } from '../../client/index.js';
 import { Deferred } from '../frame/deferred.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
 import { DepthHeatmap } from '../heatmap/depth-heatmap.js';
 import type { Picture } from '../heatmap/picture.js';
 import { DepthChart } from '../ladder/depth-chart.js';
-import { newestLadder } from '../ladder/ladder.js';
 import { absoluteTime, shortAddress } from '../state/format.js';
-import { followToken, lastChange, whileVisible } from '../state/live.js';
-import { leastReloadMs, reloadMs, useDocument, useLast, useNowS } from '../state/load.js';
+import { onEscape } from '../state/keys.js';
+import { followToken, whileVisible } from '../state/live.js';
+import { reloadMs, useDocument, useNowS } from '../state/load.js';
 import type { Played } from '../playback/playback.js';
-import { pause } from '../state/pause.js';
 import {
   filterOf,
   MAX_HISTORY_S,
@@ -26,7 +25,6 @@ import {
   isLive,
   isTransient,
   key as keyValue,
-  messageOf,
   noteFailure,
   show,
   theme as themeValue,
@@ -44,10 +42,12 @@ import {
 } from '../state/url.js';
 import { useValue } from '../state/use-value.js';
 import { Filters, toggled } from './filters.js';
+import { MomentCard } from './moment-card.js';
 import { OrderPanel } from './order-panel.js';
 import { RequestBar } from './request-bar.js';
 import { ScorePanel } from './score-panel.js';
 import { TokenHead } from './token-head.js';
+import { useMoment } from './use-moment.js';
 import { VenueSplit } from './venue-split.js';
 
 /** How many of the best tokens the page tries to find one with depth. */
@@ -57,8 +57,6 @@ const SETTLED_MS = 250;
 /** Shown for an invalid address, or a token without depth. */
 const loadWrongAddress = async () => (await import('./wrong-address.js')).WrongAddress;
 const loadNoDepth = async () => (await import('./wrong-address.js')).NoDepth;
-/** Most requests for the score of a new snapshot. */
-const SCORE_TRIES = 5;
 
 export function TokenPage({ view }: { view: TokenView }) {
   const { address } = view;
@@ -105,17 +103,11 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
     const { value: shown } = viewValue;
     if (shown.name === 'token') show({ ...shown, atS: t }, 'replace');
   };
-  useEffect(() => (atS === null ? undefined : onEscape(() => pin(null))), [atS]);
-  const { document: scored, error } = useDocument(
-    `score ${address} ${atS}`,
-    (client, signal) =>
-      atS === null
-        ? scoreAfter(lastChange.value?.t ?? 0, client, address, signal)
-        : client.getScore({ address, explain: true, at: atS }, { signal }),
-    atS === null ? 'by change' : 'never',
-  );
-  // While another moment is requested, the last answer stays.
-  const score = useLast(scored, address);
+  useEffect(() => onEscape(() => pin(null)), []);
+  const { types, venues, group, band } = view;
+  const filter = filterOf(view);
+  const shownMoment = useMoment({ address, atS, filter });
+  const { identity, score, scored, failure: noMoment, t: newestT, facets } = shownMoment;
   const [isEmpty, setEmpty] = useState(false);
   const { document: coverage, error: noCoverage } = useDocument(
     `coverage ${address}`,
@@ -125,31 +117,12 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   useEffect(() => {
     if (coverage !== null) setEmpty(coverage.tiers.length === 0);
   }, [coverage]);
-  const symbol = score?.symbol ?? null;
+  const symbol = identity?.symbol ?? null;
   useEffect(() => {
     setTitle(`${symbol ?? shortAddress(address)} depth`);
     return () => setTitle(null);
   }, [symbol, address]);
-  const { types, venues, group, band } = view;
-  const filter = filterOf(view);
   const filterName = `${types.join()} ${venues.join()}`;
-  const newestT = score?.data_time ?? null;
-  const { document: newest } = useDocument(
-    newestT === null ? null : `ladder ${address} ${newestT} ${filterName}`,
-    (client, signal) => {
-      const at = newestT ?? 0;
-      return client.getReplay(
-        { address, from: at, to: at + 1, group: 'venue', ...filter },
-        { signal },
-      );
-    },
-    'never',
-  );
-  const newLadder = useMemo(() => newest && newestLadder(newest), [newest]);
-  const lastLadder = useLast(newLadder, address);
-  const ladder = newestT === null ? null : lastLadder;
-  const facets = useLast(newest?.facets ?? null, address);
-
   const reach = useMemo(() => reachOf(coverage), [coverage]);
   const historyFromS = reach?.from ?? null;
   const times = windowTimes(view.window, historyFromS);
@@ -181,39 +154,34 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   const isMoving = played?.isMoving === true;
   // The last moment played stays until the current data is known.
   const isLast = played !== null && !isMoving && atS === null;
-  const isKnown = scored !== null && newLadder !== null;
+  const isOver = shownMoment.isKnown || noMoment !== null;
   useEffect(() => {
-    if (isLast && isKnown) setPlayed(null);
-  }, [isLast, isKnown]);
+    if (isLast && isOver) setPlayed(null);
+  }, [isLast, isOver]);
   const isPlayed = played !== null && (isMoving || isLast || played.ladder.t === atS);
-  const shown = isPlayed ? played.ladder : ladder;
+  const shown = isPlayed ? played.ladder : shownMoment.ladder;
   const shownT = isMoving ? played.ladder.t : atS;
   const isScored = !isMoving && scored !== null && scored.data_time === shown?.t;
   const moment = shown && { ladder: shown, score: isScored ? scored.service_score : undefined };
   const client = currentClient();
-  if (error !== null && score === null && atS === null) {
-    return error.status === 400 ? (
-      <Deferred load={loadWrongAddress} props={{ address, error }} />
-    ) : (
-      <Failure error={error} />
-    );
-  }
-  const notFound = newest?.filter.venues_not_found ?? [];
+  const { error, notFound } = shownMoment;
+  // The server may refuse only the moment.
+  const isWrong = error?.status === 400 && (atS === null || noCoverage?.status === 400);
+  if (isWrong) return <Deferred load={loadWrongAddress} props={{ address, error }} />;
+  if (error !== null && identity === null && atS === null) return <Failure error={error} />;
   const change = (next: TokenView): void => show(next);
   if (isEmpty) {
     return (
       <article class="token" aria-label={symbol ?? address}>
-        {symbol !== null && <TokenHead address={address} score={score} nowS={nowS} shown={null} />}
+        {symbol !== null && <TokenHead {...{ address, identity, score, nowS }} shown={null} />}
         <Deferred load={loadNoDepth} props={{ address, isKnown: symbol !== null }} />
       </article>
     );
   }
   return (
-    <article class="token" aria-label={score?.symbol ?? address}>
+    <article class="token" aria-label={symbol ?? address}>
       <TokenHead
-        address={address}
-        score={score}
-        nowS={nowS}
+        {...{ address, identity, score, nowS }}
         shown={isPlayed || atS !== null ? shown : null}
       />
       <Filters
@@ -263,42 +231,26 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
         <aside
           class={isMoving ? 'side is-moving' : 'side'}
           aria-label={shownT === null ? 'Now' : `At ${absoluteTime(shownT)}`}
-          aria-busy={isMoving || scored === null}
+          aria-busy={isMoving || (scored === null && noMoment === null)}
         >
-          {shownT !== null && (
-            // Screen readers announce only where it comes to rest.
-            <p class="card pinned" role={isMoving ? undefined : 'status'}>
-              {isMoving ? (
-                <>
-                  At <b>{absoluteTime(shownT)}</b>
-                </>
-              ) : error !== null ? (
-                messageOf(error)
-              ) : scored !== null && newestT === null ? (
-                <>
-                  No snapshot until <b>{absoluteTime(shownT)}</b>
-                </>
-              ) : (
-                <>
-                  At <b>{absoluteTime(newestT ?? shownT)}</b>
-                </>
-              )}
-              <button type="button" class="tool" onClick={() => pin(null)}>
-                Back to now
-              </button>
-            </p>
-          )}
+          <MomentCard
+            {...{ shownT, isMoving }}
+            dataT={newestT}
+            isAnswered={scored !== null}
+            failure={noMoment}
+            onNow={() => pin(null)}
+          />
           {shown !== null ? (
             <DepthChart ladder={shown} />
           ) : (
-            error === null &&
+            noMoment === null &&
             (score === null || newestT !== null) && (
               <section class="card">
                 <Loading what="the ladder" />
               </section>
             )
           )}
-          {ladder !== null && (
+          {shownMoment.ladder !== null && (
             <OrderPanel address={address} t={newestT} atS={atS} filter={filter} />
           )}
           {score !== null && <ScorePanel score={score} />}
@@ -352,30 +304,6 @@ function answerable(view: TokenView, nowS: number): TokenView {
   const isTooOld = zoom !== null && zoom.fromS + (zoom.toS === null ? nowS : 0) < oldestS;
   if (!isFuture && !isTooOld) return view;
   return { ...view, atS: isFuture ? null : atS, zoom: isTooOld ? null : zoom };
-}
-
-/** Calls back on Escape, unless something open handles it. @returns a function that stops this */
-function onEscape(work: () => void): () => void {
-  const key = (event: KeyboardEvent): void => {
-    const isHandled = event.defaultPrevented || document.querySelector('dialog[open]') !== null;
-    if (event.key === 'Escape' && !isHandled && !(event.target instanceof HTMLInputElement)) work();
-  };
-  window.addEventListener('keydown', key);
-  return () => window.removeEventListener('keydown', key);
-}
-
-/** The score once it is based on the snapshot of a time, which takes a moment. */
-async function scoreAfter(
-  t: number,
-  client: FathomClient,
-  address: string,
-  signal: AbortSignal,
-): Promise<Score> {
-  for (let tries = 1; ; tries++) {
-    const score = await client.getScore({ address, explain: true }, { signal });
-    if ((score.data_time ?? 0) >= t || tries === SCORE_TRIES) return score;
-    await pause(leastReloadMs(), signal);
-  }
 }
 
 /** The time range of a token's history; null if there is none, or it is unknown. */

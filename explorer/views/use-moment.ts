@@ -1,0 +1,91 @@
+/** What the page knows of the moment that it shows: the score and the ladder, or why there are none. */
+import { useMemo } from 'preact/hooks';
+import type { FathomClient, FathomError, ReplayFacets, Score } from '../../client/index.js';
+import { type Ladder, newestLadder } from '../ladder/ladder.js';
+import { lastChange } from '../state/live.js';
+import { leastReloadMs, useDocument, useLast } from '../state/load.js';
+import { pause } from '../state/pause.js';
+import type { filterOf } from '../state/requests.js';
+
+/** Most requests for the score of a new snapshot. */
+const SCORE_TRIES = 5;
+
+interface MomentSource {
+  address: string;
+  /** Epoch seconds; null: now. */
+  atS: number | null;
+  filter: ReturnType<typeof filterOf>;
+}
+
+/** While another moment is requested, the last answers stay; once it has failed, none of another moment does. */
+export interface ShownMoment {
+  /** The last score of any moment: it names the token. */
+  identity: Score | null;
+  score: Score | null;
+  /** Time of the snapshot on which the score is based; null if there is none. */
+  t: number | null;
+  ladder: Ladder | null;
+  /** Of the last ladder of any moment. */
+  facets: ReplayFacets | null;
+  /** Venues of the filter that the snapshot does not have. */
+  notFound: readonly string[];
+  /** Whether score and ladder are those of this moment. */
+  isKnown: boolean;
+  /** Why there is no score. */
+  error: FathomError | null;
+  /** Why the score or the ladder of this moment is missing; null while it is requested. */
+  failure: FathomError | null;
+  /** The score of this moment; null if it is not known yet. */
+  scored: Score | null;
+}
+
+export function useMoment({ address, atS, filter }: MomentSource): ShownMoment {
+  const { document: scored, error } = useDocument(
+    `score ${address} ${atS}`,
+    (client, signal) =>
+      atS === null
+        ? scoreAfter(lastChange.value?.t ?? 0, client, address, signal)
+        : client.getScore({ address, explain: true, at: atS }, { signal }),
+    atS === null ? 'by change' : 'never',
+  );
+  const identity = useLast(scored, address);
+  const score = error === null ? identity : scored;
+  const t = score?.data_time ?? null;
+  const filterName = JSON.stringify(filter);
+  const { document: newest, error: noLadder } = useDocument(
+    t === null ? null : `ladder ${address} ${t} ${filterName}`,
+    (client, signal) => {
+      const from = t ?? 0;
+      return client.getReplay(
+        { address, from, to: from + 1, group: 'venue', ...filter },
+        { signal },
+      );
+    },
+    'never',
+  );
+  const newLadder = useMemo(() => newest && newestLadder(newest), [newest]);
+  const lastLadder = useLast(newLadder, address);
+  const ownLadder = useLast(scored && newLadder, `${address} ${atS} ${filterName}`);
+  const ladder = t === null ? null : noLadder === null ? lastLadder : ownLadder;
+  const facets = useLast(newest?.facets ?? null, address);
+  return {
+    ...{ identity, score, scored, t, ladder, facets, error },
+    notFound: newest?.filter.venues_not_found ?? [],
+    isKnown: scored !== null && newLadder !== null,
+    failure: scored === null ? error : ladder === null ? noLadder : null,
+  };
+}
+
+/** The score once it is based on the snapshot of a time, which takes a moment. */
+async function scoreAfter(
+  t: number,
+  client: FathomClient,
+  address: string,
+  signal: AbortSignal,
+): Promise<Score> {
+  for (let tries = 1; ; tries++) {
+    const score = await client.getScore({ address, explain: true }, { signal });
+    if ((score.data_time ?? 0) >= t || tries === SCORE_TRIES) return score;
+    await pause(leastReloadMs(), signal);
+  }
+}
