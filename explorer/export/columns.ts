@@ -6,6 +6,8 @@ export type Field = string | number | boolean | null;
 export interface FileColumn {
   name: string;
   values: Field[];
+  /** What its numbers are: whole numbers, or times in epoch milliseconds; by default, any numbers. */
+  kind?: 'whole' | 'time';
 }
 
 /** Columns of the API's rows: a field of a nested object becomes a column `outer.inner`; lists become JSON text. */
@@ -42,7 +44,7 @@ export function columnsOfLines(
   lines: readonly { label: string; values: readonly (number | null)[] }[],
 ): FileColumn[] {
   return [
-    { name: 't', values: [...t] },
+    { name: 't', values: [...t], kind: 'whole' },
     ...lines.map(({ label, values }) => ({ name: label, values: [...values] })),
   ];
 }

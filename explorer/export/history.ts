@@ -1,9 +1,23 @@
-/** The cells of a window as columns. */
-import type { FathomClient, ReplayParameters } from '../../client/index.js';
-import type { FileColumn } from './columns.js';
+/** The cells of a window as columns: those of `fathom replay`, which `fathom ingest cells` reads. */
+import type { FathomClient, ReplayPage, ReplayParameters } from '../../client/index.js';
+import { BIN_RATIO } from '../ladder/ladder.js';
+import type { Field, FileColumn } from './columns.js';
 
 /** Most cells of a file. */
 const MAX_FILE_CELLS = 2_000_000;
+
+/** Columns that describe a cell's market or group. */
+const SLOT_COLUMNS: Readonly<Record<ReplayPage['group'], readonly string[]>> = {
+  market: ['source', 'exchange_type', 'type', 'market_address', 'pair'],
+  venue: ['group_key', 'group_label', 'type'],
+  type: ['group_key', 'group_label', 'type'],
+  all: [],
+};
+const KINDS: Readonly<Record<string, FileColumn['kind']>> = {
+  t: 'whole',
+  bin: 'whole',
+  timestamp: 'time',
+};
 
 /** @throws Error if the window has more than MAX_FILE_CELLS */
 export async function columnsOfHistory(
@@ -11,25 +25,49 @@ export async function columnsOfHistory(
   address: string,
   parameters: ReplayParameters,
 ): Promise<FileColumn[]> {
-  const columns: FileColumn[] = [
-    ...['t', 'tier', 'price_usd', 'bin', 'bin_price_usd', 'group', 'market_address', 'pair'],
-    ...['support_usd', 'resistance_usd'],
-  ].map((name) => ({ name, values: [] }));
-  let cells = 0;
-  for await (const cell of client.cells(address, parameters)) {
-    if (++cells > MAX_FILE_CELLS) {
+  const columns = [
+    ...['chain', 'address', 't', 'tier', 'price_usd'],
+    ...SLOT_COLUMNS[parameters.group ?? 'market'],
+    ...['bin', 'support_usd', 'resistance_usd', 'timestamp', 'price'],
+  ].map((name): FileColumn => ({ name, values: [], kind: KINDS[name] }));
+  for await (const page of client.replay(address, parameters)) {
+    for (const row of rowsOf(page)) {
+      for (const [at, value] of row.entries()) columns[at].values.push(value);
+    }
+    if (columns[0].values.length > MAX_FILE_CELLS) {
       const most = MAX_FILE_CELLS.toLocaleString('en-US');
       throw new Error(`More than ${most} cells are in sight: zoom in, or use 'fathom replay'.`);
     }
-    const { t, tier, priceUsd, bin, binPriceUsd, slot, supportUsd, resistanceUsd } = cell;
-    const market = slot !== null && 'source' in slot ? slot : null;
-    const group = slot !== null && 'key' in slot ? slot.key : (market?.source ?? null);
-    const row = [
-      ...[t, tier, priceUsd, bin, binPriceUsd, group],
-      ...[market?.address ?? null, market?.pair ?? null],
-      ...[supportUsd, resistanceUsd],
-    ];
-    for (const [at, value] of row.entries()) columns[at].values.push(value);
   }
-  return columns.filter(({ values }) => cells === 0 || values.some((value) => value !== null));
+  return columns;
+}
+
+function* rowsOf(page: ReplayPage): Generator<Field[]> {
+  const { chain, token, resolved_token: address = token } = page;
+  const slots = page.group === 'market' ? marketFields(page) : groupFields(page);
+  for (const snapshot of page.snapshots) {
+    const { t, tier, price_usd: priceUsd, bin: bins } = snapshot;
+    const index = snapshot.market_idx ?? snapshot.group_idx ?? [];
+    for (const [at, bin] of bins.entries()) {
+      yield [
+        ...[chain, address, t, tier, priceUsd],
+        ...(slots[index[at]] ?? []),
+        ...[bin, snapshot.support_usd[at], snapshot.resistance_usd[at]],
+        ...[t * 1000, priceUsd * BIN_RATIO ** bin],
+      ];
+    }
+  }
+}
+
+function marketFields({ markets, facets }: ReplayPage): Field[][] {
+  // A venue has one type.
+  const types = new Map(facets?.venues.map(({ label, type }) => [label, type]));
+  return markets.map(({ source, exchange_type: exchange, address, pair }) => [
+    ...[source, exchange, types.get(source) ?? null],
+    ...[address, pair],
+  ]);
+}
+
+function groupFields({ groups }: ReplayPage): Field[][] {
+  return groups.map(({ key, label, type }) => [key, label, type]);
 }

@@ -8,12 +8,13 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fathomClient } from '../../client/index.js';
-import { columnsOfRows } from '../../explorer/export/columns.js';
+import { columnsOfRows, type FileColumn } from '../../explorer/export/columns.js';
 import { csvOf } from '../../explorer/export/csv.js';
 import { columnsOfHistory } from '../../explorer/export/history.js';
 import { parquetOf } from '../../explorer/export/parquet.js';
 import { pythonText, typescriptText } from '../../explorer/export/snippets.js';
 import type { ApiRequest } from '../../explorer/state/requests.js';
+import { fathom } from '../support/cli.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { KEY, MINT, NOW_S, heldService, steadyStore } from '../support/service.js';
 import { heldFolder } from '../support/folders.js';
@@ -25,19 +26,32 @@ const directory = heldFolder();
 const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(300, 40));
 const service = await heldService({ depth });
 
+/** What DuckDB answers. */
+async function select(query: string): Promise<Record<string, unknown>[]> {
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  const result = await connection.runAndReadAll(query);
+  connection.closeSync();
+  instance.closeSync();
+  return result.getRowObjects();
+}
+
 /** The rows that DuckDB reads from a file. */
 async function rowsIn(blob: Blob, format: 'csv' | 'parquet'): Promise<Record<string, unknown>[]> {
   const file = path.join(directory, `read.${format}`);
   writeFileSync(file, Buffer.from(await blob.arrayBuffer()));
-  const instance = await DuckDBInstance.create(':memory:');
-  const connection = await instance.connect();
   // Empty text and no text are the same in CSV.
   const source =
     format === 'csv' ? `read_csv('${file}', all_varchar = true)` : `read_parquet('${file}')`;
-  const result = await connection.runAndReadAll(`SELECT * FROM ${source}`);
-  connection.closeSync();
-  instance.closeSync();
-  return result.getRowObjects();
+  return select(`SELECT * FROM ${source}`);
+}
+
+/** The types of a file's columns, in order. */
+async function typesOf(file: string): Promise<Record<string, unknown>> {
+  const columns = await select(`DESCRIBE SELECT * FROM '${file}'`);
+  return Object.fromEntries(
+    columns.map(({ column_name: name, column_type: type }) => [name, type]),
+  );
 }
 
 const texts = fc.constantFrom('a', 'b c', '"q"', 'x,y', 'two\nlines', 'ü', '=1');
@@ -88,29 +102,53 @@ describe('a file of rows', () => {
   });
 });
 
-it.each(['market', 'venue', 'all'] as const)(
-  'a file of a window has every cell of it, by %s',
-  async (group) => {
-    const client = fathomClient({ url: service.server.url, key: KEY });
-    const asked = { from: NOW_S - 3600, to: 'now', group };
-    const columns = await columnsOfHistory(client, MINT, asked);
-    const read = await rowsIn(parquetOf(columns), 'parquet');
-    const wanted: object[] = [];
-    for await (const page of client.replay(MINT, asked)) {
-      for (const snapshot of page.snapshots) {
-        for (const [at, bin] of snapshot.bin.entries()) {
-          wanted.push({
-            ...{ t: snapshot.t, bin, support_usd: snapshot.support_usd[at] },
-            resistance_usd: snapshot.resistance_usd[at],
-          });
-        }
+describe('a file of a window', () => {
+  const asked = { from: NOW_S - 3600, to: 'now' };
+  const columnsBy = async (group: 'market' | 'venue' | 'all'): Promise<FileColumn[]> =>
+    columnsOfHistory(fathomClient({ url: service.server.url, key: KEY }), MINT, {
+      ...asked,
+      group,
+    });
+  const fileOf = async (name: string, blob: Blob): Promise<string> => {
+    const file = path.join(directory, name);
+    writeFileSync(file, Buffer.from(await blob.arrayBuffer()));
+    return file;
+  };
+
+  it.each(['market', 'venue', 'all'] as const)(
+    'is that of fathom replay, by %s, as Parquet and as CSV',
+    async (group) => {
+      const columns = await columnsBy(group);
+      const wanted = path.join(directory, `wanted-${group}.parquet`);
+      const window = ['--from', String(asked.from), '--to', String(NOW_S), '--group', group];
+      await fathom(['replay', MINT, '--url', service.server.url, ...window, '--out', wanted], {
+        FATHOM_KEY: KEY,
+      });
+      const exported = await fileOf(`cells-${group}.parquet`, parquetOf(columns));
+      const typed = await fileOf(`cells-${group}.csv`, csvOf(columns));
+      const types = await typesOf(wanted);
+      expect(await typesOf(exported)).toEqual({ ...types, bin: 'BIGINT' });
+      const names = Object.keys(types).join();
+      const rows = `SELECT ${names} FROM '${wanted}'`;
+      expect((await select(rows)).length).toBeGreaterThan(100);
+      for (const file of [exported, typed]) {
+        expect(await select(`(SELECT ${names} FROM '${file}') EXCEPT ALL (${rows})`)).toEqual([]);
+        expect(await select(`(${rows}) EXCEPT ALL (SELECT ${names} FROM '${file}')`)).toEqual([]);
       }
-    }
-    expect(wanted.length).toBeGreaterThan(100);
-    expect(read).toMatchObject(wanted);
-    expect(Object.keys(read[0]).includes('group')).toBe(group !== 'all');
-  },
-);
+    },
+  );
+
+  it.each([
+    ['parquet', parquetOf],
+    ['csv', csvOf],
+  ] as const)('is a dataset that fathom ingest cells reads, as %s', async (format, write) => {
+    const file = await fileOf(`again.${format}`, write(await columnsBy('market')));
+    const store = path.join(directory, `store-${format}`);
+    const { stdout } = await fathom(['ingest', 'cells', file, '--data', store, '--json']);
+    const { files } = JSON.parse(stdout) as { files: object[] };
+    expect(files).toMatchObject([{ snapshots: 60, warnings: [] }]);
+  });
+});
 
 describe('a program of a request', () => {
   const requests: ApiRequest[] = [
