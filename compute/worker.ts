@@ -22,7 +22,9 @@ import * as samples from './segment/sample.js';
 import * as segments from './segment/snapshots.js';
 
 /** Their results are copied: the blocks are in memory of the LZ4 library, which cannot be moved. */
-export const encodeRuns = copying(rewrite.encodeRuns);
+export const encodeRuns = copying((tokens: Parameters<typeof rewrite.encodeRuns>[0][]) =>
+  tokens.map(rewrite.encodeRuns),
+);
 export const rewriteSegments = copying(rewrite.rewriteSegments);
 export const sampleSegments = copying(samples.sampleSegments);
 

@@ -164,12 +164,18 @@ export class BundleWriter {
 
   /** Appends a frame. @returns its position; rejects if the disk is full */
   async write(frame: Frame): Promise<FrameRange> {
-    const bytes = packFrame(frame);
-    const range = { offset: this.bytes, bytes: bytes.length };
+    const offset = this.bytes;
+    await this.writeAll([frame]);
+    return { offset, bytes: this.bytes - offset };
+  }
+
+  /** Appends frames in one write. @returns when they are written; rejects if the disk is full */
+  async writeAll(frames: readonly Frame[]): Promise<void> {
+    const packed = frames.map(packFrame);
+    const bytes = packed.length === 1 ? packed[0] : Buffer.concat(packed);
     await writeFully(this.handle, bytes, this.bytes);
     this.bytes += bytes.length;
-    this.frames++;
-    return range;
+    this.frames += frames.length;
   }
 
   /** Reads back a frame; only before finish(). */
@@ -201,7 +207,7 @@ export class BundleWriter {
 export async function* readBundle(directory: string, name: string): AsyncGenerator<Frame> {
   const handle = await open(bundleFile(directory, name), 'r');
   try {
-    yield* framesFrom((bytes) => readExactly(handle, bytes));
+    yield* framesFrom(readerOf(handle));
   } finally {
     await handle.close();
   }
@@ -279,11 +285,36 @@ export async function sweepStaging(directory: string, nowMs: number): Promise<vo
   }
 }
 
-/** @param offset where to read; by default where the handle's last read ended */
-async function readExactly(handle: FileHandle, bytes: number, offset?: number): Promise<Buffer> {
+async function readExactly(handle: FileHandle, bytes: number, offset: number): Promise<Buffer> {
   const buffer = Buffer.allocUnsafeSlow(bytes);
   if ((await readFully(handle, buffer, offset)) < bytes) throw cutShort();
   return buffer;
+}
+
+/** Bytes that are read ahead: frames of single snapshots are much smaller. */
+const READ_AHEAD_BYTES = 256 * 1024;
+
+/**
+ * Reads a file from its start, ahead of what is taken.
+ * @returns resolves with the next bytes, exactly as many as requested, in a separate ArrayBuffer
+ */
+function readerOf(handle: FileHandle): (bytes: number) => Promise<Buffer> {
+  const ahead = Buffer.allocUnsafeSlow(READ_AHEAD_BYTES);
+  let unread = ahead.subarray(0, 0);
+  return async (bytes) => {
+    const taken = Buffer.allocUnsafeSlow(bytes);
+    let done = 0;
+    while (done < bytes) {
+      if (unread.length === 0) {
+        unread = ahead.subarray(0, (await handle.read(ahead, 0, ahead.length)).bytesRead);
+        if (unread.length === 0) throw cutShort();
+      }
+      const part = unread.copy(taken, done);
+      unread = unread.subarray(part);
+      done += part;
+    }
+    return taken;
+  };
 }
 
 /** Greatest length of a frame; a longer one is damage or an attack. */

@@ -1,6 +1,7 @@
 /** Blocks written by the last commits: the work after a commit reads them from memory instead of DuckDB. */
 import { LRUCache } from 'lru-cache';
 import type { StoredBlock } from '../../compute/segment/segment.js';
+import type { Turns } from '../turns.js';
 
 /** Bytes of all blocks that are kept. */
 const MAX_RECENT_BYTES = 16 * 1024 * 1024;
@@ -21,11 +22,13 @@ export class RecentBlocks {
       this.blocks.set(stored.segmentId, stored);
   }
 
-  /** Adds copies of what a commit has written: those may be parts of larger buffers. */
-  addAll(written: RecentBlocks): void {
+  /** Adds copies of what a commit has written, in turns: those may be parts of larger buffers. */
+  async addAll(written: RecentBlocks, turns: Turns): Promise<void> {
     // Oldest first: the newest stay longest.
-    for (const stored of written.blocks.rvalues())
+    for (const stored of written.blocks.rvalues()) {
       if (stored !== undefined) this.add(copied(stored));
+      await turns.take();
+    }
   }
 
   delete(segmentIds: readonly number[]): void {

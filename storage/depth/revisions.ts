@@ -10,6 +10,7 @@ import type { Database } from '../duckdb/database.js';
 import { MAX_VALUE_BYTES, type SqlValue, type Statements } from '../duckdb/statements.js';
 import { type LogMark, markOf } from '../log/mark.js';
 import { type Meta, writeMeta } from '../meta.js';
+import { Turns } from '../turns.js';
 import { bytesOf, uint32Of } from '../typed-arrays.js';
 import { wallS } from '../wall-clock.js';
 import { shownChanges } from './shown-changes.js';
@@ -120,8 +121,9 @@ export class Revisions {
     const nowS = wallS();
     const revised: number[] = [];
     const rows: SqlValue[][] = [];
+    const turns = new Turns();
     for (const { tokenId, before, now } of stage.changedDepth()) {
-      const { times, lastT } = await shownChanges(before, now);
+      const { times, lastT } = await shownChanges(before, now, turns);
       if (times.length === 0 && lastT === null) continue;
       revised.push(tokenId);
       for (let from = 0; from === 0 || from < times.length; from += MAX_TIMES) {

@@ -1,6 +1,6 @@
 /** Which of a token's shown snapshots a commit changes. */
 import { TIER_LENGTH_S, TIERS } from '../../compute/market.js';
-import { Turns } from '../turns.js';
+import type { Turns } from '../turns.js';
 import {
   type Directory,
   firstT,
@@ -22,8 +22,14 @@ interface ShownChanges {
 /**
  * Compares the shown snapshots of two directories (docs/definitions.md#replay-tiers) by time, tier and digest. Future
  * snapshots count as shown.
+ * @param turns of the caller, who compares many tokens
  */
-export async function shownChanges(before: Directory, after: Directory): Promise<ShownChanges> {
+export async function shownChanges(
+  before: Directory,
+  after: Directory,
+  turns: Turns,
+): Promise<ShownChanges> {
+  await turns.take();
   const times: number[] = [];
   const [lastBefore, lastAfter] = [lastTime(before), lastTime(after)];
   const span = changedSpan(before, after);
@@ -32,7 +38,6 @@ export async function shownChanges(before: Directory, after: Directory): Promise
   const window = { ...span, nowS: Infinity };
   const [olds, news] = [visibleSnapshots(before, window), visibleSnapshots(after, window)];
   let [old, now] = [olds.next(), news.next()];
-  const turns = new Turns();
   while (old.done !== true || now.done !== true) {
     const oldT = old.done === true ? Infinity : timeOf(old.value);
     const nowT = now.done === true ? Infinity : timeOf(now.value);

@@ -200,7 +200,7 @@ export class Stage {
       if (token.isRowChanged || token.ownMarkets !== null) this.catalog.put(entryOf(token));
       await this.turns.take();
     }
-    this.directories.recentBlocks.addAll(this.segments.recent);
+    await this.directories.recentBlocks.addAll(this.segments.recent, this.turns);
     this.directories.recentBlocks.delete(this.removedSegments);
     for (const listener of this.visibleListeners) listener();
     await this.directories.publish(this.prepared);

@@ -14,6 +14,8 @@ import type { BundleWriter } from '../bundle.js';
 
 /** Cells of one token and tier encoded at once. */
 const FLUSH_CELLS = 4 * MAX_SEGMENT_CELLS;
+/** Cells of several tokens and tiers encoded in one task: a task costs as much as encoding some hundreds. */
+const TASK_CELLS = 8192;
 /** Cells held for all tokens together, at 12 to 20 bytes each. */
 const MAX_HELD_CELLS = 6 * 1024 * 1024;
 /** Snapshots held for all tokens together. */
@@ -56,7 +58,7 @@ export class RunCollector {
       this.held.set(key, held);
       this.heldCells += bin.length;
       this.heldSnapshots += t.length;
-      if (held.cells >= FLUSH_CELLS) await this.flush(key);
+      if (held.cells >= FLUSH_CELLS) await this.flush([key]);
     }
     if (this.heldCells > MAX_HELD_CELLS || this.heldSnapshots > MAX_HELD_SNAPSHOTS) {
       await this.flushAll();
@@ -76,40 +78,60 @@ export class RunCollector {
   }
 
   private async flushAll(): Promise<void> {
-    for (const key of [...this.held.keys()]) await this.flush(key);
+    let keys: string[] = [];
+    let cells = 0;
+    for (const [key, held] of [...this.held]) {
+      keys.push(key);
+      cells += held.cells;
+      if (cells < TASK_CELLS) continue;
+      await this.flush(keys);
+      [keys, cells] = [[], 0];
+    }
+    if (keys.length > 0) await this.flush(keys);
   }
 
-  private async flush(key: string): Promise<void> {
-    const held = this.held.get(key);
-    if (held === undefined) return;
-    this.held.delete(key);
-    this.heldCells -= held.cells;
-    for (const { run } of held.runs) this.heldSnapshots -= run.t.length;
-    const { chain, address, tier } = held.runs[0].run;
-    // All flushes of a token number its markets the same way, so the store can take the segments unchanged.
-    const arrived = this.arrivedOf(held.runs[0]);
-    const numbered = { run: emptyRun({ chain, address, tier }), markets: arrived.markets };
+  /** Encodes what is held under these keys in one task. */
+  private async flush(keys: readonly string[]): Promise<void> {
+    const taken = keys.map((key) => this.take(key));
     const encoded = this.pool.run(
       'encodeRuns',
-      { parts: [numbered, ...held.runs], mode: this.mode },
-      transferablesOf(held.runs),
+      taken.map(({ numbered, runs }) => ({ parts: [numbered, ...runs], mode: this.mode })),
+      transferablesOf(taken.flatMap(({ runs }) => runs)),
     );
-    const fresh = arrived.takeFresh();
     const previous = this.written;
-    const written = encoded.then(async ({ segments, markets }) => {
+    const written = encoded.then(async (tokens) => {
+      const frames = tokens.flatMap(({ segments, markets }, i) => {
+        const { fresh, of } = taken[i];
+        const { chain, address } = of;
+        this.segments += segments.length;
+        return [
+          ...(fresh.markets.length > 0
+            ? [{ kind: 'markets', chain, address, ...fresh } as const]
+            : []),
+          ...segments.map((segment) => ({ kind: 'segment', ...of, markets, segment }) as const),
+        ];
+      });
       await previous;
-      if (fresh.markets.length > 0) {
-        await this.bundle.write({ kind: 'markets', chain, address, ...fresh });
-      }
-      for (const segment of segments) {
-        await this.bundle.write({ kind: 'segment', chain, address, tier, markets, segment });
-        this.segments++;
-      }
+      await this.bundle.writeAll(frames);
     });
     written.catch(() => undefined);
     this.written = written;
     this.encoding.push(written);
     if (this.encoding.length > MAX_ENCODING) await this.encoding.shift();
+  }
+
+  /** Takes what is held under a key, and the token's markets that no frame has yet. */
+  private take(key: string) {
+    const held = this.held.get(key)!;
+    this.held.delete(key);
+    this.heldCells -= held.cells;
+    for (const { run } of held.runs) this.heldSnapshots -= run.t.length;
+    const { chain, address, tier } = held.runs[0].run;
+    const of = { chain, address, tier };
+    // All flushes of a token number its markets the same way, so the store can take the segments unchanged.
+    const arrived = this.arrivedOf(held.runs[0]);
+    const numbered = { run: emptyRun(of), markets: arrived.markets };
+    return { of, numbered, runs: held.runs, fresh: arrived.takeFresh() };
   }
 
   /** Adds a chunk's markets to those of their tokens, in the order in which rows named them. */

@@ -2,6 +2,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { SegmentGoneError } from '../../storage/contract.js';
 import { RecentBlocks } from '../../storage/depth/recent-blocks.js';
+import { Turns } from '../../storage/turns.js';
 import { readStoredBlocks } from '../../storage/depth/segments.js';
 import { NOW_S } from '../support/service.js';
 import { commitDelete, commitRows, MINT, FreshStore, orca, snapshot } from '../support/stores.js';
@@ -13,12 +14,15 @@ const blockOf = (segmentId: number, bytes: number) => ({
 });
 
 describe('recent blocks', () => {
-  it('are the last ones, within 16 MiB', () => {
+  it('are the last ones, within 16 MiB', async () => {
     const written = new RecentBlocks();
     for (let id = 1; id <= 1000; id++) written.add(blockOf(id, 64 * 1024));
     const recent = new RecentBlocks();
     recent.add(blockOf(1, 10));
-    recent.addAll(written);
+    const turns = new Turns();
+    const take = vi.spyOn(turns, 'take');
+    await recent.addAll(written, turns);
+    expect(take.mock.calls.length).toBeGreaterThan(200);
     const ids = [...recent.get(Array.from({ length: 1000 }, (_, i) => i + 1)).keys()];
     expect(ids.length).toBeGreaterThan(200);
     expect(ids.length * 64 * 1024).toBeLessThanOrEqual(16 * 1024 * 1024);

@@ -2,6 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { bundleFile } from '../../storage/bundle.js';
+import { EMPTY_DIRECTORY } from '../../storage/depth/directory.js';
+import { shownChanges } from '../../storage/depth/shown-changes.js';
+import { Turns } from '../../storage/turns.js';
 import {
   bundleOf,
   commitRows,
@@ -33,6 +36,13 @@ const remembered = async (): Promise<number[]> =>
 const reachesBack = (): boolean[] => [0, 1, 2].map((at) => held.store.depth.remembers(at));
 
 describe('Revisions', () => {
+  it('of each token take a turn: a commit may touch twenty thousand', async () => {
+    const turns = new Turns();
+    const take = vi.spyOn(turns, 'take');
+    for (let i = 0; i < 3; i++) await shownChanges(EMPTY_DIRECTORY, EMPTY_DIRECTORY, turns);
+    expect(take).toHaveBeenCalledTimes(3);
+  });
+
   it('are remembered for a day, also by a store that is opened again', async () => {
     await revise();
     vi.setSystemTime(T * 1000 + 23 * HOUR_MS);

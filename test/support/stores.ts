@@ -176,8 +176,8 @@ export interface CommitOptions {
 }
 
 const inThisThread = {
-  run: (_name: string, input: Parameters<typeof encodeRuns>[0]) =>
-    Promise.resolve(encodeRuns(input)),
+  run: (_name: string, tokens: Parameters<typeof encodeRuns>[0][]) =>
+    Promise.resolve(tokens.map(encodeRuns)),
 } as unknown as Pick<ComputePool, 'run'>;
 
 /** Bins rows of `snapshots` into a finished bundle, as ingest does. */
