@@ -1,14 +1,15 @@
 /** Two or more tokens, or the parts of one, on one time axis. */
 import { useMemo } from 'preact/hooks';
-import { type FathomClient, FathomError } from '../../client/index.js';
+import { type FathomClient, FathomError, type SeriesParameters } from '../../client/index.js';
 import { columnsOfLines } from '../export/columns.js';
 import { Icon } from '../frame/icon.js';
 import { Search } from '../frame/search.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
+import { stepFor, stepName } from '../heatmap/detail.js';
 import { percent, shortAddress, signedPercent, usd } from '../state/format.js';
 import { useDocument } from '../state/load.js';
 import type { ApiRequest } from '../state/requests.js';
-import { currentClient, messageOf, show } from '../state/session.js';
+import { asOfS, currentClient, messageOf, show } from '../state/session.js';
 import {
   COMPARE_PCTS,
   type CompareView,
@@ -16,6 +17,8 @@ import {
   MAX_COMPARED,
   METRICS,
   PARTS,
+  type Preset,
+  PRESET_S,
   PRESETS,
   tokenView,
   TYPES,
@@ -30,6 +33,16 @@ import './compare.css';
 const METRIC_LABELS = {
   ...{ depth: 'Depth', score: 'Score', price: 'Price change', maps: 'Maps' },
 } as const;
+/** What the lines are made of, beside the requests. */
+const SHOWN_FIELDS = {
+  depth: 'shows support_usd + resistance_usd',
+  score: 'shows score',
+  price: 'shows price_usd, as change since the first point',
+  maps: undefined,
+} as const;
+const MIN_STEP_S = 60;
+/** Most points of a line. */
+const MAX_POINTS = 500;
 const PART_LABELS = { venue: 'By venue', type: 'By type' } as const;
 const points = (value: number): string => value.toFixed(1);
 const priceChange = (value: number): string => signedPercent(value, 2);
@@ -42,6 +55,7 @@ export default function ComparePage({ view }: { view: CompareView }) {
     (client, signal) => comparedOf(view, client, signal),
   );
   const compared = document?.found ?? null;
+  const asked = document?.asked ?? queryOf(view);
   const { t, lines } = useMemo(
     () => linesOf(compared ?? [], metric === 'maps' ? 'depth' : metric),
     [compared, metric],
@@ -174,7 +188,14 @@ export default function ComparePage({ view }: { view: CompareView }) {
       </section>
       {tokens.length > 0 && (
         <RequestBar
-          request={requestOf(view)}
+          requests={
+            metric === 'maps'
+              ? maps.map((map) => mapRequest(map, window))
+              : (compared ?? tokens.map((address) => ({ address }))).map(({ address }) =>
+                  seriesRequest(address, asked),
+                )
+          }
+          shows={SHOWN_FIELDS[metric]}
           data={{ name: 'compare', load: () => Promise.resolve(columnsOfLines(t, lines)) }}
         />
       )}
@@ -209,6 +230,8 @@ function Choices<T extends string | number>(props: {
 }
 
 interface Comparison {
+  /** The parameters of every series. */
+  asked: SeriesParameters;
   found: Compared[];
   /** Addresses that the server refuses. */
   refused: { address: string; why: string }[];
@@ -221,7 +244,7 @@ async function comparedOf(
   signal: AbortSignal,
 ): Promise<Comparison> {
   const asked = queryOf(view);
-  const comparison: Comparison = { found: [], refused: [] };
+  const comparison: Comparison = { asked, found: [], refused: [] };
   const answers = await Promise.allSettled(
     view.tokens.map(async (address): Promise<Compared> => {
       const [series, score] = await Promise.all([
@@ -253,11 +276,15 @@ function partsOf({ parts, metric, tokens }: CompareView): CompareView['parts'] {
   return tokens.length === 1 && hasParts(metric) ? parts : null;
 }
 
-function queryOf(view: CompareView) {
+/** All tokens have the same steps, up to the one that is not over, whose point is the newest snapshot. */
+function queryOf(view: CompareView): SeriesParameters {
   const { window, pct, metric } = view;
   const group = partsOf(view);
+  const nowS = asOfS.value ?? Date.now() / 1000;
+  const stepS = Math.max(MIN_STEP_S, stepFor(PRESET_S[window], MAX_POINTS, MIN_STEP_S));
+  const lastS = Math.ceil(nowS / stepS) * stepS;
   return {
-    ...{ from: `-${window}`, to: 'now', pct: [pct] },
+    ...{ from: lastS - PRESET_S[window], to: lastS + 1, step: stepName(stepS), pct: [pct] },
     ...(metric === 'score' ? { score: true } : {}),
     ...(group === null ? {} : { group }),
     // Maps include every type of market.
@@ -265,17 +292,20 @@ function queryOf(view: CompareView) {
   };
 }
 
-/** The request for the first token; those for the others differ only in the address. */
-function requestOf(view: CompareView): ApiRequest {
-  const { tokens, metric, window } = view;
-  if (metric === 'maps') {
-    const query = { from: `-${window}`, to: 'now', group: partsOf(view) ?? 'all' };
-    return { method: 'GET', path: `/replay/${tokens[0]}`, query };
-  }
-  const query = Object.entries(queryOf(view)).map(([name, value]) => [name, String(value)]);
+function seriesRequest(address: string, asked: SeriesParameters): ApiRequest {
+  const query = Object.entries(asked).map(([name, value]) => [name, String(value)] as const);
   return {
     method: 'GET',
-    path: `/depth-series/${tokens[0]}`,
-    query: Object.fromEntries(query) as Record<string, string>,
+    path: `/depth-series/${address}`,
+    query: Object.fromEntries<string>(query),
+  };
+}
+
+function mapRequest({ address, parameters }: MapPart, window: Preset): ApiRequest {
+  const filter = Object.entries(parameters).map(([name, list]) => [name, list.join(',')] as const);
+  return {
+    method: 'GET',
+    path: `/replay/${address}`,
+    query: { from: `-${window}`, to: 'now', group: 'all', ...Object.fromEntries<string>(filter) },
   };
 }

@@ -27,12 +27,15 @@ export function linesOf(
   compared: readonly Compared[],
   metric: LineMetric,
 ): { t: number[]; lines: ChartLine[] } {
-  const t = [...new Set(compared.flatMap(({ series }) => series.t))].sort((a, b) => a - b);
+  // The step of the newest snapshot may end later, even ahead of the clock.
+  const newestT = Math.max(...compared.map(({ series }) => series.snapshot_t.at(-1) ?? 0));
+  const timesOf = ({ series }: Compared): number[] => series.t.map((t) => Math.min(t, newestT));
+  const t = [...new Set(compared.flatMap(timesOf))].sort((a, b) => a - b);
   const place = new Map(t.map((time, at) => [time, at]));
   const lines = compared.flatMap((one) =>
     partsOf(one, metric).map(({ values, ...named }): ChartLine => {
       const spread = t.map((): number | null => null);
-      for (const [i, time] of one.series.t.entries()) spread[place.get(time) ?? 0] = values[i];
+      for (const [i, time] of timesOf(one).entries()) spread[place.get(time) ?? 0] = values[i];
       return { ...named, values: spread };
     }),
   );

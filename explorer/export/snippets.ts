@@ -1,67 +1,75 @@
-/** Programs that send a view's request; they take the key from the environment variable KEY. */
+/** Programs that send a view's requests; they take the key from the environment variable KEY. */
 import { OPERATIONS } from '../../client/generated/api.js';
 import type { ApiRequest } from '../state/requests.js';
 
-/** Parameters that are lists. */
-const LISTS = ['types', 'venues', 'include', 'addresses', 'token_addresses'];
+/** Parameters that are lists of texts, and those that are lists of numbers. */
+const TEXT_LISTS = ['types', 'venues', 'include', 'addresses', 'token_addresses'];
+const NUMBER_LISTS = ['pct', 'usd', 'move_pct'];
 
 /** A program that uses the client of docs/clients.md. */
-export function typescriptText(origin: string, request: ApiRequest): string {
-  const { id, parameters } = callOf(request);
-  const { address, ...rest } = parameters;
+export function typescriptText(origin: string, requests: readonly ApiRequest[]): string {
   const lines = [
     `import { fathomClient } from '@fathom/client';`,
     '',
     `const fathom = fathomClient({ url: '${origin}', key: process.env.KEY ?? '' });`,
   ];
-  if (id === 'getReplay') {
-    lines.push(
-      `for await (const page of fathom.replay(${literal(address)}, ${literal(rest)})) {`,
-      `  console.log(page.window.served_from, page.window.served_to, page.snapshots.length);`,
-      '}',
-    );
-  } else lines.push(`console.log(await fathom.${id}(${literal(parameters)}));`);
+  for (const request of requests) {
+    const { id, parameters } = callOf(request);
+    const { address, ...rest } = parameters;
+    if (id === 'getReplay') {
+      lines.push(
+        `for await (const page of fathom.replay(${literal(address)}, ${literal(rest)})) {`,
+        `  console.log(page.window.served_from, page.window.served_to, page.snapshots.length);`,
+        '}',
+      );
+    } else lines.push(`console.log(await fathom.${id}(${literal(parameters)}));`);
+  }
   return `${lines.join('\n')}\n`;
 }
 
 /** A program that needs nothing but Python. */
-export function pythonText(origin: string, request: ApiRequest): string {
-  const { method, path, query, body } = request;
+export function pythonText(origin: string, requests: readonly ApiRequest[]): string {
   const lines = [
     'import gzip, json, os, urllib.parse, urllib.request',
     '',
     'headers = {"x-api-key": os.environ["KEY"], "accept-encoding": "gzip"}',
-    `url = ${JSON.stringify(`${origin}/api/v1${path}`)}`,
-    `params = ${python(query)}`,
+    `base = ${JSON.stringify(`${origin}/api/v1`)}`,
     '',
-    'def fetch(params):',
-  ];
-  if (method === 'POST') {
-    lines.push(
-      `    body = json.dumps(${python(body)}).encode()`,
-      '    request = urllib.request.Request(url, body, {**headers, "content-type": "application/json"})',
-    );
-  } else {
-    lines.push(
-      '    request = urllib.request.Request(url + "?" + urllib.parse.urlencode(params), headers=headers)',
-    );
-  }
-  lines.push(
+    'def fetch(path, params, body=None):',
+    '    request = urllib.request.Request(base + path + "?" + urllib.parse.urlencode(params), headers=headers)',
+    '    if body is not None:',
+    '        request.data = json.dumps(body).encode()',
+    '        request.add_header("content-type", "application/json")',
     '    with urllib.request.urlopen(request) as reply:',
     '        data = reply.read()',
     '        return json.loads(gzip.decompress(data) if reply.headers["content-encoding"] == "gzip" else data)',
     '',
-  );
-  if (path.startsWith('/replay/')) {
+  ];
+  const isHistory = ({ path }: ApiRequest): boolean => path.startsWith('/replay/');
+  if (requests.some(isHistory)) {
     lines.push(
-      'while True:',
-      '    page = fetch(params)',
-      '    print(page["window"]["served_from"], page["window"]["served_to"], len(page["snapshots"]))',
-      '    if page["next_from"] is None:',
-      '        break',
-      '    params = {**params, "from": page["next_from"], "to": page["window"]["to"]}',
+      'def pages(path, params):',
+      '    while True:',
+      '        page = fetch(path, params)',
+      '        yield page',
+      '        if page["next_from"] is None:',
+      '            return',
+      '        params = {**params, "from": page["next_from"], "to": page["window"]["to"]}',
+      '',
     );
-  } else lines.push('print(fetch(params))');
+  }
+  for (const request of requests) {
+    const { path, query, body } = request;
+    const asked = `${JSON.stringify(path)}, ${python(query)}`;
+    if (isHistory(request)) {
+      lines.push(
+        `for page in pages(${asked}):`,
+        '    print(page["window"]["served_from"], page["window"]["served_to"], len(page["snapshots"]))',
+      );
+    } else {
+      lines.push(`print(fetch(${asked}${body === undefined ? '' : `, ${python(body)}`}))`);
+    }
+  }
   return `${lines.join('\n')}\n`;
 }
 
@@ -89,7 +97,8 @@ function callOf({ method, path, query, body }: ApiRequest): {
 }
 
 function valueOf(name: string, text: string): unknown {
-  if (LISTS.includes(name)) return text.split(',');
+  if (TEXT_LISTS.includes(name)) return text.split(',');
+  if (NUMBER_LISTS.includes(name)) return text.split(',').map(Number);
   if (/^-?\d+(\.\d+)?$/.test(text)) return Number(text);
   return text === 'true' ? true : text === 'false' ? false : text;
 }

@@ -92,6 +92,7 @@ export function Search({ id = 'found', placeholder = 'Find a token', onChoose }:
     <div
       class="search"
       role="search"
+      aria-label={placeholder}
       onFocusOut={(event) => {
         if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOpen(false);
       }}

@@ -58,6 +58,8 @@ export interface TokenView {
   zoom: Zoom | null;
   /** The moment that the page shows, epoch seconds; null: now. */
   atS: number | null;
+  /** The address of a market whose venue to choose, which the page then names instead; null: none. */
+  pool: string | null;
 }
 
 export const BOARDS = ['scores', 'dca-pressure', 'dlmm-pools', 'fee-density', 'whales'] as const;
@@ -126,6 +128,7 @@ export const DEFAULT_VIEW: TokenView = {
   band: FULL_BAND,
   zoom: null,
   atS: null,
+  pool: null,
 };
 
 /** A token with nothing chosen yet. */
@@ -159,6 +162,7 @@ export function viewOf(hash: string): View {
     band: bandOf(query),
     zoom: zoomOf(query),
     atS: wholeNumberOf(query.get('at')),
+    pool: query.get('pool'),
   };
 }
 
@@ -174,7 +178,7 @@ export function hashOf(view: View): string {
     if (view.favourites) query.set('favourites', 'true');
     return `#/${view.name}${queryText(query)}`;
   }
-  const { address, window, group, types, venues, band, zoom, atS } = view;
+  const { address, window, group, types, venues, band, zoom, atS, pool } = view;
   if (typeof window === 'object') {
     query.set('from', String(window.fromS));
     query.set('to', String(window.toS));
@@ -192,6 +196,7 @@ export function hashOf(view: View): string {
     }
   }
   if (atS !== null) query.set('at', String(atS));
+  if (pool !== null) query.set('pool', pool);
   return `#/${address === null ? '' : `token/${encodeURIComponent(address)}`}${queryText(query)}`;
 }
 

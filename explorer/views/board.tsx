@@ -3,13 +3,13 @@ import type { TopScore } from '../../client/index.js';
 import { columnsOfRows } from '../export/columns.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
 import { favourites as favouritesValue } from '../state/favourites.js';
-import { useDocument } from '../state/load.js';
+import { useDocument, useNowS } from '../state/load.js';
 import { show } from '../state/session.js';
 import { BOARD_TITLES, type BoardView } from '../state/url.js';
 import { useValue } from '../state/use-value.js';
 import { count, shortAddress } from '../state/format.js';
 import { BOARD_SPECS } from './boards/boards.js';
-import type { BoardSpec, BoardToken } from './boards/spec.js';
+import type { BoardSpec, BoardToken, Choices, Meaning } from './boards/spec.js';
 import { scoreColumns } from './boards/standing.js';
 import { BoardFilter } from './board-filter.js';
 import { RequestBar } from './request-bar.js';
@@ -42,10 +42,12 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
     },
     spec.reloads ? 'by time' : 'never',
   );
+  const own = spec.columns(choices, board?.rows ?? []);
   const columns =
     view.name === 'scores'
-      ? spec.columns
-      : [...spec.columns, ...scoreColumns(scores ?? new Map<string, TopScore>(), spec.tokenOf)];
+      ? own
+      : [...own, ...scoreColumns(scores ?? new Map<string, TopScore>(), spec.tokenOf)];
+  const requests = board?.requests ?? (spec.request === undefined ? [] : [spec.request(choices)]);
   const favourites = useValue(favouritesValue);
   const rows = (board?.rows ?? []).filter((row) => {
     const token = spec.tokenOf(row);
@@ -56,7 +58,10 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
     <article class="board" aria-labelledby="board-title">
       <header class="board-head">
         <h1 id="board-title">{BOARD_TITLES[view.name]}</h1>
-        <p class="note">{spec.about}</p>
+        <p class="note">
+          {spec.about}
+          {spec.meaning !== undefined && <Meaning of={spec.meaning} choices={choices} />}
+        </p>
       </header>
       <div class="filters" role="toolbar" aria-label="Choices">
         {spec.choices.map(({ name, label, options }) => (
@@ -116,17 +121,23 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
             const token = spec.tokenOf(row);
             return <Star address={token.address} name={nameOf(token)} />;
           }}
-          details={spec.details}
+          details={(row) => spec.details(row, choices)}
           sort={view.sort}
+          ranking={spec.ranking(choices)}
           onSort={(sort) => show({ ...view, sort }, 'replace')}
         />
       )}
       <RequestBar
-        request={spec.request(choices, board?.rows ?? [])}
+        requests={requests}
         data={{ name: view.name, load: () => Promise.resolve(columnsOfRows(shown)) }}
       />
     </article>
   );
+}
+
+/** Apart, since it follows the clock. */
+function Meaning({ of, choices }: { of: Meaning; choices: Choices }) {
+  return <> {of(choices, useNowS())}</>;
 }
 
 const nameOf = ({ symbol, address }: BoardToken): string => symbol ?? shortAddress(address);

@@ -1,4 +1,4 @@
-/** Exports what is in sight: its rows as a file, and its request as a program. */
+/** Exports what is in sight: its rows as a file, and its requests as a program. */
 import { useState } from 'preact/hooks';
 import type { FileColumn } from '../export/columns.js';
 import { type FileFormat, saveBlob, saveColumns } from '../export/save.js';
@@ -21,7 +21,12 @@ const FORMATS: readonly { format: FileFormat; label: string }[] = [
   { format: 'parquet', label: 'Parquet' },
 ];
 
-export function ExportMenu({ request, data }: { request: ApiRequest; data: ViewData }) {
+interface ExportMenuProps {
+  requests: readonly ApiRequest[];
+  data: ViewData;
+}
+
+export function ExportMenu({ requests, data }: ExportMenuProps) {
   const [message, setMessage] = useState('');
   const [isBusy, setBusy] = useState(false);
   /** @param work returns a text that says what it has saved */
@@ -83,14 +88,14 @@ export function ExportMenu({ request, data }: { request: ApiRequest; data: ViewD
           </button>
         )}
       </div>
-      <h3>The request as a program</h3>
+      <h3>The {requests.length === 1 ? 'request' : 'requests'} as a program</h3>
       <div class="export-row">
         <CopyButton
-          text={async () => (await snippets()).typescriptText(location.origin, request)}
+          text={async () => (await snippets()).typescriptText(location.origin, requests)}
           label="Copy TypeScript"
         />
         <CopyButton
-          text={async () => (await snippets()).pythonText(location.origin, request)}
+          text={async () => (await snippets()).pythonText(location.origin, requests)}
           label="Copy Python"
         />
       </div>

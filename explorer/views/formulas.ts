@@ -61,16 +61,22 @@ export function orderSteps({ side, price_usd: price, quotes: [quote] }: Slippage
   ];
 }
 
-/** docs/definitions.md#dca-pressure. */
-export function pressureSteps({ impact, ...row }: TokenPressure): string[] {
-  const { net_usd_24_hr: flow, net_pct_24_hr: movedPct } = impact;
+type Span = '5_min' | '30_min' | '1_hr' | '6_hr' | '24_hr';
+
+/** docs/definitions.md#dca-pressure. @param label the span's name */
+export function pressureSteps(
+  { impact, ...row }: TokenPressure,
+  span: Span,
+  label: string,
+): string[] {
+  const { [`net_usd_${span}` as const]: flow, [`net_pct_${span}` as const]: movedPct } = impact;
   const [taken, way] = takenBy(flow < 0 ? 'sell' : 'buy');
   return [
     `All orders: ${dollars(row.total_buy_usd)} to buy - ${dollars(row.total_sell_usd)} to sell = ${dollars(row.net_usd)}`,
     'Net of a span = what buyers trade in it - what sellers do. An order in its price range trades its cycles of the span, at most what is left of it.',
     movedPct === null
-      ? `Impact 24h: none, since no ${taken} is known`
-      : `Impact 24h = how far a net flow of ${dollars(flow)} reaches when it takes ${taken} from the price ${way}, without perps = ${signedBasisPoints(movedPct / 100)}`,
+      ? `Impact ${label}: none, since no ${taken} is known`
+      : `Impact ${label} = how far a net flow of ${dollars(flow)} reaches when it takes ${taken} from the price ${way}, without perps = ${signedBasisPoints(movedPct / 100)}`,
   ];
 }
 

@@ -27,8 +27,14 @@ export function sortedRows<Row>(
   });
 }
 
-/** The first click sorts, the second reverses the order, the third restores the board's own. */
-export function nextSort(name: string, sort: string | null): string | null {
-  if (sort === name) return `-${name}`;
-  return sort === `-${name}` ? null : name;
+/**
+ * The first click sorts, the second reverses the order, the third restores the board's own.
+ *
+ * @param ranking the board's own order
+ */
+export function nextSort(name: string, sort: string | null, ranking: string): string | null {
+  const shown = sort ?? ranking;
+  if (shown === name) return ranking === `-${name}` ? null : `-${name}`;
+  if (shown !== `-${name}`) return name;
+  return ranking === `-${name}` ? name : null;
 }

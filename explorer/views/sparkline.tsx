@@ -7,11 +7,14 @@ interface SparklineProps {
   values: readonly number[];
   /** What it shows, for screen readers. */
   label: string;
+  /** The value of a bar of full length, up or down, so that several charts have one scale; default: as the values need. */
+  reach?: number;
 }
 
 /** One bar per value, up or down from zero. */
-export function Bars({ values, label }: SparklineProps) {
-  const [least, greatest] = [Math.min(0, ...values), Math.max(0, ...values)];
+export function Bars({ values, label, reach }: SparklineProps) {
+  const [least, greatest] =
+    reach === undefined ? [Math.min(0, ...values), Math.max(0, ...values)] : [-reach, reach];
   const spread = greatest - least || 1;
   const yOf = (value: number): number => ((greatest - value) / spread) * HEIGHT;
   const step = WIDTH / values.length;

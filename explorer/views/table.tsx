@@ -28,11 +28,13 @@ interface TableProps<Row> {
   details: (row: Row) => ComponentChildren;
   /** As in BoardView; null: the order of the rows. */
   sort: string | null;
+  /** The column that the order of the rows follows. */
+  ranking: string;
   onSort: (sort: string | null) => void;
 }
 
 export function Table<Row>(props: TableProps<Row>) {
-  const { caption, columns, rows, keyOf, nameOf, controls, details, sort, onSort } = props;
+  const { caption, columns, rows, keyOf, nameOf, controls, details, sort, ranking, onSort } = props;
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const toggle = (key: string): void => {
     const next = new Set(open);
@@ -51,12 +53,15 @@ export function Table<Row>(props: TableProps<Row>) {
                 scope="col"
                 class={classOf(column)}
                 title={column.about}
-                aria-sort={orderOf(column.name, sort)}
+                aria-sort={orderOf(column, sort ?? ranking)}
               >
                 {column.by === undefined ? (
                   column.label
                 ) : (
-                  <button type="button" onClick={() => onSort(nextSort(column.name, sort))}>
+                  <button
+                    type="button"
+                    onClick={() => onSort(nextSort(column.name, sort, ranking))}
+                  >
                     {column.label}
                     <span class="order" aria-hidden="true" />
                   </button>
@@ -108,9 +113,13 @@ export function Table<Row>(props: TableProps<Row>) {
   );
 }
 
-function orderOf(name: string, sort: string | null): 'ascending' | 'descending' | undefined {
-  if (sort === name) return 'descending';
-  return sort === `-${name}` ? 'ascending' : undefined;
+/** The first of a text's orders is from A to Z, that of a number from the largest down. */
+function orderOf(
+  { name, kind = 'text' }: { name: string; kind?: string },
+  sort: string,
+): 'ascending' | 'descending' | undefined {
+  if (sort.replace(/^-/, '') !== name) return undefined;
+  return (sort === name) === (kind === 'text') ? 'ascending' : 'descending';
 }
 
 function classOf({ kind = 'text', isMinor }: { kind?: string; isMinor?: boolean }): string {

@@ -57,10 +57,13 @@ const SETTLED_MS = 250;
 /** Shown for an invalid address, or a token without depth. */
 const loadWrongAddress = async () => (await import('./wrong-address.js')).WrongAddress;
 const loadNoDepth = async () => (await import('./wrong-address.js')).NoDepth;
+const loadPoolVenue = async () => (await import('./pool-venue.js')).PoolVenue;
 
 export function TokenPage({ view }: { view: TokenView }) {
-  const { address } = view;
-  return address === null ? <FirstToken /> : <Token key={address} view={view} address={address} />;
+  const { address, pool } = view;
+  if (address === null) return <FirstToken />;
+  if (pool !== null) return <Deferred load={loadPoolVenue} props={{ view, address, pool }} />;
+  return <Token key={address} view={view} address={address} />;
 }
 
 /** Shows the best token with depth when the address names no token. */
@@ -265,7 +268,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
         </aside>
       </div>
       <RequestBar
-        request={replayRequest(view, historyFromS)}
+        requests={[replayRequest(view, historyFromS)]}
         href={`${location.origin}${location.pathname}${hashOf(view)}`}
         data={{
           name: `${symbol ?? address}-depth`,

@@ -1,5 +1,7 @@
 /** The explorer: limits and failures, and its boards. */
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { percent, signedUsd, usd } from '../../explorer/state/format.js';
 import { hasBrowser, seriousFindings } from '../support/browser.js';
 import { NOW_S } from '../support/service.js';
 import {
@@ -144,6 +146,152 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(await depth.getAttribute('href')).toBe(`#/token/${BARN}`);
   });
 
+  /** The API's document, as the page's own key gets it. */
+  const documentOf = async <T>(path: string): Promise<T> => {
+    const reply = await fetch(`${url}/api/v1${path}`, { headers: { 'x-api-key': key } });
+    return (await reply.json()) as T;
+  };
+
+  it('shows the DCA figures of the ranked span, marks their heading, and scales the bars', async () => {
+    const page = await at('#/dca-pressure?sort_timeframe=5_min&sort_dir=asc');
+    const ranked = page.locator('th[aria-sort=ascending]', { hasText: 'Net 5m' });
+    await ranked.waitFor();
+    expect(await page.locator('th[aria-sort]').count()).toBe(1);
+    const asked = '/dca-pressure?sort_by=usd&sort_timeframe=5_min&sort_dir=asc';
+    const { tokens } = await documentOf<{ tokens: { impact: Record<string, number> }[] }>(asked);
+    const place = await ranked.evaluate((cell) => (cell as { cellIndex: number }).cellIndex);
+    const figures = page.locator(`tr.row td:nth-child(${place + 1})`);
+    expect(await figures.allTextContents()).toEqual(
+      tokens.map(({ impact }) => signedUsd(impact.net_usd_5_min)),
+    );
+    const flows = tokens.flatMap(({ impact }) =>
+      ['5_min', '30_min', '1_hr', '6_hr', '24_hr'].map((span) => impact[`net_usd_${span}`]),
+    );
+    const largest = Math.max(...flows.map(Math.abs));
+    await page.locator('th', { hasText: `log ±${usd(largest)}` }).waitFor();
+    const lengths = await page
+      .locator('tr.row .bars rect')
+      .evaluateAll((bars) => bars.map((bar) => Number(bar.getAttribute('height'))));
+    const logs = flows.map((flow) => Math.log10(1 + Math.abs(flow)));
+    const longest = Math.max(...lengths);
+    for (const [i, log] of logs.entries()) {
+      if (lengths[i] > 1) expect(lengths[i] / longest).toBeCloseTo(log / Math.max(...logs), 6);
+    }
+    // Clicks on the ranked heading reverse the ranking, and restore it.
+    await page.getByRole('button', { name: 'Net 5m' }).click();
+    await page.locator('th[aria-sort=descending]', { hasText: 'Net 5m' }).waitFor();
+    await page.getByRole('button', { name: 'Net 5m' }).click();
+    await ranked.waitFor();
+    await page.getByRole('button', { name: 'Impact', exact: true }).click();
+    await page.locator('th[aria-sort=ascending]', { hasText: 'Impact 5m' }).waitFor();
+    await page.getByRole('button', { name: 'Details of ' }).first().click();
+    await page.getByRole('columnheader', { name: 'Next 5m' }).waitFor();
+    // A name's first order is from A to Z.
+    await page.getByRole('button', { name: 'Token', exact: true }).click();
+    await page.locator('th[aria-sort=ascending]', { hasText: 'Token' }).waitFor();
+    const names = await page.locator('tr.row .token-link b').allTextContents();
+    expect(names).toEqual(names.toSorted((a, b) => a.localeCompare(b)));
+  });
+
+  it('compares fee densities on one scale, with the pools of the chosen window', async () => {
+    const page = await at('#/fee-density?window=24h');
+    await page.locator('tr.row').first().waitFor();
+    interface Density {
+      symbol: string;
+      address: string;
+      fee_density: number;
+    }
+    const { data } = await documentOf<{ data: Density[] }>('/lp-cheat-sheet?window=24h');
+    const highest = Math.max(...data.map(({ fee_density: one }) => one));
+    expect(highest).toBeGreaterThan(1);
+    await page.locator('th', { hasText: `0 to ${percent(highest, 0)}` }).waitFor();
+    const shares = await page
+      .locator('tr.row td.chart > .share > span')
+      .evaluateAll((bars) =>
+        bars.map((bar) => parseFloat((bar as unknown as { style: { width: string } }).style.width)),
+      );
+    expect(shares).toHaveLength(data.length);
+    for (const [i, { fee_density: one }] of data.entries()) {
+      expect(shares[i]).toBeCloseTo((100 * one) / highest, 2);
+    }
+    await page.getByText('24h: this hour and the 23 before it, since').waitFor();
+    for (const [window, period] of [
+      ['24h', '24h'],
+      ['6h', '12h'],
+    ]) {
+      await goTo(page, `#/fee-density?window=${window}`);
+      const asked = `/dlmm-pools?mint=${data[0].address}&period=${period}`;
+      const pools = await documentOf<{ data: { fees: number }[] }>(asked);
+      const name = `Details of ${data[0].symbol}`;
+      await page.getByRole('button', { name, expanded: false }).click();
+      const table = page.getByRole('table', { name: `DLMM pools, ${period}` });
+      await table.waitFor();
+      const fees = await table.locator('tbody td:nth-child(7)').allTextContents();
+      const inOrder = pools.data.map((pool) => pool.fees).toSorted((a, b) => b - a);
+      expect(fees).toEqual(inOrder.map((one) => usd(one)));
+      await page.getByRole('button', { name, expanded: true }).click();
+    }
+  });
+
+  it('leads from a DLMM pool to its venue, or opens the pool if its depth is unknown', async () => {
+    const page = await at('#/dlmm-pools');
+    interface Pool {
+      address: string;
+      baseMint: string;
+      rangeTvl: number | null;
+    }
+    const { data } = await documentOf<{ data: Pool[] }>('/dlmm-pools');
+    const [pool] = data;
+    await page.locator('tr.row a.token-link').first().click();
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    const { markets } = await documentOf<{ markets: { address: string; source: string }[] }>(
+      `/coverage/${pool.baseMint}`,
+    );
+    const source = markets.find(({ address }) => address === pool.address)?.source;
+    expect(source).toBe('Meteora DLMM');
+    expect(hashOf(page)).toBe(`#/token/${pool.baseMint}?group=market&venues=meteora-dlmm`);
+    await page.locator('.venues').getByText('Meteora DLMM').waitFor();
+    await page.goBack();
+    await page.locator('tr.row').first().waitFor();
+    expect(hashOf(page)).toBe('#/dlmm-pools');
+    const body = JSON.stringify({ count: 1, data: [{ ...pool, rangeTvl: null }] });
+    await answers(page, '/dlmm-pools', { body });
+    await goTo(page, '#/dlmm-pools?period=2h');
+    await page.locator('tr.row button.token-link').click();
+    await page.getByText(/^unknown: no market of \w+ has this address$/).waitFor();
+    // A pool that the token's depth does not have, by an address that someone wrote.
+    await goTo(page, `#/token/${SOL}?window=1h&pool=nowhere`);
+    await titled(page, 'SOL').waitFor();
+    expect(hashOf(page)).toBe(HOUR);
+  });
+
+  it('names the requests of holder flow once they are known, and its tokens in a file', async () => {
+    const page = await at('#/scorez');
+    let letThrough = (): void => undefined;
+    const held = new Promise<void>((resolve) => (letThrough = resolve));
+    await page.route('**/api/v1/whale-activity', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await goTo(page, '#/whales');
+    await page.getByText('Loading the board').waitFor();
+    expect(await page.locator('.request').count()).toBe(0);
+    letThrough();
+    await page.locator('tr.row').first().waitFor();
+    const commands = await page.locator('.request code > span').allTextContents();
+    expect(commands[0]).toContain('/api/v1/top-scores?details=true');
+    expect(commands[1]).toContain(`{"token_addresses":["${SOL}"`);
+    await page.getByRole('button', { name: 'Export' }).click();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'CSV', exact: true }).click(),
+    ]);
+    const [head, first] = readFileSync(await download.path(), 'utf8').split('\r\n');
+    expect(head).toMatch(/^symbol,name,token_address,/);
+    expect(head).toMatch(/,service_current_price$/);
+    expect(first).toMatch(/^SOL,Wrapped SOL,So1/);
+  });
+
   it('shows on every board how the scores of its tokens changed', async () => {
     const page = await at('#/dca-pressure?order=-token_score');
     await page.locator('.board-table .line-figure').first().waitFor();
@@ -200,7 +348,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     const details: Record<string, string> = {
       scores: 'How it is calculated',
       'dlmm-pools': 'Quote token',
-      'fee-density': 'DLMM pools, last hour',
+      'fee-density': 'DLMM pools, 1h',
       whales: 'largest wallets',
       'dca-pressure': 'DCA orders by flow',
     };

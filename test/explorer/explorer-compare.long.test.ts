@@ -92,6 +92,11 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     const [sol, barn] = await views();
     // The last snapshots of the two are at different seconds of a minute.
     expect(Math.abs(sol[0] - barn[0])).toBeLessThanOrEqual(60);
+    const commands = page.locator('.request code > span');
+    expect(await commands.allTextContents()).toEqual([
+      expect.stringContaining(`/replay/${SOL}?from=-6h&to=now&group=all`),
+      expect.stringContaining(`/replay/${BARN}?from=-6h&to=now&group=all`),
+    ]);
     const scale = page.locator('.heatmap-legend');
     expect(await scale.count()).toBe(1);
     const frame = await maps.locator('.heatmap-frame').first().boundingBox();
@@ -127,6 +132,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await expect.poll(() => maps.count()).toBeGreaterThan(2);
     const names = await maps.locator('h2').allTextContents();
     expect(names).toContain('On-chain pools');
+    await commands.getByText('&types=onchain_pool').waitFor();
     await page.locator('.part-map h2 a', { hasText: 'On-chain pools' }).click();
     await page.getByRole('link', { name: 'Maps side by side' }).waitFor();
     expect(hashOf(page)).toContain('types=onchain_pool');
@@ -186,12 +192,33 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     const legend = () => page.locator('.line-chart li').allTextContents();
     await expect.poll(async () => (await legend()).length).toBe(2);
     expect(hashOf(page)).toMatch(new RegExp(`^#/compare\\?tokens=${BARN},\\w+$`));
-    // The newest point is the API's.
-    const asked = `/depth-series/${BARN}?from=-7d&to=now&pct=2`;
-    const reply = await fetch(`${url}/api/v1${asked}`, { headers: { 'x-api-key': key } });
-    const { support_usd, resistance_usd } = (await reply.json()) as Record<string, number[][]>;
-    const depth = (support_usd[0].at(-1) ?? NaN) + (resistance_usd[0].at(-1) ?? NaN);
-    expect(await legend()).toContain(` BARN ${usd(depth)}`.trim());
+    // The newest point is the token's newest snapshot.
+    const answerTo = async (path: string): Promise<Record<string, number[][]>> => {
+      const reply = await fetch(`${url}/api/v1${path}`, { headers: { 'x-api-key': key } });
+      return (await reply.json()) as Record<string, number[][]>;
+    };
+    const last = `from=${NOW_S - 60}&to=${NOW_S + 60}&step=1m&pct=2`;
+    const { snapshot_t: lastT, ...newest } = await answerTo(`/depth-series/${BARN}?${last}`);
+    const sum = ({ support_usd, resistance_usd }: typeof newest): number =>
+      (support_usd[0].at(-1) ?? NaN) + (resistance_usd[0].at(-1) ?? NaN);
+    expect(await legend()).toContain(` BARN ${usd(sum(newest))}`.trim());
+    const time = await page.locator('.line-chart .note').textContent();
+    expect(Date.parse(time?.replace(' UTC', 'Z') ?? '') / 1000).toBeGreaterThanOrEqual(
+      Number(lastT.at(-1)),
+    );
+    // The requests give all of the numbers.
+    const commands = await page.locator('.request code > span').allTextContents();
+    expect(commands.filter((text) => text.startsWith('curl'))).toHaveLength(2);
+    const drawn = await Promise.all(
+      commands
+        .filter((text) => text.startsWith('curl'))
+        .map((text) => answerTo(text.slice(text.indexOf('/depth-series'), -1))),
+    );
+    expect(drawn.map(sum).map((depth) => usd(depth))).toEqual(
+      (await legend()).map((text) => /\$\S+$/.exec(text)?.[0]),
+    );
+    await page.getByRole('button', { name: 'Price change' }).click();
+    await page.locator('.request code', { hasText: 'price_usd' }).waitFor();
     await page.getByRole('button', { name: 'Score', exact: true }).click();
     await expect.poll(async () => (await legend()).join()).toMatch(/\d\d?\.\d/);
     expect(await seriousFindings(page)).toEqual([]);

@@ -159,34 +159,59 @@ describe('a program of a request', () => {
       query: { from: String(NOW_S - 7200), to: 'now', group: 'venue', types: 'onchain_pool' },
     },
     {
+      ...{ method: 'GET', path: `/depth-series/${MINT}` },
+      query: { from: String(NOW_S - 7200), to: String(NOW_S + 60), step: '1m', pct: '2' },
+    },
+    {
       ...{ method: 'POST', path: '/whale-activity', query: {} },
       body: { token_addresses: [MINT] },
     },
   ];
 
-  it.each(requests)('sends it: $method $path', async (request) => {
-    const { url } = service.server;
-    const env = { ...process.env, KEY };
-    const file = path.join(directory, 'program.mjs');
-    const client = pathToFileURL(path.resolve('dist/client/index.js')).href;
-    writeFileSync(file, typescriptText(url, request).replace('@fathom/client', client));
-    const ran = await run(process.execPath, [file], { env });
-    expect(ran.stdout.length).toBeGreaterThan(10);
-    if (!hasPython) return;
-    const text = pythonText(url, request);
-    const printed = await run('python3', ['-c', text], { env });
-    // Both print one line per page of history.
-    if (request.path.startsWith('/replay')) expect(printed.stdout).toBe(ran.stdout);
-    else expect(printed.stdout.length).toBeGreaterThan(10);
+  const programs = [...requests.map((one) => [one]), requests];
+  it.each(programs.map((asked) => ({ asked, names: asked.map(({ path }) => path).join() })))(
+    'sends it: $names',
+    async ({ asked }) => {
+      const { url } = service.server;
+      const env = { ...process.env, KEY };
+      const file = path.join(directory, 'program.mjs');
+      const client = pathToFileURL(path.resolve('dist/client/index.js')).href;
+      writeFileSync(file, typescriptText(url, asked).replace('@fathom/client', client));
+      const ran = await run(process.execPath, [file], { env });
+      expect(ran.stdout.length).toBeGreaterThan(10);
+      if (!hasPython) return;
+      const text = pythonText(url, asked);
+      const printed = await run('python3', ['-c', text], { env });
+      // Both print one line per page of history, and Python one per other reply.
+      const pages = (text: string) => text.split('\n').filter((line) => /^\d+ \d+ \d+$/.test(line));
+      expect(pages(printed.stdout)).toEqual(pages(ran.stdout));
+      const isHistory = ({ path: asked }: ApiRequest) => asked.startsWith('/replay');
+      expect(pages(printed.stdout).length > 0).toBe(asked.some(isHistory));
+      const others = printed.stdout.split('\n').filter((line) => line.startsWith('{'));
+      expect(others).toHaveLength(asked.filter((one) => !isHistory(one)).length);
+    },
+  );
+
+  it('has the types of the client', async () => {
+    const file = path.join(directory, 'typed.mts');
+    const client = path.resolve('dist/client/index.js');
+    writeFileSync(file, typescriptText('http://h', requests).replace('@fathom/client', client));
+    const compiler = path.resolve('node_modules/typescript/bin/tsc');
+    const flags = '--noEmit --strict --target es2023 --module nodenext --types node --typeRoots';
+    const types = path.resolve('node_modules/@types');
+    const checked = await run(process.execPath, [compiler, ...flags.split(' '), types, file]).catch(
+      (error: { stdout: string }) => error,
+    );
+    expect(checked.stdout).toBe('');
   });
 
   it('writes values in the syntax of its language', () => {
     const query = { query: "it's \\", limit: '5' };
     const asked: ApiRequest = { method: 'GET', path: '/tokens', query };
-    expect(typescriptText('http://h', asked)).toContain(
+    expect(typescriptText('http://h', [asked])).toContain(
       String.raw`fathom.getTokens({ query: 'it\'s \\', limit: 5 })`,
     );
-    expect(pythonText('http://h', asked)).toContain(
+    expect(pythonText('http://h', [asked])).toContain(
       String.raw`{ "query": "it's \\", "limit": "5" }`,
     );
   });

@@ -68,7 +68,11 @@ describe('formulas', () => {
         const net = (Math.round(100 * buy) - Math.round(100 * sell)) / 100;
         const impact = { net_usd_24_hr: net, net_pct_24_hr: null };
         const row = { total_buy_usd: buy, total_sell_usd: sell, net_usd: net, impact };
-        const [all, , moved] = formulas.pressureSteps(row as unknown as TokenPressure);
+        const [all, , moved] = formulas.pressureSteps(
+          row as unknown as TokenPressure,
+          '24_hr',
+          '24h',
+        );
         const [bought, sold, left] = centsIn(all);
         expect(bought - sold).toBe(left);
         expect(moved).toBe(
@@ -76,9 +80,10 @@ describe('formulas', () => {
         );
       }),
     );
-    const impact = { net_usd_24_hr: -150, net_pct_24_hr: -0.7491 };
+    const impact = { net_usd_5_min: -150, net_pct_5_min: -0.7491 };
     const row = { total_buy_usd: 50, total_sell_usd: 200, net_usd: -150, impact };
-    const [, , moved] = formulas.pressureSteps(row as unknown as TokenPressure);
+    const [, , moved] = formulas.pressureSteps(row as unknown as TokenPressure, '5_min', '5m');
+    expect(moved).toMatch(/^Impact 5m = /);
     expect(moved).toContain('-$150.00 reaches when it takes support from the price down');
     expect(moved).toMatch(/= \u221274\.9 bp$/);
     // The example of docs/definitions.md#fee-density.

@@ -38,7 +38,8 @@ import {
 import { spokenTime } from '../../explorer/state/spoken-time.js';
 import { fieldTime, offsetS, zone } from '../../explorer/state/zone.js';
 import { amountOf } from '../../explorer/views/amount.js';
-import { sortedRows } from '../../explorer/views/sort.js';
+import { hoursText } from '../../explorer/views/boards/hours.js';
+import { nextSort, sortedRows } from '../../explorer/views/sort.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';
 
@@ -66,6 +67,23 @@ describe('what is compared', () => {
         { key: 'b', label: 'B', values: b },
       ],
     });
+  });
+
+  it('ends with the newest snapshot, whose step is not over', () => {
+    const series = { ...seriesOf([60, 120], [1, 2], [1, 1]), snapshot_t: [58, 77] };
+    const older = { ...seriesOf([60, 120], [3, 4], [1, 1]), snapshot_t: [55, 71] };
+    const { t, lines } = linesOf(
+      [
+        { address: 'a', label: 'A', series },
+        { address: 'b', label: 'B', series: older },
+      ],
+      'depth',
+    );
+    expect(t).toEqual([60, 77]);
+    expect(lines.map(({ values }) => values)).toEqual([
+      [3, 6],
+      [9, 12],
+    ]);
   });
 
   it('is the venues with the most depth of a single token', () => {
@@ -168,6 +186,7 @@ describe('the address of a view', () => {
       maxPct: fc.integer({ min: 1, max: 1000 }),
     }),
     atS: fc.option(fc.nat(2e9)),
+    pool: fc.option(word),
     zoom: fc.option(
       fc.record({
         ...{ fromS: fc.nat(1e9), toS: fc.integer({ min: 1_000_000_001, max: 2e9 }) },
@@ -438,6 +457,18 @@ describe('the newest ladder', () => {
   });
 });
 
+describe('the hours of a period', () => {
+  it('end with this hour', () => {
+    // 12:34:56 UTC on November 14.
+    expect(hoursText('1h', 'pool', 1_794_659_696)).toBe(
+      '1h: this hour, since 12:00 UTC; until any pool has data of it, the hour before.',
+    );
+    expect(hoursText('24h', 'token', 1_794_659_696)).toBe(
+      '24h: this hour and the 23 before it, since 11-13 13:00 UTC; an hour earlier until any token has data of this hour.',
+    );
+  });
+});
+
 describe('rows', () => {
   const columns = [
     { name: 'n', by: (row: { n: number | null; s: string }) => row.n },
@@ -457,5 +488,17 @@ describe('rows', () => {
     ['-s', [3, 2, null]],
   ])('are sorted by %s, nulls last', (sort, numbers) => {
     expect(sortedRows(rows, columns, sort).map(({ n }) => n)).toEqual(numbers);
+  });
+
+  it.each([
+    ['n', 's', ['n', '-n', null, 'n']],
+    ['n', 'n', ['-n', null, '-n']],
+    ['n', '-n', ['n', null, 'n']],
+  ])('are sorted by clicks on %s, on a board ranked by %s', (name, ranking, sorts) => {
+    let sort: string | null = null;
+    for (const next of sorts) {
+      sort = nextSort(name, sort, ranking);
+      expect(sort).toBe(next);
+    }
   });
 });

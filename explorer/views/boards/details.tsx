@@ -1,11 +1,11 @@
 /** Details of a board's rows beyond their columns, loaded when a row is opened. */
 import type { ComponentChildren } from 'preact';
-import type { FathomClient } from '../../../client/index.js';
+import type { FathomClient, Parameters } from '../../../client/index.js';
 import { Failure, Loading } from '../../frame/states.js';
 import {
   compact,
   count,
-  NONE,
+  finePercent,
   percent,
   price,
   shortAddress,
@@ -120,8 +120,18 @@ export function ScoreDetails({ address }: { address: string }) {
   );
 }
 
-/** A token's largest active DCA orders. */
-export function DcaOrders({ address }: { address: string }) {
+/** The spans of DCA flows. */
+export const SPAN_LABELS = {
+  '24_hr': '24h',
+  '6_hr': '6h',
+  '1_hr': '1h',
+  '30_min': '30m',
+  '5_min': '5m',
+} as const;
+export type Span = keyof typeof SPAN_LABELS;
+
+/** A token's largest active DCA orders. @param props.spans whose flows are shown */
+export function DcaOrders({ address, spans }: { address: string; spans: readonly Span[] }) {
   const asked = { token_address: address, sort_by: 'usd_flow', limit: ORDERS } as const;
   return (
     <Fetched
@@ -138,8 +148,7 @@ export function DcaOrders({ address }: { address: string }) {
             { label: 'With', isText: true },
             { label: 'Left' },
             { label: 'Filled' },
-            { label: 'Next 1h' },
-            { label: 'Next 24h' },
+            ...spans.map((span) => ({ label: `Next ${SPAN_LABELS[span]}` })),
             { label: 'Price range' },
           ]}
           rows={orders.map((order) => [
@@ -150,8 +159,7 @@ export function DcaOrders({ address }: { address: string }) {
             order.paired_symbol,
             usd(order.remaining_usd),
             percent(order.pct_filled, 0),
-            usd(order.flow_projections.usd_next_1_hr),
-            usd(order.flow_projections.usd_next_24_hr),
+            ...spans.map((span) => usd(order.flow_projections[`usd_next_${span}`])),
             rangeText(order.price_range.min_usd, order.price_range.max_usd),
           ])}
         />
@@ -219,39 +227,44 @@ export function Wallets({ address, priceUsd }: { address: string; priceUsd: numb
   );
 }
 
-/** The DLMM pools of a token in the last hour. */
-export function Pools({ address }: { address: string }) {
+/** Windows that pools do not have, and the shortest period that covers each. */
+const LONGER_PERIODS: Readonly<Record<string, string>> = { '6h': '12h' };
+
+/** The DLMM pools of a token in a window of the board of fee density. */
+export function Pools({ address, window }: { address: string; window: string }) {
+  const period = LONGER_PERIODS[window] ?? window;
+  const asked = { mint: address, period, sort: 'fees' } as Parameters<'getDlmmPools'>;
   return (
     <Fetched
       what="the pools"
-      name={address}
-      ask={(client, signal) => client.getDlmm({ address }, { signal })}
+      name={`${address} ${period}`}
+      ask={(client, signal) => client.getDlmmPools(asked, { signal })}
     >
-      {({ pools }) =>
-        pools.length === 0 ? (
-          <p class="note">This token has no DLMM pool here.</p>
+      {({ data }) =>
+        data.length === 0 ? (
+          <p class="note">This token has no DLMM pool here with data of {period}.</p>
         ) : (
           <SmallTable
-            caption="DLMM pools, last hour"
+            caption={`DLMM pools, ${period}${period === window ? '' : `: they have no period of ${window}`}`}
             headings={[
               { label: 'Pool', isText: true },
               { label: 'Pair', isText: true },
               { label: 'Step' },
               { label: 'Base fee' },
-              { label: 'Liquidity' },
-              { label: 'Volume 1h' },
-              { label: 'Fees 1h' },
-              { label: 'Positions' },
+              { label: 'TVL' },
+              { label: `Volume ${period}` },
+              { label: `Fees ${period}` },
+              { label: 'Range yield' },
             ]}
-            rows={pools.map((pool) => [
-              <Address address={pool.pubkey} />,
-              `${pool.token_x_symbol ?? shortAddress(pool.token_x_mint)}/${pool.token_y_symbol ?? shortAddress(pool.token_y_mint)}`,
-              count(pool.bin_step),
-              `${pool.base_fee_pct}%`,
-              usd(pool.total_liquidity_usd),
-              pool.stats_1h === null ? NONE : usd(pool.stats_1h.volume),
-              pool.stats_1h === null ? NONE : usd(pool.stats_1h.fees),
-              count(pool.num_positions),
+            rows={data.map((pool) => [
+              <Address address={pool.address} />,
+              `${pool.baseSymbol ?? shortAddress(pool.baseMint)}/${pool.quoteSymbol ?? shortAddress(pool.quoteMint)}`,
+              count(pool.binStep),
+              `${pool.baseFeePct}%`,
+              usd(pool.tvl),
+              usd(pool.volume),
+              usd(pool.fees),
+              finePercent(pool.rangeYield),
             ])}
           />
         )

@@ -1,15 +1,46 @@
 /** The board of DLMM pools. */
 import type { DlmmPoolRow } from '../../../client/index.js';
 import { count, finePercent, NONE, percent, shortAddress, usd } from '../../state/format.js';
+import { hashOf, tokenView } from '../../state/url.js';
 import { How } from '../how.js';
 import { amount, rank, ShareFigure } from './cells.js';
 import { Address, Facts, TokenAddress } from './details.js';
+import { hoursText } from './hours.js';
 import type { BoardSpec } from './spec.js';
 
 const basisPointsText = (bps: number): string => `${bps.toFixed(bps < 10 ? 2 : 0)} bp`;
 
+/** Columns by values of `sort`. */
+const RANKED_COLUMNS: Readonly<Record<string, string>> = {
+  ...{ rangeyield: 'rangeYield', feespertvl: 'feesPerTvl' },
+  ...{ fees: 'fees', volume: 'volume', tvl: 'tvl' },
+};
+
+const nameOf = (row: DlmmPoolRow): string => row.baseSymbol ?? shortAddress(row.baseMint);
+
+/** Whether the base token's depth has the pool: docs/definitions.md#price-range. */
+const hasMarket = (row: DlmmPoolRow): boolean => row.rangeTvl !== null;
+
+const venueHash = (row: DlmmPoolRow): string =>
+  hashOf({ ...tokenView(row.baseMint), pool: row.address });
+
+function PoolName({ row }: { row: DlmmPoolRow }) {
+  return (
+    <>
+      <b>
+        {nameOf(row)}
+        <span class="quote">/{row.quoteSymbol ?? shortAddress(row.quoteMint)}</span>
+      </b>
+      <span class="name">
+        bin step {row.binStep}, fee {row.baseFeePct}%
+      </span>
+    </>
+  );
+}
+
 export const dlmmPools: BoardSpec<DlmmPoolRow> = {
-  about: 'What pools earn on their liquidity in the range of recent prices.',
+  about:
+    "What pools earn on their liquidity in the range of recent prices. A row leads to its pool's venue on the token's map, split by market.",
   unit: 'pools',
   empty: 'No pool has data in this period.',
   choices: [
@@ -30,23 +61,23 @@ export const dlmmPools: BoardSpec<DlmmPoolRow> = {
       ],
     },
   ],
-  columns: [
+  meaning: ({ period }, nowS) => hoursText(period, 'pool', nowS),
+  columns: () => [
     rank,
     {
       name: 'pool',
       label: 'Pool',
       by: (row) => row.baseSymbol ?? row.address,
-      show: (row, _, toggle) => (
-        <button type="button" class="token-link" title={row.address} onClick={toggle}>
-          <b>
-            {row.baseSymbol ?? shortAddress(row.baseMint)}
-            <span class="quote">/{row.quoteSymbol ?? shortAddress(row.quoteMint)}</span>
-          </b>
-          <span class="name">
-            bin step {row.binStep}, fee {row.baseFeePct}%
-          </span>
-        </button>
-      ),
+      show: (row, _, toggle) =>
+        hasMarket(row) ? (
+          <a class="token-link" href={venueHash(row)} title={row.address}>
+            <PoolName row={row} />
+          </a>
+        ) : (
+          <button type="button" class="token-link" title={row.address} onClick={toggle}>
+            <PoolName row={row} />
+          </button>
+        ),
     },
     {
       name: 'rangeYield',
@@ -96,6 +127,7 @@ export const dlmmPools: BoardSpec<DlmmPoolRow> = {
       show: (row) => (row.effectiveFeeBps === null ? NONE : basisPointsText(row.effectiveFeeBps)),
     },
   ],
+  ranking: ({ sort }) => RANKED_COLUMNS[sort],
   keyOf: (row) => row.address,
   tokenOf: (row) => ({
     address: row.baseMint,
@@ -108,6 +140,14 @@ export const dlmmPools: BoardSpec<DlmmPoolRow> = {
       <Facts
         facts={[
           ['Pool', <Address address={row.address} />],
+          [
+            'Depth',
+            hasMarket(row) ? (
+              <a href={venueHash(row)}>its venue on the map of {nameOf(row)}</a>
+            ) : (
+              `unknown: no market of ${nameOf(row)} has this address`
+            ),
+          ],
           ['Base token', <TokenAddress address={row.baseMint} symbol={row.baseSymbol} />],
           ['Quote token', <TokenAddress address={row.quoteMint} symbol={row.quoteSymbol} />],
           ['Liquidity in range', usd(row.rangeTvl)],

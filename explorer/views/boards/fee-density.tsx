@@ -3,11 +3,26 @@ import type { FeeDensity, Parameters } from '../../../client/index.js';
 import { percent } from '../../state/format.js';
 import { How } from '../how.js';
 import { Meter } from '../sparkline.js';
+import type { Column } from '../table.js';
 import { address, amount, rank, TokenLink } from './cells.js';
 import { Pools } from './details.js';
+import { hoursText } from './hours.js';
 import type { BoardSpec } from './spec.js';
 
 const ROWS = 100;
+
+/** Bars of one scale. @param highest the board's highest fee density */
+function meter(highest: number): Column<FeeDensity> {
+  const most = percent(highest, highest < 1 ? 2 : 0);
+  return {
+    name: 'meter',
+    label: `0 to ${most}`,
+    about: `A full bar is ${most}, the highest fee density of the board`,
+    kind: 'chart',
+    isMinor: true,
+    show: (row) => <Meter share={row.fee_density / highest} />,
+  };
+}
 
 export const feeDensity: BoardSpec<FeeDensity> = {
   about:
@@ -30,7 +45,8 @@ export const feeDensity: BoardSpec<FeeDensity> = {
       ],
     },
   ],
-  columns: [
+  meaning: ({ window }, nowS) => hoursText(window, 'token', nowS),
+  columns: (_, rows) => [
     { ...rank, show: (row) => row.rank },
     {
       name: 'token',
@@ -45,24 +61,18 @@ export const feeDensity: BoardSpec<FeeDensity> = {
       by: (row) => row.fee_density,
       show: (row) => <b>{percent(row.fee_density, 2)}</b>,
     },
-    {
-      name: 'meter',
-      label: 'Of 100%, log scale',
-      about: 'The bar is full at 100%, half full at 24%, a quarter full at 9%',
-      kind: 'chart',
-      isMinor: true,
-      show: (row) => <Meter share={Math.log10(1 + 9 * Math.min(1, row.fee_density))} />,
-    },
+    meter(Math.max(...rows.map((row) => row.fee_density))),
     amount('volume', 'Organic volume', (row) => row.organic_volume),
     amount('liquidity', 'Liquidity', (row) => row.denom_liquidity_usd),
     address,
   ],
+  ranking: () => 'density',
   keyOf: (row) => row.address,
   tokenOf: (row) => row,
-  details: (row) => (
+  details: (row, { window }) => (
     <>
       <How>{({ densitySteps }) => densitySteps(row)}</How>
-      <Pools address={row.address} />
+      <Pools address={row.address} window={window} />
     </>
   ),
   async load(client, choices, signal) {

@@ -21,7 +21,7 @@ export const scores: BoardSpec<TopScore> = {
       ],
     },
   ],
-  columns: [
+  columns: () => [
     rank,
     {
       name: 'token',
@@ -67,6 +67,7 @@ export const scores: BoardSpec<TopScore> = {
     ),
     address,
   ],
+  ranking: () => 'score',
   keyOf: (row) => row.address,
   tokenOf: (row) => row,
   details: (row) => <ScoreDetails address={row.address} />,

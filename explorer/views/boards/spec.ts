@@ -4,7 +4,10 @@ import type { FathomClient } from '../../../client/index.js';
 import type { ApiRequest } from '../../state/requests.js';
 import type { Column } from '../table.js';
 
-type Choices = Readonly<Record<string, string>>;
+export type Choices = Readonly<Record<string, string>>;
+
+/** What the choices mean now, if that is not plain. @param nowS by the server's clock */
+export type Meaning = (choices: Choices, nowS: number) => string;
 
 interface Choice {
   /** Name of the parameter. */
@@ -20,6 +23,14 @@ export interface BoardToken {
   name?: string | null;
 }
 
+export interface Board<Row> {
+  rows: readonly Row[];
+  /** What the count of rows leaves open. */
+  note?: string;
+  /** The requests that it took, if the choices alone do not tell. */
+  requests?: readonly ApiRequest[];
+}
+
 export interface BoardSpec<Row> {
   about: string;
   /** What the rows list, such as `tokens`. */
@@ -27,18 +38,19 @@ export interface BoardSpec<Row> {
   /** Shown when there are no rows. */
   empty: string;
   choices: readonly Choice[];
-  columns: readonly Column<Row>[];
+  /** @param rows all of the board, by which charts are scaled */
+  columns: (choices: Choices, rows: readonly Row[]) => readonly Column<Row>[];
+  /** The column by which the API ranks the rows, as in BoardView. */
+  ranking: (choices: Choices) => string;
+  meaning?: Meaning;
   keyOf: (row: Row) => string;
   /** The token of a row, which can be a favourite. */
   tokenOf: (row: Row) => BoardToken;
   /** Details of a row beyond its columns, shown below it. */
-  details: (row: Row) => ComponentChildren;
-  load: (
-    client: FathomClient,
-    choices: Choices,
-    signal: AbortSignal,
-  ) => Promise<{ rows: readonly Row[]; note?: string }>;
-  request: (choices: Choices, rows: readonly Row[]) => ApiRequest;
+  details: (row: Row, choices: Choices) => ComponentChildren;
+  load: (client: FathomClient, choices: Choices, signal: AbortSignal) => Promise<Board<Row>>;
+  /** Undefined if only the loaded board tells its requests. */
+  request?: (choices: Choices) => ApiRequest;
   /** Whether it reloads automatically. */
   reloads: boolean;
 }

@@ -1,6 +1,7 @@
 /** The board of what large holders buy and sell. */
 import type { BatchWhaleActivity } from '../../../client/index.js';
-import { NONE } from '../../state/format.js';
+import { NONE, usd } from '../../state/format.js';
+import type { ApiRequest } from '../../state/requests.js';
 import { How } from '../how.js';
 import { Bars } from '../sparkline.js';
 import type { Column } from '../table.js';
@@ -12,14 +13,17 @@ import type { BoardSpec } from './spec.js';
 interface WhaleRow extends BatchWhaleActivity {
   symbol: string | null;
   name: string | null;
-  priceUsd: number | null;
+  service_current_price: number | null;
 }
 /** Most mints per request. */
 const BATCH = 10;
 const WHALE_TOKENS = 20;
 
 /** Net flow of the 50 largest holders in USD; null if unknown. */
-function netUsd({ summary, priceUsd }: WhaleRow, window: '1d' | '7d' | '30d'): number | null {
+function netUsd(
+  { summary, service_current_price: priceUsd }: WhaleRow,
+  window: '1d' | '7d' | '30d',
+): number | null {
   const net = summary?.net_flow?.top50?.[window]?.net ?? null;
   return net === null || priceUsd === null ? null : net * priceUsd;
 }
@@ -30,7 +34,7 @@ export const whales: BoardSpec<WhaleRow> = {
   unit: 'tokens',
   empty: 'None of the best-scored tokens has holder snapshots.',
   choices: [],
-  columns: [
+  columns: () => [
     rank,
     {
       name: 'token',
@@ -41,13 +45,18 @@ export const whales: BoardSpec<WhaleRow> = {
     {
       name: 'days',
       label: 'Net flow by day, 30 days',
+      about: 'Beside the bars: the largest flow of a day, which the longest bar shows',
       kind: 'chart',
-      show: (row) => (
-        <Bars
-          values={(row.sparkline?.top50 ?? []).map(({ net }) => net ?? 0)}
-          label={`Net flow of ${row.symbol ?? row.token_address} by day`}
-        />
-      ),
+      show: (row) => {
+        const flows = (row.sparkline?.top50 ?? []).map(({ net }) => net ?? 0);
+        const largest = Math.max(...flows.map(Math.abs)) * (row.service_current_price ?? NaN);
+        return (
+          <span class="line-figure">
+            <Bars values={flows} label={`Net flow of ${row.symbol ?? row.token_address} by day`} />
+            <span>{usd(largest)}</span>
+          </span>
+        );
+      },
     },
     ...(['1d', '7d', '30d'] as const).map((window): Column<WhaleRow> => ({
       name: `net_${window}`,
@@ -77,11 +86,12 @@ export const whales: BoardSpec<WhaleRow> = {
       show: (row) => row.summary?.new_wallets?.top50?.['7d'] ?? NONE,
     },
   ],
+  ranking: () => 'token_score',
   keyOf: (row) => row.token_address,
   tokenOf: ({ token_address: address, symbol, name }) => ({ address, symbol, name }),
   details: (row) => {
     const net = row.summary?.net_flow?.top50?.['1d']?.net ?? null;
-    const { priceUsd } = row;
+    const { service_current_price: priceUsd } = row;
     return (
       <>
         {net !== null && priceUsd !== null && (
@@ -95,28 +105,30 @@ export const whales: BoardSpec<WhaleRow> = {
     const { tokens } = await client.getTopScores({ details: true }, { signal });
     const best = tokens.slice(0, WHALE_TOKENS);
     const found: BatchWhaleActivity[] = [];
+    const requests: ApiRequest[] = [
+      { method: 'GET', path: '/top-scores', query: { details: 'true' } },
+    ];
     for (let at = 0; at < best.length; at += BATCH) {
       const token_addresses = best.slice(at, at + BATCH).map(({ address }) => address);
+      requests.push({
+        ...{ method: 'POST', path: '/whale-activity', query: {} },
+        body: { token_addresses },
+      });
       found.push(...(await client.postWhaleActivity({ token_addresses }, { signal })).tokens);
     }
     const rows = found
       .filter((one) => one.has_coverage)
       .map((one) => {
         const token = best.find(({ address }) => address === one.token_address);
+        // The order of an exported file's columns.
         return {
-          ...one,
           symbol: token?.symbol ?? null,
           name: token?.name ?? null,
-          priceUsd: token?.service_current_price ?? null,
+          ...one,
+          service_current_price: token?.service_current_price ?? null,
         };
       });
-    return { rows };
+    return { rows, requests };
   },
-  request: (_, rows) => ({
-    method: 'POST',
-    path: '/whale-activity',
-    query: {},
-    body: { token_addresses: rows.slice(0, BATCH).map((row) => row.token_address) },
-  }),
   reloads: false,
 };
