@@ -34,8 +34,11 @@ export function slippageDocument(
   answer: SlippageAnswer | null,
 ) {
   const { t, priceUsd, groups, found } = answer ?? NO_ANSWER;
+  // Field by field: V8 takes several times as long for objects with spread fields. Undefined ones are not encoded.
   return {
-    ...named,
+    token: named.token,
+    chain: named.chain,
+    resolved_token: named.resolved_token,
     t,
     price_usd: priceUsd,
     side,

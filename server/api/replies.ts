@@ -26,8 +26,6 @@ type MediaType = DocumentForm['mediaType'];
 export const COMPRESS_ABOVE_BYTES = 1_400;
 /** Cached texts per negotiated header. */
 const MAX_CACHED_HEADERS = 256;
-/** Bodies up to this size are not compressed for their first request: TCP sends them in one flight. */
-const PLAIN_AT_FIRST_BYTES = 8 * 1024;
 /** Larger bodies are compressed outside the event loop. */
 const MAX_SYNC_COMPRESS_BYTES = 64 * 1024;
 
@@ -50,8 +48,14 @@ interface SmallBodyForm extends Readonly<DocumentForm> {
 /** Every form of one endpoint's replies. */
 export type SmallForms = Readonly<Record<MediaType, Readonly<Record<Coding, SmallBodyForm>>>>;
 
-/** @param maxAgeS seconds that a client may cache the reply; null: it may not */
-export function smallForms(maxAgeS: number | null): SmallForms {
+/**
+ * @param maxAgeS seconds that a client may cache the reply; null: it may not
+ * @param compressAbove bytes up to which it is not compressed
+ */
+export function smallForms(
+  maxAgeS: number | null,
+  compressAbove: number = COMPRESS_ABOVE_BYTES,
+): SmallForms {
   const cacheControl = maxAgeS === null ? 'no-store' : `private, max-age=${maxAgeS}`;
   const ofType = (mediaType: MediaType) => {
     const plainHeaders: Headers = [
@@ -61,13 +65,13 @@ export function smallForms(maxAgeS: number | null): SmallForms {
     ];
     const form = (
       encoding: SmallBodyForm['encoding'],
-      compressAbove: number,
+      above: number,
       headers: Headers = [...plainHeaders, ['Content-Encoding', encoding]],
-    ): SmallBodyForm => ({ mediaType, encoding, compressAbove, headers, plainHeaders });
+    ): SmallBodyForm => ({ mediaType, encoding, compressAbove: above, headers, plainHeaders });
     return {
       identity: form('identity', Infinity, plainHeaders),
-      br: form('br', COMPRESS_ABOVE_BYTES),
-      gzip: form('gzip', COMPRESS_ABOVE_BYTES),
+      br: form('br', compressAbove),
+      gzip: form('gzip', compressAbove),
       'only br': form('br', -1),
       'only gzip': form('gzip', -1),
     };
@@ -122,8 +126,6 @@ export function notAcceptable(header: string, offers: readonly string[]): ApiErr
 export class KeptReply<T = unknown> {
   /** Encoded bodies by form, made on demand. */
   readonly encoded = new Map<SmallBodyForm, EncodedDocument>();
-  /** Whether such replies are rarely requested again: small ones are then compressed from the second request on. */
-  plainAtFirst = false;
 
   /**
    * @param document must not change afterwards
@@ -234,11 +236,6 @@ async function replyRemote(
 
 /** Encodes at the first request, on the event loop whatever the size, because later requests reuse the result. */
 function replyKept(exchange: Exchange, kept: KeptReply, form: SmallBodyForm): void {
-  if (kept.plainAtFirst && form.compressAbove >= 0) {
-    kept.plainAtFirst = false;
-    const body = serialize(kept.document, form.mediaType);
-    if (body.length <= PLAIN_AT_FIRST_BYTES) return exchange.reply(200, form.plainHeaders, body);
-  }
   let encoded = kept.encoded.get(form);
   if (encoded === undefined) {
     encoded = encodeDocument(kept.document, form);

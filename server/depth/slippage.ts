@@ -18,13 +18,7 @@ import { type PageGroup, type ReplayFilter, slotsOfMarkets } from '../../compute
 import type { TokenRecord } from '../../storage/contract.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
-import {
-  KeptReplies,
-  type KeptReply,
-  addDataTime,
-  RemoteReply,
-  type ReplyMemory,
-} from '../api/replies.js';
+import { addDataTime, RemoteReply, type ReplyMemory } from '../api/replies.js';
 import {
   chainKey,
   document,
@@ -51,7 +45,9 @@ import type { Services } from '../services.js';
 const MAX_AMOUNTS = 20;
 /** The pool computes replies with more cells, or more parts of venues in all amounts together. */
 const MAX_CELLS_ON_LOOP = 2000;
-const MAX_PARTS_ON_LOOP = 24;
+const MAX_PARTS_ON_LOOP = 100;
+/** Compressing a smaller reply would take longer than all the rest, and TCP sends it in one flight. */
+const COMPRESS_ABOVE_BYTES = 12 * 1024;
 
 const side = word(ORDER_SIDES, {
   description: '`sell` takes support, `buy` takes resistance.',
@@ -70,6 +66,7 @@ export const getSlippage = defineEndpoint({
     '`move_pct` or both. A token without a snapshot has nulls and empty lists; it is never a 404. `X-Data-Time` is ' +
     'of the snapshot that is served.',
   dataTime: true,
+  compressAbove: COMPRESS_ABOVE_BYTES,
   chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
   query: Type.Object({
     side,
@@ -135,7 +132,7 @@ export const getSlippage = defineEndpoint({
 
 type SlippageCall = Call<typeof getSlippage>;
 type SlippageDocument = Static<(typeof getSlippage)['response']>;
-type SlippageReply = SlippageDocument | KeptReply<SlippageDocument> | RemoteReply;
+type SlippageReply = SlippageDocument | RemoteReply;
 
 /** A checked request, and the token whose snapshots it uses. */
 interface SlippageRequest {
@@ -209,23 +206,16 @@ function reply(
   if (held === null || newest === null) return slippageDocument(asked, null);
   const { ref, cells } = newest;
   addDataTime(exchange, cells.t);
-  // Segments never change: the snapshot's place identifies its content.
-  const question = JSON.stringify([ref.segmentId, ref.row, asked, filter]);
-  const replies = new KeptReplies<SlippageDocument>(kept, 'slippage', bytesOfDocument);
-  const known = replies.find(question);
-  if (known !== null) return known;
   const small = smallLadder(kept, held.markets, newest, asked.side, filter);
   if (small !== null && asked.usd.length * small.groups.length <= MAX_PARTS_ON_LOOP) {
     const { t, priceUsd } = cells;
     const { groups, ladder } = small;
-    const found = slippage(ladder, asked);
-    const reply = replies.put(question, slippageDocument(asked, { t, priceUsd, groups, found }));
-    // Most amounts are requested only once, and compression would take longer than all the rest.
-    reply.plainAtFirst = true;
-    return reply;
+    // Not kept: most amounts are requested only once, and collecting what was kept takes longer than making it.
+    return slippageDocument(asked, { t, priceUsd, groups, found: slippage(ladder, asked) });
   }
   return new RemoteReply(async (form) => {
-    const name = `slippage ${JSON.stringify(form)} ${question}`;
+    // Segments never change: the snapshot's place identifies its content.
+    const name = `slippage ${JSON.stringify([form, ref.segmentId, ref.row, asked, filter])}`;
     const known = kept.get(name) as EncodedDocument | undefined;
     if (known !== undefined) return known;
     const { input, groups } = ladderInput(held.markets, newest, asked.side, filter);
@@ -273,11 +263,5 @@ function ladderInput(
 }
 
 function bytesOfLadder({ groups, ladder: { steps, venueCents } }: VenueLadder): number {
-  return 1024 + 256 * groups.length + 64 * steps.length + venueCents.byteLength;
-}
-
-/** Bytes of a kept document with its encoded forms. */
-function bytesOfDocument({ quotes, moves }: SlippageDocument): number {
-  const parts = quotes.reduce((sum, { venues }) => sum + venues.length, 0);
-  return 1024 + 512 * quotes.length + 128 * moves.length + 384 * parts;
+  return 1024 + 256 * groups.length + 160 * steps.length + 2 * venueCents.byteLength;
 }

@@ -207,7 +207,9 @@ describe('GET /slippage/:address', () => {
     expect(document.quotes).toHaveLength(19);
     expect(posted()).toBe(before + 1);
     for (const encoding of ['gzip', 'br', 'identity']) {
-      const headers = { accept: 'application/msgpack', 'accept-encoding': encoding };
+      // Without it, replies of this size are not compressed.
+      const only = encoding === 'identity' ? '' : ', identity;q=0';
+      const headers = { accept: 'application/msgpack', 'accept-encoding': `${encoding}${only}` };
       for (let repeats = 0; repeats < 2; repeats++) {
         const reply = await service.get(path, { headers });
         expect(reply.headers.get('content-type')).toBe('application/msgpack');
@@ -221,25 +223,18 @@ describe('GET /slippage/:address', () => {
     expect(other.quotes[0]).not.toEqual(document.quotes[0]);
   });
 
-  it('compresses small replies once they are requested again, or at once if required', async () => {
+  it('compresses small replies only if required', async () => {
     const moves = Array.from({ length: 16 }, (_, i) => i + 1.123456).join(',');
-    const amounts = (first: number) => `${first},${first + 1},${first + 2}&move_pct=${moves}`;
-    const replyTo = async (usd: string, encoding: string) => {
-      const headers = { 'accept-encoding': encoding };
-      const reply = await service.get(`/slippage/${MINT}?side=sell&usd=${usd}`, { headers });
+    const path = `/slippage/${MINT}?side=sell&usd=3,4,5&move_pct=${moves}`;
+    const replyTo = async (encoding: string) => {
+      const reply = await service.get(path, { headers: { 'accept-encoding': encoding } });
       return [reply.headers.get('content-encoding'), await reply.json()];
     };
-    const [first, ...again] = [
-      await replyTo(amounts(3), 'gzip'),
-      await replyTo(amounts(3), 'gzip'),
-      await replyTo(amounts(3), 'br'),
-    ];
-    expect(first[0]).toBe(null);
-    expect(again).toEqual([
-      ['gzip', first[1]],
-      ['br', first[1]],
-    ]);
-    expect(await replyTo(amounts(300), 'gzip, identity;q=0')).toMatchObject(['gzip', {}]);
+    const document = await ask(path.split('?')[1]);
+    for (const encoding of ['gzip', 'br', 'gzip']) {
+      expect(await replyTo(encoding)).toEqual([null, document]);
+    }
+    expect(await replyTo('gzip, identity;q=0')).toEqual(['gzip', document]);
   });
 
   it('counts repeated amounts once', async () => {
