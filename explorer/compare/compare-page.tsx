@@ -7,6 +7,7 @@ import { Search } from '../frame/search.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
 import { stepFor, stepName } from '../heatmap/detail.js';
 import { percent, shortAddress, signedPercent, usd } from '../state/format.js';
+import { useKeyWatch } from '../state/key-watch.js';
 import { useDocument } from '../state/load.js';
 import type { ApiRequest } from '../state/requests.js';
 import { asOfS, currentClient, messageOf, show } from '../state/session.js';
@@ -41,6 +42,8 @@ const SHOWN_FIELDS = {
   maps: undefined,
 } as const;
 const MIN_STEP_S = 60;
+/** The clock of this device may be behind the server's, to which the series reaches. */
+const AHEAD_S = 86_400;
 /** Most points of a line. */
 const MAX_POINTS = 500;
 const PART_LABELS = { venue: 'By venue', type: 'By type' } as const;
@@ -55,6 +58,7 @@ export default function ComparePage({ view }: { view: CompareView }) {
     (client, signal) => comparedOf(view, client, signal),
   );
   const compared = document?.found ?? null;
+  useKeyWatch(compared?.[0]?.address ?? null);
   const asked = document?.asked ?? queryOf(view);
   const { t, lines } = useMemo(
     () => linesOf(compared ?? [], metric === 'maps' ? 'depth' : metric),
@@ -282,9 +286,9 @@ function queryOf(view: CompareView): SeriesParameters {
   const group = partsOf(view);
   const nowS = asOfS.value ?? Date.now() / 1000;
   const stepS = Math.max(MIN_STEP_S, stepFor(PRESET_S[window], MAX_POINTS, MIN_STEP_S));
-  const lastS = Math.ceil(nowS / stepS) * stepS;
   return {
-    ...{ from: lastS - PRESET_S[window], to: lastS + 1, step: stepName(stepS), pct: [pct] },
+    ...{ from: `-${window}`, to: Math.ceil(nowS / stepS) * stepS + AHEAD_S },
+    ...{ step: stepName(stepS), pct: [pct] },
     ...(metric === 'score' ? { score: true } : {}),
     ...(group === null ? {} : { group }),
     // Maps include every type of market.

@@ -3,6 +3,7 @@ import type { TopScore } from '../../client/index.js';
 import { columnsOfRows } from '../export/columns.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
 import { favourites as favouritesValue } from '../state/favourites.js';
+import { useKeyWatch } from '../state/key-watch.js';
 import { useDocument, useNowS } from '../state/load.js';
 import { show } from '../state/session.js';
 import { BOARD_TITLES, type BoardView } from '../state/url.js';
@@ -47,6 +48,8 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
     view.name === 'scores'
       ? own
       : [...own, ...scoreColumns(scores ?? new Map<string, TopScore>(), spec.tokenOf)];
+  const [firstRow] = board?.rows ?? [];
+  useKeyWatch(firstRow === undefined ? null : spec.tokenOf(firstRow).address);
   const requests = board?.requests ?? (spec.request === undefined ? [] : [spec.request(choices)]);
   const favourites = useValue(favouritesValue);
   const rows = (board?.rows ?? []).filter((row) => {

@@ -7,6 +7,7 @@ import { fathom, temporaryDirectory } from '../support/cli.js';
 import { NOW_S } from '../support/service.js';
 import {
   at,
+  BARN,
   BOARD,
   BOARDS,
   browser,
@@ -71,15 +72,20 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await expect.poll(() => connection(100)).toBe('none');
   });
 
-  it('asks for another key as soon as its key ends', async () => {
+  it.each([
+    ['a token', HOUR, '.heatmap[data-state=ready]'],
+    ['Compare', `#/compare?tokens=${SOL},${BARN}`, '.line-chart li'],
+    ['a board that does not update', '#/whales', 'tr.row'],
+  ])('asks for another key as soon as its key ends: %s', async (_, view, shown) => {
     const words = ['--tier', 'enterprise', '--rpm', '59', '--data', directory, '--json'];
     const { stdout } = await fathom(['keys', 'create', ...words]);
     const short = JSON.parse(stdout) as { id: string; key: string };
-    const page = await at(HOUR, { key: short.key });
+    const page = await at(view, { key: short.key });
     await page.clock.install();
+    const followed = page.waitForResponse('**/api/v1/stream/**');
     await page.reload();
-    await page.locator('.heatmap[data-state=ready]').waitFor();
-    await page.locator('.live[data-connection=heard]').waitFor();
+    await page.locator(shown).first().waitFor();
+    await followed;
     // The page's time is frozen, so it does not poll.
     await page.clock.pauseAt(Date.now() + 1000);
     await fathom(['keys', 'revoke', short.id, '--data', directory]);
@@ -91,8 +97,8 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.clock.resume();
     await page.getByLabel('API key', { exact: true }).fill(key);
     await page.keyboard.press('Enter');
-    await page.locator('.heatmap[data-state=ready]').waitFor();
-    expect(hashOf(page)).toBe(HOUR);
+    await page.locator(shown).first().waitFor();
+    expect(hashOf(page)).toBe(view);
   });
 
   it('shows the map by itself after the server was away for minutes', async () => {
