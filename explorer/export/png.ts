@@ -4,6 +4,7 @@ import { colourOf, cssOf, type Theme } from '../heatmap/palette.js';
 import type { Photograph } from '../heatmap/picture.js';
 import { usdText } from '../heatmap/ticks.js';
 import { absoluteTime } from '../state/format.js';
+import { currentS } from '../state/session.js';
 
 /** In pixels at the default text size. */
 const MARGIN = 16;
@@ -40,7 +41,9 @@ export async function pngOf(photograph: Photograph | null, name: string): Promis
     return context.measureText(text).width;
   };
   write(name, MARGIN, 20, TITLE_PX, style.text);
-  const times = `${absoluteTime(view.from)} to ${absoluteTime(view.to)}`;
+  // The newest snapshot is drawn beyond now, until the next one is due.
+  const to = Math.min(view.to, currentS());
+  const times = `${absoluteTime(view.from)} to ${absoluteTime(to)}`;
   write(times, MARGIN, 42, TEXT_PX, style.textSoft);
   const top = HEAD + height;
   drawLegend(context, photograph, top, (text, x, y) => write(text, x, y, TEXT_PX, style.textSoft));

@@ -1,7 +1,7 @@
 /** The cursor over the picture. */
 import { usdOf } from './amounts.js';
 import { binAt, codesAt } from './columns.js';
-import type { Held, History } from './history.js';
+import { type Held, type History, lastInSight } from './history.js';
 import { type Point, type View, xOf, yOf } from './view.js';
 
 /** A place in the data, which stays the same as the view moves. */
@@ -14,6 +14,8 @@ export interface Place {
 export interface Cursor extends Place {
   /** Shares of the plot's width and height; y from the bottom. */
   at: Point;
+  /** The height of its price's label: beside the cursor, or next to the label of the last price. */
+  labelY: number;
   /** Null if there is no data. */
   snapshot: Held | null;
   bin: number;
@@ -21,12 +23,22 @@ export interface Cursor extends Place {
   resistanceUsd: number;
 }
 
-export function cursorAt({ t, lnPrice }: Place, history: History, view: View): Cursor {
+/** @param labelRoom the least distance between two labels of prices, as a share of the height */
+export function cursorAt(
+  { t, lnPrice }: Place,
+  history: History,
+  view: View,
+  labelRoom: number,
+): Cursor {
   const snapshot = history.at(t);
   const bin = snapshot === null ? 0 : binAt(snapshot, lnPrice);
   const [support, resistance] = snapshot === null ? [0, 0] : codesAt(snapshot, bin);
+  const at = { x: xOf(view, t), y: yOf(view, lnPrice) };
+  const last = lastInSight(history.held, view);
+  const labelY = last === undefined ? at.y : clearOf(yOf(view, last.lnPrice), at.y, labelRoom);
   return {
-    at: { x: xOf(view, t), y: yOf(view, lnPrice) },
+    at,
+    labelY,
     t,
     lnPrice,
     snapshot,
@@ -39,4 +51,12 @@ export function cursorAt({ t, lnPrice }: Place, history: History, view: View): C
 /** Whether the place is still in sight after a zoom or a move. */
 export function isInView(view: View, { t, lnPrice }: Place): boolean {
   return [xOf(view, t), yOf(view, lnPrice)].every((share) => share >= -1e-6 && share <= 1 + 1e-6);
+}
+
+/** The height nearest to `y` that is in sight and at least `room` from another one, if that one is in sight. */
+export function clearOf(other: number, y: number, room: number): number {
+  if (other < 0 || other > 1 || Math.abs(y - other) >= room) return y;
+  const [above, below] = [other + room, other - room];
+  const isAbove = y >= other ? above + room / 2 <= 1 : below < 0;
+  return isAbove ? above : below;
 }

@@ -144,6 +144,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
           group={filter.group ?? 'venue'}
           reachOf={(window) => picture.reachOf(window)}
           {...{ shownT, isPinned: pinnedT !== null && !isMoving, moment: props.moment }}
+          endsNow={props.window.to === 'now' && (drawn?.zoom?.toS ?? null) === null}
           cursorT={cursor && (cursor.snapshot?.t ?? cursor.t)}
           pin={<Pin t={shownT} view={view} />}
           canSpare={props.canSpare}

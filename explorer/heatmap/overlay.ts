@@ -11,6 +11,8 @@ const MIN_TIME_TICK_PX = 84;
 const MIN_PRICE_TICK_PX = 34;
 /** Height of the price's tag. */
 const LAST_PRICE_PX = 18;
+/** From its middle to that of the cursor's label, which is a little higher, if they touch. */
+export const LABEL_ROOM_PX = 21;
 const USUAL_REM_PX = 16;
 
 /** The page's colours and font. */

@@ -8,7 +8,7 @@ import { type Controls, listen } from './interaction.js';
 import type { TimeWindow } from './detail.js';
 import type { Part } from './loader.js';
 import { fit, screenPixelRatio } from './canvas.js';
-import { drawOverlay, type Style, styleOf } from './overlay.js';
+import { drawOverlay, LABEL_ROOM_PX, type Style, styleOf } from './overlay.js';
 import type { Theme } from './palette.js';
 import type { Zoom } from '../state/url.js';
 import { type Look, MAX_CANVAS_PX, Sheet } from './sheet.js';
@@ -181,33 +181,27 @@ export class Picture implements Controls {
 
   all(): void {
     this.sight.all();
-    this.moved();
+    this.redraw();
   }
 
   zoom(at: Point, factor: { time?: number; price?: number }): void {
     this.sight.zoom(at, factor);
-    this.moved();
+    this.redraw();
   }
 
   pan(by: Point): void {
     this.sight.pan(by, this.sheet);
-    this.moved();
+    this.redraw();
   }
 
   goTo(end: 'from' | 'to'): void {
     this.sight.goTo(end);
-    this.moved();
+    this.redraw();
   }
 
   /** Moves the view until a time is in it. */
   showTime(t: number): void {
     this.sight.showTime(t);
-    this.moved();
-  }
-
-  private moved(): void {
-    const { view } = this.sight;
-    if (this.cursor !== null && view !== null && !isInView(view, this.cursor)) this.cursor = null;
     this.redraw();
   }
 
@@ -241,7 +235,7 @@ export class Picture implements Controls {
     const bin = binAt(history.at(from.t) ?? to, from.lnPrice) + bins;
     this.cursor = { t: to.t, lnPrice: to.lnPrice + bin * LN_BIN };
     this.sight.reveal(this.cursor);
-    this.moved();
+    this.redraw();
   }
 
   pin(at: Point | 'cursor' | null): void {
@@ -319,14 +313,17 @@ export class Picture implements Controls {
   }
 
   private report(): void {
-    const { scale, history, sight } = this;
+    const { scale, history, sight, sheet, style } = this;
     const { view } = sight;
     if (view === null) return;
+    // Whatever has moved the view: zoom, drag, another zoom of the page, or new snapshots.
+    if (this.cursor !== null && !isInView(view, this.cursor)) this.cursor = null;
+    const labelRoom = (LABEL_ROOM_PX * style.size) / sheet.heightPx;
     this.onDrawn({
       view,
       zoom: sight.zoomInSight(),
       scale,
-      cursor: this.cursor && cursorAt(this.cursor, history, view),
+      cursor: this.cursor && cursorAt(this.cursor, history, view, labelRoom),
     });
   }
 }

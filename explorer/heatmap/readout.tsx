@@ -34,6 +34,7 @@ export function Readout({ cursor, split }: ReadoutProps) {
 /** The cursor's lines, with its time and price on the axes. */
 export function Crosshair({ cursor, children }: { cursor: Cursor; children?: ComponentChildren }) {
   const { left, top } = placeOf(cursor);
+  const labelTop = `${100 * (1 - cursor.labelY)}%`;
   return (
     <div class="heatmap-cursor" aria-hidden="true">
       <div class="heatmap-line-time" style={{ left }} />
@@ -41,7 +42,7 @@ export function Crosshair({ cursor, children }: { cursor: Cursor; children?: Com
       <span class="heatmap-tag heatmap-tag-time" style={{ left: `clamp(54px, ${left}, 100%)` }}>
         {timeText(cursor.t)}
       </span>
-      <span class="heatmap-tag heatmap-tag-price" style={{ top }}>
+      <span class="heatmap-tag heatmap-tag-price" style={{ top: labelTop }}>
         {priceText(Math.exp(cursor.lnPrice))}
       </span>
       {children}

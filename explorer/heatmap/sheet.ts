@@ -45,6 +45,10 @@ export class Sheet {
   /** Pixels across the view. */
   width = 1;
   height = 1;
+  /** The height in CSS pixels. */
+  get heightPx(): number {
+    return this.height * this.perPx;
+  }
   /** CSS pixels per pixel. */
   private perPx = 1;
   readonly maxSnapshots: number;

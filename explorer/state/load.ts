@@ -2,9 +2,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { FathomError, type FathomClient } from '../../client/index.js';
 import {
-  asOfS,
   attempt,
   currentClient,
+  currentS,
   hasSmallRate,
   isLive,
   key as keyValue,
@@ -101,13 +101,12 @@ async function reload(
 
 /** The time by the server's clock in epoch seconds, updated every second unless that clock is frozen. */
 export function useNowS(): number {
-  const frozenS = useValue(asOfS);
-  const [now, setNow] = useState(Date.now() / 1000);
+  const [now, setNow] = useState(currentS());
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now() / 1000), 1000);
+    const timer = setInterval(() => setNow(currentS()), 1000);
     return () => clearInterval(timer);
   }, []);
-  return frozenS ?? now;
+  return now;
 }
 
 /** The value; while it is null, the last value with the same name. */

@@ -150,6 +150,11 @@ export function hasSmallRate(): boolean {
   return (limits.value?.rate?.limit ?? Infinity) < SMALL_RATE;
 }
 
+/** The time by the server's clock in epoch seconds. */
+export function currentS(): number {
+  return asOfS.value ?? Date.now() / 1000;
+}
+
 /** Whether the key has requests to spare for what the user did not request. */
 export function canSpare(): boolean {
   const rate = limits.value?.rate ?? null;

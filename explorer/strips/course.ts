@@ -32,6 +32,8 @@ export interface Points {
   /** Of each step there is at most one point, its last. */
   stepS: number;
   t: number[];
+  /** Until when each point holds. */
+  ends: number[];
 }
 
 /** A point is a snapshot. */
@@ -94,9 +96,15 @@ function linesIn(reply: Result<'getDepthSeries'>, window: TimeWindow, stepS: num
     ...{ key, label, supportUsd: support[at][1], resistanceUsd: resistance[at][1] },
   }));
   return {
-    ...{ ...window, stepS, t },
+    ...{ ...window, ...pointsOf(t, stepS) },
     // A step that is not over has the score of now, which is the score since its snapshot.
-    scores: { stepS, t: reply.t.map((end, at) => (end <= window.to ? end : t[at])), value },
+    scores: {
+      ...pointsOf(
+        reply.t.map((end, at) => (end <= window.to ? end : t[at])),
+        stepS,
+      ),
+      value,
+    },
     ...{ supportUsd: sums(support), resistanceUsd: sums(resistance) },
     layers: largest(layers),
   };
@@ -110,7 +118,7 @@ export async function marketsOf(
 ): Promise<Course> {
   const stepS = stepOf(window, MAX_MARKET_POINTS);
   const { t, layers } = await snapshotsOf(request, { ...window, stepS }, signal);
-  return { ...window, stepS, t, layers: largest(layers) };
+  return { ...window, ...pointsOf(t, stepS), layers: largest(layers) };
 }
 
 /** All layers of one snapshot; none if it no longer exists. */
@@ -179,18 +187,19 @@ export function largest(layers: readonly Layer[]): Layer[] {
 }
 
 /** The index of the point that holds at a time, which is never a later one; -1 if there is none. */
-export function pointAt(points: Points, time: number): number {
-  const at = points.t.findLastIndex((one) => one <= time);
-  return at >= 0 && time < endsOf(points)[at] ? at : -1;
+export function pointAt({ t, ends }: Points, time: number): number {
+  const at = t.findLastIndex((one) => one <= time);
+  return at >= 0 && time < ends[at] ? at : -1;
 }
 
-/** For each point, the time until which it holds: to the next point, or to the beginning of a gap. */
-export function endsOf({ t, stepS }: Points): number[] {
+/** Each point holds until the next one, or until the beginning of a gap. @param t by ascending time */
+export function pointsOf(t: number[], stepS: number): Points {
   const distances = t.slice(1).map((one, i) => one - t[i]);
   const usualS = distances.toSorted((a, b) => a - b)[(distances.length - 1) >> 1] ?? stepS;
   const longestS = Math.max(stepS, usualS);
-  return t.map((one, i) => {
+  const ends = t.map((one, i) => {
     const next = t[i + 1] ?? Infinity;
     return next - one > GAP_DISTANCES * longestS ? one + longestS : next;
   });
+  return { stepS, t, ends };
 }

@@ -3,7 +3,7 @@ import { screenPixelRatio } from '../heatmap/canvas.js';
 import { PRICE_AXIS_PX, type Style } from '../heatmap/overlay.js';
 import { usdText } from '../heatmap/ticks.js';
 import { type View, xOf } from '../heatmap/view.js';
-import { type Course, endsOf, type Lines, type Points } from './course.js';
+import type { Course, Lines, Points } from './course.js';
 
 type Times = Pick<View, 'from' | 'to'>;
 
@@ -34,9 +34,8 @@ export function drawLayers(
   const plot = plotOn(canvas, view, style);
   if (plot === null) return;
   const { context, width, height, x, edge } = plot;
-  const { layers, t } = course;
-  const ends = endsOf(course);
-  const inSight = inSightOf(course, ends, view);
+  const { layers, t, ends } = course;
+  const inSight = inSightOf(course, view);
   if (inSight.length === 0) return frame(plot);
   const sums = (side: 'supportUsd' | 'resistanceUsd'): number[] =>
     inSight.map((at) => layers.reduce((sum, layer) => sum + layer[side][at], 0));
@@ -72,7 +71,7 @@ export function drawLines(
   if (plot === null) return;
   const { context, width, height } = plot;
   const { scores } = lines;
-  const inSight = inSightOf(lines, endsOf(lines), view);
+  const inSight = inSightOf(lines, view);
   const amounts = inSight.flatMap((at) => [lines.supportUsd[at], lines.resistanceUsd[at]]);
   const most = Math.max(...amounts, 1);
   const known = inSight.flatMap((at) => scores.value[at] ?? []);
@@ -115,8 +114,7 @@ function drawLine(
   ys: readonly (number | null)[],
   hue: string,
 ): void {
-  const { t } = points;
-  const ends = endsOf(points);
+  const { t, ends } = points;
   context.strokeStyle = hue;
   context.lineWidth = 1.5;
   context.beginPath();
@@ -160,6 +158,6 @@ function frame({ context, style, width, height }: Plot): void {
   context.stroke();
 }
 
-function inSightOf({ t }: Points, ends: readonly number[], { from, to }: Times): number[] {
+function inSightOf({ t, ends }: Points, { from, to }: Times): number[] {
   return [...t.keys()].filter((at) => ends[at] > from && t[at] < to);
 }

@@ -31,9 +31,13 @@ interface LinesReading {
   resistanceUsd: number;
 }
 
-/** Reads the layers of the last point at or before a time; null if there is none. */
-export function layersIn(course: Course, t: number): LayersReading | null {
-  const at = pointOrLast(course, course.to, t);
+/**
+ * Reads the layers of the last point at or before a time; null if there is none.
+ *
+ * @param endsNow whether the course ends now
+ */
+export function layersIn(course: Course, t: number, endsNow: boolean): LayersReading | null {
+  const at = pointOrLast(course, { to: course.to, endsNow }, t);
   if (at < 0) return null;
   const usd = course.layers.map((one) => one.supportUsd[at] + one.resistanceUsd[at]);
   return { t: course.t[at], usd };
@@ -66,12 +70,23 @@ export function layerAmounts(layers: readonly Layer[]): Map<string, number> {
   return new Map(layers.map((one) => [one.key, one.supportUsd[0] + one.resistanceUsd[0]]));
 }
 
-/** Reads the lines at a time. @param moment what is known exactly of it */
-export function linesAt(lines: Lines, t: number, moment: Moment | null): LinesReading | null {
+/**
+ * Reads the lines at a time.
+ *
+ * @param moment what is known exactly of it
+ * @param endsNow whether the lines end now
+ */
+export function linesAt(
+  lines: Lines,
+  t: number,
+  moment: Moment | null,
+  endsNow: boolean,
+): LinesReading | null {
   const { scores } = lines;
-  const at = pointOrLast(lines, lines.to, t);
+  const end = { to: lines.to, endsNow };
+  const at = pointOrLast(lines, end, t);
   if (at < 0 && moment === null) return null;
-  const atScore = pointOrLast(scores, lines.to, t);
+  const atScore = pointOrLast(scores, end, t);
   return {
     ...(moment === null
       ? { t: lines.t[at], supportUsd: lines.supportUsd[at], resistanceUsd: lines.resistanceUsd[at] }
@@ -86,9 +101,15 @@ export function momentAt(moment: Moment | null, t: number, course: Course): Mome
   return moment.ladder.t >= (course.t[pointAt(course, t)] ?? -Infinity) ? moment : null;
 }
 
-/** The last point also holds after the course's end, until the next one is fetched. */
-function pointOrLast(points: Points, toS: number, t: number): number {
+/** The last point of a course that ends now also holds after its end, until the next one is fetched. */
+function pointOrLast(
+  points: Points,
+  { to, endsNow }: { to: number; endsNow: boolean },
+  t: number,
+): number {
+  // What follows another course is unknown.
+  if (!endsNow && t > to) return -1;
   const at = pointAt(points, t);
   const last = points.t.length - 1;
-  return at < 0 && last >= 0 && t >= points.t[last] && t >= toS - points.stepS ? last : at;
+  return at < 0 && last >= 0 && t >= points.t[last] && t >= to - points.stepS ? last : at;
 }

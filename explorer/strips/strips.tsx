@@ -53,8 +53,10 @@ interface StripsProps extends CourseRequest {
   reachOf: (window: TimeWindow) => TimeWindow;
   /** The time of the snapshot at the map's cursor, whose amounts are shown; null: those of the page's moment. */
   cursorT: number | null;
-  /** The moment that the page shows; null: now, or the end of the view. */
+  /** The moment that the page shows; null: now. */
   shownT: number | null;
+  /** Whether the view ends now. */
+  endsNow: boolean;
   /** Whether that moment is pinned, and not only passed. */
   isPinned: boolean;
   /** What the page knows of that moment; null if nothing yet. */
@@ -68,12 +70,13 @@ interface StripsProps extends CourseRequest {
 }
 
 export function Strips(props: StripsProps) {
-  const { group, view, theme, cursorT, shownT } = props;
+  const { group, view, theme, cursorT, shownT, endsNow } = props;
   const { held: lines, isSpared } = useCourse(props, linesOf);
   const { held: markets } = useCourse(group === 'market' ? props : null, marketsOf);
   const course: Course | null = group === 'market' ? markets : lines;
   const hues = HUES[theme];
-  const t = cursorT ?? shownT ?? view.to - 1;
+  const nowT = endsNow ? view.to - 1 : (props.moment?.ladder.t ?? null);
+  const t = cursorT ?? shownT ?? nowT;
   const stack = useCanvas(
     theme,
     (canvas, style) => course !== null && drawLayers(canvas, { course, view, style, hues }),
@@ -83,15 +86,15 @@ export function Strips(props: StripsProps) {
     (canvas, style) => lines !== null && drawLines(canvas, { lines, view, style }),
   );
   const isMoment = cursorT === null || cursorT === props.moment?.ladder.t;
-  const moment = isMoment && lines !== null ? momentAt(props.moment, t, lines) : null;
+  const moment = isMoment && lines !== null && t !== null ? momentAt(props.moment, t, lines) : null;
   const exact = useLayers(props, moment);
   const ofLayers =
-    course === null
+    course === null || t === null
       ? null
       : moment !== null && exact !== null
         ? layersOf(course, moment.ladder.t, exact)
-        : layersIn(course, t);
-  const ofLines = lines === null ? null : linesAt(lines, t, moment);
+        : layersIn(course, t, endsNow);
+  const ofLines = lines === null || t === null ? null : linesAt(lines, t, moment, endsNow);
   return (
     <div class="strips" data-state={course === null || lines === null ? 'loading' : 'ready'}>
       <Strip

@@ -80,6 +80,35 @@ describe.skipIf(!hasBrowser)('the strips', () => {
     }
   });
 
+  it('state the amounts of now once now and the cursor are out of sight', async () => {
+    const page = await at(HOUR);
+    await page.locator('.strips[data-state=ready]').waitFor();
+    await page.locator('.side:not([aria-busy=true]) .depth-chart canvas').waitFor();
+    const legends = (strip: string) =>
+      page.locator(`.strip:${strip} .strip-legend li`).allTextContents();
+    await expect.poll(async () => (await legends('last-child')).join()).toContain('$');
+    const now = { layers: await legends('first-child'), lines: await legends('last-child') };
+    const frame = page.locator('.heatmap-frame');
+    await frame.focus();
+    await page.keyboard.press('Shift+ArrowLeft');
+    await page.locator('.heatmap-readout').waitFor();
+    const zoom = async () => {
+      for (const key of '++++++') await page.keyboard.press(key);
+      await expect
+        .poll(async () => Number((await frame.getAttribute('data-view'))?.split(' ')[1]))
+        .toBeLessThan(NOW_S - 300);
+    };
+    await zoom();
+    expect(await page.locator('.heatmap-readout').count()).toBe(0);
+    await expect.poll(() => legends('first-child')).toEqual(now.layers);
+    await expect.poll(() => legends('last-child')).toEqual(now.lines);
+    // The newest amounts by type are those of a last point, which is not in sight.
+    await page.getByLabel('Split by').selectOption('type');
+    await page.locator('.strips[data-state=ready]').waitFor();
+    await page.locator('.strip:first-child li', { hasText: 'pool' }).first().waitFor();
+    expect(await page.locator('.strip:first-child .strip-legend b').count()).toBe(0);
+  });
+
   it('keep the lines clear of the labels of their scale', async () => {
     const page = await at(HOUR);
     await page.locator('.strips[data-state=ready]').waitFor();

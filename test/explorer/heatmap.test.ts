@@ -23,9 +23,7 @@ import {
 } from '../../explorer/heatmap/loader.js';
 import { Splits } from '../../explorer/heatmap/split.js';
 import { priceTicks, timeTicks } from '../../explorer/heatmap/ticks.js';
-import { endsOf, largest, OTHERS, pointAt } from '../../explorer/strips/course.js';
-import { layersOf, momentAt } from '../../explorer/strips/reading.js';
-import type { Ladder } from '../../explorer/ladder/ladder.js';
+import { clearOf } from '../../explorer/heatmap/cursor.js';
 import { zone } from '../../explorer/state/zone.js';
 import {
   clamped,
@@ -324,53 +322,24 @@ describe('a zoom', () => {
   });
 });
 
-describe('the layers of a strip', () => {
-  it('are the largest ones, and one for all others', () => {
-    const layer = (key: string, usd: number) => ({
-      ...{ key, label: key, supportUsd: [usd, 0], resistanceUsd: [1, usd] },
-    });
-    const layers = largest(Array.from({ length: 9 }, (_, i) => layer(`v${i}`, i)));
-    expect(layers.map(({ key }) => key)).toEqual(['v8', 'v7', 'v6', 'v5', 'v4', 'v3', 'others']);
-    expect(layers[6]).toMatchObject({
-      label: '3 others',
-      supportUsd: [3, 0],
-      resistanceUsd: [3, 3],
-    });
-    expect(largest([layer('a', 1)])).toEqual([layer('a', 1)]);
+describe('the label of the cursor', () => {
+  it('is beside it, or next to that of the last price, in sight', () => {
+    const share = fc.double({ min: 0, max: 1, noNaN: true });
+    const room = fc.double({ min: 0.01, max: 0.1, noNaN: true });
+    fc.assert(
+      fc.property(share, share, room, (other, y, least) => {
+        const label = clearOf(other, y, least);
+        expect(Math.abs(label - other)).toBeGreaterThanOrEqual(least - 1e-9);
+        expect(label).toBeGreaterThanOrEqual(0);
+        expect(label).toBeLessThanOrEqual(1);
+        if (Math.abs(y - other) >= least) expect(label).toBe(y);
+        else expect(Math.abs(label - y)).toBeLessThanOrEqual(2 * least);
+      }),
+    );
   });
 
-  it('have at each time the last point before it, and none in a gap', () => {
-    const points = { stepS: 100, t: [100, 200, 610] };
-    expect(
-      [0, 99, 100, 199, 200, 299, 300, 609, 610, 709, 710].map((t) => pointAt(points, t)),
-    ).toEqual([...[-1, -1, 0, 0, 1], ...[1, -1, -1, 2, 2, -1]]);
-  });
-
-  it('hold until the next point, or for the usual distance of points if a gap follows', () => {
-    expect(endsOf({ stepS: 60, t: [100, 200, 310, 900] })).toEqual([200, 310, 420, 1010]);
-    expect(endsOf({ stepS: 60, t: [100] })).toEqual([160]);
-    expect(endsOf({ stepS: 60, t: [] })).toEqual([]);
-  });
-
-  it('state what the snapshot of a moment has, the rest as others', () => {
-    const names = ['a', 'b', OTHERS];
-    const layers = names.map((key) => ({ key, label: key, supportUsd: [], resistanceUsd: [] }));
-    const course = { from: 0, to: 9, stepS: 1, t: [], layers };
-    const exact = new Map([
-      ['b', 1],
-      ['c', 2],
-      ['d', 4],
-    ]);
-    expect(layersOf(course, 5, exact)).toEqual({ t: 5, usd: [0, 1, 6] });
-  });
-
-  it('are read at the moment itself unless a point is closer, and never later', () => {
-    const course = { from: 0, to: 400, stepS: 100, t: [100, 200], layers: [] };
-    const at = (ladderT: number, t: number) =>
-      momentAt({ ladder: { t: ladderT } as Ladder, score: 1 }, t, course)?.ladder.t ?? null;
-    expect([at(150, 150), at(160, 150), at(150, 199), at(150, 200), at(200, 250)]).toEqual([
-      ...[150, null, 150, null, 200],
-    ]);
+  it('is beside it if the last price is out of sight', () => {
+    expect([clearOf(-0.01, 0, 0.1), clearOf(1.01, 1, 0.1)]).toEqual([0, 1]);
   });
 });
 

@@ -1,0 +1,63 @@
+/** The strips below the map without a browser: their layers, and what they state of a time. */
+import { describe, expect, it } from 'vitest';
+import type { Ladder } from '../../explorer/ladder/ladder.js';
+import { largest, OTHERS, pointAt, pointsOf } from '../../explorer/strips/course.js';
+import { layersIn, layersOf, momentAt } from '../../explorer/strips/reading.js';
+
+describe('the layers of a strip', () => {
+  it('are the largest ones, and one for all others', () => {
+    const layer = (key: string, usd: number) => ({
+      ...{ key, label: key, supportUsd: [usd, 0], resistanceUsd: [1, usd] },
+    });
+    const layers = largest(Array.from({ length: 9 }, (_, i) => layer(`v${i}`, i)));
+    expect(layers.map(({ key }) => key)).toEqual(['v8', 'v7', 'v6', 'v5', 'v4', 'v3', 'others']);
+    expect(layers[6]).toMatchObject({
+      label: '3 others',
+      supportUsd: [3, 0],
+      resistanceUsd: [3, 3],
+    });
+    expect(largest([layer('a', 1)])).toEqual([layer('a', 1)]);
+  });
+
+  it('have at each time the last point before it, and none in a gap', () => {
+    const points = pointsOf([100, 200, 610], 100);
+    expect(
+      [0, 99, 100, 199, 200, 299, 300, 609, 610, 709, 710].map((t) => pointAt(points, t)),
+    ).toEqual([...[-1, -1, 0, 0, 1], ...[1, -1, -1, 2, 2, -1]]);
+  });
+
+  it('hold until the next point, or for the usual distance of points if a gap follows', () => {
+    expect(pointsOf([100, 200, 310, 900], 60).ends).toEqual([200, 310, 420, 1010]);
+    expect(pointsOf([100], 60).ends).toEqual([160]);
+    expect(pointsOf([], 60).ends).toEqual([]);
+  });
+
+  it('state what the snapshot of a moment has, the rest as others', () => {
+    const names = ['a', 'b', OTHERS];
+    const layers = names.map((key) => ({ key, label: key, supportUsd: [], resistanceUsd: [] }));
+    const course = { from: 0, to: 9, ...pointsOf([], 1), layers };
+    const exact = new Map([
+      ['b', 1],
+      ['c', 2],
+      ['d', 4],
+    ]);
+    expect(layersOf(course, 5, exact)).toEqual({ t: 5, usd: [0, 1, 6] });
+  });
+
+  it('are read at the moment itself unless a point is closer, and never later', () => {
+    const course = { from: 0, to: 400, ...pointsOf([100, 200], 100), layers: [] };
+    const at = (ladderT: number, t: number) =>
+      momentAt({ ladder: { t: ladderT } as Ladder, score: 1 }, t, course)?.ladder.t ?? null;
+    expect([at(150, 150), at(160, 150), at(150, 199), at(150, 200), at(200, 250)]).toEqual([
+      ...[150, null, 150, null, 200],
+    ]);
+  });
+});
+
+it('a strip says nothing of what follows its course, unless that ends now', () => {
+  const layers = [{ key: 'a', label: 'a', supportUsd: [1, 2], resistanceUsd: [0, 0] }];
+  const course = { from: 0, to: 300, ...pointsOf([100, 200], 100), layers };
+  const read = (t: number, endsNow: boolean) => layersIn(course, t, endsNow)?.usd[0] ?? null;
+  expect([150, 250, 300, 301, 900].map((t) => read(t, false))).toEqual([1, 2, 2, null, null]);
+  expect([99, 150, 301, 900].map((t) => read(t, true))).toEqual([null, 1, 2, 2]);
+});
