@@ -1,9 +1,9 @@
 /** Cuts long work on the event loop into turns, between which the server answers requests. */
 import { type JoinedTexts, partsOf } from '../compute/joined-texts.js';
 
-const TURN_MS = 1;
+const TURN_MS = 0.5;
 /** The first turn begins at once, and may follow another work's turn before the loop polls. */
-const FIRST_TURN_MS = 0.5;
+const FIRST_TURN_MS = 0.25;
 
 /** Work that waits for its next turn. */
 const waiting: (() => void)[] = [];
