@@ -200,7 +200,19 @@ export default function ComparePage({ view }: { view: CompareView }) {
                 )
           }
           shows={SHOWN_FIELDS[metric]}
-          data={{ name: 'compare', load: () => Promise.resolve(columnsOfLines(t, lines)) }}
+          data={{
+            name: 'compare',
+            load: async () => {
+              if (metric !== 'maps' || client === null) return columnsOfLines(t, lines);
+              const { columnsOfMaps } = await import('../export/history.js');
+              const times = { from: `-${window}`, to: 'now' };
+              const shown = maps.map((map) => ({
+                ...map,
+                parameters: { ...map.parameters, ...times },
+              }));
+              return columnsOfMaps(client, shown);
+            },
+          }}
         />
       )}
     </article>

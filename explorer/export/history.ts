@@ -34,12 +34,44 @@ export async function columnsOfHistory(
     for (const row of rowsOf(page)) {
       for (const [at, value] of row.entries()) columns[at].values.push(value);
     }
-    if (columns[0].values.length > MAX_FILE_CELLS) {
-      const most = MAX_FILE_CELLS.toLocaleString('en-US');
-      throw new Error(`More than ${most} cells are in sight: zoom in, or use 'fathom replay'.`);
-    }
+    checkCells(columns);
   }
   return columns;
+}
+
+/** A map beside others: its name, and what it shows. */
+interface NamedMap {
+  label: string;
+  address: string;
+  parameters: ReplayParameters;
+}
+
+/**
+ * The cells of several maps, each row with its map's name.
+ *
+ * @throws Error if the maps have more than MAX_FILE_CELLS
+ */
+export async function columnsOfMaps(
+  client: FathomClient,
+  maps: readonly NamedMap[],
+): Promise<FileColumn[]> {
+  const all: FileColumn[] = [];
+  for (const { label, address, parameters } of maps) {
+    const own = await columnsOfHistory(client, address, { ...parameters, group: 'all' });
+    own.unshift({ name: 'map', values: own[0].values.map(() => label) });
+    for (const [at, column] of own.entries()) {
+      all[at] ??= { ...column, values: [] };
+      for (const value of column.values) all[at].values.push(value);
+    }
+    checkCells(all);
+  }
+  return all;
+}
+
+function checkCells(columns: readonly FileColumn[]): void {
+  if (columns[0].values.length <= MAX_FILE_CELLS) return;
+  const most = MAX_FILE_CELLS.toLocaleString('en-US');
+  throw new Error(`More than ${most} cells are in sight: zoom in, or use 'fathom replay'.`);
 }
 
 function* rowsOf(page: ReplayPage): Generator<Field[]> {

@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest';
 import { fathomClient } from '../../client/index.js';
 import { columnsOfRows, type FileColumn } from '../../explorer/export/columns.js';
 import { csvOf } from '../../explorer/export/csv.js';
-import { columnsOfHistory } from '../../explorer/export/history.js';
+import { columnsOfHistory, columnsOfMaps } from '../../explorer/export/history.js';
 import { parquetOf } from '../../explorer/export/parquet.js';
 import { pythonText, typescriptText } from '../../explorer/export/snippets.js';
 import type { ApiRequest } from '../../explorer/state/requests.js';
@@ -148,6 +148,25 @@ describe('a file of a window', () => {
     const { files } = JSON.parse(stdout) as { files: object[] };
     expect(files).toMatchObject([{ snapshots: 60, warnings: [] }]);
   });
+});
+
+it('a file of maps has the cells of each under its name', async () => {
+  const client = fathomClient({ url: service.server.url, key: KEY });
+  const times = { from: NOW_S - 3600, to: 'now' };
+  const maps = [
+    { label: 'All', address: MINT, parameters: times },
+    { label: 'Pools', address: MINT, parameters: { ...times, types: ['onchain_pool' as const] } },
+  ];
+  const columns = await columnsOfMaps(client, maps);
+  const read = await rowsIn(parquetOf(columns), 'parquet');
+  for (const { label, address, parameters } of maps) {
+    const own = await columnsOfHistory(client, address, { ...parameters, group: 'all' });
+    const rows = await rowsIn(parquetOf(own), 'parquet');
+    expect(rows.length).toBeGreaterThan(100);
+    expect(read.filter(({ map }) => map === label)).toEqual(
+      rows.map((row) => ({ map: label, ...row })),
+    );
+  }
 });
 
 describe('a program of a request', () => {
