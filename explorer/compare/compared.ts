@@ -66,5 +66,6 @@ function partsOf({ address, label, series }: Compared, metric: LineMetric) {
   return [{ key: address, label, values: values }];
 }
 
+/** Amounts are cents. */
 const sums = (support: readonly number[], resistance: readonly number[]): (number | null)[] =>
-  support.map((usd, at) => usd + resistance[at]);
+  support.map((usd, at) => Math.round(100 * (usd + resistance[at])) / 100);

@@ -71,7 +71,7 @@ describe('what is compared', () => {
 
   it('ends with the newest snapshot, whose step is not over', () => {
     const series = { ...seriesOf([60, 120], [1, 2], [1, 1]), snapshot_t: [58, 77] };
-    const older = { ...seriesOf([60, 120], [3, 4], [1, 1]), snapshot_t: [55, 71] };
+    const older = { ...seriesOf([60, 120], [0.1, 4], [1, 1]), snapshot_t: [55, 71] };
     const { t, lines } = linesOf(
       [
         { address: 'a', label: 'A', series },
@@ -82,7 +82,7 @@ describe('what is compared', () => {
     expect(t).toEqual([60, 77]);
     expect(lines.map(({ values }) => values)).toEqual([
       [3, 6],
-      [9, 12],
+      [0.3, 12],
     ]);
   });
 
