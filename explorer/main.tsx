@@ -2,6 +2,9 @@
 import { render } from 'preact';
 import './styles/theme.css';
 import './styles/page.css';
+import './styles/controls.css';
+import './styles/cards.css';
+import './styles/states.css';
 import './styles/frame.css';
 import './styles/dialogs.css';
 import './styles/token.css';

@@ -1,7 +1,7 @@
 /** A part of the page whose code is loaded when it is first shown. */
 import type { ComponentType } from 'preact';
-import { useModule } from '../state/use-module.js';
-import { Loading } from './states.js';
+import { usePart } from '../state/use-module.js';
+import { Loading, Missing } from './states.js';
 
 interface DeferredProps<Props> {
   /** Must be the same function on each render. */
@@ -10,6 +10,7 @@ interface DeferredProps<Props> {
 }
 
 export function Deferred<Props extends object>({ load, props }: DeferredProps<Props>) {
-  const Part = useModule(load);
-  return Part === null ? <Loading what="the page" /> : <Part {...props} />;
+  const { module: Part, hasFailed } = usePart(load);
+  if (Part !== null) return <Part {...props} />;
+  return hasFailed ? <Missing /> : <Loading what="the page" />;
 }

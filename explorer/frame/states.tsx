@@ -18,6 +18,19 @@ export function Loading({ what }: { what: string }) {
   );
 }
 
+/** For a part of the page whose code did not arrive. */
+export function Missing() {
+  return (
+    <div class="state failed" role="alert">
+      <strong>This part of the page could not be loaded</strong>
+      <p>The server does not answer, or this browser is offline. The page keeps trying.</p>
+      <button type="button" onClick={tryAgain}>
+        Try again
+      </button>
+    </div>
+  );
+}
+
 interface EmptyProps {
   title: string;
   children?: string;

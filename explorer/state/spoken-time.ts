@@ -1,9 +1,18 @@
-/** Times as people type them: `yesterday 12:00`, `2026-11-20 9:30:15`, `3 h ago`, `monday`, `12:00`. */
+/** Times as people type them: `yesterday 12:00`, `2026-11-20 9:30:15`, `Nov 20 9:30`, `3 h ago`, `monday`, `12:00`. */
 const DAY_S = 86_400;
 const UNIT_S: Readonly<Record<string, number>> = { m: 60, h: 3600, d: DAY_S, w: 7 * DAY_S };
 const CLOCK = /^\d{1,2}:\d{2}(:\d{2})?$/;
 type OffsetOf = (t: number) => number;
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
+const MONTHS = [
+  ...['january', 'february', 'march', 'april', 'may', 'june'],
+  ...['july', 'august', 'september', 'october', 'november', 'december'],
+];
+/** `nov 20`, `20 nov`, with a year after it or not. */
+const MONTH_DAYS = [
+  /^(?<month>[a-z]{3,9}) (?<day>\d{1,2})(?:,? (?<year>\d{4}))?$/,
+  /^(?<day>\d{1,2}) (?<month>[a-z]{3,9})(?:,? (?<year>\d{4}))?$/,
+];
 
 /**
  * The time that a text means, epoch seconds; null if it means none, or one after now.
@@ -21,9 +30,26 @@ export function spokenTime(text: string, nowS: number, offsetOf: OffsetOf): numb
     // A time of day without a day may mean yesterday.
     return t !== null && t > nowS ? t - DAY_S : t;
   }
-  const [day, clock = '0:00'] = words.split(/[ t](?=\d{1,2}:[\d:]+$)/);
-  const t = timeOn(day, clock, nowS, offsetOf);
-  return t === null || t > nowS ? null : t;
+  const [day, clock = '0:00'] = words.split(/,? +(?=\d{1,2}:[\d:]+$)|(?<=\d)t(?=\d{1,2}:[\d:]+$)/);
+  const times = daysOf(day, nowS + offsetOf(nowS))
+    .map((one) => timeOn(one, clock, nowS, offsetOf))
+    .filter((t) => t !== null && t <= nowS);
+  return times[0] ?? null;
+}
+
+/** The days that a text may mean, the likeliest first: a day without a year is the last one until now. */
+function daysOf(text: string, localNowS: number): string[] {
+  const {
+    month = '',
+    day = '',
+    year,
+  } = MONTH_DAYS.map((one) => one.exec(text)?.groups).find(Boolean) ?? {};
+  const at = MONTHS.findIndex((name) => month !== '' && name.startsWith(month));
+  if (at < 0) return [text];
+  const thisYear = new Date(localNowS * 1000).getUTCFullYear();
+  const years = year === undefined ? [thisYear, thisYear - 1] : [year];
+  const rest = [at + 1, day].map((one) => String(one).padStart(2, '0')).join('-');
+  return years.map((one) => `${one}-${rest}`);
 }
 
 function timeOn(

@@ -1,29 +1,47 @@
 /** Code that the page loads when needed. */
 import { useEffect, useState } from 'preact/hooks';
 import { pause } from './pause.js';
+import { attempt } from './session.js';
+import { useValue } from './use-value.js';
 
 /** The pause after code could not be loaded, because the server was away. */
 const RETRY_MS = 2_000;
 
-/** Null until the code is loaded. */
-export function useModule<T>(load: () => Promise<T>): T | null {
-  const [loaded, setLoaded] = useState<T | null>(null);
+interface Part<T> {
+  /** Null until the code is loaded. */
+  module: T | null;
+  /** Whether it could not be loaded so far; it is tried again, at once if the page tries all again. */
+  hasFailed: boolean;
+}
+
+export function usePart<T>(load: () => Promise<T>): Part<T> {
+  const [part, setPart] = useState<Part<T>>({ module: null, hasFailed: false });
+  const tries = useValue(attempt);
+  const isLoaded = part.module !== null;
   useEffect(() => {
+    if (isLoaded) return;
     const left = new AbortController();
     const loadUntilThere = async (): Promise<void> => {
       for (;;) {
         try {
           const module = await load();
-          setLoaded(() => module);
+          setPart({ module, hasFailed: false });
           return;
         } catch {
+          left.signal.throwIfAborted();
+          setPart({ module: null, hasFailed: true });
           await pause(RETRY_MS, left.signal);
         }
       }
     };
-    // Rejects only if the component has gone.
+    // Rejects only if the component has gone, or tries anew.
     loadUntilThere().catch(() => undefined);
     return () => left.abort();
-  }, []);
-  return loaded;
+  }, [tries, isLoaded]);
+  return part;
+}
+
+/** Null until the code is loaded. */
+export function useModule<T>(load: () => Promise<T>): T | null {
+  return usePart(load).module;
 }

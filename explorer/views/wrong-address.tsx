@@ -2,6 +2,7 @@
 import type { FathomError } from '../../client/index.js';
 import { Failure } from '../frame/states.js';
 import { hashOf, tokenView } from '../state/url.js';
+import { Places } from './places.js';
 import { TokenLinks } from './token-links.js';
 
 /** Longer texts are addresses; a mistyped address usually begins correctly. */
@@ -34,6 +35,9 @@ export function NoDepth({ address, isKnown }: { address: string; isKnown: boolea
         receives a snapshot. Press / to find another token.
       </p>
       {!isKnown && <Suggestions address={address} />}
+      <TokenLinks title="Tokens with the best scores:" hrefOf={(one) => hashOf(tokenView(one))} />
+      <p>Or go to:</p>
+      <Places />
     </div>
   );
 }

@@ -135,6 +135,18 @@ describe('a typed time', () => {
     ['-2h', '2026-11-23T08:30:00Z'],
     ['3 days ago', '2026-11-20T10:30:00Z'],
     ['1 min ago', '2026-11-23T10:29:00Z'],
+    ['Nov 20 3:00', '2026-11-20T03:00:00Z'],
+    ['nov 20, 03:00:59', '2026-11-20T03:00:59Z'],
+    ['November 20 2025 3:00', '2025-11-20T03:00:00Z'],
+    ['Nov 20, 2025', '2025-11-20T00:00:00Z'],
+    ['20 nov 23:59', '2026-11-20T23:59:00Z'],
+    ['20 Nov 2025, 3:00', '2025-11-20T03:00:00Z'],
+    ['Sept 1', '2026-09-01T00:00:00Z'],
+    ['May 2', '2026-05-02T00:00:00Z'],
+    // The last one until now: without a year, a day to come is last year's.
+    ['nov 23 10:30', '2026-11-23T10:30:00Z'],
+    ['nov 23 10:31', '2025-11-23T10:31:00Z'],
+    ['Dec 31', '2025-12-31T00:00:00Z'],
   ])('%s is %s', (text, expected) => {
     expect(spokenTime(text, NOW, () => 0)).toBe(Date.parse(expected) / 1000);
   });
@@ -153,6 +165,8 @@ describe('a typed time', () => {
       'su',
       '3 ago',
     ],
+    ...['nov', 'nov 31', 'nov 0', 'feb 29', 'no 20', 'ma 2', 'mars 2', 'nov 20 2027', 'nov 2026'],
+    ...['nov 20 3', 'nov 20 25:00', '3:00 nov 20', 'nov 20 25', '11 20', 'nov 20 yesterday'],
     ...['2027-01-01', 'yesterday noon', '-2y', '12:00 yesterday', '99999h ago'],
   ])('"%s" is invalid', (text) => {
     expect(spokenTime(text, NOW, () => 0)).toBeNull();
