@@ -40,10 +40,10 @@ import {
   viewOf,
   type Zoom,
 } from '../state/url.js';
+import { useModule } from '../state/use-module.js';
 import { useValue } from '../state/use-value.js';
 import { Filters, toggled } from './filters.js';
 import { MomentCard } from './moment-card.js';
-import { OrderPanel } from './order-panel.js';
 import { RequestBar } from './request-bar.js';
 import { ScorePanel } from './score-panel.js';
 import { TokenHead } from './token-head.js';
@@ -143,6 +143,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   useEffect(() => {
     setFailure((last) => (last !== null && isTransient(last) ? null : last));
   }, [scored]);
+  const OrderPanel = useModule(() => import('./order-panel.js'))?.OrderPanel ?? null;
   const picture = useRef<Picture | null>(null);
   const settling = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => () => clearTimeout(settling.current), [heatmapName]);
@@ -253,7 +254,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
               </section>
             )
           )}
-          {shownMoment.ladder !== null && (
+          {OrderPanel !== null && shownMoment.ladder !== null && (
             <OrderPanel address={address} t={newestT} atS={atS} filter={filter} />
           )}
           {score !== null && <ScorePanel score={score} />}
