@@ -20,7 +20,7 @@ import {
 } from './segment.js';
 
 /** Segments to be stored, and the markets that they index. */
-interface JoinedSegments {
+export interface JoinedSegments {
   segments: EncodedSegment[];
   markets: Market[];
 }

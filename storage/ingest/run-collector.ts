@@ -8,9 +8,10 @@ import {
 import { type Market, marketKey } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { JoinMode, MarketRun } from '../../compute/segment/merge.js';
+import type { JoinedSegments } from '../../compute/segment/rewrite.js';
 import { emptyRun } from '../../compute/segment/run.js';
 import { MAX_SEGMENT_CELLS } from '../../compute/segment/segment.js';
-import type { BundleWriter } from '../bundle.js';
+import type { BundleWriter, Frame, MarketsFrame, SegmentFrame } from '../bundle.js';
 
 /** Cells of one token and tier encoded at once. */
 const FLUSH_CELLS = 4 * MAX_SEGMENT_CELLS;
@@ -26,6 +27,16 @@ const MAX_ENCODING = 4;
 interface Held {
   runs: MarketRun[];
   cells: number;
+}
+
+/** What is encoded of one token and tier. */
+interface Taken {
+  of: Pick<SegmentFrame, 'chain' | 'address' | 'tier'>;
+  /** An empty run with all markets of the token so far, in their order. */
+  numbered: MarketRun;
+  runs: MarketRun[];
+  /** Markets that no frame has yet. */
+  fresh: Pick<MarketsFrame, 'markets' | 'origins'>;
 }
 
 const tokenOf = ({ run }: MarketRun): string => `${run.chain}:${run.address}`;
@@ -100,19 +111,9 @@ export class RunCollector {
     );
     const previous = this.written;
     const written = encoded.then(async (tokens) => {
-      const frames = tokens.flatMap(({ segments, markets }, i) => {
-        const { fresh, of } = taken[i];
-        const { chain, address } = of;
-        this.segments += segments.length;
-        return [
-          ...(fresh.markets.length > 0
-            ? [{ kind: 'markets', chain, address, ...fresh } as const]
-            : []),
-          ...segments.map((segment) => ({ kind: 'segment', ...of, markets, segment }) as const),
-        ];
-      });
       await previous;
-      await this.bundle.writeAll(frames);
+      await this.bundle.writeAll(tokens.flatMap((token, i) => framesOf(taken[i], token)));
+      for (const { segments } of tokens) this.segments += segments.length;
     });
     written.catch(() => undefined);
     this.written = written;
@@ -121,7 +122,7 @@ export class RunCollector {
   }
 
   /** Takes what is held under a key, and the token's markets that no frame has yet. */
-  private take(key: string) {
+  private take(key: string): Taken {
     const held = this.held.get(key)!;
     this.held.delete(key);
     this.heldCells -= held.cells;
@@ -155,6 +156,14 @@ export class RunCollector {
     this.arrived.set(token, arrived);
     return arrived;
   }
+}
+
+/** The frames of one token and tier: its new markets, then its segments. */
+function framesOf({ of, fresh }: Taken, { segments, markets }: JoinedSegments): Frame[] {
+  const frames: Frame[] = segments.map((segment) => ({ kind: 'segment', ...of, markets, segment }));
+  if (fresh.markets.length === 0) return frames;
+  const { chain, address } = of;
+  return [{ kind: 'markets', chain, address, ...fresh }, ...frames];
 }
 
 /** Markets of one token in the order of the file. */
