@@ -59,7 +59,7 @@ export default function ComparePage({ view }: { view: CompareView }) {
   );
   const compared = document?.found ?? null;
   useKeyWatch(compared?.[0]?.address ?? null);
-  const asked = document?.asked ?? queryOf(view);
+  const parameters = document?.parameters ?? queryOf(view);
   const { t, lines } = useMemo(
     () => linesOf(compared ?? [], metric === 'maps' ? 'depth' : metric),
     [compared, metric],
@@ -196,7 +196,7 @@ export default function ComparePage({ view }: { view: CompareView }) {
             metric === 'maps'
               ? maps.map((map) => mapRequest(map, window))
               : (compared ?? tokens.map((address) => ({ address }))).map(({ address }) =>
-                  seriesRequest(address, asked),
+                  seriesRequest(address, parameters),
                 )
           }
           shows={SHOWN_FIELDS[metric]}
@@ -247,7 +247,7 @@ function Choices<T extends string | number>(props: {
 
 interface Comparison {
   /** The parameters of every series. */
-  asked: SeriesParameters;
+  parameters: SeriesParameters;
   found: Compared[];
   /** Addresses that the server refuses. */
   refused: { address: string; why: string }[];
@@ -259,12 +259,12 @@ async function comparedOf(
   client: FathomClient,
   signal: AbortSignal,
 ): Promise<Comparison> {
-  const asked = queryOf(view);
-  const comparison: Comparison = { asked, found: [], refused: [] };
+  const parameters = queryOf(view);
+  const comparison: Comparison = { parameters, found: [], refused: [] };
   const answers = await Promise.allSettled(
     view.tokens.map(async (address): Promise<Compared> => {
       const [series, score] = await Promise.all([
-        client.getDepthSeries({ address, ...asked }, { signal }),
+        client.getDepthSeries({ address, ...parameters }, { signal }),
         client.getScore({ address }, { signal }),
       ]);
       return { address, label: score.symbol ?? shortAddress(address), series };
@@ -308,8 +308,8 @@ function queryOf(view: CompareView): SeriesParameters {
   };
 }
 
-function seriesRequest(address: string, asked: SeriesParameters): ApiRequest {
-  const query = Object.entries(asked).map(([name, value]) => [name, String(value)] as const);
+function seriesRequest(address: string, parameters: SeriesParameters): ApiRequest {
+  const query = Object.entries(parameters).map(([name, value]) => [name, String(value)] as const);
   return {
     method: 'GET',
     path: `/depth-series/${address}`,

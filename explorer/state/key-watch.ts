@@ -1,11 +1,10 @@
-/** Tells a page without a token of its own at once that its key has ended. */
+/** Notices at once, on pages that follow no token, that the key has ended. */
 import { useEffect, useRef } from 'preact/hooks';
-import { FathomError } from '../../client/index.js';
-import { whileVisible } from './live.js';
-import { currentClient, isLive, key as keyValue, tryAgain } from './session.js';
+import { retryIfRefused, whileVisible } from './live.js';
+import { currentClient, isLive, key as keyValue } from './session.js';
 import { useValue } from './use-value.js';
 
-/** Follows a token that the page shows, the first that it names, only to be told. */
+/** Follows the first token that the page names, only for the end of the stream. */
 export function useKeyWatch(address: string | null): void {
   const first = useRef<string | null>(null);
   first.current ??= address;
@@ -24,7 +23,6 @@ async function watch(address: string, signal: AbortSignal): Promise<void> {
     const messages = currentClient()?.follow(address, { group: 'all' }, { signal }) ?? [];
     for await (const message of messages) void message;
   } catch (error) {
-    // The next request says why.
-    if (!signal.aborted && error instanceof FathomError && error.status === 401) tryAgain();
+    retryIfRefused(error, signal);
   }
 }

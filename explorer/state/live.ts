@@ -43,12 +43,16 @@ export async function followToken(address: string, signal: AbortSignal): Promise
     // A wrong address says nothing about the server.
     const isWrong = error instanceof FathomError && error.status === 400;
     if (!signal.aborted) connection.set(isWrong ? 'none' : 'silent');
-    // If the key has ended, the next request says why.
-    if (!signal.aborted && error instanceof FathomError && error.status === 401) tryAgain();
+    retryIfRefused(error, signal);
   } finally {
     clearTimeout(silence);
     if (signal.aborted) connection.set('none');
   }
+}
+
+/** If the key has ended, the next request says why. @param error that ended a stream */
+export function retryIfRefused(error: unknown, signal: AbortSignal): void {
+  if (!signal.aborted && error instanceof FathomError && error.status === 401) tryAgain();
 }
 
 /** Runs `work` while the page is visible, again each time it becomes visible. @returns a function that ends it */
