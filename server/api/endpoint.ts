@@ -67,8 +67,6 @@ export interface EndpointSpec {
   readonly dataTime?: true;
   /** Seconds that a client may cache a 200; undefined: it may not. */
   readonly maxAgeS?: number;
-  /** Bytes up to which replies are not compressed; default: what fits into one packet. */
-  readonly compressAbove?: number;
   /** Set if the handler encodes its replies itself: media types in addition to the API's own. */
   readonly prepares?: readonly string[];
 }

@@ -22,8 +22,11 @@ export const MEDIA_TYPES = DOCUMENT_TYPES;
 const ENCODINGS = DOCUMENT_ENCODINGS;
 type MediaType = DocumentForm['mediaType'];
 
-/** Bodies up to this size fit into one packet and are not compressed. */
-export const COMPRESS_ABOVE_BYTES = 1_400;
+/**
+ * Bodies up to this size are not compressed: that would take longer than the rest of the request, and TCP sends them in
+ * one flight anyway.
+ */
+export const COMPRESS_ABOVE_BYTES = 12 * 1024;
 /** Cached texts per negotiated header. */
 const MAX_CACHED_HEADERS = 256;
 /** Larger bodies are compressed outside the event loop. */
@@ -48,14 +51,8 @@ interface SmallBodyForm extends Readonly<DocumentForm> {
 /** Every form of one endpoint's replies. */
 export type SmallForms = Readonly<Record<MediaType, Readonly<Record<Coding, SmallBodyForm>>>>;
 
-/**
- * @param maxAgeS seconds that a client may cache the reply; null: it may not
- * @param compressAbove bytes up to which it is not compressed
- */
-export function smallForms(
-  maxAgeS: number | null,
-  compressAbove: number = COMPRESS_ABOVE_BYTES,
-): SmallForms {
+/** @param maxAgeS seconds that a client may cache the reply; null: it may not */
+export function smallForms(maxAgeS: number | null): SmallForms {
   const cacheControl = maxAgeS === null ? 'no-store' : `private, max-age=${maxAgeS}`;
   const ofType = (mediaType: MediaType) => {
     const plainHeaders: Headers = [
@@ -70,8 +67,8 @@ export function smallForms(
     ): SmallBodyForm => ({ mediaType, encoding, compressAbove: above, headers, plainHeaders });
     return {
       identity: form('identity', Infinity, plainHeaders),
-      br: form('br', compressAbove),
-      gzip: form('gzip', compressAbove),
+      br: form('br', COMPRESS_ABOVE_BYTES),
+      gzip: form('gzip', COMPRESS_ABOVE_BYTES),
       'only br': form('br', -1),
       'only gzip': form('gzip', -1),
     };

@@ -48,7 +48,7 @@ function endpointRoute(
   { keys, checkPlan, reading }: ApiOptions,
 ): Route {
   const readParameters = parameterReader(endpoint, reading);
-  const forms = smallForms(endpoint.maxAgeS ?? null, endpoint.compressAbove);
+  const forms = smallForms(endpoint.maxAgeS ?? null);
   const { method, path, tier, quotaCost, rateBuckets } = endpoint;
   // The same fields for every endpoint: V8 then reads them faster than those of objects with different fields.
   const limited: LimitedEndpoint = { method, path, tier, quotaCost, rateBuckets };

@@ -46,8 +46,6 @@ const MAX_AMOUNTS = 20;
 /** The pool computes replies with more cells, or more parts of venues in all amounts together. */
 const MAX_CELLS_ON_LOOP = 2000;
 const MAX_PARTS_ON_LOOP = 100;
-/** Compressing a smaller reply would take longer than all the rest, and TCP sends it in one flight. */
-const COMPRESS_ABOVE_BYTES = 12 * 1024;
 
 const side = word(ORDER_SIDES, {
   description: '`sell` takes support, `buy` takes resistance.',
@@ -66,7 +64,6 @@ export const getSlippage = defineEndpoint({
     '`move_pct` or both. A token without a snapshot has nulls and empty lists; it is never a 404. `X-Data-Time` is ' +
     'of the snapshot that is served.',
   dataTime: true,
-  compressAbove: COMPRESS_ABOVE_BYTES,
   chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
   query: Type.Object({
     side,

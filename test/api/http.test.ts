@@ -23,7 +23,7 @@ const VARY = 'Accept, Accept-Encoding';
 /** A body below that size. */
 const SCORE = `/score/${MINT}`;
 
-const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(5, 40), { asset: 'A' });
+const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(5, 80), { asset: 'A' });
 depth.add('evmchain', EVM_LEG, steadyStore(2, 1), { asset: 'A' });
 const service = await heldService({ depth });
 
