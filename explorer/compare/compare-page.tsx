@@ -292,7 +292,7 @@ function partsOf({ parts, metric, tokens }: CompareView): CompareView['parts'] {
   return tokens.length === 1 && hasParts(metric) ? parts : null;
 }
 
-/** All tokens have the same steps, up to the one that is not over, whose point is the newest snapshot. */
+/** All tokens get the same steps. The last step has not ended yet: its point is the newest snapshot. */
 function queryOf(view: CompareView): SeriesParameters {
   const { window, pct, metric } = view;
   const group = partsOf(view);

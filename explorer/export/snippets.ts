@@ -60,14 +60,14 @@ export function pythonText(origin: string, requests: readonly ApiRequest[]): str
   }
   for (const request of requests) {
     const { path, query, body } = request;
-    const asked = `${JSON.stringify(path)}, ${python(query)}`;
+    const args = `${JSON.stringify(path)}, ${python(query)}`;
     if (isHistory(request)) {
       lines.push(
-        `for page in pages(${asked}):`,
+        `for page in pages(${args}):`,
         '    print(page["window"]["served_from"], page["window"]["served_to"], len(page["snapshots"]))',
       );
     } else {
-      lines.push(`print(fetch(${asked}${body === undefined ? '' : `, ${python(body)}`}))`);
+      lines.push(`print(fetch(${args}${body === undefined ? '' : `, ${python(body)}`}))`);
     }
   }
   return `${lines.join('\n')}\n`;
@@ -89,8 +89,10 @@ function callOf({ method, path, query, body }: ApiRequest): {
     const inPath: [string, string][] = pattern.flatMap((part, at) =>
       part.startsWith('{') ? [[part.slice(1, -1), decodeURIComponent(parts[at])]] : [],
     );
-    const asked = Object.entries(query).map(([name, text]) => [name, valueOf(name, text)] as const);
-    const named = Object.fromEntries<unknown>([...inPath, ...asked]);
+    const inQuery = Object.entries(query).map(
+      ([name, text]) => [name, valueOf(name, text)] as const,
+    );
+    const named = Object.fromEntries<unknown>([...inPath, ...inQuery]);
     return { id, parameters: { ...named, ...(body ?? {}) } };
   }
   throw new Error(`no operation has the path ${path}`);

@@ -212,7 +212,7 @@ function actions(): Command[] {
       act: () => chooseZone(otherZone),
     },
     {
-      label: isLive.value ? 'Pause: load no new data' : 'Go on loading new data',
+      label: isLive.value ? 'Pause: load no new data' : 'Resume: load new data',
       act: () => isLive.set(!isLive.value),
     },
     {

@@ -142,5 +142,5 @@ function dayOf(t: number): string {
 function liveTitle(live: boolean, heard: Connection, asOf: number | null): string {
   const what = live ? LIVE_TITLES[heard] : 'Paused; press to resume';
   if (asOf === null) return what;
-  return `${what}. The server's clock stands at ${absoluteTime(asOf)}: later data are not shown.`;
+  return `${what}. The server's clock is frozen at ${absoluteTime(asOf)}: later data are not shown.`;
 }

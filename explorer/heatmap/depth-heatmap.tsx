@@ -86,7 +86,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
   const Strips = useModule(() => import('../strips/strips.js'))?.Strips ?? null;
   const scale = drawn?.scale ?? null;
   const held = picture?.history.held ?? NONE_HELD;
-  // They take a part of the time of a frame that moves the map.
+  // Memoized: making these takes a part of each frame that moves the map.
   const summary = useMemo(() => summaryOf(held, scale), [held, scale, useValue(zone)]);
   const legend = useMemo(
     () => scale !== null && <Legend scale={scale} theme={theme} />,

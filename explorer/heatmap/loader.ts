@@ -53,8 +53,8 @@ export async function plan(
   let times: TimeWindow | null = null;
   let rest: { from: Time; to: Time } = window;
   for (;;) {
-    const asked = { address: source.address, ...rest, step: stepName(stepS) };
-    const planned = await source.client.getReplayPlan(asked, { signal });
+    const query = { address: source.address, ...rest, step: stepName(stepS) };
+    const planned = await source.client.getReplayPlan(query, { signal });
     times ??= { from: planned.window.from, to: planned.window.to };
     for (const { from, snapshot_count: count } of planned.pages) {
       const last = pages.at(-1);
@@ -110,10 +110,10 @@ async function fetchPart(
   stepS: number,
   signal: AbortSignal,
 ): Promise<Part> {
-  const asked = { ...parameters, from, to: windowTo, step: stepName(stepS) };
+  const query = { ...parameters, from, to: windowTo, step: stepName(stepS) };
   const columns: Column[] = [];
   let end = to;
-  for await (const page of client.replayArrow(address, asked, { signal, ahead: 1 })) {
+  for await (const page of client.replayArrow(address, query, { signal, ahead: 1 })) {
     columns.push(...columnsOf(page, stepS));
     end ??= page.window.to;
     if (to !== null && (page.next_from ?? to) >= to) break;

@@ -118,9 +118,9 @@ export class Picture implements Controls {
     return this.sight.window;
   }
 
-  /** Called once the window's times are known. @param asked as requested */
-  begin(window: TimeWindow, asked: { from: Time; to: Time }): void {
-    this.sight.begin(window, asked);
+  /** Called once the window's times are known. @param requested the times as the page states them */
+  begin(window: TimeWindow, requested: { from: Time; to: Time }): void {
+    this.sight.begin(window, requested);
     this.redraw();
   }
 
@@ -164,7 +164,7 @@ export class Picture implements Controls {
   /** Called when the whole window is loaded. */
   trim(): void {
     const first = this.history.held.at(0);
-    // It is the newest snapshot of a step.
+    // The first snapshot is the newest of its step, which begins earlier.
     if (first !== undefined) this.sight.startAt(first.t - first.stepS);
     this.redraw();
   }
@@ -316,7 +316,7 @@ export class Picture implements Controls {
     const { scale, history, sight, sheet, style } = this;
     const { view } = sight;
     if (view === null) return;
-    // Whatever has moved the view: zoom, drag, another zoom of the page, or new snapshots.
+    // A zoom, a drag, the page or new snapshots may have moved the view away from the cursor.
     if (this.cursor !== null && !isInView(view, this.cursor)) this.cursor = null;
     const labelRoom = (LABEL_ROOM_PX * style.size) / sheet.heightPx;
     this.onDrawn({

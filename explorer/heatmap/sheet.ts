@@ -60,7 +60,7 @@ export class Sheet {
   private drawn: Drawn | null = null;
 
   /**
-   * @param place what shows it, and hides what is beyond its edges
+   * @param place the element in which it is shown, and which hides what lies beyond its edges
    * @param signal ends it
    * @param onRestored called when the graphics card, once lost, is back
    * @throws Error if the browser has no WebGL2
@@ -90,7 +90,7 @@ export class Sheet {
     this.source.addEventListener('webglcontextrestored', restored, { signal });
   }
 
-  /** Draws other snapshots from now on; what they do not change stays. */
+  /** Takes changed snapshots; the next drawing redraws only what they change. */
   upload(history: History): void {
     const { renderer, drawn } = this;
     renderer?.upload(history);

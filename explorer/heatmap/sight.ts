@@ -22,7 +22,7 @@ export class Sight {
   private hasMoved = false;
   private haveMovedPrices = false;
   private moving: { by: number; sinceMs: number } | null = null;
-  /** What pans have left of whole pixels. */
+  /** The fractions of a pixel that pans have not moved yet. */
   private rest: Point = { x: 0, y: 0 };
 
   /**
@@ -38,12 +38,13 @@ export class Sight {
     private readonly showsWholeWindow = false,
   ) {}
 
-  /** Called once the window's times are known. @param asked as requested */
-  begin(window: TimeWindow, asked: { from: Time; to: Time }): void {
+  /** Called once the window's times are known. @param requested the times as the page states them */
+  begin(window: TimeWindow, requested: { from: Time; to: Time }): void {
     this.window = { ...window };
     this.startAt(this.reach?.from ?? -Infinity);
-    this.endsNow = asked.to === 'now';
-    this.isSliding = this.endsNow && typeof asked.from === 'string' && asked.from.startsWith('-');
+    this.endsNow = requested.to === 'now';
+    this.isSliding =
+      this.endsNow && typeof requested.from === 'string' && requested.from.startsWith('-');
   }
 
   /** Lets the view move over all of the token's history. */

@@ -40,8 +40,8 @@ export class Splits {
 
   private async fetch(t: number, signal: AbortSignal): Promise<Snapshot | null> {
     try {
-      const asked = { ...this.parameters, from: t, to: t + 1 };
-      for await (const one of this.client.snapshots(this.address, asked, { signal })) return one;
+      const query = { ...this.parameters, from: t, to: t + 1 };
+      for await (const one of this.client.snapshots(this.address, query, { signal })) return one;
       return null;
     } catch (error) {
       this.kept.delete(t);

@@ -59,7 +59,8 @@ interface DepthMap {
 }
 
 export function useMap(props: MapProps): DepthMap {
-  const { source, window: asked, theme, isLive, reach } = props;
+  const { source, theme, isLive, reach } = props;
+  const { from, to } = props.window;
   const frame = useRef<HTMLDivElement>(null);
   const cells = useRef<HTMLDivElement>(null);
   const overlay = useRef<HTMLCanvasElement>(null);
@@ -86,7 +87,6 @@ export function useMap(props: MapProps): DepthMap {
   const shownZone = useValue(zone);
   useLayoutEffect(() => picture?.setTheme(theme), [picture, theme, shownZone]);
 
-  const { from, to } = asked;
   /** Zooms that this map has reported to the page. */
   const reported = useRef(new WeakSet<Zoom>());
 
@@ -147,7 +147,7 @@ export function useMap(props: MapProps): DepthMap {
   const chosenName = JSON.stringify(props.zoom);
   useEffect(() => {
     const chosen = latest.current.zoom;
-    // What the page got from this map is already in sight, or was a moment ago.
+    // A zoom that this map reported is already in sight, or was a moment ago.
     if (chosen !== null && reported.current.has(chosen)) return;
     if (chosenName !== zoomName) picture?.setZoom(chosen);
   }, [picture, chosenName]);

@@ -58,19 +58,19 @@ export class Frames {
     if (known !== undefined) return known;
     const next = shots.slice(index, index + FRAMES_OF_REQUEST);
     const other = next.findIndex((one) => one.stepS !== stepS);
-    const asked = other < 0 ? next : next.slice(0, other);
-    const request = this.load(asked).finally(() => {
-      for (const one of asked) this.coming.delete(one.t);
+    const group = other < 0 ? next : next.slice(0, other);
+    const request = this.load(group).finally(() => {
+      for (const one of group) this.coming.delete(one.t);
     });
-    for (const one of asked) this.coming.set(one.t, request);
+    for (const one of group) this.coming.set(one.t, request);
     return request;
   }
 
-  private async load(asked: readonly Shot[]): Promise<void> {
+  private async load(shots: readonly Shot[]): Promise<void> {
     const { client, address, filter } = this.source;
-    const step = stepName(asked[0].stepS);
-    const to = asked[asked.length - 1].t + 1;
-    for (let from: number | null = asked[0].t; from !== null && from < to;) {
+    const step = stepName(shots[0].stepS);
+    const to = shots[shots.length - 1].t + 1;
+    for (let from: number | null = shots[0].t; from !== null && from < to;) {
       const page = await client.getReplay(
         { address, from, to, group: 'venue', ...filter, step },
         { signal: this.signal },

@@ -31,8 +31,11 @@ export async function followToken(address: string, signal: AbortSignal): Promise
   lastChange.set(null);
   listen();
   try {
-    const asked = { group: 'all' } as const;
-    for await (const message of client.follow(address, asked, { heartbeats: true, signal })) {
+    for await (const message of client.follow(
+      address,
+      { group: 'all' },
+      { heartbeats: true, signal },
+    )) {
       connection.set('heard');
       listen();
       if (message.type === 'snapshots' || message.type === 'revised') {

@@ -6,7 +6,7 @@ import type { TokenView, Window } from './url.js';
 export const MAX_HISTORY_S = 365 * 86_400;
 /** A little less, because some time passes before the request. */
 export const REACH_S = MAX_HISTORY_S - 3600;
-/** What the page says of a time before that. */
+/** Shown in place of an earlier time. */
 export const TOO_OLD = 'The API answers about the last 365 days';
 
 export interface ApiRequest {

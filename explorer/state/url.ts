@@ -3,7 +3,6 @@ import type { Group, MarketType } from '../../client/index.js';
 
 export const GROUPS: readonly Group[] = ['venue', 'type', 'market', 'all'];
 
-/** Types of markets. */
 export const TYPES: readonly MarketType[] = [
   'onchain_pool',
   'onchain_limit_order',

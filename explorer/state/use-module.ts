@@ -10,7 +10,7 @@ const RETRY_MS = 2_000;
 interface Part<T> {
   /** Null until the code is loaded. */
   module: T | null;
-  /** Whether it could not be loaded so far; it is tried again, at once if the page tries all again. */
+  /** Whether the last attempt failed; the next one follows, at once if the page retries everything. */
   hasFailed: boolean;
 }
 
@@ -34,7 +34,7 @@ export function usePart<T>(load: () => Promise<T>): Part<T> {
         }
       }
     };
-    // Rejects only if the component has gone, or tries anew.
+    // Rejects only if the component has gone, or begins another attempt.
     loadUntilThere().catch(() => undefined);
     return () => left.abort();
   }, [tries, isLoaded]);

@@ -70,7 +70,7 @@ export async function linesOf(
   const reply = await client.getDepthSeries(
     {
       ...{ address, score: true, pct: [LINE_PCT, NEAR_PCT], step: stepName(stepS) },
-      // A step that ends after the window may have its newest snapshot.
+      // The window's newest snapshot may belong to a step that ends after the window.
       ...{ from: Math.floor(window.from / stepS) * stepS, to: window.to + stepS },
       ...(isFiltered ? { types, venues } : { types: [...TYPES] }),
       ...(group === 'venue' || group === 'type' ? { group } : {}),
@@ -97,7 +97,7 @@ function linesIn(reply: Result<'getDepthSeries'>, window: TimeWindow, stepS: num
   }));
   return {
     ...{ ...window, ...pointsOf(t, stepS) },
-    // A step that is not over has the score of now, which is the score since its snapshot.
+    // A step that has not ended has the score of now, which has held since its snapshot.
     scores: {
       ...pointsOf(
         reply.t.map((end, at) => (end <= window.to ? end : t[at])),
@@ -139,11 +139,11 @@ async function snapshotsOf(
 ): Promise<{ t: number[]; layers: Layer[] }> {
   const layers = new Map<string, Layer>();
   const t: number[] = [];
-  const asked = {
+  const query = {
     ...{ ...parameters, from, to, step: stepName(stepS) },
     ...{ min_pct: -NEAR_PCT, max_pct: NEAR_PCT },
   };
-  for await (const one of client.snapshots(address, asked, { signal })) {
+  for await (const one of client.snapshots(address, query, { signal })) {
     const at = t.push(one.t) - 1;
     for (const [i, slot] of one.index.entries()) {
       const part = one.slots[slot];

@@ -125,7 +125,7 @@ function drawLine(
       if (isJoined) context.lineTo(x(t[at]), y);
       else context.moveTo(x(t[at]), y);
     }
-    // It ends beyond what is in sight; before a gap it is as long as the time for which its last point holds.
+    // The line ends with the first point beyond the view, or before a gap when its last point no longer holds.
     if (t[at] >= view.to) break;
     isJoined = y !== null && ends[at] === t[at + 1] && ys[at + 1] !== null;
     if (y !== null && !isJoined)

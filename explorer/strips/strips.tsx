@@ -185,7 +185,7 @@ interface StripProps {
   children: ComponentChildren;
 }
 
-/** A strip that can be folded to its heading to leave its room to the map. */
+/** A strip. Folded to its heading, it leaves its room to the map. */
 function Strip({ name, label, head, children }: StripProps) {
   const item = `fathom.folded.${name}`;
   const [isFolded, setFolded] = useState(() => localStorage.getItem(item) !== null);
@@ -224,7 +224,7 @@ function useCanvas(theme: Theme, draw: (canvas: HTMLCanvasElement, style: Style)
   latest.current = draw;
   const paint = (): void => {
     if (canvas.current === null) return;
-    // The size too: asking for it costs a layout of the page.
+    // Cached, like the size: reading either costs a layout of the page.
     if (style.current === null) {
       style.current = styleOf(canvas.current);
       fit(canvas.current);
@@ -253,7 +253,7 @@ function useCanvas(theme: Theme, draw: (canvas: HTMLCanvasElement, style: Style)
  */
 function useCourse<T extends Course | Lines>(
   props: StripsProps | null,
-  fetchCourse: (asked: CourseRequest, window: TimeWindow, signal: AbortSignal) => Promise<T>,
+  fetchCourse: (request: CourseRequest, window: TimeWindow, signal: AbortSignal) => Promise<T>,
 ): { held: T | null; isSpared: boolean } {
   const [isSpared, setSpared] = useState(false);
   const [course, setCourse] = useState<{ of: CourseRequest['parameters']; course: T } | null>(null);

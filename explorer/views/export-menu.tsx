@@ -56,7 +56,7 @@ export function ExportMenu({ requests, data }: ExportMenuProps) {
   return (
     <Popover
       class="export"
-      name="Take it along"
+      name="Export"
       label={
         <>
           <Icon name="save" />

@@ -101,7 +101,7 @@ function Quote({ answer }: { answer: Slippage }) {
           <dd>
             <b>{signedFinePercent(share(quote.slippage_pct))}</b>
           </dd>
-          <dt title="What a ladder of 1% steps cannot tell: each step filled at its near or its far end">
+          <dt title="The slippage if every 1% step is filled at its near end, and at its far end">
             Range
           </dt>
           <dd>

@@ -6,7 +6,7 @@ import { ExportMenu, type ViewData } from './export-menu.js';
 interface RequestBarProps {
   /** Empty: not known yet. */
   requests: readonly ApiRequest[];
-  /** What the view shows of their replies, if that is not plain. */
+  /** What the view shows of their replies, if that is not obvious. */
   shows?: string;
   /** The address to share; default: the page's. */
   href?: string;

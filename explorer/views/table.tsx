@@ -113,7 +113,7 @@ export function Table<Row>(props: TableProps<Row>) {
   );
 }
 
-/** The first of a text's orders is from A to Z, that of a number from the largest down. */
+/** Texts are sorted from A to Z first, numbers from the largest down. */
 function orderOf(
   { name, kind = 'text' }: { name: string; kind?: string },
   sort: string,

@@ -277,7 +277,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
             if (client === null) return [];
             const { columnsOfHistory } = await import('../export/history.js');
             const { from, to } = timesInSight(view, historyFromS);
-            const asked = {
+            const query = {
               from,
               to,
               group,
@@ -285,7 +285,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
               min_pct: band.minPct,
               max_pct: band.maxPct,
             };
-            return columnsOfHistory(client, address, asked);
+            return columnsOfHistory(client, address, query);
           },
           picture: async () => {
             const { pngOf } = await import('../export/png.js');

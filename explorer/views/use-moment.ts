@@ -17,7 +17,7 @@ interface MomentSource {
   filter: ReturnType<typeof filterOf>;
 }
 
-/** While another moment is requested, the last answers stay; once it has failed, none of another moment does. */
+/** While another moment is requested, the answers about the last one stay; if the request fails, they go. */
 export interface ShownMoment {
   /** The last score of any moment: it names the token. */
   identity: Score | null;
@@ -76,7 +76,7 @@ export function useMoment({ address, atS, filter }: MomentSource): ShownMoment {
   };
 }
 
-/** The score once it is based on the snapshot of a time, which takes a moment. */
+/** The score once it is based on a snapshot of this time or later: the server needs a moment for that. */
 async function scoreAfter(
   t: number,
   client: FathomClient,

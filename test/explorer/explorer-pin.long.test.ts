@@ -114,9 +114,9 @@ describe.skipIf(!hasBrowser)('a pinned time', () => {
     await page.locator('#found').waitFor({ state: 'hidden' });
     await returns();
     await page.getByRole('button', { name: 'Export' }).click();
-    await page.getByRole('group', { name: 'Take it along' }).waitFor();
+    await page.getByRole('group', { name: 'Export' }).waitFor();
     await leaves();
-    expect(await page.getByRole('group', { name: 'Take it along' }).count()).toBe(0);
+    expect(await page.getByRole('group', { name: 'Export' }).count()).toBe(0);
     await returns();
     await page.keyboard.press('?');
     const keys = page.getByRole('dialog', { name: 'Keys' });

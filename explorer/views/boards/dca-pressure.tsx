@@ -156,8 +156,8 @@ export const dcaPressure: BoardSpec<TokenPressure> = {
     </>
   ),
   async load(client, choices, signal) {
-    const asked = { ...choices, limit: ROWS } as Parameters<'getDcaPressure'>;
-    return { rows: (await client.getDcaPressure(asked, { signal })).tokens };
+    const query = { ...choices, limit: ROWS } as Parameters<'getDcaPressure'>;
+    return { rows: (await client.getDcaPressure(query, { signal })).tokens };
   },
   request: (query) => ({
     method: 'GET',

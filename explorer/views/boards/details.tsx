@@ -132,12 +132,12 @@ export type Span = keyof typeof SPAN_LABELS;
 
 /** A token's largest active DCA orders. @param props.spans whose flows are shown */
 export function DcaOrders({ address, spans }: { address: string; spans: readonly Span[] }) {
-  const asked = { token_address: address, sort_by: 'usd_flow', limit: ORDERS } as const;
+  const query = { token_address: address, sort_by: 'usd_flow', limit: ORDERS } as const;
   return (
     <Fetched
       what="the orders"
       name={address}
-      ask={(client, signal) => client.getDcaOrders(asked, { signal })}
+      ask={(client, signal) => client.getDcaOrders(query, { signal })}
     >
       {({ orders }) => (
         <SmallTable
@@ -233,12 +233,12 @@ const LONGER_PERIODS: Readonly<Record<string, string>> = { '6h': '12h' };
 /** The DLMM pools of a token in a window of the board of fee density. */
 export function Pools({ address, window }: { address: string; window: string }) {
   const period = LONGER_PERIODS[window] ?? window;
-  const asked = { mint: address, period, sort: 'fees' } as Parameters<'getDlmmPools'>;
+  const query = { mint: address, period, sort: 'fees' } as Parameters<'getDlmmPools'>;
   return (
     <Fetched
       what="the pools"
       name={`${address} ${period}`}
-      ask={(client, signal) => client.getDlmmPools(asked, { signal })}
+      ask={(client, signal) => client.getDlmmPools(query, { signal })}
     >
       {({ data }) =>
         data.length === 0 ? (

@@ -76,8 +76,8 @@ export const feeDensity: BoardSpec<FeeDensity> = {
     </>
   ),
   async load(client, choices, signal) {
-    const asked = { ...choices, limit: ROWS } as Parameters<'getLpCheatSheet'>;
-    return { rows: (await client.getLpCheatSheet(asked, { signal })).data };
+    const query = { ...choices, limit: ROWS } as Parameters<'getLpCheatSheet'>;
+    return { rows: (await client.getLpCheatSheet(query, { signal })).data };
   },
   request: (query) => ({
     method: 'GET',

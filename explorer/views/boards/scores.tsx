@@ -72,8 +72,8 @@ export const scores: BoardSpec<TopScore> = {
   tokenOf: (row) => row,
   details: (row) => <ScoreDetails address={row.address} />,
   async load(client, { chain }, signal) {
-    const asked = { chain, details: true } as Parameters<'getTopScores'>;
-    const found = await client.getTopScores(asked, { signal });
+    const query = { chain, details: true } as Parameters<'getTopScores'>;
+    const found = await client.getTopScores(query, { signal });
     const note = found.stale_count === 0 ? undefined : `${found.stale_count} left out as stale`;
     return { rows: found.tokens, note };
   },

@@ -6,7 +6,7 @@ import type { Column } from '../table.js';
 
 export type Choices = Readonly<Record<string, string>>;
 
-/** What the choices mean now, if that is not plain. @param nowS by the server's clock */
+/** What the choices mean now, if that is not obvious. @param nowS by the server's clock */
 export type Meaning = (choices: Choices, nowS: number) => string;
 
 interface Choice {
@@ -25,9 +25,9 @@ export interface BoardToken {
 
 export interface Board<Row> {
   rows: readonly Row[];
-  /** What the count of rows leaves open. */
+  /** A remark beside the count of rows. */
   note?: string;
-  /** The requests that it took, if the choices alone do not tell. */
+  /** The requests that loaded it, if they do not follow from the choices alone. */
   requests?: readonly ApiRequest[];
 }
 
@@ -49,7 +49,7 @@ export interface BoardSpec<Row> {
   /** Details of a row beyond its columns, shown below it. */
   details: (row: Row, choices: Choices) => ComponentChildren;
   load: (client: FathomClient, choices: Choices, signal: AbortSignal) => Promise<Board<Row>>;
-  /** Undefined if only the loaded board tells its requests. */
+  /** Undefined if the requests are known only once the board is loaded. */
   request?: (choices: Choices) => ApiRequest;
   /** Whether it reloads automatically. */
   reloads: boolean;

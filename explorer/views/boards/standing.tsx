@@ -33,7 +33,7 @@ export function scoreColumns<Row>(
     {
       name: 'token_score',
       label: 'Score, 24h',
-      about: "The token's score, and how it went in the last 24 hours",
+      about: "The token's score, and how it changed in the last 24 hours",
       kind: 'chart',
       isMinor: true,
       by: (row) => scoreOf(row)?.service_score ?? null,
