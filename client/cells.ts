@@ -27,7 +27,6 @@ export interface Snapshot {
   resistanceUsd: readonly number[];
 }
 
-/** One cell. */
 export interface Cell {
   t: number;
   tier: Tier;

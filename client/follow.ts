@@ -45,9 +45,8 @@ export interface LiveDeleted extends Position {
 }
 
 /**
- * `subscribed`: history begins later than the caller asked, and only then is it yielded;
- * `reset`: the server does not know which revisions followed the cursor; `lagged`: the caller read too slowly, and what
- * it missed follows; `heartbeat`: nothing has changed.
+ * `subscribed`, yielded only if history begins later than requested; `reset`: the server does not know which revisions
+ * followed the cursor; `lagged`: the caller read too slowly, and what it missed follows; `heartbeat`: nothing has changed.
  */
 export interface LiveNotice extends Position {
   type: 'subscribed' | 'reset' | 'lagged' | 'heartbeat';
@@ -146,10 +145,10 @@ function ended({ code, reason }: { code: number; reason: string }, retryMs: numb
 }
 
 function failed({ error, message, error_code: code }: Extract<OtherMessage, { type: 'error' }>) {
-  const said = [message, error].find((one) => typeof one === 'string') ?? 'no reason given';
+  const reason = [message, error].find((one) => typeof one === 'string') ?? 'no reason given';
   const isBusy = code === 'replay_busy';
   const details = { status: isBusy ? 503 : null, code: typeof code === 'string' ? code : 'error' };
-  return new FathomError(`the server ended the subscription: ${quoted(said)}`, details);
+  return new FathomError(`the server ended the subscription: ${quoted(reason)}`, details);
 }
 
 /** The messages of an event stream. @throws if it is cut off, silent or not an event stream */

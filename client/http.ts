@@ -118,7 +118,6 @@ export class Http {
     return { failure, kind: kindOf(failure), askedMs: failure.retryAfterMs };
   }
 
-  /** Whether it retries. */
   get retries(): boolean {
     return this.options.retry ?? true;
   }
@@ -343,14 +342,14 @@ function failureOf(
   const { message, error, error_code: code, parameter } = errorBody(text);
   const given = [message, error].find((one) => typeof one === 'string');
   const location = headers.get('location');
-  const said =
+  const reason =
     given ?? (location === null ? text || 'no reason given' : `redirected to ${location}`);
-  return new FathomError(`${base} answered ${status}: ${quoted(said)}`, {
+  return new FathomError(`${base} answered ${status}: ${quoted(reason)}`, {
     status,
     code: typeof code === 'string' ? code : null,
     parameter: typeof parameter === 'string' ? quoted(parameter) : null,
     retryAfterMs: retryAfterMs(headers, Date.now()),
-    cause: quoted(said),
+    cause: quoted(reason),
   });
 }
 

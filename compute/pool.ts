@@ -90,7 +90,6 @@ export class TaskStuckError extends PoolUnavailableError {
   override readonly name = 'TaskStuckError';
 }
 
-/** The pool is closed or closing. */
 export class PoolClosedError extends PoolUnavailableError {
   override readonly name = 'PoolClosedError';
 }

@@ -27,7 +27,6 @@ export class InstantError extends Error {
   override readonly name = 'InstantError';
 }
 
-/** A requested time. */
 export interface RequestedTime {
   /** Epoch seconds, with the fraction of an RFC 3339 timestamp; `fromNow`: seconds after now, at most 0. */
   readonly s: number;

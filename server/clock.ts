@@ -8,7 +8,6 @@ export interface Clock {
   readonly frozenS?: number;
 }
 
-/** The system's clock. */
 export const systemClock: Clock = { nowS: wallS };
 
 /** A frozen clock (`--as-of`); `atS` in epoch seconds, rounded down. */

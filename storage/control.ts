@@ -61,7 +61,7 @@ function failure(error: unknown): Failure {
     const t = error instanceof StoreChangedError ? error.t : 0;
     return { ok: false, kind: kind as FailureKind, message: error.message, t };
   }
-  const message = 'the server could not do it; its log says why';
+  const message = 'the command failed in the server; its log says why';
   return { ok: false, kind: 'internal', message, t: 0 };
 }
 

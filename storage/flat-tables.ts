@@ -139,7 +139,7 @@ class TableCommit {
         await turns.take();
         const key = this.keyOf((column) => readers[column](at));
         const row = this.waiting.get(key);
-        if (row === undefined) throw new Error(`${name} gave a row that was not asked for`);
+        if (row === undefined) throw new Error(`${name} gave a row that was not requested`);
         if (isKept(row) && readers.every((reader, column) => reader(at) === row[column])) {
           this.waiting.delete(key);
           continue;

@@ -10,8 +10,8 @@ const CHUNK_BYTES = 1024 * 1024;
 export const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 /**
- * V8 copies what is alive when it collects young objects: what readers make of a whole chunk's lines took a third of
- * their time.
+ * V8 copies live objects whenever it collects young ones: readers that hold the lines of a whole chunk spend a third of
+ * their time on that.
  */
 const LINES_PER_BATCH = 256;
 

@@ -4,7 +4,6 @@ export class Trouble<D> {
 
   constructor(private readonly listeners: { onBegan: (details: D) => void; onOver: () => void }) {}
 
-  /** Whether it lasts. */
   get lasts(): boolean {
     return this.kind !== null;
   }

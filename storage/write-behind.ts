@@ -4,7 +4,6 @@
 import type { SqlValue, Statements } from './duckdb/statements.js';
 
 const WRITE_DELAY_MS = 250;
-/** Rows per statement. */
 const MAX_STATEMENT_ROWS = 500;
 
 interface WriteBehindOptions<R> {

@@ -73,7 +73,6 @@ export const GZIP_HEAD = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3);
 /** Gzip's trailer: CRC-32 and length of the text. */
 export const GZIP_TRAILER_BYTES = 8;
 
-/** Tokens of a block. */
 const BLOCK_TOKENS = 32_768;
 /** With fewer tokens, symbols are counted token by token, otherwise from the counts of all possible tokens. */
 const FEW_TOKENS = 4096;
@@ -200,7 +199,6 @@ function writeTokens(writer: BitWriter, { tokens, used }: TokenBlock, codes: Blo
   writer.count = count;
 }
 
-/** Type of a stored block. */
 const BLOCK_TYPE_STORED = 0;
 /** The length 0 of a stored block, and its complement. */
 const EMPTY_STORED = 0xffff_0000;

@@ -74,20 +74,25 @@ function venuesOf({ venueUsd }: OrderCost, groups: readonly PageGroup[]) {
 
 /** Everything from which a reply about a snapshot is made. */
 interface SlippageReplyInput {
-  asked: SlippageRequestFields;
+  fields: SlippageRequestFields;
   input: LadderInput;
   groups: readonly PageGroup[];
   form: DocumentForm;
 }
 
 /** The encoded reply: a task of the pool. */
-export function slippageReply({ asked, input, groups, form }: SlippageReplyInput): EncodedDocument {
+export function slippageReply({
+  fields,
+  input,
+  groups,
+  form,
+}: SlippageReplyInput): EncodedDocument {
   const { t, priceUsd } = input.cells;
-  const document = slippageDocument(asked, {
+  const document = slippageDocument(fields, {
     t,
     priceUsd,
     groups,
-    found: slippage(orderLadder(input), asked),
+    found: slippage(orderLadder(input), fields),
   });
   const { plain, body } = encodeDocument(document, form);
   // The encoded body shares its memory with other bytes.

@@ -8,7 +8,6 @@ export interface OwnerNames {
   bytes: Uint8Array;
 }
 
-/** Owners of one snapshot. */
 export const MAX_OWNERS_PER_SNAPSHOT = 1_000_000;
 /** Owners in all stored snapshots of one token: about 200 MB of names. */
 export const MAX_OWNERS_PER_TOKEN = 4_000_000;

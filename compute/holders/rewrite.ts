@@ -10,7 +10,6 @@ const MIN_FULL_CHANGES = 1024;
 
 /** The size of a block; it decides whether the block takes another snapshot. */
 export interface BlockSize {
-  /** Snapshots. */
   snapshots: number;
   /** Owners of the first snapshot plus changes of the later ones. */
   changes: number;

@@ -62,7 +62,7 @@ function readSqrtPrice(body: Fields, path: string, faults: FaultLog): number {
 
 /**
  * Ticks and the running sum of `liquidity_net`, exact until it is converted to a double. Inconsistent
- * chain data can make the sum negative: the pool holds nothing there, and the sum goes on.
+ * chain data can make the sum negative: the pool then holds nothing there, and the sum continues.
  */
 function readTicks(
   body: Fields,

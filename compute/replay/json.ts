@@ -228,7 +228,7 @@ export function setRange(range: AmountRange, from: number, to: number): void {
   if (range.at.length < to - from) range.at = new Int32Array(2 * (to - from));
 }
 
-/** Is told the parts of a page's text while it is written. */
+/** Follows a page's text while it is written. */
 export interface TextListener {
   /** The text is complete up to the bracket that opens the snapshots. */
   begin(text: Uint8Array<ArrayBuffer>, headEnd: number): void;

@@ -48,7 +48,6 @@ export type ChainRule =
 export const takesChain = ({ kind }: ChainRule): boolean =>
   kind !== 'none' && kind !== 'batch' && kind !== 'absent';
 
-/** The token of a request. */
 export interface RequestedToken {
   readonly chain: Chain;
   /** In canonical form. */

@@ -19,7 +19,6 @@ type Parameters<E extends EndpointSpec> = Omit<Call<E>, 'key' | 'exchange'>;
 
 /** Settings for reading requests of every endpoint. */
 export interface ReadingOptions {
-  /** The EVM chain's numeric id. */
   evmChainId?: number;
   /** Whether unknown query parameters are ignored. */
   lenientParameters?: boolean;

@@ -7,7 +7,7 @@ import { excerpt, invalidParameter } from './errors.js';
 /** Maximum number of `name=value` pairs in a request; no endpoint has nearly as many parameters. */
 const MAX_PAIRS = 256;
 
-/** Of the many requests without a query. */
+/** Shared by the many requests without a query. */
 const NONE = new Map<string, string | number>();
 
 /** The parameters of one request, decoded when they are read. */

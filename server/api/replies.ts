@@ -17,7 +17,7 @@ import { ApiError, type Headers } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { negotiateEncoding, negotiateMediaType } from '../http/negotiation.js';
 
-/** Offers, by preference. */
+/** In order of preference. */
 export const MEDIA_TYPES = DOCUMENT_TYPES;
 const ENCODINGS = DOCUMENT_ENCODINGS;
 type MediaType = DocumentForm['mediaType'];
@@ -185,7 +185,7 @@ let lastObjectNumber = 0;
 
 /**
  * The key of a cached reply, from everything that the reply depends on.
- * @param parts objects count as themselves: they must not change
+ * @param parts objects are compared by identity: they must not change
  */
 export function replyKey(
   ...parts: readonly (string | number | boolean | object | null | undefined)[]

@@ -143,7 +143,7 @@ export function hasKey(keys: KeySource, exchange: Exchange): boolean {
   return key !== null && !isExpired(key);
 }
 
-/** The key with a text, even if it has expired; null: there is none. */
+/** The key with this text, even if it has expired; null: there is none. */
 function keyOf(keys: KeySource, text: string): KeyRecord | null {
   return text === '' || text.length > MAX_KEY_CHARS ? null : keys.verify(text);
 }
@@ -161,8 +161,8 @@ function authenticate(keys: KeySource, exchange: Exchange): KeyRecord {
 }
 
 /**
- * Finds the key with a text.
- * @param source of the text, for the error
+ * Finds the key with this text.
+ * @param source where the text comes from, for the error
  * @throws ApiError 401
  */
 export function validKey(keys: KeySource, text: string, source: string): KeyRecord {

@@ -50,7 +50,7 @@ export const EXAMPLE_MINTS = [
 const TOKEN_ADDRESS =
   'Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits.';
 export const tokenAddress = Type.String({ description: TOKEN_ADDRESS });
-/** The same as a parameter. */
+/** A token's address as a parameter. */
 export const addressParameter = Type.String({
   description: TOKEN_ADDRESS,
   examples: [EXAMPLE_MINTS[0]],

@@ -7,7 +7,7 @@ import type { TProperties, TSchema, TSchemaOptions } from 'typebox';
 
 export type { Static, TObject, TProperties, TSchema, TSchemaOptions } from 'typebox';
 
-/** Properties that an object can be without. */
+/** Properties that an object may lack. */
 const optional = new WeakSet<TSchema>();
 
 export function isOptional(schema: TSchema): boolean {

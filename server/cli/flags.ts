@@ -16,7 +16,7 @@ export interface Word {
   readonly values?: readonly string[];
   /** Whether its value is the name of a file, or of a directory: completion offers them. */
   readonly names?: 'file' | 'directory';
-  /** It may be given several times; of the words only the last. */
+  /** It may be given several times; among words, only the last one may. */
   readonly repeated?: true;
 }
 export type Words = Readonly<Record<string, Word>>;

@@ -22,7 +22,6 @@ import {
 } from '../../storage/import/refusals.js';
 import { duration, type Flag, type FlagValues, instant, token, wholeNumber } from './flags.js';
 
-/** Default of `--every`. */
 const DEFAULT_EVERY_S = 60;
 const MAX_EVERY = '24h';
 /** Order books come from centralised exchanges, so the types of pools do not apply. */

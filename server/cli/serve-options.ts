@@ -35,9 +35,7 @@ export interface ServeOptions {
   native: NativeCurrency;
   /** Mints that count as the quote side of a pool, by priority. */
   quotes: readonly string[];
-  /** Numeric id of the EVM chain. */
   evmChainId: number;
-  /** Memory of each share. */
   memory: Shares;
   /** Bytes that fragments may take on the store's disk; 0: none. */
   fragmentsDiskBytes: number;

@@ -109,14 +109,13 @@ export function coverageHandler({ depth, clock }: Services): Handler<typeof getC
 }
 
 /**
- * The token whose snapshots are used for `asked`, null if it is unknown; `leg` if that is its mainchain
- * leg instead.
+ * The token whose snapshots answer the request, null if it is unknown; `leg` if it is the requested token's mainchain leg.
  */
 export function sourceOf(
   depth: Pick<DepthSource, 'token' | 'mainchainLeg'>,
-  asked: RequestedToken,
+  requested: RequestedToken,
 ): { source: TokenRecord | null; leg: TokenRecord | null } {
-  const own = depth.token(asked.chain, asked.address);
+  const own = depth.token(requested.chain, requested.address);
   const leg = own && depth.mainchainLeg(own);
   return { source: leg ?? own, leg };
 }

@@ -53,7 +53,7 @@ import type { Services } from '../services.js';
 /** Limits of one reply. */
 const SERIES_LIMITS = {
   maxPoints: 2000,
-  /** Amounts of either side; at most this many points times groups times percents. */
+  /** Amounts of either side: points times groups times percents. */
   maxAmounts: 200_000,
   maxSegments: 512,
 } as const;
@@ -187,7 +187,7 @@ function seriesJob(
   const step = parameters.step ?? defaultStep(fromS, toS);
   const stepS = STEPS[step];
   const { source, leg } = sourceOf(depth, token);
-  // The first point's snapshot may come before the window, but not before what is served.
+  // The first point's snapshot may be older than the window, but not older than the history that is served.
   const firstS = Math.ceil(fromS / stepS) * stepS;
   const lastS = Math.ceil(toS / stepS) * stepS - stepS;
   return {

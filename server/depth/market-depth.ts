@@ -191,13 +191,16 @@ function depthRequest({ query, key }: DepthCall, services: Services): DepthReque
 }
 
 function currencyOf(
-  asked: string,
+  requested: string,
   { tokens, native }: Services,
 ): Pick<DepthRequest, 'currency' | 'usdPerUnit'> {
-  const currency = wordFinder([native.code, 'USD'])(asked);
+  const currency = wordFinder([native.code, 'USD'])(requested);
   if (currency === 'USD') return { currency, usdPerUnit: 1 };
   if (currency === undefined) {
-    throw invalidParameter('currency', `expected USD or ${native.code}; was '${excerpt(asked)}'`);
+    throw invalidParameter(
+      'currency',
+      `expected USD or ${native.code}; was '${excerpt(requested)}'`,
+    );
   }
   const token = tokens.table.token(native.mint);
   const priceUsd = token && currentPriceUsd(token);
@@ -247,9 +250,9 @@ function depthDocument(token: LiveToken, request: DepthRequest, held: HeldToken)
   };
 }
 
-function hintOf(asked: string, elsewhere: ExchangeType): string {
+function hintOf(requested: string, elsewhere: ExchangeType): string {
   return (
-    `The token has depth on ${elsewhere} markets only, and exchange_type is ${asked}: ` +
+    `The token has depth on ${elsewhere} markets only, and exchange_type is ${requested}: ` +
     `ask with exchange_type=${elsewhere} or ALL`
   );
 }

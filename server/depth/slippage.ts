@@ -43,7 +43,7 @@ import type { Services } from '../services.js';
 
 /** Maximum number of amounts, and of moves, in one request. */
 const MAX_AMOUNTS = 20;
-/** The pool computes replies with more cells, or more parts of venues in all amounts together. */
+/** The pool computes a reply with more cells, or with more venues times amounts. */
 const MAX_CELLS_ON_LOOP = 2000;
 const MAX_PARTS_ON_LOOP = 100;
 
@@ -133,7 +133,7 @@ type SlippageReply = SlippageDocument | RemoteReply;
 
 /** A checked request, and the token whose snapshots it uses. */
 interface SlippageRequest {
-  asked: SlippageRequestFields;
+  fields: SlippageRequestFields;
   /** null if the token is unknown. */
   source: TokenRecord | null;
   filter: ReplayFilter;
@@ -146,7 +146,7 @@ interface SlippageRequest {
 export function slippageHandler(services: Services): Handler<typeof getSlippage> {
   return (call) => {
     const request = slippageRequest(services, call);
-    if (request.source === null) return slippageDocument(request.asked, null);
+    if (request.source === null) return slippageDocument(request.fields, null);
     const depth = depthOf(services, call, request.source, request);
     return whenReady(depth, (held) => reply(services, call, request, held));
   };
@@ -167,7 +167,7 @@ function slippageRequest(
   const { source, leg } = sourceOf(depth, token);
   return {
     source,
-    asked: {
+    fields: {
       named: namedToken(token, leg),
       side: query.side,
       usd: usd ?? [],
@@ -196,28 +196,28 @@ function depthOf(
 function reply(
   { pool, kept }: Services,
   { exchange, key }: SlippageCall,
-  { asked, filter }: SlippageRequest,
+  { fields, filter }: SlippageRequest,
   held: HeldToken | null,
 ): SlippageReply {
   const newest = held?.newest ?? null;
-  if (held === null || newest === null) return slippageDocument(asked, null);
+  if (held === null || newest === null) return slippageDocument(fields, null);
   const { ref, cells } = newest;
   addDataTime(exchange, cells.t);
-  const small = smallLadder(kept, held.markets, newest, asked.side, filter);
-  if (small !== null && asked.usd.length * small.groups.length <= MAX_PARTS_ON_LOOP) {
+  const small = smallLadder(kept, held.markets, newest, fields.side, filter);
+  if (small !== null && fields.usd.length * small.groups.length <= MAX_PARTS_ON_LOOP) {
     const { t, priceUsd } = cells;
     const { groups, ladder } = small;
     // Not kept: most amounts are requested only once, and collecting what was kept takes longer than making it.
-    return slippageDocument(asked, { t, priceUsd, groups, found: slippage(ladder, asked) });
+    return slippageDocument(fields, { t, priceUsd, groups, found: slippage(ladder, fields) });
   }
   return new RemoteReply(async (form) => {
     // Segments never change: the snapshot's place identifies its content.
-    const name = `slippage ${JSON.stringify([form, ref.segmentId, ref.row, asked, filter])}`;
+    const name = `slippage ${JSON.stringify([form, ref.segmentId, ref.row, fields, filter])}`;
     const known = kept.get(name) as EncodedDocument | undefined;
     if (known !== undefined) return known;
-    const { input, groups } = ladderInput(held.markets, newest, asked.side, filter);
+    const { input, groups } = ladderInput(held.markets, newest, fields.side, filter);
     const made = await unlessBusy(
-      pool.schedule('page', key.id, (run) => run('slippageReply', { asked, input, groups, form })),
+      pool.schedule('page', key.id, (run) => run('slippageReply', { fields, input, groups, form })),
     );
     kept.set(name, made, { size: name.length + made.body.length });
     return made;

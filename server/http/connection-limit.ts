@@ -10,7 +10,7 @@ import type { Log } from '../log.js';
 const MAX_SPARE_DESCRIPTORS = 256;
 /** A start briefly opens about 220 files, because the program's modules are read in parallel. */
 const LEAST_DESCRIPTORS = 256;
-/** The most of them that are reserved for connections to the operators' port. */
+/** The most descriptors that are reserved for connections to the operators' port. */
 const MAX_ADMIN_CONNECTIONS = 64;
 
 export class ConnectionLimit {

@@ -81,7 +81,7 @@ export interface EngineRequest {
   ): boolean;
   /**
    * Replies with a body whose end is not known yet.
-   * @param filler bytes that mean nothing to the client, wherever they are between two writes
+   * @param filler bytes that the client ignores between any two writes
    * @param onRoom is called when the kernel has taken all that waited
    */
   stream(head: ReplyHead, filler: Uint8Array, onRoom: () => void): ReplyStream;

@@ -24,7 +24,7 @@ type RequestHeader =
   | 'last-event-id'
   | typeof FORWARDED_FOR_HEADER
   | typeof REQUEST_ID_HEADER
-  // Of a request with a body.
+  // Only of requests with a body.
   | 'content-type'
   | 'content-encoding'
   // It makes an OPTIONS request a preflight.
@@ -269,7 +269,7 @@ export class Exchange {
   /**
    * Replies with a body whose end is not known yet. The caller bounds what waits for the client, and onGone() reports
    * when the client disconnects.
-   * @param filler bytes that mean nothing to the client, wherever they are between two writes
+   * @param filler bytes that the client ignores between any two writes
    * @returns null if the client has already disconnected
    */
   stream(headers: Headers, filler: Uint8Array, onRoom: () => void): ReplyStream | null {

@@ -17,7 +17,7 @@ export class MonthAccount {
   private readonly counter: UsageCounter;
   private heldCalls = 0;
   private dayStartMs = -Infinity;
-  /** Of that day. */
+  /** The counters of that day. */
   private readonly counters = new Map<LimitedEndpoint, CallCounter>();
 
   /** @param wallMs any time in the month */

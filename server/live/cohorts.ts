@@ -1,5 +1,5 @@
 /**
- * Groups live subscriptions that have received the same. A cohort makes each step and each message once for all its
+ * Groups live subscriptions that have made the same progress. A cohort makes each step and each message once for all its
  * members, and sends them in turns, between which the server answers requests.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';

@@ -139,7 +139,7 @@ function withCursor(query: string, cursor: string): string {
   return [...rest, `cursor=${encodeURIComponent(cursor)}`].join('&');
 }
 
-/** Followers of the same get the same message one after the other: its event is made once. */
+/** The clients of a cohort get the same message one after the other: its event is made once. */
 let lastEvent: { message: Uint8Array | null; event: Uint8Array } = {
   message: null,
   event: new Uint8Array(),

@@ -166,8 +166,8 @@ interface PricedPool {
   totalUsd: number | null;
 }
 
-function poolsDocument(asked: RequestedToken, board: PoolBoard, tokens: Tokens): PoolsDocument {
-  const indexes = board.book.ofMint.get(asked.address) ?? [];
+function poolsDocument(requested: RequestedToken, board: PoolBoard, tokens: Tokens): PoolsDocument {
+  const indexes = board.book.ofMint.get(requested.address) ?? [];
   const leaders = leadersOf(board, indexes);
   const pubkeyOf = (index: number) => board.book.pools[index].pubkey;
   const led = new Set(Object.values(leaders));
@@ -179,8 +179,8 @@ function poolsDocument(asked: RequestedToken, board: PoolBoard, tokens: Tokens):
     .sort(byLiquidity)
     .filter(({ index }, i) => i < MAX_TOKEN_POOLS || led.has(index));
   return {
-    address: asked.address,
-    chain: asked.chain,
+    address: requested.address,
+    chain: requested.chain,
     period: '1h',
     pools: pools.map((priced) => ({
       ...poolDocument(priced, board, tokens),

@@ -123,7 +123,7 @@ export class LpTools {
     }
     if (!this.started) return;
     this.ranges.touch(touched);
-    // A token whose ranges are about to be read causes a rebuild then.
+    // A token whose ranges are about to be read requests the rebuild after that.
     const needsRebuild = (address: string): boolean =>
       this.feeDensityBuilder.hasNewDepth(address) && !this.ranges.isNext(address);
     if (addresses.some(needsRebuild)) this.feeDensity.request();

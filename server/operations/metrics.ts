@@ -120,7 +120,6 @@ class Durations {
   }
 }
 
-/** A route's requests. */
 class RouteRequests {
   readonly durations = new Durations(REQUEST_BUCKETS_S);
   /** By method, then status. */

@@ -87,7 +87,7 @@ const NONE: readonly DcaOrder[] = [];
 export function dcaOrdersHandler(services: Services): Handler<typeof getDcaOrders> {
   const { tokens, orders, clock, kept } = services;
   const replies = dcaReplies(kept);
-  return ({ token: asked, query, exchange }) => {
+  return ({ token: requested, query, exchange }) => {
     const ranges = readSizeRanges(query);
     orders.dca.checkReadable();
     const reply = (token: LiveToken): DcaOrdersReply | Promise<DcaOrdersReply> => {
@@ -100,7 +100,7 @@ export function dcaOrdersHandler(services: Services): Handler<typeof getDcaOrder
         nowS: clock.nowS(),
       });
     };
-    return whenReady(tokens.known(asked), reply);
+    return whenReady(tokens.known(requested), reply);
   };
 }
 

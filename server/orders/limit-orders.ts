@@ -139,10 +139,10 @@ export function limitOrdersHandler({
       };
     });
   };
-  return ({ token: asked, chain, query, exchange }) => {
+  return ({ token: requested, chain, query, exchange }) => {
     checkRange(query);
     orders.limit.checkReadable();
-    return whenReady(tokens.known(asked), (token) => {
+    return whenReady(tokens.known(requested), (token) => {
       addDataTime(exchange, dataTime(token));
       return reply(token, chain, query);
     });

@@ -1,8 +1,8 @@
 /**
- * Decides whether making fragments is worth the cost, which is that of several pages. If memory and disk are full, it
- * also evicts other fragments. Then it must be earned: by pages from fragments, each of which saved the pool a page,
- * and slightly by pages that missed fragments, because otherwise old fragments would stay forever. At worst, pages cost
- * slightly more than without fragments.
+ * Decides whether to make fragments, which costs as much as several pages. While they fit, they are made. Once memory
+ * and disk are full, new fragments evict others, and need credit: each page made from fragments earns the page that it
+ * saved the pool, and each page that missed fragments earns a little, or old fragments would stay forever. At worst,
+ * pages cost slightly more than without fragments.
  */
 
 /** Making a segment's fragments costs this many times what the pool needs for the segment's share of a page. */

@@ -11,7 +11,6 @@ import { type Meta, writeMeta } from '../meta.js';
 import { uint32Of } from '../typed-arrays.js';
 import { firstT, type SegmentRef } from './directory.js';
 
-/** Bytes per list. */
 export const MAX_SEGMENT_LIST_BYTES = 16 * 1024;
 /** The newest segments are not listed: compaction soon replaces many of them. */
 const UNLISTED_SEGMENTS = 16 * 1024;

@@ -14,7 +14,7 @@ import { checkpointsBefore, readLog } from './log-frames.js';
 export interface LogOptions {
   /** Whether to cut a damaged log at its last whole commit instead of refusing it. */
   acceptDamagedLog?: boolean | undefined;
-  /** Told what was cut and where it is kept, and if a log remains when the database is closed. */
+  /** Called with what was cut and where it is kept, and if a log remains when the database is closed. */
   onLogNotice?: ((text: string) => void) | undefined;
 }
 

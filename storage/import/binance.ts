@@ -19,7 +19,6 @@ const COIN_MARGINED = /USD_PERP$|(^BNB|[^B])USD_[0-9]{6}$/;
 /** How many kinds of other messages a report names. */
 const MAX_NAMED_STREAMS = 10;
 
-/** Reads the messages of some files. */
 type ReadMessages = (files: readonly string[]) => AsyncIterable<Iterable<BinanceMessage>>;
 
 /**
@@ -86,7 +85,7 @@ class BinanceFeed {
     if (this.updateUs === 0 && this.snapshots === 0)
       return `no depth update; ${this.others.text()}`;
     if (this.snapshots === 0) {
-      return 'no depth snapshot (a line with lastUpdateId, bids and asks; of T_DEPTH, rows of update_type snap), which a book begins with';
+      return 'no depth snapshot, with which a book begins: a line with lastUpdateId, bids and asks, or rows of update_type snap in T_DEPTH';
     }
     if (this.unnamed.count > 0) return 'no depth snapshot names the symbol or fits its updates';
     return this.updateUs === 0 ? 'no depth update' : 'no depth update continues the depth snapshot';

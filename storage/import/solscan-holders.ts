@@ -65,7 +65,7 @@ export async function* importSolscanHolders(
     yield { token_address: token.address, t, owner, balance };
 }
 
-/** What takes a file that has a row for each owner. */
+/** Names the command that loads a file with a row for each owner. */
 function ofOwners(columns: readonly string[]): string {
   return columns.includes('owner') && columns.includes('balance')
     ? '; owners and balances are rows of holders: use fathom ingest holders --set token_address=MINT --set t=TIME'

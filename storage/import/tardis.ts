@@ -49,7 +49,7 @@ export async function* importTardisIncremental(
   yield* sampler.finish(
     report.messages === 0
       ? NO_ROW
-      : 'no row is of a snapshot (is_snapshot true), which a book begins with',
+      : 'no row of a snapshot (is_snapshot true), with which a book begins',
   );
 }
 

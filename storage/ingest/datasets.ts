@@ -94,7 +94,7 @@ function formatOfEnding(file: string, dataset: Dataset): FileFormat {
   if (unpacker !== undefined) {
     const inner = FORMAT_OF_ENDING[path.extname(name.slice(0, -ending.length))] ?? 'csv';
     throw new UsageError(
-      `${file}: of packed files only those of gzip are read: ${unpacker} ${quotedForShell(file)} | fathom ingest ${dataset} - --format ${inner}`,
+      `${file}: packed files are read only if packed by gzip: ${unpacker} ${quotedForShell(file)} | fathom ingest ${dataset} - --format ${inner}`,
     );
   }
   if (format === undefined || gzipped) {

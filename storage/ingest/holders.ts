@@ -9,7 +9,6 @@ import { HOLDER_FIELDS, MAX_BALANCE, readFlatRow } from './flat-fields.js';
 import { FileOwners, framesOf, HolderColumns, MAX_OWNERS_PER_FILE } from './holder-snapshots.js';
 import type { RowSink } from './prepared.js';
 
-/** Snapshots of one file. */
 const MAX_SNAPSHOTS_PER_FILE = 1_000_000;
 /** Rows apart from the other rows of their snapshot, at 20 bytes each: 160 MB. */
 export const MAX_SCATTERED_ROWS = 8_000_000;

@@ -14,7 +14,7 @@ import { cellChunks, type Chunk, snapshotChunks } from './chunks.js';
 import { checkMerge, type Dataset, type FileFormat, formatOf } from './datasets.js';
 import { columnsOf } from './dataset-columns.js';
 import { prepareChunks } from './depth.js';
-import { ofDataset } from './other-dataset.js';
+import { refusingOthers } from './other-dataset.js';
 import { sortedLevels } from './levels.js';
 import { addressFlags, type Mapping } from './mapping.js';
 import type { BundleRequest, FileReport, PreparedFile } from './prepared.js';
@@ -168,7 +168,7 @@ async function prepareFile(request: FileRequest, source: RowSource): Promise<Pre
   // A pipe can be read only once.
   const readsAgain = (await stat(file)).isFile();
   try {
-    return await prepareSource(request, await ofDataset(dataset, source, readsAgain));
+    return await prepareSource(request, await refusingOthers(dataset, source, readsAgain));
   } catch (error) {
     const isAdvised = error instanceof FaultyFileError && readsAgain;
     throw isAdvised ? await withAdvice(error, source, columnsOf(dataset)) : error;

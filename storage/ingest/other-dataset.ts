@@ -9,20 +9,20 @@ import { NO_MAPPING } from './mapping.js';
 import { refusal } from './prepared.js';
 import type { RowSource } from './rows.js';
 
-/** Fields that files of a dataset have. Most other datasets have what rows of tokens need. */
-function marksOf(dataset: Dataset): readonly string[] {
+/** Fields that identify files of a dataset. For tokens, those that rows need also occur in most other datasets. */
+function identifyingFields(dataset: Dataset): readonly string[] {
   const needed = columnsOf(dataset).filter(({ required }) => required);
   return [...needed.map(({ name }) => name), ...(dataset === 'tokens' ? ['symbol'] : [])];
 }
 
 /**
- * The other dataset that the columns of a file are of, if there is one. Rows of several datasets would pass for
- * tokens, and take the names of the stored ones away.
+ * The other dataset to which a file's columns belong; null if there is none. Rows of several datasets would pass as
+ * tokens, and erase the names of stored tokens.
  */
 export function otherDataset(named: Dataset, columns: readonly string[]): Dataset | null {
   const own = columnsOf(named).map(({ name }) => name);
   const [other, ...more] = DATASETS.filter(
-    (one) => one !== named && marksOf(one).every((name) => columns.includes(name)),
+    (one) => one !== named && identifyingFields(one).every((name) => columns.includes(name)),
   );
   if (other === undefined || more.length > 0) return null;
   const fields = columnsOf(other).map(({ name }) => name);
@@ -31,11 +31,11 @@ export function otherDataset(named: Dataset, columns: readonly string[]): Datase
 }
 
 /**
- * The source, which refuses a file of another dataset, unless flags say which column is what.
+ * The source, made to refuse a file of another dataset, unless flags name the columns of fields.
  * @param readsAgain whether the file can be read more than once
  * @throws FaultyFileError where the first line of NDJSON is of another dataset, or not a row
  */
-export async function ofDataset(
+export async function refusingOthers(
   dataset: Dataset,
   source: RowSource,
   readsAgain: boolean,
@@ -58,7 +58,7 @@ export async function ofDataset(
   return { ...source, onColumns };
 }
 
-/** The first line with a text. What cannot be read is reported where the rows are read. */
+/** The first line that is not blank. The reader of the rows reports what cannot be read. */
 async function firstLine(file: string): Promise<{ line: number; text: string }> {
   try {
     for await (const lines of readLineBatches(file)) {
@@ -76,7 +76,7 @@ function namesIn(line: string): string[] {
     const row: unknown = JSON.parse(line);
     return isFields(row) ? Object.keys(row) : [];
   } catch {
-    // The line becomes a fault where the rows are read.
+    // The reader of the rows reports the line.
     return [];
   }
 }

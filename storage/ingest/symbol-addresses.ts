@@ -5,7 +5,6 @@ import type { NumberedRow } from './columns.js';
 
 /** Symbols that one file may name. */
 const MAX_FILE_SYMBOLS = 1_000_000;
-/** Symbols in one request. */
 const SYMBOLS_PER_REQUEST = 10_000;
 /** Candidates that a fault names. */
 const SHOWN = 5;

@@ -170,7 +170,7 @@ export class JetStreamLog {
         // Checked right before publishing: this process may have been paused for so long that the bundle was removed.
         if (bundle !== undefined && !(await this.bundles.has(bundle))) {
           throw new BundleGoneError(
-            'the bundle was put too long ago: nothing was stored; do it again',
+            'the bundle waited too long and was removed: nothing was stored; try again',
           );
         }
         const expect = after === undefined ? {} : { expect: { lastSequence: after } };
@@ -198,7 +198,7 @@ export class JetStreamLog {
       );
     }
     throw new PendingError(
-      `JetStream did not acknowledge it within ${PUBLISH_DEADLINE_MS / 1000} s, and may or may not have taken it: do it again, which is harmless if it has`,
+      `JetStream did not acknowledge it within ${PUBLISH_DEADLINE_MS / 1000} s, and may or may not have taken it: try again, which is harmless if it has`,
     );
   }
 

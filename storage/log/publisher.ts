@@ -246,7 +246,7 @@ function bundleOf(entry: Entry): { bundle?: string } {
 function pendingError(position: number | null, why: string): PendingError {
   return new PendingError(
     position === null
-      ? `the log may or may not have taken it, and it is not applied here: ${why}; do it again, which is harmless if it has`
+      ? `the log may or may not have taken it, and it is not applied here: ${why}; try again, which is harmless if it has`
       : `it is entry ${position} in the log, not yet applied here: ${why}; every node applies it when its turn comes`,
   );
 }

@@ -268,11 +268,11 @@ it.each([
   ['a.feather', 'the ending names no format: add --format arrow'],
   [
     'my file.csv.zst',
-    "of packed files only those of gzip are read: zstd -dc 'my file.csv.zst' | fathom ingest levels - --format csv",
+    "packed files are read only if packed by gzip: zstd -dc 'my file.csv.zst' | fathom ingest levels - --format csv",
   ],
   [
     'a.ndjson.xz',
-    'of packed files only those of gzip are read: xz -dc a.ndjson.xz | fathom ingest levels - --format ndjson',
+    'packed files are read only if packed by gzip: xz -dc a.ndjson.xz | fathom ingest levels - --format ndjson',
   ],
   ['a.doc', expect.stringMatching(/^the ending names no format; expected \.ndjson, /)],
 ])('endings of files %s: what to add', (name, what) => {

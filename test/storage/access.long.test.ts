@@ -256,7 +256,9 @@ describe('The control socket', () => {
     const remote = await connectToServer(directory.path);
     if (remote === null) throw new Error('nobody listens');
     await expect(remote.revokeKey('key_none')).rejects.toBeInstanceOf(InputError);
-    await expect(remote.commit('../x')).rejects.toThrow('the server could not do it; its log says');
+    await expect(remote.commit('../x')).rejects.toThrow(
+      'the command failed in the server; its log says',
+    );
     expect(String(errors.at(-1))).toContain('not the name of a bundle');
     const loss = { mode: 'merge', refusesLoss: true } as const;
     await commitRows(store, [snapshot(1, [orca()])]);

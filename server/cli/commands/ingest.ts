@@ -113,7 +113,6 @@ function withTime(report: FileReport, elapsedMs: number): TimedReport {
   return { ...report, seconds, cells_per_second: Math.round(report.cells / seconds) };
 }
 
-/** Texts of warnings by kind. */
 const WARNING_TEXTS: Readonly<Record<WarningKind, string>> = {
   no_cells: 'snapshots without a cell',
   outside_ladder: 'snapshots with more than half of their levels outside the ladder',

@@ -19,7 +19,7 @@ const FLAGS = {
 
 export const command = defineCommand({
   about:
-    'Lets retention resume when it waits because it would delete more than usual, or because the clock is far ahead of the newest snapshot. The log says that it waits, and up to which time to allow it. A running server resumes within a minute. There is no undo.',
+    'Resumes retention that waits because it would delete more than usual, or because the clock is far ahead of the newest snapshot. The log says that it waits, and names the TIME to allow. A running server resumes within a minute. There is no undo.',
   words: {},
   flags: FLAGS,
   examples: [
