@@ -105,7 +105,7 @@ export function linesOfDocument(firstLine: string, file: string): string | null 
   const name = quotedForShell(file);
   const isZipped = file.toLowerCase().endsWith('.gz');
   const read = isZipped ? `gzip -dc ${name} | jq -c ${filter}` : `jq -c ${filter} ${name}`;
-  return `${what}, not a row on each line: ${read} > rows.ndjson makes one`;
+  return `${what}, not a row on each line: convert it with ${read} > rows.ndjson`;
 }
 
 /** The column that seems to be a field under another name, and the flag to read it. */

@@ -231,7 +231,7 @@ describe('a path that is not a data directory', () => {
     });
   });
 
-  it('as is a damaged one', async () => {
+  it('is reported if its database is damaged', async () => {
     const damaged = path.join(directory, 'damaged');
     mkdirSync(damaged);
     writeFileSync(path.join(damaged, 'fathom.duckdb'), 'no database');

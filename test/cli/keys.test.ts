@@ -59,7 +59,7 @@ describe('a directory without a store', () => {
   });
 
   it.runIf(process.platform === 'linux')(
-    'is told where the system makes no directories',
+    'is an error where the system makes no directories',
     async () => {
       const ended = await fathom(['keys', 'create', '--tier', 'premium', '--data', '/proc/fathom']);
       expect([ended.status, ended.stderr]).toEqual([

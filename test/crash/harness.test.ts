@@ -42,7 +42,7 @@ describe('What rivals leave', () => {
     expect(explain(new Map(), acts, rowsOf({ a: 1, b: 1 })).faults).toHaveLength(1);
   });
 
-  it('holds an unacknowledged file as a whole or not at all', () => {
+  it('holds all of an unacknowledged file, or nothing', () => {
     const acts = [act(1, 'a,b', 0, Infinity), act(2, 'b', 3, 8)];
     const whole = explain(new Map(), acts, rowsOf({ a: 1, b: 2 }));
     expect([whole.faults, whole.whole, whole.absent]).toEqual([[], 1, 0]);

@@ -499,7 +499,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
     it.each([
       ['CONNECT', 'CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n'],
       ['to upgrade to another protocol', UPGRADE_TO_ANOTHER],
-    ])('%s, and a reset: the server goes on', async (_, request) => {
+    ])('%s, and a reset: the server continues', async (_, request) => {
       for (let i = 0; i < 20; i++) {
         const socket = connect(server.port, '127.0.0.1');
         let isClosed = false;

@@ -65,7 +65,7 @@ describe('numbers', () => {
     expect(await takes('levels', parquet, ...flags)).toEqual(whole);
   });
 
-  it('are told apart by what a refusal says', async () => {
+  it('get a refusal that says what is unusual about them', async () => {
     const first = async (price: string, ...flags: string[]) => {
       const [row] = levels((value) => value);
       return (await faultsOf('levels', file('.ndjson', lines([{ ...row, price }])), ...flags))[0];
@@ -117,7 +117,7 @@ describe('words', () => {
     expect(await takes('levels', source, '--coerce')).toEqual(whole);
   });
 
-  it('that are none are shown', async () => {
+  it('without a meaning are quoted', async () => {
     const rows = levels(
       (value) => value,
       () => '0',
@@ -175,7 +175,7 @@ describe('files of another dataset', () => {
     expect(await faultsOf('levels', cellsParquet)).toEqual([is('levels', 'cells')]);
   });
 
-  it('are taken where a flag says which column is what, or they have a field of the dataset', async () => {
+  it('are accepted if a flag gives a field, or they have a field of the dataset', async () => {
     const both = ofLevels.map((row) => ({ ...row, name: 'Solana', symbol: 'SOL' }));
     for (const [rows, ...flags] of [[both], [hour, '--set', 'symbol=SOL']] as [
       object[],
@@ -186,7 +186,7 @@ describe('files of another dataset', () => {
     }
   });
 
-  it('are told by what each dataset needs', () => {
+  it('are recognised by the fields that each dataset needs', () => {
     expect(otherDataset('tokens', ['chain', 'address'])).toBe(null);
     expect(otherDataset('levels', ['chain', 'address', 'symbol', 'px'])).toBe('tokens');
     for (const dataset of DATASETS) expect(otherDataset(dataset, ['owner'])).toBe(null);
@@ -194,7 +194,7 @@ describe('files of another dataset', () => {
 });
 
 describe('rows of JSON without a field', () => {
-  it('say which flag gives it', async () => {
+  it('name the flag that gives it', async () => {
     const rows = levels(String).map(({ t, price, side, ...rest }) => ({
       ...{ ticker: 'SOL', time: t, px: price, side },
       size: rest.size,
@@ -213,7 +213,7 @@ describe('rows of JSON without a field', () => {
     ]);
   });
 
-  it('and headers with units, spaces and other columns that are no texts', async () => {
+  it('name it also for headers with units and spaces, and for columns that are not texts', async () => {
     const header = '"Time (ms)",Exchange Name,"Price [USD]"\n1,2,3\n';
     const faults = await faultsOf('levels', file('.csv', header));
     expect(faults).toContain(
@@ -230,7 +230,7 @@ describe('rows of JSON without a field', () => {
   });
 });
 
-it('what no flag can give is not said to be given by one', async () => {
+it('a field that no flag can give gets no suggestion of one', async () => {
   const book = { chain: 'mainchain', address: MINT, t: T, price_usd: 1500, bids: [] };
   expect(await faultsOf('snapshots', file('.ndjson', lines([book])))).toEqual([
     expect.stringMatching(/^1: markets: .*: the row has no such field: add --column markets=NAME$/),
@@ -241,10 +241,10 @@ it('what no flag can give is not said to be given by one', async () => {
   ]);
 });
 
-it('documents of JSON say how they become rows', async () => {
+it('a JSON document gets the command that makes rows of it', async () => {
   const rows = levels((value) => value);
   const list = (name: string) =>
-    `1: json: a list, not a row on each line: jq -c '.[]' ${name} > rows.ndjson makes one`;
+    `1: json: a list, not a row on each line: convert it with jq -c '.[]' ${name} > rows.ndjson`;
   for (const text of [JSON.stringify(rows), JSON.stringify(rows, null, 2)]) {
     const name = file('.ndjson', text);
     for (const dataset of ['levels', 'snapshots'] as const) {
@@ -253,11 +253,11 @@ it('documents of JSON say how they become rows', async () => {
   }
   const packed = file('.ndjson.gz', gzipSync(JSON.stringify(rows)));
   expect(await faultsOf('levels', packed)).toEqual([
-    `1: json: a list, not a row on each line: gzip -dc ${packed} | jq -c '.[]' > rows.ndjson makes one`,
+    `1: json: a list, not a row on each line: convert it with gzip -dc ${packed} | jq -c '.[]' > rows.ndjson`,
   ]);
   const one = file('.ndjson', `\n${JSON.stringify(rows[0], null, 2)}`);
   expect(await faultsOf('levels', one)).toEqual([
-    `2: json: an object on several lines, not a row on each line: jq -c . ${one} > rows.ndjson makes one`,
+    `2: json: an object on several lines, not a row on each line: convert it with jq -c . ${one} > rows.ndjson`,
   ]);
 });
 

@@ -103,7 +103,7 @@ describe('The key of a live connection', () => {
     client.socket.close();
   });
 
-  it('is told when it may subscribe again', async () => {
+  it('learns when it may subscribe again', async () => {
     const { key } = await keys('create', '--tier', 'premium', '--rpm', '1');
     const client = await LiveClient.open(service.url, key);
     subscribe(client);

@@ -124,7 +124,7 @@ describe('The client that follows a token', () => {
     });
   });
 
-  it('says that history begins later than asked', async () => {
+  it('says that history begins later than requested', async () => {
     const client = fathomClient({ url: service.url, key });
     const heard: LiveMessage[] = [];
     for await (const message of client.follow(MINT, { from: '-366d' })) {

@@ -279,7 +279,7 @@ it('explain=true adds what recomputing the score needs, and changes nothing else
 });
 
 describe('POST /score', () => {
-  it('queues unknown mints once per request, and fails as a whole on a mismatch', async () => {
+  it('queues unknown mints once per request, and refuses the whole request on a mismatch', async () => {
     service = await MarketService.start();
     const [unknown, other] = [mint('U'), mint('V')];
     const { body } = await service.post({ addresses: [unknown, evm('1'), unknown] });

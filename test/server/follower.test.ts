@@ -223,7 +223,7 @@ describe('a board', () => {
     expect(board.get()).toEqual({ run: 2 });
   });
 
-  it('stays if a build fails, which a first request is told; it is built again later', async () => {
+  it('keeps its value if a build fails, and is built again later; a first request fails with the build', async () => {
     const failures = [new Error('first'), null, new Error('third'), null];
     const board = new Board({
       failure: 'a value could not be built',

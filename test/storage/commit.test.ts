@@ -159,7 +159,7 @@ describe('A commit', () => {
 });
 
 describe('A merge', () => {
-  it('that would fill a snapshot beyond its limit is refused as a whole', async () => {
+  it('that would exceed the limit of a snapshot is refused', async () => {
     const wide = (source: string): SnapshotRow =>
       snapshot(
         7,
@@ -183,7 +183,7 @@ describe('A merge', () => {
     );
   });
 
-  it('is told to start over if the snapshot’s price has changed meanwhile', async () => {
+  it('must start over if the snapshot’s price has changed meanwhile', async () => {
     const file = await bundleOf(held.store, [snapshot(1, [binance()])], { mode: 'merge' });
     await commitRows(held.store, [snapshot(1, [orca()], { price_usd: 2.5 })]);
     const before = await contents();
@@ -322,7 +322,7 @@ describe('A deletion', () => {
   });
 });
 
-describe('A commit is refused as a whole', () => {
+describe('A whole commit is refused', () => {
   it('if a venue has another type in the store', async () => {
     await commitRows(held.store, [snapshot(1, [binance()])]);
     const perp = { ...binance(), source: 'BINANCE', type: 'cex_perp' };
@@ -444,7 +444,7 @@ it('Legs of an asset may change places in one file, in any order of its rows', a
 });
 
 describe('Rows of tokens', () => {
-  it('replace a token’s record as a whole, and keep its depth', async () => {
+  it('replace the whole record of a token, and keep its depth', async () => {
     await commitRows(held.store, [snapshot(1)]);
     await commitTokens(held.store, [{ symbol: 'A', name: 'Aaa', decimals: 9, price_usd: 1.25 }]);
     await commitTokens(held.store, [{ symbol: 'B', coverage: 'excluded', last_refresh: 5 }]);

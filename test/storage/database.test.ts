@@ -48,7 +48,7 @@ afterEach(() => {
 });
 
 describe('Database', () => {
-  it('stores nothing if its file was removed or replaced, and goes on once it is put back', async () => {
+  it('stores nothing if its file was removed or replaced, and continues once it is put back', async () => {
     const database = await Database.openFile(file, options);
     await database.run('CREATE TABLE things (id BIGINT)');
     await database.checkpoint();
@@ -121,7 +121,7 @@ describe('Database', () => {
     const database = await Database.openFile(file, options);
     await database.run('CREATE TABLE things (id BIGINT)');
     // The system reports a directory's events in order.
-    await eventually('all is told', () => events.includes(`rename ${name}.wal`));
+    await eventually('the last event is reported', () => events.includes(`rename ${name}.wal`));
     watcher.close();
     expect(events).toContain(`rename ${name}`);
     expect(events).not.toContain(`change ${name}`);

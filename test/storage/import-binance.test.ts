@@ -87,7 +87,7 @@ describe('Binance streams', () => {
     );
   });
 
-  it('write no state that lacks a lost update, and go on at the next snapshot', async () => {
+  it('write no state that lacks a lost update, and continue at the next snapshot', async () => {
     await fc.assert(
       fc.asyncProperty(changes, fc.boolean(), fc.nat(), async (list, futures, place) => {
         const { updates, lines } = feedOf(list, futures);

@@ -15,7 +15,7 @@ describe('spot BTCUSDT, excerpts', () =>
 it('COIN-M contracts are USD', () => expectContractsInUsd(fixture('binance_coinm_excerpt.stream')));
 
 describe.runIf(hasShared)('samples that Tardis wrote', () => {
-  it('are read: ten whole books, and one with only asks, which is none', async () => {
+  it('are read: ten whole books; one with only asks is not a book', async () => {
     const books = shared(
       'cex/tardis/binance-futures_book_snapshot_25_2020-09-01_BTCUSDT.sample.csv',
     );

@@ -132,7 +132,7 @@ describe('csv', () => {
     await expect(all(readCsv(file))).rejects.toThrow(new InputError(`${file}:${message}`).message);
   });
 
-  it('passes faults on instead if asked to, and goes on', async () => {
+  it('passes faults to a handler if there is one, and continues', async () => {
     const faults: string[] = [];
     const file = scratch.file('some.csv', 'a,b\n1\n2,3\n"4"x,5\n6,7\n');
     const onFault = (line: number, what: string) => faults.push(`${line}: ${what}`);

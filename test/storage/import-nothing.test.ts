@@ -19,7 +19,7 @@ const update = (id: number, ms = T0 * 1000) =>
 const snapshot = (lastUpdateId: number, asks = [['10', '1']]) =>
   `17 ${JSON.stringify({ lastUpdateId, bids: [['9', '1']], asks })}\n`;
 
-describe('nothing comes', () => {
+describe('nothing is imported', () => {
   const cases: [string, ImportFormat, string, string][] = [
     ['an empty stream', 'binance-stream', '', 'no depth update; the files are empty'],
     [
@@ -75,18 +75,18 @@ describe('nothing comes', () => {
     ],
     ['no pool', 'cp-pairs', '', 'no pool states in the files'],
   ];
-  it.each(cases)('of %s', async (_, format, content, cause) => {
+  it.each(cases)('from %s', async (_, format, content, cause) => {
     const { rows, nothing } = await run(format, content);
     expect([rows, nothing]).toEqual([[], `nothing to import: ${cause}`]);
   });
 
-  it('of a sample shorter than a second, whatever the step', async () => {
+  it('from a sample shorter than a second, whatever the step', async () => {
     const file = `${CHANGES}\n${at(T0 * 1000 + 100)},true,bid,1,1\n${at(T0 * 1000 + 200)},true,ask,2,1\n`;
     const { nothing } = await run('tardis-incremental-l2', file, { ...TOKEN, every: '1s' });
     expect(nothing).toMatch(/whole for 0 s .* holds no multiple of the 1 s between snapshots$/);
   });
 
-  it('of pools without the token, or without a price for its other side', async () => {
+  it('from pools without the token, or without a price for its other side', async () => {
     const pools = fixture('cp_excerpt.ndjson');
     const { nothing } = await importAll('cp-pairs', [pools], { ...TOKEN, at: '1601683200' });
     expect(nothing).toMatch(/^nothing to import: none of \d+ pool states holds the token$/);
@@ -98,7 +98,7 @@ describe('nothing comes', () => {
     expect(report.leftOut.first[0].reason).toContain('--');
   });
 
-  it.runIf(hasShared)('of the file that continues another', async () => {
+  it.runIf(hasShared)('from the file that continues another', async () => {
     const file = shared('cex/binance/spot_BTCUSDT_20240809.stream.gz');
     const { nothing } = await importAll('binance-stream', [file], TOKEN);
     expect(nothing).toContain(

@@ -100,7 +100,7 @@ async function looked(times = 3): Promise<void> {
 }
 
 describe('Retention', () => {
-  it('deletes nothing if the clock is far ahead of the newest data, says so once, and goes on when it is right', async () => {
+  it('deletes nothing if the clock is far ahead of the newest data, says so once, and continues when it is right', async () => {
     await put(MINT, 31.5, 30.5, 29.5, 0);
     nowS = YEAR_2036;
     begin();
@@ -119,7 +119,7 @@ describe('Retention', () => {
     expect([removed, retaining?.waits]).toEqual([2, false]);
   });
 
-  it('follows a clock within its bound, and does not without data to compare it with', async () => {
+  it('trusts a clock within its bound, but none without data to compare it with', async () => {
     await put(MINT, 29.5, 28.5);
     nowS = NOW + MAX_CLOCK_LEAD_S;
     begin();
@@ -158,7 +158,7 @@ describe('Retention', () => {
     expect(await store.retentionAllowance()).toBe(YEAR_2036);
   });
 
-  it('deletes what is long due if snapshots go on, as after an outage or a new setting', async () => {
+  it('deletes what is long due if snapshots continue, as after an outage or a new setting', async () => {
     await put(MINT, 60, 50, 40, 31, 20, 1);
     await put(OTHER_MINT, 60, 31, 1);
     begin();
@@ -203,7 +203,7 @@ describe('Retention', () => {
     ],
     ['the disk is full', new DiskFullError('it'), 'it cannot grow: its disk is full'],
   ])(
-    'tells once that %s, whatever the number of tokens, and once that it is over',
+    'reports once that %s, whatever the number of tokens, and once that it is over',
     async (_, error, why) => {
       for (const mint of MINTS) await put(mint, 31, 1);
       let isAway = true;

@@ -199,7 +199,7 @@ class Indexed {
 }
 
 describe('Lists of segments', () => {
-  it('and unlisted segments say together what a plain index says, wherever segments come and go', async () => {
+  it('and unlisted segments together equal a plain index, wherever segments come and go', async () => {
     const runs = fc.asyncProperty(
       fc.array(step, { maxLength: 20 }),
       fc.uniqueArray(fc.nat(5000), { minLength: 60, maxLength: 60 }),

@@ -47,7 +47,7 @@ describe('Small segments', () => {
     expect(stored.map(({ t }) => t)).toEqual([...times].sort((a, b) => a - b));
   });
 
-  it('planned by a reader are gone for it, never replaced by other data', async () => {
+  it('planned by a reader fail its read, and are never replaced by other data', async () => {
     for (let i = 0; i < COMPACT_SEGMENTS - 1; i++)
       await commitRows(held.store, [snapshot(100 + i)]);
     const plan = await held.store.depth.plan({ tokenId: tokenOf(held.store), ...everything });
@@ -76,7 +76,7 @@ describe('Small segments', () => {
     }
   });
 
-  it('stay if joining them fails, and the store goes on', async () => {
+  it('stay if joining them fails, and the store continues', async () => {
     const failures: unknown[] = [];
     await held.reopen({
       rewrite: (input) =>
