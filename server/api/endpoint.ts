@@ -8,7 +8,7 @@ import type { Headers } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import type { AddressRule, RequestedToken, ChainFilter, ChainRule } from './chain.js';
 import type { ErrorCode } from './errors.js';
-import type { KeptReply, RemoteReply } from './replies.js';
+import type { CachedReply, KeptReply, RemoteReply } from './replies.js';
 
 export const BASE_PATH = '/api/v1';
 
@@ -126,13 +126,14 @@ export interface PreparedReply {
   body: Uint8Array | null;
 }
 
-/**
- * The document of a 200; a KeptReply is encoded once for many requests, a RemoteReply in the pool. A prepared reply is null if the
- * client has disconnected.
- */
+/** The document of a 200, or a reply that makes it (see replies.ts). A prepared reply is null if the client has disconnected. */
 type Reply<E extends EndpointSpec> = E extends { prepares: readonly string[] }
   ? PreparedReply | null
-  : Static<E['response']> | KeptReply<Static<E['response']>> | RemoteReply;
+  :
+      | Static<E['response']>
+      | KeptReply<Static<E['response']>>
+      | CachedReply<Static<E['response']>>
+      | RemoteReply;
 
 /**
  * Answers, or throws an ApiError. Without a promise, the reply is sent in the same turn of the event

@@ -9,10 +9,10 @@ import {
   DOCUMENT_GZIP,
   DOCUMENT_TYPES,
   type DocumentForm,
-  encodeDocument,
   type EncodedDocument,
   serialize,
 } from '../../compute/documents.js';
+import { whenReady } from '../board.js';
 import { ApiError, type Headers } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { negotiateEncoding, negotiateMediaType } from '../http/negotiation.js';
@@ -29,6 +29,8 @@ type MediaType = DocumentForm['mediaType'];
 export const COMPRESS_ABOVE_BYTES = 12 * 1024;
 /** Cached texts per negotiated header. */
 const MAX_CACHED_HEADERS = 256;
+/** What a cached body takes besides its bytes and its name. */
+const ENTRY_BYTES = 256;
 /** Larger bodies are compressed outside the event loop. */
 const MAX_SYNC_COMPRESS_BYTES = 64 * 1024;
 
@@ -119,10 +121,10 @@ export function notAcceptable(header: string, offers: readonly string[]): ApiErr
   return new ApiError(406, 'not_acceptable', `${header}: expected any of ${offers.join(', ')}`);
 }
 
-/** A reply to many requests, each form of which is encoded once. */
+/** A document that replies to many requests: each form of it is encoded once. */
 export class KeptReply<T = unknown> {
-  /** Encoded bodies by form, made on demand. */
-  readonly encoded = new Map<SmallBodyForm, EncodedDocument>();
+  /** By form, made on demand. */
+  readonly encoded = new Map<SmallBodyForm, Encoded>();
 
   /**
    * @param document must not change afterwards
@@ -134,45 +136,33 @@ export class KeptReply<T = unknown> {
   ) {}
 }
 
-/** A reply whose bytes are made outside the event loop, in the form that the request accepts. */
-export class RemoteReply {
-  constructor(readonly make: (form: DocumentForm) => Promise<EncodedDocument>) {}
-}
-
-/** The cache of endpoints: replies, and the data from which they are made. */
+/** The cache of endpoints: encoded replies, and the data from which replies are made. */
 export type ReplyMemory = LRUCache<string, object>;
 
 export function replyMemory(maxBytes: number): ReplyMemory {
   return new LRUCache({ maxSize: maxBytes });
 }
 
-/** An endpoint's cached replies, by keys that name everything they depend on. */
-export class KeptReplies<T> {
+/** A reply whose encoded bodies are cached, but not its document, which would cost the garbage collector more. */
+export class CachedReply<T = unknown> {
   /**
-   * @param name of the endpoint
-   * @param bytesOf a document with its encoded forms
+   * @param key names everything that the document depends on, beginning with the endpoint
+   * @param make makes the document for a form that is not cached
    */
   constructor(
-    private readonly memory: ReplyMemory,
-    private readonly name: string,
-    private readonly bytesOf: (document: T) => number,
+    readonly memory: ReplyMemory,
+    readonly key: string,
+    readonly make: () => T | Promise<T>,
   ) {}
+}
 
-  find(key: string): KeptReply<T> | null {
-    return (this.memory.get(`${this.name} ${key}`) as KeptReply<T> | undefined) ?? null;
-  }
-
-  /** Keeps a document, unless it alone exceeds the bound. */
-  put(key: string, document: T): KeptReply<T> {
-    const reply = new KeptReply(document);
-    this.memory.set(`${this.name} ${key}`, reply, { size: this.bytesOf(document) });
-    return reply;
-  }
-
-  /** The cached reply, else a new one. */
-  get(key: string, make: () => T): KeptReply<T> {
-    return this.find(key) ?? this.put(key, make());
-  }
+/** A cached reply that is made and encoded outside the event loop. */
+export class RemoteReply {
+  constructor(
+    readonly memory: ReplyMemory,
+    readonly key: string,
+    readonly encode: (form: DocumentForm) => Promise<EncodedDocument>,
+  ) {}
 }
 
 /** Adds the header with the time of the snapshot that the reply is based on; null: there is none. */
@@ -199,51 +189,81 @@ function numberOf(object: object): number {
   return number;
 }
 
-/** Replies 200 with a document, a KeptReply or a RemoteReply. */
+type Encoded = EncodedDocument | Promise<EncodedDocument>;
+
+/** Replies 200 with a document, or with a reply that is kept, cached or made outside the event loop. */
 export function replyDocument(
   exchange: Exchange,
   reply: object,
   form: SmallBodyForm,
 ): void | Promise<void> {
-  if (reply instanceof KeptReply) return replyKept(exchange, reply, form);
-  if (reply instanceof RemoteReply) return replyRemote(exchange, reply, form);
-  const body = serialize(reply, form.mediaType);
-  if (body.length <= form.compressAbove) {
-    exchange.reply(200, form.plainHeaders, body);
-    return;
+  const bodyUse = reply instanceof KeptReply && reply.isPermanent ? 'permanent' : 'shared';
+  return whenReady(encodedReply(reply, form), ({ plain, body }) =>
+    exchange.reply(200, plain ? form.plainHeaders : form.headers, body, bodyUse),
+  );
+}
+
+/** A reply's document as JSON. */
+export async function jsonOf(reply: object): Promise<string> {
+  const { body } = await encodedReply(reply, NOT_CACHED['application/json'].identity);
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
+}
+
+function encodedReply(reply: object, form: SmallBodyForm): Encoded {
+  if (reply instanceof KeptReply) {
+    const { encoded, document } = reply as KeptReply;
+    return (
+      encoded.get(form) ??
+      kept(encode(document, form), {
+        keep: (made) => encoded.set(form, made),
+        forget: () => encoded.delete(form),
+      })
+    );
   }
-  const compressed = compress(body, form);
-  if (compressed instanceof Promise) return compressed.then((bytes) => send(exchange, form, bytes));
-  send(exchange, form, compressed);
-}
-
-function send(exchange: Exchange, form: SmallBodyForm, compressed: Uint8Array): void {
-  exchange.reply(200, form.headers, compressed);
-}
-
-async function replyRemote(
-  exchange: Exchange,
-  reply: RemoteReply,
-  form: SmallBodyForm,
-): Promise<void> {
-  const { mediaType, encoding, compressAbove } = form;
-  const { plain, body } = await reply.make({ mediaType, encoding, compressAbove });
-  exchange.reply(200, plain ? form.plainHeaders : form.headers, body);
-}
-
-/** Encodes at the first request, on the event loop whatever the size, because later requests reuse the result. */
-function replyKept(exchange: Exchange, kept: KeptReply, form: SmallBodyForm): void {
-  let encoded = kept.encoded.get(form);
-  if (encoded === undefined) {
-    encoded = encodeDocument(kept.document, form);
-    kept.encoded.set(form, encoded);
+  if (reply instanceof CachedReply) {
+    return cached(reply, form, () => whenReady(reply.make(), (made) => encode(made, form)));
   }
-  const headers = encoded.plain ? form.plainHeaders : form.headers;
-  const bodyUse = kept.isPermanent ? 'permanent' : 'shared';
-  exchange.reply(200, headers, encoded.body, bodyUse);
+  if (reply instanceof RemoteReply) return cached(reply, form, () => reply.encode(form));
+  return encode(reply, form);
 }
 
-function compress(body: Uint8Array, form: SmallBodyForm): Uint8Array | Promise<Uint8Array> {
-  if (body.length <= MAX_SYNC_COMPRESS_BYTES) return compressDocument(body, form);
-  return form.encoding === 'br' ? brotli(body, DOCUMENT_BROTLI) : gzip(body, DOCUMENT_GZIP);
+function cached(
+  { memory, key }: CachedReply | RemoteReply,
+  { mediaType, encoding, compressAbove }: SmallBodyForm,
+  make: () => Encoded,
+): Encoded {
+  const name = `${mediaType} ${encoding} ${compressAbove} ${key}`;
+  return (
+    (memory.get(name) as Encoded | undefined) ??
+    kept(make(), {
+      keep(made) {
+        const bytes = made instanceof Promise ? 0 : made.body.byteLength;
+        memory.set(name, made, { size: ENTRY_BYTES + name.length + bytes });
+      },
+      forget: () => memory.delete(name),
+    })
+  );
+}
+
+/** Keeps a body, and until it is made the promise of it: other requests wait for that. */
+function kept(
+  made: Encoded,
+  { keep, forget }: { keep: (made: Encoded) => void; forget: () => void },
+): Encoded {
+  keep(made);
+  if (made instanceof Promise) made.then(keep, forget);
+  return made;
+}
+
+/** Encodes on the event loop; compresses large bodies outside. */
+function encode(document: unknown, form: SmallBodyForm): Encoded {
+  const body = serialize(document, form.mediaType);
+  if (body.length <= form.compressAbove) return { plain: true, body };
+  const isLarge = body.length > MAX_SYNC_COMPRESS_BYTES;
+  const compressed = isLarge ? compressOutside(body, form) : compressDocument(body, form);
+  return whenReady(compressed, (bytes) => ({ plain: false, body: bytes }));
+}
+
+function compressOutside(body: Uint8Array, { encoding }: SmallBodyForm): Promise<Uint8Array> {
+  return encoding === 'br' ? brotli(body, DOCUMENT_BROTLI) : gzip(body, DOCUMENT_GZIP);
 }

@@ -10,7 +10,7 @@ import { CHAINS, EXCHANGE_TYPES, type ExchangeType } from '../../compute/market.
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { excerpt, invalidParameter } from '../api/errors.js';
 import { wordFinder } from '../api/query.js';
-import { addDataTime, KeptReplies, type KeptReply, replyKey } from '../api/replies.js';
+import { addDataTime, CachedReply, replyKey } from '../api/replies.js';
 import {
   addressParameter,
   chainKey,
@@ -132,10 +132,6 @@ export const getMarketDepth = defineEndpoint({
   errors: ['token_not_found'],
 });
 
-/** Bytes of a kept reply, encoded forms included. */
-const LEVEL_BYTES = 300;
-const REPLY_BYTES = 3000;
-
 type DepthCall = Call<typeof getMarketDepth>;
 type DepthDocument = Static<(typeof getMarketDepth)['response']>;
 interface DepthRequest extends DepthQuery {
@@ -145,13 +141,8 @@ interface DepthRequest extends DepthQuery {
 }
 
 export function marketDepthHandler(services: Services): Handler<typeof getMarketDepth> {
-  const { tokens } = services;
-  const replies = new KeptReplies<DepthDocument>(
-    services.kept,
-    'market-depth',
-    ({ depth_data: levels }) => LEVEL_BYTES * levels.length + REPLY_BYTES,
-  );
-  type DepthReply = KeptReply<DepthDocument>;
+  const { tokens, kept } = services;
+  type DepthReply = CachedReply<DepthDocument>;
   const reply = (
     token: LiveToken,
     request: DepthRequest,
@@ -160,8 +151,9 @@ export function marketDepthHandler(services: Services): Handler<typeof getMarket
     const make = (held: HeldToken): DepthReply => {
       addDataTime(exchange, snapshotOf(held, request)?.ref.t ?? null);
       const { details, revision } = token;
-      const key = replyKey(details.tokenId, revision, ...Object.values({ ...request }));
-      return replies.get(key, () => depthDocument(token, request, held));
+      const asked = Object.values({ ...request });
+      const key = replyKey('market-depth', details.tokenId, revision, ...asked);
+      return new CachedReply(kept, key, () => depthDocument(token, request, held));
     };
     return whenReady(tokens.depth(token), make);
   };

@@ -8,7 +8,7 @@ import {
 } from '../../compute/holders/flow-plan.js';
 import type { HolderFlow } from '../../compute/holders/flow.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { KeptReplies, replyKey } from '../api/replies.js';
+import { CachedReply, replyKey } from '../api/replies.js';
 import {
   addressParameter,
   chainKey,
@@ -145,24 +145,14 @@ export const postWhaleActivity = defineEndpoint({
   }),
 });
 
-/** Bytes of a wallet's day in a kept reply, encoded forms included. */
-const ITEM_BYTES = 300;
-/** Size of a wallet without its days, in days: its changes take as much as five. */
-const WALLET_ITEMS = 5;
-
 export function holderHandlers({ holderFlows: flows, kept }: Services): {
   getWhaleActivity: Handler<typeof getWhaleActivity>;
   postWhaleActivity: Handler<typeof postWhaleActivity>;
 } {
-  const replies = new KeptReplies<FlowDocument>(
-    kept,
-    'whale-activity',
-    (document) => ITEM_BYTES * itemsOf(document),
-  );
   const reply = (address: string, flow: HolderFlow | null, view: FlowView) =>
     flow === null
       ? flowDocument(address, null, view)
-      : replies.get(keyOf(flow, view), () => flowDocument(address, flow, view));
+      : new CachedReply(kept, keyOf(flow, view), () => flowDocument(address, flow, view));
   return {
     getWhaleActivity({ token: { address }, query }) {
       const view: FlowView = {
@@ -228,11 +218,5 @@ function keyOf(flow: HolderFlow, view: FlowView): string {
   const shown = FLOW_SECTIONS.filter((section) => sections.has(section));
   // Without wallets, their parameters make no difference.
   const wallets = sections.has('wallets') ? `${walletLimit} ${walletActivity}` : '';
-  return replyKey(flow, shown.join(), wallets);
-}
-
-/** Size of a reply in days. */
-function itemsOf({ wallets = [] }: FlowDocument): number {
-  const days = wallets.reduce((sum, { activity = [] }) => sum + activity.length, 0);
-  return wallets.length * WALLET_ITEMS + days + HOLDER_TIERS.length * FLOW_DAYS;
+  return replyKey('whale-activity', flow, shown.join(), wallets);
 }

@@ -1,7 +1,7 @@
 /** The documents of channels `score`, `top-scores` and `dca-pressure`: checked once a second, each once for all subscriptions. */
 import type { Call, EndpointSpec } from '../api/endpoint.js';
 import { parameterReader, type ReadingOptions } from '../api/parameters.js';
-import { KeptReply } from '../api/replies.js';
+import { jsonOf } from '../api/replies.js';
 import { ApiError } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { Turns } from '../../storage/turns.js';
@@ -126,8 +126,7 @@ export class DocumentFeed {
     const read = parameterReader(endpoint, this.reading);
     return async () => {
       const call = { ...read({ query }, address, null), key, exchange: NO_REQUEST };
-      const reply = await handler(call);
-      return JSON.stringify(reply instanceof KeptReply ? reply.document : reply);
+      return jsonOf((await handler(call)) as object);
     };
   }
 }

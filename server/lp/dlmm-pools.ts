@@ -4,7 +4,7 @@ import { DLMM_SORTS } from '../../compute/lp/dlmm-board.js';
 import { DLMM_PERIODS } from '../../compute/lp/hours.js';
 import { baseAndQuote } from '../../compute/lp/dlmm-pool.js';
 import { defineEndpoint, type Call, type Handler } from '../api/endpoint.js';
-import { KeptReplies, replyKey } from '../api/replies.js';
+import { CachedReply, replyKey } from '../api/replies.js';
 import {
   bounded,
   chainKey,
@@ -102,26 +102,26 @@ export const getDlmmPools = defineEndpoint({
   }),
 });
 
-/** Bytes of a row in a kept reply, and of the reply without its rows, encoded forms included. */
-const ROW_BYTES = 2048;
-const REPLY_BYTES = 2048;
-
 export function dlmmPoolsHandler({
   lp,
   tokens,
   quotes,
   kept,
 }: Services): Handler<typeof getDlmmPools> {
-  const replies = new KeptReplies<BoardDocument>(
-    kept,
-    'dlmm-pools',
-    ({ data }) => ROW_BYTES * data.length + REPLY_BYTES,
-  );
   return (call) =>
     lp.poolBoard.use((board) => {
       const { chain, period, sort, minTvlUsd, mint } = boardQuery(call);
-      const key = replyKey(board, lp.labelRevision, chain, period, sort, minTvlUsd, mint);
-      return replies.get(key, () => {
+      const key = replyKey(
+        'dlmm-pools',
+        board,
+        lp.labelRevision,
+        chain,
+        period,
+        sort,
+        minTvlUsd,
+        mint,
+      );
+      return new CachedReply(kept, key, (): BoardDocument => {
         const rows = board.best({ period, sort, minTvlUsd, mint, maxRows: MAX_BOARD_ROWS });
         const data = rows.map((row) => rowDocument(row, board, quotes, tokens));
         const echo = { chain: 'mainchain' as const, period, sort, minTvl: minTvlUsd, mint };

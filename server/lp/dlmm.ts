@@ -4,7 +4,7 @@ import { CHIP_KEYS, chipLeaders, type ChipKey } from '../../compute/lp/dlmm-boar
 import { poolPrice, type DlmmPool } from '../../compute/lp/dlmm-pool.js';
 import type { RequestedToken } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { addDataTime, KeptReplies, replyKey } from '../api/replies.js';
+import { addDataTime, CachedReply, replyKey } from '../api/replies.js';
 import {
   chainKey,
   document,
@@ -129,19 +129,11 @@ const CHIP_DEFINITIONS: readonly { key: ChipKey; label: string; tip: string }[] 
   { key: 'fees', label: 'Most fees', tip: "The most fees this hour, of this token's pools." },
 ];
 
-/** Bytes of a pool in a kept reply, and of the reply without its pools, encoded forms included. */
-const POOL_BYTES = 4096;
-const REPLY_BYTES = 4096;
 /** Replies with more pools than this are kept for MANY_POOLS_EVERY_MS. */
 const MANY_POOLS = 100;
 const MANY_POOLS_EVERY_MS = 500;
 
 export function dlmmHandler({ lp, tokens, kept }: Services): Handler<typeof getDlmm> {
-  const replies = new KeptReplies<PoolsDocument>(
-    kept,
-    'dlmm',
-    ({ pools }) => POOL_BYTES * pools.length + REPLY_BYTES,
-  );
   return ({ token, exchange }) =>
     lp.poolBoard.use((board) => {
       const known = tokens.table.token(token.address);
@@ -151,7 +143,7 @@ export function dlmmHandler({ lp, tokens, kept }: Services): Handler<typeof getD
       const pools = board.book.ofMint.get(token.address)?.length ?? 0;
       if (pools <= MANY_POOLS) return make();
       const moment = Math.floor(performance.now() / MANY_POOLS_EVERY_MS);
-      return replies.get(replyKey(board, moment, dataT, token.address), make);
+      return new CachedReply(kept, replyKey('dlmm', board, moment, dataT, token.address), make);
     });
 }
 

@@ -2,7 +2,7 @@
 import Type, { type Static } from '../api/type.js';
 import { LP_DENOMINATORS, LP_WINDOWS } from '../../compute/lp/fee-density.js';
 import { defineEndpoint, type Call, type Handler } from '../api/endpoint.js';
-import { KeptReplies, replyKey } from '../api/replies.js';
+import { CachedReply, replyKey } from '../api/replies.js';
 import {
   chainKey,
   count,
@@ -70,25 +70,16 @@ export const getLpCheatSheet = defineEndpoint({
   }),
 });
 
-/** Bytes of a row in a kept reply, and of the reply without its rows, encoded forms included. */
-const ROW_BYTES = 1024;
-const REPLY_BYTES = 2048;
-
 export function lpCheatSheetHandler({
   lp,
   tokens,
   kept,
 }: Services): Handler<typeof getLpCheatSheet> {
-  const replies = new KeptReplies<FeeDensityDocument>(
-    kept,
-    'lp-cheat-sheet',
-    ({ data }) => ROW_BYTES * data.length + REPLY_BYTES,
-  );
   return ({ query }) =>
     lp.feeDensity.use((board) => {
       const { window, denominator, limit } = query;
-      const key = replyKey(board, lp.labelRevision, window, denominator, limit);
-      return replies.get(key, () => feeDensityDocument(board, query, tokens));
+      const key = replyKey('lp-cheat-sheet', board, lp.labelRevision, window, denominator, limit);
+      return new CachedReply(kept, key, () => feeDensityDocument(board, query, tokens));
     });
 }
 

@@ -3,13 +3,7 @@ import Type, { type Static } from '../api/type.js';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import { LargestOrders } from '../../compute/orders/largest-orders.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import {
-  KeptReplies,
-  type KeptReply,
-  addDataTime,
-  type ReplyMemory,
-  replyKey,
-} from '../api/replies.js';
+import { CachedReply, addDataTime, replyKey } from '../api/replies.js';
 import { addressParameter, count, document, most, tokenAddress, word } from '../api/schemas.js';
 import { whenReady } from '../board.js';
 import {
@@ -21,7 +15,7 @@ import {
 } from '../tokens/token-fields.js';
 import { currentPriceUsd, dataTime, type LiveToken } from '../tokens/token-table.js';
 import { Turns } from '../../storage/turns.js';
-import { dcaOrder, dcaOrderDocument, ORDER_BYTES, REPLY_BYTES } from './order-documents.js';
+import { dcaOrder, dcaOrderDocument } from './order-documents.js';
 import type { Services } from '../services.js';
 
 const MAX_ORDERS = 50;
@@ -71,7 +65,6 @@ export const getDcaOrders = defineEndpoint({
 const ORDERS_AT_ONCE = 2_000;
 
 type DcaOrdersDocument = Static<(typeof getDcaOrders)['response']>;
-type DcaOrdersReply = KeptReply<DcaOrdersDocument>;
 
 interface OrdersRequest {
   token: LiveToken;
@@ -84,51 +77,35 @@ interface OrdersRequest {
 
 const NONE: readonly DcaOrder[] = [];
 
-export function dcaOrdersHandler(services: Services): Handler<typeof getDcaOrders> {
-  const { tokens, orders, clock, kept } = services;
-  const replies = dcaReplies(kept);
+export function dcaOrdersHandler({
+  tokens,
+  orders,
+  clock,
+  kept,
+}: Services): Handler<typeof getDcaOrders> {
   return ({ token: requested, query, exchange }) => {
     const ranges = readSizeRanges(query);
     orders.dca.checkReadable();
-    const reply = (token: LiveToken): DcaOrdersReply | Promise<DcaOrdersReply> => {
+    return whenReady(tokens.known(requested), (token) => {
       addDataTime(exchange, dataTime(token));
-      return replies({
-        token,
-        orders: isWithinSizeRanges(token, ranges) ? orders.dca.orders(token.details.address) : NONE,
-        sort: query.sort_by,
-        limit: query.limit,
-        nowS: clock.nowS(),
-      });
-    };
-    return whenReady(tokens.known(requested), reply);
+      const { details, revision } = token;
+      const isInRange = isWithinSizeRanges(token, ranges);
+      const own = isInRange ? orders.dca.orders(details.address) : NONE;
+      const nowS = clock.nowS();
+      const { sort_by: sort, limit } = query;
+      const key = replyKey('dca-orders', details.tokenId, revision, own, sort, limit, nowS);
+      return new CachedReply(kept, key, () =>
+        dcaOrdersDocument({ token, orders: own, sort, limit, nowS }),
+      );
+    });
   };
 }
 
-/** Makes the function that replies to requests, and keeps the replies until their data change. */
-function dcaReplies(
-  memory: ReplyMemory,
-): (request: OrdersRequest) => DcaOrdersReply | Promise<DcaOrdersReply> {
-  const bytesOf = ({ orders }: DcaOrdersDocument) => ORDER_BYTES * orders.length + REPLY_BYTES;
-  const kept = new KeptReplies<DcaOrdersDocument>(memory, 'dca-orders', bytesOf);
-  /** Unfinished replies on tokens with many orders. */
-  const pending = new Map<string, Promise<DcaOrdersReply>>();
-  return (request) => {
-    const { token, orders, sort, limit, nowS } = request;
-    const { details, revision } = token;
-    const key = replyKey(details.tokenId, revision, orders, sort, limit, nowS);
-    const known = kept.find(key) ?? pending.get(key);
-    if (known !== undefined) return known;
-    if (orders.length <= ORDERS_AT_ONCE) {
-      const largest = rankingOf(request);
-      largest.add(orders);
-      return kept.put(key, documentOf(request, largest.orders));
-    }
-    const reply = documentInTurns(request)
-      .then((document) => kept.put(key, document))
-      .finally(() => pending.delete(key));
-    pending.set(key, reply);
-    return reply;
-  };
+function dcaOrdersDocument(request: OrdersRequest): DcaOrdersDocument | Promise<DcaOrdersDocument> {
+  if (request.orders.length > ORDERS_AT_ONCE) return documentInTurns(request);
+  const largest = rankingOf(request);
+  largest.add(request.orders);
+  return documentOf(request, largest.orders);
 }
 
 async function documentInTurns({ token, ...request }: OrdersRequest): Promise<DcaOrdersDocument> {

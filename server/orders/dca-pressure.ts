@@ -10,7 +10,7 @@ import {
   topOrdersOf,
 } from '../../compute/orders/pressure.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
-import { KeptReplies, replyKey } from '../api/replies.js';
+import { CachedReply, replyKey } from '../api/replies.js';
 import { count, document, flag, most, nullable, usd, word } from '../api/schemas.js';
 import {
   boardToken,
@@ -20,7 +20,7 @@ import {
   sizeRangeParameters,
   type SizeRanges,
 } from '../tokens/token-fields.js';
-import { dcaOrder, dcaOrderDocument, ORDER_BYTES, REPLY_BYTES } from './order-documents.js';
+import { dcaOrder, dcaOrderDocument } from './order-documents.js';
 import type { Pressure } from './pressure-board.js';
 import type { Services } from '../services.js';
 
@@ -113,30 +113,17 @@ export const getDcaPressure = defineEndpoint({
   }),
 });
 
-/** Documents up to this size are encoded once for all requests, larger ones off the event loop. */
-const MAX_ENCODED_BYTES = 500 * 1024;
-
 type PressureQuery = Call<typeof getDcaPressure>['query'];
 type PressureDocument = Static<(typeof getDcaPressure)['response']>;
 type TokenDocument = PressureDocument['tokens'][number];
 
 export function dcaPressureHandler({ orders, kept }: Services): Handler<typeof getDcaPressure> {
-  const replies = new KeptReplies<PressureDocument>(kept, 'dca-pressure', bytesOf);
   return ({ query }) => {
     const ranges = readSizeRanges(query);
     const { current } = orders.pressure;
-    const key = replyKey(current, ...Object.values(query));
-    const reply = replies.get(key, () => pressureDocument(current, query, ranges));
-    return bytesOf(reply.document) <= MAX_ENCODED_BYTES ? reply : reply.document;
+    const key = replyKey('dca-pressure', current, ...Object.values(query));
+    return new CachedReply(kept, key, () => pressureDocument(current, query, ranges));
   };
-}
-
-/** A token counts as much as a reply without orders. */
-function bytesOf({ tokens }: PressureDocument): number {
-  return tokens.reduce(
-    (sum, { orders }) => sum + REPLY_BYTES + ORDER_BYTES * orders.length,
-    REPLY_BYTES,
-  );
 }
 
 function pressureDocument(

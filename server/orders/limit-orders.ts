@@ -9,7 +9,7 @@ import {
 import type { ChainFilter } from '../api/chain.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
-import { KeptReplies, addDataTime, replyKey } from '../api/replies.js';
+import { CachedReply, addDataTime, replyKey } from '../api/replies.js';
 import {
   addressParameter,
   chainFilter,
@@ -28,7 +28,7 @@ import { whenReady } from '../board.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
 import { ordersToken, ordersTokenDocument } from '../tokens/token-fields.js';
 import { currentPriceUsd, dataTime, type LiveToken } from '../tokens/token-table.js';
-import { direction, pairedSymbol, ORDER_BYTES, REPLY_BYTES } from './order-documents.js';
+import { direction, pairedSymbol } from './order-documents.js';
 import type { Services } from '../services.js';
 
 const MIN_CHANGE = -0.99;
@@ -107,18 +107,13 @@ export function limitOrdersHandler({
   orders,
   kept,
 }: Services): Handler<typeof getLimitOrders> {
-  const replies = new KeptReplies<LimitOrdersDocument>(
-    kept,
-    'limit-orders',
-    ({ orders }) => ORDER_BYTES * orders.length + REPLY_BYTES,
-  );
   const reply = (token: LiveToken, chain: ChainFilter, query: LimitOrdersQuery) => {
     const legs = legsOf(tokens, token, chain);
     const ladders = legs.map((leg) => orders.limit.get(leg.details.address));
     const { low_pct_change: low, high_pct_change: high, limit } = query;
     const states = [token, ...legs].flatMap(({ details, revision }) => [details.tokenId, revision]);
-    const key = replyKey(...states, ...ladders, chain, low, high, limit);
-    return replies.get(key, () => {
+    const key = replyKey('limit-orders', ...states, ...ladders, chain, low, high, limit);
+    return new CachedReply(kept, key, (): LimitOrdersDocument => {
       const known = legs.flatMap((leg, i): (LadderLeg & { token: LiveToken })[] => {
         const ladder = ladders[i];
         const priceUsd = currentPriceUsd(leg);

@@ -11,10 +11,6 @@ import {
 import { document, nullable, number, text, tokenSymbol, usd, word } from '../api/schemas.js';
 import { currentPriceUsd, type LiveToken } from '../tokens/token-table.js';
 
-/** Bytes of an order in a kept reply, and of the reply without its orders, encoded forms included. */
-export const ORDER_BYTES = 2048;
-export const REPLY_BYTES = 4096;
-
 type Flows<T> = Record<`usd_next_${Timeframe}`, T>;
 
 const flows = Object.fromEntries(

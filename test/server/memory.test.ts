@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { availableParallelism } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { KeptReplies, replyMemory } from '../../server/api/replies.js';
+import { CachedReply, jsonOf, type ReplyMemory, replyMemory } from '../../server/api/replies.js';
 import {
   defaultThreads,
   divideMemory,
@@ -69,16 +69,45 @@ describe('the memory of the process', () => {
   });
 });
 
-it('kept replies of all endpoints share one budget', () => {
-  const memory = replyMemory(1000);
-  const bytesOf = (text: string) => text.length;
-  const a = new KeptReplies<string>(memory, 'a', bytesOf);
-  const b = new KeptReplies<string>(memory, 'b', bytesOf);
-  a.put('key', 'x'.repeat(600));
-  b.put('key', 'y'.repeat(300));
-  expect([a.find('key')?.document[0], b.find('key')?.document[0]]).toEqual(['x', 'y']);
-  b.put('other', 'z'.repeat(500));
-  expect([a.find('key'), b.find('key')?.document[0]]).toEqual([null, 'y']);
-  b.put('key', 'w'.repeat(1001));
-  expect(b.find('key')).toBeNull();
+describe('cached replies', () => {
+  /** Answers with a document of so many bytes; says whether it had to be made. */
+  const isMade = async (memory: ReplyMemory, key: string, bytes = 1000): Promise<boolean> => {
+    let made = false;
+    const reply = new CachedReply(memory, key, () => {
+      made = true;
+      return 'x'.repeat(bytes - 2);
+    });
+    expect(await jsonOf(reply)).toHaveLength(bytes);
+    return made;
+  };
+
+  it('of all endpoints share one budget', async () => {
+    const memory = replyMemory(4000);
+    expect(await isMade(memory, 'a key')).toBe(true);
+    expect(await isMade(memory, 'b key')).toBe(true);
+    expect([await isMade(memory, 'a key'), await isMade(memory, 'b key')]).toEqual([false, false]);
+    expect(await isMade(memory, 'b other', 1500)).toBe(true);
+    expect([await isMade(memory, 'b key'), await isMade(memory, 'a key')]).toEqual([false, true]);
+    expect(memory.calculatedSize).toBeLessThanOrEqual(4000);
+  });
+
+  it('are not kept if one alone exceeds the budget', async () => {
+    const memory = replyMemory(4000);
+    expect(await isMade(memory, 'key', 5000)).toBe(true);
+    expect(await isMade(memory, 'key', 5000)).toBe(true);
+    expect(memory.calculatedSize).toBe(0);
+  });
+
+  it('are made once for requests that arrive at the same time, and again after a failure', async () => {
+    const memory = replyMemory(4000);
+    let calls = 0;
+    const reply = new CachedReply(memory, 'key', () => {
+      calls++;
+      return calls === 1 ? Promise.reject(new Error('not yet')) : Promise.resolve({ calls });
+    });
+    const ask = () => jsonOf(reply).catch((error: unknown) => (error as Error).message);
+    expect(await Promise.all([ask(), ask()])).toEqual(['not yet', 'not yet']);
+    expect(await Promise.all([ask(), ask(), ask()])).toEqual(Array(3).fill('{"calls":2}'));
+    expect(calls).toBe(2);
+  });
 });
