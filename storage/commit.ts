@@ -83,7 +83,7 @@ export class Commits {
     return this.exclusive(async () => {
       await this.database.log.shorten();
       const attempt = () => this.transaction(body, mark);
-      const done = await this.despiteDamage(attempt, mark !== undefined);
+      const done = await this.skippingDamage(attempt, mark !== undefined);
       this.database.log.room.committed();
       return done;
     });
@@ -121,7 +121,7 @@ export class Commits {
    * read. A transaction of a log skips data only if every node has lost it. If only this node has lost it, the
    * transaction fails: its result would differ from that of the other nodes.
    */
-  private async despiteDamage<T>(attempt: () => Promise<T>, isOfLog = false): Promise<T> {
+  private async skippingDamage<T>(attempt: () => Promise<T>, isOfLog = false): Promise<T> {
     for (;;) {
       try {
         return await attempt();
@@ -165,7 +165,7 @@ export class Commits {
 
   /** Runs `body` like run(), then undoes it: no byte of the store's file changes. */
   rehearse<T>(body: (tools: CommitTools) => Promise<T>): Promise<T> {
-    return this.despiteDamage(() =>
+    return this.skippingDamage(() =>
       withScratch((scratch) =>
         this.exclusive(() =>
           this.database.rehearsal((tx) => body(this.toolsOf(new Overlay(tx, scratch)))),
@@ -267,21 +267,21 @@ class Application {
         this.segments++;
         this.count('snapshots', frame.segment.times.length);
         this.added.cells += frame.segment.cells;
-        return named(file, () => depth.add(frame, mode, this.replacements));
+        return located(file, () => depth.add(frame, mode, this.replacements));
       case 'tokens':
         this.count('tokens', frame.rows.length);
         for (const { line, row } of frame.rows) {
           await this.turns.take();
-          await named(`${file}:${line}`, () => stage.putRow(row));
+          await located(`${file}:${line}`, () => stage.putRow(row));
           if (row.asset !== null) this.lines.set(tokenKey(row.chain, row.address), line);
         }
         return;
       case 'rows':
         this.count(frame.dataset, frame.rows.length);
-        return named(file, () => flat.add(frame.dataset, frame.rows));
+        return located(file, () => flat.add(frame.dataset, frame.rows));
       case 'holders':
         this.count('holders', frame.times.length);
-        return named(file, () => holders.add(frame));
+        return located(file, () => holders.add(frame));
       case 'delete':
         return this.applyDelete(frame);
       case 'end':
@@ -300,11 +300,11 @@ class Application {
   private async applyMarkets({ chain, address, markets, origins }: MarketsFrame): Promise<void> {
     const { file, mode } = this.header;
     const { stage } = this.tools;
-    const token = await named(file, () => stage.token(chain, address));
+    const token = await located(file, () => stage.token(chain, address));
     for (const [i, market] of markets.entries()) {
       const origin = origins?.[i];
       const where = origin === undefined ? file : `${file}:${origin.line}`;
-      await named(
+      await located(
         where,
         () => {
           if (mode === 'merge') checkSpelling(token, market);
@@ -322,8 +322,8 @@ class Application {
   async finish(): Promise<Applied & { added: Added }> {
     const { flat, holders } = this.tools;
     await this.checkLegs();
-    await named(this.header.file, () => flat.finish());
-    await named(this.header.file, () => holders.finish());
+    await located(this.header.file, () => flat.finish());
+    await located(this.header.file, () => holders.finish());
     if (this.header.refusesLoss === true) this.replacements.checkLoss();
     const { replaced } = this.replacements;
     const { segments, deleted, added } = this;
@@ -346,7 +346,7 @@ class Application {
  * Prefixes the message of a refusal with the location of the row that causes it.
  * @param prefix what the file has before the names of a market's fields
  */
-async function named<T>(
+async function located<T>(
   where: string,
   work: () => T | Promise<T>,
   prefix = 'markets.',

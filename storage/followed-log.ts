@@ -110,7 +110,7 @@ export class FollowedLog {
   private async marked<T>(mark: LogMark, apply: () => Promise<T>): Promise<T> {
     const result = await apply();
     this.mark = mark;
-    this.parts.revisions.passed(mark);
+    this.parts.revisions.entryApplied(mark);
     return result;
   }
 

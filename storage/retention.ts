@@ -8,7 +8,7 @@ import type { TokenName } from './contract.js';
 import type { StoreOperations } from './operations.js';
 import { addRemoved, nothingRemoved } from './depth/depth-commit.js';
 import { byTier } from './depth/directory.js';
-import { type Cutoffs, cutoffsAt, madeTiers, type Retention } from './depth/retention-steps.js';
+import { type Cutoffs, cutoffsAt, tiersToMake, type Retention } from './depth/retention-steps.js';
 import { DiskFullError, StoreUnavailableError } from './errors.js';
 import type { Store } from './store.js';
 import { Trouble } from './trouble.js';
@@ -156,7 +156,7 @@ export class RetentionWorker {
   /** @throws StoreUnavailableError | DiskFullError, which would occur for every other token too */
   private async take(tokens: readonly TokenName[], cutoffs: Cutoffs): Promise<void> {
     const { store, retention, restShare = REST_SHARE, onRemoved, onError } = this.options;
-    const made = madeTiers(retention);
+    const made = tiersToMake(retention);
     const removed = nothingRemoved();
     try {
       for (const token of tokens) {

@@ -11,7 +11,7 @@ const STRIDE_BYTES = 4;
 const GOLDEN = 0x9e37_79b1;
 
 /** Where `text` stops repeating the bytes `distance` before it; at most `limit`. */
-function sameUpTo(text: Uint8Array, at: number, distance: number, limit: number): number {
+function matchEnd(text: Uint8Array, at: number, distance: number, limit: number): number {
   while (at < limit && text[at] === text[at - distance]) at++;
   return at;
 }
@@ -45,7 +45,7 @@ export class ByteMatcher {
         continue;
       }
       const distance = at - before;
-      const end = sameUpTo(text, at, distance, to);
+      const end = matchEnd(text, at, distance, to);
       let start = at;
       while (
         start > encoder.taken &&

@@ -16,7 +16,7 @@ export const YES = {
  * @param question the question about what would be removed
  * @throws UsageError without a terminal on which to ask | InputError if the answer is no
  */
-export async function confirmed(
+export async function removeConfirmed(
   flags: { yes: boolean; 'dry-run': boolean },
   store: LocatedStore,
   remove: (from: LocatedStore & { dryRun: boolean }) => Promise<Removed>,

@@ -127,13 +127,13 @@ const NARROWING = [
   'max_pct',
 ];
 
-function narrowing({ parameters }: ReplayRequest): string[] {
+function narrowingParameters({ parameters }: ReplayRequest): string[] {
   return NARROWING.filter((name) => parameters[name] !== undefined);
 }
 
 /** Whether the request's filters and band leave no cell of any page. */
 function hasNoCell(request: ReplayRequest, totals: Totals | null): boolean {
-  return totals?.cells === 0 && narrowing(request).length > 0;
+  return totals?.cells === 0 && narrowingParameters(request).length > 0;
 }
 
 function noCell(request: ReplayRequest, { head, venuesNotFound, facets }: Totals): ReplayError {
@@ -142,7 +142,7 @@ function noCell(request: ReplayRequest, { head, venuesNotFound, facets }: Totals
   const noVenue = head.filter.venues?.every((venue) => venuesNotFound.includes(venue)) ?? false;
   const none = noVenue
     ? `--venues: no depth of ${venuesNotFound.join(', ')} on ${head.token} in the window`
-    : `${narrowing(request).map(flagOf).join(', ')}: no cell of ${head.token} in the window passes`;
+    : `${narrowingParameters(request).map(flagOf).join(', ')}: no cell of ${head.token} in the window passes`;
   const there =
     venues.length === 0
       ? `no venue has any from ${head.min_pct} to ${head.max_pct} percent of the price`

@@ -73,8 +73,8 @@ export class Limiter {
     const wallMs = clock.wallMs();
     limits.use(wallMs);
     const account = limits.accountAt(wallMs);
-    const ofDay = account.ofDay(wallMs, endpoint);
-    const call = new LimitedCall(tier, monthlyQuota, drawn, account, ofDay, clock);
+    const dayCounter = account.dayCounter(wallMs, endpoint);
+    const call = new LimitedCall(tier, monthlyQuota, drawn, account, dayCounter, clock);
     const { buckets } = drawn;
     const waitUs = longestWaitUs(buckets, nowUs);
     if (waitUs > 0) {
@@ -130,7 +130,7 @@ class LimitedCall implements PlanGrant {
     private readonly quota: number,
     private readonly drawn: DrawnBuckets,
     private readonly account: MonthAccount,
-    private readonly ofDay: CallCounter,
+    private readonly dayCounter: CallCounter,
     private readonly clock: LimitClock,
   ) {}
 
@@ -149,7 +149,7 @@ class LimitedCall implements PlanGrant {
   settle(status: number | null): Headers {
     const charged = status !== null && status >= 200 && status < 300;
     this.account.release(this.held, charged);
-    if (charged && this.held > 0) this.ofDay.add(this.held);
+    if (charged && this.held > 0) this.dayCounter.add(this.held);
     this.held = 0;
     return status === null ? [] : this.headers();
   }

@@ -40,7 +40,7 @@ export class MonthAccount {
   }
 
   /** Counts the calls to an endpoint on the UTC day of `wallMs`, a time in the month. */
-  ofDay(wallMs: number, endpoint: LimitedEndpoint): CallCounter {
+  dayCounter(wallMs: number, endpoint: LimitedEndpoint): CallCounter {
     if (wallMs < this.dayStartMs || wallMs >= this.dayStartMs + DAY_MS) {
       this.dayStartMs = Math.floor(wallMs / DAY_MS) * DAY_MS;
       this.counters.clear();

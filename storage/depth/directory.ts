@@ -225,7 +225,7 @@ export function* visibleSnapshots(
     let cursor = cursors[0];
     for (const other of cursors) if (other.t < cursor.t) cursor = other;
     if (cursor.t >= end) return;
-    if (hiderOf(directory, cursor.tier, cursor.t, nowS) === null) yield cursor.snapshot;
+    if (timeOfHiding(directory, cursor.tier, cursor.t, nowS) === null) yield cursor.snapshot;
     cursor.next();
   }
 }
@@ -254,10 +254,10 @@ function firstVisible(directory: Directory, fromS: number, nowS: number): number
     const times = TIERS.map((tier) => timeFrom(directory[tier], from));
     const t = Math.min(...times);
     if (t > nowS) return Infinity;
-    const hider = hiderOf(directory, TIERS[times.indexOf(t)], t, nowS);
-    if (hider === null) return t;
+    const hidingT = timeOfHiding(directory, TIERS[times.indexOf(t)], t, nowS);
+    if (hidingT === null) return t;
     // The hiding snapshot also hides every snapshot in between.
-    from = hider;
+    from = hidingT;
   }
 }
 
@@ -270,17 +270,17 @@ function newestVisible(directory: Directory, lastS: number, nowS: number): Place
     let place = lastBy(directory[tier], lastS);
     while (place !== null && place.ref.times[place.row] > newestT) {
       const t = place.ref.times[place.row];
-      const hider = hiderOf(directory, tier, t, nowS);
-      if (hider === null) [newest, newestT] = [place, t];
+      const hidingT = timeOfHiding(directory, tier, t, nowS);
+      if (hidingT === null) [newest, newestT] = [place, t];
       // The hiding snapshot also hides every snapshot less than a tier's length before it.
-      else place = lastBy(directory[tier], hider - TIER_LENGTH_S[tier]);
+      else place = lastBy(directory[tier], hidingT - TIER_LENGTH_S[tier]);
     }
   }
   return newest;
 }
 
 /** Time of the first finer snapshot that hides one of `tier` at `t`; null if there is none. */
-function hiderOf(directory: Directory, tier: Tier, t: number, nowS: number): number | null {
+function timeOfHiding(directory: Directory, tier: Tier, t: number, nowS: number): number | null {
   let first = Infinity;
   for (const finer of TIERS) {
     if (finer === tier) break;

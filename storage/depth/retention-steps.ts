@@ -26,7 +26,7 @@ export interface RetentionStep {
 }
 
 /** Tiers into which raw snapshots are copied before they are deleted: the coarser tiers that are kept longer. */
-export function madeTiers({ raw, ...kept }: Retention): Tier[] {
+export function tiersToMake({ raw, ...kept }: Retention): Tier[] {
   if (raw === undefined) return [];
   return (['15m', '1h'] as const).filter((tier) => (kept[tier] ?? Infinity) > raw);
 }
@@ -43,7 +43,7 @@ export function cutoffsAt(retention: Retention, nowS: number): Cutoffs {
     return Math.max(0, Math.floor((nowS - keptS) / stepS) * stepS);
   };
   let raw = cutoff('raw');
-  for (const tier of madeTiers(retention)) {
+  for (const tier of tiersToMake(retention)) {
     // A coarse snapshot is not copied while a later raw one may still replace it.
     const lengthS = TIER_LENGTH_S[tier];
     raw = Math.min(raw, Math.floor(nowS / lengthS) * lengthS + 1);

@@ -143,7 +143,7 @@ export class Revisions {
   }
 
   /** Records that an entry of a cluster's log was applied, even if it revised nothing. */
-  passed({ logId, position }: LogMark): void {
+  entryApplied({ logId, position }: LogMark): void {
     this.switchTo(logId);
     this.position = Math.max(this.position, position);
   }

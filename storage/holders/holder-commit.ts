@@ -69,7 +69,7 @@ export class HolderCommit {
    * @throws UnreadableHoldersError if stored snapshots are damaged
    */
   async add(frame: HoldersFrame): Promise<void> {
-    await this.naming(this.tools.tokens.id(frame.tokenAddress), () => this.addTo(frame));
+    await this.withToken(this.tools.tokens.id(frame.tokenAddress), () => this.addTo(frame));
   }
 
   private async addTo(frame: HoldersFrame): Promise<void> {
@@ -92,12 +92,12 @@ export class HolderCommit {
   /** Writes what is waiting: call right before the commit. */
   async finish(): Promise<void> {
     for (const token of this.staged.values()) {
-      await this.naming(token.holderId, () => token.finish());
+      await this.withToken(token.holderId, () => token.finish());
     }
   }
 
   /** Adds the token to an error about its damaged history. */
-  private async naming(holderId: number | undefined, work: () => Promise<void>): Promise<void> {
+  private async withToken(holderId: number | undefined, work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {

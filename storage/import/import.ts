@@ -171,11 +171,11 @@ async function basePrices({ options, useStore }: ImportRequest): Promise<BasePri
   const stored = new Set(await useStore((store) => store.snapshotTimes({ ...token, tier })));
   return async (times) => {
     const prices = new Float64Array(times.length).fill(NaN);
-    const met = [...times.keys()].filter((i) => stored.has(times[i]));
-    if (met.length === 0) return prices;
-    const keys = met.map((i): SnapshotKey => ({ ...token, tier, t: times[i] }));
+    const known = [...times.keys()].filter((i) => stored.has(times[i]));
+    if (known.length === 0) return prices;
+    const keys = known.map((i): SnapshotKey => ({ ...token, tier, t: times[i] }));
     const found = await useStore((store) => store.snapshotPrices(keys));
-    met.forEach((row, i) => (prices[row] = found[i]));
+    known.forEach((row, i) => (prices[row] = found[i]));
     return prices;
   };
 }

@@ -96,11 +96,11 @@ export async function* importPools(
 /** @throws InputError if the first state does not have this layout: the file is of another kind */
 function checkLayout(fields: JsonFields, { format, names }: PoolLayout): void {
   const { object, where } = fields;
-  const met = FORMAT_OF_FIELD.find(([field]) => field in object)?.[1];
-  const isOther = met !== undefined && met !== format;
+  const foundFormat = FORMAT_OF_FIELD.find(([field]) => field in object)?.[1];
+  const isOther = foundFormat !== undefined && foundFormat !== format;
   if (!isOther && names.filter((name) => name in object).length > 1) return;
   const found = excerpt(Object.keys(object).join(', '), MAX_FOUND_CHARS) || 'no field';
-  const advice = isOther ? `: import it as ${met}` : '';
+  const advice = isOther ? `: import it as ${foundFormat}` : '';
   throw new InputError(
     `${where}: expected a pool state with ${names.join(', ')}, found ${found}${advice}`,
   );

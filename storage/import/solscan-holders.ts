@@ -66,7 +66,7 @@ export async function* importSolscanHolders(
 }
 
 /** Names the command that loads a file with a row for each owner. */
-function ofOwners(columns: readonly string[]): string {
+function holdersHint(columns: readonly string[]): string {
   return columns.includes('owner') && columns.includes('balance')
     ? '; owners and balances are rows of holders: use fathom ingest holders --set token_address=MINT --set t=TIME'
     : '';
@@ -78,7 +78,7 @@ function rowOf(where: string, header: readonly string[], fields: readonly string
   if (layout === undefined) {
     throw new InputError(
       `${where}: expected an export of Solscan with the columns Account,Token Account,Quantity or ` +
-        `address,owner,amount, found '${excerpt(header.join(','))}'${ofOwners(names)}`,
+        `address,owner,amount, found '${excerpt(header.join(','))}'${holdersHint(names)}`,
     );
   }
   const text = (column: string): string => fields[names.indexOf(column)].trim();

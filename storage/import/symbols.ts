@@ -12,7 +12,7 @@ const MAX_LOOKED_AT = 1_000_000;
  * row of a second market, only the symbols of further rows are read: the refusal lists them.
  */
 export class SymbolChoice {
-  private readonly met = new Set<string>();
+  private readonly seen = new Set<string>();
   /** The market that is taken; its source is null while only a message without one has named it. */
   private market: { symbol: string; source: string | null } | null = null;
   /** Where a second symbol appeared first. */
@@ -35,9 +35,9 @@ export class SymbolChoice {
    */
   takes(where: string, symbol: string, source: string | null): boolean {
     const { market, wanted } = this;
-    if (this.met.size <= MAX_LISTED) this.met.add(symbol);
+    if (this.seen.size <= MAX_LISTED) this.seen.add(symbol);
     if (this.secondAt !== null) {
-      if (++this.lookedAt >= MAX_LOOKED_AT || this.met.size > MAX_LISTED)
+      if (++this.lookedAt >= MAX_LOOKED_AT || this.seen.size > MAX_LISTED)
         this.refuse(this.secondAt);
       return false;
     }
@@ -64,7 +64,7 @@ export class SymbolChoice {
    */
   finish(): void {
     if (this.secondAt !== null) this.refuse(this.secondAt);
-    if (this.wanted === undefined || this.market !== null || this.met.size === 0) return;
+    if (this.wanted === undefined || this.market !== null || this.seen.size === 0) return;
     throw new InputError(
       `nothing to import: no symbol ${this.wanted} in the files; they hold ${this.list()}`,
     );
@@ -76,7 +76,7 @@ export class SymbolChoice {
   }
 
   private list(): string {
-    const listed = [...this.met].slice(0, MAX_LISTED).sort().join(', ');
-    return this.met.size > MAX_LISTED ? `${listed} and more` : listed;
+    const listed = [...this.seen].slice(0, MAX_LISTED).sort().join(', ');
+    return this.seen.size > MAX_LISTED ? `${listed} and more` : listed;
   }
 }

@@ -75,7 +75,7 @@ export function prepareChunks(
     } catch (error) {
       await collector.abandon();
       const found = count.found + unreadable.count;
-      throw withEarlier(error, file, [...faults, ...unreadable.faults], found);
+      throw withEarlierFaults(error, file, [...faults, ...unreadable.faults], found);
     }
     if (count.found === 0) return;
     await collector.abandon();
@@ -84,7 +84,7 @@ export function prepareChunks(
 }
 
 /** The error for a file that turns out damaged after faulty rows: the rows' faults come first. */
-function withEarlier(
+function withEarlierFaults(
   error: unknown,
   file: string,
   faults: readonly Fault[],

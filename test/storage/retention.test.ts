@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Tier, TIERS } from '../../compute/market.js';
 import type { Directory, SegmentRef } from '../../storage/depth/directory.js';
-import { cutoffsAt, madeTiers, nextStep } from '../../storage/depth/retention-steps.js';
+import { cutoffsAt, tiersToMake, nextStep } from '../../storage/depth/retention-steps.js';
 import { RetentionWorker } from '../../storage/retention.js';
 import type { Store } from '../../storage/store.js';
 import { retained } from '../reference/retention.js';
@@ -95,7 +95,7 @@ describe('The steps of retention', () => {
           for (let steps = 0; ; steps++) {
             // Segments are cut differently each time, as after a restart of the server.
             const directory = directoryOf(left, cuts[steps % cuts.length]);
-            const step = nextStep(directory, cutoffs, madeTiers(retention), limits);
+            const step = nextStep(directory, cutoffs, tiersToMake(retention), limits);
             if (step === null) break;
             expect(steps).toBeLessThan(200);
             const before = left.length;
@@ -157,7 +157,7 @@ describe('A store with retention', () => {
     const cutoffs = cutoffsAt(retention, NOW);
     const changed: number[] = [];
     store.events.on('change', ({ tokenIds }) => changed.push(...tokenIds));
-    const removed = await store.retire(name(MINT), cutoffs, madeTiers(retention));
+    const removed = await store.retire(name(MINT), cutoffs, tiersToMake(retention));
     expect(removed).toEqual({ snapshots: 5, changedSnapshots: 0, cells: 6 });
     const after = await stored(MINT);
     expect(after).toEqual(inOrder(retained(before, retention, NOW)));
@@ -169,7 +169,7 @@ describe('A store with retention', () => {
       ['1h', 3600, 2],
     ]);
     expect(changed).toEqual([tokenOf(store)]);
-    expect(await store.retire(name(MINT), cutoffs, madeTiers(retention))).toBeNull();
+    expect(await store.retire(name(MINT), cutoffs, tiersToMake(retention))).toBeNull();
     expect(await store.tokensBefore(cutoffs)).toEqual([name(OTHER_MINT)]);
   });
 
@@ -184,7 +184,7 @@ describe('A store with retention', () => {
     const retention = { raw: 7 * DAY, '15m': 9 * DAY, '1h': 12 * DAY };
     const cutoffs = cutoffsAt(retention, NOW + 5 * HOUR);
     // An earlier run that was interrupted.
-    await store.retire(name(address), { ...cutoffs, raw: first + DAY }, madeTiers(retention));
+    await store.retire(name(address), { ...cutoffs, raw: first + DAY }, tiersToMake(retention));
     await store.close();
     store = await openStore(data.path);
     let end = (): Promise<void> => Promise.resolve();

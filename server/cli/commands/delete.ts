@@ -13,7 +13,7 @@ import {
   STORE_FLAGS,
 } from '../flags.js';
 import { printJson, printNote } from '../output.js';
-import { confirmed, removedText, YES } from '../removal.js';
+import { removeConfirmed, removedText, YES } from '../removal.js';
 import { storeOf } from '../runtime.js';
 
 const FLAGS = {
@@ -71,7 +71,7 @@ async function deleteSnapshots(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const markets = flags.market.length === 0 ? null : flags.market;
   const name = `${chain}:${address}`;
   const what = { chain, address, markets, fromS, toS, tier: null, needsAny: true };
-  const removed = await confirmed(
+  const removed = await removeConfirmed(
     flags,
     await storeOf(flags),
     (from) => deleteDepth({ ...from, ...what }),

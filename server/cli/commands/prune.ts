@@ -13,7 +13,7 @@ import {
   token,
 } from '../flags.js';
 import { mebibytes, printJson, Progress, printNote } from '../output.js';
-import { confirmed, removedText, YES } from '../removal.js';
+import { removeConfirmed, removedText, YES } from '../removal.js';
 import { storeOf } from '../runtime.js';
 
 const FLAGS = {
@@ -61,7 +61,7 @@ async function prune(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const narrowed = { tier: flags.tier ?? null, token: flags.token ?? null };
   const progress = new Progress();
   const onProgress = (share: number): void => progress.bar(share, 'tokens');
-  const removed = await confirmed(
+  const removed = await removeConfirmed(
     flags,
     store,
     (from) =>
