@@ -287,7 +287,7 @@ async function comparedOf(
 const hasParts = (metric: CompareView['metric']): boolean =>
   metric === 'depth' || metric === 'maps';
 
-/** Into what a single token is divided; null: not at all. */
+/** The parts into which a single token is divided; null if it is not. */
 function partsOf({ parts, metric, tokens }: CompareView): CompareView['parts'] {
   return tokens.length === 1 && hasParts(metric) ? parts : null;
 }

@@ -18,7 +18,7 @@ export const MAX_CANVAS_PX = 8192;
 const MAX_FRAMES = 200;
 /** Width of the price line in CSS pixels at the default text size. */
 const LINE_PX = 1.5;
-/** A view this close to whole pixels from what is drawn is shown by a move. */
+/** The sheet is only moved if the offset of the view from what is drawn is this close to whole pixels. */
 const SAME_PX = 0.02;
 
 /** How cells are drawn. */

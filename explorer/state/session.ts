@@ -155,7 +155,7 @@ export function currentS(): number {
   return asOfS.value ?? Date.now() / 1000;
 }
 
-/** Whether the key has requests to spare for what the user did not request. */
+/** Whether the key has requests to spare for data that the user did not ask for. */
 export function canSpare(): boolean {
   const rate = limits.value?.rate ?? null;
   if (rate === null || !hasSmallRate()) return true;

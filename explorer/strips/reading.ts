@@ -73,7 +73,7 @@ export function layerAmounts(layers: readonly Layer[]): Map<string, number> {
 /**
  * Reads the lines at a time.
  *
- * @param moment what is known exactly of it
+ * @param moment the exact values known of it
  * @param endsNow whether the lines end now
  */
 export function linesAt(

@@ -5,7 +5,7 @@
  * pages cost slightly more than without fragments.
  */
 
-/** Making a segment's fragments costs this many times what the pool needs for the segment's share of a page. */
+/** The cost of making a segment's fragments, as a multiple of the pool's cost for the segment's share of a page. */
 const MAKING_COST = 4;
 /** Share of a segment's cost that a page from the pool may add for fragments. */
 const MISS_SHARE = 1 / 32;
