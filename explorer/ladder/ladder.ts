@@ -1,5 +1,5 @@
 /** The newest ladder: levels around the price, their sums, and their venues. */
-import type { ReplayPage } from '../../client/index.js';
+import type { MarketType, ReplayPage } from '../../client/index.js';
 
 export interface Ladder {
   /** Time of the snapshot, epoch seconds. */
@@ -9,55 +9,99 @@ export interface Ladder {
   bins: Int32Array;
   supportUsd: Float64Array;
   resistanceUsd: Float64Array;
-  /** By venue, largest first, within NEAR_PCT of the price. */
+  /** By venue of the choice, largest first, within NEAR_PCT of the price. */
   parts: LadderPart[];
+  /** What can be chosen: all types and venues with depth, within NEAR_PCT of the price, largest first. */
+  choices: { types: LadderPart[]; venues: LadderPart[] };
 }
 
-interface LadderPart {
+export interface LadderPart {
   key: string;
   label: string;
   supportUsd: number;
   resistanceUsd: number;
 }
 
+/** The types and venues to which a ladder is limited; undefined: all. */
+export interface LadderFilter {
+  types?: readonly MarketType[];
+  venues?: readonly string[];
+}
+
 /** The ratio of adjacent bins' prices: docs/definitions.md#ladder. */
 export const BIN_RATIO = 1.01;
 /** The band around the price in which depth counts as near, as for the score. */
 export const NEAR_PCT = 25;
+/** Which depth the ladder's sums, venues and types state. */
+export const NEAR_TEXT = `within ${NEAR_PCT}% of the price, perps too`;
 
-/** The ladder of the last snapshot of a page grouped by venue; null if the page is empty. */
-export function newestLadder(page: ReplayPage): Ladder | null {
+/** The ladder of the last snapshot of an unfiltered page grouped by venue; null if the page is empty. */
+export function newestLadder(page: ReplayPage, filter: LadderFilter): Ladder | null {
   const snapshot = page.snapshots.at(-1);
-  return snapshot === undefined ? null : ladderOf(page, snapshot);
+  return snapshot === undefined ? null : ladderOf(page, snapshot, filter);
 }
 
-/** The ladder of a snapshot of a page grouped by venue. */
-export function ladderOf(page: ReplayPage, snapshot: ReplayPage['snapshots'][number]): Ladder {
+/** The ladder of a snapshot of an unfiltered page grouped by venue. */
+export function ladderOf(
+  { groups, facets }: Pick<ReplayPage, 'groups' | 'facets'>,
+  snapshot: ReplayPage['snapshots'][number],
+  filter: LadderFilter,
+): Ladder {
   const first = snapshot.bin.reduce((least, bin) => Math.min(least, bin), 0);
   const last = snapshot.bin.reduce((greatest, bin) => Math.max(greatest, bin), 0);
   const length = last - first + 1;
   const [supportUsd, resistanceUsd] = [new Float64Array(length), new Float64Array(length)];
-  const parts = page.groups.map(({ key, label }): LadderPart => ({
-    ...{ key, label, supportUsd: 0, resistanceUsd: 0 },
-  }));
+  const typeOf = new Map(facets?.venues.map(({ key, type }) => [key, type]));
+  const types = new Map(facets?.types.map(({ key, label }) => [key, partOf(key, label)]));
+  const venues = groups.map(({ key, label }) => {
+    const type = typeOf.get(key);
+    const isChosen =
+      (filter.venues?.includes(key) ?? true) &&
+      (filter.types === undefined || (type !== undefined && filter.types.includes(type)));
+    return { part: partOf(key, label), type: type && types.get(type), isChosen };
+  });
+  const present = new Set<LadderPart>();
   for (const [i, bin] of snapshot.bin.entries()) {
-    supportUsd[bin - first] += snapshot.support_usd[i];
-    resistanceUsd[bin - first] += snapshot.resistance_usd[i];
-    const part = parts[snapshot.group_idx?.[i] ?? -1];
-    if (part === undefined || !isWithin(bin, NEAR_PCT)) continue;
-    part.supportUsd += snapshot.support_usd[i];
-    part.resistanceUsd += snapshot.resistance_usd[i];
+    const venue = venues[snapshot.group_idx?.[i] ?? -1];
+    if (venue === undefined) continue;
+    const [support, resistance] = [snapshot.support_usd[i], snapshot.resistance_usd[i]];
+    if (venue.isChosen) {
+      supportUsd[bin - first] += support;
+      resistanceUsd[bin - first] += resistance;
+    }
+    for (const part of [venue.part, venue.type]) {
+      if (part === undefined) continue;
+      present.add(part);
+      if (!isWithin(bin, NEAR_PCT)) continue;
+      part.supportUsd += support;
+      part.resistanceUsd += resistance;
+    }
   }
+  const chosen = venues.flatMap(({ part, isChosen }) => (isChosen ? [part] : []));
+  const isPresent = (part: LadderPart): boolean => present.has(part);
   return {
     t: snapshot.t,
     priceUsd: snapshot.price_usd,
     bins: Int32Array.from({ length }, (_, i) => first + i),
     ...{ supportUsd, resistanceUsd },
-    parts: parts
-      .filter((part) => part.supportUsd + part.resistanceUsd > 0)
-      .sort((a, b) => b.supportUsd + b.resistanceUsd - a.supportUsd - a.resistanceUsd),
+    parts: bySize(chosen.filter((part) => partUsd(part) > 0)),
+    choices: {
+      types: bySize([...types.values()].filter(isPresent)),
+      venues: bySize(venues.map(({ part }) => part).filter(isPresent)),
+    },
   };
 }
+
+const partOf = (key: string, label: string): LadderPart => ({
+  ...{ key, label, supportUsd: 0, resistanceUsd: 0 },
+});
+
+/** Support and resistance. */
+export const partUsd = ({ supportUsd, resistanceUsd }: LadderPart): number =>
+  supportUsd + resistanceUsd;
+
+const bySize = (parts: LadderPart[]): LadderPart[] =>
+  parts.toSorted((a, b) => partUsd(b) - partUsd(a));
 
 export interface DepthCurve {
   /** Distance from the price in percent, ascending. */

@@ -1,7 +1,7 @@
 /** The ladders that playback shows, fetched ahead in groups. */
-import type { FathomClient, ReplayParameters } from '../../client/index.js';
+import type { FathomClient } from '../../client/index.js';
 import { stepName } from '../heatmap/detail.js';
-import { type Ladder, ladderOf } from '../ladder/ladder.js';
+import { type Ladder, type LadderFilter, ladderOf } from '../ladder/ladder.js';
 
 /** Ladders per request. */
 const FRAMES_OF_REQUEST = 48;
@@ -20,7 +20,7 @@ export interface Shot {
 export interface FramesSource {
   client: FathomClient;
   address: string;
-  filter: Pick<ReplayParameters, 'types' | 'venues'>;
+  filter: LadderFilter;
 }
 
 export class Frames {
@@ -72,10 +72,10 @@ export class Frames {
     const to = shots[shots.length - 1].t + 1;
     for (let from: number | null = shots[0].t; from !== null && from < to;) {
       const page = await client.getReplay(
-        { address, from, to, group: 'venue', ...filter, step },
+        { address, from, to, group: 'venue', step },
         { signal: this.signal },
       );
-      for (const snapshot of page.snapshots) this.keep(ladderOf(page, snapshot));
+      for (const snapshot of page.snapshots) this.keep(ladderOf(page, snapshot, filter));
       from = page.next_from;
     }
   }

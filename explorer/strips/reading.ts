@@ -1,5 +1,5 @@
 /** The amounts that the strips state for a moment. */
-import { type Ladder, NEAR_PCT, totalsWithin } from '../ladder/ladder.js';
+import { type Ladder, NEAR_PCT, partUsd, totalsWithin } from '../ladder/ladder.js';
 import {
   ALL,
   type Course,
@@ -59,8 +59,7 @@ export function layersOf(
 
 /** Amounts by venue, or their sum. */
 export function ladderAmounts(ladder: Ladder, group: 'venue' | 'all'): Map<string, number> {
-  if (group === 'venue')
-    return new Map(ladder.parts.map((one) => [one.key, one.supportUsd + one.resistanceUsd]));
+  if (group === 'venue') return new Map(ladder.parts.map((one) => [one.key, partUsd(one)]));
   const { supportUsd, resistanceUsd } = totalsWithin(ladder, NEAR_PCT);
   return new Map([[ALL, supportUsd + resistanceUsd]]);
 }

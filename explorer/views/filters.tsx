@@ -1,7 +1,7 @@
 /** Controls for the heatmap and the ladder: window, price band, grouping, types, venues. */
-import type { ReplayFacets, TypeFacet, VenueFacet } from '../../client/index.js';
 import { Icon } from '../frame/icon.js';
 import { Popover } from '../frame/popover.js';
+import { type Ladder, type LadderPart, NEAR_TEXT, partUsd } from '../ladder/ladder.js';
 import { usd } from '../state/format.js';
 import {
   type Band,
@@ -24,14 +24,14 @@ const GROUP_LABELS = { venue: 'Venue', type: 'Type', market: 'Market', all: 'Not
 
 interface FiltersProps {
   view: TokenView;
-  /** Of the newest snapshot; null if not known yet. */
-  facets: ReplayFacets | null;
+  /** Of the snapshot shown; null if not known yet. */
+  choices: Ladder['choices'] | null;
   /** How far the token's history reaches back, seconds; null if unknown. */
   historyS: number | null;
   onChange: (view: TokenView) => void;
 }
 
-export function Filters({ view, facets, historyS, onChange }: FiltersProps) {
+export function Filters({ view, choices, historyS, onChange }: FiltersProps) {
   const change = (part: Partial<TokenView>): void => onChange({ ...view, ...part });
   const isFiltered = view.types.length + view.venues.length > 0;
   return (
@@ -96,13 +96,13 @@ export function Filters({ view, facets, historyS, onChange }: FiltersProps) {
       </label>
       <Choices
         name="Types"
-        facets={facets?.types ?? []}
+        parts={choices?.types ?? []}
         chosen={view.types}
         onChange={(types) => change({ types: TYPES.filter((one) => types.includes(one)) })}
       />
       <Choices
         name="Venues"
-        facets={facets?.venues ?? []}
+        parts={choices?.venues ?? []}
         chosen={view.venues}
         onChange={(venues) => change({ venues })}
       />
@@ -118,14 +118,13 @@ export function Filters({ view, facets, historyS, onChange }: FiltersProps) {
 
 interface ChoicesProps {
   name: string;
-  facets: readonly (TypeFacet | VenueFacet)[];
+  parts: readonly LadderPart[];
   chosen: readonly string[];
   onChange: (chosen: string[]) => void;
 }
 
-/** A menu that filters by several values of a facet. */
-function Choices({ name, facets, chosen, onChange }: ChoicesProps) {
-  const sorted = facets.toSorted((a, b) => b.usd - a.usd);
+/** A menu that filters by several types or venues. */
+function Choices({ name, parts, chosen, onChange }: ChoicesProps) {
   const label = (
     <>
       {name}
@@ -135,16 +134,16 @@ function Choices({ name, facets, chosen, onChange }: ChoicesProps) {
   );
   return (
     <Popover label={label} name={name}>
-      {sorted.length === 0 && <p class="note">Nothing to choose from yet.</p>}
-      {sorted.map((facet) => (
-        <label key={facet.key} class="choice">
+      <p class="note">{parts.length === 0 ? 'Nothing to choose from yet.' : NEAR_TEXT}</p>
+      {parts.map((part) => (
+        <label key={part.key} class="choice">
           <input
             type="checkbox"
-            checked={chosen.includes(facet.key)}
-            onChange={() => onChange(toggled(chosen, facet.key))}
+            checked={chosen.includes(part.key)}
+            onChange={() => onChange(toggled(chosen, part.key))}
           />
-          <span>{facet.label}</span>
-          <span class="figure">{usd(facet.usd)}</span>
+          <span>{part.label}</span>
+          <span class="figure">{usd(partUsd(part))}</span>
         </label>
       ))}
     </Popover>

@@ -110,7 +110,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   const { types, venues, group, band } = view;
   const filter = filterOf(view);
   const shownMoment = useMoment({ address, atS, filter });
-  const { identity, score, scored, failure: noMoment, t: newestT, facets } = shownMoment;
+  const { identity, score, scored, failure: noMoment, t: newestT } = shownMoment;
   const [isEmpty, setEmpty] = useState(false);
   const { document: coverage, error: noCoverage } = useDocument(
     `coverage ${address}`,
@@ -190,7 +190,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
       />
       <Filters
         view={view}
-        facets={facets}
+        choices={shown?.choices ?? shownMoment.choices}
         historyS={historyFromS === null ? null : nowS - historyFromS}
         onChange={change}
       />
@@ -262,7 +262,6 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
             <VenueSplit
               ladder={shown}
               chosen={venues}
-              facets={facets?.venues ?? []}
               onToggle={(venue) => change({ ...view, venues: toggled(venues, venue) })}
             />
           )}

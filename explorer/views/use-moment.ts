@@ -1,11 +1,10 @@
 /** What the page knows of the moment that it shows: the score and the ladder, or why there are none. */
 import { useMemo } from 'preact/hooks';
-import type { FathomClient, FathomError, ReplayFacets, Score } from '../../client/index.js';
-import { type Ladder, newestLadder } from '../ladder/ladder.js';
+import type { FathomClient, FathomError, Score } from '../../client/index.js';
+import { type Ladder, type LadderFilter, newestLadder } from '../ladder/ladder.js';
 import { lastChange } from '../state/live.js';
 import { leastReloadMs, useDocument, useLast } from '../state/load.js';
 import { pause } from '../state/pause.js';
-import type { filterOf } from '../state/requests.js';
 
 /** Most requests for the score of a new snapshot. */
 const SCORE_TRIES = 5;
@@ -14,7 +13,7 @@ interface MomentSource {
   address: string;
   /** Epoch seconds; null: now. */
   atS: number | null;
-  filter: ReturnType<typeof filterOf>;
+  filter: LadderFilter;
 }
 
 /** While another moment is requested, the answers about the last one stay; if the request fails, they go. */
@@ -25,8 +24,8 @@ export interface ShownMoment {
   /** Time of the snapshot on which the score is based; null if there is none. */
   t: number | null;
   ladder: Ladder | null;
-  /** Of the last ladder of any moment. */
-  facets: ReplayFacets | null;
+  /** What can be chosen, by the last ladder of any moment. */
+  choices: Ladder['choices'] | null;
   /** Venues of the filter that the snapshot does not have. */
   notFound: readonly string[];
   /** Whether score and ladder are those of this moment. */
@@ -53,27 +52,30 @@ export function useMoment({ address, atS, filter }: MomentSource): ShownMoment {
   const t = score?.data_time ?? null;
   const filterName = JSON.stringify(filter);
   const { document: newest, error: noLadder } = useDocument(
-    t === null ? null : `ladder ${address} ${t} ${filterName}`,
+    t === null ? null : `ladder ${address} ${t}`,
     (client, signal) => {
       const from = t ?? 0;
-      return client.getReplay(
-        { address, from, to: from + 1, group: 'venue', ...filter },
-        { signal },
-      );
+      return client.getReplay({ address, from, to: from + 1, group: 'venue' }, { signal });
     },
     'never',
   );
-  const newLadder = useMemo(() => newest && newestLadder(newest), [newest]);
+  const newLadder = useMemo(() => newest && newestLadder(newest, filter), [newest, filterName]);
   const lastLadder = useLast(newLadder, address);
   const ownLadder = useLast(scored && newLadder, `${address} ${atS} ${filterName}`);
   const ladder = t === null ? null : noLadder === null ? lastLadder : ownLadder;
-  const facets = useLast(newest?.facets ?? null, address);
   return {
-    ...{ identity, score, scored, t, ladder, facets, error },
-    notFound: newest?.filter.venues_not_found ?? [],
+    ...{ identity, score, scored, t, ladder, error },
+    choices: lastLadder?.choices ?? null,
+    notFound: venuesWithout(newLadder, filter),
     isKnown: scored !== null && newLadder !== null,
     failure: scored === null ? error : ladder === null ? noLadder : null,
   };
+}
+
+/** The venues of the filter without depth in a snapshot. */
+function venuesWithout(ladder: Ladder | null, { venues = [] }: LadderFilter): string[] {
+  if (ladder === null) return [];
+  return venues.filter((venue) => !ladder.choices.venues.some(({ key }) => key === venue));
 }
 
 /** The score once it is based on a snapshot of this time or later: the server needs a moment for that. */

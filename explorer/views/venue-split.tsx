@@ -1,8 +1,7 @@
 /** Depth near the price by venue; a click on a row filters by its venue. */
 import { useState } from 'preact/hooks';
-import type { VenueFacet } from '../../client/index.js';
 import { usd } from '../state/format.js';
-import { type Ladder, NEAR_PCT } from '../ladder/ladder.js';
+import { type Ladder, NEAR_TEXT, partUsd } from '../ladder/ladder.js';
 
 /** How many venues are listed at first. */
 const FIRST = 8;
@@ -10,26 +9,24 @@ const FIRST = 8;
 interface VenueSplitProps {
   ladder: Ladder;
   chosen: readonly string[];
-  /** All venues of the snapshot, whatever is chosen. */
-  facets: readonly VenueFacet[];
   onToggle: (venue: string) => void;
 }
 
-export function VenueSplit({ ladder, chosen, facets, onToggle }: VenueSplitProps) {
+export function VenueSplit({ ladder, chosen, onToggle }: VenueSplitProps) {
   const { parts } = ladder;
   const [isWhole, setWhole] = useState(false);
   // A venue by which the view is filtered stays in sight.
   const shown = isWhole ? parts : parts.filter(({ key }, at) => at < FIRST || chosen.includes(key));
   // Venues outside the choice can be added to it.
-  const others = facets
-    .filter(({ key }) => chosen.length > 0 && !parts.some((part) => part.key === key))
-    .toSorted((a, b) => b.usd - a.usd);
-  const largest = Math.max(1, ...parts.map((one) => one.supportUsd + one.resistanceUsd));
+  const others = ladder.choices.venues.filter(
+    ({ key }) => chosen.length > 0 && !parts.some((part) => part.key === key),
+  );
+  const largest = Math.max(1, ...parts.map(partUsd));
   return (
     <section class="card" aria-labelledby="venues-title">
       <header>
         <h2 id="venues-title">Venues</h2>
-        <span class="note">within {NEAR_PCT}% of the price, perps too</span>
+        <span class="note">{NEAR_TEXT}</span>
       </header>
       <ul class="venues">
         {shown.map(({ key, label, supportUsd, resistanceUsd }) => (
@@ -49,19 +46,17 @@ export function VenueSplit({ ladder, chosen, facets, onToggle }: VenueSplitProps
             </button>
           </li>
         ))}
-        {others.map(({ key, label, usd: amount }) => (
-          <li key={key} class="other">
+        {others.map((other) => (
+          <li key={other.key} class="other">
             <button
               type="button"
-              aria-pressed={chosen.includes(key)}
-              title={`${chosen.includes(key) ? 'Leave out' : 'Add'} ${label}`}
-              onClick={() => onToggle(key)}
+              aria-pressed={chosen.includes(other.key)}
+              title={`${chosen.includes(other.key) ? 'Leave out' : 'Add'} ${other.label}`}
+              onClick={() => onToggle(other.key)}
             >
-              <span class="label">+ {label}</span>
+              <span class="label">+ {other.label}</span>
               <span />
-              <span class="figure" title="In the whole price band">
-                {usd(amount)}
-              </span>
+              <span class="figure">{usd(partUsd(other))}</span>
             </button>
           </li>
         ))}

@@ -34,6 +34,45 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.locator('.venues button[aria-pressed=true]').waitFor();
   });
 
+  it('has one amount for a venue of a moment, chosen or not', async () => {
+    const page = await at(`${HOUR}&at=${NOW_S - 600}`);
+    await page.locator('.venues li').first().waitFor();
+    const amounts = async (rows: string, label: string) => {
+      const texts = await page
+        .locator(rows)
+        .evaluateAll(
+          (all, name) =>
+            all.map((one) => [
+              one.querySelector(name)?.textContent?.replace('+ ', '') ?? '',
+              one.querySelector('.figure')?.textContent ?? '',
+            ]),
+          label,
+        );
+      return Object.fromEntries<string>(texts as [string, string][]);
+    };
+    const all = page.getByRole('button', { name: /^All \d+ venues/ });
+    await all.click();
+    const panel = await amounts('.venues li', '.label');
+    await page
+      .locator('.filters')
+      .getByRole('button', { name: /^Venues/ })
+      .click();
+    const menu = page.getByRole('group', { name: 'Venues', exact: true });
+    const inMenu = await amounts('.filters .choice', 'span');
+    // The menu also has the venues without depth near the price.
+    expect({ ...inMenu, ...panel }).toEqual(inMenu);
+    expect(Object.keys(panel).length).toBeGreaterThan(8);
+    const [first, second] = Object.keys(panel);
+    await menu.locator('.choice', { hasText: second }).first().click();
+    await page.waitForURL('**venues=*');
+    await page.locator('.venues .other').first().waitFor();
+    expect(await amounts('.venues li', '.label')).toEqual(inMenu);
+    expect(await page.locator('.venues .other').first().textContent()).toContain(first);
+    expect(await amounts('.filters .choice', 'span')).toEqual(inMenu);
+    for (const part of [menu, page.locator('.card', { has: page.locator('.venues') })])
+      await part.getByText('within 25% of the price, perps too').waitFor();
+  });
+
   it('shows what an order costs, with the view’s filter', async () => {
     const page = await at(HOUR);
     const panel = page.locator('.order-card');

@@ -3,7 +3,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ReplayPage } from '../../client/index.js';
 import { type Compared, linesOf } from '../../explorer/compare/compared.js';
-import { depthCurve, NEAR_PCT, newestLadder, totalsWithin } from '../../explorer/ladder/ladder.js';
+import {
+  depthCurve,
+  type LadderPart,
+  NEAR_PCT,
+  newestLadder,
+  partUsd,
+  totalsWithin,
+} from '../../explorer/ladder/ladder.js';
 import {
   absoluteTime,
   age,
@@ -426,20 +433,27 @@ describe('the request of a view', () => {
 describe('the newest ladder', () => {
   const snapshot = {
     ...{ t: 7, tier: 'raw', price_usd: 2 },
-    group_idx: [0, 0, 1, 1],
-    bin: [-2, 0, 0, 30],
-    support_usd: [10, 1, 2, 0],
-    resistance_usd: [0, 4, 8, 16],
+    group_idx: [0, 0, 1, 1, 2],
+    bin: [-2, 0, 0, 30, 30],
+    support_usd: [10, 1, 2, 0, 0],
+    resistance_usd: [0, 4, 8, 15, 1],
   };
   const groups = [
     { key: 'small', label: 'Small', type: 'cex_spot' },
-    { key: 'other', label: 'Other', type: 'cex_spot' },
+    { key: 'other', label: 'Other', type: 'cex_perp' },
+    { key: 'far', label: 'Far', type: 'cex_spot' },
+    { key: 'absent', label: 'Absent', type: 'cex_spot' },
+  ];
+  const types = [
+    { key: 'cex_spot', label: 'CEX spot' },
+    { key: 'cex_perp', label: 'CEX perps' },
   ];
   const page = {
     groups,
+    facets: { types, venues: groups },
     snapshots: [{ ...snapshot, t: 6, bin: [] }, snapshot],
   } as unknown as ReplayPage;
-  const ladder = newestLadder(page);
+  const ladder = newestLadder(page, {});
 
   it('is the last snapshot, summed by bin, and near the price by venue', () => {
     if (ladder === null) throw new Error('no ladder');
@@ -456,7 +470,31 @@ describe('the newest ladder', () => {
       ['small', 11, 4],
       ['other', 2, 8],
     ]);
-    expect(newestLadder({ ...page, snapshots: [] })).toBeNull();
+    expect(newestLadder({ ...page, snapshots: [] }, {})).toBeNull();
+  });
+
+  it('is limited to types and venues, and offers all of them with the same amounts', () => {
+    const amounts = (parts: readonly LadderPart[] = []) =>
+      parts.map((part) => [part.label, partUsd(part)]);
+    for (const [filter, shown, sums] of [
+      [{}, ['Small', 'Other'], [13, 12]],
+      [{ venues: ['other', 'none'] }, ['Other'], [2, 8]],
+      [{ types: ['cex_spot'] }, ['Small'], [11, 4]],
+      [{ types: ['cex_spot'], venues: ['other'] }, [], [0, 0]],
+    ] as const) {
+      const limited = newestLadder(page, filter) ?? undefined;
+      expect(limited?.parts.map(({ label }) => label)).toEqual(shown);
+      expect(Object.values(totalsWithin(limited!, NEAR_PCT))).toEqual(sums);
+      expect(amounts(limited?.choices.venues)).toEqual([
+        ['Small', 15],
+        ['Other', 10],
+        ['Far', 0],
+      ]);
+      expect(amounts(limited?.choices.types)).toEqual([
+        ['CEX spot', 15],
+        ['CEX perps', 10],
+      ]);
+    }
   });
 
   it('adds up outwards from the price', () => {
