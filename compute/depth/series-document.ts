@@ -14,7 +14,7 @@ import { compressPage, type ContentEncoding } from '../replay/compress.js';
 import { type PageGroup, type ReplayFilter, slotsOfMarkets } from '../replay/query.js';
 import type { PageFormat } from '../replay/render.js';
 import { arrow } from '../segment/arrow.js';
-import { type DepthWithin, widthOfSums } from './depth-series.js';
+import type { DepthWithin } from './depth-series.js';
 
 const { Field, Float64, Schema, Table, tableToIPC, Uint32 } = arrow;
 
@@ -49,7 +49,9 @@ interface SeriesInput {
   numbers: Float64Array;
   /** By point, if requested. */
   score: readonly (number | null)[] | null;
-  markets: readonly Market[];
+  /** What sumsOfQuery() says of the groups. */
+  groups: readonly PageGroup[];
+  groupCount: number;
   query: SeriesQuery;
   envelope: SeriesEnvelope;
   nextFrom: number | null;
@@ -80,17 +82,16 @@ export function encodeSeries(input: SeriesInput): { body: Uint8Array<ArrayBuffer
   return { body: compressPage(encode(seriesOf(input), input), input.encoding) };
 }
 
-function seriesOf({ t, snapshotT, numbers, score, markets, query }: SeriesInput): Series {
-  const { sums, groups: ofMarkets } = sumsOfQuery(markets, query);
-  const width = widthOfSums(sums);
-  const perSide = (width - 1) / 2;
+function seriesOf({ t, snapshotT, numbers, score, query, ...input }: SeriesInput): Series {
+  const perSide = input.groupCount * query.pct.length;
+  const width = 1 + 2 * perSide;
   const column = (at: number) => t.map((_, point) => numbers[point * width + at]);
   const usd = (from: number, group: number) =>
     query.pct.map((_, p) =>
       column(from + group * query.pct.length + p).map((cents) => cents / 100),
     );
-  const groups = Array.from({ length: sums.groupCount }, (_, group) => ({
-    about: ofMarkets.at(group),
+  const groups = Array.from({ length: input.groupCount }, (_, group) => ({
+    about: input.groups.at(group),
     support: usd(1, group),
     resistance: usd(1 + perSide, group),
   }));

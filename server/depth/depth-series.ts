@@ -8,7 +8,6 @@ import {
 } from '../../compute/depth/series-document.js';
 import { CHAINS } from '../../compute/market.js';
 import type { RunTask } from '../../compute/pool.js';
-import { slotsOfMarkets } from '../../compute/replay/query.js';
 import type { PagePlan } from '../../storage/contract.js';
 import { Turns } from '../../storage/turns.js';
 import { type Call, defineEndpoint, type Handler, type PreparedReply } from '../api/endpoint.js';
@@ -260,14 +259,14 @@ function renderSeries(
 ): Promise<PreparedReply | null> {
   const { exchange, nowS, stepS, query, envelope, representation } = job;
   return withPlan(services.depth, job.plan, first.plan, async (plan) => {
-    const { markets } = plan;
-    const length = pointsOfReply(plan, query);
+    const { sums, groups } = sumsOfQuery(plan.markets, query);
+    const length = pointsOfReply(plan, sums.groupCount * query.pct.length);
     const snapshots = plan.snapshots.slice(0, length);
     const pointOf = (t: number) => Math.ceil(t / stepS);
     const nextT = length < plan.snapshots.length ? plan.snapshots[length].t : plan.nextT;
     const nextFrom = nextT === null ? null : pointOf(nextT) * stepS;
-    const points = snapshots.map(({ t }) => pointOf(t));
-    const t = points.map((point) => point * stepS);
+    const point = snapshots.map((snapshot) => pointOf(snapshot.t));
+    const t = point.map((number) => number * stepS);
     // The last point may lie ahead of the clock, and so may stored snapshots.
     const times = t.map((time) => Math.min(time, nowS));
     const score = job.withScore
@@ -280,17 +279,18 @@ function renderSeries(
     const early = job.withScore ? replyWithoutBody(job, tag) : null;
     if (early !== null) return early;
     const summed = snapshots.map(({ segment, row, t }, i) => ({
-      ...{ point: points[i], segmentId: plan.segmentIds[segment], row, t },
+      ...{ point: point[i], segmentId: plan.segmentIds[segment], row, t },
     }));
-    const { sums } = sumsOfQuery(markets, query);
-    const key = JSON.stringify([job.plan.source?.tokenId, stepS, query, markets.length]);
+    const key = JSON.stringify([job.plan.source?.tokenId, stepS, query, plan.markets.length]);
     const numbers = await services.sums.read({ key, stepS, sums }, summed, run, exchange);
     if (numbers === null) return null;
     const { format, encoding } = representation;
     const snapshotT = snapshots.map((snapshot) => snapshot.t);
+    const { groupCount } = sums;
+    const points = { t, snapshotT, numbers, score };
     const { body } = await run(
       'encodeSeries',
-      { t, snapshotT, numbers, score, markets, query, envelope, nextFrom, format, encoding },
+      { ...points, groups, groupCount, query, envelope, nextFrom, format, encoding },
       [numbers.buffer],
     );
     return fullReply(job, tag, { body, nextFrom });
@@ -298,10 +298,9 @@ function renderSeries(
 }
 
 /** How many of the plan's snapshots fit into a reply. */
-function pointsOfReply({ snapshots, markets }: PagePlan, query: SeriesQuery): number {
+function pointsOfReply({ snapshots }: PagePlan, amountsOfPoint: number): number {
   const { maxAmounts, maxSegments } = SERIES_LIMITS;
-  const groups = slotsOfMarkets(markets, { ...query, group: query.group ?? 'all' }).count;
-  const most = Math.max(1, Math.floor(maxAmounts / (Math.max(1, groups) * query.pct.length)));
+  const most = Math.max(1, Math.floor(maxAmounts / Math.max(1, amountsOfPoint)));
   const segments = new Set<number>();
   for (const [i, { segment }] of snapshots.slice(0, most).entries()) {
     segments.add(segment);
