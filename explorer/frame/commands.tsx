@@ -43,24 +43,33 @@ const VIEWS: readonly (readonly [label: string, view: View])[] = [
   ['Compare', compareView([])],
 ];
 
-/** @param props.onClose called when the palette should close */
-export default function Commands({ onClose }: { onClose: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
+/** What Enter chose: the row in sight, or, where none was, the first row of the list for the text. */
+export type Entered = 'row' | 'text';
+
+interface CommandsProps {
+  text: string;
+  /** The place of the chosen row. */
+  chosen: number;
+  entered: Entered | null;
+  onChoose: (at: number) => void;
+  /** Reports how many rows there are. */
+  onCount: (count: number) => void;
+  /** Called when the palette should close. */
+  onClose: () => void;
+}
+
+export function Commands({ text, chosen, entered, onChoose, onCount, onClose }: CommandsProps) {
   const list = useRef<HTMLUListElement>(null);
-  const [text, setText] = useState('');
-  const [query, setQuery] = useState('');
-  const [chosen, setChosen] = useState(0);
+  const [query, setQuery] = useState(text.trim());
   const nowS = useNowS();
-  useLayoutEffect(() => dialog.current?.showModal(), []);
   useEffect(() => {
     const timer = setTimeout(() => setQuery(text.trim()), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);
-  useEffect(() => setChosen(0), [text]);
   useEffect(() => {
     list.current?.children[chosen]?.scrollIntoView({ block: 'nearest' });
   }, [chosen]);
-  const { document: found } = useDocument(
+  const { document: found, isLoading } = useDocument(
     `commands ${query}`,
     (client, signal) =>
       client.getTokens(
@@ -70,8 +79,9 @@ export default function Commands({ onClose }: { onClose: () => void }) {
     'never',
   );
   const wanted = text.trim().toLowerCase();
+  const times = wanted === 'now' ? nowCommands() : timeCommands(text, nowS);
   const commands = [
-    ...(wanted === 'now' ? nowCommands() : timeCommands(text, nowS)),
+    ...times,
     ...(found?.tokens ?? [])
       // Results of the previous text stay only if they fit the current text: Enter must not choose another row than the one in sight.
       .filter((token) => query === text.trim() || beginsWith(token, wanted))
@@ -102,59 +112,38 @@ export default function Commands({ onClose }: { onClose: () => void }) {
     onClose();
     command.act();
   };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-    if (step !== 0) setChosen((chosen + step + commands.length) % Math.max(1, commands.length));
-    else if (event.key === 'Enter') run(chosen);
-    else return;
-    event.preventDefault();
-  };
+  // Times come first, whatever is found.
+  const isComplete = times.length > 0 || (query === text.trim() && !isLoading);
+  const isDue = entered === 'row' || (entered === 'text' && isComplete);
+  useLayoutEffect(() => onCount(commands.length), [commands.length]);
+  useEffect(() => {
+    if (isDue) run(chosen);
+  }, [isDue]);
   return (
-    <dialog
-      ref={dialog}
-      class="commands"
-      aria-label="Commands"
-      onClose={onClose}
-      onPointerDown={(event) => {
-        if (event.target === event.currentTarget) onClose();
-      }}
-    >
-      <input
-        type="text"
-        role="combobox"
-        aria-label="A token, a view, a time or an action"
-        aria-expanded={true}
-        aria-controls="commands-list"
-        aria-autocomplete="list"
-        aria-activedescendant={commands.length > 0 ? `command-${chosen}` : undefined}
-        placeholder="A token, a view, 'yesterday 12:00', an action"
-        autocomplete="off"
-        spellcheck={false}
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-        onKeyDown={onKeyDown}
-      />
-      <ul ref={list} id="commands-list" role="listbox" aria-label="Commands" tabIndex={-1}>
-        {commands.map(({ label, note }, at) => (
-          <li
-            key={`${label} ${note}`}
-            id={`command-${at}`}
-            role="option"
-            aria-selected={at === chosen}
-            onPointerMove={() => setChosen(at)}
-            onClick={() => run(at)}
-          >
-            <b>{label}</b>
-            <span class="note">{note}</span>
-          </li>
-        ))}
-        {commands.length === 0 && (
-          <li role="option" aria-selected={false} aria-disabled={true} class="note">
-            {isTooOld(text, nowS) ? TOO_OLD : `Nothing is called '${text}'`}
-          </li>
-        )}
-      </ul>
-    </dialog>
+    <ul ref={list} id="commands-list" role="listbox" aria-label="Commands" tabIndex={-1}>
+      {commands.map(({ label, note }, at) => (
+        <li
+          key={`${label} ${note}`}
+          id={`command-${at}`}
+          role="option"
+          aria-selected={at === chosen}
+          onPointerMove={() => onChoose(at)}
+          onClick={() => run(at)}
+        >
+          <b>{label}</b>
+          <span class="note">{note}</span>
+        </li>
+      ))}
+      {commands.length === 0 && (
+        <li role="option" aria-selected={false} aria-disabled={true} class="note">
+          {!isComplete
+            ? 'Searching'
+            : isTooOld(text, nowS)
+              ? TOO_OLD
+              : `Nothing is called '${text}'`}
+        </li>
+      )}
+    </ul>
   );
 }
 

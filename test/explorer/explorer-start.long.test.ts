@@ -197,6 +197,34 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.getByRole('table').waitFor();
   });
 
+  it('keeps what is typed after ctrl+K until the list is loaded, and Enter waits for it', async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const page = await at(HOUR, {
+      prepare: (tab) =>
+        tab.route(/\/explorer\/commands-/, async (route) => {
+          await held;
+          await route.continue();
+        }),
+    });
+    await titled(page, 'SOL').waitFor();
+    await page.keyboard.press('Control+k');
+    // The first two are shortcuts of the page.
+    await page.keyboard.type('?p barn');
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Delete');
+    await page.keyboard.press('Delete');
+    await page.keyboard.press('Enter');
+    const box = page.getByRole('combobox', { name: 'A token, a view' });
+    expect(await box.inputValue()).toBe(' barn');
+    expect(await page.getByRole('dialog').count()).toBe(1);
+    await page.getByRole('dialog').getByText('Loading the list').waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    release();
+    await page.waitForURL(`**/#/token/${BARN}`);
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
   it('has its tools on a phone, too: the time zone, the keys, and the time of a frozen clock', async () => {
     const page = await at('#/scores', { viewport: { width: 360, height: 740 } });
     await page.getByRole('table').waitFor();
