@@ -7,8 +7,11 @@ import { Icon } from './icon.js';
 export function KeyEntry() {
   const trouble = useValue(troubleValue);
   const [text, setText] = useState('');
-  const [isKept, setKept] = useState(false);
-  const refusal = trouble?.kind === 'key-refused' ? trouble.message : null;
+  const refused = trouble?.kind === 'key-refused' ? trouble : null;
+  const refusal = refused?.message ?? null;
+  /** Null: as with the rejected key. */
+  const [choice, setChoice] = useState<boolean | null>(null);
+  const isKept = choice ?? refused?.wasKept ?? false;
   const submit = (event: Event): void => {
     event.preventDefault();
     const given = text.trim();
@@ -51,7 +54,7 @@ export function KeyEntry() {
           <input
             type="checkbox"
             checked={isKept}
-            onChange={(event) => setKept(event.currentTarget.checked)}
+            onChange={(event) => setChoice(event.currentTarget.checked)}
           />
           Remember it in this browser, for other tabs too
         </label>

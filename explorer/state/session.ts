@@ -22,7 +22,12 @@ const RESERVED_SHARE = 0.5;
 /** What prevents the page from getting its data. */
 export type Trouble =
   | { kind: 'key-missing' }
-  | { kind: 'key-refused'; message: string }
+  | {
+      kind: 'key-refused';
+      message: string;
+      /** Whether this browser remembered the key. */
+      wasKept: boolean;
+    }
   | { kind: 'limited' | 'busy' | 'connection'; untilMs: number }
   | { kind: 'offline' };
 
@@ -166,8 +171,18 @@ export function canSpare(): boolean {
 /** Shows the trouble that a failed request means for the whole page. */
 export function noteFailure(error: FathomError): void {
   if (error.status === 401) {
-    trouble.set({ kind: 'key-refused', message: messageOf(error) });
+    refuseKey(messageOf(error));
   } else if (error.status === null && !navigator.onLine) trouble.set({ kind: 'offline' });
+}
+
+/** Forgets a key that the server rejects: other tabs would only be told the same. */
+function refuseKey(message: string): void {
+  const last = trouble.value;
+  const isRemembered = localStorage.getItem(KEY_ITEM) === key.value;
+  const wasKept = isRemembered || (last?.kind === 'key-refused' && last.wasKept);
+  sessionStorage.removeItem(KEY_ITEM);
+  if (isRemembered) localStorage.removeItem(KEY_ITEM);
+  trouble.set({ kind: 'key-refused', message, wasKept });
 }
 
 /** Whether the same request may succeed later: the server was unreachable or failed. */

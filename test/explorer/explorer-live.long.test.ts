@@ -11,6 +11,7 @@ import {
   BOARD,
   BOARDS,
   browser,
+  createdKey,
   directory,
   goTo,
   hashOf,
@@ -77,9 +78,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     ['Compare', `#/compare?tokens=${SOL},${BARN}`, '.line-chart li'],
     ['a board that does not update', '#/whales', 'tr.row'],
   ])('asks for another key as soon as its key ends: %s', async (_, view, shown) => {
-    const words = ['--tier', 'enterprise', '--rpm', '59', '--data', directory, '--json'];
-    const { stdout } = await fathom(['keys', 'create', ...words]);
-    const short = JSON.parse(stdout) as { id: string; key: string };
+    const short = await createdKey();
     const page = await at(view, { key: short.key });
     await page.clock.install();
     const followed = page.waitForResponse('**/api/v1/stream/**');

@@ -2,11 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import { hasBrowser, open, seriousFindings } from '../support/browser.js';
 import { absoluteTime } from '../../explorer/state/format.js';
+import { fathom } from '../support/cli.js';
 import { NOW_S } from '../support/service.js';
 import {
   at,
   BARN,
   browser,
+  createdKey,
+  directory,
   goTo,
   HOUR,
   key,
@@ -69,6 +72,31 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     const fourth = await page.context().newPage();
     await fourth.goto(`${url}/#/scores`);
     await fourth.getByRole('table').waitFor();
+  });
+
+  it('forgets a remembered key that is revoked, and remembers the one entered in its place', async () => {
+    const { id, key: revoked } = await createdKey();
+    const tab = await open(browser, url, `/#key=${revoked}&remember`);
+    opened.push(tab);
+    const { page } = tab;
+    await titled(page, 'SOL').waitFor();
+    await fathom(['keys', 'revoke', id, '--data', directory]);
+    await titled(page, 'This key is not accepted').waitFor();
+    const remembered = () => page.evaluate(`localStorage.getItem('fathom.key')`);
+    expect(await remembered()).toBeNull();
+    expect(await page.getByRole('checkbox').isChecked()).toBe(true);
+    await page.getByRole('textbox', { name: 'API key' }).fill(key);
+    await page.keyboard.press('Enter');
+    await titled(page, 'SOL').waitFor();
+    expect(await remembered()).toBe(key);
+    const other = await page.context().newPage();
+    await other.goto(`${url}/#/scores`);
+    await other.getByRole('table').waitFor();
+    // A key of this tab alone is no reason to forget the remembered one.
+    await other.goto(`${url}/#key=${revoked}`);
+    await titled(other, 'This key is not accepted').waitFor();
+    expect(await other.getByRole('checkbox').isChecked()).toBe(false);
+    expect(await remembered()).toBe(key);
   });
 
   it('shows ages by the server\u2019s clock, times in UTC or local time, and its keys', async () => {

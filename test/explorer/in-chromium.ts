@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { DEMO_SEED, demoTokens } from '../../demo/tokens.js';
 import { EXAMPLE_MINTS } from '../../server/api/schemas.js';
 import { open, type Opened, startBrowser } from '../support/browser.js';
-import { cleanUp, newKey, serveHere } from '../support/cli.js';
+import { cleanUp, fathom, newKey, serveHere } from '../support/cli.js';
 import { demoMarket } from '../support/demo-market.js';
 import { NOW_S } from '../support/service.js';
 
@@ -45,6 +45,13 @@ export function useExplorer(): void {
     await browser.close();
     await cleanUp();
   });
+}
+
+/** A key that a test may revoke. */
+export async function createdKey(): Promise<{ id: string; key: string }> {
+  const words = ['--tier', 'enterprise', '--rpm', '59', '--data', directory, '--json'];
+  const { stdout } = await fathom(['keys', 'create', ...words]);
+  return JSON.parse(stdout) as { id: string; key: string };
 }
 
 /** Opens a tab that has the key and shows a view. */
