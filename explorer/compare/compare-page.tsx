@@ -6,6 +6,7 @@ import { Icon } from '../frame/icon.js';
 import { Search } from '../frame/search.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
 import { stepFor, stepName } from '../heatmap/detail.js';
+import { perpsText } from '../ladder/ladder.js';
 import { percent, shortAddress, signedPercent, usd } from '../state/format.js';
 import { useKeyWatch } from '../state/key-watch.js';
 import { useDocument } from '../state/load.js';
@@ -93,12 +94,15 @@ export default function ComparePage({ view }: { view: CompareView }) {
           }
         />
         {metric === 'depth' && (
-          <Choices
-            label="Within"
-            options={COMPARE_PCTS.map((value) => ({ value, label: percent(value / 100, 0) }))}
-            chosen={pct}
-            onChoose={(value) => change({ pct: value })}
-          />
+          <>
+            <Choices
+              label="Within"
+              options={COMPARE_PCTS.map((value) => ({ value, label: percent(value / 100, 0) }))}
+              chosen={pct}
+              onChoose={(value) => change({ pct: value })}
+            />
+            <span class="note">of the price, {perpsText()}</span>
+          </>
         )}
         <Choices
           label="Window"
@@ -303,8 +307,8 @@ function queryOf(view: CompareView): SeriesParameters {
     ...{ step: stepName(stepS), pct: [pct] },
     ...(metric === 'score' ? { score: true } : {}),
     ...(group === null ? {} : { group }),
-    // Maps include every type of market.
-    ...(metric === 'maps' ? { types: [...TYPES] } : {}),
+    // Depth is that of every type of market, as on a token's page.
+    ...(hasParts(metric) ? { types: [...TYPES] } : {}),
   };
 }
 

@@ -74,11 +74,8 @@ export function DepthChart({ ladder }: { ladder: Ladder }) {
         {read === null ? (
           <>
             <span class="support">{usd(near.supportUsd)} support</span>
-            <span
-              class="note"
-              title="All markets, perps too; the score weights amounts by their distance"
-            >
-              unweighted, ±{NEAR_PCT}%
+            <span class="note" title="Unweighted: the score weights amounts by their distance">
+              ±{NEAR_PCT}%, {ladder.perps}
             </span>
             <span class="resistance">{usd(near.resistanceUsd)} resistance</span>
           </>

@@ -9,6 +9,8 @@ export interface Ladder {
   bins: Int32Array;
   supportUsd: Float64Array;
   resistanceUsd: Float64Array;
+  /** Whether it has perps, in words. */
+  perps: string;
   /** By venue of the choice, largest first, within NEAR_PCT of the price. */
   parts: LadderPart[];
   /** What can be chosen: all types and venues with depth, within NEAR_PCT of the price, largest first. */
@@ -32,8 +34,13 @@ export interface LadderFilter {
 export const BIN_RATIO = 1.01;
 /** The band around the price in which depth counts as near, as for the score. */
 export const NEAR_PCT = 25;
-/** Which depth the ladder's sums, venues and types state. */
-export const NEAR_TEXT = `within ${NEAR_PCT}% of the price, perps too`;
+/** Whether amounts limited to some types include perps. @param types undefined: not limited */
+export const perpsText = (types?: readonly MarketType[]): string =>
+  types === undefined || types.includes('cex_perp') ? 'perps too' : 'without perps';
+/** Which depth the score, and what belongs to it, counts. */
+export const SCORED_TEXT = 'all chains, without perps';
+/** Which depth the sums of ladders, venues and types state. @param perps as perpsText says */
+export const nearText = (perps: string): string => `within ${NEAR_PCT}% of the price, ${perps}`;
 
 /** The ladder of the last snapshot of an unfiltered page grouped by venue; null if the page is empty. */
 export function newestLadder(page: ReplayPage, filter: LadderFilter): Ladder | null {
@@ -84,6 +91,7 @@ export function ladderOf(
     priceUsd: snapshot.price_usd,
     bins: Int32Array.from({ length }, (_, i) => first + i),
     ...{ supportUsd, resistanceUsd },
+    perps: perpsText(filter.types),
     parts: bySize(chosen.filter((part) => partUsd(part) > 0)),
     choices: {
       types: bySize([...types.values()].filter(isPresent)),

@@ -7,7 +7,7 @@ import { type Style, styleOf } from '../heatmap/overlay.js';
 import type { Theme } from '../heatmap/palette.js';
 import { timeText } from '../heatmap/ticks.js';
 import type { View } from '../heatmap/view.js';
-import { NEAR_PCT } from '../ladder/ladder.js';
+import { NEAR_PCT, perpsText } from '../ladder/ladder.js';
 import { Icon } from '../frame/icon.js';
 import { NONE, usd } from '../state/format.js';
 import { useDocument } from '../state/load.js';
@@ -75,6 +75,7 @@ export function Strips(props: StripsProps) {
   const { held: markets } = useCourse(group === 'market' ? props : null, marketsOf);
   const course: Course | null = group === 'market' ? markets : lines;
   const hues = HUES[theme];
+  const perps = perpsText(props.parameters.types);
   const nowT = endsNow ? view.to - 1 : (props.moment?.ladder.t ?? null);
   const t = cursorT ?? shownT ?? nowT;
   const stack = useCanvas(
@@ -105,7 +106,7 @@ export function Strips(props: StripsProps) {
             <b>
               Within {NEAR_PCT}% {GROUP_TEXTS[group]}
             </b>
-            <PointTime t={ofLayers?.t} />
+            <Scope {...{ perps }} t={ofLayers?.t} />
             {isSpared && lines === null && (
               <span class="note">These have to wait: this key has few requests a minute</span>
             )}
@@ -143,7 +144,7 @@ export function Strips(props: StripsProps) {
               Resistance <b>{usd(ofLines?.resistanceUsd)}</b>
             </li>
             <li>
-              <PointTime t={ofLines?.t} />
+              <Scope {...{ perps }} t={ofLines?.t} />
             </li>
           </ul>
         }
@@ -155,9 +156,9 @@ export function Strips(props: StripsProps) {
   );
 }
 
-/** The time of the amounts, which may be some steps before now. */
-function PointTime({ t }: { t: number | undefined }) {
-  return t === undefined ? null : <span class="note">at {timeText(t)}</span>;
+/** What the amounts include, and their time, which may be some steps before now. */
+function Scope({ perps, t }: { perps: string; t: number | undefined }) {
+  return <span class="note">{t === undefined ? perps : `${perps}, at ${timeText(t)}`}</span>;
 }
 
 /** The exact amounts of a moment by layer, as far as they are known; types and markets of a pinned time are fetched. */

@@ -1,7 +1,7 @@
 /** Controls for the heatmap and the ladder: window, price band, grouping, types, venues. */
 import { Icon } from '../frame/icon.js';
 import { Popover } from '../frame/popover.js';
-import { type Ladder, type LadderPart, NEAR_TEXT, partUsd } from '../ladder/ladder.js';
+import { type Ladder, type LadderPart, nearText, partUsd, perpsText } from '../ladder/ladder.js';
 import { usd } from '../state/format.js';
 import {
   type Band,
@@ -134,7 +134,9 @@ function Choices({ name, parts, chosen, onChange }: ChoicesProps) {
   );
   return (
     <Popover label={label} name={name}>
-      <p class="note">{parts.length === 0 ? 'Nothing to choose from yet.' : NEAR_TEXT}</p>
+      <p class="note">
+        {parts.length === 0 ? 'Nothing to choose from yet.' : nearText(perpsText())}
+      </p>
       {parts.map((part) => (
         <label key={part.key} class="choice">
           <input

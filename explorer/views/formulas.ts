@@ -34,13 +34,13 @@ const NAMED_PARTS = 6;
 
 /** docs/definitions.md#ladder: depth near the price, by venue. */
 export function ladderSteps(ladder: Ladder): string[] {
-  const { parts } = ladder;
+  const { parts, perps } = ladder;
   const sum = (name: string, of: 'supportUsd' | 'resistanceUsd'): string => {
     const own = parts.map((part): Part => ({ label: part.label, usd: part[of] }));
     return `${name} = ${sumOf(own)}`;
   };
   return [
-    `Each bin is a step of 1% of the price. Bins whose price is within ${NEAR_PCT}% of it are added up, perps too, without weights.`,
+    `Each bin is a step of 1% of the price. Bins whose price is within ${NEAR_PCT}% of it are added up, ${perps}, without weights.`,
     sum('Support', 'supportUsd'),
     sum('Resistance', 'resistanceUsd'),
   ];

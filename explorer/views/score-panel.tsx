@@ -1,5 +1,6 @@
 /** A token's score and its components. */
 import type { Score } from '../../client/index.js';
+import { SCORED_TEXT } from '../ladder/ladder.js';
 import { usd } from '../state/format.js';
 import { How } from './how.js';
 import { Meter } from './sparkline.js';
@@ -14,6 +15,7 @@ export function ScorePanel({ score }: { score: Score }) {
     <section class="card score-card" aria-labelledby="score-title">
       <header>
         <h2 id="score-title">Score</h2>
+        <span class="note">{SCORED_TEXT}</span>
         {stale === true && <span class="chip warn">stale</span>}
       </header>
       {value === null ? (

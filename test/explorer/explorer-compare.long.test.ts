@@ -197,11 +197,13 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       const reply = await fetch(`${url}/api/v1${path}`, { headers: { 'x-api-key': key } });
       return (await reply.json()) as Record<string, number[][]>;
     };
-    const last = `from=${NOW_S - 60}&to=${NOW_S + 60}&step=1m&pct=2`;
+    const types = 'onchain_pool,onchain_limit_order,cex_spot,cex_perp';
+    const last = `from=${NOW_S - 60}&to=${NOW_S + 60}&step=1m&pct=2&types=${types}`;
     const { snapshot_t: lastT, ...newest } = await answerTo(`/depth-series/${BARN}?${last}`);
     const sum = ({ support_usd, resistance_usd }: typeof newest): number =>
       (support_usd[0].at(-1) ?? NaN) + (resistance_usd[0].at(-1) ?? NaN);
     expect(await legend()).toContain(` BARN ${usd(sum(newest))}`.trim());
+    await page.getByText('of the price, perps too').waitFor();
     const time = await page.locator('.line-chart .note').textContent();
     expect(Date.parse(time?.replace(' UTC', 'Z') ?? '') / 1000).toBeGreaterThanOrEqual(
       Number(lastT.at(-1)),
@@ -209,6 +211,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     // The requests give all of the numbers.
     const commands = await page.locator('.request code > span').allTextContents();
     expect(commands.filter((text) => text.startsWith('curl'))).toHaveLength(2);
+    expect(commands.filter((text) => text.includes('cex_perp'))).toHaveLength(2);
     const drawn = await Promise.all(
       commands
         .filter((text) => text.startsWith('curl'))
@@ -228,6 +231,10 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.reload();
     await expect.poll(async () => (await legend()).length).toBeGreaterThan(2);
     expect(hashOf(page)).toContain('group=venue');
+    // Other amounts within 2% have another name.
+    await goTo(page, '#/scores');
+    await page.getByText('of all chains, without perps').waitFor();
+    await page.getByRole('button', { name: 'Support within 2%, without perps' }).waitFor();
   });
 
   it('exports what is in sight as a file, and its request as a program', async () => {

@@ -1,5 +1,6 @@
 /** The board of scores. */
 import type { Parameters, TopScore } from '../../../client/index.js';
+import { SCORED_TEXT } from '../../ladder/ladder.js';
 import { price, signedPoints } from '../../state/format.js';
 import { address, amount, rank, TokenLink } from './cells.js';
 import { ScoreDetails } from './details.js';
@@ -7,7 +8,7 @@ import type { BoardSpec } from './spec.js';
 import { scoreChange, ScoreLine } from './standing.js';
 
 export const scores: BoardSpec<TopScore> = {
-  about: 'How much depth lies near the price, and how evenly on both sides: 0 to 100.',
+  about: `How much depth lies near the price, and how evenly on both sides: 0 to 100. Scores and depth are of ${SCORED_TEXT}.`,
   unit: 'tokens',
   empty: 'No token of this chain has a score from recent depth.',
   choices: [
@@ -58,10 +59,15 @@ export const scores: BoardSpec<TopScore> = {
       by: (row) => row.service_current_price,
       show: (row) => price(row.service_current_price),
     },
-    amount('support', 'Support within 2%', (row) => row.depth_2pct_usd?.support ?? null, 'minor'),
+    amount(
+      'support',
+      'Support within 2%, without perps',
+      (row) => row.depth_2pct_usd?.support ?? null,
+      'minor',
+    ),
     amount(
       'resistance',
-      'Resistance within 2%',
+      'Resistance within 2%, without perps',
       (row) => row.depth_2pct_usd?.resistance ?? null,
       'minor',
     ),
