@@ -12,6 +12,8 @@ const STEPS = [
   { from: 1e3, unit: 'K' },
 ] as const;
 
+export const CHAIN_LABELS = { mainchain: 'Mainchain', evmchain: 'EVM' } as const;
+
 /** For small percents. */
 const MAX_PERCENT_DIGITS = 8;
 

@@ -7,21 +7,41 @@ import type {
   TokenPressure,
 } from '../../client/index.js';
 import { type Ladder, NEAR_PCT } from '../ladder/ladder.js';
-import { signedBasisPoints, signedPercent } from '../state/format.js';
+import {
+  absoluteTime,
+  CHAIN_LABELS,
+  price,
+  shortAddress,
+  signedBasisPoints,
+  signedPercent,
+} from '../state/format.js';
 
 type Explanation = NonNullable<Score['explain']>;
 
 /** docs/definitions.md#score. Amounts to the cent and points to 4 decimals, so that what is shown adds up. */
 export function scoreSteps(
-  { support, resistance, components, unrounded }: Explanation,
+  { support, resistance, components, unrounded, weights, legs }: Explanation,
   score: number,
 ): string[] {
   const supportCents = Math.round(support * 100);
   const resistanceCents = Math.round(resistance * 100);
   const depth = cents(supportCents + resistanceCents);
   const points = [components.depth.points, components.balance.points].map((one) => one.toFixed(4));
+  const weighted = (side: 'support' | 'resistance'): string =>
+    weights
+      .filter((step) => step[side] > 0)
+      .toSorted((a, b) => Math.abs(a.bin) - Math.abs(b.bin))
+      .map((step) => `w(${step.bin}) x ${dollars(step[side])}`)
+      .join(' + ') || cents(0);
   return [
-    'Amounts are weighted by how near they lie to the price: 1 at the price, 0 at 25% from it. Perps are left out.',
+    'The newest snapshot of each chain counts. Perps are left out.',
+    ...legs.map(
+      (leg) =>
+        `${CHAIN_LABELS[leg.chain]} ${shortAddress(leg.address)}: price ${price(leg.price_usd)} at ${absoluteTime(leg.t)}`,
+    ),
+    `${legs.length > 1 ? 'The chains are added up by 1% steps b of their prices' : 'Amounts are added up by 1% steps b of the price'}, and weighted by distance: w(b) = 1 - |1.01^b - 1| / 0.25: 1 at the price, 0 at 25% from it.`,
+    `Weighted support = ${weighted('support')} = ${cents(supportCents)}`,
+    `Weighted resistance = ${weighted('resistance')} = ${cents(resistanceCents)}`,
     `D = ${cents(supportCents)} + ${cents(resistanceCents)} = ${depth}`,
     `Depth = 80 x log10(D / 1,000) / 5, between 0 and 80 = 80 x ${components.depth.value.toFixed(6)} = ${points[0]}`,
     `Balance = 20 x (1 - |${cents(supportCents)} - ${cents(resistanceCents)}| / D) = 20 x ${components.balance.value.toFixed(6)} = ${points[1]}`,

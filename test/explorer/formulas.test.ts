@@ -22,6 +22,57 @@ function expectSum(step: string, total: number): void {
 }
 
 describe('formulas', () => {
+  it('of a score have its legs, and weighted sums that anyone can make again', () => {
+    const bins = Array.from({ length: 51 }, (_, i) => i - 28);
+    const amounts = fc.array(cents, { minLength: bins.length, maxLength: bins.length });
+    const leg = { tier: 'raw' as const, t: 1_795_353_613, price_usd: 2 };
+    const legs = [
+      {
+        ...leg,
+        chain: 'mainchain' as const,
+        address: 'So11111111111111111111111111111111111111112',
+      },
+      { ...leg, chain: 'evmchain' as const, address: `0x${'0'.repeat(39)}7`, price_usd: 2.01 },
+    ];
+    fc.assert(
+      fc.property(amounts, amounts, (below, above) => {
+        const weights = bins.map((bin, i) => ({
+          bin,
+          weight: Math.max(0, 1 - Math.abs(1.01 ** bin - 1) / 0.25),
+          support: bin > 0 ? 0 : below[i],
+          resistance: bin < 0 ? 0 : above[i],
+        }));
+        const total = (side: 'support' | 'resistance'): number =>
+          weights.reduce((sum, step) => sum + step.weight * step[side], 0);
+        const [support, resistance] = [total('support'), total('resistance')];
+        const part = { value: 0.5, points: 10 };
+        const explanation = {
+          ...{ formula_version: 'fathom.score.1' as const, weights, legs, unrounded: 20 },
+          ...{ support, resistance, depth: support + resistance },
+          components: { depth: { ...part, points: 40 }, balance: part },
+        };
+        const steps = formulas.scoreSteps(explanation, 20);
+        expect(steps).toContain('Mainchain So1111…1112: price $2.0000 at 2026-11-22 13:20:13 UTC');
+        expect(steps).toContain('EVM 0x0000…0007: price $2.0100 at 2026-11-22 13:20:13 UTC');
+        for (const [name, side] of [
+          ['support', support],
+          ['resistance', resistance],
+        ] as const) {
+          const step = steps.find((one) => one.startsWith(`Weighted ${name} = `)) ?? '';
+          const terms = [...step.matchAll(/w\((-?\d+)\) x \$([\d,]+\.\d\d)/g)];
+          const again = terms.reduce(
+            (sum, [, bin, usd]) =>
+              sum +
+              (1 - Math.abs(1.01 ** Number(bin) - 1) / 0.25) * Number(usd.replaceAll(',', '')),
+            0,
+          );
+          expect(Math.abs(100 * again - (centsIn(step).at(-1) ?? NaN))).toBeLessThan(1);
+          expect(Math.abs(again - side)).toBeLessThan(0.01);
+        }
+      }),
+    );
+  });
+
   it('of the ladder add up its venues, however many', () => {
     const parts = fc.array(fc.record({ supportUsd: cents, resistanceUsd: cents }), {
       maxLength: 12,

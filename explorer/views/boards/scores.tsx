@@ -1,7 +1,7 @@
 /** The board of scores. */
 import type { Parameters, TopScore } from '../../../client/index.js';
 import { SCORED_TEXT } from '../../ladder/ladder.js';
-import { price, signedPoints } from '../../state/format.js';
+import { CHAIN_LABELS, price, signedPoints } from '../../state/format.js';
 import { address, amount, rank, TokenLink } from './cells.js';
 import { ScoreDetails } from './details.js';
 import type { BoardSpec } from './spec.js';
@@ -16,8 +16,8 @@ export const scores: BoardSpec<TopScore> = {
       name: 'chain',
       label: 'Chain',
       options: [
-        { value: 'mainchain', label: 'Mainchain' },
-        { value: 'evmchain', label: 'EVM' },
+        { value: 'mainchain', label: CHAIN_LABELS.mainchain },
+        { value: 'evmchain', label: CHAIN_LABELS.evmchain },
         { value: 'all', label: 'All' },
       ],
     },
