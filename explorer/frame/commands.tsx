@@ -13,6 +13,7 @@ import {
   theme,
   view as viewValue,
 } from '../state/session.js';
+import { pinnedAt, unpinned } from '../state/pin.js';
 import { REACH_S, TOO_OLD } from '../state/requests.js';
 import { spokenTime } from '../state/spoken-time.js';
 import {
@@ -28,8 +29,6 @@ import { offsetS, zone } from '../state/zone.js';
 /** The search starts after a pause in typing. */
 const PAUSE_MS = 150;
 const MAX_TOKENS = 8;
-/** Seconds shown on each side of a time. */
-const AROUND_S = 3 * 3600;
 
 interface Command {
   label: string;
@@ -155,18 +154,14 @@ function beginsWith(
   return [symbol, name, address].some((one) => one?.toLowerCase().startsWith(text) ?? false);
 }
 
-/** The token in sight, or the last one, around the typed time. */
+/** The token in sight, or the last one, at the typed time. */
 function timeCommands(text: string, nowS: number): Command[] {
   const address = lastToken.value;
   const t = spokenTime(text, nowS, offsetS);
   if (t === null || address === null || isTooOld(text, nowS)) return [];
   const shown = viewValue.value.name === 'token' ? viewValue.value : tokenView(address);
-  const window = {
-    fromS: Math.ceil(Math.max(nowS - REACH_S, t - AROUND_S)),
-    toS: Math.ceil(Math.min(nowS, t + AROUND_S)),
-  };
-  const pinned = { ...shown, window, zoom: null, atS: Math.floor(t) };
-  return [{ label: absoluteTime(t), note: 'depth at that time', act: () => show(pinned) }];
+  const act = (): void => show(pinnedAt(shown, t, nowS));
+  return [{ label: absoluteTime(t), note: 'depth at that time', act }];
 }
 
 /** The token in sight, or the last one, without a pinned time, in a window that ends now. */
@@ -174,10 +169,15 @@ function nowCommands(): Command[] {
   const address = lastToken.value;
   if (address === null) return [];
   const shown = viewValue.value.name === 'token' ? viewValue.value : tokenView(address);
-  const { zoom } = shown;
-  const window = typeof shown.window === 'string' ? shown.window : tokenView(address).window;
-  const now = { ...shown, window, zoom: zoom?.toS === null ? zoom : null, atS: null };
-  return [{ label: 'Now', note: 'depth now', act: () => show(now) }];
+  const act = (): void => {
+    const { window, zoom, ...rest } = unpinned(shown);
+    show({
+      ...rest,
+      window: typeof window === 'string' ? window : tokenView(address).window,
+      zoom: zoom?.toS === null ? zoom : null,
+    });
+  };
+  return [{ label: 'Now', note: 'depth now', act }];
 }
 
 /** Whether a text means a time before the API's history. */

@@ -10,6 +10,7 @@ import { absoluteTime, shortAddress } from '../state/format.js';
 import { onEscape } from '../state/keys.js';
 import { followToken, whileVisible } from '../state/live.js';
 import { reloadMs, useDocument, useNowS } from '../state/load.js';
+import { unpinned } from '../state/pin.js';
 import type { Played } from '../playback/playback.js';
 import {
   filterOf,
@@ -104,7 +105,8 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   const { atS } = view;
   const pin = (t: number | null): void => {
     const { value: shown } = viewValue;
-    if (shown.name === 'token') show({ ...shown, atS: t }, 'replace');
+    if (shown.name === 'token')
+      show(t === null ? unpinned(shown) : { ...shown, atS: t }, 'replace');
   };
   useEffect(() => onEscape(() => pin(null)), []);
   const { types, venues, group, band } = view;

@@ -1,7 +1,7 @@
 /** The explorer: the palette, maps side by side, comparisons, exports. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { usd } from '../../explorer/state/format.js';
+import { absoluteTime, usd } from '../../explorer/state/format.js';
 import { hasBrowser, seriousFindings } from '../support/browser.js';
 import { NOW_S } from '../support/service.js';
 import {
@@ -41,14 +41,22 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.keyboard.press('Enter');
     await titled(page, 'BARN').waitFor();
     const noon = new Date((NOW_S - 86_400) * 1000).toISOString().slice(0, 10);
+    await goTo(page, `#/token/${BARN}?window=7d`);
     await command('yesterday 12:00', `${noon} 12:00:00 UTC`);
     await page.locator('.commands [aria-selected=true]').click();
     const t = Date.parse(`${noon}T12:00:00Z`) / 1000;
-    await page.waitForURL(`**/#/token/${BARN}?from=${t - 10_800}&to=${t + 10_800}*`);
+    // Within the window, which stays.
+    await page.waitForURL((to) => to.hash === `#/token/${BARN}?window=7d&at=${t}`);
     await page.locator('.pinned').waitFor();
+    const old = NOW_S - 20 * 86_400;
+    await command('20 d ago', absoluteTime(old));
+    await page.keyboard.press('Enter');
+    await page.waitForURL(({ hash }) => hash.includes('?window=30d&zoom='));
+    await page.getByRole('button', { name: 'Back to now' }).click();
+    await page.waitForURL((to) => to.hash === `#/token/${BARN}?window=7d`);
     await command('now', 'Now');
     await page.keyboard.press('Enter');
-    await page.waitForURL((to) => to.hash === `#/token/${BARN}`);
+    await page.waitForURL((to) => to.hash === `#/token/${BARN}?window=7d`);
     await page.locator('.pinned').waitFor({ state: 'detached' });
     await command('theme', 'Switch to the dark theme');
     await page.keyboard.press('Enter');

@@ -1,0 +1,67 @@
+/** Views of a token at a typed moment, and the way back to now. */
+import { REACH_S } from './requests.js';
+import { PRESET_S, PRESETS, type TokenView, type Window } from './url.js';
+
+/** What is in sight of a token's history. */
+type Sight = Pick<TokenView, 'address' | 'window' | 'zoom'>;
+
+/** The last moment for which the sight moved: what was in sight before, and what the page then showed. */
+let moved: { before: Sight; to: Sight } | null = null;
+
+/**
+ * The view at a moment. The window stays if it has the moment; otherwise it becomes the shortest that ends now and has
+ * it. If the moment is out of sight, the sight moves to it, and shows as much time as before.
+ *
+ * @param t epoch seconds, not after now
+ */
+export function pinnedAt(view: TokenView, t: number, nowS: number): TokenView {
+  const pinned = { ...view, atS: Math.floor(t) };
+  if (isInSight(view, t, nowS)) return pinned;
+  const toS = Math.ceil(Math.min(nowS, t + lengthOf(view) / 2));
+  const fromS = Math.floor(Math.max(nowS - REACH_S, toS - lengthOf(view)));
+  const to = {
+    ...pinned,
+    window: windowWith(view.window, t, nowS),
+    zoom: { fromS, toS, prices: null },
+  };
+  moved = { before: sightBefore(view), to };
+  return to;
+}
+
+/** The view of now. If the sight moved to a moment, it returns. */
+export function unpinned(view: TokenView): TokenView {
+  return { ...view, ...sightBefore(view), atS: null };
+}
+
+/** What was in sight before the sight moved to a moment; unless it did, what is. */
+function sightBefore({ address, window, zoom }: TokenView): Sight {
+  const isMoved = moved?.to.address === address && isSame(moved.to.window, window) && zoom !== null;
+  return isMoved && moved !== null ? moved.before : { address, window, zoom };
+}
+
+function isInSight({ window, zoom }: Sight, t: number, nowS: number): boolean {
+  if (zoom === null) return isIn(window, t, nowS);
+  const { fromS, toS } = zoom;
+  return toS === null ? t >= nowS + fromS : t >= fromS && t < toS;
+}
+
+function isIn(window: Window, t: number, nowS: number): boolean {
+  if (window === 'all') return true;
+  if (typeof window === 'object') return t >= window.fromS && t < window.toS;
+  return t >= nowS - PRESET_S[window];
+}
+
+function windowWith(window: Window, t: number, nowS: number): Window {
+  return isIn(window, t, nowS) ? window : (PRESETS.find((one) => isIn(one, t, nowS)) ?? 'all');
+}
+
+/** The time in sight, in seconds. */
+function lengthOf({ window, zoom }: Sight): number {
+  if (zoom !== null) return (zoom.toS ?? 0) - zoom.fromS;
+  if (window === 'all') return REACH_S;
+  return typeof window === 'object' ? window.toS - window.fromS : PRESET_S[window];
+}
+
+function isSame(a: Window, b: Window): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
