@@ -237,13 +237,18 @@ function cached(
     (memory.get(name) as Encoded | undefined) ??
     kept(make(), {
       keep(made) {
-        const bytes = made instanceof Promise ? 0 : made.body.byteLength;
-        memory.set(name, made, { size: ENTRY_BYTES + name.length + bytes });
+        const one = made instanceof Promise ? made : { ...made, body: inOwnBuffer(made.body) };
+        const bytes = one instanceof Promise ? 0 : one.body.byteLength;
+        memory.set(name, one, { size: ENTRY_BYTES + name.length + bytes });
       },
       forget: () => memory.delete(name),
     })
   );
 }
+
+/** Small buffers share one, and zlib's are larger than what they hold: a kept part would keep the whole in memory. */
+const inOwnBuffer = (bytes: Uint8Array): Uint8Array =>
+  bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
 
 /** Keeps a body, and until it is made the promise of it: other requests wait for that. */
 function kept(

@@ -1,7 +1,16 @@
 import fc from 'fast-check';
 import { availableParallelism } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { CachedReply, jsonOf, type ReplyMemory, replyMemory } from '../../server/api/replies.js';
+import type { EncodedDocument } from '../../compute/documents.js';
+import {
+  CachedReply,
+  jsonOf,
+  replyDocument,
+  type ReplyMemory,
+  replyMemory,
+  smallForms,
+} from '../../server/api/replies.js';
+import type { Exchange } from '../../server/http/exchange.js';
 import {
   defaultThreads,
   divideMemory,
@@ -89,6 +98,24 @@ describe('cached replies', () => {
     expect(await isMade(memory, 'b other', 1500)).toBe(true);
     expect([await isMade(memory, 'b key'), await isMade(memory, 'a key')]).toEqual([false, true]);
     expect(memory.calculatedSize).toBeLessThanOrEqual(4000);
+  });
+
+  it('count all the memory that their bodies keep', async () => {
+    const memory = replyMemory(1_000_000);
+    const forms = smallForms(null)['application/json'];
+    const exchange = { reply: () => undefined } as unknown as Exchange;
+    const document = Array.from({ length: 5000 }, (_, i) => i % 7);
+    for (let i = 0; i < 10; i++) {
+      await isMade(memory, `small ${i}`, 100 + i);
+      const reply = new CachedReply(memory, `large ${i}`, () => [...document, i]);
+      await replyDocument(exchange, reply, forms.gzip);
+    }
+    const kept = [...memory.values()].reduce(
+      (sum: number, one) => sum + (one as EncodedDocument).body.buffer.byteLength,
+      0,
+    );
+    expect(memory.size).toBe(20);
+    expect(kept).toBeLessThanOrEqual(memory.calculatedSize);
   });
 
   it('are not kept if one alone exceeds the budget', async () => {
