@@ -12,8 +12,6 @@ export interface Column<Row> extends Sortable<Row> {
   show: (row: Row, rank: number, toggle: () => void) => ComponentChildren;
   /** Figures are aligned right. */
   kind?: 'figure' | 'text' | 'chart';
-  /** Hidden on narrow pages. */
-  isMinor?: boolean;
 }
 
 interface TableProps<Row> {
@@ -51,7 +49,7 @@ export function Table<Row>(props: TableProps<Row>) {
               <th
                 key={column.name}
                 scope="col"
-                class={classOf(column)}
+                class={column.kind ?? 'text'}
                 title={column.about}
                 aria-sort={orderOf(column, sort ?? ranking)}
               >
@@ -80,7 +78,7 @@ export function Table<Row>(props: TableProps<Row>) {
             return [
               <tr key={key} class={isOpen ? 'row open' : 'row'}>
                 {columns.map((column) => (
-                  <td key={column.name} class={classOf(column)}>
+                  <td key={column.name} class={column.kind ?? 'text'}>
                     {column.show(row, at + 1, () => toggle(key))}
                   </td>
                 ))}
@@ -120,8 +118,4 @@ function orderOf(
 ): 'ascending' | 'descending' | undefined {
   if (sort.replace(/^-/, '') !== name) return undefined;
   return (sort === name) === (kind === 'text') ? 'ascending' : 'descending';
-}
-
-function classOf({ kind = 'text', isMinor }: { kind?: string; isMinor?: boolean }): string {
-  return isMinor === true ? `${kind} minor` : kind;
 }

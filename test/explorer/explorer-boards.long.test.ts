@@ -1,5 +1,6 @@
 /** The explorer: limits and failures, and its boards. */
 import { readFileSync } from 'node:fs';
+import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { percent, signedUsd, usd } from '../../explorer/state/format.js';
 import { hasBrowser, seriousFindings } from '../support/browser.js';
@@ -9,6 +10,7 @@ import {
   at,
   BARN,
   BOARD,
+  BOARDS,
   fail,
   goTo,
   hashOf,
@@ -23,6 +25,37 @@ import {
 
 describe.skipIf(!hasBrowser)('the explorer', () => {
   useExplorer();
+
+  it.each(BOARDS)(
+    'on a phone, has all columns, its tokens and buttons in sight: %s',
+    async (board) => {
+      const page = await at(`#/${board}`, { viewport: { width: 390, height: 844 } });
+      const row = page.locator('tr.row').first();
+      await row.waitFor();
+      const headings = page.locator('.board-table > thead th');
+      expect(await page.locator('.board-table > thead th:visible').count()).toBe(
+        await headings.count(),
+      );
+      const frame = (await page.locator('.table-frame').boundingBox()) ?? fail();
+      const inSight = async (what: Locator): Promise<boolean> => {
+        const { x, width } = (await what.boundingBox()) ?? fail();
+        return x >= frame.x && x + width <= frame.x + frame.width;
+      };
+      for (const left of [0, 1e6]) {
+        await page.locator('.table-frame').evaluate((one, to) => (one.scrollLeft = to), left);
+        expect(await inSight(row.locator('.token-link'))).toBe(true);
+        for (const button of await row.locator('.controls button').all())
+          expect(await inSight(button)).toBe(true);
+      }
+      // The last figure is not below the buttons.
+      const last = (await row.locator('td').nth(-2).boundingBox()) ?? fail();
+      const controls = (await row.locator('.controls').boundingBox()) ?? fail();
+      expect(last.x + last.width).toBeLessThanOrEqual(controls.x + 1);
+      await row.locator('.disclose').click();
+      await page.locator('tr.details').waitFor();
+      expect(await seriousFindings(page)).toEqual([]);
+    },
+  );
 
   it('says that a window is empty', async () => {
     const page = await at(`#/token/${SOL}?from=${NOW_S - 9_000_000}&to=${NOW_S - 8_990_000}`);

@@ -26,19 +26,16 @@ export const rank = {
 export const address = {
   name: 'address',
   label: 'Address',
-  isMinor: true,
   show: (row: { address: string }) => <code title={row.address}>{shortAddress(row.address)}</code>,
 } as const;
 
-/** A column of USD. @param weight `minor`: hidden on narrow pages */
+/** A column of USD. */
 export function amount<Row>(
   name: string,
   label: string,
   of: (row: Row) => number | null,
-  weight: 'major' | 'minor' = 'major',
 ): Column<Row> {
-  const isMinor = weight === 'minor';
-  return { name, label, kind: 'figure', isMinor, by: of, show: (row) => usd(of(row)) };
+  return { name, label, kind: 'figure', by: of, show: (row) => usd(of(row)) };
 }
 
 /** A share as a bar and a number. @param share 1 is 100%; null: unknown */

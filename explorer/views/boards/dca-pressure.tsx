@@ -44,8 +44,8 @@ function flowBars(largest: number): Column<TokenPressure> {
 const NO_MOVE =
   "'No move': the flow takes less than half of the depth in the 1% step around the price.";
 
-/** A span's net flow and its impact. @param weight `minor`: the impact is hidden on narrow pages */
-function figures(span: Span, weight: 'major' | 'minor'): Column<TokenPressure>[] {
+/** A span's net flow and its impact. */
+function figures(span: Span): Column<TokenPressure>[] {
   return [
     {
       name: `net_${span}`,
@@ -59,7 +59,6 @@ function figures(span: Span, weight: 'major' | 'minor'): Column<TokenPressure>[]
       label: `Impact ${SPAN_LABELS[span]}`,
       about: `How far the net flow would move the price; 100 bp are 1%. ${NO_MOVE}`,
       kind: 'figure',
-      isMinor: weight === 'minor',
       by: ({ impact }) => impact[`net_pct_${span}`],
       show: ({ impact }) =>
         impact[`net_pct_${span}`] === 0 && impact[`net_usd_${span}`] !== 0 ? (
@@ -92,13 +91,13 @@ function columnsOf(
       by: ({ token }) => token.price_usd,
       show: ({ token }) => price(token.price_usd),
     },
-    ...figures(ranked, 'major'),
+    ...figures(ranked),
     flowBars(
       Math.max(
         ...rows.flatMap(({ impact }) => SPANS.map((span) => Math.abs(impact[`net_usd_${span}`]))),
       ),
     ),
-    ...figures(other, 'minor'),
+    ...figures(other),
     {
       name: 'orders',
       label: 'Buys / sells',
@@ -106,9 +105,9 @@ function columnsOf(
       by: (row) => row.buy_order_count + row.sell_order_count,
       show: (row) => `${row.buy_order_count} / ${row.sell_order_count}`,
     },
-    amount('buy', 'To buy', (row) => row.total_buy_usd, 'minor'),
-    amount('sell', 'To sell', (row) => row.total_sell_usd, 'minor'),
-    amount('liquidity', 'Liquidity', ({ token }) => token.liquidity_usd, 'minor'),
+    amount('buy', 'To buy', (row) => row.total_buy_usd),
+    amount('sell', 'To sell', (row) => row.total_sell_usd),
+    amount('liquidity', 'Liquidity', ({ token }) => token.liquidity_usd),
   ];
 }
 

@@ -102,7 +102,6 @@ export const dlmmPools: BoardSpec<DlmmPoolRow> = {
       label: 'In range',
       about: 'Share of the TVL in the range of recent prices',
       kind: 'chart',
-      isMinor: true,
       by: (row) => (row.rangeTvl === null ? null : row.rangeTvl / row.tvl),
       show: ({ rangeTvl, tvl }) => (
         <ShareFigure share={rangeTvl === null || tvl === 0 ? null : rangeTvl / tvl} />
@@ -113,7 +112,6 @@ export const dlmmPools: BoardSpec<DlmmPoolRow> = {
       label: 'Fee share',
       about: "The pool's share of the fees of all pools of its base token",
       kind: 'figure',
-      isMinor: true,
       by: (row) => row.captureShare,
       show: (row) => percent(row.captureShare, 0),
     },
@@ -122,7 +120,6 @@ export const dlmmPools: BoardSpec<DlmmPoolRow> = {
       label: 'Fee paid',
       about: 'Fees over volume, in basis points',
       kind: 'figure',
-      isMinor: true,
       by: (row) => row.effectiveFeeBps,
       show: (row) => (row.effectiveFeeBps === null ? NONE : basisPointsText(row.effectiveFeeBps)),
     },

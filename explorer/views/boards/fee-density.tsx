@@ -19,7 +19,6 @@ function meter(highest: number): Column<FeeDensity> {
     label: `0 to ${most}`,
     about: `A full bar is ${most}, the highest fee density of the board`,
     kind: 'chart',
-    isMinor: true,
     show: (row) => <Meter share={row.fee_density / highest} />,
   };
 }

@@ -42,7 +42,6 @@ export const scores: BoardSpec<TopScore> = {
       label: '24h',
       about: 'The score at each of the last 24 hours',
       kind: 'chart',
-      isMinor: true,
       show: (row) => <ScoreLine row={row} />,
     },
     {
@@ -63,13 +62,11 @@ export const scores: BoardSpec<TopScore> = {
       'support',
       'Support within 2%, without perps',
       (row) => row.depth_2pct_usd?.support ?? null,
-      'minor',
     ),
     amount(
       'resistance',
       'Resistance within 2%, without perps',
       (row) => row.depth_2pct_usd?.resistance ?? null,
-      'minor',
     ),
     address,
   ],

@@ -35,7 +35,6 @@ export function scoreColumns<Row>(
       label: 'Score, 24h',
       about: "The token's score, and how it changed in the last 24 hours",
       kind: 'chart',
-      isMinor: true,
       by: (row) => scoreOf(row)?.service_score ?? null,
       show: (row) => {
         const score = scoreOf(row);
@@ -53,7 +52,6 @@ export function scoreColumns<Row>(
       label: 'Change 24h',
       about: 'Of the score, in points',
       kind: 'figure',
-      isMinor: true,
       by: changeOf,
       show: (row) => signedPoints(changeOf(row)),
     },

@@ -81,7 +81,6 @@ export const whales: BoardSpec<WhaleRow> = {
       label: 'New 7d',
       about: 'How many of the 50 largest holders held nothing 7 days ago',
       kind: 'figure',
-      isMinor: true,
       by: (row) => row.summary?.new_wallets?.top50?.['7d'] ?? null,
       show: (row) => row.summary?.new_wallets?.top50?.['7d'] ?? NONE,
     },
