@@ -318,7 +318,7 @@ function readerOf(handle: FileHandle): (bytes: number) => Promise<Buffer> {
 }
 
 /** Greatest length of a frame; a longer one is damage or an attack. */
-export const MAX_FRAME_BYTES = 256 * 1024 * 1024;
+const MAX_FRAME_BYTES = 256 * 1024 * 1024;
 /** Bytes of a frame's length, big-endian. */
 const FRAME_HEAD_BYTES = 4;
 
@@ -337,34 +337,4 @@ function frameLength(head: Buffer): number {
   const length = head.readUInt32BE(0);
   if (length > MAX_FRAME_BYTES) throw new MalformedError(`a frame states ${length} bytes`);
   return length;
-}
-
-/** Reassembles frames from the chunks of a stream. */
-export class FrameReader {
-  private chunks: Buffer[] = [];
-  private bytes = 0;
-
-  constructor(private readonly maxFrameBytes: number) {}
-
-  push(chunk: Buffer): void {
-    this.chunks.push(chunk);
-    this.bytes += chunk.length;
-  }
-
-  /**
-   * Takes the body of the next frame; null until it has arrived completely.
-   * @throws Error if a frame states more than `maxFrameBytes`
-   */
-  take(): Buffer | null {
-    if (this.bytes < FRAME_HEAD_BYTES) return null;
-    if (this.chunks[0].length < FRAME_HEAD_BYTES) this.chunks = [Buffer.concat(this.chunks)];
-    const length = frameLength(this.chunks[0]);
-    if (length > this.maxFrameBytes) throw new Error(`a frame states ${length} bytes`);
-    const end = FRAME_HEAD_BYTES + length;
-    if (this.bytes < end) return null;
-    const all = Buffer.concat(this.chunks);
-    this.chunks = [all.subarray(end)];
-    this.bytes -= end;
-    return all.subarray(FRAME_HEAD_BYTES, end);
-  }
 }

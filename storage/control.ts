@@ -1,8 +1,19 @@
-/** The data directory's socket, over which a running server gives commands access to its store. */
+/** The data directory's socket, over which a running server gives commands access to its store: MessagePack over HTTP. */
+import { once } from 'node:events';
 import { type FileHandle, open, rm } from 'node:fs/promises';
-import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import {
+  Agent,
+  createServer,
+  type IncomingMessage,
+  request as post,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { createConnection, type Socket } from 'node:net';
 import path from 'node:path';
-import { FrameReader, MAX_FRAME_BYTES, packFrame } from './bundle.js';
+import { buffer } from 'node:stream/consumers';
+import { finished } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   isOperation,
   type OperationName,
@@ -17,7 +28,7 @@ import {
   StoreUnavailableError,
   UsageError,
 } from './errors.js';
-import { unpack } from './messagepack.js';
+import { pack, unpack } from './messagepack.js';
 
 /** The socket's name within a data directory. */
 export const SOCKET_FILE = 'fathom.sock';
@@ -27,8 +38,8 @@ const MAX_SOCKET_PATH_BYTES = 100;
 const MAX_CONNECTIONS = 64;
 /** Longest request: keys of snapshots to look up, never data. */
 const MAX_REQUEST_BYTES = 64 * 1024 * 1024;
-/** When the server ends, a command that has its reply gets this long to disconnect. */
-const HANG_UP_MS = 1000;
+/** When the server ends, a command gets this long to take its reply. */
+const TAKE_REPLY_MS = 1000;
 
 interface Request {
   operation: OperationName;
@@ -93,7 +104,7 @@ export async function connectToServer(directory: string): Promise<RemoteStore | 
   if (bound === null) return null;
   try {
     const socket = await connect(bound.path);
-    return socket === null ? null : remoteStore(new Caller(socket));
+    return socket === null ? null : remoteStore(socket);
   } finally {
     await bound.handle?.close();
   }
@@ -112,63 +123,36 @@ function connect(file: string): Promise<Socket | null> {
   });
 }
 
-function remoteStore(caller: Caller): RemoteStore {
+function remoteStore(socket: Socket): RemoteStore {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  agent.createConnection = () => socket;
+  // Between two requests nothing else listens.
+  socket.on('error', () => undefined);
+  const call = async (operation: OperationName, args: unknown[]): Promise<unknown> => {
+    const gone = new Error('the server went away before it answered');
+    if (socket.destroyed) throw gone;
+    const response = await send(agent, pack({ operation, args })).catch(() => {
+      throw gone;
+    });
+    if (response.ok) return response.result;
+    throw errorOf(response);
+  };
   return {
     ...operationsBy(
       (name) =>
         (...args: unknown[]) =>
-          caller.call(name, args),
+          call(name, args),
     ),
-    close: () => caller.close(),
+    close: () => socket.destroy(),
   };
 }
 
-/** Sends one request at a time and waits for its response. */
-class Caller {
-  private readonly frames = new FrameReader(MAX_FRAME_BYTES);
-  private waiting: { resolve: (value: unknown) => void; reject: (error: Error) => void } | null =
-    null;
-
-  constructor(private readonly socket: Socket) {
-    socket.on('data', (chunk) => this.receive(chunk));
-    socket.on('error', () => this.fail());
-    socket.on('close', () => this.fail());
-  }
-
-  call(operation: OperationName, args: unknown[]): Promise<unknown> {
-    if (this.waiting !== null) throw new Error('one request at a time');
-    return new Promise((resolve, reject) => {
-      this.waiting = { resolve, reject };
-      if (this.socket.destroyed || this.socket.readableEnded) this.fail();
-      else this.socket.write(packFrame({ operation, args }));
-    });
-  }
-
-  close(): void {
-    this.socket.end();
-    this.socket.unref();
-  }
-
-  private receive(chunk: Buffer): void {
-    try {
-      this.frames.push(chunk);
-      const body = this.frames.take();
-      if (body === null) return;
-      const response = unpack(body) as Response;
-      const waiting = this.waiting;
-      this.waiting = null;
-      if (response.ok) waiting?.resolve(response.result);
-      else waiting?.reject(errorOf(response));
-    } catch {
-      this.socket.destroy();
-      this.fail();
-    }
-  }
-
-  private fail(): void {
-    this.waiting?.reject(new Error('the server went away before it answered'));
-    this.waiting = null;
-  }
+async function send(agent: Agent, body: Buffer): Promise<Response> {
+  const sent = post({ agent, method: 'POST', headers: { 'Content-Length': body.length } }).end(
+    body,
+  );
+  const [received] = (await once(sent, 'response')) as [IncomingMessage];
+  return unpack(await buffer(received)) as Response;
 }
 
 interface ControlServer {
@@ -188,18 +172,21 @@ export async function listenForCommands(
   const file = path.join(directory, SOCKET_FILE);
   await rm(file, { force: true });
   const bound = await socketPath(directory);
-  const conversations = new Set<Conversation>();
-  const server = createServer((socket) => {
-    const gone = new AbortController();
-    const conversation = new Conversation(socket, (request) =>
-      answer(store, request, onError, gone.signal),
-    );
-    conversations.add(conversation);
-    socket.on('close', () => {
-      conversations.delete(conversation);
-      gone.abort();
-    });
+  const running = new Set<Promise<void>>();
+  let isClosing = false;
+  const server = createServer({ requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 });
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const sent = await readRequest(request);
+    if (isClosing) throw new Error('the server is closing');
+    const replied = reply(response, answer(store, sent, onError, request.socket));
+    running.add(replied);
+    await replied.finally(() => running.delete(replied));
+  };
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    // Not one of our commands, or one that has gone.
+    serve(request, response).catch(() => request.socket.destroy());
   });
+  server.on('clientError', (_, socket) => socket.destroy());
   server.maxConnections = MAX_CONNECTIONS;
   await listen(server, bound.path).catch(async (error: unknown) => {
     await bound.handle?.close();
@@ -208,8 +195,10 @@ export async function listenForCommands(
   server.on('error', onError);
   return {
     async close() {
+      isClosing = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      await Promise.all(Array.from(conversations, (conversation) => conversation.end()));
+      await Promise.allSettled(running);
+      server.closeAllConnections();
       await closed;
       await bound.handle?.close();
       await rm(file, { force: true });
@@ -233,75 +222,44 @@ function listen(server: Server, file: string): Promise<void> {
   });
 }
 
-/** One command's connection; serves its requests one after the other. */
-class Conversation {
-  private readonly frames = new FrameReader(MAX_REQUEST_BYTES);
-  private working: Promise<void> | null = null;
-  private ending = false;
+async function readRequest(request: IncomingMessage): Promise<Request> {
+  const length = Number(request.headers['content-length']);
+  if (!(length <= MAX_REQUEST_BYTES)) throw new Error('a request without a length, or too long');
+  return unpack(await buffer(request)) as Request;
+}
 
-  constructor(
-    private readonly socket: Socket,
-    private readonly serve: (request: Request) => Promise<Response>,
-  ) {
-    socket.on('error', () => socket.destroy());
-    socket.on('data', (chunk) => {
-      this.frames.push(chunk);
-      this.next();
-    });
-  }
-
-  /** Waits for the running request, accepts no more, and disconnects. */
-  async end(): Promise<void> {
-    this.ending = true;
-    await this.working;
-    this.socket.end();
-    const timer = setTimeout(() => this.socket.destroy(), HANG_UP_MS);
-    this.socket.once('close', () => clearTimeout(timer));
-  }
-
-  private next(): void {
-    if (this.working !== null || this.ending) return;
-    try {
-      const body = this.frames.take();
-      if (body === null) return;
-      const request = unpack(body) as Request;
-      this.socket.pause();
-      this.working = this.reply(request).then(() => {
-        this.working = null;
-        this.socket.resume();
-        this.next();
-      });
-    } catch {
-      // Not one of our commands.
-      this.socket.destroy();
-    }
-  }
-
-  private async reply(request: Request): Promise<void> {
-    try {
-      const response = packFrame(await this.serve(request));
-      if (!this.socket.destroyed) this.socket.write(response);
-    } catch {
-      this.socket.destroy();
-    }
-  }
+/** Resolves once the command has its reply, or has had the time to take it. */
+async function reply(response: ServerResponse, answered: Promise<Response>): Promise<void> {
+  const body = pack(await answered);
+  response.setHeader('Content-Length', body.length);
+  const late = sleep(TAKE_REPLY_MS, undefined, { ref: false });
+  await Promise.race([finished(response.end(body)), late]);
 }
 
 async function answer(
   store: StoreOperations,
   request: Request,
   onError: (error: unknown) => void,
-  gone: AbortSignal,
+  caller: Socket,
 ): Promise<Response> {
   try {
     const { operation, args } = request;
     if (!isOperation(operation)) throw new Error('an unknown operation');
     const run = store[operation].bind(store) as (...args: unknown[]) => Promise<unknown>;
     // The file is held until the caller has gone.
-    return { ok: true, result: await run(...(operation === 'holdFile' ? [gone] : args)) };
+    const given = operation === 'holdFile' ? [endOf(caller)] : args;
+    return { ok: true, result: await run(...given) };
   } catch (error) {
     const response = failure(error);
     if (response.kind === 'internal') onError(error);
     return response;
   }
+}
+
+/** Aborts when a connection ends. */
+function endOf(connection: Socket): AbortSignal {
+  const end = new AbortController();
+  connection.once('close', () => end.abort());
+  if (connection.destroyed) end.abort();
+  return end.signal;
 }

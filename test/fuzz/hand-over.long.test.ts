@@ -5,11 +5,12 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SERVE_FLAGS } from '../../server/cli/settings.js';
-import { BUNDLE_VERSION, BundleWriter, packFrame, STAGING } from '../../storage/bundle.js';
+import { BUNDLE_VERSION, BundleWriter, STAGING } from '../../storage/bundle.js';
 import { connectToServer, listenForCommands, SOCKET_FILE } from '../../storage/control.js';
 import { UsageError } from '../../storage/errors.js';
 import type { Store } from '../../storage/store.js';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
+import { packedRequest } from '../support/command-requests.js';
 import { holdersFrame } from '../support/holders.js';
 import { settingsOf } from '../support/settings.js';
 import { bundleOf, commitRows, MINT, openStore, snapshot } from '../support/stores.js';
@@ -83,9 +84,9 @@ it('the command socket survives whatever is written to it', { timeout: LIMIT_MS 
   ];
   const request = fc.constantFrom(...requests);
   const message = fc.oneof(
-    request.chain(mutatedJson).map(packFrame),
-    request.map(packFrame).chain(mutatedBytes),
-    strange.map(packFrame),
+    request.chain(mutatedJson).map(packedRequest),
+    request.map(packedRequest).chain(mutatedBytes),
+    strange.map(packedRequest),
   );
   await fc.assert(
     fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 3 }), async (messages) => {

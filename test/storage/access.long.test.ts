@@ -11,11 +11,11 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { openForServer, withStore } from '../../storage/access.js';
-import { packFrame } from '../../storage/bundle.js';
 import { connectToServer, listenForCommands, SOCKET_FILE } from '../../storage/control.js';
 import { makePrivate } from '../../storage/data-directory.js';
 import { InputError, LossError, StoreBusyError } from '../../storage/errors.js';
 import { fathom, fathomProcess, serveHere } from '../support/cli.js';
+import { packedRequest, requestOf } from '../support/command-requests.js';
 import { handlesSignals, Script } from '../support/processes.js';
 import {
   bundleOf,
@@ -215,11 +215,13 @@ describe('The control socket', () => {
   it('survives whatever is written to it', async () => {
     const store = await openStore(directory.path);
     const control = await listenForCommands(directory.path, store, (error) => errors.push(error));
-    const list = packFrame({ operation: 'listKeys', args: [] });
-    const length = Buffer.from([0, 0, 0, 5]);
-    const garbage = Buffer.concat([length, Buffer.from([0xc1, 0xff, 0xc1, 0xff, 0xc1])]);
+    const list = packedRequest({ operation: 'listKeys', args: [] });
+    const garbage = requestOf(Buffer.from([0xc1, 0xff, 0xc1, 0xff, 0xc1]));
     expect(await converse(list)).toBe('answered');
     expect(await converse(Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'))).toBe('closed');
+    expect(await converse(Buffer.from('POST / HTTP/1.1\r\nHost: a\r\n\r\n'))).toBe('closed');
+    const tooLong = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${2 ** 27}\r\n\r\n`;
+    expect(await converse(Buffer.from(tooLong))).toBe('closed');
     expect(await converse(Buffer.alloc(64, 0xff))).toBe('closed');
     expect(await converse(garbage)).toBe('closed');
     expect(await converse(Buffer.concat([list, garbage, garbage]))).toBe('answered');
@@ -234,7 +236,7 @@ describe('The control socket', () => {
       { operation: 'commit', args: [{}] },
       { operation: 'snapshotPrices', args: [[{}]] },
     ]) {
-      expect(await converse(packFrame(value))).toBe('answered');
+      expect(await converse(packedRequest(value))).toBe('answered');
     }
     // Partial requests, and clients that vanish.
     for (let i = 0; i < 100; i++) {

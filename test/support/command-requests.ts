@@ -1,0 +1,9 @@
+/** Requests on the socket for commands, as bytes. */
+import { pack } from '../../storage/messagepack.js';
+
+export function requestOf(body: Uint8Array): Buffer {
+  const head = `POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n`;
+  return Buffer.concat([Buffer.from(head), body]);
+}
+
+export const packedRequest = (request: unknown): Buffer => requestOf(pack(request));
