@@ -1,8 +1,7 @@
 /** The small market from its files to the wire: scores, pages, orders, pressure and whales as in expected.json. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { TIMEFRAMES } from '../../compute/orders/dca-orders.js';
 import { scoreSteps } from '../../explorer/views/formulas.js';
-import { cleanUp } from '../support/cli.js';
 import { checkedFetch, type Json } from '../support/conformance.js';
 import {
   exampleRows,
@@ -22,7 +21,6 @@ describe.runIf(HAS_EXAMPLES)('the small market', () => {
   beforeAll(async () => {
     market = await serveExamples(DATASETS);
   });
-  afterAll(cleanUp);
 
   describe('scores', () => {
     const scores = Object.entries((expected.score ?? {}) as Record<string, Json>);

@@ -3,11 +3,11 @@
  * server/api/generated/examples.ts.
  */
 import { writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { EXAMPLES, EXAMPLES_OF } from '../../server/api/generated/examples.js';
 import { EXAMPLE_MINTS } from '../../server/api/schemas.js';
 import type { ENDPOINTS } from '../../server/endpoints.js';
-import { cleanUp, newKey, serveHere, withStoreOf } from '../support/cli.js';
+import { newKey, serveHere, withStoreOf } from '../support/cli.js';
 import { checkedFetch, description, type Json } from '../support/conformance.js';
 import { demoMarket } from '../support/demo-market.js';
 import { NOW_S } from '../support/service.js';
@@ -69,7 +69,6 @@ beforeAll(async () => {
     return 'rangeYield' in body.chips.leaders;
   });
 });
-afterAll(cleanUp);
 
 const operations = Object.entries<Json>(description.paths).flatMap(([path, item]) =>
   Object.entries<Json>(item).map(([method, operation]) => ({

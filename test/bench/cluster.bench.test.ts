@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import type { CommitsResult } from '../../bench/cluster/commits.js';
 import { hasNats } from '../../bench/cluster/nats.js';
 import type { ReadingResult } from '../../bench/cluster/reading.js';
-import { heldFolder } from '../support/folders.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { runProgram } from './program.js';
 
-const folder = heldFolder();
+const folder = temporaryDirectory();
 
 describe('npm run bench:cluster', () => {
   it.skipIf(!hasNats)('measures commits, pages and bots on a single machine and on a node', () => {

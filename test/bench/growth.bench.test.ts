@@ -6,10 +6,10 @@ import { tinySegmentStore } from '../../bench/growth/tiny-segments.js';
 import { EVERY_S, PAGE_A, sizesOf, START_S, benchAddress } from '../../bench/data/pages.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
 import { openStore } from '../support/stores.js';
-import { heldFolder } from '../support/folders.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { resultsOf } from './program.js';
 
-const folder = heldFolder();
+const folder = temporaryDirectory();
 
 /** Every snapshot of every token, as readers get them. */
 async function snapshotsOf({ directory, tokens, snapshots }: GrowthStore) {

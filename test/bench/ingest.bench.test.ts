@@ -3,11 +3,11 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { runIngest } from '../../bench/ingest/command.js';
 import { makeInput } from '../../bench/ingest/inputs.js';
-import { heldFolder } from '../support/folders.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { resultsOf } from './program.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const folder = heldFolder();
+const folder = temporaryDirectory();
 
 describe('npm run bench:ingest', () => {
   it('runs the command on its files and finds in the store what it generated', () => {

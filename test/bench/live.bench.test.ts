@@ -1,12 +1,12 @@
 /** The program of `npm run bench:live`, in its smallest size. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import os from 'node:os';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { temporaryDirectory } from '../support/folders.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-bench-test-'));
+const folder = temporaryDirectory();
 const RUN_DEADLINE_MS = 120_000;
 
 function bench(...flags: string[]) {
@@ -27,8 +27,6 @@ const valuesOf = (rows: readonly string[][], name: string): string[] =>
   rows.filter(([first]) => first === name).map(([, value]) => value);
 
 describe('npm run bench:live -- --smoke', () => {
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
   it.each([
     ['WebSockets and polling clients', []],
     ['Server-Sent Events', ['--events', '--poll-ms', '0']],

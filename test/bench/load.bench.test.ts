@@ -5,10 +5,10 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { flood } from '../../bench/load/flood.js';
 import { generate } from '../../bench/load/generator.js';
-import { heldFolder } from '../support/folders.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { resultsOf } from './program.js';
 
-const folder = heldFolder();
+const folder = temporaryDirectory();
 const servers: http.Server[] = [];
 
 const HEADERS = { 'content-length': '2' };

@@ -4,7 +4,6 @@ import {
   chmodSync,
   copyFileSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   readdirSync,
   rmSync,
@@ -12,7 +11,6 @@ import {
 } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
@@ -43,11 +41,11 @@ import type { SetReport } from '../../bench/peers/report.js';
 import { findProgram, outputOf, startProgram } from '../../bench/programs.js';
 import { summaryOf } from '../../bench/peers/summary.js';
 import { treeCpuMs } from '../../bench/processes.js';
-import { heldFolder } from '../support/folders.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { programOf, resultsOf } from './program.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const folder = heldFolder();
+const folder = temporaryDirectory();
 // A root process runs PostgreSQL as another user, who must have access to this folder.
 chmodSync(folder, 0o711);
 
@@ -419,7 +417,7 @@ describe('npm run bench:peers', () => {
 
   const hasClickhouse = ['clickhouse', 'clickhouse-server'].some((name) => findProgram(name));
   it.runIf(hasClickhouse)('measures a running ClickHouse and leaves nothing there', async () => {
-    const home = mkdtempSync(path.join(os.tmpdir(), 'fathom-clickhouse-test-'));
+    const home = temporaryDirectory();
     const running = await runClickhouse(path.join(home, 'clickhouse'));
     const { server } = running;
     try {
@@ -433,7 +431,6 @@ describe('npm run bench:peers', () => {
       expect(await ask(server, 'SHOW DATABASES')).toBe('default\nsystem\n');
     } finally {
       await running.stop();
-      rmSync(home, { recursive: true, force: true });
     }
   });
 

@@ -10,11 +10,11 @@ import { envelopeOf } from '../../bench/cases/request.js';
 import { PAGE_A, PAGE_B, tokenHistory, type PageShape } from '../../bench/data/pages.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import type { SnapshotRun } from '../../compute/segment/run.js';
-import { heldFolder } from '../support/folders.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { programOf, runProgram } from './program.js';
 import { referencePage, type PlainRequest, type PlainStore } from '../reference/replay.js';
 
-const folder = heldFolder();
+const folder = temporaryDirectory();
 
 /** It takes five seconds on idle cores, but tests share theirs. */
 const SMOKE_DEADLINE_MS = 300_000;

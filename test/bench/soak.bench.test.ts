@@ -1,10 +1,10 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { trendsOf, type Held, type Sample } from '../../bench/soak/samples.js';
-import { heldFolder } from '../support/folders.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { resultsOf } from './program.js';
 
-const folder = heldFolder();
+const folder = temporaryDirectory();
 
 describe('npm run soak', () => {
   it('puts a server under every kind of load, and reports what it holds', () => {

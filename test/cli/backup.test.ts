@@ -1,20 +1,13 @@
 /** `fathom backup`, while a server ingests more. */
 import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { backupStore } from '../../storage/backup.js';
 import { Store } from '../../storage/store.js';
 import type { Ended } from '../support/processes.js';
-import {
-  cleanUp,
-  fathom,
-  newKey,
-  serveHere,
-  type Service,
-  temporaryDirectory,
-  withStoreOf,
-} from '../support/cli.js';
+import { fathom, newKey, serveHere, type Service, withStoreOf } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { commitRows, MINT, snapshot, storedSnapshots, tokenOf } from '../support/stores.js';
 import type { Json } from '../support/tables.js';
 
@@ -29,7 +22,6 @@ beforeAll(async () => {
   await withStoreOf(data, (store) => commitRows(store, [snapshot(T), snapshot(T + 60)]));
   server = await serveHere(data, ['--as-of', String(T + 7200), '--stale-after', '7d']);
 });
-afterAll(cleanUp);
 
 const backup = (...words: string[]): Promise<Ended> => fathom(['backup', '--data', data, ...words]);
 const times = (directory: string): Promise<number[]> =>

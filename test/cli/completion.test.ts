@@ -2,11 +2,10 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { cleanUp, fathom, temporaryDirectory } from '../support/cli.js';
+import { describe, expect, it } from 'vitest';
+import { fathom } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { hasProgram } from '../support/programs.js';
-
-afterAll(cleanUp);
 
 /** What is typed, and how its last word is completed. */
 const TYPED: readonly [string, string][] = [

@@ -1,17 +1,10 @@
 /** `fathom delete` and `fathom prune`, beside a server that shows what is left. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Ended } from '../support/processes.js';
-import {
-  cleanUp,
-  fathom,
-  newKey,
-  serveHere,
-  type Service,
-  temporaryDirectory,
-  withStoreOf,
-} from '../support/cli.js';
+import { fathom, newKey, serveHere, type Service, withStoreOf } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { ingest } from '../support/ingest.js';
 import { binance, commitRows, MINT, orca, OTHER_MINT, snapshot } from '../support/stores.js';
 import type { Json } from '../support/tables.js';
@@ -34,7 +27,6 @@ beforeAll(async () => {
   );
   server = await serveHere(data, ['--as-of', String(T + 7200), '--stale-after', '7d']);
 });
-afterAll(cleanUp);
 
 const remove = (...words: string[]): Promise<Ended> => fathom(['delete', '--data', data, ...words]);
 const documentOf = ({ stdout }: Ended): Json => JSON.parse(stdout) as Json;

@@ -1,22 +1,15 @@
 /** The demo market's command: it only uses a directory without other data. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { greeting } from '../../server/cli/commands/start.js';
 import { writeMarker } from '../../demo/fill.js';
-import {
-  cleanUp,
-  fathom,
-  fathomProcess,
-  newKey,
-  temporaryDirectory,
-  withStoreOf,
-} from '../support/cli.js';
+import { fathom, fathomProcess, newKey, withStoreOf } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 
 const SEED = 7;
 const UNTIL = 1_794_600_000;
 const directory = temporaryDirectory();
-afterAll(cleanUp);
 
 it('npm start prints the documentation, the key, what to try, and last the address of the explorer', () => {
   const lines = greeting('http://127.0.0.1:8080', 'fathom_k', true);

@@ -1,22 +1,15 @@
 /** A server that cannot open more files. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import WebSocket from 'ws';
 import { ENGINE_NAMES } from '../../server/http/engine.js';
-import {
-  cleanUp,
-  fathomProcess,
-  newKey,
-  serve,
-  temporaryDirectory,
-  type Server,
-} from '../support/cli.js';
+import { fathomProcess, newKey, serve, type Server } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { RawClient, requestText } from '../support/raw-client.js';
 import { eventually } from '../support/waiting.js';
 
 const data = temporaryDirectory();
-afterAll(cleanUp);
 
 it.runIf(process.platform === 'linux').each(ENGINE_NAMES)(
   'a server with few descriptors, by engine %s, serves who is connected, obeys commands, and recovers',

@@ -1,8 +1,9 @@
 /** What a failed `fathom import` reports, and that it leaves nothing behind. */
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { cleanUp, fathom, temporaryDirectory } from '../support/cli.js';
+import { describe, expect, it } from 'vitest';
+import { fathom } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import type { Json } from '../support/tables.js';
 
 const TOKEN = 'mainchain:So11111111111111111111111111111111111111112';
@@ -10,7 +11,6 @@ const HEADER = 'exchange,symbol,timestamp,local_timestamp,is_snapshot,side,price
 const T_US = 1_700_000_000_500_000;
 
 const directory = temporaryDirectory();
-afterAll(cleanUp);
 
 /** Imports rows of a Tardis file. */
 function importRows(rows: string[], words: string[]) {

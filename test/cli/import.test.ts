@@ -1,9 +1,10 @@
 /** What `fathom import` reports about the snapshots that it replaces, and what it refuses to lose. */
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Ended } from '../support/processes.js';
-import { cleanUp, digestOf, fathom, temporaryDirectory } from '../support/cli.js';
+import { digestOf, fathom } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { MINT, storedSnapshots } from '../support/ingest.js';
 import type { Json } from '../support/tables.js';
 
@@ -45,8 +46,6 @@ const cellsStored = async (): Promise<number> => {
   const stored = await storedSnapshots(data, 'mainchain', MINT);
   return stored.reduce((sum, { cells }) => sum + cells.length, 0);
 };
-
-afterAll(cleanUp);
 
 describe('an import over snapshots of the same market and times', () => {
   let fullCells: number;

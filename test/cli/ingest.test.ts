@@ -1,18 +1,11 @@
 /** What `fathom ingest` prints, and its exit status. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { command } from '../../server/cli/commands/ingest.js';
 import { UsageError } from '../../storage/errors.js';
-import {
-  cleanUp,
-  digestOf,
-  fathom,
-  fathomProcess,
-  newKey,
-  serveHere,
-  temporaryDirectory,
-} from '../support/cli.js';
+import { digestOf, fathom, fathomProcess, newKey, serveHere } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import type { Ended } from '../support/processes.js';
 import type { Json } from '../support/tables.js';
 import { becomes } from '../support/waiting.js';
@@ -62,8 +55,6 @@ function expectWords({ stderr }: Ended): void {
   expect(stderr).not.toMatch(/^\s+at /m);
   expect(stderr).not.toMatch(/node:internal|\[object|undefined|UnhandledPromise/);
 }
-
-afterAll(cleanUp);
 
 describe('several files', () => {
   let ended: Ended;

@@ -1,16 +1,9 @@
 /** `fathom keys`, with the server stopped and running. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  cleanUp,
-  fathom,
-  fathomProcess,
-  serveHere,
-  temporaryDirectory,
-  withStoreOf,
-  type Service,
-} from '../support/cli.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { fathom, fathomProcess, serveHere, withStoreOf, type Service } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import type { Json } from '../support/tables.js';
 import { becomes } from '../support/waiting.js';
 
@@ -35,7 +28,6 @@ beforeAll(async () => {
   first = await json('create', '--tier', 'premium', '--name', 'Ann “A”', '--rpm', '7');
   second = await json('create', '--tier', 'enterprise', '--rpm', 'unlimited', '--quota', '5000');
 });
-afterAll(cleanUp);
 
 describe('a directory without a store', () => {
   it.each([['list'], ['rotate', 'key_x'], ['revoke', 'key_x']])(

@@ -2,11 +2,10 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { COMMAND_NAMES, loadCommand } from '../../server/cli/commands.js';
-import { cleanUp, fathom, fathomProcess, temporaryDirectory } from '../support/cli.js';
-
-afterAll(cleanUp);
+import { fathom, fathomProcess } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 
 describe('fathom', () => {
   it('lists the commands on one line each, as help or after wrong usage', async () => {

@@ -2,16 +2,15 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { freePorts } from '../../bench/programs.js';
-import { cleanUp, temporaryDirectory } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { MAIN } from '../support/processes.js';
 import { MINT } from '../support/stores.js';
 import { becomes } from '../support/waiting.js';
 
 const directory = temporaryDirectory();
 const data = path.join(directory, 'data');
-afterAll(cleanUp);
 
 describe.runIf(process.platform === 'linux')('When messages cannot be written', () => {
   it('a server serves and ends as usual, even if nobody reads them', async () => {

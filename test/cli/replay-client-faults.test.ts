@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { ReplayError } from '../../server/download/request.js';
 import { UsageError } from '../../storage/errors.js';
-import { cleanUp, temporaryDirectory } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import {
   csvRows,
   type Market,
@@ -20,7 +20,6 @@ beforeAll(async () => {
   market = await startMarket();
   directory = temporaryDirectory();
 });
-afterAll(cleanUp);
 
 /** The error of the command, which `fathom` converts to its exit status and a line on stderr. */
 async function failure(words: readonly string[], env: Record<string, string> = {}): Promise<Error> {

@@ -5,7 +5,7 @@ import { FathomError } from '../../client/index.js';
 import { Retries, RETRY_LIMITS, retryAfterMs } from '../../client/retries.js';
 import type { RemotePage } from '../../server/download/page.js';
 import { ReplayError } from '../../server/download/request.js';
-import { temporaryDirectory } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { answer, cutShort, hangUp, type Instead } from '../support/replay-proxy.js';
 import { MINT, ProxiedMarket, replayHere, WHOLE } from './replay-client-support.js';
 

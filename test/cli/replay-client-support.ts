@@ -2,16 +2,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
 import { command } from '../../server/cli/commands/replay.js';
-import {
-  cleanUp,
-  fathom,
-  newKey,
-  serveHere,
-  temporaryDirectory,
-  type Service,
-} from '../support/cli.js';
+import { fathom, newKey, serveHere, type Service } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { preparedFolder } from '../support/prepared.js';
 import { startProxy, type Proxy } from '../support/replay-proxy.js';
 import { eventually } from '../support/waiting.js';
@@ -205,7 +199,6 @@ export class ProxiedMarket {
       this.proxy = await startProxy(this.market.server.url);
     });
     afterEach(() => this.proxy.close());
-    afterAll(cleanUp);
   }
 
   at(name: string): string {

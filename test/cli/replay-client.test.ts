@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { tableFromIPC, type Table } from 'apache-arrow';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Dataset } from '../../storage/ingest/datasets.js';
-import { cleanUp, temporaryDirectory } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { ingest } from '../support/ingest.js';
 import type { RemotePage } from '../../server/download/page.js';
 import { MemoryDatabase } from '../../storage/duckdb/memory-database.js';
@@ -56,7 +56,6 @@ beforeAll(async () => {
   market = await startMarket();
   directory = temporaryDirectory();
 });
-afterAll(cleanUp);
 
 /** Runs the command, which must succeed. */
 async function replayTo(name: string, words: readonly string[], address = MINT) {

@@ -3,18 +3,11 @@ import { spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../../bench/programs.js';
 import { THREAD_NICENESS } from '../../compute/pool.js';
-import {
-  cleanUp,
-  fathomProcess,
-  newKey,
-  serve,
-  temporaryDirectory,
-  withStoreOf,
-  type Server,
-} from '../support/cli.js';
+import { fathomProcess, newKey, serve, withStoreOf, type Server } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { handlesSignals, MAIN, niceValuesOf } from '../support/processes.js';
 import { eventually } from '../support/waiting.js';
 
@@ -26,7 +19,6 @@ let key: string;
 beforeAll(async () => {
   key = await newKey(data);
 });
-afterAll(cleanUp);
 
 describe('a server', () => {
   it('logs one line with its URL, keeps its port and directory for itself, and drains at SIGTERM', async () => {

@@ -15,7 +15,7 @@ import { variableOf } from '../../server/cli/effective-settings.js';
 import type { Settings } from '../../storage/log/settings.js';
 import { fathom } from '../support/cli.js';
 import { documentNamed, tableCells } from '../docs/documents.js';
-import { heldFolder } from '../support/folders.js';
+import { temporaryDirectory } from '../support/folders.js';
 
 it('the settings of serve are those of the table in docs/operating.md', () => {
   const section = documentNamed('docs/operating.md').text.split('\n## Settings\n')[1];
@@ -31,7 +31,7 @@ it('the settings of serve are those of the table in docs/operating.md', () => {
   expect(rows).toEqual(declared);
 });
 
-const directory = heldFolder();
+const directory = temporaryDirectory();
 const file = path.join(directory, 'config.json');
 
 /** What gives the settings: flags, variables, and the config file. */

@@ -3,10 +3,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, expect, it } from 'vitest';
-import { cleanUp, serve, temporaryDirectory, withStoreOf } from '../support/cli.js';
-
-afterAll(cleanUp);
+import { expect, it } from 'vitest';
+import { serve, withStoreOf } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 const directory = temporaryDirectory();
 /** Commits that are not in the database yet: none if it was closed. */
 const logIn = (data: string) => existsSync(path.join(data, 'fathom.duckdb.wal'));

@@ -1,15 +1,6 @@
 /** The client's package: packed, installed in an empty folder, run and compiled against. */
 import { execFile } from 'node:child_process';
-import {
-  cpSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -24,6 +15,7 @@ import {
   steadyStore,
   type TestService,
 } from '../support/service.js';
+import { temporaryDirectory } from '../support/folders.js';
 
 const run = promisify(execFile);
 /** Bytes of a small package; the whole program has 383 MB. */
@@ -42,7 +34,7 @@ let folder: string;
 let packed: Packed;
 
 beforeAll(async () => {
-  folder = mkdtempSync(path.join(tmpdir(), 'fathom-client-package-'));
+  folder = temporaryDirectory();
   const words = ['pack', '--json', '--pack-destination', folder];
   const { stdout } = await run('npm', words, { cwd: copiedClient() });
   [packed] = JSON.parse(stdout.slice(stdout.indexOf('[\n'))) as Packed[];
@@ -50,10 +42,7 @@ beforeAll(async () => {
   const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(40, 3));
   service = await startTestService({ depth });
 });
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
-  await service.stop();
-});
+afterAll(() => service.stop());
 
 /** A copy of the client's sources: packing writes into their folder. */
 function copiedClient(): string {

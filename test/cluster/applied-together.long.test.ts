@@ -139,6 +139,5 @@ describe('Entries applied together', () => {
     expect(refused[0].length).toBeGreaterThan(0);
     expect(transactions).toBeLessThan(0.9 * messages.length);
     for (const store of stores) await store.close();
-    for (const directory of directories) directory.remove();
   });
 });

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -20,6 +19,7 @@ import { LADDER_TOKEN, Reference } from './reference.js';
 import { expectSameReplies } from './same-replies.js';
 import { ServerKills } from './kills.js';
 import { expectHeard, Wanderer } from './wanderer.js';
+import { temporaryDirectory } from '../support/folders.js';
 
 /** Number of changes in the model test; FATHOM_CLUSTER_STEPS=500 makes a longer run. */
 const STEPS = Number(process.env.FATHOM_CLUSTER_STEPS ?? 24);
@@ -107,7 +107,6 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
       await expectAcknowledged(changes, reference, nodes);
       await expectLadders(reference, nodes[2], key.key);
       await expectStored(changes, servers.urls, nodes);
-      changes.remove();
     },
   );
 
@@ -150,7 +149,7 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
     async () => {
       await together();
       const [port] = await freePorts(1);
-      const folder = mkdtempSync(path.join(tmpdir(), 'fathom-haproxy-'));
+      const folder = temporaryDirectory();
       const file = path.join(folder, 'haproxy.cfg');
       const sample = readFileSync('docs/deploy/haproxy-cluster.cfg', 'utf8');
       const ours = nodes.reduce(
@@ -214,7 +213,6 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
         await Promise.all([working.finally(() => (isOver = true)), disturbing]);
       } finally {
         haproxy.kill('SIGKILL');
-        rmSync(folder, { recursive: true });
       }
     },
   );

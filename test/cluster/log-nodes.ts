@@ -185,7 +185,6 @@ export class LogNodes {
 
   private async clear(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.close()));
-    for (const directory of this.directories) directory.remove();
     this.nodes = [];
     this.directories.length = 0;
     await this.forgetAll();

@@ -377,7 +377,6 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     expect(a.stopped).toBeNull();
     expect(await seen(a.store, MINT)).toEqual(await seen(fresh, MINT));
     await fresh.close();
-    other.remove();
   });
 
   it('begin a new log from the store at the highest position after the log is lost', async () => {

@@ -1,7 +1,6 @@
 /** Nodes and the NATS servers that authenticate them: certificates, passwords, keys and credentials. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
@@ -10,13 +9,14 @@ import type { NatsAccess } from '../../storage/log/connection.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
 import { nkey, operatorMode } from '../support/nats-accounts.js';
 import { eventually, PATIENCE_MS } from '../support/waiting.js';
+import { temporaryDirectory } from '../support/folders.js';
 
 describe.skipIf(!hasNats || findProgram('openssl') === null)(
   'Servers that authenticate nodes',
   () => {
     let folder = '';
     beforeAll(() => {
-      folder = mkdtempSync(path.join(tmpdir(), 'fathom-nats-access-'));
+      folder = temporaryDirectory();
       openssl('-x509', '-subj', '/CN=ca', ...filesOf('ca'));
     });
     const openssl = (...words: string[]) =>
@@ -32,7 +32,6 @@ describe.skipIf(!hasNats || findProgram('openssl') === null)(
     const opened: { close: () => Promise<void> }[] = [];
     afterAll(async () => {
       for (const one of opened.reverse()) await one.close();
-      rmSync(folder, { recursive: true });
     });
 
     const serve = async (config: string): Promise<string[]> => {

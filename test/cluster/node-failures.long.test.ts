@@ -127,7 +127,6 @@ describe('A failure of a single node', () => {
     );
     expect([store.mark?.position, reject.mock.calls]).toEqual([1, []]);
     await store.close();
-    directory.remove();
   });
 
   it.each(failures)('makes the node retry without skipping an entry: %s', async (_, failure) => {
@@ -163,6 +162,5 @@ describe('A failure of a single node', () => {
     expect(publisher.reject).not.toHaveBeenCalled();
     expect(await storedSnapshots(store, tokenOf(store))).toHaveLength(4);
     await store.close();
-    directory.remove();
   });
 });

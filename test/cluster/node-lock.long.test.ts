@@ -21,7 +21,6 @@ describe.skipIf(!hasNats)('Another process finds the store of a node locked', ()
   afterAll(async () => {
     await node?.close();
     await servers?.close();
-    directory.remove();
     probe.close();
   });
 
@@ -53,7 +52,6 @@ describe.skipIf(!hasNats)('Another process finds the store of a node locked', ()
       },
     });
     await Promise.all(committed);
-    copy.remove();
     expect(position).toBeGreaterThan(1);
     expect(during.length).toBeGreaterThan(0);
     expect(await Promise.all(during)).toEqual(during.map(() => HELD));

@@ -1,6 +1,5 @@
 /** Random changes of data and keys through the nodes of a cluster, some concurrent, and their outcomes. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom } from '../../bench/compare/random.js';
@@ -20,6 +19,7 @@ import { ingestFiles } from '../../storage/ingest/ingest.js';
 import type { UseStore } from '../../storage/operations.js';
 import type { NodeProcess } from '../support/cluster.js';
 import { LADDER_T, LADDER_TOKEN, type LadderChange, type Ladders } from './reference.js';
+import { temporaryDirectory } from '../support/folders.js';
 
 const KEY = { tier: 'premium' } as const;
 /** Snapshots of the token whose markets are merged. */
@@ -55,7 +55,7 @@ export class RandomChanges {
   readonly unexpected: unknown[] = [];
   /** Number of changes started by a node. */
   made = 0;
-  private readonly folder = mkdtempSync(path.join(tmpdir(), 'fathom-changes-'));
+  private readonly folder = temporaryDirectory();
   private readonly random: () => number;
   private readonly operations: Operations;
   /** Approximately what was acknowledged: it only decides what to try next. */
@@ -94,10 +94,6 @@ export class RandomChanges {
       tally[outcome] = (tally[outcome] ?? 0) + 1;
     }
     return tally;
-  }
-
-  remove(): void {
-    rmSync(this.folder, { recursive: true, force: true });
   }
 
   private async operate(node: NodeProcess): Promise<void> {

@@ -48,6 +48,5 @@ it.skipIf(!hasNats)('A node whose consumer’s server is killed acknowledges aga
   } finally {
     await node?.close();
     await servers.close();
-    directory.remove();
   }
 });

@@ -10,11 +10,11 @@ import { type Act, explain } from './history.js';
 import { damageTail, durableLog } from './torn-log.js';
 import { seededRandom } from '../../bench/compare/random.js';
 import { BenchUsageError } from '../../bench/errors.js';
-import { heldFolder } from '../support/folders.js';
+import { temporaryDirectory } from '../support/folders.js';
 
 /** SHA-256 of nothing. */
 const NO_BYTES = createHash('sha256').digest('hex');
-const folder = heldFolder();
+const folder = temporaryDirectory();
 
 /** An ingest of a file whose rows have its number, with its begin and end. */
 function act(number: number, names: string, begin: number, end: number): Act {

@@ -1,6 +1,6 @@
 /** The demo market: the same every time, and continued after a pause. */
 import path from 'node:path';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { demoSnapshotTimes, type DemoUnitInput } from '../../demo/history.js';
 import { demoTokens } from '../../demo/tokens.js';
 import {
@@ -10,7 +10,8 @@ import {
   readMarker,
   type DemoRequest,
 } from '../../demo/fill.js';
-import { cleanUp, replayBytes, temporaryDirectory, withStoreOf } from '../support/cli.js';
+import { replayBytes, withStoreOf } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { storeIn } from '../support/ingest.js';
 import { sharedPool } from '../support/pool.js';
 
@@ -46,8 +47,6 @@ async function startFill(data: string): Promise<void> {
   const cut = await request(data, { signal: ending.signal, onProgress: () => ending.abort() });
   await fillDemo(cut, marker);
 }
-
-afterAll(cleanUp);
 
 describe('the simulated market', () => {
   const [once, again] = [path.join(directory, 'once'), path.join(directory, 'again')];

@@ -1,12 +1,12 @@
 /** The nightly backup of docs/deploy. */
 import { mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { cleanUp, newKey, temporaryDirectory, withStoreOf } from '../support/cli.js';
+import { describe, expect, it } from 'vitest';
+import { newKey, withStoreOf } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { run } from '../support/processes.js';
 
 const DEPLOY = path.resolve('docs/deploy');
-afterAll(cleanUp);
 
 describe('docs/deploy/fathom-backup.sh', () => {
   const directory = temporaryDirectory();

@@ -9,7 +9,7 @@ import type { Json } from '../support/conformance.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { KEY, MINT, NOW_S, heldService, steadyStore } from '../support/service.js';
 import { documentNamed } from './documents.js';
-import { heldFolder } from '../support/folders.js';
+import { temporaryDirectory } from '../support/folders.js';
 
 const run = promisify(execFile);
 const AT = NOW_S - 180;
@@ -18,7 +18,7 @@ const recipes = documentNamed('docs/cookbook.md').blocks.filter(({ info }) => in
 const inPython = (library: string) =>
   spawnSync('python3', ['-c', `import ${library}`]).status === 0;
 
-const directory = heldFolder();
+const directory = temporaryDirectory();
 const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(130, 40));
 const service = await heldService({ depth });
 const main = path.resolve('dist/server/cli/main.js');

@@ -1,12 +1,12 @@
 /** The files and commands at the beginning of docs/data.md: each command does what the document says. */
 import { renameSync, writeFileSync } from 'node:fs';
-import { afterAll, describe, expect, it } from 'vitest';
-import { cleanUp, fathom, temporaryDirectory } from '../support/cli.js';
+import { describe, expect, it } from 'vitest';
+import { fathom } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { Scratch } from '../support/ingest.js';
 import { type Block, documentNamed, fathomWords, shellLines } from './documents.js';
 
 const scratch = new Scratch(temporaryDirectory());
-afterAll(cleanUp);
 
 const [, ...sections] = documentNamed('docs/data.md')
   .text.split('\n## ')

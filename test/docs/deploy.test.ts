@@ -1,10 +1,10 @@
 /** The samples of docs/deploy that are related only by their numbers. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_MEMORY_MIB } from '../../server/memory.js';
+import { temporaryDirectory } from '../support/folders.js';
 
 const DEPLOY = path.resolve('docs/deploy');
 const sample = (name: string) => readFileSync(path.join(DEPLOY, name), 'utf8');
@@ -25,7 +25,7 @@ describe('docs/deploy', () => {
   });
 
   it.runIf(hasSystemd)('has units that systemd accepts', () => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'fathom-units-'));
+    const folder = temporaryDirectory();
     const names = readdirSync(DEPLOY).filter((name) => /\.(service|timer)$/.test(name));
     for (const name of names) {
       writeFileSync(
@@ -37,7 +37,6 @@ describe('docs/deploy', () => {
     const { status, stderr } = spawnSync('systemd-analyze', ['verify', ...files], {
       encoding: 'utf8',
     });
-    rmSync(folder, { recursive: true });
     expect(names).toHaveLength(3);
     // It may say anything about other units of this machine.
     expect(stderr.split('\n').filter((line) => line.includes('fathom'))).toEqual([]);

@@ -29,7 +29,7 @@ import {
   shellLines,
   tableCells,
 } from './documents.js';
-import { heldFolder } from '../support/folders.js';
+import { temporaryDirectory } from '../support/folders.js';
 
 /** npm's own commands in the documents. */
 const OWN_COMMANDS = new Set(['ci', 'install', 'pack', 'prune']);
@@ -140,7 +140,7 @@ describe("docs/data.md's examples", () => {
       ?.text.trim()
       .split('\n') ?? [];
   const cells = blocks.find(({ info }) => info === 'csv')?.text ?? '';
-  const directory = heldFolder();
+  const directory = temporaryDirectory();
 
   function parsed({ text }: { text: string }) {
     return JSON.parse(text) as Record<string, unknown>;

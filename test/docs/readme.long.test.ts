@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../../bench/programs.js';
 import { type Document, documentNamed } from './documents.js';
 import { hasProgram } from '../support/programs.js';
-import { heldFolder } from '../support/folders.js';
+import { temporaryDirectory } from '../support/folders.js';
 
 const run = promisify(execFile);
 const readme = documentNamed('README.md');
@@ -107,7 +107,7 @@ async function askDuckDb(file: string) {
 }
 
 describe.runIf(hasProgram('curl') && hasProgram('bash'))("the README's example", () => {
-  const directory = heldFolder();
+  const directory = temporaryDirectory();
   let reply: string;
   let paged: string;
   let ofClients: string[];

@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hasBrowser, open, seriousFindings } from '../support/browser.js';
-import { fathom, temporaryDirectory } from '../support/cli.js';
+import { fathom } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { NOW_S } from '../support/service.js';
 import {
   at,

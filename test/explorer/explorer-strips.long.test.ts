@@ -7,7 +7,8 @@ import type { ReplayPage } from '../../client/index.js';
 import { timeText } from '../../explorer/heatmap/ticks.js';
 import { usd } from '../../explorer/state/format.js';
 import { hasBrowser } from '../support/browser.js';
-import { fathom, temporaryDirectory } from '../support/cli.js';
+import { fathom } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { NOW_S } from '../support/service.js';
 import { at, directory, fail, HOUR, key, SOL, url, useExplorer } from './in-chromium.js';
 

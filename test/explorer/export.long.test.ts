@@ -17,12 +17,12 @@ import type { ApiRequest } from '../../explorer/state/requests.js';
 import { fathom } from '../support/cli.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { KEY, MINT, NOW_S, heldService, steadyStore } from '../support/service.js';
-import { heldFolder } from '../support/folders.js';
+import { temporaryDirectory } from '../support/folders.js';
 
 const run = promisify(execFile);
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 
-const directory = heldFolder();
+const directory = temporaryDirectory();
 const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(300, 40));
 const service = await heldService({ depth });
 

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { DEMO_SEED, demoTokens } from '../../demo/tokens.js';
 import { EXAMPLE_MINTS } from '../../server/api/schemas.js';
 import { open, type Opened, startBrowser } from '../support/browser.js';
-import { cleanUp, fathom, newKey, serveHere } from '../support/cli.js';
+import { fathom, newKey, serveHere } from '../support/cli.js';
 import { demoMarket } from '../support/demo-market.js';
 import { NOW_S } from '../support/service.js';
 
@@ -43,7 +43,6 @@ export function useExplorer(): void {
   });
   afterAll(async () => {
     await browser.close();
-    await cleanUp();
   });
 }
 

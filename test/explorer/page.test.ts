@@ -7,7 +7,7 @@ import type { Exchange } from '../../server/http/exchange.js';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { createRouter } from '../../server/http/router.js';
 import { type HttpServer, startHttpServer } from '../../server/http/server.js';
-import { cleanUp, temporaryDirectory } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { NO_LOG } from '../support/log.js';
 import { heldService } from '../support/service.js';
 import { becomes } from '../support/waiting.js';
@@ -108,7 +108,6 @@ describe('files that do not exist yet', () => {
   });
   afterAll(async () => {
     await server.close();
-    await cleanUp();
   });
   const get = async (target: string) => {
     const reply = await fetch(`http://127.0.0.1:${server.port}${target}`);

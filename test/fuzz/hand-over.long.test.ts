@@ -9,7 +9,7 @@ import { BUNDLE_VERSION, BundleWriter, STAGING } from '../../storage/bundle.js';
 import { connectToServer, listenForCommands, SOCKET_FILE } from '../../storage/control.js';
 import { UsageError } from '../../storage/errors.js';
 import type { Store } from '../../storage/store.js';
-import { cleanUp, temporaryDirectory } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { packedRequest } from '../support/command-requests.js';
 import { holdersFrame } from '../support/holders.js';
 import { settingsOf } from '../support/settings.js';
@@ -26,7 +26,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await store.close();
-  await cleanUp();
 });
 
 it(

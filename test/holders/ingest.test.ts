@@ -3,12 +3,13 @@ import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { tableFromArrays, tableToIPC } from 'apache-arrow';
 import fc from 'fast-check';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { MAX_OWNERS_PER_SNAPSHOT } from '../../compute/holders/owners.js';
 import { FaultLog } from '../../compute/ingest/fields.js';
 import { HolderCollector, MAX_SCATTERED_ROWS } from '../../storage/ingest/holders.js';
 import { prepareTable } from '../../storage/ingest/tables.js';
-import { cleanUp, temporaryDirectory, withStoreOf } from '../support/cli.js';
+import { withStoreOf } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import type { Store } from '../../storage/store.js';
 import { type Held, storedHolders } from '../support/holders.js';
 import { csv, ingest, lines, MINT, readJson, Scratch } from '../support/ingest.js';
@@ -31,7 +32,6 @@ const row = (t: number, owner: string, balance: number, token = MINT): Row => ({
 });
 
 const scratch = (): Scratch => new Scratch(temporaryDirectory());
-afterAll(cleanUp);
 
 /** Everything in the rows, as a plain reader would have it. */
 function byToken(rows: readonly Row[]): Map<string, Map<number, Held>> {

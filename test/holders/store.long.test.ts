@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { StoreChange } from '../../storage/contract.js';
 import { keptReference } from '../reference/holder-retention.js';
 import { commitHolders, held, type Held, storedHolders } from '../support/holders.js';
@@ -8,14 +8,7 @@ import { DataDirectory, MINT, openStore, OTHER_MINT } from '../support/stores.js
 const HOUR_S = 3600;
 const START = 1_794_600_000 - (1_794_600_000 % HOUR_S);
 
-const directories: DataDirectory[] = [];
-afterEach(() => directories.splice(0).forEach((directory) => directory.remove()));
-
-function directory(): string {
-  const made = new DataDirectory();
-  directories.push(made);
-  return made.path;
-}
+const directory = (): string => new DataDirectory().path;
 
 const snapshotsOf = fc.array(
   fc.record({

@@ -1,16 +1,15 @@
 /** Whale activity with the built command: what an ingest changes. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { cleanUp, newKey, serveHere, temporaryDirectory } from '../support/cli.js';
+import { describe, expect, it } from 'vitest';
+import { newKey, serveHere } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { checkReply, type Json } from '../support/conformance.js';
 import { ingest } from '../support/ingest.js';
 import { becomes } from '../support/waiting.js';
 
 const MINT = 'A'.repeat(40);
 const NOW_S = 1_794_659_696;
-
-afterAll(cleanUp);
 
 /** The tests request more often than once a second. */
 const PLANS = JSON.stringify({ enterprise: { rates: { 'whale-get': { requests: 'unlimited' } } } });

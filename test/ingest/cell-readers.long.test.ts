@@ -30,7 +30,7 @@ import { CellCutter, type CellColumnsChunk } from '../../storage/ingest/cell-chu
 import { parquetCells } from '../../storage/ingest/parquet.js';
 import { cellRows } from '../../storage/ingest/rows.js';
 import { lines, readJson, Scratch } from '../support/ingest.js';
-import { heldFolder } from '../support/folders.js';
+import { temporaryDirectory } from '../support/folders.js';
 
 const CSV = (file: string) => ({
   file,
@@ -40,7 +40,7 @@ const CSV = (file: string) => ({
   symbols: null,
 });
 
-const scratch = new Scratch(heldFolder());
+const scratch = new Scratch(temporaryDirectory());
 
 type Row = Record<string, string | number | null>;
 

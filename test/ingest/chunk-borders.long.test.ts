@@ -3,8 +3,8 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { RecordBatchFileWriter, Table, tableFromIPC } from 'apache-arrow';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cleanUp, temporaryDirectory } from '../support/cli.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { temporaryDirectory } from '../support/folders.js';
 import { faultsOf, ingest, storedSnapshots } from '../support/ingest.js';
 import { cellsOfSnapshot, writeCellsArrow, type CellRow } from '../support/tables.js';
 
@@ -75,7 +75,6 @@ beforeAll(async () => {
     RecordBatchFileWriter.writeAll(new Table(batches)).toUint8Array(true),
   );
 });
-afterAll(cleanUp);
 
 describe('snapshots that straddle the borders of chunks', () => {
   it('are counted and stored exactly, the same from every format', async () => {

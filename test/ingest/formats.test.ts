@@ -3,15 +3,9 @@ import { gzipSync } from 'node:zlib';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  cleanUp,
-  fathom,
-  newKey,
-  serveHere,
-  temporaryDirectory,
-  type Service,
-} from '../support/cli.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { fathom, newKey, serveHere, type Service } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import {
   CELL_FIELDS,
   cellsOfSnapshot,
@@ -193,7 +187,6 @@ beforeAll(async () => {
   key = await newKey(data);
   server = await serveHere(data, ['--as-of', String(NOW)]);
 });
-afterAll(cleanUp);
 
 const WINDOW = `from=${NOW - 7200}&to=${NOW}&min_pct=-90&max_pct=1000`;
 

@@ -2,10 +2,11 @@
 import { truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readJsonObject } from '../../storage/import/json-documents.js';
 import { SymbolAddresses } from '../../storage/ingest/symbol-addresses.js';
-import { cleanUp, fathomProcess, temporaryDirectory } from '../support/cli.js';
+import { fathomProcess } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { faultsOf, ingest, lines } from '../support/ingest.js';
 import { type CellRow, cellsOfSnapshot, writeCellsArrow } from '../support/tables.js';
 
@@ -13,7 +14,6 @@ const MINT = 'So11111111111111111111111111111111111111112';
 const T = 1_794_000_000;
 const directory = temporaryDirectory();
 const file = (name: string) => path.join(directory, name);
-afterAll(cleanUp);
 
 async function duckdb(statement: string): Promise<void> {
   const connection = await (await DuckDBInstance.create(':memory:')).connect();

@@ -5,7 +5,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LevelSorter } from '../../storage/ingest/level-sorter.js';
-import { temporaryDirectory } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { cells, csv, lines, MINT, readJson, StoreScratch } from '../support/ingest.js';
 import type { Json } from '../support/tables.js';
 import { importAll } from '../storage/import-helpers.js';

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withBasePrices } from '../../storage/ingest/base-prices.js';
 import type { Chunk } from '../../storage/ingest/chunks.js';
 import type { Store } from '../../storage/store.js';
-import { cleanUp, replayBytes, temporaryDirectory } from '../support/cli.js';
+import { replayBytes } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { faultsOf, ingest, type IngestOptions, snapshotsIn } from '../support/ingest.js';
 import { openStore } from '../support/stores.js';
 import {
@@ -92,7 +93,6 @@ const stored = async (data: string) => snapshotsIn(await storeOf(data), 'maincha
 
 afterAll(async () => {
   for (const store of stores.values()) await store.close();
-  await cleanUp();
 });
 
 /** Depth by snapshot: the cells, regardless of the order of markets. */

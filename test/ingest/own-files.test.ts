@@ -9,7 +9,8 @@ import {
 import { describe, expect, it } from 'vitest';
 import { SymbolAddresses } from '../../storage/ingest/symbol-addresses.js';
 import { timeIn, TIME_UNITS } from '../../storage/ingest/time-units.js';
-import { fathom, serveHere, temporaryDirectory } from '../support/cli.js';
+import { fathom, serveHere } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import {
   cells,
   csv,

@@ -6,7 +6,7 @@ import { NO_LOG } from '../support/log.js';
 import { settingsOf } from '../support/settings.js';
 import { DEFAULT_PLANS, parsePlans } from '../../server/limits/plans.js';
 import type { IssuedKey, KeyRequest } from '../../storage/contract.js';
-import { cleanUp, temporaryDirectory } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { checkedFetch } from '../support/conformance.js';
 import { becomes } from '../support/waiting.js';
 
@@ -34,7 +34,6 @@ beforeAll(() => {
 afterAll(async () => {
   vi.useRealTimers();
   await server.close();
-  await cleanUp();
 });
 
 async function start({ asOfS = null as number | null, plans = DEFAULT_PLANS } = {}) {

@@ -1,18 +1,10 @@
-import { afterAll, expect, it } from 'vitest';
-import {
-  asIfKilled,
-  cleanUp,
-  serve,
-  temporaryDirectory,
-  withStoreOf,
-  type Server,
-} from '../support/cli.js';
+import { expect, it } from 'vitest';
+import { asIfKilled, serve, withStoreOf, type Server } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { becomes } from '../support/waiting.js';
 
 const TARGET = '/replay/So11111111111111111111111111111111111111112';
 const directory = temporaryDirectory();
-
-afterAll(cleanUp);
 
 it('a server that is killed loses at most the last second of its counts, and invents none', async () => {
   const { id, key } = await withStoreOf(directory, (store) =>

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { backupStore } from '../../storage/backup.js';
@@ -11,6 +9,7 @@ import type { JetStreamLog } from '../../storage/log/jetstream.js';
 import { UsageBook } from '../../storage/keys/usage.js';
 import { openStore } from '../support/stores.js';
 import { becomes, eventually } from '../support/waiting.js';
+import { temporaryDirectory } from '../support/folders.js';
 
 const OPTIONS = { memoryLimitMiB: 128, threads: 1 };
 
@@ -19,13 +18,12 @@ let database: Database;
 const errors: unknown[] = [];
 
 beforeEach(async () => {
-  directory = await mkdtemp(path.join(tmpdir(), 'fathom-usage-'));
+  directory = temporaryDirectory();
   await openDatabase();
 });
 afterEach(async () => {
   vi.useRealTimers();
   await database.close();
-  await rm(directory, { recursive: true });
   errors.length = 0;
 });
 

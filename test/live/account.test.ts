@@ -1,6 +1,7 @@
 /** How live connections depend on their keys: they pay, and they end with them. */
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { cleanUp, fathom, type Service, serveHere, temporaryDirectory } from '../support/cli.js';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { fathom, type Service, serveHere } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { ingestCells, LiveClient, timesOf } from '../support/live-client.js';
 import { MINT } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
@@ -47,7 +48,6 @@ describe('The key of a live connection', () => {
     );
   });
   afterEach(() => vi.restoreAllMocks());
-  afterAll(cleanUp);
 
   it('closes the connection when it expires', async () => {
     const { key } = await newKey('--expires', String(Math.ceil(Date.now() / 1000) + 3600));

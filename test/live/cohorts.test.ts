@@ -44,10 +44,7 @@ describe('Followers of equal progress', () => {
     };
     cohorts = new Cohorts(held, () => clock.nowS());
   });
-  afterAll(async () => {
-    await store.close();
-    directory.remove();
-  });
+  afterAll(() => store.close());
 
   const commit = async (t: number): Promise<void> => {
     await commitRows(store, [snapshot(t)]);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Cursors, type Progress } from '../../server/live/cursor.js';
 import { nextStep } from '../../server/live/depth-follower.js';
 import type { PagePlan } from '../../storage/contract.js';
@@ -114,9 +114,6 @@ const act = fc.record({
 });
 
 describe('A client that follows a token', () => {
-  const directories: DataDirectory[] = [];
-  afterAll(() => directories.forEach((directory) => directory.remove()));
-
   it('has what the store shows, each change once, whatever is committed and however it reads', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -124,7 +121,6 @@ describe('A client that follows a token', () => {
         fc.integer({ min: 0, max: 20 }),
         async (acts, from) => {
           const directory = new DataDirectory();
-          directories.push(directory);
           let store = await openStore(directory.path);
           await commitRows(store, [snapshot(T0 - 600), snapshot(T0)]);
           const fromS = T0 - 600 + from * 300;
@@ -172,7 +168,6 @@ describe('A client that follows a token', () => {
     const [ahead, behind] = await Promise.all(
       [0, 1].map(async () => {
         const directory = new DataDirectory();
-        directories.push(directory);
         const store = await openStore(directory.path);
         await commitRows(store, [snapshot(T0), snapshot(T0 + 300), snapshot(T0 + 600)]);
         return store;

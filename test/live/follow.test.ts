@@ -1,21 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   fathomClient,
   type FathomError,
   type LiveMessage,
   type ReplayPage,
 } from '../../client/index.js';
-import {
-  cleanUp,
-  fathom,
-  newKey,
-  type Service,
-  serveHere,
-  temporaryDirectory,
-} from '../support/cli.js';
+import { fathom, newKey, type Service, serveHere } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { cutAfter, deleteSnapshots, ingestCells } from '../support/live-client.js';
 import { MAIN } from '../support/processes.js';
 import { MINT } from '../support/stores.js';
@@ -48,7 +42,6 @@ describe('The client that follows a token', () => {
     key = await newKey(directory);
     service = await serveHere(directory, ['--as-of', String(NOW_S)]);
   });
-  afterAll(cleanUp);
 
   it('has every snapshot once, however often its connection breaks', async () => {
     const [seed] = fc.sample(fc.integer({ min: 1, max: 2 ** 30 }), 1);

@@ -1,9 +1,10 @@
 import { connect, type Socket } from 'node:net';
 import { pack } from 'msgpackr';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import WebSocket from 'ws';
 import type { EngineName } from '../../server/http/engine.js';
-import { cleanUp, newKey, type Service, serveHere, temporaryDirectory } from '../support/cli.js';
+import { newKey, type Service, serveHere } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { MINT } from '../support/stores.js';
 import { eventually, letPass } from '../support/waiting.js';
 
@@ -80,7 +81,6 @@ describe.each<EngineName>(['uws', 'node'])('A hostile client of live on engine %
     service = await serveHere(directory, ['--http-engine', engine]);
   });
   afterEach(() => vi.restoreAllMocks());
-  afterAll(cleanUp);
 
   /** Others are served nevertheless. */
   const expectServing = async () => {

@@ -1,11 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import WebSocket from 'ws';
 import { fathomClient, type ReplayPage } from '../../client/index.js';
 import type { EngineName } from '../../server/http/engine.js';
-import { cleanUp, fathom, newKey, serve, type Server, temporaryDirectory } from '../support/cli.js';
+import { fathom, newKey, serve, type Server } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { deleteSnapshots, HeldSnapshots, type Message } from '../support/live-client.js';
 import { MINT } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
@@ -21,8 +22,6 @@ const SEED = Number(
 describe.each<EngineName>(['uws', 'node'])(
   'Clients of a server on engine %s that is killed',
   (engine) => {
-    afterAll(cleanUp);
-
     it('have what the store shows, each change once', { timeout: 36_000_000 }, async () => {
       let state = SEED;
       const random = (below: number) => (state = (state * 48_271) % 0x7fff_ffff) % below;

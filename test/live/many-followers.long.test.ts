@@ -1,8 +1,9 @@
 /** Followers that share messages each get exactly their own, whatever is committed and whoever stops reading. */
 import fc from 'fast-check';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ReplayPage } from '../../client/index.js';
-import { cleanUp, newKey, serveHere, temporaryDirectory } from '../support/cli.js';
+import { newKey, serveHere } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { deleteSnapshots, HeldSnapshots, ingestCells, LiveClient } from '../support/live-client.js';
 import { MINT } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
@@ -60,8 +61,6 @@ class Follower {
 }
 
 describe('Followers of one token', () => {
-  afterAll(cleanUp);
-
   it('each have what the store shows from their beginning, each change once', async () => {
     let state = SEED;
     const random = (below: number) => (state = (state * 48_271) % 0x7fff_ffff) % below;

@@ -1,7 +1,8 @@
 /** Live through docs/deploy's proxies, if they are installed. */
 import https from 'node:https';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cleanUp, newKey, type Service, serveHere, temporaryDirectory } from '../support/cli.js';
+import { newKey, type Service, serveHere } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { ingestCells, LiveClient, timesOf } from '../support/live-client.js';
 import { INSTALLED_PROXIES, type Proxy, PROXY_NAMES, startProxy } from '../support/proxies.js';
 import { MINT } from '../support/stores.js';
@@ -28,7 +29,6 @@ describe.runIf(INSTALLED_PROXIES.length > 0)('Live behind a proxy', () => {
     service = await serveHere(directory, ['--as-of', String(NOW_S)]);
     await commit();
   });
-  afterAll(cleanUp);
 
   for (const program of PROXY_NAMES) {
     describe.runIf(INSTALLED_PROXIES.includes(program))(program, () => {

@@ -1,9 +1,10 @@
 /** A client that stops reading: what waits for it is bounded, and it receives everything that it missed, once. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { EngineName } from '../../server/http/engine.js';
-import { cleanUp, fathom, newKey, serveHere, temporaryDirectory } from '../support/cli.js';
+import { fathom, newKey, serveHere } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { LiveClient, timesOf } from '../support/live-client.js';
 import { MINT, OTHER_MINT } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
@@ -29,8 +30,6 @@ const MAX_WAITING_BYTES = 512 * 1024 + 400 * 1024;
 const ENGINES = (process.env.FATHOM_ENGINES ?? 'uws').split(',') as EngineName[];
 
 describe.each(ENGINES)('A slow reader on engine %s', (engine) => {
-  afterAll(cleanUp);
-
   it('takes little memory, learns that it lags, and misses nothing', async () => {
     const directory = temporaryDirectory();
     const key = await newKey(directory);

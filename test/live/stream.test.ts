@@ -1,7 +1,8 @@
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { EngineName } from '../../server/http/engine.js';
-import { cleanUp, fathom, type Service, serveHere, temporaryDirectory } from '../support/cli.js';
+import { fathom, type Service, serveHere } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import {
   checkMessages,
   deleteSnapshots,
@@ -47,7 +48,6 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
       [T0 + 120, 3],
     ]);
   });
-  afterAll(cleanUp);
 
   it('sends history, then new, revised and deleted snapshots, on one cursor', async () => {
     const client = await open(service.url, key);

@@ -1,7 +1,6 @@
 /** The small market's pools and fee densities, over HTTP from a real store. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { DLMM_PERIODS } from '../../compute/lp/hours.js';
-import { cleanUp } from '../support/cli.js';
 import type { Json } from '../support/conformance.js';
 import {
   exampleRows,
@@ -66,7 +65,6 @@ describe.runIf(HAS_EXAMPLES)('the example market', () => {
       ...densities.map(([, rows]) => rows.length),
     ]);
   });
-  afterAll(cleanUp);
 
   it.each(Object.keys(SORTS) as (keyof typeof SORTS)[])('ranks pools by %s', async (sort) => {
     for (const period of DLMM_PERIODS.filter((name) => name in expected.dlmm)) {

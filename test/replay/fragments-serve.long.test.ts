@@ -2,17 +2,10 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import zlib from 'node:zlib';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { fragmentFileOf } from '../../storage/fragment-files.js';
-import {
-  cleanUp,
-  fathom,
-  newKey,
-  serveHere,
-  type Service,
-  temporaryDirectory,
-  withStoreOf,
-} from '../support/cli.js';
+import { fathom, newKey, serveHere, type Service, withStoreOf } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { rawReply } from '../support/raw-client.js';
 import { settingsOf } from '../support/settings.js';
 import { commitRows, MINT, snapshot } from '../support/stores.js';
@@ -35,7 +28,6 @@ beforeAll(async () => {
     ),
   );
 });
-afterAll(cleanUp);
 
 const start = (...words: string[]): Promise<Service> =>
   serveHere(data, ['--as-of', String(T + 90_000), ...words]);

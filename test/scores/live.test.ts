@@ -1,23 +1,15 @@
 /** What a running server does on its own: scores after an ingest, and the queue. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Json } from '../support/conformance.js';
-import {
-  asIfKilled,
-  cleanUp,
-  fathom,
-  newKey,
-  serveHere,
-  temporaryDirectory,
-} from '../support/cli.js';
+import { asIfKilled, fathom, newKey, serveHere } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { becomes } from '../support/waiting.js';
 
 const MINT = 'A'.repeat(43);
 const OTHER = 'B'.repeat(43);
 const LATER = 'D'.repeat(43);
-
-afterEach(cleanUp);
 
 function snapshotFile(directory: string, address: string, t: number): string {
   const file = path.join(directory, `${address}.ndjson`);

@@ -1,19 +1,13 @@
 /** A server whose store has damaged blocks: only what needs them fails. */
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
 import type { JoinMode } from '../../compute/segment/merge.js';
 import { connectToServer } from '../../storage/control.js';
 import type { Store } from '../../storage/store.js';
 import { Database } from '../../storage/duckdb/database.js';
-import {
-  cleanUp,
-  newKey,
-  serveHere,
-  temporaryDirectory,
-  withStoreOf,
-  type Service,
-} from '../support/cli.js';
+import { newKey, serveHere, withStoreOf, type Service } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { checkReply, type Json } from '../support/conformance.js';
 import { commitFlat, dcaRow, HOUR, limitRow, poolHourRow, poolRow } from '../support/flat.js';
 import { commitHolders } from '../support/holders.js';
@@ -116,7 +110,6 @@ beforeAll(async () => {
     }),
   });
 });
-afterAll(cleanUp);
 
 async function answerTo(target: string): Promise<[number, string | undefined]> {
   const response = await server.get(target, key);

@@ -2,20 +2,13 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import {
-  cleanUp,
-  fathom,
-  newKey,
-  serve,
-  type Service,
-  temporaryDirectory,
-} from '../support/cli.js';
+import { describe, expect, it } from 'vitest';
+import { fathom, newKey, serve, type Service } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { MINT, noiseRows, snapshot, type SnapshotRow } from '../support/stores.js';
 import { becomes } from '../support/waiting.js';
 
 const directory = temporaryDirectory();
-afterAll(cleanUp);
 const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
 
 function fileOf(name: string, rows: readonly SnapshotRow[]): string {

@@ -1,19 +1,18 @@
 import { fork, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { takeLock } from '../../server/download/lock.js';
 import { ReplayError } from '../../server/download/request.js';
+import { temporaryDirectory } from '../support/folders.js';
 
 let folder: string;
 let lock: string;
 beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'fathom-lock-'));
+  folder = temporaryDirectory();
   lock = path.join(folder, 'out.part.lock');
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The id of a process that has ended. */
 function endedPid(): number {

@@ -1,7 +1,7 @@
 /** Whatever opens a file, a DuckDB connection or a port closes it, on every path: the collector closes nothing. */
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { heldFolder } from '../support/folders.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { run } from '../support/processes.js';
 
 interface LeftOpen {
@@ -11,7 +11,7 @@ interface LeftOpen {
 }
 
 describe.runIf(process.platform === 'linux')('What was opened, used, failed and closed', () => {
-  const folder = heldFolder();
+  const folder = temporaryDirectory();
   let report: LeftOpen;
   beforeAll(async () => {
     const script = path.resolve('test/support/left-open.mjs');

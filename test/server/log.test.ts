@@ -5,7 +5,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { createLog, LOG_LEVELS, MAX_UNREAD_LOG_BYTES } from '../../server/log.js';
 import type { Exchange } from '../../server/http/exchange.js';
 import { MAX_KEYLESS_LINES, RequestLog } from '../../server/operations/request-log.js';
-import { cleanUp, fathom, serveHere, temporaryDirectory } from '../support/cli.js';
+import { fathom, serveHere } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { logInto } from '../support/log.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { KEY, MINT, startTestService, steadyStore, type TestService } from '../support/service.js';
@@ -232,8 +233,6 @@ describe('a flood without a key', () => {
 });
 
 describe('changes of keys', () => {
-  afterAll(cleanUp);
-
   it('are logged by id', async () => {
     const directory = temporaryDirectory();
     const server = await serveHere(directory);

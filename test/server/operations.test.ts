@@ -2,22 +2,15 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Histogram, Registry } from 'prom-client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Exchange } from '../../server/http/exchange.js';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { createRouter } from '../../server/http/router.js';
 import { startHttpServer } from '../../server/http/server.js';
 import { Metrics } from '../../server/operations/metrics.js';
 import { operationsRoutes, SCRAPE_INTERVAL_MS } from '../../server/operations/operations.js';
-import {
-  cleanUp,
-  fathom,
-  newKey,
-  serve,
-  serveHere,
-  type Service,
-  temporaryDirectory,
-} from '../support/cli.js';
+import { fathom, newKey, serve, serveHere, type Service } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { ingest } from '../support/ingest.js';
 import { NO_LOG } from '../support/log.js';
 import { MINT, orca, snapshot } from '../support/stores.js';
@@ -33,7 +26,6 @@ beforeAll(async () => {
   key = await newKey(data);
   server = await serveHere(data, ['--as-of', String(T + 60)]);
 });
-afterAll(cleanUp);
 
 const at = (url: string, route: string) => fetch(new URL(route, url));
 const readiness = async () => {

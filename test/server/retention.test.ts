@@ -1,20 +1,13 @@
 /** A server whose clock is far ahead of its data deletes nothing until an operator allows it. */
 import path from 'node:path';
-import { afterAll, expect, it } from 'vitest';
-import {
-  cleanUp,
-  fathom,
-  type Service,
-  serveHere,
-  temporaryDirectory,
-  withStoreOf,
-} from '../support/cli.js';
+import { expect, it } from 'vitest';
+import { fathom, type Service, serveHere, withStoreOf } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { commitRows, orca, snapshot } from '../support/stores.js';
 import { becomes } from '../support/waiting.js';
 
 const T = 1_794_600_000;
 const data = path.join(temporaryDirectory(), 'data');
-afterAll(cleanUp);
 
 const startedIn2036 = (): Promise<Service> =>
   serveHere(data, ['--as-of', '2036-01-26T22:40:00Z'], { FATHOM_RETENTION: '{"raw":"30d"}' });

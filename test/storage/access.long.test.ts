@@ -8,7 +8,7 @@ import {
 } from 'node:fs';
 import { createConnection, createServer, type Socket } from 'node:net';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { openForServer, withStore } from '../../storage/access.js';
 import { connectToServer, listenForCommands, SOCKET_FILE } from '../../storage/control.js';
@@ -88,7 +88,6 @@ describe('A server that keeps the store', () => {
   });
   afterAll(async () => {
     await server.kill();
-    directory.remove();
   });
 
   it('has a socket that only its user may use', () => {
@@ -130,16 +129,8 @@ describe('A server that keeps the store', () => {
 });
 
 describe('Processes that want one store', () => {
-  const directories: DataDirectory[] = [];
-  const fresh = (): DataDirectory => {
-    const directory = new DataDirectory();
-    directories.push(directory);
-    return directory;
-  };
-  afterEach(() => directories.splice(0).forEach((directory) => directory.remove()));
-
   it('two ingests at once: one waits for the other, both succeed', async () => {
-    const directory = fresh();
+    const directory = new DataDirectory();
     const words = (t: number) => [
       'ingest',
       'snapshots',
@@ -158,7 +149,7 @@ describe('Processes that want one store', () => {
   });
 
   it('a starting server waits for a command that has the store', async () => {
-    const directory = fresh();
+    const directory = new DataDirectory();
     const store = await openStore(directory.path);
     await commitRows(store, [snapshot(NOW_S - 5)]);
     const { key } = await store.createKey(request);
@@ -174,7 +165,7 @@ describe('Processes that want one store', () => {
   });
 
   it('a process that waits in vain says so', async () => {
-    const directory = fresh();
+    const directory = new DataDirectory();
     const holder = Script.start('hold-store.mjs', [directory.path]);
     await holder.line(/^held$/);
     // As in the middle of a commit: nobody may take this for the leftovers of a killed process.
@@ -199,7 +190,6 @@ describe('The control socket', () => {
   const directory = new DataDirectory();
   const errors: unknown[] = [];
   const socketFile = path.join(directory.path, SOCKET_FILE);
-  afterAll(() => directory.remove());
 
   /** Sends bytes and waits until the other side closes or answers. */
   function converse(bytes: Uint8Array): Promise<'closed' | 'answered'> {
@@ -289,6 +279,10 @@ describe('The control socket', () => {
     const control = await listenForCommands(directory.path, store, (error) => errors.push(error));
     const idle = createConnection({ path: socketFile, allowHalfOpen: true });
     await new Promise((resolve) => idle.once('connect', resolve));
+    const half = createConnection(socketFile);
+    half.on('error', () => undefined);
+    const request = packedRequest({ operation: 'listKeys', args: [] });
+    await new Promise((resolve) => half.write(request.subarray(0, -1), resolve));
     const remote = await connectToServer(directory.path);
     await control.close();
     expect(existsSync(socketFile)).toBe(false);
@@ -314,7 +308,6 @@ describe('The control socket', () => {
 
 describe('A store that a command made', () => {
   const directory = new DataDirectory(['made-by-a-command']);
-  afterAll(() => directory.remove());
 
   it('is busy if its directory is removed meanwhile', async () => {
     await expect(makePrivate(path.join(directory.path, 'gone'))).rejects.toThrow(StoreBusyError);

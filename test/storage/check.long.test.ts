@@ -9,22 +9,15 @@ import {
   writeSync,
 } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ComputePool } from '../../compute/pool.js';
 import type { CheckCursor, CheckStep } from '../../storage/operations.js';
 import { checkStore } from '../../storage/check/check.js';
 import { Database } from '../../storage/duckdb/database.js';
 import type { SqlRow } from '../../storage/duckdb/statements.js';
 import type { Ended } from '../support/processes.js';
-import {
-  cleanUp,
-  digestOf,
-  fathom,
-  newKey,
-  serveHere,
-  temporaryDirectory,
-  withStoreOf,
-} from '../support/cli.js';
+import { digestOf, fathom, newKey, serveHere, withStoreOf } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { commitFlat, limitRow } from '../support/flat.js';
 import { commitHolders } from '../support/holders.js';
 import { commitRows, MINT, orca, OTHER_MINT, snapshot } from '../support/stores.js';
@@ -74,7 +67,6 @@ beforeEach(() => {
   cpSync(whole, data, { recursive: true });
   intact = digestOf(data);
 });
-afterAll(cleanUp);
 
 describe('fathom check', () => {
   it('says in one line that all is well, without a server and with one', async () => {

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { isDamage } from '../../compute/damage.js';
 import { Database } from '../../storage/duckdb/database.js';
 import { InputError, StoreBusyError } from '../../storage/errors.js';
@@ -41,7 +41,6 @@ beforeEach(() => {
   mkdirSync(directory.path);
   file = path.join(directory.path, DATABASE_FILE);
 });
-afterEach(() => directory.remove());
 
 /** Runs statements on the closed store's file, as nobody should. */
 async function tamper(...statements: string[]): Promise<void> {

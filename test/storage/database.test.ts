@@ -1,13 +1,4 @@
-import {
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-  watch,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, renameSync, rmSync, truncateSync, watch, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Connection } from '../../storage/duckdb/connection.js';
@@ -17,6 +8,7 @@ import { Lanes, MAX_WAITING } from '../../storage/duckdb/lanes.js';
 import { DamagedDataError, DiskFullError, StoreUnavailableError } from '../../storage/errors.js';
 import { run } from '../support/processes.js';
 import { becomes, countingTurns, eventually } from '../support/waiting.js';
+import { temporaryDirectory } from '../support/folders.js';
 
 /** The pauses requested; they take no time. */
 const pauses = vi.hoisted(() => [] as (number | undefined)[]);
@@ -39,12 +31,11 @@ let directory: string;
 let file: string;
 
 beforeEach(() => {
-  directory = mkdtempSync(path.join(tmpdir(), 'fathom-db-'));
+  directory = temporaryDirectory();
   file = path.join(directory, "it's.duckdb");
 });
 afterEach(() => {
   free.blocks = null;
-  rmSync(directory, { recursive: true, force: true });
 });
 
 describe('Database', () => {

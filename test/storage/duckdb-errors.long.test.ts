@@ -9,7 +9,7 @@ import { Database } from '../../storage/duckdb/database.js';
 import { MemoryDatabase } from '../../storage/duckdb/memory-database.js';
 import { RefusalError } from '../../storage/errors.js';
 import { parquetRows } from '../../storage/ingest/parquet.js';
-import { heldFolder } from '../support/folders.js';
+import { temporaryDirectory } from '../support/folders.js';
 import {
   commitDelete,
   commitRows,
@@ -23,7 +23,7 @@ import {
 } from '../support/stores.js';
 
 const options = { memoryLimitMiB: 128, threads: 1 };
-const folder = heldFolder();
+const folder = temporaryDirectory();
 
 /** What a user may write and DuckDB or the system say, too. */
 const TEXTS = [
@@ -60,7 +60,6 @@ describe('A user’s text', () => {
     }
     expect([onFault.mock.calls, onDamage.mock.calls]).toEqual([[], []]);
     await store.close();
-    directory.remove();
   });
 
   it('does not turn an error in which DuckDB quotes it into one', async () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { FlatDataset, StoreChange } from '../../storage/contract.js';
 import { PlainFlatStore } from '../reference/flat-store.js';
 import { commitFlat, FLAT_ROWS, flatContents, HOUR, noChange } from '../support/flat.js';
@@ -74,14 +74,10 @@ function changeOf(dataset: FlatDataset, tokens: string[], changed: boolean): Sto
 }
 
 describe('The flat datasets of a store', () => {
-  const directories: DataDirectory[] = [];
-  afterAll(() => directories.forEach((directory) => directory.remove()));
-
   it('hold what plain maps of rows would, and report what a commit changed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(commit, { minLength: 1, maxLength: 8 }), async (commits) => {
         const directory = new DataDirectory();
-        directories.push(directory);
         const model = new PlainFlatStore();
         let store = await openStore(directory.path);
         let changes: StoreChange[] = [];

@@ -13,7 +13,7 @@ import {
   type ImportOptions,
   ImportReport,
 } from '../../storage/import/formats.js';
-import { heldFolder } from '../support/folders.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { importRows } from '../../storage/import/import.js';
 import { NothingImportedError } from '../../storage/import/refusals.js';
 
@@ -94,7 +94,7 @@ export function faultsOf(rows: unknown[]): unknown[] {
 
 /** Files in a directory of their own, for the tests of a file. */
 export class Scratch {
-  private readonly dir = heldFolder();
+  private readonly dir = temporaryDirectory();
 
   file(name: string, content: string | Uint8Array = ''): string {
     const file = path.join(this.dir, name);

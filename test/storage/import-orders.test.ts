@@ -307,6 +307,5 @@ it('orders and holders enter a store, and closed orders leave it', async () => {
     expect([...(await store.holders.times(SOL))]).toEqual([CREATED_S]);
   } finally {
     await store.close();
-    directory.remove();
   }
 });

@@ -1,10 +1,10 @@
 /** Parsing DuckDB's log, with every kind of damage done to a real one. */
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
 import { readLog } from '../../storage/duckdb/log-frames.js';
+import { temporaryDirectory } from '../support/folders.js';
 
 /** A log of entries of many kinds: tables, rows, row groups, changes and deletions. */
 let log: Buffer;
@@ -15,7 +15,7 @@ let headerBytes: number;
 const HEADER_END = Buffer.from('670000ffff', 'hex');
 
 beforeAll(async () => {
-  const directory = mkdtempSync(path.join(tmpdir(), 'fathom-log-'));
+  const directory = temporaryDirectory();
   const file = path.join(directory, 'x.duckdb');
   const database = await Database.openFile(file, { memoryLimitMiB: 128, threads: 1 });
   for (const statement of [
@@ -35,7 +35,6 @@ beforeAll(async () => {
   log = readFileSync(`${file}.wal`);
   headerBytes = log.indexOf(HEADER_END) + HEADER_END.length;
   await database.close();
-  rmSync(directory, { recursive: true });
 });
 
 /** The end of the last commit that is whole within so many bytes. */

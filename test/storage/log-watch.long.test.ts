@@ -13,20 +13,14 @@ import {
   tokenOf,
 } from '../support/stores.js';
 
-const directories: DataDirectory[] = [];
 const stores: Store[] = [];
 afterEach(async () => {
   for (const store of stores.splice(0)) await store.close();
-  for (const directory of directories.splice(0)) directory.remove();
 });
 
 const log = (directory: string): string => path.join(directory, `${DATABASE_FILE}.wal`);
 
-function newDirectory(): string {
-  const directory = new DataDirectory();
-  directories.push(directory);
-  return directory.path;
-}
+const newDirectory = (): string => new DataDirectory().path;
 
 /** The directory as a process would leave it if killed now. */
 function killed(directory: string): string {

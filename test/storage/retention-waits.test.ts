@@ -10,7 +10,7 @@ import {
 import type { Store } from '../../storage/store.js';
 import {
   commitRows,
-  DataDirectory,
+  freshDirectory,
   MINT,
   openStore,
   orca,
@@ -34,7 +34,7 @@ const MINTS = [
   ],
 ];
 
-const data = new DataDirectory();
+const data = freshDirectory();
 let store: Store;
 let nowS = NOW;
 let newestT: number | null = NOW;
@@ -53,7 +53,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await retaining?.close();
   await store.close();
-  data.remove();
 });
 
 /** A token's snapshots, at these numbers of days before NOW. */

@@ -132,10 +132,7 @@ describe('A store with retention', () => {
   const data = new DataDirectory();
   let store: Store;
   beforeAll(async () => (store = await openStore(data.path)));
-  afterAll(async () => {
-    await store.close();
-    data.remove();
-  });
+  afterAll(() => store.close());
 
   const stored = async (address: string): Promise<StoredSnapshot[]> =>
     inOrder(await storedSnapshots(store, tokenOf(store, address)));

@@ -37,7 +37,6 @@ async function verifiedInCopy(key: string): Promise<boolean> {
   const store = await openStore(copy.path);
   const isLive = store.keys.verify(key) !== null;
   await store.close();
-  copy.remove();
   return isLive;
 }
 

@@ -25,10 +25,7 @@ beforeEach(async () => {
   database = await Database.openFile(file, { memoryLimitMiB: 256, threads: 1 });
   await migrate(database, 0);
 });
-afterEach(async () => {
-  await database.close();
-  directory.remove();
-});
+afterEach(() => database.close());
 
 const SIZES = [1, 3999, 4000, 4001, 16_384, 16_385, 65_535, 65_536, 65_537, 300_000];
 const one = Uint32Array.of(1);

@@ -2,12 +2,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { shrinkStep } from '../../storage/duckdb/shrink.js';
 import { DataDirectory, openSegmentDatabase } from '../support/stores.js';
 
 const directory = new DataDirectory();
-afterAll(() => directory.remove());
 
 it('shrinks the file to what is left, which is unchanged', async () => {
   const database = await openSegmentDatabase(directory);

@@ -60,10 +60,7 @@ beforeEach(() => {
   directory = new DataDirectory();
   store = null;
 });
-afterEach(async () => {
-  await store?.close();
-  directory.remove();
-});
+afterEach(() => store?.close());
 
 const at = (name: string) => path.join(directory.path, name);
 
@@ -80,7 +77,6 @@ async function killed(): Promise<void> {
   await commitRows(opened, [snapshot(1)]);
   cpSync(origin.path, directory.path, { recursive: true });
   await opened.close();
-  origin.remove();
   expect(existsSync(at(LOG_FILE))).toBe(true);
 }
 
@@ -187,7 +183,6 @@ describe('Another process finds a store held', () => {
     gone.abort();
     expect(new Set(await Promise.all(during))).toEqual(new Set(['held']));
     expect(readdirSync(copy.path)).not.toContain(LOCK_FILE);
-    copy.remove();
     expect((await seen())[0]).toBe('held');
     let cursor: CheckCursor | null = null;
     do cursor = (await opened.checkStep(cursor)).next;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DEFAULT_BAND } from '../../compute/ladder.js';
 import { decodeSegment, digestsOf, sliceRun } from '../../compute/segment/segment.js';
 import { TIERS } from '../../compute/market.js';
@@ -254,9 +254,6 @@ async function expectPlan(
 }
 
 describe('A store', () => {
-  const directories: DataDirectory[] = [];
-  afterAll(() => directories.forEach((directory) => directory.remove()));
-
   it('holds what a plain map of snapshots would, whatever is committed', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -264,7 +261,6 @@ describe('A store', () => {
         plans,
         async (commits, questions) => {
           const directory = new DataDirectory();
-          directories.push(directory);
           const model = new PlainStore();
           let store = await openStore(directory.path);
           try {

@@ -1,13 +1,13 @@
 /** The `fathom` command and its server: within this process, or as separate processes. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { vi } from 'vitest';
 import { runCommand } from '../../server/cli/commands.js';
 import { sharePool } from '../../server/cli/runtime.js';
 import { startService } from '../../server/service.js';
+import { atEnd, temporaryDirectory } from './folders.js';
 import { settingsOf } from './settings.js';
 import { logInto } from './log.js';
 import { sharedPool } from './pool.js';
@@ -15,16 +15,6 @@ import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { Store } from '../../storage/store.js';
 import { MAIN, type Ended } from './processes.js';
 import { PATIENCE_MS } from './waiting.js';
-
-const directories: string[] = [];
-const servers: Service[] = [];
-
-/** A new empty directory; cleanUp() removes it. */
-export function temporaryDirectory(): string {
-  const directory = mkdtempSync(path.join(tmpdir(), 'fathom-test-'));
-  directories.push(directory);
-  return directory;
-}
 
 /** A digest of a file, or of every file's name and bytes below a directory. */
 export function digestOf(place: string): string {
@@ -36,13 +26,6 @@ export function digestOf(place: string): string {
     if (statSync(file).isFile()) digest.update(readFileSync(file));
   }
   return digest.digest('hex');
-}
-
-/** Stops all servers still running and removes all directories. */
-export async function cleanUp(): Promise<void> {
-  await Promise.all(servers.splice(0).map((server) => server.stop()));
-  for (const directory of directories.splice(0))
-    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
 }
 
 interface RunOptions {
@@ -186,7 +169,7 @@ export async function serve(
       return ended;
     },
   };
-  servers.push(server);
+  atEnd(() => server.stop());
   return server;
 }
 
@@ -212,7 +195,7 @@ export async function serveHere(
     logged: () => logged.join('\n'),
     stop: () => (ended ??= running.close()),
   };
-  servers.push(service);
+  atEnd(() => service.stop());
   return service;
 }
 

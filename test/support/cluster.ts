@@ -105,6 +105,5 @@ export class NodeProcess {
 
   async close(): Promise<void> {
     await this.kill();
-    this.directory.remove();
   }
 }

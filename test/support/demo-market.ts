@@ -2,7 +2,7 @@
 import { cpSync } from 'node:fs';
 import { DEMO_SEED } from '../../demo/tokens.js';
 import { fillDemo } from '../../demo/fill.js';
-import { temporaryDirectory } from './cli.js';
+import { temporaryDirectory } from './folders.js';
 import { storeIn } from './ingest.js';
 import { sharedPool } from './pool.js';
 import { preparedFolder } from './prepared.js';

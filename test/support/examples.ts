@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import type { Dataset } from '../../storage/ingest/datasets.js';
-import { newKey, serveHere, temporaryDirectory } from './cli.js';
+import { newKey, serveHere } from './cli.js';
+import { temporaryDirectory } from './folders.js';
 import { checkReply, type Json } from './conformance.js';
 import { ingest } from './ingest.js';
 

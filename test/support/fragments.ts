@@ -56,7 +56,6 @@ export class FragmentsFixture {
     });
     afterEach(async () => {
       await fixture.closeAll();
-      fixture.data.remove();
       expect(fixture.logged.splice(0)).toEqual([]);
     });
     return fixture;

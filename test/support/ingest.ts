@@ -15,7 +15,8 @@ import { ingestFiles } from '../../storage/ingest/ingest.js';
 import type { UseStore } from '../../storage/operations.js';
 import type { FileReport } from '../../storage/ingest/prepared.js';
 import type { Store } from '../../storage/store.js';
-import { cleanUp, temporaryDirectory, withStoreOf } from './cli.js';
+import { withStoreOf } from './cli.js';
+import { temporaryDirectory } from './folders.js';
 import { sharedPool } from './pool.js';
 import { openStore } from './stores.js';
 import { type CellRow, cellsOfSnapshot, type Json, type SnapshotRow } from './tables.js';
@@ -183,7 +184,6 @@ export class Scratch {
 
   /** A new one, removed when the file's tests end. */
   static held(): Scratch {
-    afterAll(cleanUp);
     return new Scratch(temporaryDirectory());
   }
 
@@ -231,10 +231,7 @@ export class StoreScratch extends Scratch {
     beforeAll(async () => {
       this.store = await openStore(this.data);
     });
-    afterAll(async () => {
-      await this.store.close();
-      await cleanUp();
-    });
+    afterAll(() => this.store.close());
   }
 
   /** Ingests a file into the open store. */

@@ -5,7 +5,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { unpack } from 'msgpackr';
 import { expect } from 'vitest';
 import WebSocket from 'ws';
-import { fathom, temporaryDirectory } from './cli.js';
+import { fathom } from './cli.js';
+import { temporaryDirectory } from './folders.js';
 import { MINT } from './stores.js';
 import { eventually } from './waiting.js';
 

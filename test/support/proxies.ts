@@ -1,9 +1,9 @@
 /** The proxies of docs/deploy, if installed, in front of a server. */
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { temporaryDirectory } from './folders.js';
 
 const PROXIES = {
   nginx(folder: string, configuration: string): string[] {
@@ -40,7 +40,7 @@ export interface Proxy {
 
 /** Starts a proxy from its sample, with a free port and its own certificate, in front of a server's port. */
 export async function startProxy(program: ProxyName, serverPort: number): Promise<Proxy> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'fathom-proxy-'));
+  const folder = temporaryDirectory();
   makeCertificate(folder);
   const port = await freePort();
   const configuration = readFileSync(path.join('docs/deploy', `${program}.${SUFFIXES[program]}`))
@@ -63,7 +63,6 @@ export async function startProxy(program: ProxyName, serverPort: number): Promis
     async stop() {
       proxy.kill('SIGTERM');
       await ended;
-      rmSync(folder, { recursive: true });
     },
   };
 }

@@ -1,6 +1,5 @@
 /** Really opened stores in separate directories, and bundles to commit to them. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
 import type { BinnedChunk } from '../../compute/ingest/binned-chunk.js';
@@ -27,12 +26,13 @@ import { RunCollector } from '../../storage/ingest/run-collector.js';
 import { migrate, schemaVersion } from '../../storage/migrations.js';
 import type { StoreOptions } from '../../storage/opening.js';
 import { Store } from '../../storage/store.js';
+import { temporaryDirectory } from './folders.js';
 
 export const MINT = 'So11111111111111111111111111111111111111112';
 export const OTHER_MINT = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 export const EVM_TOKEN = '0x00000000000000000000000000000000000000aa';
 
-/** A directory that is removed after the test. */
+/** A directory for a store, removed after the tests of the file. */
 export class DataDirectory {
   path = '';
   private root = '';
@@ -43,7 +43,7 @@ export class DataDirectory {
 
   /** Becomes another, empty one. */
   renew(): void {
-    this.root = mkdtempSync(path.join(tmpdir(), 'fathom-store-'));
+    this.root = temporaryDirectory();
     this.path = path.join(this.root, ...this.below, 'data');
   }
 
@@ -55,9 +55,7 @@ export class DataDirectory {
 /** A directory that is another one for each test. */
 export function freshDirectory(): DataDirectory {
   const directory = new DataDirectory();
-  directory.remove();
   beforeEach(() => directory.renew());
-  afterEach(() => directory.remove());
   return directory;
 }
 

@@ -138,10 +138,9 @@ export class MarketService {
     await this.live.lp.settled();
   }
 
-  async stop({ keepDirectory = false } = {}): Promise<void> {
+  async stop(): Promise<void> {
     await this.server.close();
     await this.live.close();
     await this.store.close();
-    if (!keepDirectory) this.directory.remove();
   }
 }

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
 import type { Statements } from '../../storage/duckdb/statements.js';
 import { MAX_QUEUED_TOKENS, WaitingTokens } from '../../storage/queue.js';
@@ -11,7 +11,6 @@ let directory: DataDirectory;
 beforeEach(() => {
   directory = new DataDirectory();
 });
-afterEach(() => directory.remove());
 
 /** A real database with the queue's table, whose writes can be made to fail. */
 async function openQueueDatabase() {
