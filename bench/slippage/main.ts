@@ -1,4 +1,4 @@
-/** `npm run bench:slippage`: how much of the event loop's time an order's cost takes, for a newest snapshot. */
+/** `npm run bench:slippage`: how much of the event loop's time an order's cost and market depth take, for a newest snapshot. */
 import path from 'node:path';
 import { encodeRuns } from '../../compute/segment/rewrite.js';
 import { percentile } from '../case.js';
@@ -79,6 +79,12 @@ async function measure(requests: number, turns: number, smoke: boolean): Promise
           { name: `${name}, new`, pathOf: (n: number) => `${path},${40 + n / 1e6}` },
           { name: `${name}, again`, pathOf: () => path },
         ]),
+      );
+      const depth = `/api/v1/market-depth?token_address=${benchAddress(0)}&exchange_type=ALL`;
+      const lowest = (n: number): string => (0.5 + n / 1e7).toFixed(7);
+      paths.push(
+        { name: '/market-depth, new', pathOf: (n) => `${depth}&low_pct_change=-${lowest(n)}` },
+        { name: '/market-depth, again', pathOf: () => depth },
       );
       const score = `/api/v1/score/${benchAddress(0)}`;
       paths.push({ name: '/score, for comparison', pathOf: () => score });
