@@ -56,9 +56,9 @@ export function binsOfBand(minPct: number, maxPct: number): BinRange {
   const low = (1 + minPct / 100) * (1 - BAND_TOLERANCE);
   const high = (1 + maxPct / 100) * (1 + BAND_TOLERANCE);
   let first = MIN_BIN;
-  while (first <= MAX_BIN && binFactor(first) < low) first++;
+  while (first <= MAX_BIN && BIN_FACTORS[first - MIN_BIN] < low) first++;
   let last = MAX_BIN;
-  while (last >= MIN_BIN && binFactor(last) > high) last--;
+  while (last >= MIN_BIN && BIN_FACTORS[last - MIN_BIN] > high) last--;
   return { first, last };
 }
 
