@@ -5,6 +5,7 @@ import {
   asOfS,
   chooseTheme,
   chooseZone,
+  isAway,
   isLive,
   key as keyValue,
   lastToken,
@@ -41,14 +42,16 @@ const PLACES: readonly { label: string; more?: string; target: View }[] = [
 export function Header() {
   const view = useValue(viewValue);
   const key = useValue(keyValue);
-  const isRefused = useValue(trouble)?.kind === 'key-refused';
+  const wrong = useValue(trouble);
+  const isRefused = wrong?.kind === 'key-refused';
   const hasKey = key !== null && !isRefused;
   const token = useValue(lastToken);
   const asOf = useValue(asOfS);
   const shownZone = useValue(zone);
   const theme = useValue(themeValue);
   const live = useValue(isLive);
-  const heard = useValue(connection);
+  const followed = useValue(connection);
+  const heard = isAway(wrong) ? 'silent' : followed;
   const other = theme === 'dark' ? 'light' : 'dark';
   return (
     <header class="top">
@@ -78,7 +81,11 @@ export function Header() {
             class="tool live"
             data-connection={heard}
             aria-pressed={live}
-            title={liveTitle(live, heard, asOf)}
+            title={liveTitle(
+              live,
+              view.name === 'token' || heard === 'silent' ? heard : 'none',
+              asOf,
+            )}
             onClick={() => isLive.set(!live)}
           >
             <span class="dot" aria-hidden="true" />

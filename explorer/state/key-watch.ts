@@ -1,10 +1,10 @@
-/** Notices at once, on pages that follow no token, that the key has ended. */
+/** Notices at once, on pages that need no snapshots, that the key has ended, or that the server is silent. */
 import { useEffect, useRef } from 'preact/hooks';
-import { retryIfRefused, whileVisible } from './live.js';
-import { currentClient, isLive, key as keyValue } from './session.js';
+import { followToken, whileVisible } from './live.js';
+import { isLive, key as keyValue } from './session.js';
 import { useValue } from './use-value.js';
 
-/** Follows the first token that the page names, only for the end of the stream. */
+/** Follows the first token that the page names, only for heartbeats and the end of the stream. */
 export function useKeyWatch(address: string | null): void {
   const first = useRef<string | null>(null);
   first.current ??= address;
@@ -13,16 +13,9 @@ export function useKeyWatch(address: string | null): void {
   const followed = first.current;
   useEffect(
     () =>
-      live && followed !== null ? whileVisible((signal) => watch(followed, signal)) : undefined,
+      live && followed !== null
+        ? whileVisible((signal) => followToken(followed, signal, 'server'))
+        : undefined,
     [live, key, followed],
   );
-}
-
-async function watch(address: string, signal: AbortSignal): Promise<void> {
-  try {
-    const messages = currentClient()?.follow(address, { group: 'all' }, { signal }) ?? [];
-    for await (const message of messages) void message;
-  } catch (error) {
-    retryIfRefused(error, signal);
-  }
 }

@@ -19,8 +19,16 @@ export const connection = new Value<Connection>('none');
 /** The newest change: the time of its snapshot, epoch seconds. Each change is a new object. */
 export const lastChange = new Value<{ t: number } | null>(null);
 
-/** Follows a token until the signal is aborted. It never fails: if no stream is available, the page polls. */
-export async function followToken(address: string, signal: AbortSignal): Promise<void> {
+/**
+ * Follows a token until the signal is aborted. It never fails: if no stream is available, the page polls.
+ *
+ * @param what the token's changes, or only whether the server responds
+ */
+export async function followToken(
+  address: string,
+  signal: AbortSignal,
+  what: 'changes' | 'server' = 'changes',
+): Promise<void> {
   const client = currentClient();
   if (client === null) return;
   let silence: ReturnType<typeof setTimeout> | undefined;
@@ -43,9 +51,10 @@ export async function followToken(address: string, signal: AbortSignal): Promise
       } else if (message.type !== 'heartbeat') lastChange.set({ t: message.next_from - 1 });
     }
   } catch (error) {
-    // A wrong address says nothing about the server.
-    const isWrong = error instanceof FathomError && error.status === 400;
-    if (!signal.aborted) connection.set(isWrong ? 'none' : 'silent');
+    // A wrong address says nothing about the server, and a refusal only that it responds.
+    const status = error instanceof FathomError ? error.status : null;
+    const isAnswer = status === 400 || (what === 'server' && status !== null);
+    if (!signal.aborted) connection.set(isAnswer ? 'none' : 'silent');
     retryIfRefused(error, signal);
   } finally {
     clearTimeout(silence);

@@ -185,6 +185,11 @@ function refuseKey(message: string): void {
   trouble.set({ kind: 'key-refused', message, wasKept });
 }
 
+/** Whether the trouble is that no server answers. */
+export function isAway(current: Trouble | null): boolean {
+  return current?.kind === 'connection' || current?.kind === 'offline';
+}
+
 /** Whether the same request may succeed later: the server was unreachable or failed. */
 export function isTransient({ status }: FathomError): boolean {
   return status === null || status >= 500;

@@ -3,7 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import type { MarketType, Slippage } from '../../client/index.js';
 import { percent, price, signedFinePercent, signedPercent, usd } from '../state/format.js';
 import { useDocument, useLast } from '../state/load.js';
-import { messageOf } from '../state/session.js';
+import { isAway, messageOf, trouble } from '../state/session.js';
+import { useValue } from '../state/use-value.js';
 import { amountOf } from './amount.js';
 import { How } from './how.js';
 import { Meter } from './sparkline.js';
@@ -81,10 +82,22 @@ export function OrderPanel({ address, t, atS, filter }: OrderPanelProps) {
         ) : error !== null ? (
           <p class="note">{messageOf(error)}</p>
         ) : (
-          shown !== null && <Quote answer={shown} />
+          <Answer answer={shown} />
         )}
       </div>
     </section>
+  );
+}
+
+function Answer({ answer }: { answer: Slippage | null }) {
+  const isWaiting = isAway(useValue(trouble));
+  if (answer !== null) return <Quote answer={answer} />;
+  return (
+    <p class="note">
+      {isWaiting
+        ? 'The server does not answer; the cost follows as soon as it does'
+        : 'Asking the server'}
+    </p>
   );
 }
 

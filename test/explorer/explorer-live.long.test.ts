@@ -75,6 +75,48 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
   });
 
   it.each([
+    ['a board', '#/scores', 'tr.row'],
+    ['Compare', `#/compare?tokens=${SOL},${BARN}`, '.line-chart li'],
+  ])('says when the server is silent, or away: %s', async (_, view, shown) => {
+    const page = await at(view);
+    await page.clock.install();
+    await page.reload();
+    await page.locator(shown).first().waitFor();
+    const live = page.locator('.live');
+    await page.locator('.live[data-connection=heard]').waitFor();
+    expect(await live.getAttribute('title')).toContain('every 15 seconds');
+    await page.clock.pauseAt(Date.now() + 1000);
+    const connection = async (passedMs: number): Promise<string | null> => {
+      await page.clock.fastForward(passedMs);
+      return live.getAttribute('data-connection');
+    };
+    // Less than the time to the next request.
+    await expect.poll(() => connection(13_000)).toBe('silent');
+    expect(await live.textContent()).toContain('Not live');
+    await expect.poll(() => connection(100)).toBe('heard');
+    const requests = '**/api/v1/**';
+    await page.route(requests, (route) => route.abort());
+    await expect.poll(() => connection(1000)).toBe('silent');
+    expect(await live.textContent()).toContain('Not live');
+    await page.unroute(requests);
+    await page.clock.resume();
+    await page.locator('.live[data-connection=heard]').waitFor();
+    expect(await live.textContent()).not.toContain('Not live');
+  });
+
+  it('says that an order waits for the server, and then what it costs', async () => {
+    const page = await at(HOUR);
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    const requests = '**/api/v1/**';
+    await page.route(requests, (route) => route.abort());
+    const order = page.locator('.order-card');
+    await order.getByRole('textbox').fill('10k');
+    await order.getByText('The server does not answer').waitFor();
+    await page.unroute(requests);
+    await order.getByText('Average price').waitFor();
+  });
+
+  it.each([
     ['a token', HOUR, '.heatmap[data-state=ready]'],
     ['Compare', `#/compare?tokens=${SOL},${BARN}`, '.line-chart li'],
     ['a board that does not update', '#/whales', 'tr.row'],
