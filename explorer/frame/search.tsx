@@ -1,5 +1,6 @@
 /** Finds tokens by symbol, name or address. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { favourites } from '../state/favourites.js';
 import { age, price, shortAddress } from '../state/format.js';
 import { isTyping } from '../state/keys.js';
 import { useDocument, useNowS } from '../state/load.js';
@@ -24,6 +25,7 @@ export function Search({ id = 'found', placeholder = 'Find a token', onChoose }:
   /** Whether this is the search in the header, which the key `/` focuses. */
   const isMain = onChoose === undefined;
   const hasKey = useValue(keyValue) !== null;
+  const marked = useValue(favourites);
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState('');
   const [query, setQuery] = useState('');
@@ -134,7 +136,10 @@ export function Search({ id = 'found', placeholder = 'Find a token', onChoose }:
               go(at);
             }}
           >
-            <b>{token.symbol ?? shortAddress(token.address)}</b>
+            <b>
+              {token.symbol ?? shortAddress(token.address)}
+              {marked.includes(token.address) && <span title="Favourite"> ★</span>}
+            </b>
             <span class="name">
               {token.name ?? shortAddress(token.address)}
               {token.chain === 'evmchain' && <i class="chip">EVM</i>}

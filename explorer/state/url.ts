@@ -79,8 +79,6 @@ export interface BoardView {
   sort: string | null;
   /** Shows only rows with this text in their token's symbol, name or address; empty: all rows. */
   find: string;
-  /** Whether to show only favourites. */
-  favourites: boolean;
 }
 
 /** The metrics by which tokens are compared. */
@@ -136,7 +134,7 @@ export function tokenView(address: string): TokenView {
 }
 
 export function boardView(name: BoardName): BoardView {
-  return { name, choices: {}, sort: null, find: '', favourites: false };
+  return { name, choices: {}, sort: null, find: '' };
 }
 
 /** The view named by a fragment; anything invalid is replaced by its default. */
@@ -146,8 +144,8 @@ export function viewOf(hash: string): View {
   const [, place = '', address = ''] = path.split('/');
   const board = BOARDS.find((one) => one === place);
   if (board !== undefined) {
-    const { order: sort = null, find = '', favourites, ...choices } = Object.fromEntries(query);
-    return { name: board, choices, sort, find, favourites: favourites === 'true' };
+    const { order: sort = null, find = '', ...choices } = Object.fromEntries(query);
+    return { name: board, choices, sort, find };
   }
   if (place === 'compare') return compareOf(query);
   if (place !== '' && place !== 'token') return { name: 'unknown', path };
@@ -174,7 +172,6 @@ export function hashOf(view: View): string {
     for (const [name, value] of Object.entries(view.choices)) query.set(name, value);
     if (view.sort !== null) query.set('order', view.sort);
     if (view.find !== '') query.set('find', view.find);
-    if (view.favourites) query.set('favourites', 'true');
     return `#/${view.name}${queryText(query)}`;
   }
   const { address, window, group, types, venues, band, zoom, atS, pool } = view;

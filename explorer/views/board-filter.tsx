@@ -1,9 +1,12 @@
 /** Chooses which rows of a board are shown: those with a text, and favourites. */
 import { Icon } from '../frame/icon.js';
+import { onlyFavourites, showOnlyFavourites } from '../state/favourites.js';
 import { show } from '../state/session.js';
 import type { BoardView } from '../state/url.js';
+import { useValue } from '../state/use-value.js';
 
 export function BoardFilter({ view }: { view: BoardView }) {
+  const isOnly = useValue(onlyFavourites);
   return (
     <div class="choice-group">
       <input
@@ -19,8 +22,8 @@ export function BoardFilter({ view }: { view: BoardView }) {
       <button
         type="button"
         class="tool star"
-        aria-pressed={view.favourites}
-        onClick={() => show({ ...view, favourites: !view.favourites }, 'replace')}
+        aria-pressed={isOnly}
+        onClick={() => showOnlyFavourites(!isOnly)}
       >
         <Icon name="star" />
         Favourites

@@ -2,7 +2,11 @@
 import type { TopScore } from '../../client/index.js';
 import { columnsOfRows } from '../export/columns.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
-import { favourites as favouritesValue } from '../state/favourites.js';
+import {
+  favourites as favouritesValue,
+  onlyFavourites,
+  showOnlyFavourites,
+} from '../state/favourites.js';
 import { useKeyWatch } from '../state/key-watch.js';
 import { useDocument, useNowS } from '../state/load.js';
 import { show } from '../state/session.js';
@@ -52,9 +56,10 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
   useKeyWatch(firstRow === undefined ? null : spec.tokenOf(firstRow).address);
   const requests = board?.requests ?? (spec.request === undefined ? [] : [spec.request(choices)]);
   const favourites = useValue(favouritesValue);
+  const isOnly = useValue(onlyFavourites);
   const rows = (board?.rows ?? []).filter((row) => {
     const token = spec.tokenOf(row);
-    return hasText(token, view.find) && (!view.favourites || favourites.includes(token.address));
+    return hasText(token, view.find) && (!isOnly || favourites.includes(token.address));
   });
   const shown = sortedRows(rows, columns, view.sort);
   return (
@@ -112,7 +117,7 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
       ) : board.rows.length === 0 ? (
         <Empty title="Nothing to list">{spec.empty}</Empty>
       ) : rows.length === 0 ? (
-        <NoneLeft view={view} />
+        <NoneLeft {...{ view, isOnly }} />
       ) : (
         <Table
           caption={BOARD_TITLES[view.name]}
@@ -150,17 +155,22 @@ function hasText({ address, symbol, name }: BoardToken, text: string): boolean {
   return [address, symbol, name].some((one) => one?.toLowerCase().includes(wanted) === true);
 }
 
-function NoneLeft({ view }: { view: BoardView }) {
+function NoneLeft({ view, isOnly }: { view: BoardView; isOnly: boolean }) {
   const isFound = view.find.trim() !== '';
   return (
     <div class="state empty" role="status">
       <strong>
         {isFound ? `Nothing here matches '${view.find}'` : 'No favourite is on this board'}
       </strong>
-      {view.favourites && <p>The star at the end of a row adds its token to the favourites.</p>}
+      {isOnly && (
+        <p>The star at the end of a row, or beside a token's name, adds it to the favourites.</p>
+      )}
       <button
         type="button"
-        onClick={() => show({ ...view, find: '', favourites: false }, 'replace')}
+        onClick={() => {
+          showOnlyFavourites(false);
+          show({ ...view, find: '' }, 'replace');
+        }}
       >
         Show all rows
       </button>

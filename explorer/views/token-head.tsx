@@ -3,6 +3,7 @@ import type { Score } from '../../client/index.js';
 import type { Ladder } from '../ladder/ladder.js';
 import { absoluteTime, age, price, shortAddress } from '../state/format.js';
 import { CopyButton } from './copy-button.js';
+import { Star } from './star.js';
 
 export function TokenHead(props: {
   address: string;
@@ -33,6 +34,7 @@ export function TokenHead(props: {
           <code title={address}>{shortAddress(address)}</code>
         )}
         <CopyButton text={() => address} label="Copy the address" iconOnly={true} />
+        <Star address={address} name={identity?.symbol ?? shortAddress(address)} />
       </span>
       {dataTime !== null && (
         <time

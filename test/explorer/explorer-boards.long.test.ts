@@ -358,7 +358,16 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await expect.poll(tokens).toEqual(['SOL']);
     expect(hashOf(page)).toBe('#/scores?find=wrapped+so');
     await page.getByRole('status').getByText(`1 of ${all.length} tokens`).waitFor();
-    await page.getByRole('button', { name: 'SOL is a favourite' }).click();
+    // The token's own page has its star, too.
+    await page.locator('tr.row .token-link').click();
+    const star = page.locator('.token-head').getByRole('button', { name: 'SOL is a favourite' });
+    await star.click();
+    expect(await star.getAttribute('aria-pressed')).toBe('true');
+    await page.keyboard.press('/');
+    await page.locator('#found b', { hasText: 'SOL ★' }).first().waitFor();
+    await page.keyboard.press('Escape');
+    await page.goBack();
+    await page.locator('tr.row [aria-pressed=true].star').waitFor();
     await page.getByRole('searchbox').fill('no such token');
     await page.getByText("Nothing here matches 'no such token'").waitFor();
     await page.getByRole('button', { name: 'Show all rows' }).click();
@@ -370,6 +379,10 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await other.locator('tr.row').first().waitFor();
     await other.getByRole('button', { name: 'Favourites', exact: true }).click();
     await expect.poll(() => other.locator('tr.row').count()).toBe(1);
+    // A reload keeps the choice, and an address that is shared does not have it.
+    await other.reload();
+    await expect.poll(() => other.locator('tr.row').count()).toBe(1);
+    expect(hashOf(other)).toBe('#/dca-pressure');
     await other.getByRole('button', { name: 'Details of SOL' }).click();
     await other.getByRole('table', { name: 'DCA orders by flow' }).waitFor();
     await other.getByRole('button', { name: 'SOL is a favourite' }).click();

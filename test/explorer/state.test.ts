@@ -218,13 +218,12 @@ describe('the address of a view', () => {
   const boards = fc.record({
     name: fc.constantFrom(...BOARDS),
     choices: fc.dictionary(
-      word.filter((name) => !['order', 'find', 'favourites'].includes(name)),
+      word.filter((name) => !['order', 'find'].includes(name)),
       word,
       { noNullPrototype: true },
     ),
     sort: fc.option(fc.constantFrom('price', '-price')),
     find: fc.constantFrom('', 'so l&', '#?=%'),
-    favourites: fc.boolean(),
   });
 
   const comparisons = fc.record({
