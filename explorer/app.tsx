@@ -24,20 +24,22 @@ export function App() {
   const view = useValue(viewValue);
   const current = useValue(key);
   const isRefused = useValue(trouble)?.kind === 'key-refused';
+  const isAsked = current === null || isRefused;
   useEffect(() => {
+    if (isAsked) setTitle('API key');
     // A token's page sets the title itself, once it knows the symbol.
-    if (view.name !== 'token') setTitle(TITLES[view.name]);
-  }, [view.name]);
+    else if (view.name !== 'token') setTitle(TITLES[view.name]);
+  }, [view.name, isAsked]);
   return (
     <>
       <a class="skip" href="#main" onClick={skip}>
         Skip to the content
       </a>
       <Header />
-      {current !== null && !isRefused && <CommandOpener />}
+      {!isAsked && <CommandOpener />}
       <TroubleBar />
       <main id="main" tabIndex={-1} data-view={view.name}>
-        {current === null || isRefused ? (
+        {isAsked ? (
           <KeyEntry />
         ) : view.name === 'token' ? (
           <TokenPage view={view} />

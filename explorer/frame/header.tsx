@@ -22,7 +22,7 @@ import {
   type View,
 } from '../state/url.js';
 import { useValue } from '../state/use-value.js';
-import { zone } from '../state/zone.js';
+import { fieldTime, zone, zoneLabel } from '../state/zone.js';
 import { Account } from './account.js';
 import { Icon } from './icon.js';
 import { Search } from './search.js';
@@ -90,10 +90,10 @@ export function Header() {
           >
             <span class="dot" aria-hidden="true" />
             {!live ? 'Paused' : heard === 'silent' ? 'Not live' : 'Live'}
-            {asOf !== null && <span class="wide-only note">as of {dayOf(asOf)}</span>}
+            {asOf !== null && <span class="wide-only note">as of {minuteOf(asOf)}</span>}
           </button>
         )}
-        <Account />
+        {hasKey && <Account />}
         <button
           type="button"
           class="tool"
@@ -123,7 +123,7 @@ export function Header() {
         </a>
       </div>
       {hasKey && asOf !== null && (
-        <p class="as-of note">As of {dayOf(asOf)}: the server shows no later data</p>
+        <p class="as-of note">As of {minuteOf(asOf)}: the server shows no later data</p>
       )}
     </header>
   );
@@ -142,8 +142,8 @@ function placeOf(target: View, token: string | null): View {
   return target.name === 'compare' ? compareView([token]) : target;
 }
 
-function dayOf(t: number): string {
-  return absoluteTime(t).slice(0, 10);
+function minuteOf(t: number): string {
+  return `${fieldTime(t).slice(0, 16)} ${zoneLabel(t)}`;
 }
 
 function liveTitle(live: boolean, heard: Connection, asOf: number | null): string {

@@ -1,5 +1,5 @@
 /** Asks for the key. */
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { trouble as troubleValue, setKey } from '../state/session.js';
 import { useValue } from '../state/use-value.js';
 import { Icon } from './icon.js';
@@ -12,6 +12,8 @@ export function KeyEntry() {
   /** Null: as with the rejected key. */
   const [choice, setChoice] = useState<boolean | null>(null);
   const isKept = choice ?? refused?.wasKept ?? false;
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
   const submit = (event: Event): void => {
     event.preventDefault();
     const given = text.trim();
@@ -31,6 +33,7 @@ export function KeyEntry() {
         <label for="key">API key</label>
         <div class="field">
           <input
+            ref={field}
             id="key"
             type="password"
             value={text}

@@ -3,7 +3,8 @@ import type { Point } from './view.js';
 
 /** Points are shares of the plot's width (from the left) and height (from the bottom). */
 export interface Controls {
-  zoom(at: Point, factor: { time?: number; price?: number }): void;
+  /** @param at what stays where it is; 'cursor': the cursor, or the middle if there is none */
+  zoom(at: Point | 'cursor', factor: { time?: number; price?: number }): void;
   pan(by: Point): void;
   /** Moves the cursor there; null hides it. */
   point(at: Point | null): void;
@@ -30,7 +31,8 @@ const TAP_PX = 8;
 const MIN_PINCH_PX = 40;
 const AXIS_DRAG_RATE = 3;
 
-const CENTRE: Point = { x: 0.5, y: 0.5 };
+/** The middle of the plot. */
+export const CENTRE: Point = { x: 0.5, y: 0.5 };
 
 /** @returns a function that stops listening */
 export function listen(frame: HTMLElement, plot: HTMLElement, controls: Controls): () => void {
@@ -104,11 +106,11 @@ function key(event: KeyboardEvent, controls: Controls): void {
     ArrowRight: () => (event.shiftKey ? controls.step(1, 0) : controls.pan({ x: KEY_PAN, y: 0 })),
     ArrowUp: () => (event.shiftKey ? controls.step(0, 1) : controls.pan({ x: 0, y: KEY_PAN })),
     ArrowDown: () => (event.shiftKey ? controls.step(0, -1) : controls.pan({ x: 0, y: -KEY_PAN })),
-    '+': () => controls.zoom(CENTRE, { time: 1 / KEY_ZOOM }),
-    '=': () => controls.zoom(CENTRE, { time: 1 / KEY_ZOOM }),
-    '-': () => controls.zoom(CENTRE, { time: KEY_ZOOM }),
-    PageUp: () => controls.zoom(CENTRE, { price: 1 / KEY_ZOOM }),
-    PageDown: () => controls.zoom(CENTRE, { price: KEY_ZOOM }),
+    '+': () => controls.zoom('cursor', { time: 1 / KEY_ZOOM }),
+    '=': () => controls.zoom('cursor', { time: 1 / KEY_ZOOM }),
+    '-': () => controls.zoom('cursor', { time: KEY_ZOOM }),
+    PageUp: () => controls.zoom('cursor', { price: 1 / KEY_ZOOM }),
+    PageDown: () => controls.zoom('cursor', { price: KEY_ZOOM }),
     0: () => controls.all(),
     Home: () => controls.goTo('from'),
     End: () => controls.goTo('to'),

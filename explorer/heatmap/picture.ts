@@ -4,7 +4,7 @@ import type { Time } from '../../client/index.js';
 import { binAt, LN_BIN } from './columns.js';
 import { type Cursor, cursorAt, isInView, type Place } from './cursor.js';
 import { type Held, History } from './history.js';
-import { type Controls, listen } from './interaction.js';
+import { CENTRE, type Controls, listen } from './interaction.js';
 import type { TimeWindow } from './detail.js';
 import type { Part } from './loader.js';
 import { fit, screenPixelRatio } from './canvas.js';
@@ -13,7 +13,7 @@ import type { Theme } from './palette.js';
 import type { Zoom } from '../state/url.js';
 import { type Look, MAX_CANVAS_PX, Sheet } from './sheet.js';
 import { Sight } from './sight.js';
-import { lnPriceAt, type Point, timeAt, type View } from './view.js';
+import { lnPriceAt, type Point, timeAt, type View, xOf, yOf } from './view.js';
 
 const NO_VIEW: View = { from: 0, to: 1, lnLow: 0, lnHigh: 1 };
 
@@ -184,9 +184,16 @@ export class Picture implements Controls {
     this.redraw();
   }
 
-  zoom(at: Point, factor: { time?: number; price?: number }): void {
-    this.sight.zoom(at, factor);
+  zoom(at: Point | 'cursor', factor: { time?: number; price?: number }): void {
+    this.sight.zoom(at === 'cursor' ? this.cursorPoint() : at, factor);
     this.redraw();
+  }
+
+  private cursorPoint(): Point {
+    const { cursor } = this;
+    const { view } = this.sight;
+    if (cursor === null || view === null || !isInView(view, cursor)) return CENTRE;
+    return { x: xOf(view, cursor.t), y: yOf(view, cursor.lnPrice) };
   }
 
   pan(by: Point): void {

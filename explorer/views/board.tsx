@@ -61,6 +61,10 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
     const token = spec.tokenOf(row);
     return hasText(token, view.find) && (!isOnly || favourites.includes(token.address));
   });
+  const oldCount =
+    spec.hasPrices === true && scores !== null
+      ? rows.filter((row) => !scores.has(spec.tokenOf(row).address)).length
+      : 0;
   const shown = sortedRows(rows, columns, view.sort);
   return (
     <article class="board" aria-labelledby="board-title">
@@ -105,6 +109,7 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
             {count(board.rows.length)}{' '}
             {board.rows.length === 1 ? spec.unit.slice(0, -1) : spec.unit}
             {board.note === undefined ? '' : `, ${board.note}`}
+            {oldCount > 0 && `, ${count(oldCount)} without a recent score: their prices may be old`}
           </span>
         )}
       </div>
@@ -115,7 +120,9 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
           <Loading what="the board" />
         )
       ) : board.rows.length === 0 ? (
-        <Empty title="Nothing to list">{spec.empty}</Empty>
+        <Empty title="Nothing to list" below={<Longer {...{ spec, view, choices }} />}>
+          {spec.empty}
+        </Empty>
       ) : rows.length === 0 ? (
         <NoneLeft {...{ view, isOnly }} />
       ) : (
@@ -153,6 +160,35 @@ const nameOf = ({ symbol, address }: BoardToken): string => symbol ?? shortAddre
 function hasText({ address, symbol, name }: BoardToken, text: string): boolean {
   const wanted = text.trim().toLowerCase();
   return [address, symbol, name].some((one) => one?.toLowerCase().includes(wanted) === true);
+}
+
+/** Offers longer periods, which may have rows. */
+function Longer<Row>({
+  spec: { span, choices: all },
+  view,
+  choices,
+}: {
+  spec: BoardSpec<Row>;
+  view: BoardView;
+  choices: Choices;
+}) {
+  const options = span === undefined ? [] : (all.find(({ name }) => name === span)?.options ?? []);
+  const longer = options.slice(1 + options.findIndex(({ value }) => value === choices[span ?? '']));
+  if (span === undefined || longer.length === 0) return null;
+  return (
+    <div class="choice-group">
+      <span>A longer one may have some:</span>
+      {longer.map(({ value, label }) => (
+        <button
+          key={value}
+          type="button"
+          onClick={() => show(withChoice(view, span, value, options[0].value))}
+        >
+          {label}
+        </button>
+      ))}
+    </div>
+  );
 }
 
 function NoneLeft({ view, isOnly }: { view: BoardView; isOnly: boolean }) {

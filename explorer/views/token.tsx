@@ -202,7 +202,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
         </p>
       )}
       <div class="token-grid">
-        <section class="card heat-card" aria-label="Depth over time">
+        <div class="card heat-card">
           {failure !== null ? (
             <Failure error={failure} />
           ) : (
@@ -233,7 +233,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
               />
             )
           )}
-        </section>
+        </div>
         <aside
           class={isMoving ? 'side is-moving' : 'side'}
           aria-label={shownT === null ? 'Now' : `At ${absoluteTime(shownT)}`}

@@ -349,6 +349,32 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(scores).toEqual(scores.toSorted((a, b) => a - b));
   });
 
+  it.each([
+    ['dlmm-pools', '{"data": []}', '24h', 'period=24h'],
+    ['fee-density', '{"data": []}', '6h', 'window=6h'],
+  ])('without rows offers longer periods: %s', async (board, body, label, choice) => {
+    const page = await at('#/scores');
+    await page.getByRole('table').waitFor();
+    const path = board === 'fee-density' ? '/lp-cheat-sheet' : `/${board}`;
+    const ended = await answers(page, path, { body });
+    await goTo(page, `#/${board}`);
+    const empty = page.locator('.state.empty');
+    await empty.getByText('A longer one may have some').waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await ended();
+    await empty.getByRole('button', { name: label }).click();
+    await page.locator('tr.row').first().waitFor();
+    expect(hashOf(page)).toBe(`#/${board}?${choice}`);
+  });
+
+  it('says that prices may be old if tokens have no recent score', async () => {
+    const page = await at('#/whales');
+    await page.locator('tr.row').first().waitFor();
+    await answers(page, '/top-scores', { body: '{"tokens": [], "stale_count": 2}' });
+    await goTo(page, '#/dca-pressure');
+    await page.getByText('without a recent score: their prices may be old').waitFor();
+  });
+
   it('finds rows of a board, keeps favourites, and opens rows in place', async () => {
     const page = await at('#/scores');
     await page.getByRole('table').waitFor();

@@ -32,6 +32,8 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     for (const name of ['Ladder', 'Score', 'Venues']) await titled(page, name).waitFor();
     await page.locator('.heatmap[data-state=ready]').waitFor();
     expect(await page.content()).not.toContain(key);
+    // Landmarks of one name could not be told apart.
+    expect(await page.getByRole('region', { name: 'Depth over time' }).count()).toBe(1);
   });
 
   it('asks for a key, refuses a wrong one, and keeps the right one in this tab, or if chosen in the browser', async () => {
@@ -82,6 +84,9 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await titled(page, 'SOL').waitFor();
     await fathom(['keys', 'revoke', id, '--data', directory]);
     await titled(page, 'This key is not accepted').waitFor();
+    expect(await page.title()).toBe('API key – Fathom');
+    expect(await page.getByRole('button', { name: 'Key and limits' }).count()).toBe(0);
+    expect(await page.evaluate('document.activeElement.id')).toBe('key');
     const remembered = () => page.evaluate(`localStorage.getItem('fathom.key')`);
     expect(await remembered()).toBeNull();
     expect(await page.getByRole('checkbox').isChecked()).toBe(true);
@@ -120,7 +125,9 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
 
   it('says that there is no such page, and links back', async () => {
     const page = await at('#/scorez');
-    await page.getByText('There is no page at this address').waitFor();
+    await page
+      .getByRole('heading', { name: 'There is no page at this address', level: 1 })
+      .waitFor();
     const places = page.getByRole('alert').getByRole('link');
     const views = page.getByRole('navigation').getByRole('link');
     expect(await places.count()).toBe(await views.count());
@@ -256,7 +263,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
   it('has its tools on a phone, too: the time zone, the keys, and the time of a frozen clock', async () => {
     const page = await at('#/scores', { viewport: { width: 360, height: 740 } });
     await page.getByRole('table').waitFor();
-    await page.locator('.as-of', { hasText: absoluteTime(NOW_S).slice(0, 10) }).waitFor();
+    await page.locator('.as-of', { hasText: `${absoluteTime(NOW_S).slice(0, 16)} UTC` }).waitFor();
     await page.getByRole('button', { name: 'UTC' }).click();
     await page.getByRole('button', { name: 'Local' }).waitFor();
     await page.getByRole('button', { name: 'Keys of the keyboard' }).click();

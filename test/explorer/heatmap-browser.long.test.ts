@@ -512,8 +512,15 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
       `document.querySelector('.heatmap-readout').style.setProperty('--left', '0%')`,
     );
     expect(await widthOf()).toBe(atEnd);
-    // A zoom that moves the cursor out of sight hides it: the newest snapshot is not in the middle.
-    for (let i = 0; i < 6; i++) await page.keyboard.press('+');
+    // A zoom by keys keeps the cursor in sight, although the newest snapshot is not in the middle.
+    const before = await spoken.textContent();
+    for (const key of ['+', 'PageUp']) {
+      for (let i = 0; i < 6; i++) await page.keyboard.press(key);
+    }
+    await readout.waitFor();
+    expect(await spoken.textContent()).toBe(before);
+    // What moves it out of sight hides it.
+    for (let i = 0; i < 12; i++) await page.keyboard.press('ArrowLeft');
     await readout.waitFor({ state: 'detached' });
     // On a phone it is visible for a cursor in any quarter, and leaves most of the map free.
     await page.setViewportSize({ width: 360, height: 740 });

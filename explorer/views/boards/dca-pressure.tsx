@@ -163,5 +163,6 @@ export const dcaPressure: BoardSpec<TokenPressure> = {
     path: '/dca-pressure',
     query: { ...query, limit: String(ROWS) },
   }),
+  hasPrices: true,
   reloads: true,
 };

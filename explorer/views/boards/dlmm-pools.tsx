@@ -43,6 +43,7 @@ export const dlmmPools: BoardSpec<DlmmPoolRow> = {
     "What pools earn on their liquidity in the range of recent prices. A row leads to its pool's venue on the token's map, split by market.",
   unit: 'pools',
   empty: 'No pool has data in this period.',
+  span: 'period',
   choices: [
     {
       name: 'period',

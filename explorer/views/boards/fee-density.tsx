@@ -28,6 +28,7 @@ export const feeDensity: BoardSpec<FeeDensity> = {
     'Volume divided by the liquidity near the price: the higher, the more liquidity is needed.',
   unit: 'tokens',
   empty: 'No token has volume in this window.',
+  span: 'window',
   choices: [
     {
       name: 'window',

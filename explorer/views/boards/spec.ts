@@ -38,6 +38,8 @@ export interface BoardSpec<Row> {
   /** Shown when there are no rows. */
   empty: string;
   choices: readonly Choice[];
+  /** The choice of a length of time: if there are no rows, a longer one may have some. */
+  span?: string;
   /** @param rows all of the board, by which charts are scaled */
   columns: (choices: Choices, rows: readonly Row[]) => readonly Column<Row>[];
   /** The column by which the API ranks the rows, as in BoardView. */
@@ -51,6 +53,8 @@ export interface BoardSpec<Row> {
   load: (client: FathomClient, choices: Choices, signal: AbortSignal) => Promise<Board<Row>>;
   /** Undefined if the requests are known only once the board is loaded. */
   request?: (choices: Choices) => ApiRequest;
+  /** Whether rows have the token's price, which is old if the token has no recent depth. */
+  hasPrices?: boolean;
   /** Whether it reloads automatically. */
   reloads: boolean;
 }
