@@ -79,7 +79,9 @@ describe.skipIf(!hasNats)('Bundles beside the log', () => {
       await putBundle(name, content);
       await a.log.bundles.delete(name);
     };
-    await expect(commitRows(a.commands, largeRows())).rejects.toThrow(/nothing was stored; do it/);
+    await expect(commitRows(a.commands, largeRows())).rejects.toThrow(
+      /nothing was stored; try again/,
+    );
     expect(await a.log.state()).toMatchObject({ last: 1 });
     a.log.putBundle = putBundle;
     await commitRows(a.commands, largeRows());
