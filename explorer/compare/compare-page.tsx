@@ -205,7 +205,7 @@ export default function ComparePage({ view }: { view: CompareView }) {
           }
           shows={SHOWN_FIELDS[metric]}
           data={{
-            name: 'compare',
+            name: () => 'compare',
             load: async () => {
               if (metric !== 'maps' || client === null) return columnsOfLines(t, lines);
               const { columnsOfMaps } = await import('../export/history.js');

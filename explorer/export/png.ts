@@ -16,10 +16,10 @@ const TITLE_PX = 17;
 const TEXT_PX = 12;
 
 /**
- * @param name of the token
+ * @param title what the map shows
  * @throws Error if nothing has been drawn yet
  */
-export async function pngOf(photograph: Photograph | null, name: string): Promise<Blob> {
+export async function pngOf(photograph: Photograph | null, title: string): Promise<Blob> {
   if (photograph === null) throw new Error('There is no map yet: wait until it is drawn');
   const { canvas: map, pixelRatio, view, style } = photograph;
   const [width, height] = [map.width / pixelRatio, map.height / pixelRatio];
@@ -37,10 +37,11 @@ export async function pngOf(photograph: Photograph | null, name: string): Promis
   const write = (text: string, x: number, y: number, px: number, colour: string): number => {
     context.font = `${px === TITLE_PX ? '600 ' : ''}${px}px ${family}`;
     context.fillStyle = colour;
-    context.fillText(text, x, y);
+    // A long title is condensed.
+    context.fillText(text, x, y, width);
     return context.measureText(text).width;
   };
-  write(name, MARGIN, 20, TITLE_PX, style.text);
+  write(title, MARGIN, 20, TITLE_PX, style.text);
   // The newest snapshot is drawn beyond now, until the next one is due.
   const to = Math.min(view.to, currentS());
   const times = `${absoluteTime(view.from)} to ${absoluteTime(to)}`;

@@ -1,6 +1,6 @@
 /** The API requests behind a view, and their curl commands. */
 import type { MarketType } from '../../client/index.js';
-import type { TokenView, Window } from './url.js';
+import { PRESET_S, type TokenView, type Window } from './url.js';
 
 /** The API answers about the last 365 days. */
 export const MAX_HISTORY_S = 365 * 86_400;
@@ -54,6 +54,21 @@ export function timesInSight(
   if (zoom === null) return windowTimes(window, firstS);
   const { fromS, toS } = zoom;
   return toS === null ? { from: `${fromS}s`, to: 'now' } : { from: String(fromS), to: String(toS) };
+}
+
+/** The same in epoch seconds. */
+export function spanInSight(
+  { window, zoom }: Pick<TokenView, 'window' | 'zoom'>,
+  firstS: number | null,
+  nowS: number,
+): { fromS: number; toS: number } {
+  if (zoom !== null) {
+    const { fromS, toS } = zoom;
+    return toS === null ? { fromS: nowS + fromS, toS: nowS } : { fromS, toS };
+  }
+  if (typeof window === 'object') return window;
+  const beginS = window === 'all' ? firstS : nowS - PRESET_S[window];
+  return { fromS: beginS ?? nowS - MAX_HISTORY_S, toS: nowS };
 }
 
 /** The view's filter as parameters of `/replay/:address`. */

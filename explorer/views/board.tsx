@@ -144,7 +144,7 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
       )}
       <RequestBar
         requests={requests}
-        data={{ name: view.name, load: () => Promise.resolve(columnsOfRows(shown)) }}
+        data={{ name: () => view.name, load: () => Promise.resolve(columnsOfRows(shown)) }}
       />
     </article>
   );

@@ -10,7 +10,7 @@ import { CopyButton } from './copy-button.js';
 /** What a view shows, as columns. */
 export interface ViewData {
   /** The file's name without extension. */
-  name: string;
+  name: () => string | Promise<string>;
   load: () => Promise<FileColumn[]>;
   /** A picture of the view as PNG; undefined if it has none. */
   picture?: () => Promise<Blob>;
@@ -42,15 +42,17 @@ export function ExportMenu({ requests, data }: ExportMenuProps) {
     }
   };
   const saveRows = async (format: FileFormat): Promise<string> => {
+    const name = await data.name();
     const columns = await data.load();
-    await saveColumns(data.name, format, columns);
+    await saveColumns(name, format, columns);
     const rows = columns[0]?.values.length ?? 0;
-    return `${rows.toLocaleString('en-US')} rows saved as ${data.name}.${format}`;
+    return `${rows.toLocaleString('en-US')} rows saved as ${name}.${format}`;
   };
   const { picture } = data;
   const savePicture = async (take: () => Promise<Blob>): Promise<string> => {
-    saveBlob(`${data.name}.png`, await take());
-    return `Picture saved as ${data.name}.png`;
+    const name = await data.name();
+    saveBlob(`${name}.png`, await take());
+    return `Picture saved as ${name}.png`;
   };
   const snippets = async () => import('../export/snippets.js');
   return (

@@ -16,6 +16,7 @@ import {
   filterOf,
   MAX_HISTORY_S,
   replayRequest,
+  spanInSight,
   timesInSight,
   windowTimes,
 } from '../state/requests.js';
@@ -23,6 +24,7 @@ import {
   attempt,
   canSpare,
   currentClient,
+  currentS,
   isLive,
   isTransient,
   key as keyValue,
@@ -273,7 +275,10 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
         requests={[replayRequest(view, historyFromS)]}
         href={`${location.origin}${location.pathname}${hashOf(view)}`}
         data={{
-          name: `${symbol ?? address}-depth`,
+          name: async () => {
+            const { fileNameOf } = await import('../export/depth-name.js');
+            return fileNameOf(symbol ?? address, view, spanInSight(view, historyFromS, currentS()));
+          },
           load: async () => {
             if (client === null) return [];
             const { columnsOfHistory } = await import('../export/history.js');
@@ -289,11 +294,13 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
             return columnsOfHistory(client, address, query);
           },
           picture: async () => {
-            const { pngOf } = await import('../export/png.js');
-            return pngOf(
-              picture.current?.photograph() ?? null,
-              `${symbol ?? shortAddress(address)} depth`,
-            );
+            const [{ pngOf }, { titleOf }] = await Promise.all([
+              import('../export/png.js'),
+              import('../export/depth-name.js'),
+            ]);
+            const { choices } = shownMoment;
+            const title = titleOf(symbol ?? shortAddress(address), view, choices);
+            return pngOf(picture.current?.photograph() ?? null, title);
           },
         }}
       />

@@ -266,15 +266,29 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(lines.slice(1).map((line) => line.split(',')[place])).toEqual(addresses);
     await page.getByText(`${addresses.length} rows saved as scores.csv`).waitFor();
 
-    await goTo(page, HOUR);
+    await goTo(page, `${HOUR}&venues=orca`);
     await page.locator('.heatmap[data-state=ready]').waitFor();
+    await page.locator('.venues li').first().waitFor();
     await page.getByRole('button', { name: 'Export' }).click();
     const parquet = readFileSync(await save('Parquet'));
     expect(parquet.subarray(0, 4).toString()).toBe('PAR1');
     expect(parquet.length).toBeGreaterThan(1000);
-    await page.getByText(/^[\d,]+ rows saved as SOL-depth\.parquet$/).waitFor();
+    const minute = (t: number) =>
+      `${new Date(t * 1000).toISOString().slice(0, 16).replaceAll(/[-:]/g, '')}Z`;
+    const name = `SOL-depth_${minute(NOW_S - 3600)}_${minute(NOW_S)}_orca`;
+    await page.getByText(`rows saved as ${name}.parquet`).waitFor();
+    const titles: string[] = [];
+    await page.exposeFunction('tellTitle', (text: string) => titles.push(text));
+    await page.evaluate(`(() => {
+      const { fillText } = CanvasRenderingContext2D.prototype;
+      CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+        if (text.startsWith('SOL')) tellTitle(text);
+        fillText.call(this, text, ...rest);
+      };
+    })()`);
     const png = readFileSync(await save('PNG')).toString('base64');
-    await page.getByText('Picture saved as SOL-depth.png').waitFor();
+    await page.getByText(`Picture saved as ${name}.png`).waitFor();
+    await expect.poll(() => titles).toEqual(['SOL depth: Orca']);
     const map = await page.locator('.heatmap-overlay').boundingBox();
     const [width, colours] = await page.evaluate<number[]>(`(async () => {
       const bytes = Uint8Array.from(atob('${png}'), (one) => one.charCodeAt(0));
