@@ -65,7 +65,7 @@ export function ladderOf(
     const isChosen =
       (filter.venues?.includes(key) ?? true) &&
       (filter.types === undefined || (type !== undefined && filter.types.includes(type)));
-    return { part: partOf(key, label), type: type && types.get(type), isChosen };
+    return { part: partOf(key, label), type, ofType: type && types.get(type), isChosen };
   });
   const present = new Set<LadderPart>();
   for (const [i, bin] of snapshot.bin.entries()) {
@@ -76,7 +76,7 @@ export function ladderOf(
       supportUsd[bin - first] += support;
       resistanceUsd[bin - first] += resistance;
     }
-    for (const part of [venue.part, venue.type]) {
+    for (const part of [venue.part, venue.ofType]) {
       if (part === undefined) continue;
       present.add(part);
       if (!isWithin(bin, NEAR_PCT)) continue;
@@ -85,13 +85,14 @@ export function ladderOf(
     }
   }
   const chosen = venues.flatMap(({ part, isChosen }) => (isChosen ? [part] : []));
+  const chosenTypes = venues.flatMap(({ type, isChosen }) => (isChosen && type ? [type] : []));
   const isPresent = (part: LadderPart): boolean => present.has(part);
   return {
     t: snapshot.t,
     priceUsd: snapshot.price_usd,
     bins: Int32Array.from({ length }, (_, i) => first + i),
     ...{ supportUsd, resistanceUsd },
-    perps: perpsText(filter.types),
+    perps: perpsText(filter.venues === undefined ? filter.types : chosenTypes),
     parts: bySize(chosen.filter((part) => partUsd(part) > 0)),
     choices: {
       types: bySize([...types.values()].filter(isPresent)),

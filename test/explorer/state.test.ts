@@ -475,13 +475,15 @@ describe('the newest ladder', () => {
   it('is limited to types and venues, and offers all of them with the same amounts', () => {
     const amounts = (parts: readonly LadderPart[] = []) =>
       parts.map((part) => [part.label, partUsd(part)]);
-    for (const [filter, shown, sums] of [
-      [{}, ['Small', 'Other'], [13, 12]],
-      [{ venues: ['other', 'none'] }, ['Other'], [2, 8]],
-      [{ types: ['cex_spot'] }, ['Small'], [11, 4]],
-      [{ types: ['cex_spot'], venues: ['other'] }, [], [0, 0]],
+    for (const [filter, shown, sums, perps] of [
+      [{}, ['Small', 'Other'], [13, 12], 'perps too'],
+      [{ venues: ['other', 'none'] }, ['Other'], [2, 8], 'perps too'],
+      [{ venues: ['small', 'none'] }, ['Small'], [11, 4], 'without perps'],
+      [{ types: ['cex_spot'] }, ['Small'], [11, 4], 'without perps'],
+      [{ types: ['cex_spot'], venues: ['other'] }, [], [0, 0], 'without perps'],
     ] as const) {
       const limited = newestLadder(page, filter) ?? undefined;
+      expect(limited?.perps).toBe(perps);
       expect(limited?.parts.map(({ label }) => label)).toEqual(shown);
       expect(Object.values(totalsWithin(limited!, NEAR_PCT))).toEqual(sums);
       expect(amounts(limited?.choices.venues)).toEqual([
