@@ -7,11 +7,12 @@ import { Search } from '../frame/search.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
 import { stepFor, stepName } from '../heatmap/detail.js';
 import { perpsText } from '../ladder/ladder.js';
+import { currentS } from '../state/clock.js';
 import { percent, shortAddress, signedPercent, usd } from '../state/format.js';
 import { useKeyWatch } from '../state/key-watch.js';
 import { useDocument } from '../state/load.js';
 import type { ApiRequest } from '../state/requests.js';
-import { asOfS, currentClient, messageOf, show } from '../state/session.js';
+import { currentClient, messageOf, show } from '../state/session.js';
 import {
   COMPARE_PCTS,
   type CompareView,
@@ -300,7 +301,7 @@ function partsOf({ parts, metric, tokens }: CompareView): CompareView['parts'] {
 function queryOf(view: CompareView): SeriesParameters {
   const { window, pct, metric } = view;
   const group = partsOf(view);
-  const nowS = asOfS.value ?? Date.now() / 1000;
+  const nowS = currentS();
   const stepS = Math.max(MIN_STEP_S, stepFor(PRESET_S[window], MAX_POINTS, MIN_STEP_S));
   return {
     ...{ from: `-${window}`, to: Math.ceil(nowS / stepS) * stepS + AHEAD_S },

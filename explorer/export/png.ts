@@ -4,7 +4,7 @@ import { colourOf, cssOf, type Theme } from '../heatmap/palette.js';
 import type { Photograph } from '../heatmap/picture.js';
 import { usdText } from '../heatmap/ticks.js';
 import { absoluteTime } from '../state/format.js';
-import { currentS } from '../state/session.js';
+import { currentS } from '../state/clock.js';
 
 /** In pixels at the default text size. */
 const MARGIN = 16;

@@ -1,8 +1,8 @@
 /** Name, search, views, limits and settings. */
+import { asOfS } from '../state/clock.js';
 import { absoluteTime } from '../state/format.js';
 import { type Connection, connection } from '../state/live.js';
 import {
-  asOfS,
   chooseTheme,
   chooseZone,
   isAway,

@@ -4,12 +4,12 @@ import { FathomError, type FathomClient } from '../../client/index.js';
 import {
   attempt,
   currentClient,
-  currentS,
   hasSmallRate,
   isLive,
   key as keyValue,
   noteFailure,
 } from './session.js';
+import { currentS } from './clock.js';
 import { changed } from './live.js';
 import { pause } from './pause.js';
 import { useValue } from './use-value.js';

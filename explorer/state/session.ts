@@ -1,6 +1,7 @@
 /** State of the tab: key, client, limits, trouble, view and theme. */
 import { fathomClient, type FathomClient, type FathomError } from '../../client/index.js';
 import type { Theme } from '../heatmap/palette.js';
+import { asOfS } from './clock.js';
 import { restoreFavourites } from './favourites.js';
 import { hashOf, keyOf, type View, viewOf } from './url.js';
 import { Value } from './value.js';
@@ -47,8 +48,6 @@ export const isLive = new Value(true);
 export const theme = new Value<Theme>('dark');
 /** The token shown last in this tab; null if none yet. */
 export const lastToken = new Value<string | null>(null);
-/** The server's clock in epoch seconds if it is frozen (`--as-of`); null if it follows the time of day. */
-export const asOfS = new Value<number | null>(null);
 /** Counts retries: a new number makes views try again at once. */
 export const attempt = new Value(0);
 
@@ -153,11 +152,6 @@ export function tryAgain(): void {
 
 export function hasSmallRate(): boolean {
   return (limits.value?.rate?.limit ?? Infinity) < SMALL_RATE;
-}
-
-/** The time by the server's clock in epoch seconds. */
-export function currentS(): number {
-  return asOfS.value ?? Date.now() / 1000;
 }
 
 /** Whether the key has requests to spare for data that the user did not ask for. */

@@ -1,60 +1,12 @@
-/** Exports what is in sight: its rows as a file, and its requests as a program. */
-import { useState } from 'preact/hooks';
-import type { FileColumn } from '../export/columns.js';
-import { type FileFormat, saveBlob, saveColumns } from '../export/save.js';
+/** The button that opens the panel of exports. */
+import { Deferred } from '../frame/deferred.js';
 import { Icon } from '../frame/icon.js';
 import { Popover } from '../frame/popover.js';
-import type { ApiRequest } from '../state/requests.js';
-import { CopyButton } from './copy-button.js';
+import type { ExportPanelProps } from './export-panel.js';
 
-/** What a view shows, as columns. */
-export interface ViewData {
-  /** The file's name without extension. */
-  name: () => string | Promise<string>;
-  load: () => Promise<FileColumn[]>;
-  /** A picture of the view as PNG; undefined if it has none. */
-  picture?: () => Promise<Blob>;
-}
+const loadPanel = async () => (await import('./export-panel.js')).ExportPanel;
 
-const FORMATS: readonly { format: FileFormat; label: string }[] = [
-  { format: 'csv', label: 'CSV' },
-  { format: 'parquet', label: 'Parquet' },
-];
-
-interface ExportMenuProps {
-  requests: readonly ApiRequest[];
-  data: ViewData;
-}
-
-export function ExportMenu({ requests, data }: ExportMenuProps) {
-  const [message, setMessage] = useState('');
-  const [isBusy, setBusy] = useState(false);
-  /** @param work returns a text that says what it has saved */
-  const save = async (work: () => Promise<string>): Promise<void> => {
-    setBusy(true);
-    setMessage('Loading what is in sight');
-    try {
-      setMessage(await work());
-    } catch (error) {
-      setMessage(error instanceof Error ? error.message : String(error));
-    } finally {
-      setBusy(false);
-    }
-  };
-  const saveRows = async (format: FileFormat): Promise<string> => {
-    const name = await data.name();
-    const columns = await data.load();
-    await saveColumns(name, format, columns);
-    const rows = columns[0]?.values.length ?? 0;
-    return `${rows.toLocaleString('en-US')} rows saved as ${name}.${format}`;
-  };
-  const { picture } = data;
-  const savePicture = async (take: () => Promise<Blob>): Promise<string> => {
-    const name = await data.name();
-    saveBlob(`${name}.png`, await take());
-    return `Picture saved as ${name}.png`;
-  };
-  const snippets = async () => import('../export/snippets.js');
+export function ExportMenu(props: ExportPanelProps) {
   return (
     <Popover
       class="export"
@@ -66,44 +18,7 @@ export function ExportMenu({ requests, data }: ExportMenuProps) {
         </>
       }
     >
-      <h3>What is in sight</h3>
-      <div class="export-row">
-        {FORMATS.map(({ format, label }) => (
-          <button
-            key={format}
-            type="button"
-            class="tool"
-            disabled={isBusy}
-            onClick={() => void save(() => saveRows(format))}
-          >
-            {label}
-          </button>
-        ))}
-        {picture !== undefined && (
-          <button
-            type="button"
-            class="tool"
-            disabled={isBusy}
-            onClick={() => void save(() => savePicture(picture))}
-          >
-            PNG
-          </button>
-        )}
-      </div>
-      <h3>The {requests.length === 1 ? 'request' : 'requests'} as a program</h3>
-      <div class="export-row">
-        <CopyButton
-          text={async () => (await snippets()).typescriptText(location.origin, requests)}
-          label="Copy TypeScript"
-        />
-        <CopyButton
-          text={async () => (await snippets()).pythonText(location.origin, requests)}
-          label="Copy Python"
-        />
-      </div>
-      <p class="note" role="status">
-        {message}
-      </p>
+      <Deferred load={loadPanel} props={props} />
     </Popover>
   );
 }

@@ -1,7 +1,8 @@
 /** The view's API requests, and buttons that copy them as curl or share the view. */
 import { type ApiRequest, curlText } from '../state/requests.js';
 import { CopyButton } from './copy-button.js';
-import { ExportMenu, type ViewData } from './export-menu.js';
+import { ExportMenu } from './export-menu.js';
+import type { ViewData } from './export-panel.js';
 
 interface RequestBarProps {
   /** Empty: not known yet. */

@@ -6,6 +6,7 @@ import { Empty, Failure, Loading } from '../frame/states.js';
 import { DepthHeatmap } from '../heatmap/depth-heatmap.js';
 import type { Picture } from '../heatmap/picture.js';
 import { DepthChart } from '../ladder/depth-chart.js';
+import { currentS } from '../state/clock.js';
 import { absoluteTime, shortAddress } from '../state/format.js';
 import { onEscape } from '../state/keys.js';
 import { followToken, whileVisible } from '../state/live.js';
@@ -24,7 +25,6 @@ import {
   attempt,
   canSpare,
   currentClient,
-  currentS,
   isLive,
   isTransient,
   key as keyValue,
@@ -48,10 +48,8 @@ import { useValue } from '../state/use-value.js';
 import { Filters, toggled } from './filters.js';
 import { MomentCard } from './moment-card.js';
 import { RequestBar } from './request-bar.js';
-import { ScorePanel } from './score-panel.js';
 import { TokenHead } from './token-head.js';
 import { useMoment } from './use-moment.js';
-import { VenueSplit } from './venue-split.js';
 
 /** How many of the best tokens the page tries to find one with depth. */
 const CANDIDATES = 20;
@@ -147,7 +145,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   useEffect(() => {
     setFailure((last) => (last !== null && isTransient(last) ? null : last));
   }, [scored]);
-  const OrderPanel = useModule(() => import('./order-panel.js'))?.OrderPanel ?? null;
+  const panels = useModule(() => import('./side-panels.js'));
   const picture = useRef<Picture | null>(null);
   const settling = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => () => clearTimeout(settling.current), [heatmapName]);
@@ -258,12 +256,12 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
               </section>
             )
           )}
-          {OrderPanel !== null && shownMoment.ladder !== null && (
-            <OrderPanel address={address} t={newestT} atS={atS} filter={filter} />
+          {panels !== null && shownMoment.ladder !== null && (
+            <panels.OrderPanel address={address} t={newestT} atS={atS} filter={filter} />
           )}
-          {score !== null && <ScorePanel score={score} />}
-          {shown !== null && (shown.parts.length > 0 || venues.length > 0) && (
-            <VenueSplit
+          {panels !== null && score !== null && <panels.ScorePanel score={score} />}
+          {panels !== null && shown !== null && (shown.parts.length > 0 || venues.length > 0) && (
+            <panels.VenueSplit
               ladder={shown}
               chosen={venues}
               onToggle={(venue) => change({ ...view, venues: toggled(venues, venue) })}

@@ -1,0 +1,98 @@
+/** Exports what is in sight: its rows as a file, and its requests as a program. */
+import { useState } from 'preact/hooks';
+import type { FileColumn } from '../export/columns.js';
+import { type FileFormat, saveBlob, saveColumns } from '../export/save.js';
+import type { ApiRequest } from '../state/requests.js';
+import { CopyButton } from './copy-button.js';
+
+/** What a view shows, as columns. */
+export interface ViewData {
+  /** The file's name without extension. */
+  name: () => string | Promise<string>;
+  load: () => Promise<FileColumn[]>;
+  /** A picture of the view as PNG; undefined if it has none. */
+  picture?: () => Promise<Blob>;
+}
+
+const FORMATS: readonly { format: FileFormat; label: string }[] = [
+  { format: 'csv', label: 'CSV' },
+  { format: 'parquet', label: 'Parquet' },
+];
+
+export interface ExportPanelProps {
+  requests: readonly ApiRequest[];
+  data: ViewData;
+}
+
+export function ExportPanel({ requests, data }: ExportPanelProps) {
+  const [message, setMessage] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  /** @param work returns a text that says what it has saved */
+  const save = async (work: () => Promise<string>): Promise<void> => {
+    setBusy(true);
+    setMessage('Loading what is in sight');
+    try {
+      setMessage(await work());
+    } catch (error) {
+      setMessage(error instanceof Error ? error.message : String(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const saveRows = async (format: FileFormat): Promise<string> => {
+    const name = await data.name();
+    const columns = await data.load();
+    await saveColumns(name, format, columns);
+    const rows = columns[0]?.values.length ?? 0;
+    return `${rows.toLocaleString('en-US')} rows saved as ${name}.${format}`;
+  };
+  const { picture } = data;
+  const savePicture = async (take: () => Promise<Blob>): Promise<string> => {
+    const name = await data.name();
+    saveBlob(`${name}.png`, await take());
+    return `Picture saved as ${name}.png`;
+  };
+  const snippets = async () => import('../export/snippets.js');
+  return (
+    <>
+      <h3>What is in sight</h3>
+      <div class="export-row">
+        {FORMATS.map(({ format, label }) => (
+          <button
+            key={format}
+            type="button"
+            class="tool"
+            disabled={isBusy}
+            onClick={() => void save(() => saveRows(format))}
+          >
+            {label}
+          </button>
+        ))}
+        {picture !== undefined && (
+          <button
+            type="button"
+            class="tool"
+            disabled={isBusy}
+            onClick={() => void save(() => savePicture(picture))}
+          >
+            PNG
+          </button>
+        )}
+      </div>
+      <h3>The {requests.length === 1 ? 'request' : 'requests'} as a program</h3>
+      <div class="export-row">
+        <CopyButton
+          text={async () => (await snippets()).typescriptText(location.origin, requests)}
+          label="Copy TypeScript"
+        />
+        <CopyButton
+          text={async () => (await snippets()).pythonText(location.origin, requests)}
+          label="Copy Python"
+        />
+      </div>
+      <p class="note" role="status">
+        {message}
+      </p>
+    </>
+  );
+}
