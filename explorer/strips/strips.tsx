@@ -20,8 +20,10 @@ import {
   type Lines,
   linesOf,
   marketsOf,
+  OTHERS,
 } from './course.js';
 import { drawLayers, drawLines } from './draw.js';
+import { hueOf, huesOf, OWN_HUES } from './hues.js';
 import {
   ladderAmounts,
   layerAmounts,
@@ -40,10 +42,6 @@ const AHEAD = 0.25;
 /** The pause between two checks whether the key can spare a request. */
 const SPARED_MS = 1000;
 
-const HUES: Record<Theme, string[]> = {
-  dark: ['#4c9be8', '#f0883e', '#56c596', '#c678dd', '#e5c07b', '#ef6f6c', '#8b98a9'],
-  light: ['#1f6fbf', '#c25e10', '#1f8a5b', '#8e44ad', '#9a7400', '#c0392b', '#5b6776'],
-};
 const GROUP_TEXTS = { venue: 'by venue', type: 'by type', market: 'by market', all: 'in all' };
 
 interface StripsProps extends CourseRequest {
@@ -74,8 +72,8 @@ export function Strips(props: StripsProps) {
   const { held: lines, isSpared } = useCourse(props, linesOf);
   const { held: markets } = useCourse(group === 'market' ? props : null, marketsOf);
   const course: Course | null = group === 'market' ? markets : lines;
-  const hues = HUES[theme];
-  const perps = perpsText(props.parameters.types);
+  const hues = useHues(props, course);
+  const perps = props.moment?.ladder.perps ?? perpsText(props.parameters.types);
   const nowT = endsNow ? view.to - 1 : (props.moment?.ladder.t ?? null);
   const t = cursorT ?? shownT ?? nowT;
   const stack = useCanvas(
@@ -154,6 +152,18 @@ export function Strips(props: StripsProps) {
       </Strip>
     </div>
   );
+}
+
+/** The colours of a course's layers. */
+function useHues({ address, group, moment, theme }: StripsProps, course: Course | null): string[] {
+  const own = huesOf(`${address} ${group}`);
+  // The ladder's order is the same for every zoom: what is in sight decides only about the rest.
+  const { types = [], venues = [] } = moment?.ladder.choices ?? {};
+  const largest = { venue: venues, type: types, market: [], all: [] }[group].slice(0, OWN_HUES);
+  if (own.isEmpty) own.indexesOf(largest.map(({ key }) => key));
+  const keys = (course?.layers ?? []).map(({ key }) => key);
+  const indexes = own.indexesOf(keys.filter((key) => key !== OTHERS));
+  return keys.map((_, i) => hueOf(theme, indexes[i] ?? null));
 }
 
 /** What the amounts include, and their time, which may be some steps before now. */

@@ -81,6 +81,22 @@ describe.skipIf(!hasBrowser)('the strips', () => {
     }
   });
 
+  it('give a venue one colour, whatever else is chosen', async () => {
+    const page = await at(HOUR);
+    const coloursOf = () =>
+      page.evaluate<Record<string, string>>(
+        `Object.fromEntries([...document.querySelectorAll('.strip:first-child .strip-legend li')]
+          .map((one) => [one.title, one.querySelector('i').style.background]))`,
+      );
+    await expect.poll(async () => Object.keys(await coloursOf()).length).toBe(7);
+    const all = await coloursOf();
+    expect(new Set(Object.values(all)).size).toBe(7);
+    const third = Object.keys(all)[2];
+    await page.locator('.venues button', { hasText: third }).first().click();
+    await expect.poll(async () => Object.keys(await coloursOf())).toEqual([third]);
+    expect(await coloursOf()).toEqual({ [third]: all[third] });
+  });
+
   it('state the amounts of now once now and the cursor are out of sight', async () => {
     const page = await at(HOUR);
     await page.locator('.strips[data-state=ready]').waitFor();

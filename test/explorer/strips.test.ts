@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Ladder } from '../../explorer/ladder/ladder.js';
 import { largest, OTHERS, pointAt, pointsOf } from '../../explorer/strips/course.js';
+import { hueOf, Hues, OWN_HUES } from '../../explorer/strips/hues.js';
 import { layersIn, layersOf, momentAt } from '../../explorer/strips/reading.js';
 
 describe('the layers of a strip', () => {
@@ -60,4 +61,19 @@ it('a strip says nothing of what follows its course, unless that ends now', () =
   const read = (t: number, endsNow: boolean) => layersIn(course, t, endsNow)?.usd[0] ?? null;
   expect([150, 250, 300, 301, 900].map((t) => read(t, false))).toEqual([1, 2, 2, null, null]);
   expect([99, 150, 301, 900].map((t) => read(t, true))).toEqual([null, 1, 2, 2]);
+});
+
+it('a layer keeps its colour whatever is in sight, and no two in sight have the same', () => {
+  const hues = new Hues();
+  expect(hues.indexesOf(['a', 'b', 'c'])).toEqual([0, 1, 2]);
+  expect(hues.indexesOf(['c', 'd', 'a'])).toEqual([2, 3, 0]);
+  expect(hues.indexesOf(['b'])).toEqual([1]);
+  const others = Array.from({ length: OWN_HUES - 4 }, (_, i) => `v${i}`);
+  expect(hues.indexesOf(others)).toEqual(others.map((_, i) => i + 4));
+  // All are taken: the longest out of sight gives its own.
+  expect(hues.indexesOf(['b', 'new', 'a'])).toEqual([1, 2, 0]);
+  for (const theme of ['dark', 'light'] as const) {
+    const all = [null, ...Array.from({ length: OWN_HUES }, (_, i) => i)];
+    expect(new Set(all.map((index) => hueOf(theme, index))).size).toBe(OWN_HUES + 1);
+  }
 });

@@ -1,0 +1,65 @@
+/** The colours of layers: a venue, type or market keeps its own, whatever is in sight. */
+import type { Theme } from '../heatmap/palette.js';
+
+/** More than there are layers, so that venues which come into sight find a free one. */
+const HUES: Record<Theme, readonly string[]> = {
+  dark: [
+    ...['#4c9be8', '#f0883e', '#56c596', '#c678dd', '#e5c07b'],
+    ...['#ef6f6c', '#45c7cf', '#f29bc1', '#a8c256', '#9b8cff'],
+  ],
+  light: [
+    ...['#1f6fbf', '#c25e10', '#1f8a5b', '#8e44ad', '#9a7400'],
+    ...['#c0392b', '#0b7f8c', '#c2417f', '#5f7a14', '#5a4fcf'],
+  ],
+};
+/** Of the sum of the smallest layers. */
+const OTHERS_HUE: Record<Theme, string> = { dark: '#8b98a9', light: '#5b6776' };
+export const OWN_HUES = HUES.dark.length;
+
+export class Hues {
+  /** Indexes of colours by key; the keys shown last come last. */
+  private readonly given = new Map<string, number>();
+
+  /** Whether no key has one yet. */
+  get isEmpty(): boolean {
+    return this.given.size === 0;
+  }
+
+  /** The indexes of colours of at most OWN_HUES keys, which all differ. */
+  indexesOf(keys: readonly string[]): number[] {
+    for (const key of keys) {
+      const index = this.given.get(key);
+      if (index === undefined) continue;
+      this.given.delete(key);
+      this.given.set(key, index);
+    }
+    return keys.map((key) => {
+      const index = this.given.get(key) ?? this.free();
+      this.given.set(key, index);
+      return index;
+    });
+  }
+
+  /** An index that no key has; if there is none, that of the key which has been out of sight the longest. */
+  private free(): number {
+    const taken = new Set(this.given.values());
+    for (let index = 0; index < OWN_HUES; index++) if (!taken.has(index)) return index;
+    const [[key, index]] = this.given;
+    this.given.delete(key);
+    return index;
+  }
+}
+
+/** By what the layers are parts of, while the page is open. */
+const known = new Map<string, Hues>();
+
+/** @param whole the token, and how it is split */
+export function huesOf(whole: string): Hues {
+  const hues = known.get(whole) ?? new Hues();
+  known.set(whole, hues);
+  return hues;
+}
+
+/** @param index null: the sum of the smallest layers */
+export const hueOf = (theme: Theme, index: number | null): string =>
+  index === null ? OTHERS_HUE[theme] : HUES[theme][index];
