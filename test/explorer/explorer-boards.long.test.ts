@@ -347,6 +347,10 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(rows).toEqual(rows.map(([symbol]) => [symbol, scoreOf.get(symbol)]));
     const scores = rows.map(([, score]) => Number(score));
     expect(scores).toEqual(scores.toSorted((a, b) => a - b));
+    // The change has one name, which says that it is the score's.
+    await page.getByRole('columnheader', { name: 'Score change, 24h' }).waitFor();
+    await goTo(page, '#/scores');
+    await page.getByRole('columnheader', { name: 'Score change, 24h' }).waitFor();
   });
 
   it.each([

@@ -5,7 +5,7 @@ import { CHAIN_LABELS, price, signedPoints } from '../../state/format.js';
 import { address, amount, rank, TokenLink } from './cells.js';
 import { ScoreDetails } from './details.js';
 import type { BoardSpec } from './spec.js';
-import { scoreChange, ScoreLine } from './standing.js';
+import { CHANGE_HEADING, SCORE_LINE_LABEL, scoreChange, ScoreLine } from './standing.js';
 
 export const scores: BoardSpec<TopScore> = {
   about: `How much depth lies near the price, and how evenly on both sides: 0 to 100. Scores and depth are of ${SCORED_TEXT}.`,
@@ -39,14 +39,14 @@ export const scores: BoardSpec<TopScore> = {
     },
     {
       name: 'day',
-      label: '24h',
+      label: SCORE_LINE_LABEL,
       about: 'The score at each of the last 24 hours',
       kind: 'chart',
       show: (row) => <ScoreLine row={row} />,
     },
     {
       name: 'change',
-      label: 'Change 24h',
+      ...CHANGE_HEADING,
       kind: 'figure',
       by: scoreChange,
       show: (row) => signedPoints(scoreChange(row)),

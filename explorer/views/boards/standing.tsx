@@ -5,6 +5,13 @@ import { Line } from '../sparkline.js';
 import type { Column } from '../table.js';
 import type { BoardToken } from './spec.js';
 
+/** Headings on every board. */
+export const SCORE_LINE_LABEL = 'Score, 24h';
+export const CHANGE_HEADING = {
+  label: 'Score change, 24h',
+  about: 'In points',
+} as const;
+
 /** How much the score has changed in 24 hours; null if unknown. */
 export function scoreChange({ service_score, score_24h_ago = null }: TopScore): number | null {
   return score_24h_ago === null ? null : service_score - score_24h_ago;
@@ -32,7 +39,7 @@ export function scoreColumns<Row>(
   return [
     {
       name: 'token_score',
-      label: 'Score, 24h',
+      label: SCORE_LINE_LABEL,
       about: "The token's score, and how it changed in the last 24 hours",
       kind: 'chart',
       by: (row) => scoreOf(row)?.service_score ?? null,
@@ -49,8 +56,7 @@ export function scoreColumns<Row>(
     },
     {
       name: 'token_score_change',
-      label: 'Change 24h',
-      about: 'Of the score, in points',
+      ...CHANGE_HEADING,
       kind: 'figure',
       by: changeOf,
       show: (row) => signedPoints(changeOf(row)),
