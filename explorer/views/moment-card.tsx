@@ -1,6 +1,8 @@
 /** Says which moment the panels below show if it is not now, or why they show none. */
 import type { FathomError } from '../../client/index.js';
 import { absoluteTime } from '../state/format.js';
+import { currentS } from '../state/clock.js';
+import { REACH_S, TOO_OLD } from '../state/requests.js';
 import { isTransient, messageOf, tryAgain } from '../state/session.js';
 
 interface MomentCardProps {
@@ -20,6 +22,7 @@ export function MomentCard(props: MomentCardProps) {
   const { shownT, dataT, isMoving, isAnswered, failure, onNow } = props;
   if (shownT === null && failure === null) return null;
   const isFailed = !isMoving && failure !== null;
+  const isTooOld = failure?.status === 400 && shownT !== null && shownT < currentS() - REACH_S;
   return (
     // Screen readers announce only where it comes to rest.
     <p class="card pinned" role={isMoving ? undefined : 'status'}>
@@ -31,7 +34,7 @@ export function MomentCard(props: MomentCardProps) {
                 Nothing at <b>{absoluteTime(shownT)}</b>:{' '}
               </>
             )}
-            {messageOf(failure)}
+            {isTooOld ? TOO_OLD : messageOf(failure)}
           </>
         ) : (
           shownT !== null && (

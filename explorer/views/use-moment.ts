@@ -18,7 +18,7 @@ interface MomentSource {
 
 /** While another moment is requested, the answers about the last one stay; if the request fails, they go. */
 export interface ShownMoment {
-  /** The last score of any moment: it names the token. */
+  /** A score of any moment, which names the token. */
   identity: Score | null;
   score: Score | null;
   /** Time of the snapshot on which the score is based; null if there is none. */
@@ -47,8 +47,15 @@ export function useMoment({ address, atS, filter }: MomentSource): ShownMoment {
         : client.getScore({ address, explain: true, at: atS }, { signal }),
     atS === null ? 'by change' : 'never',
   );
-  const identity = useLast(scored, address);
-  const score = error === null ? identity : scored;
+  // A refused moment does not name the token.
+  const { document: named } = useDocument(
+    atS !== null && error?.status === 400 ? `name ${address}` : null,
+    (client, signal) => client.getScore({ address }, { signal }),
+    'never',
+  );
+  const last = useLast(scored, address);
+  const identity = last ?? named;
+  const score = error === null ? last : scored;
   const t = score?.data_time ?? null;
   const filterName = JSON.stringify(filter);
   const { document: newest, error: noLadder } = useDocument(

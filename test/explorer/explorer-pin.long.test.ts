@@ -51,7 +51,7 @@ describe.skipIf(!hasBrowser)('a pinned time', () => {
     const before = await stated(page);
     await goTo(page, `${HOUR}&at=${TOO_OLD_S}`);
     const card = page.locator('.pinned', { hasText: `Nothing at ${absoluteTime(TOO_OLD_S)}: ` });
-    await card.getByText('within the last 365 days').waitFor();
+    await card.getByText('The API answers about the last 365 days').waitFor();
     const { strips, ...rest } = await stated(page);
     expect(rest).toEqual({ price: NONE, panels: [], view: before.view });
     expect(strips.filter((one) => one !== NONE)).toEqual([]);

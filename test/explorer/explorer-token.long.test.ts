@@ -215,8 +215,15 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(hashOf(page)).toBe(hash);
     // A time that no key may request has no ladder to wait for.
     await goTo(page, `${HOUR}&at=1`);
-    await page.locator('.pinned', { hasText: 'within the last 365 days' }).waitFor();
+    const refused = page.locator('.pinned > span', { hasText: 'Nothing at' });
+    const sentence = `Nothing at ${absoluteTime(1)}: The API answers about the last 365 days`;
+    await expect.poll(() => refused.textContent()).toBe(sentence);
     expect(await page.getByText('Loading the ladder').count()).toBe(0);
+    // A page that begins with it names its token too.
+    await page.reload();
+    await page.locator('.token-head .name', { hasText: 'Wrapped SOL' }).waitFor();
+    await expect.poll(() => refused.textContent()).toBe(sentence);
+    expect(await page.title()).toBe('SOL depth \u2013 Fathom');
     // A time that is typed then is brought into sight.
     const field = page.getByLabel('Time', { exact: true });
     await field.fill(fieldTime(NOW_S - 2400));
