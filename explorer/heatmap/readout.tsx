@@ -39,7 +39,7 @@ export function Crosshair({ cursor, children }: { cursor: Cursor; children?: Com
     <div class="heatmap-cursor" aria-hidden="true">
       <div class="heatmap-line-time" style={{ left }} />
       <div class="heatmap-line-price" style={{ top }} />
-      <span class="heatmap-tag heatmap-tag-time" style={{ left: `clamp(54px, ${left}, 100%)` }}>
+      <span class="heatmap-tag heatmap-tag-time" style={{ left: `clamp(4rem, ${left}, 100%)` }}>
         {timeText(cursor.t)}
       </span>
       <span class="heatmap-tag heatmap-tag-price" style={{ top: labelTop }}>

@@ -1,5 +1,6 @@
 /** The ticks of the axes and their labels. */
 import { grouped, price as shortPrice } from '../state/format.js';
+import { currentS } from '../state/clock.js';
 import { type Zone, zone } from '../state/zone.js';
 import { roundUp } from './amounts.js';
 import type { View } from './view.js';
@@ -8,7 +9,7 @@ interface Tick {
   /** Epoch seconds, or the logarithm of a price. */
   at: number;
   label: string;
-  /** True at midnight. */
+  /** True at midnight; of months, at the beginning of a year. */
   isStrong?: boolean;
 }
 
@@ -18,33 +19,57 @@ const DAY_S = 86_400;
 const TIME_STEPS_S = [1, 2, 5, 10, 15, 30]
   .map((minutes) => minutes * MINUTE_S)
   .concat([1, 2, 3, 6, 12].map((hours) => hours * HOUR_S))
-  .concat([1, 2, 7, 14, 28, 91].map((days) => days * DAY_S));
+  .concat([1, 2, 7, 14].map((days) => days * DAY_S));
+/** Longer steps are months. */
+const MONTH_STEPS = [1, 2, 3, 6, 12];
+const LONGEST_MONTH_S = 31 * DAY_S;
 
 const CLOCK = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
 const DAY = { day: 'numeric', month: 'short' } as const;
 
-const labelsIn = (timeZone: 'UTC' | undefined) => ({
-  day: new Intl.DateTimeFormat(undefined, { ...DAY, timeZone }),
-  time: new Intl.DateTimeFormat(undefined, { ...CLOCK, timeZone }),
-  full: new Intl.DateTimeFormat(undefined, { ...CLOCK, ...DAY, second: '2-digit', timeZone }),
-});
+const YEAR = { year: 'numeric' } as const;
+const MONTH = { month: 'short' } as const;
+const FULL = { ...CLOCK, ...DAY, second: '2-digit' } as const;
+
+const labelsIn = (timeZone: 'UTC' | undefined) => {
+  const format = (parts: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat(undefined, { ...parts, timeZone });
+  return {
+    time: format(CLOCK),
+    day: { inYear: format(DAY), withYear: format({ ...DAY, ...YEAR }) },
+    month: { inYear: format(MONTH), withYear: format({ ...MONTH, ...YEAR }) },
+    full: { inYear: format(FULL), withYear: format({ ...FULL, ...YEAR }) },
+  };
+};
 const LABELS: Record<Zone, ReturnType<typeof labelsIn>> = {
   utc: labelsIn('UTC'),
   local: labelsIn(undefined),
 };
 
-/** A time in full, in the chosen zone. */
+/** A time in full, in the chosen zone; with the year if that is not the clock's. */
 export function timeText(t: number): string {
-  return LABELS[zone.value].full.format(t * 1000);
+  return textIn('full', t, yearOf(currentS()));
 }
 
-/** Ticks at whole hours and days of the chosen zone, even if its clocks change. */
+const yearOf = (t: number): number => CALENDARS[zone.value].yearOf(new Date(t * 1000));
+
+/** @param year a time of this year does not name it */
+function textIn(form: 'day' | 'month' | 'full', t: number, year: number): string {
+  const { inYear, withYear } = LABELS[zone.value][form];
+  return (yearOf(t) === year ? inYear : withYear).format(t * 1000);
+}
+
+/**
+ * Ticks at whole hours and days of the chosen zone, even if its clocks change, or at the beginnings of months. A date
+ * names its year if that is another than the last one's, and the first one's if that is not the clock's.
+ */
 export function timeTicks({ from, to }: View, maxTicks: number): Tick[] {
   if (!(maxTicks > 0)) return [];
-  const stepS =
-    TIME_STEPS_S.find((step) => (to - from) / step <= maxTicks) ?? (to - from) / maxTicks;
+  const stepS = TIME_STEPS_S.find((step) => (to - from) / step <= maxTicks);
+  if (stepS === undefined) return monthTicks(from, to, maxTicks);
   const ticks: Tick[] = [];
   const labels = LABELS[zone.value];
+  let year = yearOf(currentS());
   const { setSeconds, addDays, offsetMs } = CALENDARS[zone.value];
   const day = new Date(from * 1000);
   setSeconds(day, 0);
@@ -57,7 +82,8 @@ export function timeTicks({ from, to }: View, maxTicks: number): Tick[] {
     addDays(day, stepDays);
     const nextMidnight = day.getTime() / 1000;
     if (midnight >= from) {
-      ticks.push({ at: midnight, label: labels.day.format(midnight * 1000), isStrong: true });
+      ticks.push({ at: midnight, label: textIn('day', midnight, year), isStrong: true });
+      year = yearOf(midnight);
     }
     if (stepS >= DAY_S) continue;
     for (let hour = stepS; hour < DAY_S; hour += stepS) {
@@ -70,17 +96,40 @@ export function timeTicks({ from, to }: View, maxTicks: number): Tick[] {
   return ticks;
 }
 
-/** How days begin and follow each other in each zone; `seconds` are those of the day's clock. */
+/** Several months or more: the first one always names its year, so that `Jan 22` cannot be read as one. */
+function monthTicks(from: number, to: number, maxTicks: number): Tick[] {
+  const fits = (months: number): boolean => (to - from) / (months * LONGEST_MONTH_S) <= maxTicks;
+  const step =
+    MONTH_STEPS.find(fits) ?? 12 * Math.ceil((to - from) / 12 / LONGEST_MONTH_S / maxTicks);
+  const { monthsOf, monthAt } = CALENDARS[zone.value];
+  const ticks: Tick[] = [];
+  let year = NaN;
+  for (let month = Math.floor(monthsOf(new Date(from * 1000)) / step) * step; ; month += step) {
+    const at = monthAt(month).getTime() / 1000;
+    if (at >= to) return ticks;
+    if (at < from) continue;
+    ticks.push({ at, label: textIn('month', at, year), isStrong: month % 12 === 0 });
+    year = yearOf(at);
+  }
+}
+
+/** How days and months begin and follow each other in each zone; `months` are counted from the year 0; `seconds` are those of the day's clock. */
 const CALENDARS = {
   utc: {
     setSeconds: (day: Date, seconds: number) => day.setUTCHours(0, 0, seconds, 0),
     addDays: (day: Date, days: number) => day.setUTCDate(day.getUTCDate() + days),
     offsetMs: () => 0,
+    yearOf: (day: Date) => day.getUTCFullYear(),
+    monthsOf: (day: Date) => 12 * day.getUTCFullYear() + day.getUTCMonth(),
+    monthAt: (months: number) => new Date(Date.UTC(Math.floor(months / 12), months % 12)),
   },
   local: {
     setSeconds: (day: Date, seconds: number) => day.setHours(0, 0, seconds, 0),
     addDays: (day: Date, days: number) => day.setDate(day.getDate() + days),
     offsetMs: (day: Date) => -60_000 * day.getTimezoneOffset(),
+    yearOf: (day: Date) => day.getFullYear(),
+    monthsOf: (day: Date) => 12 * day.getFullYear() + day.getMonth(),
+    monthAt: (months: number) => new Date(Math.floor(months / 12), months % 12),
   },
 } as const;
 

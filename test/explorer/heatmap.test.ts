@@ -22,8 +22,9 @@ import {
   type Source,
 } from '../../explorer/heatmap/loader.js';
 import { Splits } from '../../explorer/heatmap/split.js';
-import { priceTicks, timeTicks } from '../../explorer/heatmap/ticks.js';
+import { priceTicks, timeText, timeTicks } from '../../explorer/heatmap/ticks.js';
 import { clearOf } from '../../explorer/heatmap/cursor.js';
+import { asOfS } from '../../explorer/state/clock.js';
 import { zone } from '../../explorer/state/zone.js';
 import {
   clamped,
@@ -492,6 +493,35 @@ describe('the axes', () => {
       else process.env.TZ = TZ;
     },
   );
+
+  it('have years where those are not the clock’s, and beginnings of months over a long time', () => {
+    const at = (time: string) => Date.parse(`${time}Z`) / 1000;
+    asOfS.set(at('2026-11-26T14:00'));
+    const labels = (from: string, to: string) =>
+      timeTicks({ ...VIEW, from: at(from), to: at(to) }, 8).map(({ label }) => label);
+    expect(labels('2025-11-26T14:00', '2026-11-26T14:00')).toEqual([
+      ...['Jan 2026', 'Mar', 'May', 'Jul', 'Sep', 'Nov'],
+    ]);
+    expect(labels('2025-10-20T00:00', '2026-02-20T00:00')).toEqual([
+      ...['Nov 2025', 'Dec', 'Jan 2026', 'Feb'],
+    ]);
+    expect(
+      labels('2025-12-30T12:00', '2026-01-02T12:00').filter((one) => !one.includes(':')),
+    ).toEqual([...['Dec 31, 2025', 'Jan 1, 2026', 'Jan 2']]);
+    expect(labels('2026-03-01T00:00', '2026-03-07T00:00')[0]).toBe('Mar 1');
+    // Months begin in the zone.
+    const { TZ } = process.env;
+    process.env.TZ = 'Asia/Kolkata';
+    zone.set('local');
+    const [first] = timeTicks({ ...VIEW, from: at('2025-11-26T14:00'), to: asOfS.value! }, 4);
+    expect(first.at).toBe(at('2026-01-01T00:00') - 5.5 * 3600);
+    zone.set('utc');
+    if (TZ === undefined) delete process.env.TZ;
+    else process.env.TZ = TZ;
+    expect(timeText(at('2025-12-22T01:37:11'))).toBe('Dec 22, 2025, 01:37:11');
+    expect(timeText(at('2026-11-22T01:37:11'))).toBe('Nov 22, 01:37:11');
+    asOfS.set(null);
+  });
 
   it('have round prices, far enough apart, whatever they span', () => {
     const price = fc.double({ min: 1e-4, max: 1e5, noNaN: true });
