@@ -1,11 +1,10 @@
 /** The key's limits, as the headers of replies state them, and its calls this month. */
-import { useDocument } from '../state/load.js';
 import { absoluteTime, count, NONE, percent } from '../state/format.js';
 import { forgetKey, key as keyValue, limits as limitsValue } from '../state/session.js';
+import { useModule } from '../state/use-module.js';
 import { useValue } from '../state/use-value.js';
 import { Icon } from './icon.js';
 import { Popover } from './popover.js';
-import { Bars } from '../views/sparkline.js';
 
 export function Account() {
   const key = useValue(keyValue);
@@ -44,7 +43,7 @@ export function Account() {
           </>
         )}
       </dl>
-      <Usage />
+      <CallsOfMonth />
       <button type="button" class="plain" onClick={forgetKey}>
         Forget the key
       </button>
@@ -52,31 +51,8 @@ export function Account() {
   );
 }
 
-/** Calls by day and by endpoint. */
-function Usage() {
-  const { document: usage } = useDocument(
-    'usage',
-    (client, signal) => client.getUsage({}, { signal }),
-    'never',
-  );
-  if (usage === null) return null;
-  const most = usage.endpoints.toSorted((a, b) => b.requests - a.requests).slice(0, 5);
-  return (
-    <>
-      {usage.days.length > 1 && (
-        <Bars values={usage.days.map(({ requests }) => requests)} label="Calls by day" />
-      )}
-      <table class="small">
-        <caption class="hidden">Calls this month by endpoint</caption>
-        <tbody>
-          {most.map(({ endpoint, requests }) => (
-            <tr key={endpoint}>
-              <th scope="row">{endpoint}</th>
-              <td>{count(requests)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </>
-  );
+/** Loaded when the menu is opened. */
+function CallsOfMonth() {
+  const Usage = useModule(() => import('./usage.js'))?.Usage ?? null;
+  return Usage && <Usage />;
 }

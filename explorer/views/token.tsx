@@ -46,7 +46,6 @@ import {
 import { useModule } from '../state/use-module.js';
 import { useValue } from '../state/use-value.js';
 import { Filters, toggled } from './filters.js';
-import { MomentCard } from './moment-card.js';
 import { RequestBar } from './request-bar.js';
 import { TokenHead } from './token-head.js';
 import { useMoment } from './use-moment.js';
@@ -239,13 +238,15 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
           aria-label={shownT === null ? 'Now' : `At ${absoluteTime(shownT)}`}
           aria-busy={isMoving || (scored === null && noMoment === null)}
         >
-          <MomentCard
-            {...{ shownT, isMoving }}
-            dataT={newestT}
-            isAnswered={scored !== null}
-            failure={noMoment}
-            onNow={() => pin(null)}
-          />
+          {panels !== null && (
+            <panels.MomentCard
+              {...{ shownT, isMoving }}
+              dataT={newestT}
+              isAnswered={scored !== null}
+              failure={noMoment}
+              onNow={() => pin(null)}
+            />
+          )}
           {shown !== null ? (
             <DepthChart ladder={shown} />
           ) : (
