@@ -1,7 +1,6 @@
 /** The page: the header, notices, and either the view named in the address or the form for a key. */
 import { CommandOpener } from './frame/command-opener.js';
 import { Header } from './frame/header.js';
-import { KeyEntry } from './frame/key-entry.js';
 import { TroubleBar } from './frame/trouble-bar.js';
 import { key, trouble, view as viewValue } from './state/session.js';
 import { BOARD_TITLES, type View } from './state/url.js';
@@ -16,6 +15,7 @@ const TITLES = {
   compare: 'Compare',
   unknown: 'No such page',
 } as Record<Exclude<View['name'], 'token'>, string>;
+const loadKeyEntry = async () => (await import('./frame/key-entry.js')).KeyEntry;
 const loadNotFound = async () => (await import('./views/not-found.js')).NotFound;
 const loadBoard = async () => (await import('./views/board.js')).Board;
 const loadCompare = async () => (await import('./compare/compare-page.js')).default;
@@ -40,7 +40,7 @@ export function App() {
       <TroubleBar />
       <main id="main" tabIndex={-1} data-view={view.name}>
         {isAsked ? (
-          <KeyEntry />
+          <Deferred key="key" load={loadKeyEntry} props={{}} />
         ) : view.name === 'token' ? (
           <TokenPage view={view} />
         ) : view.name === 'unknown' ? (

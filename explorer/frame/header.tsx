@@ -21,12 +21,11 @@ import {
   tokenView,
   type View,
 } from '../state/url.js';
+import { useModule } from '../state/use-module.js';
 import { useValue } from '../state/use-value.js';
 import { fieldTime, zone, zoneLabel } from '../state/zone.js';
-import { Account } from './account.js';
 import { Icon } from './icon.js';
 import { Search } from './search.js';
-import { Shortcuts } from './shortcuts.js';
 
 /** `more` is hidden if there is little room. */
 const PLACES: readonly { label: string; more?: string; target: View }[] = [
@@ -40,6 +39,8 @@ const PLACES: readonly { label: string; more?: string; target: View }[] = [
 ];
 
 export function Header() {
+  const Account = useModule(loadAccount);
+  const Shortcuts = useModule(loadShortcuts);
   const view = useValue(viewValue);
   const key = useValue(keyValue);
   const wrong = useValue(trouble);
@@ -93,7 +94,7 @@ export function Header() {
             {asOf !== null && <span class="wide-only note">as of {minuteOf(asOf)}</span>}
           </button>
         )}
-        {hasKey && <Account />}
+        {hasKey && Account !== null && <Account />}
         <button
           type="button"
           class="tool"
@@ -108,7 +109,7 @@ export function Header() {
             </>
           )}
         </button>
-        <Shortcuts />
+        {Shortcuts !== null && <Shortcuts />}
         <button
           type="button"
           class="tool icon-only"
@@ -128,6 +129,10 @@ export function Header() {
     </header>
   );
 }
+
+/** Not needed before the map. */
+const loadAccount = async () => (await import('./account.js')).Account;
+const loadShortcuts = async () => (await import('./shortcuts.js')).Shortcuts;
 
 const LIVE_TITLES: Readonly<Record<Connection, string>> = {
   none: 'Loads new data every 15 seconds; press to pause',
