@@ -112,7 +112,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(await page.locator('.token-head time').textContent()).toMatch(/^\d+ (s|min) old$/);
     const exact = () => page.locator('.token-head time').getAttribute('title');
     expect(await exact()).toMatch(/ UTC$/);
-    await page.getByRole('button', { name: 'UTC' }).click();
+    await page.getByRole('button', { name: 'UTC', exact: true }).click();
     await expect.poll(exact).toMatch(/ GMT\+5:30$/);
     await page.reload();
     await titled(page, 'SOL').waitFor();
@@ -264,7 +264,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     const page = await at('#/scores', { viewport: { width: 360, height: 740 } });
     await page.getByRole('table').waitFor();
     await page.locator('.as-of', { hasText: `${absoluteTime(NOW_S).slice(0, 16)} UTC` }).waitFor();
-    await page.getByRole('button', { name: 'UTC' }).click();
+    await page.getByRole('button', { name: 'UTC', exact: true }).click();
     await page.getByRole('button', { name: 'Local' }).waitFor();
     await page.getByRole('button', { name: 'Keys of the keyboard' }).click();
     await page.getByRole('dialog', { name: 'Keys' }).waitFor();
