@@ -35,9 +35,12 @@ function threadIds(): number[] {
 }
 
 /**
- * Leaves the marking of old objects to V8's own threads, and to short steps as memory is allocated. The steps that
- * V8 takes as tasks of the event loop last 30 to 50 ms each if some hundred thousand tokens are in memory.
+ * Keeps V8's garbage collector from holding up the loop. Old objects are marked by V8's own threads, and in short steps
+ * as memory is allocated: the steps that V8 takes as tasks of the loop last 30 to 50 ms each if some hundred thousand
+ * tokens are in memory. The loop collects young objects alone: with the help of V8's threads, which have the priority of
+ * the pool's, it waits for them while the pool keeps the cores busy.
  */
-export function markOutsideLoop(): void {
+export function tuneCollector(): void {
   setFlagsFromString('--no-incremental-marking-task');
+  setFlagsFromString('--no-parallel-scavenge');
 }

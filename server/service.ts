@@ -17,7 +17,7 @@ import type { ServeOptions } from './cli/serve-options.js';
 import { frozenClock, systemClock } from './clock.js';
 import { checksOf, sharedSettings, startNode } from './cluster-node.js';
 import { handlersOf } from './endpoints.js';
-import { markOutsideLoop, putLoopFirst } from './event-loop.js';
+import { tuneCollector, putLoopFirst } from './event-loop.js';
 import { loadEngine, warnOfFault } from './http/load-engine.js';
 import { httpLimits } from './http/server.js';
 import { Limiter } from './limits/limiter.js';
@@ -53,7 +53,7 @@ export async function startService(
   const closeAll = async (): Promise<void> => {
     for (const close of closing.splice(0).reverse()) await close().catch(onError('closing failed'));
   };
-  markOutsideLoop();
+  tuneCollector();
   let isServing = false;
   let isStopping = false;
   let hub: LiveHub | null = null;
