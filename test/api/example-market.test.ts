@@ -51,10 +51,15 @@ describe.runIf(HAS_EXAMPLES)('the small market', () => {
       for (const [name, { service_score: score }] of scores) {
         const { explain } = await explained(name);
         if (explain === null || score === undefined) continue;
-        const shown = scoreSteps(explain, score as number).map((step) =>
-          (step.replaceAll(',', '').match(/\d+(?:\.\d+)?/g) ?? []).map(Number),
-        );
-        const [, [support, resistance, depth], , , [points, more, sum, rounded]] = shown;
+        const steps = scoreSteps(explain, score as number);
+        const numbersOf = (start: string): number[] => {
+          const step = steps.find((one) => one.startsWith(start)) ?? '';
+          return (step.replaceAll(',', '').match(/\d+(?:\.\d+)?/g) ?? []).map(Number);
+        };
+        const [support, resistance, depth] = numbersOf('D = ');
+        const [points, more, sum, rounded] = numbersOf('Score = ');
+        expect(numbersOf('Weighted support').at(-1), name).toBe(support);
+        expect(numbersOf('Weighted resistance').at(-1), name).toBe(resistance);
         expect(support + resistance, name).toBeCloseTo(depth, 2);
         expect(Math.abs(points + more - sum), name).toBeLessThan(0.00011);
         expect(rounded, name).toBe(score);
