@@ -84,9 +84,9 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await titled(page, 'SOL').waitFor();
     await fathom(['keys', 'revoke', id, '--data', directory]);
     await titled(page, 'This key is not accepted').waitFor();
-    expect(await page.title()).toBe('API key – Fathom');
+    await expect.poll(() => page.title()).toBe('API key – Fathom');
     expect(await page.getByRole('button', { name: 'Key and limits' }).count()).toBe(0);
-    expect(await page.evaluate('document.activeElement.id')).toBe('key');
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('key');
     const remembered = () => page.evaluate(`localStorage.getItem('fathom.key')`);
     expect(await remembered()).toBeNull();
     expect(await page.getByRole('checkbox').isChecked()).toBe(true);
