@@ -1,5 +1,5 @@
 /** A field for the pinned time. It is loaded after the map. */
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { useNowS } from '../state/load.js';
 import { REACH_S, TOO_OLD } from '../state/requests.js';
 import { spokenTime } from '../state/spoken-time.js';
@@ -22,7 +22,8 @@ export function TimeField({ t, onPin }: { t: number | null; onPin: (t: number | 
     setTyped(text);
     setFault(null);
   };
-  useEffect(() => type(null), [t]);
+  // With the new time, not after it: what is typed meanwhile would be lost.
+  useLayoutEffect(() => type(null), [t]);
   const enter = (text: string): void => {
     if (text === shown) return type(null);
     const isNow = ['', 'now'].includes(text.trim().toLowerCase());
