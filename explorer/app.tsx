@@ -27,7 +27,7 @@ export function App() {
   const isAsked = current === null || isRefused;
   useEffect(() => {
     if (isAsked) setTitle('API key');
-    // A token's page sets the title itself, once it knows the symbol.
+    // Pages of tokens set the title themselves.
     else if (view.name !== 'token') setTitle(TITLES[view.name]);
   }, [view.name, isAsked]);
   return (

@@ -72,6 +72,7 @@ function FirstToken() {
     client.getTokens({ limit: CANDIDATES }, { signal }),
   );
   const first = found?.tokens.find((one) => one.last_snapshot_at !== null) ?? found?.tokens[0];
+  useEffect(() => setTitle('Depth'), []);
   useEffect(() => {
     // The address may already name another view, whose event is still to come.
     const isStillAsked = hashOf(viewOf(location.hash)) === hashOf(DEFAULT_VIEW);
@@ -122,10 +123,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
     if (coverage !== null) setEmpty(coverage.tiers.length === 0);
   }, [coverage]);
   const symbol = identity?.symbol ?? null;
-  useEffect(() => {
-    setTitle(`${symbol ?? shortAddress(address)} depth`);
-    return () => setTitle(null);
-  }, [symbol, address]);
+  useEffect(() => setTitle(`${symbol ?? shortAddress(address)} depth`), [symbol, address]);
   const filterName = `${types.join()} ${venues.join()}`;
   const reach = useMemo(() => reachOf(coverage), [coverage]);
   const historyFromS = reach?.from ?? null;
