@@ -1,9 +1,10 @@
 /** Views of a token at a typed moment, and the way back to now. */
-import { REACH_S } from './requests.js';
-import { PRESET_S, PRESETS, type TokenView, type Window } from './url.js';
+import { REACH_S, spanInSight } from './requests.js';
+import { PRESETS, type TokenView, type Window } from './url.js';
 
 /** What is in sight of a token's history. */
 type Sight = Pick<TokenView, 'address' | 'window' | 'zoom'>;
+type Span = Pick<Sight, 'window' | 'zoom'>;
 
 /** The last moment for which the sight moved: what was in sight before, and what the page then showed. */
 let moved: { before: Sight; to: Sight } | null = null;
@@ -17,8 +18,8 @@ let moved: { before: Sight; to: Sight } | null = null;
 export function pinnedAt(view: TokenView, t: number, nowS: number): TokenView {
   const pinned = { ...view, atS: Math.floor(t) };
   if (isInSight(view, t, nowS)) return pinned;
-  const toS = Math.ceil(Math.min(nowS, t + lengthOf(view) / 2));
-  const fromS = Math.floor(Math.max(nowS - REACH_S, toS - lengthOf(view)));
+  const toS = Math.ceil(Math.min(nowS, t + lengthOf(view, nowS) / 2));
+  const fromS = Math.floor(Math.max(nowS - REACH_S, toS - lengthOf(view, nowS)));
   const to = {
     ...pinned,
     window: windowWith(view.window, t, nowS),
@@ -39,28 +40,24 @@ function sightBefore({ address, window, zoom }: TokenView): Sight {
   return isMoved && moved !== null ? moved.before : { address, window, zoom };
 }
 
-function isInSight({ window, zoom }: Sight, t: number, nowS: number): boolean {
-  if (zoom === null) return isIn(window, t, nowS);
-  const { fromS, toS } = zoom;
-  return toS === null ? t >= nowS + fromS : t >= fromS && t < toS;
-}
-
-function isIn(window: Window, t: number, nowS: number): boolean {
-  if (window === 'all') return true;
-  if (typeof window === 'object') return t >= window.fromS && t < window.toS;
-  return t >= nowS - PRESET_S[window];
+function isInSight(sight: Span, t: number, nowS: number): boolean {
+  const { fromS, toS } = spanOf(sight, nowS);
+  return t >= fromS && (t < toS || toS === nowS);
 }
 
 function windowWith(window: Window, t: number, nowS: number): Window {
-  return isIn(window, t, nowS) ? window : (PRESETS.find((one) => isIn(one, t, nowS)) ?? 'all');
+  const has = (one: Window): boolean => isInSight({ window: one, zoom: null }, t, nowS);
+  return has(window) ? window : (PRESETS.find(has) ?? 'all');
 }
 
 /** The time in sight, in seconds. */
-function lengthOf({ window, zoom }: Sight): number {
-  if (zoom !== null) return (zoom.toS ?? 0) - zoom.fromS;
-  if (window === 'all') return REACH_S;
-  return typeof window === 'object' ? window.toS - window.fromS : PRESET_S[window];
+function lengthOf(sight: Span, nowS: number): number {
+  const { fromS, toS } = spanOf(sight, nowS);
+  return toS - fromS;
 }
+
+/** A whole history reaches as far as the API answers. */
+const spanOf = (sight: Span, nowS: number) => spanInSight(sight, nowS - REACH_S, nowS);
 
 function isSame(a: Window, b: Window): boolean {
   return JSON.stringify(a) === JSON.stringify(b);

@@ -50,6 +50,8 @@ export class Hues {
   }
 }
 
+/** Most tokens and ways to split them whose colours are kept; the earliest are removed first. */
+const MAX_KNOWN = 200;
 /** By what the layers are parts of, while the page is open. */
 const known = new Map<string, Hues>();
 
@@ -57,6 +59,7 @@ const known = new Map<string, Hues>();
 export function huesOf(whole: string): Hues {
   const hues = known.get(whole) ?? new Hues();
   known.set(whole, hues);
+  if (known.size > MAX_KNOWN) known.delete([...known.keys()][0]);
   return hues;
 }
 
