@@ -1,6 +1,7 @@
 /** The explorer while data arrives, and axe in every view at every width. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { hasBrowser, open, seriousFindings } from '../support/browser.js';
 import { fathom } from '../support/cli.js';
@@ -33,6 +34,12 @@ const WIDTHS = [
   { width: 2560, height: 1300 },
 ];
 
+/** What the header says of the connection after some time of the page's clock. */
+async function connectionAfter(page: Page, passedMs: number): Promise<string | null> {
+  await page.clock.fastForward(passedMs);
+  return page.locator('.live').getAttribute('data-connection');
+}
+
 describe.skipIf(!hasBrowser)('the explorer', () => {
   useExplorer();
 
@@ -63,10 +70,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     };
     await expect.poll(isNew, { interval: 100 }).toBe(true);
     expect(passedMs).toBeLessThan(9000);
-    const connection = async (passedMs: number): Promise<string | null> => {
-      await page.clock.fastForward(passedMs);
-      return live.getAttribute('data-connection');
-    };
+    const connection = (passedMs: number) => connectionAfter(page, passedMs);
     await expect.poll(() => connection(13_000)).toBe('silent');
     expect(await live.textContent()).toContain('Not live');
     await expect.poll(() => connection(100)).toBe('heard');
@@ -86,10 +90,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.locator('.live[data-connection=heard]').waitFor();
     expect(await live.getAttribute('title')).toContain('every 15 seconds');
     await page.clock.pauseAt(Date.now() + 1000);
-    const connection = async (passedMs: number): Promise<string | null> => {
-      await page.clock.fastForward(passedMs);
-      return live.getAttribute('data-connection');
-    };
+    const connection = (passedMs: number) => connectionAfter(page, passedMs);
     // Less than the time to the next request.
     await expect.poll(() => connection(13_000)).toBe('silent');
     expect(await live.textContent()).toContain('Not live');

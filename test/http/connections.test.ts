@@ -2,24 +2,12 @@ import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { RawClient, requestText } from '../support/raw-client.js';
 import { becomes, eventually } from '../support/waiting.js';
-import { BIG_BYTES, describeEngines, release, seen } from './engine-server.js';
+import { BIG_BYTES, describeEngines, release, seen, sendUntilClosed } from './engine-server.js';
 
 const UPGRADE_TO_ANOTHER = requestText('GET /echo/a/of/b', {
   Connection: 'Upgrade',
   Upgrade: 'h2c',
 });
-
-/** No server is sent more than this. */
-const MAX_SENT_BYTES = 64 * 1024 * 1024;
-
-/** Sends as much as the connection accepts, until the server closes it. */
-async function sendUntilClosed(client: RawClient, text: string): Promise<void> {
-  while (!client.socket.closed) {
-    if (client.socket.bytesWritten > MAX_SENT_BYTES) throw new Error('the connection stayed open');
-    if (client.socket.writableLength < 2 ** 20) client.send(text);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
 
 describeEngines((engine) => {
   describe('clients that disconnect', () => {

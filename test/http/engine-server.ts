@@ -6,6 +6,7 @@ import { createRouter, type Route } from '../../server/http/router.js';
 import { HTTP_LIMITS, type HttpServer, startHttpServer } from '../../server/http/server.js';
 import { StoreUnavailableError } from '../../storage/errors.js';
 import { logInto } from '../support/log.js';
+import type { RawClient } from '../support/raw-client.js';
 
 /** More than the buffers at both ends of a connection hold. */
 export const BIG_BYTES = 20 * 1024 * 1024;
@@ -145,4 +146,16 @@ export function describeEngines(define: (engine: EngineServer) => void): void {
     });
     define(engine);
   });
+}
+
+/** No server is sent more than this. */
+const MAX_SENT_BYTES = 64 * 1024 * 1024;
+
+/** Sends as much as the connection accepts, until the server closes it. */
+export async function sendUntilClosed(client: RawClient, text: string): Promise<void> {
+  while (!client.socket.closed) {
+    if (client.socket.bytesWritten > MAX_SENT_BYTES) throw new Error('the connection stayed open');
+    if (client.socket.writableLength < 2 ** 20) client.send(text);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 }

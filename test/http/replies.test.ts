@@ -2,19 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { MAX_RECEIVED_BODY_BYTES } from '../../server/http/engine.js';
 import { RawClient, requestText } from '../support/raw-client.js';
 import { eventually } from '../support/waiting.js';
-import { BIG_BYTES, big, describeEngines, logged, release, seen } from './engine-server.js';
-
-/** No server is sent more than this. */
-const MAX_SENT_BYTES = 64 * 1024 * 1024;
-
-/** Sends as much as the connection accepts, until the server closes it. */
-async function sendUntilClosed(client: RawClient, text: string): Promise<void> {
-  while (!client.socket.closed) {
-    if (client.socket.bytesWritten > MAX_SENT_BYTES) throw new Error('the connection stayed open');
-    if (client.socket.writableLength < 2 ** 20) client.send(text);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
+import {
+  BIG_BYTES,
+  big,
+  describeEngines,
+  logged,
+  release,
+  seen,
+  sendUntilClosed,
+} from './engine-server.js';
 
 describeEngines((engine) => {
   describe('routes', () => {
