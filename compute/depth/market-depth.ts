@@ -1,5 +1,5 @@
 /** Price levels of a snapshot, and their totals (docs/definitions.md#market-depth). */
-import { BIN_COUNT, binFactor, type BinRange, binsOfBand, MIN_BIN } from '../ladder.js';
+import { BIN_COUNT, BIN_FACTORS, type BinRange, binsOfBand, MIN_BIN } from '../ladder.js';
 import {
   CONSTANT_PRODUCT_MARKET,
   EXCHANGE_TYPES,
@@ -62,16 +62,20 @@ export function otherExchangeType(
   return hasOwn ? null : markets[cells.market[0]].exchangeType;
 }
 
+/** Sums of `depthLevels` by bin, in cents: four new arrays cost a request more than its cells. */
+const support = new Float64Array(BIN_COUNT);
+const resistance = new Float64Array(BIN_COUNT);
+const constantProduct = new Float64Array(BIN_COUNT);
+/** Whether a market has a cell in the bin. */
+const held = new Uint8Array(BIN_COUNT);
+
 /** One level per nonempty bin in the range, ascending by price. */
 export function depthLevels(
   cells: SnapshotCells,
   markets: readonly Market[],
   query: DepthQuery,
 ): DepthLevel[] {
-  const support = new Float64Array(BIN_COUNT);
-  const resistance = new Float64Array(BIN_COUNT);
-  const constantProduct = new Float64Array(BIN_COUNT);
-  const held = new Uint8Array(BIN_COUNT);
+  for (const sums of [support, resistance, constantProduct, held]) sums.fill(0);
   const range = binsOfChange(query.lowChange, query.highChange);
   forEachMarket(cells, markets, query.exchangeType, (market, from, to) => {
     const pooled = isConstantProduct(market);
@@ -90,7 +94,7 @@ export function depthLevels(
     const b = bin - MIN_BIN;
     if (held[b] === 0) continue;
     levels.push({
-      price: (cells.priceUsd * binFactor(bin)) / query.usdPerUnit,
+      price: (cells.priceUsd * BIN_FACTORS[b]) / query.usdPerUnit,
       support: amountOf(support[b], query),
       resistance: amountOf(resistance[b], query),
       constant_product: amountOf(constantProduct[b], query),
