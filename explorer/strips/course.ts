@@ -2,6 +2,7 @@
 import type { FathomClient, ReplayMarket, ReplayParameters, Result } from '../../client/index.js';
 import { stepFor, stepName, type TimeWindow } from '../heatmap/detail.js';
 import { NEAR_PCT } from '../ladder/ladder.js';
+import { currentS } from '../state/clock.js';
 import { TYPES } from '../state/url.js';
 
 /** The band of the lines, in percent of the price. */
@@ -44,8 +45,10 @@ export interface Course extends TimeWindow, Points {
 
 /** A course, and the data of its lines. */
 export interface Lines extends Course {
-  /** The score at the end of each step, which is later than the step's snapshot; null if there was none. */
-  scores: Points & { value: (number | null)[] };
+  /** By point: the score at the end of its step, or now if that is to come; null if there was none. */
+  scores: (number | null)[];
+  /** When each score was the token's: at its point's snapshot or later. */
+  scoreT: number[];
   supportUsd: number[];
   resistanceUsd: number[];
 }
@@ -77,7 +80,7 @@ export async function linesOf(
     },
     { signal },
   );
-  return linesIn(reply, window, stepS);
+  return linesIn(reply, window, stepS, currentS());
 }
 
 /** The length of a step that gives at most this many points. */
@@ -85,8 +88,13 @@ function stepOf({ from, to }: TimeWindow, points: number): number {
   return Math.max(MIN_STEP_S, stepFor(to - from, points, MIN_STEP_S));
 }
 
-function linesIn(reply: Result<'getDepthSeries'>, window: TimeWindow, stepS: number): Lines {
-  const { snapshot_t: t, groups = [{ key: ALL, label: 'All' }], score: value = [] } = reply;
+function linesIn(
+  reply: Result<'getDepthSeries'>,
+  window: TimeWindow,
+  stepS: number,
+  nowS: number,
+): Lines {
+  const { snapshot_t: t, groups = [{ key: ALL, label: 'All' }], score: scores = [] } = reply;
   const byGroup = (amounts: number[][] | number[][][]): number[][][] =>
     reply.groups === undefined ? [amounts as number[][]] : (amounts as number[][][]);
   const [support, resistance] = [byGroup(reply.support_usd), byGroup(reply.resistance_usd)];
@@ -97,14 +105,8 @@ function linesIn(reply: Result<'getDepthSeries'>, window: TimeWindow, stepS: num
   }));
   return {
     ...{ ...window, ...pointsOf(t, stepS) },
-    // A step that has not ended has the score of now, which has held since its snapshot.
-    scores: {
-      ...pointsOf(
-        reply.t.map((end, at) => (end <= window.to ? end : t[at])),
-        stepS,
-      ),
-      value,
-    },
+    scores,
+    scoreT: reply.t.map((end, at) => Math.max(t[at], Math.min(end, nowS))),
     ...{ supportUsd: sums(support), resistanceUsd: sums(resistance) },
     layers: largest(layers),
   };

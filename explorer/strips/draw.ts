@@ -74,7 +74,7 @@ export function drawLines(
   const inSight = inSightOf(lines, view);
   const amounts = inSight.flatMap((at) => [lines.supportUsd[at], lines.resistanceUsd[at]]);
   const most = Math.max(...amounts, 1);
-  const known = inSight.flatMap((at) => scores.value[at] ?? []);
+  const known = inSight.flatMap((at) => scores[at] ?? []);
   // A score that hardly changes is a flat line, not noise.
   const top = Math.min(100, Math.ceil(Math.max(...known, 0) + 1));
   const bottom = Math.max(0, Math.min(Math.floor(Math.min(...known, 100) - 1), top - 10));
@@ -91,7 +91,7 @@ export function drawLines(
   };
   line(lines.supportUsd, [0, most], style.support);
   line(lines.resistanceUsd, [0, most], style.resistance);
-  line(scores.value, [bottom, top], style.text);
+  line(scores, [bottom, top], style.text);
   context.clearRect(width, 0, canvas.width, height);
   const label = (text: string, x: number, isTop: boolean): void =>
     context.fillText(text, x, isTop ? LABEL_PX : height - LABEL_PX);

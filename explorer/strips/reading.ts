@@ -1,4 +1,5 @@
 /** The amounts that the strips state for a moment. */
+import type { Score } from '../../client/index.js';
 import { type Ladder, NEAR_PCT, partUsd, totalsWithin } from '../ladder/ladder.js';
 import {
   ALL,
@@ -14,8 +15,8 @@ import {
 /** What the page knows exactly of the moment that it shows, pinned, played or now. */
 export interface Moment {
   ladder: Ladder;
-  /** Undefined if not known yet. */
-  score: number | null | undefined;
+  /** Null if not known yet. */
+  scored: Pick<Score, 'service_score' | 'service_last_run'> | null;
 }
 
 /** Amounts by layer, and when they were measured. */
@@ -27,6 +28,8 @@ interface LayersReading {
 interface LinesReading {
   t: number;
   score: number | null;
+  /** The time of a score that may not be the snapshot's: it may count a later one of another leg. */
+  scoreT: number | null;
   supportUsd: number;
   resistanceUsd: number;
 }
@@ -81,17 +84,18 @@ export function linesAt(
   moment: Moment | null,
   endsNow: boolean,
 ): LinesReading | null {
-  const { scores } = lines;
-  const end = { to: lines.to, endsNow };
-  const at = pointOrLast(lines, end, t);
+  const at = pointOrLast(lines, { to: lines.to, endsNow }, t);
   if (at < 0 && moment === null) return null;
-  const atScore = pointOrLast(scores, end, t);
-  return {
-    ...(moment === null
+  const depth =
+    moment === null
       ? { t: lines.t[at], supportUsd: lines.supportUsd[at], resistanceUsd: lines.resistanceUsd[at] }
-      : { t: moment.ladder.t, ...totalsWithin(moment.ladder, LINE_PCT) }),
-    score: moment?.score === undefined ? (scores.value[atScore] ?? null) : moment.score,
-  };
+      : { t: moment.ladder.t, ...totalsWithin(moment.ladder, LINE_PCT) };
+  const scored = moment?.scored ?? null;
+  const [score, scoreT] =
+    scored === null
+      ? [lines.scores[at] ?? null, lines.scoreT[at] ?? null]
+      : [scored.service_score, Date.parse(scored.service_last_run ?? '') / 1000];
+  return { ...depth, score, scoreT: score === null || scoreT === depth.t ? null : scoreT };
 }
 
 /** The moment, if it is not after a time and no point of the course is closer to it. */

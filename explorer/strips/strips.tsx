@@ -132,6 +132,9 @@ export function Strips(props: StripsProps) {
             <li>
               <i class="strip-score" />
               Score <b>{ofLines?.score?.toFixed(1) ?? NONE}</b>
+              {ofLines !== null && ofLines.scoreT !== null && (
+                <span class="note">at {timeText(ofLines.scoreT)}</span>
+              )}
             </li>
             <li>
               <i class="strip-support" />

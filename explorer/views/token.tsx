@@ -165,7 +165,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   const shown = isPlayed ? played.ladder : shownMoment.ladder;
   const shownT = isMoving ? played.ladder.t : atS;
   const isScored = !isMoving && scored !== null && scored.data_time === shown?.t;
-  const moment = shown && { ladder: shown, score: isScored ? scored.service_score : undefined };
+  const moment = shown && { ladder: shown, scored: isScored ? scored : null };
   const client = currentClient();
   const { error, notFound } = shownMoment;
   // The server may refuse only the moment.

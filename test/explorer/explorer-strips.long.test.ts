@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import type { ReplayPage } from '../../client/index.js';
+import type { ReplayPage, Score } from '../../client/index.js';
 import { timeText } from '../../explorer/heatmap/ticks.js';
 import { usd } from '../../explorer/state/format.js';
 import { hasBrowser } from '../support/browser.js';
@@ -28,10 +28,8 @@ describe.skipIf(!hasBrowser)('the strips', () => {
       const reply = await fetch(`${url}/api/v1${path}`, { headers: { 'x-api-key': key } });
       return (await reply.json()) as T;
     };
-    const { service_score: score, data_time: t } = await get<{
-      service_score: number;
-      data_time: number;
-    }>(`/score/${SOL}?at=${pinnedS}`);
+    const { service_score: score, data_time } = await get<Score>(`/score/${SOL}?at=${pinnedS}`);
+    const t = data_time ?? fail();
     const snapshotBy = async (group: string) => {
       const query = `from=${t}&to=${t + 1}&group=${group}&min_pct=-25&max_pct=25`;
       const { snapshots, ...page } = await get<ReplayPage>(`/replay/${SOL}?${query}`);
@@ -49,8 +47,8 @@ describe.skipIf(!hasBrowser)('the strips', () => {
       page.locator(`.strip:${strip} .strip-legend b`).allTextContents();
     await expect
       .poll(() => stated('last-child'))
-      .toEqual([score.toFixed(1), within(whole.support_usd, 2), within(whole.resistance_usd, 2)]);
-    const times = page.locator('.strip .note');
+      .toEqual([score?.toFixed(1), within(whole.support_usd, 2), within(whole.resistance_usd, 2)]);
+    const times = page.locator('.strip :is(header > .note, li:last-child > .note)');
     expect(await times.allTextContents()).toEqual(Array(2).fill(`perps too, at ${timeText(t)}`));
     const largest = async (group: string): Promise<string> => {
       const { groups, markets, ...cells } = await snapshotBy(group);
@@ -78,6 +76,16 @@ describe.skipIf(!hasBrowser)('the strips', () => {
         expect(pointed - timeOf(text)).toBeGreaterThanOrEqual(0);
         expect(pointed - timeOf(text)).toBeLessThan(600_000);
       }
+      // The score is that of the snapshot, or of the time beside it.
+      await expect
+        .poll(async () => {
+          const own = await page.locator('.strip-score ~ .note').allTextContents();
+          const of = timeOf(own[0] ?? (await times.last().textContent())) / 1000;
+          const [stood] = await stated('last-child');
+          const { service_score: was } = await get<Score>(`/score/${SOL}?at=${of}`);
+          return stood === was?.toFixed(1);
+        })
+        .toBe(true);
     }
   });
 

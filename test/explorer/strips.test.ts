@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Ladder } from '../../explorer/ladder/ladder.js';
 import { largest, OTHERS, pointAt, pointsOf } from '../../explorer/strips/course.js';
 import { hueOf, Hues, OWN_HUES } from '../../explorer/strips/hues.js';
-import { layersIn, layersOf, momentAt } from '../../explorer/strips/reading.js';
+import { layersIn, layersOf, linesAt, momentAt } from '../../explorer/strips/reading.js';
 
 describe('the layers of a strip', () => {
   it('are the largest ones, and one for all others', () => {
@@ -48,7 +48,7 @@ describe('the layers of a strip', () => {
   it('are read at the moment itself unless a point is closer, and never later', () => {
     const course = { from: 0, to: 400, ...pointsOf([100, 200], 100), layers: [] };
     const at = (ladderT: number, t: number) =>
-      momentAt({ ladder: { t: ladderT } as Ladder, score: 1 }, t, course)?.ladder.t ?? null;
+      momentAt({ ladder: { t: ladderT } as Ladder, scored: null }, t, course)?.ladder.t ?? null;
     expect([at(150, 150), at(160, 150), at(150, 199), at(150, 200), at(200, 250)]).toEqual([
       ...[150, null, 150, null, 200],
     ]);
@@ -61,6 +61,30 @@ it('a strip says nothing of what follows its course, unless that ends now', () =
   const read = (t: number, endsNow: boolean) => layersIn(course, t, endsNow)?.usd[0] ?? null;
   expect([150, 250, 300, 301, 900].map((t) => read(t, false))).toEqual([1, 2, 2, null, null]);
   expect([99, 150, 301, 900].map((t) => read(t, true))).toEqual([null, 1, 2, 2]);
+});
+
+it('a score is that of the snapshot beside it, or has its own time', () => {
+  const lines = {
+    ...{ from: 0, to: 900, ...pointsOf([110, 300, 410], 300), layers: [] },
+    ...{ scores: [70, 80, null], scoreT: [300, 300, 600] },
+    ...{ supportUsd: [1, 2, 3], resistanceUsd: [0, 0, 0] },
+  };
+  const none = { bins: [], supportUsd: [], resistanceUsd: [] };
+  const ladder = { t: 350, ...none } as unknown as Ladder;
+  const scored = { service_score: 90, service_last_run: new Date(350_000).toISOString() };
+  const read = (t: number, own: typeof scored | null | undefined) => {
+    const moment = own === undefined ? null : { ladder, scored: own };
+    const { t: of, score, scoreT } = linesAt(lines, t, moment, false) ?? {};
+    return [of, score, scoreT];
+  };
+  expect(read(120, undefined)).toEqual([110, 70, 300]);
+  expect(read(310, undefined)).toEqual([300, 80, null]);
+  expect(read(410, undefined)).toEqual([410, null, null]);
+  // A moment between two points, such as one that is played, whose own score is not known yet.
+  expect(read(350, null)).toEqual([350, 80, 300]);
+  expect(read(350, scored)).toEqual([350, 90, null]);
+  const later = { ...scored, service_last_run: new Date(390_000).toISOString() };
+  expect(read(395, later)).toEqual([350, 90, 390]);
 });
 
 it('a layer keeps its colour whatever is in sight, and no two in sight have the same', () => {
