@@ -16,11 +16,14 @@ interface ReadoutProps {
 
 export function Readout({ cursor, split }: ReadoutProps) {
   const { at, snapshot } = cursor;
-  const { left, top } = placeOf(cursor);
+  const { left } = placeOf(cursor);
   const sides = [at.x > 0.5 ? 'is-left' : 'is-right', at.y < 0.5 ? 'is-above' : 'is-below'];
   return (
     <Crosshair cursor={cursor}>
-      <div class={`heatmap-readout ${sides.join(' ')}`} style={{ '--left': left, '--top': top }}>
+      <div
+        class={`heatmap-readout ${sides.join(' ')}`}
+        style={{ '--left': left, '--top': `${100 * (1 - at.y)}cqh` }}
+      >
         {snapshot === null ? (
           <p>No data at this time</p>
         ) : (

@@ -42,6 +42,26 @@ describe.skipIf(!hasBrowser)('a token’s map', () => {
     }
   });
 
+  it('has its whole readout in sight, wherever the cursor is', async () => {
+    const page = await at(HOUR, { viewport: { width: 1440, height: 900 } });
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    await page.locator('.strips[data-state=ready]').waitFor();
+    const readout = page.locator('.heatmap-readout');
+    for (const share of [0.02, 0.3, 0.48, 0.52, 0.7, 0.98]) {
+      // Strips and notices that load change the map's height.
+      await expect
+        .poll(async () => {
+          const map = (await page.locator('.heatmap-cells').boundingBox()) ?? fail();
+          await page.mouse.move(map.x + map.width / 3, map.y + share * map.height);
+          // With the split, which comes once the cursor rests.
+          await readout.locator('tr').nth(2).waitFor();
+          const box = (await readout.boundingBox()) ?? fail();
+          return box.y >= map.y && box.y + box.height <= map.y + map.height;
+        })
+        .toBe(true);
+    }
+  });
+
   it('as a picture ends with the frozen clock, as the page does', async () => {
     const page = await at(HOUR, { prepare: (tab) => tab.addInitScript(NOTE_TEXTS) });
     await page.locator('.heatmap[data-state=ready]').waitFor();
