@@ -1,13 +1,12 @@
 /** Draws axes and grid over the cells. */
 import { type Held, lastInSight } from './history.js';
 import { zoneLabel } from '../state/zone.js';
-import { priceText, priceTicks, timeTicks } from './ticks.js';
-import { type View, xOf, yOf } from './view.js';
+import { placedTicks, priceText, priceTicks } from './ticks.js';
+import { type View, yOf } from './view.js';
 
 /** Room for the axes at the default text size; heatmap.css reserves the same. */
 export const PRICE_AXIS_PX = 68;
 const TIME_AXIS_PX = 26;
-const MIN_TIME_TICK_PX = 84;
 const MIN_PRICE_TICK_PX = 34;
 /** Height of the price's tag. */
 const LAST_PRICE_PX = 18;
@@ -76,12 +75,11 @@ function drawAxes(
   context.lineWidth = 1;
   context.textBaseline = 'middle';
   context.textAlign = 'center';
-  for (const { at, label, isStrong = false } of timeTicks(view, width / MIN_TIME_TICK_PX)) {
-    const x = Math.round(xOf(view, at) * width) + 0.5;
+  const widthOf = (label: string): number => context.measureText(label).width;
+  for (const { x, label, isStrong } of placedTicks(view, width, widthOf)) {
     grid(context, isStrong, x, 0, x, height + 4);
     context.fillStyle = isStrong ? style.text : style.textSoft;
-    const half = context.measureText(label).width / 2;
-    if (x - half > 0 && x + half < width + 4) context.fillText(label, x, height + 15);
+    context.fillText(label, x, height + 15);
   }
   context.textAlign = 'left';
   context.fillStyle = style.textSoft;

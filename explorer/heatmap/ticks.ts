@@ -3,7 +3,7 @@ import { grouped, price as shortPrice } from '../state/format.js';
 import { currentS } from '../state/clock.js';
 import { type Zone, zone } from '../state/zone.js';
 import { roundUp } from './amounts.js';
-import type { View } from './view.js';
+import { type View, xOf } from './view.js';
 
 interface Tick {
   /** Epoch seconds, or the logarithm of a price. */
@@ -13,13 +13,20 @@ interface Tick {
   isStrong?: boolean;
 }
 
+const MIN_TIME_TICK_PX = 84;
+/** A narrow map has this many ticks at most, closer together: with fewer, some windows would have a single one. */
+const FEW_TICKS = 6;
+const NARROW_TICK_PX = 44;
+/** The least room between two labels of times. */
+const LABEL_GAP_PX = 6;
+
 const MINUTE_S = 60;
 const HOUR_S = 3600;
 const DAY_S = 86_400;
 const TIME_STEPS_S = [1, 2, 5, 10, 15, 30]
   .map((minutes) => minutes * MINUTE_S)
   .concat([1, 2, 3, 6, 12].map((hours) => hours * HOUR_S))
-  .concat([1, 2, 7, 14].map((days) => days * DAY_S));
+  .concat([1, 2, 4, 7, 14].map((days) => days * DAY_S));
 /** Longer steps are months. */
 const MONTH_STEPS = [1, 2, 3, 6, 12];
 const LONGEST_MONTH_S = 31 * DAY_S;
@@ -94,6 +101,21 @@ export function timeTicks({ from, to }: View, maxTicks: number): Tick[] {
     }
   }
   return ticks;
+}
+
+/** The ticks of time at their pixels; a label is empty if it would leave the axis or touch the one before it. */
+export function placedTicks(view: View, width: number, widthOf: (label: string) => number) {
+  const few = Math.min(width / NARROW_TICK_PX, FEW_TICKS);
+  let free = 0;
+  return timeTicks(view, Math.max(width / MIN_TIME_TICK_PX, few)).map(
+    ({ at, label, isStrong = false }) => {
+      const x = Math.round(xOf(view, at) * width) + 0.5;
+      const half = widthOf(label) / 2;
+      const fits = x - half > free && x + half < width + 4;
+      if (fits) free = x + half + LABEL_GAP_PX;
+      return { x, label: fits ? label : '', isStrong };
+    },
+  );
 }
 
 /** Several months or more: the first one always names its year, so that `Jan 22` cannot be read as one. */

@@ -22,7 +22,7 @@ import {
   type Source,
 } from '../../explorer/heatmap/loader.js';
 import { Splits } from '../../explorer/heatmap/split.js';
-import { priceTicks, timeText, timeTicks } from '../../explorer/heatmap/ticks.js';
+import { placedTicks, priceTicks, timeText, timeTicks } from '../../explorer/heatmap/ticks.js';
 import { clearOf } from '../../explorer/heatmap/cursor.js';
 import { asOfS } from '../../explorer/state/clock.js';
 import { zone } from '../../explorer/state/zone.js';
@@ -521,6 +521,34 @@ describe('the axes', () => {
     expect(timeText(at('2025-12-22T01:37:11'))).toBe('Dec 22, 2025, 01:37:11');
     expect(timeText(at('2026-11-22T01:37:11'))).toBe('Nov 22, 01:37:11');
     asOfS.set(null);
+  });
+
+  it('have two labels or more at every width and window, which do not touch', () => {
+    const width = fc.integer({ min: 240, max: 1800 });
+    const span = fc.double({ min: Math.log(300), max: Math.log(400 * 86_400), noNaN: true });
+    const end = fc.integer({ min: NOW_S - 500 * 86_400, max: NOW_S });
+    fc.assert(
+      fc.property(width, span, end, (widthPx, lnSpanS, to) => {
+        const view = { ...VIEW, from: to - Math.exp(lnSpanS), to };
+        const widthOf = (label: string) => 6 * label.length;
+        const labels = placedTicks(view, widthPx, widthOf).filter(({ label }) => label !== '');
+        expect(labels.length).toBeGreaterThan(1);
+        for (const [i, { x, label }] of labels.entries()) {
+          const left = i === 0 ? 0 : labels[i - 1].x + widthOf(labels[i - 1].label) / 2;
+          expect(x - widthOf(label) / 2).toBeGreaterThan(left);
+        }
+      }),
+      { numRuns: 1000 },
+    );
+    // Eight days on a phone, and seven on a smaller map.
+    for (const [days, widthPx] of [
+      [8, 296],
+      [7, 264],
+    ]) {
+      const view = { ...VIEW, from: NOW_S - days * 86_400, to: NOW_S };
+      const labels = placedTicks(view, widthPx, () => 36).filter(({ label }) => label !== '');
+      expect(labels.length).toBeGreaterThan(2);
+    }
   });
 
   it('have round prices, far enough apart, whatever they span', () => {
