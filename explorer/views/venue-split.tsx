@@ -1,7 +1,7 @@
 /** Depth near the price by venue; a click on a row filters by its venue. */
 import { useState } from 'preact/hooks';
 import { usd } from '../state/format.js';
-import { type Ladder, nearText, partUsd } from '../ladder/ladder.js';
+import { type Ladder, nearText, partUsd, perpsText } from '../ladder/ladder.js';
 
 /** How many venues are listed at first. */
 const FIRST = 8;
@@ -26,7 +26,7 @@ export function VenueSplit({ ladder, chosen, onToggle }: VenueSplitProps) {
     <section class="card" aria-labelledby="venues-title">
       <header>
         <h2 id="venues-title">Venues</h2>
-        <span class="note">{nearText(ladder.perps)}</span>
+        <span class="note">{nearText(others.length > 0 ? perpsText() : ladder.perps)}</span>
       </header>
       <ul class="venues">
         {shown.map(({ key, label, supportUsd, resistanceUsd }) => (

@@ -62,13 +62,15 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     // The menu also has the venues without depth near the price.
     expect({ ...inMenu, ...panel }).toEqual(inMenu);
     expect(Object.keys(panel).length).toBeGreaterThan(8);
-    const [first, second] = Object.keys(panel);
-    await menu.locator('.choice', { hasText: second }).first().click();
+    const [first] = Object.keys(panel);
+    await menu.locator('.choice', { hasText: 'Orca' }).first().click();
     await page.waitForURL('**venues=*');
     await page.locator('.venues .other').first().waitFor();
     expect(await amounts('.venues li', '.label')).toEqual(inMenu);
     expect(await page.locator('.venues .other').first().textContent()).toContain(first);
     expect(await amounts('.filters .choice', 'span')).toEqual(inMenu);
+    // Those of a choice without perps, too: the panel also lists the venues that can be added to it.
+    await page.getByText('±25%, without perps').waitFor();
     for (const part of [menu, page.locator('.card', { has: page.locator('.venues') })])
       await part.getByText('within 25% of the price, perps too').waitFor();
   });
