@@ -2,19 +2,21 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startPool } from '../compute/pool.js';
+import { type ComputePool, startPool } from '../compute/pool.js';
 import { withDeadline } from '../compute/running-time.js';
 import { LOCK_WAIT_MS, openForServer } from '../storage/access.js';
 import { sweepStaging } from '../storage/bundle.js';
 import type { SegmentSource } from '../storage/contract.js';
 import { listenForCommands } from '../storage/control.js';
 import { FragmentFiles, FRAGMENTS_FOLDER } from '../storage/fragment-files.js';
+import type { StoreOptions } from '../storage/opening.js';
+import type { Store } from '../storage/store.js';
 import { wallMs } from '../storage/wall-clock.js';
 import { type RunningServer, startServer } from './app.js';
 import { withSharedSettings } from './cli/shared-settings.js';
 import { storeOptions } from './cli/runtime.js';
 import type { ServeOptions } from './cli/serve-options.js';
-import { frozenClock, systemClock } from './clock.js';
+import { type Clock, frozenClock, systemClock } from './clock.js';
 import { checksOf, sharedSettings, startNode } from './cluster-node.js';
 import { handlersOf } from './endpoints.js';
 import { tuneCollector, putLoopFirst } from './event-loop.js';
@@ -31,6 +33,7 @@ import { FragmentFiller } from './replay/fragment-filler.js';
 import { Fragments } from './replay/fragments.js';
 import { SegmentColumns } from './replay/segment-columns.js';
 import { startRetention } from './retention.js';
+import type { LiveTokens } from './tokens/live-tokens.js';
 
 /** If stopping takes longer than this after `--stop-delay`, the process ends at once. */
 export const STOP_DEADLINE_MS = 60_000;
@@ -67,21 +70,12 @@ export async function startService(
       heaps: THREAD_HEAPS,
     });
     closing.push(() => pool.close());
-    const opening = {
-      ...storeOptions(pool),
-      onBackgroundError: (error: unknown, work: string) => onError(`${work} failed`)(error),
-      acceptDamagedLog: given.acceptDamagedLog,
-      onMigration: (text: string) => log.warn(text),
-      onLogNotice: (text: string) => log.warn(text),
-      onFault: onError('the database failed and is being reopened'),
-      onShortage: shortageLines(log),
-      onLost: (error: unknown) => {
-        log.fatal('ended: the database can no longer be used', error);
-        process.exit(1);
-      },
-      memory: { ...memory, owners: memory.holders / 2 },
-    };
-    const store = await openForServer(directory, opening, LOCK_WAIT_MS, stop);
+    const store = await openForServer(
+      directory,
+      openingOptions(given, pool, log),
+      LOCK_WAIT_MS,
+      stop,
+    );
     // A start that fails, for example because the port is in use, removes a store that it created.
     closing.push(() => (isServing ? store.close() : store.leave()));
     await sweepStaging(directory, wallMs());
@@ -114,23 +108,7 @@ export async function startService(
       log.info(`key ${change}`, { key_id: id, key_tier: tier });
       hub?.checkKeys();
     });
-    store.events.on('commit', ({ rows, cells }, tookMs) => metrics.committed(rows, cells, tookMs));
-    metrics.follow({
-      pagesWaiting: () => pool.waiting('page'),
-      busyThreads: () => pool.busyThreads,
-      storeBytes: () => store.bytes(),
-      ...diskGauges(() => store.disk()),
-      fragmentsMemoryBytes: () => fragments.memoryBytes,
-      fragmentFiles: () => files?.count ?? 0,
-      fragmentFileBytes: () => files?.bytes ?? 0,
-      fragmentFileReads: () => files?.reads ?? 0,
-      fragmentFileFailures: () => files?.failures ?? 0,
-      newestSnapshotAgeS: () => {
-        const newestT = tokens.newestT();
-        return newestT === null ? null : clock.nowS() - newestT;
-      },
-      staleTokens: () => tokens.table.staleCount,
-    });
+    followParts(metrics, { store, pool, fragments, files, tokens, clock });
     const node =
       options.cluster &&
       (await startNode({ ...options.cluster, settings, store, clock, metrics, log, closing }));
@@ -196,14 +174,7 @@ export async function startService(
       port: server.port,
       close: async () => {
         isStopping = true;
-        log.info('stopping', { stop_delay_s: options.stopDelayS });
-        await sleep(1000 * options.stopDelayS);
-        await withDeadline(closeAll(), STOP_DEADLINE_MS, 'stopping').catch((error: unknown) => {
-          // Committed data are in the store's log.
-          log.error('ended before everything was closed', {}, error);
-          process.exit(1);
-        });
-        log.info('stopped');
+        await stopAfterDelay(options.stopDelayS, closeAll, log);
       },
     };
   } catch (error) {
@@ -226,4 +197,74 @@ async function openFragmentFiles(
     ...{ directory, maxBytes, onTrouble: fragmentTroubleLines(log) },
     stored: (ids) => depth.storedSegments(ids),
   });
+}
+
+/** How a server opens its store: its log tells what happens to it. */
+function openingOptions(
+  { acceptDamagedLog, memory }: ServeOptions,
+  pool: ComputePool,
+  log: Log,
+): StoreOptions {
+  const onError = (message: string) => (error: unknown) => log.error(message, {}, error);
+  return {
+    ...storeOptions(pool),
+    onBackgroundError: (error, work) => onError(`${work} failed`)(error),
+    acceptDamagedLog,
+    onMigration: (text) => log.warn(text),
+    onLogNotice: (text) => log.warn(text),
+    onFault: onError('the database failed and is being reopened'),
+    onShortage: shortageLines(log),
+    onLost: (error) => {
+      log.fatal('ended: the database can no longer be used', error);
+      process.exit(1);
+    },
+    memory: { ...memory, owners: memory.holders / 2 },
+  };
+}
+
+interface MeasuredParts {
+  store: Store;
+  pool: ComputePool;
+  fragments: Fragments;
+  files: FragmentFiles | null;
+  tokens: LiveTokens;
+  clock: Clock;
+}
+
+/** Has the metrics count commits, and read the parts when they are collected. */
+function followParts(metrics: Metrics, parts: MeasuredParts): void {
+  const { store, pool, fragments, files, tokens, clock } = parts;
+  store.events.on('commit', ({ rows, cells }, tookMs) => metrics.committed(rows, cells, tookMs));
+  metrics.follow({
+    pagesWaiting: () => pool.waiting('page'),
+    busyThreads: () => pool.busyThreads,
+    storeBytes: () => store.bytes(),
+    ...diskGauges(() => store.disk()),
+    fragmentsMemoryBytes: () => fragments.memoryBytes,
+    fragmentFiles: () => files?.count ?? 0,
+    fragmentFileBytes: () => files?.bytes ?? 0,
+    fragmentFileReads: () => files?.reads ?? 0,
+    fragmentFileFailures: () => files?.failures ?? 0,
+    newestSnapshotAgeS: () => {
+      const newestT = tokens.newestT();
+      return newestT === null ? null : clock.nowS() - newestT;
+    },
+    staleTokens: () => tokens.table.staleCount,
+  });
+}
+
+/** Closes a server's parts after the delay, within STOP_DEADLINE_MS; otherwise the process ends. */
+async function stopAfterDelay(
+  stopDelayS: number,
+  closeAll: () => Promise<void>,
+  log: Log,
+): Promise<void> {
+  log.info('stopping', { stop_delay_s: stopDelayS });
+  await sleep(1000 * stopDelayS);
+  await withDeadline(closeAll(), STOP_DEADLINE_MS, 'stopping').catch((error: unknown) => {
+    // Committed data are in the store's log.
+    log.error('ended before everything was closed', {}, error);
+    process.exit(1);
+  });
+  log.info('stopped');
 }
