@@ -23,6 +23,7 @@ import {
   type Preset,
   PRESET_S,
   PRESETS,
+  SCALES,
   tokenView,
   TYPES,
 } from '../state/url.js';
@@ -48,15 +49,16 @@ const MIN_STEP_S = 60;
 const AHEAD_S = 86_400;
 /** Most points of a line. */
 const MAX_POINTS = 500;
+const SCALE_LABELS = { linear: 'Linear', log: 'Log' } as const;
 const PART_LABELS = { venue: 'By venue', type: 'By type' } as const;
 const points = (value: number): string => value.toFixed(1);
 const priceChange = (value: number): string => signedPercent(value, 2);
 
 export default function ComparePage({ view }: { view: CompareView }) {
-  const { tokens, metric, pct, window } = view;
+  const { tokens, metric, pct, scale, window } = view;
   const parts = partsOf(view);
   const { document, error } = useDocument(
-    tokens.length === 0 ? null : `compare ${JSON.stringify(view)}`,
+    tokens.length === 0 ? null : `compare ${JSON.stringify({ ...view, scale: null })}`,
     (client, signal) => comparedOf(view, client, signal),
   );
   const compared = document?.found ?? null;
@@ -103,6 +105,12 @@ export default function ComparePage({ view }: { view: CompareView }) {
               onChoose={(value) => change({ pct: value })}
             />
             <span class="note">of the price, {perpsText()}</span>
+            <Choices
+              label="Scale"
+              options={SCALES.map((value) => ({ value, label: SCALE_LABELS[value] }))}
+              chosen={scale}
+              onChoose={(value) => change({ scale: value })}
+            />
           </>
         )}
         <Choices
@@ -191,7 +199,13 @@ export default function ComparePage({ view }: { view: CompareView }) {
             t={t}
             lines={lines}
             format={metric === 'depth' ? usd : metric === 'score' ? points : priceChange}
-            isFromZero={metric !== 'price'}
+            axis={
+              metric === 'price'
+                ? 'fitted'
+                : metric === 'depth' && scale === 'log'
+                  ? 'log'
+                  : 'from zero'
+            }
           />
         )}
       </section>

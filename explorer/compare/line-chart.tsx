@@ -7,6 +7,7 @@ import { theme as themeValue } from '../state/session.js';
 import { useValue } from '../state/use-value.js';
 import { zone as zoneValue } from '../state/zone.js';
 import type { ChartLine } from './compared.js';
+import { rangeOf, ticksBetween, type ValueAxis } from './value-axis.js';
 
 const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 
@@ -18,11 +19,10 @@ interface LineChartProps {
   /** At most 8: the theme has the colours `--series-1` to `--series-8`. */
   lines: readonly ChartLine[];
   format: (value: number) => string;
-  /** Whether the axis of values begins at zero. */
-  isFromZero: boolean;
+  axis: ValueAxis;
 }
 
-export function LineChart({ label, t, lines, format, isFromZero }: LineChartProps) {
+export function LineChart({ label, t, lines, format, axis }: LineChartProps) {
   const root = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | null>(null);
   const [at, setAt] = useState<number | null>(null);
@@ -33,7 +33,7 @@ export function LineChart({ label, t, lines, format, isFromZero }: LineChartProp
   useEffect(() => {
     const element = root.current;
     if (element === null) return;
-    const made = new UPlot(optionsOf(element, lines, format, isFromZero, setAt), data, element);
+    const made = new UPlot(optionsOf(element, lines, format, axis, setAt), data, element);
     plot.current = made;
     const watch = new ResizeObserver(() =>
       made.setSize({ width: element.clientWidth, height: element.clientHeight }),
@@ -44,7 +44,7 @@ export function LineChart({ label, t, lines, format, isFromZero }: LineChartProp
       made.destroy();
       plot.current = null;
     };
-  }, [theme, zone, names, format, isFromZero]);
+  }, [theme, zone, names, format, axis]);
   useEffect(() => plot.current?.setData(data), [t, lines]);
   // Without a cursor, shows the newest values.
   const shown = at ?? t.length - 1;
@@ -78,7 +78,7 @@ function optionsOf(
   element: HTMLElement,
   lines: readonly ChartLine[],
   format: (value: number) => string,
-  isFromZero: boolean,
+  valueAxis: ValueAxis,
   onHover: (at: number | null) => void,
 ): UPlot.Options {
   const style = getComputedStyle(element);
@@ -99,7 +99,12 @@ function optionsOf(
       const date = new Date(s * 1000);
       return zoneValue.value === 'utc' ? UPlot.tzDate(date, 'Etc/UTC') : date;
     },
-    scales: { y: { range: (_, low, high) => rangeOf(low, high, isFromZero) } },
+    scales: {
+      y: {
+        distr: valueAxis === 'log' ? 3 : 1,
+        range: (_, low, high) => rangeOf(valueAxis, low, high),
+      },
+    },
     cursor: { drag: { x: false, y: false }, y: false },
     axes: [
       {
@@ -111,6 +116,7 @@ function optionsOf(
         ...axis,
         size: rem * 4,
         values: (_, ticks) => ticks.map((value) => shortened(format(value))),
+        ...(valueAxis === 'log' ? logTicks(rem) : {}),
       },
     ],
     series: [
@@ -134,7 +140,10 @@ function tickText(s: number, stepS: number): string {
   return `${MONTHS[month - 1]} ${date}`;
 }
 
-function rangeOf(low: number, high: number, isFromZero: boolean): [number, number] {
-  const margin = 0.05 * (high - (isFromZero ? 0 : low)) || 1;
-  return [isFromZero ? 0 : low - margin, high + margin];
+/** Round values, a label's height apart or more. */
+function logTicks(rem: number): Pick<UPlot.Axis, 'splits' | 'filter'> {
+  return {
+    splits: ({ height }, _, low, high) => ticksBetween(low, high, (2 * rem) / (height - 2.5 * rem)),
+    filter: (_, ticks) => ticks,
+  };
 }

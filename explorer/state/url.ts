@@ -86,6 +86,8 @@ export const METRICS = ['depth', 'score', 'price', 'maps'] as const;
 export type Metric = (typeof METRICS)[number];
 /** Percents around the price within which depth is compared. */
 export const COMPARE_PCTS = [1, 2, 5, 10] as const;
+/** The axis of depth in comparisons. */
+export const SCALES = ['linear', 'log'] as const;
 /** Most tokens side by side. */
 export const MAX_COMPARED = 6;
 
@@ -97,13 +99,15 @@ export interface CompareView {
   tokens: readonly string[];
   metric: Metric;
   pct: number;
+  scale: (typeof SCALES)[number];
   window: Preset;
   /** Null: tokens. */
   parts: (typeof PARTS)[number] | null;
 }
 
 export function compareView(tokens: readonly string[]): CompareView {
-  return { name: 'compare', tokens, metric: 'depth', pct: 2, window: '7d', parts: null };
+  const scale = 'linear';
+  return { name: 'compare', tokens, metric: 'depth', pct: 2, scale, window: '7d', parts: null };
 }
 
 /** An address that names no view. */
@@ -202,17 +206,19 @@ function compareOf(query: URLSearchParams): CompareView {
     ...byDefault,
     metric: METRICS.find((one) => one === query.get('metric')) ?? byDefault.metric,
     pct: COMPARE_PCTS.find((one) => String(one) === query.get('pct')) ?? byDefault.pct,
+    scale: SCALES.find((one) => one === query.get('scale')) ?? byDefault.scale,
     window: PRESETS.find((one) => one === query.get('window')) ?? byDefault.window,
     parts: PARTS.find((one) => one === query.get('group')) ?? byDefault.parts,
   };
 }
 
-function compareHash({ tokens, metric, pct, window, parts }: CompareView): string {
+function compareHash({ tokens, metric, pct, scale, window, parts }: CompareView): string {
   const byDefault = compareView([]);
   const query = new URLSearchParams();
   if (tokens.length > 0) query.set('tokens', tokens.join(','));
   if (metric !== byDefault.metric) query.set('metric', metric);
   if (pct !== byDefault.pct) query.set('pct', String(pct));
+  if (scale !== byDefault.scale) query.set('scale', scale);
   if (window !== byDefault.window) query.set('window', window);
   if (parts !== null) query.set('group', parts);
   return `#/compare${queryText(query)}`;

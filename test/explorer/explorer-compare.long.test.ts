@@ -1,5 +1,6 @@
 /** The explorer: the palette, maps side by side, comparisons, exports. */
 import { readFileSync } from 'node:fs';
+import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { absoluteTime, usd } from '../../explorer/state/format.js';
 import { hasBrowser, seriousFindings } from '../support/browser.js';
@@ -228,6 +229,15 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(drawn.map(sum).map((depth) => usd(depth))).toEqual(
       (await legend()).map((text) => /\$\S+$/.exec(text)?.[0]),
     );
+    // On a logarithmic scale, no line is at the bottom. The numbers are those that the page has.
+    const lowest = async () => Math.max(...(await rowsOfLines(page)));
+    await expect.poll(lowest).toBeGreaterThan(0.97);
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(request.url()));
+    await page.getByRole('button', { name: 'Log', exact: true }).click();
+    await page.waitForURL(/[?&]scale=log/);
+    await expect.poll(lowest).toBeLessThan(0.97);
+    expect(requests.filter((one) => one.includes('/depth-series/'))).toEqual([]);
     await page.getByRole('button', { name: 'Price change' }).click();
     await page.locator('.request code', { hasText: 'price_usd' }).waitFor();
     await page.getByRole('button', { name: 'Score', exact: true }).click();
@@ -305,3 +315,27 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.getByText('Copied').first().waitFor();
   });
 });
+
+/** The lowest row of each of a chart's first two lines, as a share of the plot's height from its top. */
+const rowsOfLines = (page: Page): Promise<number[]> =>
+  page.evaluate(`(() => {
+    const canvas = document.querySelector('.line-chart-frame canvas');
+    const over = document.querySelector('.line-chart-frame .u-over');
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', {
+      willReadFrequently: true,
+    });
+    const pixelsOf = (draw) => {
+      draw();
+      return copy.getImageData(0, 0, canvas.width, canvas.height).data;
+    };
+    const drawn = pixelsOf(() => copy.drawImage(canvas, 0, 0));
+    return [1, 2].map((n) => {
+      copy.fillStyle = getComputedStyle(canvas).getPropertyValue('--series-' + n).trim();
+      const colour = pixelsOf(() => copy.fillRect(0, 0, 1, 1)).slice(0, 3);
+      const isLine = (at) => drawn[at + 3] > 200 && colour.every((one, i) => Math.abs(drawn[at + i] - one) < 12);
+      let last = 0;
+      for (let at = 0; at < drawn.length; at += 4) if (isLine(at)) last = at;
+      const y = Math.floor(last / 4 / canvas.width) / (canvas.height / canvas.clientHeight);
+      return (y - over.offsetTop) / over.offsetHeight;
+    });
+  })()`);

@@ -37,6 +37,7 @@ import {
   METRICS,
   PARTS,
   PRESETS,
+  SCALES,
   tokenView,
   TYPES,
   type View,
@@ -231,6 +232,7 @@ describe('the address of a view', () => {
     tokens: fc.uniqueArray(word, { maxLength: 6 }),
     metric: fc.constantFrom(...METRICS),
     pct: fc.constantFrom(...COMPARE_PCTS),
+    scale: fc.constantFrom(...SCALES),
     window: fc.constantFrom(...PRESETS),
     parts: fc.constantFrom(null, ...PARTS),
   });
