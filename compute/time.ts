@@ -19,12 +19,18 @@ const AGO = /^-(\d{1,12})([smhdw])$/;
 /** Units of a duration, as texts name them. */
 export const UNITS_S = { s: 1, m: MINUTE_S, h: HOUR_S, d: DAY_S, w: 7 * DAY_S } as const;
 
-const EXPECTED =
+/** The forms of a time, as errors state them. */
+export const TIME_FORMS =
   'expected epoch seconds, RFC 3339 with a zone, a date, now, or a time before now such as -24h';
 
 /** States what is wrong with a text, in words that follow the field's name. */
 export class InstantError extends Error {
   override readonly name = 'InstantError';
+
+  /** @param detail what follows the forms that are accepted */
+  constructor(readonly detail = '') {
+    super(`${TIME_FORMS}${detail}`);
+  }
 }
 
 export interface RequestedTime {
@@ -56,19 +62,19 @@ export function parseTime(text: string): RequestedTime {
 function secondsAgo([, amount, unit]: RegExpExecArray): number {
   const seconds = Number(amount) * UNITS_S[unit as keyof typeof UNITS_S];
   if (seconds <= MAX_AGO_S) return seconds;
-  throw new InstantError(`${EXPECTED}, at most ${MAX_AGO_S / DAY_S} days before now`);
+  throw new InstantError(`, at most ${MAX_AGO_S / DAY_S} days before now`);
 }
 
 function fixedTime(text: string): number {
   if (/^\d+$/.test(text)) {
     const seconds = Number(text);
     if (seconds < FIRST_MILLISECONDS) return seconds;
-    throw new InstantError(`${EXPECTED}; not milliseconds`);
+    throw new InstantError('; not milliseconds');
   }
   const match = RFC_3339.exec(text) ?? DATE.exec(text);
   if (match) return instantOfParts(match);
-  if (ZONELESS.test(text)) throw new InstantError(`${EXPECTED}; this has no zone (Z or +hh:mm)`);
-  throw new InstantError(EXPECTED);
+  if (ZONELESS.test(text)) throw new InstantError('; this has no zone (Z or +hh:mm)');
+  throw new InstantError();
 }
 
 /** The parts of an RFC 3339 timestamp, or of a date, which means midnight UTC. */
@@ -84,7 +90,7 @@ function instantOfParts(match: RegExpExecArray): number {
   const offset = offsetSeconds(match);
   // RFC 3339 allows second 60 for leap seconds; as in POSIX, it means the next second.
   if (!dateExists || hour > 23 || minute > 59 || second > 60 || offset === null) {
-    throw new InstantError(`${EXPECTED}; there is no such date, time or zone`);
+    throw new InstantError('; there is no such date, time or zone');
   }
   date.setUTCHours(hour, minute, second);
   return date.getTime() / 1000 - offset + Number(match[7] ?? 0);

@@ -57,7 +57,7 @@ export interface DemoRequest {
 }
 
 /** Rows, snapshots and cells that a fill has stored. */
-export type DemoTotals = Omit<FileReport, 'file' | 'replaced' | 'warnings'>;
+export type DemoTotals = Omit<FileReport, 'file' | 'replaced' | 'warnings' | 'earlierLevels'>;
 
 /**
  * The directory's marker, or null if it holds no simulated market.

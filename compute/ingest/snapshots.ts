@@ -1,5 +1,5 @@
 /** Dataset `snapshots`: each row a snapshot with all its markets, binned into runs. */
-import { MAX_CELLS_PER_SNAPSHOT } from '../ladder.js';
+import { BIN_COUNT, BIN_FACTORS, MAX_CELLS_PER_SNAPSHOT } from '../ladder.js';
 import { MAX_MARKETS_PER_TOKEN } from '../market.js';
 import type { JoinMode } from '../segment/merge.js';
 import { LadderAccumulator } from './accumulator.js';
@@ -19,6 +19,9 @@ const BYTES_PER_CELL = 16;
 
 /** Used for a row without a valid price, whose markets are only checked. */
 const ANY_PRICE_USD = 1;
+
+/** A book whose middle is further from the snapshot's price, as a factor, is probably in another unit. */
+const FAR_FACTOR = 2;
 
 const BODIES = ['cells', 'book', 'constant_product', 'clmm', 'dlmm'] as const;
 type BodyKind = (typeof BODIES)[number];
@@ -246,6 +249,14 @@ class RowReading {
       const what = (): string =>
         `${named()} is crossed: best bid ${bidUsd}, best ask ${askUsd} (USD); are bids and asks swapped?`;
       warnings.add('crossed_book', faults.line, what);
+    }
+    const ratio = (bidUsd + askUsd) / 2 / this.priceUsd;
+    // Beyond the ladder, `outside_ladder` tells of it.
+    const isOnLadder = ratio >= BIN_FACTORS[0] && ratio <= BIN_FACTORS[BIN_COUNT - 1];
+    if (isOnLadder && (ratio > FAR_FACTOR || ratio < 1 / FAR_FACTOR)) {
+      const what = (): string =>
+        `${named()} is far from price_usd ${this.priceUsd}: best bid ${bidUsd}, best ask ${askUsd} (USD)`;
+      warnings.add('far_from_price', faults.line, what);
     }
   }
 

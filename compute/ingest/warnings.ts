@@ -9,6 +9,8 @@ const WARNING_KINDS = [
   'crossed_book',
   /** A book with levels on only one side. */
   'one_sided_book',
+  /** A book whose middle is less than half of the snapshot's price, or more than twice. */
+  'far_from_price',
   /** A time more than an hour ahead. */
   'future_time',
 ] as const;

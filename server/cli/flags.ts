@@ -6,7 +6,7 @@ import path from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { canonicalAddress, type Chain, chainOfAddress, CHAINS } from '../../compute/market.js';
 import { closeMatch } from '../../compute/nearest.js';
-import { InstantError, parseInstant, UNITS_S } from '../../compute/time.js';
+import { InstantError, parseInstant, TIME_FORMS, UNITS_S } from '../../compute/time.js';
 import { UsageError } from '../../storage/errors.js';
 import { systemClock } from '../clock.js';
 
@@ -264,12 +264,16 @@ export function token(text: string, from: string): { chain: Chain; address: stri
   return { chain, address: canonicalAddress(address) };
 }
 
-/** Epoch seconds of a time on the command line, relative to the system's clock. @throws UsageError that names its source */
-export function instant(text: string, from: string): number {
+/**
+ * Epoch seconds of a time on the command line, relative to the system's clock.
+ * @param forms what a wrong text should have been
+ * @throws UsageError that names its source
+ */
+export function instant(text: string, from: string, forms = TIME_FORMS): number {
   try {
     return parseInstant(text, systemClock.nowS());
   } catch (error) {
-    if (error instanceof InstantError) throw new UsageError(`${from}: ${error.message}`);
+    if (error instanceof InstantError) throw new UsageError(`${from}: ${forms}${error.detail}`);
     throw error;
   }
 }

@@ -120,6 +120,9 @@ function rank(address: string): number {
   return place < 0 ? QUOTES.size : place;
 }
 
+/** For an order that is closed: its row deletes the stored order, whatever the price. */
+export const ANY_PRICE_USD = 1;
+
 export function noPrice(address: string): RowOrReason {
   return { reason: `no USD price of ${address}`, missing: { quoteUsdOf: address } };
 }

@@ -102,10 +102,33 @@ export function linesOfDocument(firstLine: string, file: string): string | null 
   const text = firstLine.trim();
   if (text !== '{' && !/^\[\s*(\{|$)/.test(text)) return null;
   const [what, filter] = text === '{' ? ['an object on several lines', '.'] : ['a list', "'.[]'"];
+  return `${what}, not a row on each line: ${conversion(filter, file)}`;
+}
+
+function conversion(filter: string, file: string): string {
   const name = quotedForShell(file);
   const isZipped = file.toLowerCase().endsWith('.gz');
   const read = isZipped ? `gzip -dc ${name} | jq -c ${filter}` : `jq -c ${filter} ${name}`;
-  return `${what}, not a row on each line: convert it with ${read} > rows.ndjson`;
+  return `convert it with ${read} > rows.ndjson`;
+}
+
+/** What to say about a file whose first line is of another format of text; null if it is not. */
+export function otherFormat(firstLine: string, format: 'ndjson' | 'csv'): string | null {
+  const text = firstLine.trim();
+  const isJson = /^[{[]/.test(text);
+  if (format === 'csv')
+    return text.startsWith('{"') ? 'looks like NDJSON: add --format ndjson' : null;
+  const isHeader = !isJson && /^[\w .()"-]+([,;\t|][\w .()"-]*)+$/.test(text);
+  return isHeader ? 'looks like CSV: add --format csv' : null;
+}
+
+/** What to say about a row of levels that has a whole book in lists; null if it has none. */
+export function listsOfLevels(names: readonly string[], file: string): string | null {
+  if (!names.includes('bids') || !names.includes('asks')) return null;
+  const level = (list: string, side: string): string =>
+    `(.${list}[] | {side: "${side}", price: .[0], size: .[1]})`;
+  const filter = `'del(.bids, .asks) + (${level('bids', 'bid')}, ${level('asks', 'ask')})'`;
+  return `a book in lists, not a level: ${conversion(filter, file)}`;
 }
 
 /** The column that seems to be a field under another name, and the flag to read it. */

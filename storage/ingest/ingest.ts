@@ -211,6 +211,7 @@ async function prepareLevels(
     const prepared = await prepareDepth(request, (faults) => levels.chunks(faults), unreadable);
     // A snapshot consists of many rows.
     prepared.report.rows = levels.rows;
+    prepared.report.earlierLevels = levels.earlierLevels;
     return prepared;
   } finally {
     await levels.close();

@@ -57,6 +57,8 @@ const ANY_PRICE_USD = 1;
 /** A file's levels, sorted; close it after use. */
 interface SortedLevels {
   rows: number;
+  /** Levels of earlier books within a second, counted by the last call of `chunks`. */
+  readonly earlierLevels: number;
   /** The snapshots as chunks; may be called again. Faults of whole books are added to `faults`. */
   chunks(faults: FaultLog): AsyncGenerator<Chunk>;
   close(): Promise<void>;
@@ -97,6 +99,9 @@ export async function sortedLevels(
   }
   return {
     rows,
+    get earlierLevels() {
+      return reader.earlierLevels;
+    },
     chunks: (ofBooks) => chunksOf(faults.count > 0 ? null : sorter, reader, ofBooks),
     close: () => sorter.close(),
   };
@@ -106,6 +111,8 @@ export async function sortedLevels(
 class LevelReader {
   readonly tokens: RunKey[] = [];
   readonly markets: KeyedMarket[] = [];
+  /** Levels of a market that a later moment within their second replaced. */
+  earlierLevels = 0;
   private readonly tokenIds = new Map<string, number>();
   private readonly marketIds = new Map<string, number>();
   private readonly venues = new VenueTypes();
@@ -206,6 +213,7 @@ async function* chunksOf(
   faults: FaultLog,
 ): AsyncGenerator<Chunk> {
   if (sorter === null) return;
+  reader.earlierLevels = 0;
   let rows: object[] = [];
   let lines: number[] = [];
   let levels = 0;
@@ -268,12 +276,15 @@ interface Book {
 /** One row of the dataset `snapshots`, or the fault because of which there is none. */
 function snapshotRow(
   levels: readonly Level[],
-  { tokens, markets }: LevelReader,
+  reader: LevelReader,
 ): { row: object } | { fault: Fault } {
   const [first] = levels;
+  const { tokens, markets } = reader;
   const books: Book[] = [];
   let givenUsd = NaN;
-  for (const own of byMarket(levels)) {
+  const present = byMarket(levels);
+  reader.earlierLevels += levels.length - present.flat().length;
+  for (const own of present) {
     for (const { priceUsd, line } of own) {
       if (Number.isNaN(givenUsd)) givenUsd = priceUsd;
       if (!Number.isNaN(priceUsd) && priceUsd !== givenUsd) {

@@ -4,7 +4,7 @@ import { InputError } from '../errors.js';
 import { readLineBatches } from '../lines.js';
 import { columnsOf } from './dataset-columns.js';
 import { type Dataset, DATASETS } from './datasets.js';
-import { linesOfDocument } from './hints.js';
+import { linesOfDocument, listsOfLevels, otherFormat } from './hints.js';
 import { NO_MAPPING } from './mapping.js';
 import { refusal } from './prepared.js';
 import type { RowSource } from './rows.js';
@@ -33,7 +33,7 @@ export function otherDataset(named: Dataset, columns: readonly string[]): Datase
 /**
  * The source, made to refuse a file of another dataset, unless flags name the columns of fields.
  * @param readsAgain whether the file can be read more than once
- * @throws FaultyFileError where the first line of NDJSON is of another dataset, or not a row
+ * @throws FaultyFileError where the first line is of another format, or of NDJSON and of another dataset or not a row
  */
 export async function refusingOthers(
   dataset: Dataset,
@@ -49,11 +49,16 @@ export async function refusingOthers(
     const message = `the file is of ${other}, not of ${dataset}: use fathom ingest ${other}`;
     throw refusal(file, [{ line, field: 'dataset', message }]);
   };
-  if (format === 'ndjson' && readsAgain) {
+  if ((format === 'ndjson' || format === 'csv') && readsAgain) {
     const { line, text } = await firstLine(file);
-    const message = linesOfDocument(text, file);
-    if (message !== null) throw refusal(file, [{ line, field: 'json', message }]);
-    onColumns(namesIn(text), line);
+    const names = format === 'ndjson' ? namesIn(text) : [];
+    const message =
+      otherFormat(text, format) ??
+      (format === 'ndjson' ? linesOfDocument(text, file) : null) ??
+      (dataset === 'levels' ? listsOfLevels(names, file) : null);
+    const field = format === 'csv' ? 'csv' : 'json';
+    if (message !== null) throw refusal(file, [{ line, field, message }]);
+    onColumns(names, line);
   }
   return { ...source, onColumns };
 }

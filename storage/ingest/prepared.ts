@@ -14,6 +14,8 @@ export interface FileReport {
   cells: number;
   /** Levels, pool bins and cells with an amount outside the ladder. */
   droppedLevels: number;
+  /** Levels of books that a later one within the same second replaced. */
+  earlierLevels: number;
   /** About rows that are valid but probably mistaken. */
   warnings: Warning[];
   /** Known once the file is committed. */
@@ -59,6 +61,7 @@ export async function withBundle(
     snapshots: 0,
     cells: 0,
     droppedLevels: 0,
+    earlierLevels: 0,
     warnings: [],
     replaced: { snapshots: 0, cellsBefore: 0, cellsAfter: 0 },
   };

@@ -64,15 +64,16 @@ export class SymbolAddresses {
     }
     const names = candidates.slice(0, SHOWN).map((token) => `${token.chain}:${token.address}`);
     const more = candidates.length > SHOWN ? `, and ${candidates.length - SHOWN} more` : '';
-    return `${candidates.length} tokens${where} have the symbol ${JSON.stringify(symbol)}: ${names.join(', ')}${more}: ${remedy(chain, candidates)}`;
+    return `${candidates.length} tokens${where} have the symbol ${JSON.stringify(symbol)}: ${names.join(', ')}${more}: ${this.remedy(chain, candidates)}`;
   }
-}
 
-/** How to distinguish the candidates. */
-function remedy(chain: string | null, candidates: readonly TokenSymbol[]): string {
-  const isOnlyOfChain = (one: TokenSymbol): boolean =>
-    candidates.filter((other) => other.chain === one.chain).length === 1;
-  const alone = chain === null ? candidates.filter(isOnlyOfChain) : [];
-  if (alone.length === 0) return 'give addresses';
-  return `add ${alone.map((token) => `--set chain=${token.chain}`).join(' or ')}, or give addresses`;
+  /** How to distinguish the candidates. */
+  private remedy(chain: string | null, candidates: readonly TokenSymbol[]): string {
+    const isOnlyOfChain = (one: TokenSymbol): boolean =>
+      candidates.filter((other) => other.chain === one.chain).length === 1;
+    const alone = chain === null ? candidates.filter(isOnlyOfChain) : [];
+    const addresses = `give addresses: ${this.instead}`;
+    if (alone.length === 0) return addresses;
+    return `add ${alone.map((token) => `--set chain=${token.chain}`).join(' or ')}, or ${addresses}`;
+  }
 }

@@ -317,9 +317,10 @@ export class KeyRing implements KeySource {
 
   private checkPlan(plan: string): void {
     if (this.plans.includes(plan)) return;
-    const expected =
-      this.plans.length > 2 ? `one of ${this.plans.join(', ')}` : this.plans.join(' or ');
-    throw new UsageError(`--tier: expected ${expected}, not ${plan}`);
+    const hasOthers = this.plans.length > KEY_TIERS.length;
+    const expected = hasOthers ? `one of ${this.plans.join(', ')}` : this.plans.join(' or ');
+    const hint = hasOthers ? '' : ': no other plan is configured';
+    throw new UsageError(`--tier: expected ${expected}, not ${plan}${hint}`);
   }
 
   private template(request: KeyRequest): KeyRecord {

@@ -140,6 +140,14 @@ describe('with the server stopped', () => {
     expect(await json('revoke', 'twin')).toMatchObject({ id: other.id });
   });
 
+  it('a key may expire some time from now', async () => {
+    const monthS = 30 * 86_400;
+    const fromS = Math.floor(Date.now() / 1000);
+    const made = await json('create', '--tier', 'premium', '--expires', '+30d');
+    expect(made.expires_at).toBeGreaterThanOrEqual(fromS + monthS);
+    expect(made.expires_at).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000) + monthS);
+  });
+
   it('update changes only the given terms', async () => {
     const words = ['--rpm', '9', '--quota', '90', '--expires', '2100-01-01', '--name', 'before'];
     const made = await json('create', '--tier', 'premium', ...words);
@@ -168,7 +176,9 @@ describe('with the server stopped', () => {
     expect(JSON.parse(made.stdout)).toMatchObject({ tier: 'gold', rpm: null });
     expect(await fathom(words)).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('--tier: expected premium or enterprise, not gold'),
+      stderr: expect.stringContaining(
+        '--tier: expected premium or enterprise, not gold: no other plan is configured',
+      ),
     });
     // A fault elsewhere in the configuration does not concern this command.
     const env = { FATHOM_PLANS: plans, FATHOM_PORT: 'none' };
@@ -179,7 +189,10 @@ describe('with the server stopped', () => {
     [[], /^keys: expected create, list, update, rotate or revoke$/],
     [['sell'], /^keys: expected create, list, update, rotate or revoke, not sell$/],
     [['create'], /^--tier: expected premium or enterprise$/],
-    [['create', '--tier', 'gold'], /^--tier: expected premium or enterprise, not gold$/],
+    [
+      ['create', '--tier', 'gold'],
+      /^--tier: expected premium or enterprise, not gold: no other plan is configured$/,
+    ],
     [
       ['crate'],
       /^keys: expected create, list, update, rotate or revoke, not crate; did you mean create\?$/,
@@ -194,6 +207,13 @@ describe('with the server stopped', () => {
       ['create', '--tier', 'premium', '--name', ''],
       /^--name: expected a value, not an empty text$/,
     ],
+    [
+      ['create', '--tier', 'premium', '--name', ' \t'],
+      /^--name: expected 1 to 100 characters on one line$/,
+    ],
+    [['update', 'x', '--name', 'a\nb'], /^--name: expected 1 to 100 characters on one line$/],
+    [['update', 'x', '--name', '\u001b[31mred'], /^--name: expected 1 to 100 characters on one/],
+    [['update', 'x', '--name', 'key_0ddfeb50b54c5711'], /^--name: expected a name, not the id of/],
     [['list', '--data', ''], /^--data: expected a value, not an empty text$/],
     [['create', '--tier', 'premium', 'extra'], /^unexpected extra$/],
     [['list', 'extra'], /^unexpected extra$/],
@@ -202,7 +222,11 @@ describe('with the server stopped', () => {
     [['update', 'x', '--rpm', 'none'], /^--rpm: .*, default or unlimited, not none$/],
     [['update', 'x', '--quota', '0'], /^--quota: .*, default or none, not 0$/],
     [['update', 'x', '--expires', '-1h'], /^--expires: expected a time in the future, not -1h/],
-    [['create', '--tier', 'premium', '--expires', 'soon'], /^--expires: expected epoch seconds/],
+    [
+      ['create', '--tier', 'premium', '--expires', 'soon'],
+      /^--expires: expected epoch seconds, RFC 3339 with a zone, a date, or a time from now such as \+30d$/,
+    ],
+    [['update', 'x', '--expires', '+1y'], /^--expires: expected a duration from 1s to 3650d/],
     [['create', '--tier', 'premium', '--expires', 'never'], /^--expires: expected epoch seconds/],
     [['rotate', 'x', '--overlap', '91d'], /^--overlap: expected a duration from 1s to 90d/],
     [['rotate', 'a', 'b'], /^unexpected b$/],

@@ -288,15 +288,20 @@ describe('symbols', () => {
   });
 
   it('of several tokens are refused with a list of them; the same case has precedence', async () => {
-    const symbols = new SymbolAddresses('s', '', (names) =>
+    const symbols = new SymbolAddresses('s', '--set address=ADDRESS', (names) =>
       Promise.resolve(tokens.filter(({ symbol }) => names.includes(symbol.toLowerCase())) as never),
     );
     await symbols.learn([{ line: 1, row: { s: 'UsdC' } }]);
     expect(symbols.find('USDC', null)).toMatchObject({ address: USDC });
     expect(symbols.find('UsdC', 'evmchain')).toMatchObject({ address: WETH });
     expect(symbols.find('UsdC', null)).toBe(
-      `2 tokens have the symbol "UsdC": mainchain:${USDC}, evmchain:${WETH}: add --set chain=mainchain or --set chain=evmchain, or give addresses`,
+      `2 tokens have the symbol "UsdC": mainchain:${USDC}, evmchain:${WETH}: add --set chain=mainchain or --set chain=evmchain, or give addresses: --set address=ADDRESS`,
     );
     expect(symbols.find(7, null)).toBe('must be a symbol');
+    const twice = new SymbolAddresses('s', '--set address=ADDRESS', () =>
+      Promise.resolve([tokens[0], { ...tokens[0], address: USDC }] as never),
+    );
+    await twice.learn([{ line: 1, row: { s: 'SOL' } }]);
+    expect(twice.find('SOL', null)).toMatch(/: give addresses: --set address=ADDRESS$/);
   });
 });

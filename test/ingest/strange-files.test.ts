@@ -261,6 +261,27 @@ it('a JSON document gets the command that makes rows of it', async () => {
   ]);
 });
 
+it('a text of another format than the ending says gets the flag for it', async () => {
+  const rows = levels((value) => value);
+  const asJson = '1: json: looks like CSV: add --format csv';
+  for (const text of [csv(rows), quoted(rows)]) {
+    expect(await faultsOf('levels', file('.ndjson', text))).toEqual([asJson]);
+  }
+  expect(await faultsOf('levels', file('.csv', lines(rows)))).toEqual([
+    '1: csv: looks like NDJSON: add --format ndjson',
+  ]);
+});
+
+it('a row of levels with a whole book in lists gets the command that makes levels of it', async () => {
+  const book = { t: T, bids: [['99', '10']], asks: [['101', '10']] };
+  const name = file('.ndjson', lines([book]));
+  const filter =
+    'del(.bids, .asks) + ((.bids[] | {side: "bid", price: .[0], size: .[1]}), (.asks[] | {side: "ask", price: .[0], size: .[1]}))';
+  expect(await faultsOf('levels', name)).toEqual([
+    `1: json: a book in lists, not a level: convert it with jq -c '${filter}' ${name} > rows.ndjson`,
+  ]);
+});
+
 it.each([
   ['a.tsv', 'the ending names no format: add --format csv --delimiter tab'],
   ['a.txt.gz', 'the ending names no format: add --format csv'],

@@ -94,6 +94,22 @@ describe('a file gets warnings about', () => {
     ]);
   });
 
+  it('books on the ladder that are far from the price of their snapshot', async () => {
+    const rows = [
+      book(T, { price_usd: 60 }),
+      book(T + 60, { price_usd: 40 }),
+      book(T + 120, { price_usd: 1000 }),
+    ];
+    expect(await warningsOf('snapshots', rows)).toEqual([
+      {
+        kind: 'far_from_price',
+        count: 2,
+        example:
+          '2: the book of Kraken A/B is far from price_usd 40: best bid 99, best ask 101 (USD)',
+      },
+    ]);
+  });
+
   it('the same in levels', async () => {
     const level = {
       chain: 'mainchain',
@@ -115,6 +131,26 @@ describe('a file gets warnings about', () => {
       { kind: 'future_time', count: 1 },
     ]);
   });
+});
+
+it('the report counts levels of books that a later one within their second replaced', async () => {
+  const at = (ms: number, bid: number) => ({
+    ...{
+      chain: 'mainchain',
+      address: MINT,
+      t: T + ms / 1000,
+      source: 'Kraken',
+      exchange_type: 'CEX',
+    },
+    ...{ side: 'bid', price: bid, size: 10, price_usd: 100 },
+  });
+  const rows = [at(100, 97), at(100, 98), at(300, 99), at(1200, 98)];
+  const flags = ['--time-unit', 'auto', '--dry-run'];
+  const { document, stderr } = await run('levels', rows, ...flags);
+  expect(document.files).toMatchObject([{ rows: 4, cells: 2, earlier_levels: 2 }]);
+  expect(stderr).toContain(', 2 levels of earlier books within a second left out');
+  const whole = await run('levels', rows.slice(2), ...flags);
+  expect((whole.document.files as Json[])[0]).not.toHaveProperty('earlier_levels');
 });
 
 it('--strict refuses a whole file for a warning, and accepts one without', async () => {

@@ -135,6 +135,16 @@ describe('jupiter-dca', () => {
     expect(rows.map((row) => row.closed)).toEqual([true, true, false]);
   });
 
+  it('deletes closed orders whatever the price', async () => {
+    const unpriced = { ...DCA, inputMint: MINT, outputMint: OTHER_MINT, minOutAmount: '3' };
+    const { rows, report } = await run('jupiter-dca', [
+      { ...unpriced, userClosed: true },
+      unpriced,
+    ]);
+    expect(rows).toMatchObject([{ dca_address: 'dca-1', closed: true }]);
+    expect(report.leftOut.count).toBe(1);
+  });
+
   it('reads the real reply', async () => {
     const { rows, report } = await importAll<Record<string, Parsed>>('jupiter-dca', [
       fixture('jupiter_recurring_excerpt.json'),
@@ -203,6 +213,16 @@ describe('jupiter-limit-orders', () => {
       ...{ order_address: 'limit-2', maker: WALLET, usd_price: 2, remaining_usd: 5 },
       ...{ pct_complete: 0.75, created_at: CREATED_S, closed: false },
     });
+  });
+
+  it('deletes closed orders whatever the price', async () => {
+    const unpriced = { ...LIMIT, inputMint: MINT, outputMint: OTHER_MINT };
+    const { rows, report } = await run('jupiter-limit-orders', [
+      { ...unpriced, status: 'Cancelled' },
+      unpriced,
+    ]);
+    expect(rows).toMatchObject([{ order_address: 'limit-1', closed: true }]);
+    expect(report.leftOut.count).toBe(1);
   });
 
   it('reads the real reply, taking what is not open as closed', async () => {

@@ -118,6 +118,7 @@ const WARNING_TEXTS: Readonly<Record<WarningKind, string>> = {
   outside_ladder: 'snapshots with more than half of their levels outside the ladder',
   crossed_book: 'crossed books',
   one_sided_book: 'books with only one side',
+  far_from_price: 'books far from the price of their snapshot',
   future_time: 'times more than an hour ahead',
 };
 
@@ -126,11 +127,18 @@ function warningText(file: string, warning: Warning): string {
   return `warning: ${WARNING_TEXTS[kind]}: ${count(times)}, such as ${exampleOf(file, warning)}`;
 }
 
-function jsonReport({ droppedLevels, replaced, warnings, ...report }: TimedReport): object {
+function jsonReport({
+  droppedLevels,
+  earlierLevels,
+  replaced,
+  warnings,
+  ...report
+}: TimedReport): object {
   const { file, rows, snapshots, cells, ...times } = report;
   return {
     ...{ file, rows, snapshots, cells },
     dropped_levels: droppedLevels,
+    ...(earlierLevels === 0 ? {} : { earlier_levels: earlierLevels }),
     replaced: replacedJson(replaced),
     warnings: warnings.map((warning) => ({
       kind: warning.kind,
@@ -153,5 +161,9 @@ function reportText(report: TimedReport): string {
     cells + droppedLevels === 0
       ? ''
       : `, ${count(cells)} cells (${count(report.cells_per_second)} cells/s), ${count(droppedLevels)} levels outside the ladder`;
-  return `${file}: ${count(rows)} rows${counted}${depth}${replacedText(report.replaced)} in ${seconds.toFixed(1)} s`;
+  const earlier =
+    report.earlierLevels === 0
+      ? ''
+      : `, ${count(report.earlierLevels)} levels of earlier books within a second left out`;
+  return `${file}: ${count(rows)} rows${counted}${depth}${earlier}${replacedText(report.replaced)} in ${seconds.toFixed(1)} s`;
 }

@@ -21,6 +21,12 @@ import { SERVE_ENVIRONMENT } from '../settings.js';
 const MAX_LIMIT = 1_000_000_000;
 const MAX_NAME_CHARS = 100;
 const MAX_OVERLAP = '90d';
+/** Longest validity that `--expires +TIME` gives. */
+const MAX_VALIDITY = '3650d';
+const EXPIRY_FORMS =
+  'expected epoch seconds, RFC 3339 with a zone, a date, or a time from now such as +30d';
+/** What the id of a key looks like. */
+const KEY_ID = /^key_[0-9a-f]{16}$/;
 
 const COMMON = { ...STORE_FLAGS, json: JSON_OUTPUT };
 /** Where the plans of `--tier` come from. */
@@ -52,7 +58,8 @@ const QUOTA = {
 } as const satisfies Flag;
 const EXPIRES = {
   placeholder: 'TIME',
-  meaning: 'when the key expires; update also accepts never',
+  meaning:
+    'when the key expires: a time, or a time from now such as +30d; update also accepts never',
 } as const satisfies Flag;
 
 export const create = defineCommand({
@@ -257,8 +264,12 @@ function recordText(record: KeyRecord): string {
 }
 
 function keyName(text: string, from: string): string {
-  if (text !== '' && text.length <= MAX_NAME_CHARS) return text;
-  throw new UsageError(`${from}: expected 1 to ${MAX_NAME_CHARS} characters`);
+  const isLine = !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text);
+  if (text.trim() === '' || text.length > MAX_NAME_CHARS || !isLine) {
+    throw new UsageError(`${from}: expected 1 to ${MAX_NAME_CHARS} characters on one line`);
+  }
+  if (KEY_ID.test(text)) throw new UsageError(`${from}: expected a name, not the id of a key`);
+  return text;
 }
 
 const UNLIMITED = 'unlimited';
@@ -276,8 +287,10 @@ function limitOrDefault(text: string, from: string): number | null {
 }
 
 function expiry(text: string, from: string): number {
-  const atS = Math.floor(instant(text, from));
-  if (atS > systemClock.nowS()) return atS;
+  const nowS = systemClock.nowS();
+  if (text.startsWith('+')) return Math.ceil(nowS + duration(text.slice(1), from, MAX_VALIDITY));
+  const atS = Math.floor(instant(text, from, EXPIRY_FORMS));
+  if (atS > nowS) return atS;
   throw new UsageError(
     `${from}: expected a time in the future, not ${text}; to end a key, revoke it`,
   );
