@@ -1,6 +1,7 @@
 /** Requests, with retries while the server is busy, limits the rate or is unreachable. */
 import { FathomError, quoted, type WaitKind } from './errors.js';
 import { Retries, retryAfterMs, secondsText } from './retries.js';
+import { Turns } from './turns.js';
 
 /** Statuses of a server, or a proxy in front of it, that is briefly unavailable. */
 const PASSING_STATUSES = [500, 502, 503, 504];
@@ -61,8 +62,7 @@ export interface Reply {
 
 export class Http {
   readonly base: string;
-  /** No request starts earlier, because a limit applies to all requests of the key. */
-  private waitUntilMs = 0;
+  private readonly turns = new Turns();
 
   /** @throws TypeError if `url` is not an http or https URL of a server */
   constructor(private readonly options: ClientOptions) {
@@ -80,16 +80,27 @@ export class Http {
       throw new FathomError('key: has characters that no key has', { status: 401 });
     }
     const retries = new Retries();
+    const place = this.turns.place();
     for (;;) {
-      await sleepUntil(this.waitUntilMs, request.signal);
-      const outcome = await this.attempt(request);
-      if ('reply' in outcome) return outcome.reply;
-      const { failure, kind, askedMs } = outcome;
-      if (kind === null || !this.retries) throw failure;
-      const waitMs = retries.next(kind, askedMs, failure);
-      const untilMs = performance.now() + waitMs;
-      if (kind === 'limited') this.waitUntilMs = Math.max(this.waitUntilMs, untilMs);
-      await this.wait(kind, failure, waitMs, request.signal);
+      await this.turns.begin(place, request.signal);
+      let left = 0;
+      let pausedUntilMs = 0;
+      try {
+        const outcome = await this.attempt(request);
+        if ('reply' in outcome) {
+          left = leftOf(outcome.reply.headers);
+          return outcome.reply;
+        }
+        const { failure, kind, askedMs } = outcome;
+        if (kind === null || !this.retries) throw failure;
+        const waitMs = retries.next(kind, askedMs, failure);
+        this.tell(kind, failure, waitMs);
+        if (kind === 'limited') this.turns.limit(waitMs);
+        else pausedUntilMs = performance.now() + waitMs;
+      } finally {
+        this.turns.end(place, left);
+      }
+      await sleepUntil(pausedUntilMs, request.signal);
     }
   }
 
@@ -155,9 +166,13 @@ export class Http {
     waitMs: number,
     signal?: AbortSignal,
   ): Promise<void> {
+    this.tell(kind, failure, waitMs);
+    await sleepUntil(performance.now() + waitMs, signal);
+  }
+
+  private tell(kind: WaitKind, failure: FathomError, waitMs: number): void {
     const message = `${failure.message}; trying again in ${secondsText(waitMs)}`;
     this.options.onWait?.({ kind, message, waitMs });
-    await sleepUntil(performance.now() + waitMs, signal);
   }
 
   /** One try: the whole reply, decoded. */
@@ -325,6 +340,11 @@ function joined(chunks: readonly Uint8Array[], length: number): Uint8Array<Array
     at += chunk.length;
   }
   return bytes;
+}
+
+/** How many more requests the key's limit leaves room for; infinite if the reply does not say. */
+function leftOf(headers: Headers): number {
+  return Number(headers.get('x-ratelimit-remaining') ?? Infinity);
 }
 
 /** The reason behind fetch()'s 'fetch failed'; the first one if several addresses were tried. */

@@ -73,16 +73,17 @@ export async function plan(
   return { window: times, stepS, pages: windows, snapshots };
 }
 
-/** Fetches pages, newest first. */
+/** Fetches pages, newest first. @param ahead how many are fetched in parallel */
 export async function* fetchPages(
   source: Source,
   { pages, stepS, window }: Planned,
   signal: AbortSignal,
+  ahead = PAGES_AHEAD,
 ): AsyncGenerator<Part> {
   const newestFirst = pages.toReversed();
   const begun: Promise<Part>[] = [];
   for (let i = 0; i < newestFirst.length; i++) {
-    while (begun.length < Math.min(i + PAGES_AHEAD, newestFirst.length)) {
+    while (begun.length < Math.min(i + ahead, newestFirst.length)) {
       const part = fetchPart(source, newestFirst[begun.length], window.to, stepS, signal);
       // It may fail before its turn.
       part.catch(() => undefined);

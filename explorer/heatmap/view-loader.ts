@@ -3,7 +3,7 @@ import { FathomError, type Time } from '../../client/index.js';
 import { changed } from '../state/live.js';
 import { leastReloadMs } from '../state/load.js';
 import { pause } from '../state/pause.js';
-import { isTransient } from '../state/session.js';
+import { hasSmallRate, isTransient } from '../state/session.js';
 import { enoughFor, EVERY_SNAPSHOT, HeldRanges, stepFor, type TimeWindow } from './detail.js';
 import { fetchPages, fetchSince, plan, type Planned, pollMs, type Source } from './loader.js';
 import type { Picture } from './picture.js';
@@ -135,7 +135,9 @@ export class ViewLoader {
     const progress = { pages: 0, total: pages.length };
     this.makeRoom(planned);
     this.onProgress({ ...progress });
-    for await (const part of fetchPages(this.source, planned, signal)) {
+    // With few requests, the newest page comes before another one is asked for.
+    const ahead = hasSmallRate() ? 1 : undefined;
+    for await (const part of fetchPages(this.source, planned, signal, ahead)) {
       signal.throwIfAborted();
       this.picture.add(part, false);
       this.hold({ from: part.from, to: part.to, stepS });

@@ -144,6 +144,44 @@ describe('methods', () => {
     expect(waits).toEqual(['limited']);
     expect(proxy.requests.length).toBe(3);
   });
+
+  it('go one at a time, in the order in which they were made, until a limit leaves room for all', async () => {
+    const limits = [1, 2, 3, 4, 6];
+    const answered: string[] = [];
+    let inFlight = 0;
+    let most = 0;
+    proxy.script = (n) => {
+      // The replies say how many requests are left.
+      const headers = { 'retry-after': '1', 'x-ratelimit-remaining': n < 8 ? '0' : '9' };
+      return limits.includes(n) ? answer(429, {}, headers) : answer(200, {}, headers);
+    };
+    const send = async (...[url, init]: Parameters<typeof fetch>) => {
+      most = Math.max(most, ++inFlight);
+      try {
+        return await fetch(url, init);
+      } finally {
+        inFlight--;
+      }
+    };
+    const client = clientOf(proxy.url, { fetch: send });
+    const ask = async (name: string, signal?: AbortSignal) => {
+      await client.getTokens({ query: name }, { signal });
+      answered.push(name);
+    };
+    const aborted = new AbortController();
+    const left = ask('d', aborted.signal);
+    const asked = ['a', 'b', 'c'].map((name) => ask(name));
+    await eventually('all are refused', () => proxy.requests.length === 4 && inFlight === 0);
+    most = 0;
+    aborted.abort(new Error('left'));
+    await expect(left).rejects.toThrow('left');
+    await Promise.all([...asked, ask('e')]);
+    expect(answered).toEqual(['a', 'b', 'c', 'e']);
+    // Of those that went alone, 'b' was refused once more.
+    const names = proxy.requests.slice(4).map((path) => path.at(-1));
+    expect(names).toEqual(['a', 'b', 'b', 'c', 'e']);
+    expect(most).toBe(1);
+  });
 });
 
 describe('replay', () => {

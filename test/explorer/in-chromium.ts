@@ -47,8 +47,9 @@ export function useExplorer(): void {
 }
 
 /** A key that a test may revoke. */
-export async function createdKey(): Promise<{ id: string; key: string }> {
-  const words = ['--tier', 'enterprise', '--rpm', '59', '--data', directory, '--json'];
+export async function createdKey(perMinute = 59): Promise<{ id: string; key: string }> {
+  const rate = ['--rpm', String(perMinute)];
+  const words = ['--tier', 'enterprise', ...rate, '--data', directory, '--json'];
   const { stdout } = await fathom(['keys', 'create', ...words]);
   return JSON.parse(stdout) as { id: string; key: string };
 }
