@@ -4,6 +4,7 @@ import { Header } from './frame/header.js';
 import { TroubleBar } from './frame/trouble-bar.js';
 import { key, trouble, view as viewValue } from './state/session.js';
 import { BOARD_TITLES, type View } from './state/url.js';
+import { useModule } from './state/use-module.js';
 import { useValue } from './state/use-value.js';
 import { useEffect } from 'preact/hooks';
 import { setTitle } from './state/title.js';
@@ -16,6 +17,7 @@ const TITLES = {
   unknown: 'No such page',
 } as Record<Exclude<View['name'], 'token'>, string>;
 const loadKeyEntry = async () => (await import('./frame/key-entry.js')).KeyEntry;
+const loadAddressNotice = async () => (await import('./frame/address-notice.js')).AddressNotice;
 const loadNotFound = async () => (await import('./views/not-found.js')).NotFound;
 const loadBoard = async () => (await import('./views/board.js')).Board;
 const loadCompare = async () => (await import('./compare/compare-page.js')).default;
@@ -24,6 +26,7 @@ export function App() {
   const view = useValue(viewValue);
   const current = useValue(key);
   const isRefused = useValue(trouble)?.kind === 'key-refused';
+  const AddressNotice = useModule(loadAddressNotice);
   const isAsked = current === null || isRefused;
   useEffect(() => {
     if (isAsked) setTitle('API key');
@@ -38,6 +41,7 @@ export function App() {
       <Header />
       {!isAsked && <CommandOpener />}
       <TroubleBar />
+      {!isAsked && AddressNotice !== null && <AddressNotice />}
       <main id="main" tabIndex={-1} data-view={view.name}>
         {isAsked ? (
           <Deferred key="key" load={loadKeyEntry} props={{}} />

@@ -16,3 +16,8 @@ import { watchVersion } from './state/version.js';
 startSession();
 watchVersion();
 render(<App />, document.getElementById('app') as HTMLElement);
+// Not needed before the first page. Without it, the browser keeps places as well as it can.
+import('./state/places.js').then(
+  ({ keepPlaces }) => keepPlaces(),
+  () => undefined,
+);

@@ -11,16 +11,16 @@ import {
   lastToken,
   show,
   theme,
-  view as viewValue,
 } from '../state/session.js';
 import { pinnedAt, unpinned } from '../state/pin.js';
 import { REACH_S, TOO_OLD } from '../state/requests.js';
-import { spokenTime } from '../state/spoken-time.js';
+import { EXPECTED_TIME, isLater, spokenTime } from '../state/spoken-time.js';
 import {
   BOARD_TITLES,
   BOARDS,
   boardView,
   compareView,
+  DEFAULT_VIEW,
   tokenView,
   type View,
 } from '../state/url.js';
@@ -139,7 +139,9 @@ export function Commands({ text, chosen, entered, onChoose, onCount, onClose }: 
             ? 'Searching'
             : isTooOld(text, nowS)
               ? TOO_OLD
-              : `Nothing is called '${text}'`}
+              : isLater(text, nowS, offsetS)
+                ? EXPECTED_TIME
+                : `Nothing is called '${text}'`}
         </li>
       )}
     </ul>
@@ -156,24 +158,22 @@ function beginsWith(
 
 /** The token in sight, or the last one, at the typed time. */
 function timeCommands(text: string, nowS: number): Command[] {
-  const address = lastToken.value;
+  const shown = lastToken.value;
   const t = spokenTime(text, nowS, offsetS);
-  if (t === null || address === null || isTooOld(text, nowS)) return [];
-  const shown = viewValue.value.name === 'token' ? viewValue.value : tokenView(address);
+  if (t === null || shown === null || isTooOld(text, nowS)) return [];
   const act = (): void => show(pinnedAt(shown, t, nowS));
   return [{ label: absoluteTime(t), note: 'depth at that time', act }];
 }
 
 /** The token in sight, or the last one, without a pinned time, in a window that ends now. */
 function nowCommands(): Command[] {
-  const address = lastToken.value;
-  if (address === null) return [];
-  const shown = viewValue.value.name === 'token' ? viewValue.value : tokenView(address);
+  const shown = lastToken.value;
+  if (shown === null) return [];
   const act = (): void => {
     const { window, zoom, ...rest } = unpinned(shown);
     show({
       ...rest,
-      window: typeof window === 'string' ? window : tokenView(address).window,
+      window: typeof window === 'string' ? window : DEFAULT_VIEW.window,
       zoom: zoom?.toS === null ? zoom : null,
     });
   };

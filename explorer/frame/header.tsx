@@ -18,7 +18,7 @@ import {
   compareView,
   DEFAULT_VIEW,
   hashOf,
-  tokenView,
+  type TokenView,
   type View,
 } from '../state/url.js';
 import { useModule } from '../state/use-module.js';
@@ -141,10 +141,10 @@ const LIVE_TITLES: Readonly<Record<Connection, string>> = {
 };
 
 /** A view, for the token that was shown last. */
-function placeOf(target: View, token: string | null): View {
-  if (token === null) return target;
-  if (target.name === 'token') return tokenView(token);
-  return target.name === 'compare' ? compareView([token]) : target;
+function placeOf(target: View, last: TokenView | null): View {
+  if (last === null) return target;
+  if (target.name === 'token') return last;
+  return target.name === 'compare' ? compareView([last.address ?? '']) : target;
 }
 
 function minuteOf(t: number): string {

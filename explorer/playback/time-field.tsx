@@ -2,12 +2,9 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { useNowS } from '../state/load.js';
 import { REACH_S, TOO_OLD } from '../state/requests.js';
-import { spokenTime } from '../state/spoken-time.js';
+import { EXPECTED_TIME, spokenTime } from '../state/spoken-time.js';
 import { useValue } from '../state/use-value.js';
 import { fieldTime, offsetS, zone } from '../state/zone.js';
-
-const NO_TIME =
-  'Expected a time until now such as yesterday 12:00, Nov 20 9:30, 2026-11-20 9:30 or 3 h ago';
 
 /** Shows the pinned time, and takes the times that the command palette takes. */
 export function TimeField({ t, onPin }: { t: number | null; onPin: (t: number | null) => void }) {
@@ -28,7 +25,7 @@ export function TimeField({ t, onPin }: { t: number | null; onPin: (t: number | 
     if (text === shown) return type(null);
     const isNow = ['', 'now'].includes(text.trim().toLowerCase());
     const at = isNow ? null : spokenTime(text, nowS, offsetS);
-    if (at === null && !isNow) return setFault(NO_TIME);
+    if (at === null && !isNow) return setFault(EXPECTED_TIME);
     if (at !== null && at < nowS - REACH_S) return setFault(TOO_OLD);
     type(null);
     onPin(at === null ? null : Math.floor(at));

@@ -3,7 +3,7 @@ import { fathomClient, type FathomClient, type FathomError } from '../../client/
 import type { Theme } from '../heatmap/palette.js';
 import { asOfS } from './clock.js';
 import { restoreFavourites } from './favourites.js';
-import { hashOf, keyOf, type View, viewOf } from './url.js';
+import { hashOf, keyOf, type TokenView, type View, viewOf } from './url.js';
 import { Value } from './value.js';
 import { type Zone, zone } from './zone.js';
 
@@ -44,10 +44,12 @@ export const key = new Value<string | null>(null);
 export const trouble = new Value<Trouble | null>(null);
 export const limits = new Value<Limits | null>(null);
 export const view = new Value<View>(viewOf(''));
+/** The fragment that the page was last opened with, or a link, or a choice, led to. */
+export const arrival = new Value({ hash: '' });
 export const isLive = new Value(true);
 export const theme = new Value<Theme>('dark');
-/** The token shown last in this tab; null if none yet. */
-export const lastToken = new Value<string | null>(null);
+/** The view of a token shown last in this tab; null if none yet. */
+export const lastToken = new Value<TokenView | null>(null);
 /** Counts retries: a new number makes views try again at once. */
 export const attempt = new Value(0);
 
@@ -93,13 +95,15 @@ export function startSession(): void {
   zone.set(localStorage.getItem(ZONE_ITEM) === 'local' ? 'local' : 'utc');
   restoreFavourites();
   view.follow((shown) => {
-    if (shown.name === 'token' && shown.address !== null) lastToken.set(shown.address);
+    if (shown.name === 'token' && shown.address !== null) lastToken.set(shown);
   });
-  window.addEventListener('hashchange', () => {
+  const arrive = (): void => {
     takeKeyFromAddress();
+    arrival.set({ hash: location.hash });
     view.set(viewOf(location.hash));
-  });
-  view.set(viewOf(location.hash));
+  };
+  window.addEventListener('hashchange', arrive);
+  arrive();
   window.addEventListener('offline', () => trouble.set({ kind: 'offline' }));
   window.addEventListener('online', tryAgain);
 }
@@ -140,8 +144,10 @@ export function forgetKey(): void {
 export function show(next: View, how: 'push' | 'replace' = 'push'): void {
   const hash = hashOf(next);
   if (hash === location.hash) return;
-  if (how === 'push') history.pushState(null, '', hash);
-  else history.replaceState(null, '', hash);
+  if (how === 'push') {
+    history.pushState(null, '', hash);
+    arrival.set({ hash });
+  } else history.replaceState(history.state, '', hash);
   view.set(next);
 }
 

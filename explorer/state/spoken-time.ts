@@ -1,4 +1,9 @@
 /** Times as people type them: `yesterday 12:00`, `2026-11-20 9:30:15`, `Nov 20 9:30`, `3 h ago`, `monday`, `12:00`. */
+
+/** Shown in place of a text that means none. */
+export const EXPECTED_TIME =
+  'Expected a time until now such as yesterday 12:00, Nov 20 9:30, 2026-11-20 9:30 or 3 h ago';
+
 const DAY_S = 86_400;
 const UNIT_S: Readonly<Record<string, number>> = { m: 60, h: 3600, d: DAY_S, w: 7 * DAY_S };
 const CLOCK = /^\d{1,2}:\d{2}(:\d{2})?$/;
@@ -20,21 +25,31 @@ const MONTH_DAYS = [
  * @param offsetOf how far the shown zone is ahead of UTC at a time
  */
 export function spokenTime(text: string, nowS: number, offsetOf: OffsetOf): number | null {
+  return timesOf(text, nowS, offsetOf).find((t) => t <= nowS) ?? null;
+}
+
+/** Whether a text means a time that has not come yet. */
+export function isLater(text: string, nowS: number, offsetOf: OffsetOf): boolean {
+  const times = timesOf(text, nowS, offsetOf);
+  return times.length > 0 && times.every((t) => t > nowS);
+}
+
+/** The times that a text may mean, the likeliest first. */
+function timesOf(text: string, nowS: number, offsetOf: OffsetOf): number[] {
   const words = text.trim().toLowerCase();
   const ago =
     /^-(\d{1,4}) ?(m|h|d|w)$/.exec(words) ??
     /^(\d{1,4}) ?(m|h|d|w)(?:in|inutes?|ours?|ays?|eeks?)? ago$/.exec(words);
-  if (ago !== null) return nowS - Number(ago[1]) * UNIT_S[ago[2]];
-  if (CLOCK.test(words)) {
-    const t = timeOn('today', words, nowS, offsetOf);
-    // A time of day without a day may mean yesterday.
-    return t !== null && t > nowS ? t - DAY_S : t;
-  }
-  const [day, clock = '0:00'] = words.split(/,? +(?=\d{1,2}:[\d:]+$)|(?<=\d)t(?=\d{1,2}:[\d:]+$)/);
+  if (ago !== null) return [nowS - Number(ago[1]) * UNIT_S[ago[2]]];
+  const isClock = CLOCK.test(words);
+  const [day, clock = '0:00'] = isClock
+    ? ['today', words]
+    : words.split(/,? +(?=\d{1,2}:[\d:]+$)|(?<=\d)t(?=\d{1,2}:[\d:]+$)/);
   const times = daysOf(day, nowS + offsetOf(nowS))
     .map((one) => timeOn(one, clock, nowS, offsetOf))
-    .filter((t) => t !== null && t <= nowS);
-  return times[0] ?? null;
+    .filter((t) => t !== null);
+  // A time of day without a day may mean yesterday.
+  return isClock ? times.flatMap((t) => [t, t - DAY_S]) : times;
 }
 
 /** The days that a text may mean, the likeliest first: a day without a year is the last one until now. */

@@ -67,6 +67,8 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.getByText("Nothing is called 'xyzzy'").waitFor();
     await page.getByRole('combobox', { name: 'A token, a view' }).fill('400 d ago');
     await page.getByText('The API answers about the last 365 days').waitFor();
+    await page.getByRole('combobox', { name: 'A token, a view' }).fill('2027-01-01');
+    await page.getByText('Expected a time until now').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });

@@ -43,7 +43,7 @@ import {
   type View,
   viewOf,
 } from '../../explorer/state/url.js';
-import { spokenTime } from '../../explorer/state/spoken-time.js';
+import { isLater, spokenTime } from '../../explorer/state/spoken-time.js';
 import { fieldTime, offsetS, zone } from '../../explorer/state/zone.js';
 import { amountOf } from '../../explorer/views/amount.js';
 import { hoursText } from '../../explorer/views/boards/hours.js';
@@ -178,6 +178,19 @@ describe('a typed time', () => {
     ...['2027-01-01', 'yesterday noon', '-2y', '12:00 yesterday', '99999h ago'],
   ])('"%s" is invalid', (text) => {
     expect(spokenTime(text, NOW, () => 0)).toBeNull();
+  });
+
+  it.each([
+    ['2027-01-01', true],
+    ['today 23:00', true],
+    ['nov 20 2027', true],
+    ['23:00', false],
+    ['nov 30', false],
+    ['3 h ago', false],
+    ['sol', false],
+    ['2026-11-31', false],
+  ])('"%s" has not come yet: %s', (text, expected) => {
+    expect(isLater(text, NOW, () => 0)).toBe(expected);
   });
 
   it('is in the chosen zone', () => {

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import type { FathomClient } from '../../../client/index.js';
 import type { ApiRequest } from '../../state/requests.js';
+import type { BoardView } from '../../state/url.js';
 import type { Column } from '../table.js';
 
 export type Choices = Readonly<Record<string, string>>;
@@ -57,4 +58,14 @@ export interface BoardSpec<Row> {
   hasPrices?: boolean;
   /** Whether it reloads automatically. */
   reloads: boolean;
+}
+
+/** The choices of a view, with the board's defaults. */
+export function choicesOf<Row>(spec: BoardSpec<Row>, view: BoardView): Choices {
+  return Object.fromEntries(
+    spec.choices.map(({ name, options }) => [
+      name,
+      options.find(({ value }) => value === view.choices[name])?.value ?? options[0].value,
+    ]),
+  );
 }

@@ -1,0 +1,127 @@
+/** What an address names that its page does not know. It is loaded after the page. */
+import {
+  BOARDS,
+  type BoardView,
+  COMPARE_PCTS,
+  GROUPS,
+  MAX_COMPARED,
+  METRICS,
+  PARTS,
+  PRESETS,
+  type TokenView,
+  TYPES,
+  type View,
+  viewOf,
+} from './url.js';
+
+export interface Fault {
+  name: string;
+  value: string;
+  /** What the page expects: values, or other parameters. */
+  expected: string;
+}
+
+interface Parameter {
+  expected: string;
+  isRead: (value: string) => boolean;
+}
+
+/** What a board takes. */
+export interface BoardParameters {
+  choices: readonly { name: string; options: readonly { value: string }[] }[];
+  /** Names of the columns to sort by. */
+  columns: readonly string[];
+}
+
+/** The faults of a fragment such as `#/token/So1...?window=9d`. @param board of the fragment; null if it is of none */
+export function faultsOf(hash: string, board: BoardParameters | null): Fault[] {
+  const view = viewOf(hash);
+  if (view.name === 'unknown') return [];
+  const parameters = board === null ? parametersOf(view) : boardParameters(board);
+  return [...new URLSearchParams(hash.split('?', 2)[1] ?? '')].flatMap(([name, value]) => {
+    if (!Object.hasOwn(parameters, name)) {
+      return [{ name, value, expected: anyOf(Object.keys(parameters)) }];
+    }
+    const { expected, isRead } = parameters[name];
+    return isRead(value) ? [] : [{ name, value, expected }];
+  });
+}
+
+/** The view without its faults: boards keep choices that they do not know. */
+export function withoutFaults(view: View, faults: readonly Fault[]): View {
+  if (!isBoard(view)) return view;
+  const isFault = (name: string): boolean => faults.some((one) => one.name === name);
+  const choices = Object.entries(view.choices).filter(([name]) => !isFault(name));
+  const sort = isFault('order') ? null : view.sort;
+  return { ...view, choices: Object.fromEntries(choices), sort };
+}
+
+function parametersOf(view: View): Readonly<Record<string, Parameter>> {
+  if (view.name === 'token') return tokenParameters(view);
+  return {
+    tokens: {
+      expected: `at most ${MAX_COMPARED} addresses`,
+      isRead: (value) => new Set(value.split(',')).size <= MAX_COMPARED,
+    },
+    metric: oneOf(METRICS),
+    pct: oneOf(COMPARE_PCTS.map(String)),
+    window: oneOf(PRESETS),
+    group: oneOf(PARTS),
+  };
+}
+
+function tokenParameters({ window, band, zoom, atS }: TokenView): Record<string, Parameter> {
+  const time = { expected: 'epoch seconds, from before to' };
+  const pct = { expected: 'a number from -90 to 1000, min_pct below max_pct' };
+  return {
+    window: oneOf([...PRESETS, 'all']),
+    from: { ...time, isRead: () => typeof window === 'object' },
+    to: { ...time, isRead: () => typeof window === 'object' },
+    group: oneOf(GROUPS),
+    types: {
+      expected: `some of ${TYPES.join(', ')}`,
+      isRead: (value) => value.split(',').every((one) => TYPES.some((type) => type === one)),
+    },
+    venues: ANY,
+    min_pct: { ...pct, isRead: (value) => Number(value) === band.minPct },
+    max_pct: { ...pct, isRead: (value) => Number(value) === band.maxPct },
+    zoom: {
+      expected: 'two times in epoch seconds, or -3600,now',
+      isRead: () => zoom !== null,
+    },
+    prices: {
+      expected: 'two prices in USD, the lower one first, beside a zoom',
+      isRead: () => zoom !== null && zoom.prices !== null,
+    },
+    at: { expected: 'epoch seconds', isRead: () => atS !== null },
+    pool: ANY,
+  };
+}
+
+function boardParameters({ choices, columns }: BoardParameters): Record<string, Parameter> {
+  const chosen = choices.map(({ name, options }): [string, Parameter] => {
+    return [name, oneOf(options.map(({ value }) => value))];
+  });
+  return {
+    ...Object.fromEntries(chosen),
+    order: {
+      expected: `a column, in reverse after '-': ${anyOf(columns)}`,
+      isRead: (value) => columns.includes(value.replace(/^-/, '')),
+    },
+    find: ANY,
+  };
+}
+
+const ANY: Parameter = { expected: '', isRead: () => true };
+
+function oneOf(values: readonly string[]): Parameter {
+  return { expected: anyOf(values), isRead: (value) => values.includes(value) };
+}
+
+function anyOf(values: readonly string[]): string {
+  return [values.slice(0, -1).join(', '), ...values.slice(-1)].filter(Boolean).join(' or ');
+}
+
+export function isBoard(view: View): view is BoardView {
+  return BOARDS.some((name) => name === view.name);
+}
