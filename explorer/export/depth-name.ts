@@ -1,4 +1,4 @@
-/** Names of what is exported of a token's depth: they say which part of it that is. */
+/** Names of what is exported: they say of when it is, and of a token's depth, which part. */
 import type { Ladder } from '../ladder/ladder.js';
 import { percent, signedPercent } from '../state/format.js';
 import { FULL_BAND, type TokenView } from '../state/url.js';
@@ -39,6 +39,9 @@ export function fileNameOf(
     .filter((part) => part !== '')
     .join('_');
 }
+
+/** A board's file: `scores_20261126T1400Z`. @param t when its rows were loaded */
+export const boardFileName = (board: string, t: number): string => `${board}_${minuteOf(t)}`;
 
 function some(
   keys: readonly string[],

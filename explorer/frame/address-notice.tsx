@@ -37,6 +37,7 @@ export function AddressNotice() {
           <strong>A part of the address is left out.</strong>
           {faults.map(({ name, value, expected }) => (
             <span key={name}>
+              {' '}
               <code>
                 {name}={value}
               </code>

@@ -110,6 +110,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
             state={state}
             hasPicture={drawn !== null}
             lastT={lastBefore(picture, props.reach)}
+            windowAt={props.windowAt}
           />
         )}
       </div>
@@ -225,13 +226,17 @@ function lastBefore(picture: Picture | null, reach: DepthHeatmapProps['reach']):
   return window !== null && reach !== null && reach.to <= window.from ? reach.to - 1 : null;
 }
 
+/** Otherwise the map takes the press, or the key, for itself. */
+const keep = (event: Event): void => event.stopPropagation();
+
 interface NoticeProps {
   state: MapState;
   hasPicture: boolean;
   lastT: number | null;
+  windowAt?: DepthHeatmapProps['windowAt'];
 }
 
-export function Notice({ state, hasPicture, lastT }: NoticeProps) {
+export function Notice({ state, hasPicture, lastT, windowAt }: NoticeProps) {
   if (state === 'unsupported') {
     return (
       <div class="heatmap-notice">
@@ -241,14 +246,20 @@ export function Notice({ state, hasPicture, lastT }: NoticeProps) {
     );
   }
   if (state === 'empty') {
+    const longer = lastT === null ? undefined : windowAt?.(lastT);
     return (
       <div class="heatmap-notice">
         <b>No depth in this window</b>
         <p>
           {lastT === null
             ? 'Choose a longer one, or fewer filters.'
-            : `The newest snapshot is of ${timeText(lastT)}: choose a longer one.`}
+            : `The newest snapshot is of ${timeText(lastT)}.`}
         </p>
+        {longer !== undefined && (
+          <a class="tool" href={longer.href} onPointerDown={keep} onKeyDown={keep}>
+            Show {longer.name}
+          </a>
+        )}
       </div>
     );
   }

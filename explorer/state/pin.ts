@@ -1,6 +1,6 @@
 /** Views of a token at a typed moment, and the way back to now. */
 import { REACH_S, spanInSight } from './requests.js';
-import { PRESETS, type TokenView, type Window } from './url.js';
+import { type Preset, PRESETS, type TokenView, type Window } from './url.js';
 
 /** What is in sight of a token's history. */
 type Sight = Pick<TokenView, 'address' | 'window' | 'zoom'>;
@@ -46,8 +46,12 @@ function isInSight(sight: Span, t: number, nowS: number): boolean {
 }
 
 function windowWith(window: Window, t: number, nowS: number): Window {
-  const has = (one: Window): boolean => isInSight({ window: one, zoom: null }, t, nowS);
-  return has(window) ? window : (PRESETS.find(has) ?? 'all');
+  return isInSight({ window, zoom: null }, t, nowS) ? window : shortestWith(t, nowS);
+}
+
+/** The shortest window that ends now and has a time. */
+export function shortestWith(t: number, nowS: number): Preset | 'all' {
+  return PRESETS.find((window) => isInSight({ window, zoom: null }, t, nowS)) ?? 'all';
 }
 
 /** The time in sight, in seconds. */

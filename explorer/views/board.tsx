@@ -1,12 +1,14 @@
 /** A board: its choices, its table, and its API request. */
 import type { TopScore } from '../../client/index.js';
 import { columnsOfRows } from '../export/columns.js';
+import { boardFileName } from '../export/depth-name.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
 import {
   favourites as favouritesValue,
   onlyFavourites,
   showOnlyFavourites,
 } from '../state/favourites.js';
+import { currentS } from '../state/clock.js';
 import { useKeyWatch } from '../state/key-watch.js';
 import { useDocument, useNowS } from '../state/load.js';
 import { show } from '../state/session.js';
@@ -14,7 +16,13 @@ import { BOARD_TITLES, type BoardView } from '../state/url.js';
 import { useValue } from '../state/use-value.js';
 import { count, shortAddress } from '../state/format.js';
 import { BOARD_SPECS } from './boards/boards.js';
-import type { BoardSpec, BoardToken, Choices, Meaning } from './boards/spec.js';
+import {
+  type BoardSpec,
+  type BoardToken,
+  type Choices,
+  choicesOf,
+  type Meaning,
+} from './boards/spec.js';
 import { scoreColumns } from './boards/standing.js';
 import { BoardFilter } from './board-filter.js';
 import { RequestBar } from './request-bar.js';
@@ -22,21 +30,19 @@ import { sortedRows } from './sort.js';
 import { Star } from './star.js';
 import { Table } from './table.js';
 
+/** Followed while a board is empty: a server without this token sends heartbeats too. */
+const ANY_TOKEN = 'So11111111111111111111111111111111111111112';
+
 export function Board({ view }: { view: BoardView }) {
   const spec = BOARD_SPECS[view.name] as BoardSpec<unknown>;
   return <BoardOf key={view.name} spec={spec} view={view} />;
 }
 
 function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView }) {
-  const choices = Object.fromEntries(
-    spec.choices.map(({ name, options }) => [
-      name,
-      options.find(({ value }) => value === view.choices[name])?.value ?? options[0].value,
-    ]),
-  );
+  const choices = choicesOf(spec, view);
   const { document: board, error } = useDocument(
     `${view.name} ${JSON.stringify(choices)}`,
-    (client, signal) => spec.load(client, choices, signal),
+    async (client, signal) => ({ ...(await spec.load(client, choices, signal)), t: currentS() }),
     spec.reloads ? 'by time' : 'never',
   );
   const { document: scores } = useDocument(
@@ -53,7 +59,8 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
       ? own
       : [...own, ...scoreColumns(scores ?? new Map<string, TopScore>(), spec.tokenOf)];
   const [firstRow] = board?.rows ?? [];
-  useKeyWatch(firstRow === undefined ? null : spec.tokenOf(firstRow).address);
+  const followed = firstRow === undefined ? ANY_TOKEN : spec.tokenOf(firstRow).address;
+  useKeyWatch(board === null ? null : followed);
   const requests = board?.requests ?? (spec.request === undefined ? [] : [spec.request(choices)]);
   const favourites = useValue(favouritesValue);
   const isOnly = useValue(onlyFavourites);
@@ -144,7 +151,10 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
       )}
       <RequestBar
         requests={requests}
-        data={{ name: () => view.name, load: () => Promise.resolve(columnsOfRows(shown)) }}
+        data={{
+          name: () => boardFileName(view.name, board?.t ?? currentS()),
+          load: () => Promise.resolve(columnsOfRows(shown)),
+        }}
       />
     </article>
   );

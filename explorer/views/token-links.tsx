@@ -18,12 +18,16 @@ export function TokenLinks({ title, query, hrefOf }: TokenLinksProps) {
     (client, signal) => client.getTokens({ query, chain: 'all', limit: SUGGESTIONS }, { signal }),
     'never',
   );
-  if (meant === null || meant.tokens.length === 0) return null;
+  // A token without depth has no score.
+  const tokens = (meant?.tokens ?? []).filter(
+    (one) => query !== undefined || one.service_score !== null,
+  );
+  if (tokens.length === 0) return null;
   return (
     <section class="token-links" aria-label={title}>
       <p>{title}</p>
       <ul class="places">
-        {meant.tokens.map((one) => (
+        {tokens.map((one) => (
           <li key={one.address}>
             <a href={hrefOf(one.address)} title={one.address}>
               {one.symbol ?? shortAddress(one.address)} {one.name}

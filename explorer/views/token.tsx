@@ -11,7 +11,7 @@ import { absoluteTime, shortAddress } from '../state/format.js';
 import { onEscape } from '../state/keys.js';
 import { followToken, whileVisible } from '../state/live.js';
 import { reloadMs, useDocument, useNowS } from '../state/load.js';
-import { unpinned } from '../state/pin.js';
+import { shortestWith, unpinned } from '../state/pin.js';
 import type { Played } from '../playback/playback.js';
 import {
   filterOf,
@@ -215,6 +215,10 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
                 zoom={view.zoom}
                 {...{ pinnedT: atS, moment }}
                 onPin={pin}
+                windowAt={(t) => {
+                  const window = shortestWith(t, nowS);
+                  return { name: window, href: hashOf({ ...view, window, zoom: null }) };
+                }}
                 onPlay={setPlayed}
                 filter={heatmap.filter}
                 theme={theme}

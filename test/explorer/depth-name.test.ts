@@ -1,6 +1,6 @@
-/** What the explorer calls the files and pictures of a token's depth. */
+/** What the explorer calls the files and pictures that it exports. */
 import { describe, expect, it } from 'vitest';
-import { fileNameOf, titleOf } from '../../explorer/export/depth-name.js';
+import { boardFileName, fileNameOf, titleOf } from '../../explorer/export/depth-name.js';
 import { spanInSight } from '../../explorer/state/requests.js';
 import { tokenView } from '../../explorer/state/url.js';
 
@@ -48,4 +48,8 @@ describe('an export of depth', () => {
     const window = { fromS: 1, toS: 2 };
     expect(spanInSight({ window, zoom: null }, 5, nowS)).toEqual(window);
   });
+});
+
+it("a board's file says when its rows were loaded", () => {
+  expect(boardFileName('dca-pressure', 1_795_701_659)).toBe('dca-pressure_20261126T1400Z');
 });

@@ -54,6 +54,13 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       await row.locator('.disclose').click();
       await page.locator('tr.details').waitFor();
       expect(await seriousFindings(page)).toEqual([]);
+      // Figures fade into the colour of the open row.
+      const fades = await page.evaluate<string[]>(`
+        [...document.querySelectorAll('tr.open > td')]
+          .flatMap((cell) => ['', '::before', '::after'].map((part) => getComputedStyle(cell, part)))
+          .flatMap((style) => (style.backgroundColor + style.backgroundImage).match(/rgba?[(][^)]+[)]/g) ?? [])
+          .filter((colour) => colour !== 'rgba(0, 0, 0, 0)')`);
+      expect(new Set(fades).size).toBe(1);
     },
   );
 
@@ -179,7 +186,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await goTo(page, '#/dca-pressure');
     await page.locator(BOARD).first().waitFor();
     const depth = page.getByRole('link', { name: 'Depth' });
-    expect(await depth.getAttribute('href')).toBe(`#/token/${BARN}`);
+    expect(await depth.getAttribute('href')).toBe(`#/token/${BARN}?window=1h`);
   });
 
   /** The API's document, as the page's own key gets it. */

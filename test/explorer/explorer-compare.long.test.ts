@@ -276,7 +276,10 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     );
     const place = lines[0].split(',').indexOf('address');
     expect(lines.slice(1).map((line) => line.split(',')[place])).toEqual(addresses);
-    await page.getByText(`${addresses.length} rows saved as scores.csv`).waitFor();
+    const minute = (t: number) =>
+      `${new Date(t * 1000).toISOString().slice(0, 16).replaceAll(/[-:]/g, '')}Z`;
+    const file = `scores_${minute(NOW_S)}.csv`;
+    await page.getByText(`${addresses.length} rows saved as ${file}`).waitFor();
 
     await goTo(page, `${HOUR}&venues=orca`);
     await page.locator('.heatmap[data-state=ready]').waitFor();
@@ -285,8 +288,6 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     const parquet = readFileSync(await save('Parquet'));
     expect(parquet.subarray(0, 4).toString()).toBe('PAR1');
     expect(parquet.length).toBeGreaterThan(1000);
-    const minute = (t: number) =>
-      `${new Date(t * 1000).toISOString().slice(0, 16).replaceAll(/[-:]/g, '')}Z`;
     const name = `SOL-depth_${minute(NOW_S - 3600)}_${minute(NOW_S)}_orca`;
     await page.getByText(`rows saved as ${name}.parquet`).waitFor();
     const titles: string[] = [];

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { hasBrowser, open, seriousFindings } from '../support/browser.js';
-import { fathom } from '../support/cli.js';
+import { fathom, serveHere } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { NOW_S } from '../support/service.js';
 import {
@@ -142,6 +142,29 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.keyboard.press('Enter');
     await page.locator(shown).first().waitFor();
     expect(hashOf(page)).toBe(view);
+  });
+
+  it('asks for another key as soon as its key ends: a board of a server without data', async () => {
+    const own = temporaryDirectory();
+    const words = ['keys', 'create', '--tier', 'enterprise', '--data', own, '--json'];
+    const short = JSON.parse((await fathom(words)).stdout) as { id: string; key: string };
+    const { url: empty } = await serveHere(own, []);
+    const tab = await open(browser, empty, '/#/scores', { key: short.key });
+    opened.push(tab);
+    const { page } = tab;
+    await page.clock.install();
+    const followed = page.waitForResponse('**/api/v1/stream/**');
+    await page.reload();
+    await page.getByText('Nothing to list').waitFor();
+    expect((await followed).status()).toBe(200);
+    // The page's time is frozen, so it does not load the board again.
+    await page.clock.pauseAt(Date.now() + 1000);
+    await fathom(['keys', 'revoke', short.id, '--data', own]);
+    const isAsked = async (): Promise<number> => {
+      await page.clock.fastForward(20);
+      return page.getByRole('heading', { name: 'This key is not accepted' }).count();
+    };
+    await expect.poll(isAsked).toBe(1);
   });
 
   it('shows the map by itself after the server was away for minutes', async () => {

@@ -1,8 +1,11 @@
 /** The explorer: keys, addresses, ages, and what the keyboard finds. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hasBrowser, open, seriousFindings } from '../support/browser.js';
 import { absoluteTime } from '../../explorer/state/format.js';
 import { fathom } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { NOW_S } from '../support/service.js';
 import {
   at,
@@ -211,6 +214,18 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.locator('.line-chart li').getByText('SOL').waitFor();
     await goTo(page, `${HOUR}&venues=nosuch`);
     await page.getByText('The snapshot has no depth at nosuch.').waitFor();
+  });
+
+  it('names no token without a score among the best', async () => {
+    const address = `${BARN.slice(0, -3)}xyz`;
+    const file = path.join(temporaryDirectory(), 'tokens.ndjson');
+    writeFileSync(file, JSON.stringify({ chain: 'mainchain', address, symbol: 'VOID' }));
+    await fathom(['ingest', 'tokens', file, '--data', directory]);
+    const page = await at(`#/token/${address}`);
+    await page.getByText('No depth of this token yet').waitFor();
+    const best = page.getByRole('region', { name: 'Tokens with the best scores:' });
+    await best.getByRole('link').first().waitFor();
+    expect(await best.getByRole('link', { name: 'VOID' }).count()).toBe(0);
   });
 
   it('finds a token with the keyboard', async () => {

@@ -155,13 +155,13 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await compare(page, all);
   });
 
-  it('says when the newest snapshot was if a window has none', async () => {
+  it('says when the newest snapshot was if a window has none, and leads to one that has it', async () => {
     const page = await at(undefined, `#/token/${WIDE_MINT}`);
     await page.getByText('The newest snapshot is of ').waitFor();
     expect(await page.locator('.heatmap-notice').textContent()).toContain(
-      `${timeText(NOW_S - 2 * 86_400)}: choose a longer one`,
+      timeText(NOW_S - 2 * 86_400),
     );
-    await page.getByRole('button', { name: '7d', exact: true }).click();
+    await page.getByRole('link', { name: /^Show / }).click();
     await page.locator('.heatmap[data-state=ready]').waitFor();
     expect(await seriousFindings(page)).toEqual([]);
   });
