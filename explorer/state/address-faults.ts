@@ -8,6 +8,7 @@ import {
   METRICS,
   PARTS,
   PRESETS,
+  SCALES,
   type TokenView,
   TYPES,
   type View,
@@ -65,6 +66,7 @@ function parametersOf(view: View): Readonly<Record<string, Parameter>> {
     },
     metric: oneOf(METRICS),
     pct: oneOf(COMPARE_PCTS.map(String)),
+    scale: oneOf(SCALES),
     window: oneOf(PRESETS),
     group: oneOf(PARTS),
   };

@@ -16,7 +16,7 @@ describe('an address', () => {
     '#/token/So1?window=24h&group=venue&types=cex_spot,cex_perp&venues=x&min_pct=-5.0&max_pct=10',
     '#/token/So1?from=1&to=2&zoom=-60,now&prices=1.00000,2.00000&at=5&pool=x',
     '#/scores?chain=mainchain&order=-score&find=x',
-    '#/compare?tokens=a,b&metric=depth&pct=2&window=7d&group=type',
+    '#/compare?tokens=a,b&metric=depth&pct=2&scale=log&window=7d&group=type',
     '#/nowhere?x=1',
   ])('has no fault: %s', (hash) => {
     expect(faultsIn(hash)).toEqual([]);
