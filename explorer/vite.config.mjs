@@ -19,6 +19,6 @@ export default defineConfig({
     target: 'es2022',
     chunkSizeWarningLimit: 1024,
     // On a busy machine, `npm start` would begin with advice to whoever writes plugins.
-    rolldownOptions: { checks: { pluginTimings: false } },
+    rolldownOptions: { checks: { bundlerTimings: false } },
   },
 });

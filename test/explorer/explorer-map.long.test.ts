@@ -22,6 +22,8 @@ describe.skipIf(!hasBrowser)('a token’s map', () => {
   it('keeps the label of the pointer off that of the last price', async () => {
     const page = await at(HOUR);
     await page.locator('.heatmap[data-state=ready]').waitFor();
+    // Strips that load change the map's height, and with it the place of the last price.
+    await page.locator('.strips[data-state=ready]').waitFor();
     const { x, y, width, height } = (await page.locator('.heatmap-cells').boundingBox()) ?? fail();
     const price = await priceLabel(page, x + width + 20);
     expect(price.bottom - price.top).toBeGreaterThan(12);
