@@ -1,7 +1,8 @@
 /** Follows a token's depth over Server-Sent Events, which fetch can read in Node and in browsers. */
 import { FathomError, quoted, type WaitKind } from './errors.js';
 import type { ReplayPage } from './generated/api.js';
-import { type Http, kindOf, type OpenReply, type RequestOptions } from './http.js';
+import { type Http, kindOf, type RequestOptions } from './http.js';
+import type { OpenReply } from './open-reply.js';
 import { pathWith } from './methods.js';
 import type { ReplayParameters } from './replay.js';
 import { backoffMs, RETRY_LIMITS } from './retries.js';
