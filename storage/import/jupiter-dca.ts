@@ -1,6 +1,6 @@
 /** Jupiter's recurring orders (DCA), as its API returns them, as rows of `dca_orders`. */
 import type { JsonFields } from './fields.js';
-import { ANY_PRICE_USD, hasCloseTx, noPrice, type OrderPrices } from './jupiter-orders.js';
+import { hasCloseTx, noPrice, type OrderPrices } from './jupiter-orders.js';
 
 /** @throws InputError */
 export function readDcaOrder(order: JsonFields, prices: OrderPrices) {
@@ -20,14 +20,12 @@ export function readDcaOrder(order: JsonFields, prices: OrderPrices) {
   const [deposited, used] = [order.amount('inDeposited'), order.amount('inUsed')];
   const withdrawn = order.has('inWithdrawn') ? order.amount('inWithdrawn') : 0;
   const closed = order.object.userClosed === true || hasCloseTx(order);
-  const usdOf = (address: string): number | null =>
-    prices.usdOf(address) ?? (closed ? ANY_PRICE_USD : null);
-  const inputUsd = usdOf(input);
+  const inputUsd = prices.usdOf(input, closed);
   if (inputUsd === null) return noPrice(input);
   const least = order.has('minOutAmount') ? order.amount('minOutAmount') : 0;
   const most = order.has('maxOutAmount') ? order.amount('maxOutAmount') : 0;
   const isBuy = sides.direction === 'BUY';
-  const otherUsd = least + most > 0 ? usdOf(sides.other) : 0;
+  const otherUsd = least + most > 0 ? prices.usdOf(sides.other, closed) : 0;
   if (otherUsd === null) return noPrice(sides.other);
   const cycleUsd = perCycle * inputUsd;
   /** The token's USD price at which a cycle gives this amount; null: no bound. */

@@ -3,7 +3,7 @@
  * that `openOrders` of its earlier API returned, with raw amounts.
  */
 import type { JsonFields } from './fields.js';
-import { ANY_PRICE_USD, hasCloseTx, noPrice, type OrderPrices } from './jupiter-orders.js';
+import { hasCloseTx, noPrice, type OrderPrices } from './jupiter-orders.js';
 
 /** An order in a common layout. Amounts of the input side are `making`, of the output side `taking`. */
 interface LimitOrder {
@@ -35,7 +35,7 @@ export function readLimitOrder(order: JsonFields, prices: OrderPrices) {
     const address = makingUnit === null ? input : output;
     return { reason: `no decimals of ${address}`, missing: { decimalsOf: address } };
   }
-  const otherUsd = prices.usdOf(sides.other) ?? (found.isClosed ? ANY_PRICE_USD : null);
+  const otherUsd = prices.usdOf(sides.other, found.isClosed);
   if (otherUsd === null) return noPrice(sides.other);
   const [made, took] = [making / makingUnit, taking / takingUnit];
   const usdPrice = otherUsd * (sides.direction === 'BUY' ? made / took : took / made);

@@ -15,6 +15,7 @@ const QUOTES: ReadonlyMap<string, { symbol: string; decimals: number }> = new Ma
 const LIST_KEYS = ['data', 'orders', 'all', 'time', 'price'];
 /** An order's key: in the current API, and in accounts of earlier ones. */
 const ORDER_KEYS = ['orderKey', 'publicKey'];
+const ANY_PRICE_USD = 1;
 /** How deep lists and objects around an order may be nested. */
 const MAX_DEPTH = 8;
 
@@ -106,8 +107,9 @@ export class OrderPrices {
     };
   }
 
-  usdOf(address: string): number | null {
-    return quoteUsdOf(this.options, address);
+  /** The price of a token; any one for a closed order, whose row deletes the stored order whatever the price. */
+  usdOf(address: string, isClosed: boolean): number | null {
+    return quoteUsdOf(this.options, address) ?? (isClosed ? ANY_PRICE_USD : null);
   }
 
   decimalsOf(address: string): number | null {
@@ -119,9 +121,6 @@ function rank(address: string): number {
   const place = [...QUOTES.keys()].indexOf(address);
   return place < 0 ? QUOTES.size : place;
 }
-
-/** For an order that is closed: its row deletes the stored order, whatever the price. */
-export const ANY_PRICE_USD = 1;
 
 export function noPrice(address: string): RowOrReason {
   return { reason: `no USD price of ${address}`, missing: { quoteUsdOf: address } };
