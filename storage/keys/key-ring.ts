@@ -1,5 +1,5 @@
 /** API keys: creates, lists, changes, rotates, revokes and verifies them. Stores only their HMAC digests. */
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import path from 'node:path';
 import { countedCache } from '../counted-cache.js';
@@ -21,7 +21,7 @@ import { type LogMark, writeMark } from '../log/mark.js';
 import { wallS } from '../wall-clock.js';
 import { WriteBehind } from '../write-behind.js';
 import { readKeys, type StoredKey, writeKey, writeRevocations, writeTerms } from './key-table.js';
-import { isWellFormedKey, keyHint, newKey } from './key-text.js';
+import { isWellFormedKey, keyHint, newKey, newKeyId } from './key-text.js';
 import { loadPepper } from './pepper.js';
 import { type Revocation, RevocationFile } from './revocations.js';
 
@@ -325,7 +325,7 @@ export class KeyRing implements KeySource {
 
   private template(request: KeyRequest): KeyRecord {
     this.checkPlan(request.tier);
-    const id = `key_${randomBytes(8).toString('hex')}`;
+    const id = newKeyId();
     const times = { createdAtS: this.nowS(), revokedAtS: null, earlierUntilS: null };
     return { id, ...NO_TERMS, ...request, ...times, hint: '' };
   }

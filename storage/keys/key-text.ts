@@ -1,5 +1,5 @@
-/** The text of an API key: a prefix, random characters and their checksum. */
-import { randomInt } from 'node:crypto';
+/** The text of an API key: a prefix, random characters and their checksum; and the form of its id. */
+import { randomBytes, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /** Tells people and scanners of leaked secrets what kind of secret it is. */
@@ -10,6 +10,18 @@ const RANDOM_CHARS = 32;
 /** 62^6 exceeds 2^32: six characters hold any CRC32. */
 const CHECKSUM_CHARS = 6;
 const PATTERN = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${RANDOM_CHARS + CHECKSUM_CHARS}}$`);
+
+const KEY_ID_BYTES = 8;
+const KEY_ID = new RegExp(`^key_[0-9a-f]{${2 * KEY_ID_BYTES}}$`);
+
+/** A new random id. */
+export function newKeyId(): string {
+  return `key_${randomBytes(KEY_ID_BYTES).toString('hex')}`;
+}
+
+export function isKeyId(text: string): boolean {
+  return KEY_ID.test(text);
+}
 
 /** A new random key. */
 export function newKey(): string {

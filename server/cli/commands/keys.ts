@@ -8,6 +8,7 @@ import {
   type ListedKey,
 } from '../../../storage/contract.js';
 import { UsageError } from '../../../storage/errors.js';
+import { isKeyId } from '../../../storage/keys/key-text.js';
 import { systemClock } from '../../clock.js';
 import { type LimitsDocument, limitsDocument, planOfKey } from '../../limits/plans.js';
 import { defineCommand } from '../command.js';
@@ -25,8 +26,6 @@ const MAX_OVERLAP = '90d';
 const MAX_VALIDITY = '3650d';
 const EXPIRY_FORMS =
   'expected epoch seconds, RFC 3339 with a zone, a date, or a time from now such as +30d';
-/** What the id of a key looks like. */
-const KEY_ID = /^key_[0-9a-f]{16}$/;
 
 const COMMON = { ...STORE_FLAGS, json: JSON_OUTPUT };
 /** Where the plans of `--tier` come from. */
@@ -268,7 +267,7 @@ function keyName(text: string, from: string): string {
   if (text.trim() === '' || text.length > MAX_NAME_CHARS || !isLine) {
     throw new UsageError(`${from}: expected 1 to ${MAX_NAME_CHARS} characters on one line`);
   }
-  if (KEY_ID.test(text)) throw new UsageError(`${from}: expected a name, not the id of a key`);
+  if (isKeyId(text)) throw new UsageError(`${from}: expected a name, not the id of a key`);
   return text;
 }
 
