@@ -51,7 +51,7 @@ export async function startService(
   const { directory, host, port, asOfS, threads, memory } = given;
   const metrics = new Metrics();
   const log = metrics.countingDamage(plainLog);
-  const onError = (message: string) => (error: unknown) => log.error(message, {}, error);
+  const onError = errorsTo(log);
   const closing: (() => Promise<void>)[] = [];
   const closeAll = async (): Promise<void> => {
     for (const close of closing.splice(0).reverse()) await close().catch(onError('closing failed'));
@@ -199,13 +199,20 @@ async function openFragmentFiles(
   });
 }
 
+/** Makes handlers that log an error under a message. */
+const errorsTo =
+  (log: Log) =>
+  (message: string) =>
+  (error: unknown): void =>
+    log.error(message, {}, error);
+
 /** How a server opens its store: its log tells what happens to it. */
 function openingOptions(
   { acceptDamagedLog, memory }: ServeOptions,
   pool: ComputePool,
   log: Log,
 ): StoreOptions {
-  const onError = (message: string) => (error: unknown) => log.error(message, {}, error);
+  const onError = errorsTo(log);
   return {
     ...storeOptions(pool),
     onBackgroundError: (error, work) => onError(`${work} failed`)(error),

@@ -283,7 +283,7 @@ function snapshotRow(
   const books: Book[] = [];
   let givenUsd = NaN;
   const present = byMarket(levels);
-  reader.earlierLevels += levels.length - present.flat().length;
+  reader.earlierLevels += present.reduce((left, own) => left - own.length, levels.length);
   for (const own of present) {
     for (const { priceUsd, line } of own) {
       if (Number.isNaN(givenUsd)) givenUsd = priceUsd;
