@@ -40,6 +40,17 @@ async function connectionAfter(page: Page, passedMs: number): Promise<string | n
   return page.locator('.live').getAttribute('data-connection');
 }
 
+/** Revokes the page's key. The page's time is frozen, so it neither polls nor loads again: it has to be told. */
+async function asksOnceRevoked(page: Page, id: string, data: string): Promise<void> {
+  await page.clock.pauseAt(Date.now() + 1000);
+  await fathom(['keys', 'revoke', id, '--data', data]);
+  const isAsked = async (): Promise<number> => {
+    await page.clock.fastForward(20);
+    return page.getByRole('heading', { name: 'This key is not accepted' }).count();
+  };
+  await expect.poll(isAsked).toBe(1);
+}
+
 describe.skipIf(!hasBrowser)('the explorer', () => {
   useExplorer();
 
@@ -129,14 +140,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.reload();
     await page.locator(shown).first().waitFor();
     await followed;
-    // The page's time is frozen, so it does not poll.
-    await page.clock.pauseAt(Date.now() + 1000);
-    await fathom(['keys', 'revoke', short.id, '--data', directory]);
-    const isAsked = async (): Promise<number> => {
-      await page.clock.fastForward(20);
-      return page.getByRole('heading', { name: 'This key is not accepted' }).count();
-    };
-    await expect.poll(isAsked).toBe(1);
+    await asksOnceRevoked(page, short.id, directory);
     await page.clock.resume();
     await page.getByLabel('API key', { exact: true }).fill(key);
     await page.keyboard.press('Enter');
@@ -157,14 +161,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.reload();
     await page.getByText('Nothing to list').waitFor();
     expect((await followed).status()).toBe(200);
-    // The page's time is frozen, so it does not load the board again.
-    await page.clock.pauseAt(Date.now() + 1000);
-    await fathom(['keys', 'revoke', short.id, '--data', own]);
-    const isAsked = async (): Promise<number> => {
-      await page.clock.fastForward(20);
-      return page.getByRole('heading', { name: 'This key is not accepted' }).count();
-    };
-    await expect.poll(isAsked).toBe(1);
+    await asksOnceRevoked(page, short.id, own);
   });
 
   it('shows the map by itself after the server was away for minutes', async () => {
