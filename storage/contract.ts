@@ -359,6 +359,11 @@ export interface TokenSymbol extends TokenName {
 }
 
 /** Names one token's snapshots of one tier. */
+/** A token at a time, epoch seconds. */
+export interface TokenMoment extends TokenName {
+  t: number;
+}
+
 export interface TierKey extends TokenName {
   tier: Tier;
 }

@@ -14,6 +14,7 @@ import type {
   QueuedToken,
   SnapshotKey,
   TierKey,
+  TokenMoment,
   TokenName,
   TokenSymbol,
 } from './contract.js';
@@ -38,6 +39,8 @@ const OPERATIONS = {
   rehearse: ofStore<(bundle: string) => Promise<CommitReport>>(),
   /** Price of each snapshot, NaN if it is not stored. */
   snapshotPrices: ofStore<(keys: readonly SnapshotKey[]) => Promise<Float64Array>>(),
+  /** Price of each token's newest snapshot by a time, otherwise of its first one after it; NaN if none can be read. */
+  pricesNear: ofStore<(moments: readonly TokenMoment[]) => Promise<Float64Array>>(),
   /** Times of the stored snapshots of one token and tier, ascending. */
   snapshotTimes: ofStore<(key: TierKey) => Promise<Uint32Array>>(),
   /** Tokens with snapshots of a tier before the tier's time. */

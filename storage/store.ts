@@ -20,6 +20,7 @@ import type {
   QueuedToken,
   SnapshotKey,
   TierKey,
+  TokenMoment,
   TokenName,
   TokenSymbol,
 } from './contract.js';
@@ -260,6 +261,10 @@ export class Store implements StoreOperations {
 
   snapshotPrices(keys: readonly SnapshotKey[]): Promise<Float64Array> {
     return this.depth.snapshotPrices(keys);
+  }
+
+  pricesNear(moments: readonly TokenMoment[]): Promise<Float64Array> {
+    return this.depth.pricesNear(moments);
   }
 
   snapshotTimes(key: TierKey): Promise<Uint32Array> {

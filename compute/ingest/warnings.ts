@@ -11,6 +11,8 @@ const WARNING_KINDS = [
   'one_sided_book',
   /** A book whose middle is less than half of the snapshot's price, or more than twice. */
   'far_from_price',
+  /** A token whose first price in the file is less than 1/100 of its stored price, or more than 100 times that. */
+  'far_from_stored',
   /** A time more than an hour ahead. */
   'future_time',
 ] as const;

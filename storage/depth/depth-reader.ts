@@ -20,6 +20,7 @@ import {
   type SnapshotKey,
   type SnapshotRef,
   type TierKey,
+  type TokenMoment,
   type TokenDetails,
   type TokenRecord,
 } from '../contract.js';
@@ -30,6 +31,7 @@ import {
   joinedTimes,
   newestShownAt,
   newestSnapshots,
+  snapshotNear,
   overlapping,
   planSnapshots,
   planSnapshotsAt,
@@ -256,6 +258,22 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
         return priceAt.get(t) ?? NaN;
       }).catch((error: unknown) => {
         throw isDamage(error) ? unmergeable({ chain, address, tier, t }) : error;
+      });
+    }
+    return prices;
+  }
+
+  async pricesNear(moments: readonly TokenMoment[]): Promise<Float64Array> {
+    const prices = new Float64Array(moments.length).fill(NaN);
+    for (const [i, { chain, address, t }] of moments.entries()) {
+      const token = this.catalog.token(chain, address);
+      if (token === undefined) continue;
+      prices[i] = await readStored(async () => {
+        const near = snapshotNear(await this.directories.get(token.tokenId), t);
+        return near === null ? NaN : (await this.pricesIn(near.segmentId)).get(near.t)!;
+      }).catch((error: unknown) => {
+        if (isDamage(error)) return NaN;
+        throw error;
       });
     }
     return prices;

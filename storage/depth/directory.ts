@@ -321,6 +321,11 @@ export function newestShownAt(directory: Directory, atS: number, nowS: number): 
   return place && snapshotRef(place);
 }
 
+/** The newest snapshot by `atS`, otherwise the first one after it; null if the directory is empty. */
+export function snapshotNear(directory: Directory, atS: number): SnapshotRef | null {
+  return newestBy(directory, atS) ?? newestBy(directory, timeAfter(directory, atS));
+}
+
 function newestBy(directory: Directory, atS: number): SnapshotRef | null {
   let newest: SnapshotRef | null = null;
   // Finest first: a coarser snapshot replaces it only if it is later.

@@ -6,9 +6,11 @@ import { type Market, marketKey } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { JoinMode } from '../../compute/segment/merge.js';
 import { FaultyFileError, InputError } from '../errors.js';
+import type { UseStore } from '../operations.js';
 import type { Chunk } from './chunks.js';
 import { type BundleRequest, type PreparedFile, refusal, withBundle } from './prepared.js';
 import { WarningTally } from '../../compute/ingest/warnings.js';
+import { FirstPrices } from './first-prices.js';
 import { warnOfTime } from './future-times.js';
 import { RunCollector } from './run-collector.js';
 import { VenueTypes } from './venue-types.js';
@@ -24,6 +26,8 @@ interface ChunksRequest extends BundleRequest {
   pool: ComputePool;
   /** Whether the rows of one snapshot must be adjacent in the source. */
   together: boolean;
+  /** A store whose prices are compared with the source's, for a warning. */
+  compareWith?: UseStore | undefined;
 }
 
 /**
@@ -36,12 +40,13 @@ export function prepareChunks(
   chunks: AsyncIterable<Chunk>,
   unreadable: FaultLog = new FaultLog(),
 ): Promise<PreparedFile> {
-  const { file, mode, pool } = request;
+  const { file, mode, pool, compareWith } = request;
   return withBundle(request, async (bundle, report) => {
     const collector = new RunCollector(mode, pool, bundle);
     const seen = request.together ? new SeenSnapshots() : null;
     const markets = new SeenMarkets();
     const warnings = new WarningTally();
+    const firstPrices = new FirstPrices();
     const faults: Fault[] = [];
     const count = { found: 0, stopped: false };
     try {
@@ -56,7 +61,8 @@ export function prepareChunks(
         if (count.stopped) break;
         if (count.found + unreadable.count > 0) continue;
         warnings.join(chunk.warnings);
-        // Must run before the runs' memory moves to the pool.
+        // Both must run before the runs' memory moves to the pool.
+        chunk.runs.forEach((run) => firstPrices.add(run));
         for (const { run, lines } of chunk.runs)
           run.t.forEach((t, i) => warnOfTime(warnings, t, lines[i]));
         await collector.add(chunk);
@@ -64,14 +70,17 @@ export function prepareChunks(
         report.snapshots += chunk.snapshots;
         report.cells += chunk.cells;
         report.droppedLevels += chunk.droppedLevels;
-        report.warnings = warnings.all;
         request.onProgress?.(report);
       }
       faults.push(...unreadable.faults);
       count.found += unreadable.count;
       // Readers stop after this many unreadable records.
       count.stopped ||= unreadable.count >= MAX_FAULTS;
-      if (count.found === 0) await collector.finish();
+      if (count.found === 0) {
+        await collector.finish();
+        if (compareWith !== undefined) await firstPrices.compare(compareWith, warnings);
+        report.warnings = warnings.all;
+      }
     } catch (error) {
       await collector.abandon();
       const found = count.found + unreadable.count;

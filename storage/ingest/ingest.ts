@@ -4,6 +4,7 @@ import { FaultLog } from '../../compute/ingest/fields.js';
 import type { Warning } from '../../compute/ingest/warnings.js';
 import type { ComputePool } from '../../compute/pool.js';
 import { checkDirectory } from '../access.js';
+import { holdsStore } from '../data-directory.js';
 import { sweepStaging } from '../bundle.js';
 import type { CommitReport, UseStore } from '../operations.js';
 import { FaultyFileError, InputError, StoreChangedError, UsageError } from '../errors.js';
@@ -192,13 +193,15 @@ function prepareDepth(
   request: FileRequest,
   chunks: (faults: FaultLog) => AsyncGenerator<Chunk>,
   unreadable: FaultLog,
+  compareWith?: UseStore,
 ): Promise<PreparedFile> {
   const { file, mode, dataset, useStore } = request;
   const read =
     mode === 'merge'
       ? withBasePrices(file, chunks(new FaultLog()), chunks(unreadable), useStore)
       : chunks(unreadable);
-  return prepareChunks({ ...request, together: dataset === 'cells' }, read, unreadable);
+  const together = dataset === 'cells';
+  return prepareChunks({ ...request, together, compareWith }, read, unreadable);
 }
 
 async function prepareLevels(
@@ -206,9 +209,13 @@ async function prepareLevels(
   source: RowSource,
   unreadable: FaultLog,
 ): Promise<PreparedFile> {
-  const levels = await sortedLevels(request.directory, source, unreadable);
+  const { directory, useStore } = request;
+  const levels = await sortedLevels(directory, source, unreadable);
+  // The price of a snapshot is that of its levels: nothing in the file contradicts a wrong unit.
+  const compareWith = (await holdsStore(directory)) ? useStore : undefined;
   try {
-    const prepared = await prepareDepth(request, (faults) => levels.chunks(faults), unreadable);
+    const chunks = (faults: FaultLog) => levels.chunks(faults);
+    const prepared = await prepareDepth(request, chunks, unreadable, compareWith);
     // A snapshot consists of many rows.
     prepared.report.rows = levels.rows;
     prepared.report.earlierLevels = levels.earlierLevels;

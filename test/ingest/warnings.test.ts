@@ -125,6 +125,35 @@ describe('a file gets warnings about', () => {
     expect(await warningsOf('levels', rows)).toMatchObject([{ kind: 'crossed_book', count: 1 }]);
   });
 
+  it('levels whose prices are in another unit than the stored ones', async () => {
+    const levels = (t: number, factor: number) =>
+      [99, 101].map((price, i) => ({
+        ...{ chain: 'mainchain', address: MINT, t, source: 'Kraken', exchange_type: 'CEX' },
+        ...{ side: ['bid', 'ask'][i], price: price * factor, size: 10 },
+      }));
+    expect((await run('levels', levels(T, 1))).document).toMatchObject({
+      files: [{ warnings: [] }],
+    });
+    const warning = {
+      kind: 'far_from_stored',
+      count: 1,
+      example: `1: the price of mainchain:${MINT} is 100000, the stored one is 100 (USD): are the prices in another unit?`,
+    };
+    for (const t of [T - 60, T, T + 60]) {
+      expect(await warningsOf('levels', levels(t, 1000))).toEqual([warning]);
+      expect(await warningsOf('levels', levels(t, 0.001))).toMatchObject([
+        { kind: 'far_from_stored' },
+      ]);
+      for (const factor of [0.011, 99]) {
+        expect(await warningsOf('levels', levels(t, factor))).toEqual([]);
+      }
+    }
+    const refused = await run('levels', levels(T + 60, 1000), '--strict');
+    expect(refused).toMatchObject({ status: 1 });
+    expect(refused.stderr).toContain('1 far_from_stored');
+    expect(await storedSnapshots(scratch.data, 'mainchain', MINT)).toHaveLength(1);
+  });
+
   it('future times in flat datasets', async () => {
     const holder = { token_address: MINT, t: FUTURE, owner: 'Ann', balance: 1 };
     expect(await warningsOf('holders', [holder])).toMatchObject([

@@ -119,6 +119,7 @@ const WARNING_TEXTS: Readonly<Record<WarningKind, string>> = {
   crossed_book: 'crossed books',
   one_sided_book: 'books with only one side',
   far_from_price: 'books far from the price of their snapshot',
+  far_from_stored: 'tokens whose price is far from the stored one',
   future_time: 'times more than an hour ahead',
 };
 
