@@ -27,23 +27,23 @@ export function App() {
   const current = useValue(key);
   const isRefused = useValue(trouble)?.kind === 'key-refused';
   const AddressNotice = useModule(loadAddressNotice);
-  const isAsked = current === null || isRefused;
+  const needsKey = current === null || isRefused;
   useEffect(() => {
-    if (isAsked) setTitle('API key');
+    if (needsKey) setTitle('API key');
     // Pages of tokens set the title themselves.
     else if (view.name !== 'token') setTitle(TITLES[view.name]);
-  }, [view.name, isAsked]);
+  }, [view.name, needsKey]);
   return (
     <>
       <a class="skip" href="#main" onClick={skip}>
         Skip to the content
       </a>
       <Header />
-      {!isAsked && <CommandOpener />}
+      {!needsKey && <CommandOpener />}
       <TroubleBar />
-      {!isAsked && AddressNotice !== null && <AddressNotice />}
+      {!needsKey && AddressNotice !== null && <AddressNotice />}
       <main id="main" tabIndex={-1} data-view={view.name}>
-        {isAsked ? (
+        {needsKey ? (
           <Deferred key="key" load={loadKeyEntry} props={{}} />
         ) : view.name === 'token' ? (
           <TokenPage view={view} />

@@ -37,7 +37,7 @@ import './compare.css';
 const METRIC_LABELS = {
   ...{ depth: 'Depth', score: 'Score', price: 'Price change', maps: 'Maps' },
 } as const;
-/** What the lines are made of, beside the requests. */
+/** Shown beside the requests: from which fields of the replies the lines are drawn. */
 const SHOWN_FIELDS = {
   depth: 'shows support_usd + resistance_usd',
   score: 'shows score',
@@ -45,7 +45,7 @@ const SHOWN_FIELDS = {
   maps: undefined,
 } as const;
 const MIN_STEP_S = 60;
-/** The clock of this device may be behind the server's, to which the series reaches. */
+/** How far series are requested beyond this device's clock, which may be behind the server's. */
 const AHEAD_S = 86_400;
 /** Most points of a line. */
 const MAX_POINTS = 500;
@@ -302,11 +302,11 @@ async function comparedOf(
   return comparison;
 }
 
-/** Whether a metric can be split by a token's parts. */
+/** Whether a metric can compare the venues or types of a single token. */
 const hasParts = (metric: CompareView['metric']): boolean =>
   metric === 'depth' || metric === 'maps';
 
-/** The parts into which a single token is divided; null if it is not. */
+/** The kind of parts to compare: venues or types of a single token; null: compare tokens. */
 function partsOf({ parts, metric, tokens }: CompareView): CompareView['parts'] {
   return tokens.length === 1 && hasParts(metric) ? parts : null;
 }
@@ -322,7 +322,7 @@ function queryOf(view: CompareView): SeriesParameters {
     ...{ step: stepName(stepS), pct: [pct] },
     ...(metric === 'score' ? { score: true } : {}),
     ...(group === null ? {} : { group }),
-    // Depth is that of every type of market, as on a token's page.
+    // Include perps, as on a token's page.
     ...(hasParts(metric) ? { types: [...TYPES] } : {}),
   };
 }

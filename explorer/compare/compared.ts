@@ -22,12 +22,12 @@ export interface Compared {
 /** Most venues of a token that are compared: those with the most depth at the last point. */
 export const MAX_VENUES = 8;
 
-/** The times at which any of them has a point, and their lines over those times. */
+/** All times at which a compared series has a point, and each series' line over these times. */
 export function linesOf(
   compared: readonly Compared[],
   metric: LineMetric,
 ): { t: number[]; lines: ChartLine[] } {
-  // The step of the newest snapshot may end later, even ahead of the clock.
+  // The last step ends after the newest snapshot, perhaps even in the future: its point is drawn at that snapshot.
   const newestT = Math.max(...compared.map(({ series }) => series.snapshot_t.at(-1) ?? 0));
   const timesOf = ({ series }: Compared): number[] => series.t.map((t) => Math.min(t, newestT));
   const t = [...new Set(compared.flatMap(timesOf))].sort((a, b) => a - b);

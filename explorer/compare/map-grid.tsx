@@ -36,7 +36,7 @@ interface MapGridProps {
   window: Preset;
 }
 
-/** What one map does and the others follow. */
+/** A zoom of one map (`by`) that the other maps follow. */
 interface Shared {
   by: string;
   zoom: Zoom | null;
@@ -55,13 +55,13 @@ export function MapGrid({ client, parts, window }: MapGridProps) {
   const [scales, setScales] = useState<Readonly<Record<string, Scale>>>({});
   const [failures, setFailures] = useState<Readonly<Record<string, FathomError>>>({});
   const tries = useValue(attempt);
-  // A small plan allows only a few maps per minute: the loaded ones stay.
+  // A small plan allows only a few maps per minute: a retry reloads only those that failed.
   useEffect(() => setFailures({}), [tries]);
   const scale = useMemo(
     () => commonScale(parts.flatMap(({ key }) => scales[key] ?? [])),
     [scales, parts],
   );
-  // Other tokens have other prices: their maps follow only the times.
+  // Maps of different tokens follow only the zoom in time, because their prices differ.
   const isOneToken = parts.every(({ address }) => address === parts[0].address);
   const others = useMemo(
     () => (isOneToken ? shared.zoom : shared.zoom && { ...shared.zoom, prices: null }),

@@ -1,9 +1,9 @@
-/** Names of what is exported: they say of when it is, and of a token's depth, which part. */
+/** Names of exported files and pictures: with the times that they cover and, for a token's depth, its filter. */
 import type { Ladder } from '../ladder/ladder.js';
 import { percent, signedPercent } from '../state/format.js';
 import { FULL_BAND, type TokenView } from '../state/url.js';
 
-/** A name lists as many types and venues; the others are counted. */
+/** The most types, and venues, that a name lists; it counts the others. */
 const MAX_NAMED = 4;
 
 type Filter = Pick<TokenView, 'types' | 'venues' | 'band'>;

@@ -1,4 +1,4 @@
-/** Says what of the address was left out, and corrects the address. */
+/** Names the invalid parts of the page's address, and removes them from it. */
 import { useEffect, useState } from 'preact/hooks';
 import {
   type BoardParameters,
@@ -16,18 +16,18 @@ export function AddressNotice() {
   const arrived = useValue(arrival);
   const [faults, setFaults] = useState<readonly Fault[]>([]);
   useEffect(() => {
-    let isLeft = false;
+    let isObsolete = false;
     const check = async (): Promise<void> => {
       if (!arrived.hash.includes('?')) return setFaults([]);
       const found = faultsOf(arrived.hash, await boardAt(arrived.hash));
-      if (isLeft) return;
+      if (isObsolete) return;
       setFaults(found);
       if (found.length > 0) show(withoutFaults(view.value, found), 'replace');
     };
-    // Rejects only if a board cannot be loaded, which the page says.
+    // Rejects only if a board's code cannot be loaded, which the page reports elsewhere.
     check().catch(() => undefined);
     return () => {
-      isLeft = true;
+      isObsolete = true;
     };
   }, [arrived]);
   return (
@@ -53,7 +53,7 @@ export function AddressNotice() {
   );
 }
 
-/** What the board at an address takes; null if another page is there. */
+/** The parameters of the board at an address; null if the address is not a board's. */
 async function boardAt(hash: string): Promise<BoardParameters | null> {
   const shown: View = viewOf(hash);
   if (!isBoard(shown)) return null;

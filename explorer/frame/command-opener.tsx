@@ -1,4 +1,4 @@
-/** The command palette on ctrl+K: its box stands at once and takes what is typed; the code of its list is loaded then. */
+/** Opens the command palette on ctrl+K: its text box at once, its list as soon as the list's code is loaded. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { usePart } from '../state/use-module.js';
 import type { Entered } from './commands.js';

@@ -42,7 +42,7 @@ const VIEWS: readonly (readonly [label: string, view: View])[] = [
   ['Compare', compareView([])],
 ];
 
-/** What Enter chose: the row in sight, or, where none was, the first row of the list for the text. */
+/** What Enter runs: the selected row or, if the list was not loaded yet, the first row found for the text. */
 export type Entered = 'row' | 'text';
 
 interface CommandsProps {
@@ -82,7 +82,7 @@ export function Commands({ text, chosen, entered, onChoose, onCount, onClose }: 
   const commands = [
     ...times,
     ...(found?.tokens ?? [])
-      // Results of the previous text stay only if they fit the current text: Enter must not choose another row than the one in sight.
+      // Results for the previous text stay only if they also match the current text, so that Enter runs only matching rows.
       .filter((token) => query === text.trim() || beginsWith(token, wanted))
       .toSorted(
         (a, b) =>
@@ -111,7 +111,7 @@ export function Commands({ text, chosen, entered, onChoose, onCount, onClose }: 
     onClose();
     command.act();
   };
-  // Times come first, whatever is found.
+  // Times are listed first, so with one of them the first row is known before the search ends.
   const isComplete = times.length > 0 || (query === text.trim() && !isLoading);
   const isDue = entered === 'row' || (entered === 'text' && isComplete);
   useLayoutEffect(() => onCount(commands.length), [commands.length]);

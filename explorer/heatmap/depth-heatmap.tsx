@@ -62,15 +62,15 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
 
   const view = drawn?.view ?? null;
   const isDrawn = view !== null;
-  const soughtT = useRef(pinnedT);
+  const lastPinnedT = useRef(pinnedT);
   useEffect(() => {
     if (!isDrawn) return;
-    // A zoom in the address shows what it showed when it was shared, even if its pinned time is out of sight.
-    const isZoomed = props.zoom !== null && pinnedT === soughtT.current;
-    // Before the history there is nothing to show.
+    // A shared address with a zoom shows exactly that zoom, even if its pinned time is out of sight.
+    const isZoomed = props.zoom !== null && pinnedT === lastPinnedT.current;
+    // The map has nothing to show before the history begins.
     const isBefore = pinnedT !== null && pinnedT < (props.reach?.from ?? -Infinity);
     if (pinnedT !== null && !isZoomed && !isBefore) picture?.showTime(pinnedT);
-    soughtT.current = pinnedT;
+    lastPinnedT.current = pinnedT;
   }, [picture, isDrawn, pinnedT]);
 
   const cursor = drawn?.cursor ?? null;
@@ -192,7 +192,7 @@ function useSplit(
     const ask = async (): Promise<void> => {
       await pause(splits.has(t) ? 0 : REST_MS, left.signal);
       while (!splits.has(t) && !canSpare()) {
-        setSplit('spared');
+        setSplit('deferred');
         await pause(SPARED_MS, left.signal);
       }
       setSplit(await splits.sharesAt(t, bin, left.signal));
@@ -226,7 +226,7 @@ function lastBefore(picture: Picture | null, reach: DepthHeatmapProps['reach']):
   return window !== null && reach !== null && reach.to <= window.from ? reach.to - 1 : null;
 }
 
-/** Otherwise the map takes the press, or the key, for itself. */
+/** Keeps a press or key from the map around it, which would handle it as well. */
 const keep = (event: Event): void => event.stopPropagation();
 
 interface NoticeProps {

@@ -1,4 +1,4 @@
-/** How fine a picture of some time must be, and how fine the loaded parts of history are. */
+/** How closely spaced the snapshots of a picture must be, and how closely spaced those in memory are. */
 
 /** Epoch seconds; the end is exclusive. */
 export interface TimeWindow {
@@ -11,14 +11,14 @@ const STEPS = { '1m': 60, '5m': 300, '15m': 900, '1h': 3600, '4h': 14_400, '1d':
 type StepName = keyof typeof STEPS;
 /** The step of a picture that shows every snapshot. */
 export const EVERY_SNAPSHOT = 0;
-/** A picture has at most this many snapshots per column of pixels, ... */
+/** The most snapshots of a picture per column of its pixels. */
 const SNAPSHOTS_PER_PX = 2.5;
-/** ... and this many in total: memory has room for a few such pictures. */
+/** The most snapshots of a picture: memory has room for a few such pictures. */
 const MAX_SNAPSHOTS = 2600;
-/** Even a narrow picture has room for this many. */
+/** The limit per column never falls below this many snapshots in total. */
 const MIN_SNAPSHOTS = 300;
 
-/** Most snapshots that a picture of some width needs. */
+/** The most snapshots that a picture of some width needs. */
 export function enoughFor(widthPx: number): number {
   return Math.min(MAX_SNAPSHOTS, Math.max(MIN_SNAPSHOTS, SNAPSHOTS_PER_PX * widthPx));
 }

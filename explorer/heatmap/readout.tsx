@@ -6,8 +6,8 @@ import type { Cursor } from './cursor.js';
 import type { Share } from './split.js';
 import { priceText, timeText } from './ticks.js';
 
-/** The shares, or why they are missing; `spared`: the key has few requests left. */
-export type Split = Share[] | 'waiting' | 'spared' | 'failed';
+/** The shares, or why they are missing; `deferred`: the key has no request to spare for them yet. */
+export type Split = Share[] | 'waiting' | 'deferred' | 'failed';
 
 interface ReadoutProps {
   cursor: Cursor;
@@ -86,7 +86,7 @@ function Amounts({ cursor, split }: ReadoutProps) {
             ))}
         </tbody>
       </table>
-      {split === 'spared' && (
+      {split === 'deferred' && (
         <p class="heatmap-readout-soft">
           The split has to wait: this key has few requests a minute
         </p>

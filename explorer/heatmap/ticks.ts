@@ -53,22 +53,22 @@ const LABELS: Record<Zone, ReturnType<typeof labelsIn>> = {
   local: labelsIn(undefined),
 };
 
-/** A time in full, in the chosen zone; with the year if that is not the clock's. */
+/** A time in full, in the chosen zone; with its year unless that is the current one. */
 export function timeText(t: number): string {
   return textIn('full', t, yearOf(currentS()));
 }
 
 const yearOf = (t: number): number => CALENDARS[zone.value].yearOf(new Date(t * 1000));
 
-/** @param year a time of this year does not name it */
+/** @param year omitted from times of this year */
 function textIn(form: 'day' | 'month' | 'full', t: number, year: number): string {
   const { inYear, withYear } = LABELS[zone.value][form];
   return (yearOf(t) === year ? inYear : withYear).format(t * 1000);
 }
 
 /**
- * Ticks at whole hours and days of the chosen zone, even if its clocks change, or at the beginnings of months. A date
- * names its year if that is another than the last one's, and the first one's if that is not the clock's.
+ * Ticks at whole hours and days of the chosen zone, even if its clocks change, or at the beginnings of months. The first
+ * date includes its year unless that is the current one; a later date includes it if it differs from the date before.
  */
 export function timeTicks({ from, to }: View, maxTicks: number): Tick[] {
   if (!(maxTicks > 0)) return [];
@@ -118,7 +118,7 @@ export function placedTicks(view: View, width: number, widthOf: (label: string) 
   );
 }
 
-/** Several months or more: the first one always names its year, so that `Jan 22` cannot be read as one. */
+/** Ticks of several months or more. The first one always has its year, so that `22` in `Jan 22` cannot be taken for one. */
 function monthTicks(from: number, to: number, maxTicks: number): Tick[] {
   const fits = (months: number): boolean => (to - from) / (months * LONGEST_MONTH_S) <= maxTicks;
   const step =

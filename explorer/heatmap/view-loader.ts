@@ -59,12 +59,12 @@ export class ViewLoader {
     const stepS = this.stepOf(view.to - view.from);
     const { target } = this;
     const inReach = this.picture.reachOf(view);
-    const isAsked =
+    const isLoading =
       target !== null &&
       target.stepS <= stepS &&
       target.from <= inReach.from &&
       target.to >= inReach.to;
-    if (isAsked || this.ranges.missing(inReach, stepS).length === 0) return;
+    if (isLoading || this.ranges.missing(inReach, stepS).length === 0) return;
     this.stopTarget.abort();
     const stop = (this.stopTarget = new AbortController());
     const ahead = AHEAD * (view.to - view.from);
@@ -75,7 +75,7 @@ export class ViewLoader {
       await this.load(this.target, stop.signal);
       this.onProgress(null);
     } catch (error) {
-      if (!stop.signal.aborted && !isPassing(error)) throw error;
+      if (!stop.signal.aborted && !isOutage(error)) throw error;
     } finally {
       if (this.stopTarget === stop) this.target = null;
     }
@@ -93,7 +93,7 @@ export class ViewLoader {
       if (newest === undefined || newest.to < window.to) continue;
       const since = picture.history.held.at(-1)?.t ?? window.from;
       const { stepS } = newest;
-      const part = await fetchSince(this.source, since, stepS, signal).catch(ignorePassing);
+      const part = await fetchSince(this.source, since, stepS, signal).catch(ignoreOutage);
       if (part === null) continue;
       picture.add(part, true);
       this.hold({ ...part, from: newest.from, stepS });
@@ -116,7 +116,7 @@ export class ViewLoader {
   ): Promise<Planned> {
     const planned = await plan(this.source, window, stepS, this.picture.maxSnapshots / 2, signal);
     if (planned.stepS > stepS && stepS === EVERY_SNAPSHOT) {
-      // Snapshots are closer than usual: the next such window is not planned twice.
+      // Snapshots are closer than assumed. Remember that, so that the next such window is planned only once.
       const { from, to } = planned.window;
       this.intervalS = Math.min(this.intervalS, (to - from) / (this.picture.maxSnapshots / 2));
     }
@@ -135,7 +135,7 @@ export class ViewLoader {
     const progress = { pages: 0, total: pages.length };
     this.makeRoom(planned);
     this.onProgress({ ...progress });
-    // With few requests, the newest page comes before another one is asked for.
+    // A key with few requests a minute fetches one page at a time, so the newest one arrives as early as possible.
     const ahead = hasSmallRate() ? 1 : undefined;
     for await (const part of fetchPages(this.source, planned, signal, ahead)) {
       signal.throwIfAborted();
@@ -179,11 +179,11 @@ export class ViewLoader {
 }
 
 /** Whether the server is away or busy: the next attempt may succeed, and the picture stays as it is. */
-function isPassing(error: unknown): boolean {
+function isOutage(error: unknown): boolean {
   return error instanceof FathomError && isTransient(error);
 }
 
-function ignorePassing(error: unknown): null {
-  if (isPassing(error)) return null;
+function ignoreOutage(error: unknown): null {
+  if (isOutage(error)) return null;
   throw error;
 }

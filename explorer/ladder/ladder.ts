@@ -9,11 +9,11 @@ export interface Ladder {
   bins: Int32Array;
   supportUsd: Float64Array;
   resistanceUsd: Float64Array;
-  /** Whether it has perps, in words. */
+  /** Says whether amounts include perps. */
   perps: string;
-  /** By venue of the choice, largest first, within NEAR_PCT of the price. */
+  /** Amounts by chosen venue within NEAR_PCT of the price, largest first. */
   parts: LadderPart[];
-  /** What can be chosen: all types and venues with depth, within NEAR_PCT of the price, largest first. */
+  /** The types and venues to choose from: all with depth, with amounts within NEAR_PCT of the price, largest first. */
   choices: { types: LadderPart[]; venues: LadderPart[] };
 }
 
@@ -34,12 +34,12 @@ export interface LadderFilter {
 export const BIN_RATIO = 1.01;
 /** The band around the price in which depth counts as near, as for the score. */
 export const NEAR_PCT = 25;
-/** Whether amounts limited to some types include perps. @param types undefined: not limited */
+/** Says whether amounts limited to some types include perps. @param types undefined: not limited */
 export const perpsText = (types?: readonly MarketType[]): string =>
   types === undefined || types.includes('cex_perp') ? 'perps too' : 'without perps';
-/** Which depth the score, and what belongs to it, counts. */
+/** Says which depth the score and its parts count. */
 export const SCORED_TEXT = 'all chains, without perps';
-/** Which depth the sums of ladders, venues and types state. @param perps as perpsText says */
+/** Says which depth the sums of ladders, venues and types count. @param perps from perpsText() */
 export const nearText = (perps: string): string => `within ${NEAR_PCT}% of the price, ${perps}`;
 
 /** The ladder of the last snapshot of an unfiltered page grouped by venue; null if the page is empty. */

@@ -1,4 +1,4 @@
-/** What an address names that its page does not know. It is loaded after the page. */
+/** Finds parameters and values in an address that its page does not know. This code is loaded after the page. */
 import {
   BOARDS,
   type BoardView,
@@ -18,7 +18,7 @@ import {
 export interface Fault {
   name: string;
   value: string;
-  /** What the page expects: values, or other parameters. */
+  /** What the page expects instead: values, or other parameters. */
   expected: string;
 }
 

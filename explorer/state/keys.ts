@@ -1,4 +1,4 @@
-/** Keys for the whole page: text boxes and what is open come first. */
+/** Keys of the whole page, which text boxes, menus and dialogs take first. */
 
 const TEXT_BOXES = 'input:not([type=range], [type=checkbox]), textarea';
 
@@ -7,7 +7,7 @@ export function isTyping({ target }: KeyboardEvent): boolean {
   return target instanceof HTMLElement && target.matches(`${TEXT_BOXES}, select`);
 }
 
-/** Calls back on Escape if nothing is open; in a text box, Escape only leaves it. @returns a function that stops this */
+/** Calls back on Escape, unless it closes a menu or dialog or leaves a text box. @returns a function that stops this */
 export function onEscape(work: () => void): () => void {
   const key = (event: KeyboardEvent): void => {
     const { target } = event;
@@ -16,7 +16,7 @@ export function onEscape(work: () => void): () => void {
     if (target instanceof HTMLElement && target.matches(TEXT_BOXES)) target.blur();
     else work();
   };
-  // What is open listens at the document.
+  // Open menus and dialogs listen on the document, so they handle the key before the window does.
   window.addEventListener('keydown', key);
   return () => window.removeEventListener('keydown', key);
 }

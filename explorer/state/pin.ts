@@ -1,17 +1,17 @@
-/** Views of a token at a typed moment, and the way back to now. */
+/** Pins a token's view to a typed moment, and unpins it again. */
 import { REACH_S, spanInSight } from './requests.js';
 import { type Preset, PRESETS, type TokenView, type Window } from './url.js';
 
-/** What is in sight of a token's history. */
+/** The part of a token's history that the map shows. */
 type Sight = Pick<TokenView, 'address' | 'window' | 'zoom'>;
 type Span = Pick<Sight, 'window' | 'zoom'>;
 
-/** The last moment for which the sight moved: what was in sight before, and what the page then showed. */
+/** The last time that pinning moved the map: where it was, and where it went. Null if pinning has not moved it. */
 let moved: { before: Sight; to: Sight } | null = null;
 
 /**
- * The view at a moment. The window stays if it has the moment; otherwise it becomes the shortest that ends now and has
- * it. If the moment is out of sight, the sight moves to it, and shows as much time as before.
+ * The view pinned to a moment. If the moment is out of sight, the map moves there and shows as much time as before. If
+ * the window does not contain the moment, it becomes the shortest one that does and ends now.
  *
  * @param t epoch seconds, not after now
  */
@@ -25,17 +25,17 @@ export function pinnedAt(view: TokenView, t: number, nowS: number): TokenView {
     window: windowWith(view.window, t, nowS),
     zoom: { fromS, toS, prices: null },
   };
-  moved = { before: sightBefore(view), to };
+  moved = { before: sightBeforePin(view), to };
   return to;
 }
 
-/** The view of now. If the sight moved to a moment, it returns. */
+/** The view of now. If pinning moved the map, it moves back. */
 export function unpinned(view: TokenView): TokenView {
-  return { ...view, ...sightBefore(view), atS: null };
+  return { ...view, ...sightBeforePin(view), atS: null };
 }
 
-/** What was in sight before the sight moved to a moment; unless it did, what is. */
-function sightBefore({ address, window, zoom }: TokenView): Sight {
+/** What the map showed before pinning moved it; if pinning did not move it, what it shows. */
+function sightBeforePin({ address, window, zoom }: TokenView): Sight {
   const isMoved = moved?.to.address === address && isSame(moved.to.window, window) && zoom !== null;
   return isMoved && moved !== null ? moved.before : { address, window, zoom };
 }
@@ -49,7 +49,7 @@ function windowWith(window: Window, t: number, nowS: number): Window {
   return isInSight({ window, zoom: null }, t, nowS) ? window : shortestWith(t, nowS);
 }
 
-/** The shortest window that ends now and has a time. */
+/** The shortest window that ends now and contains a time. */
 export function shortestWith(t: number, nowS: number): Preset | 'all' {
   return PRESETS.find((window) => isInSight({ window, zoom: null }, t, nowS)) ?? 'all';
 }

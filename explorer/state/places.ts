@@ -1,17 +1,17 @@
-/** Where the reader was on each page of the tab's history: a new page opens at its top, Back returns to the place. */
+/** Keeps the scroll position of each page in the tab's history: a new page opens at its top, Back restores the position. */
 import { view as viewValue } from './session.js';
 import type { View } from './url.js';
 
-/** The place is noted once the page has rested this long: browsers limit how often history may change. */
+/** The position is saved once scrolling has stopped for this long: browsers limit how often history may change. */
 const REST_MS = 100;
-/** Once the page has not grown for this long, it stays where it is. */
+/** Restoring ends once the page has not grown for this long. */
 const GROWN_MS = 1000;
-/** What the reader does to leave the place that the page returns to. */
+/** Inputs by which the reader takes over scrolling, which ends restoring. */
 const INPUTS = ['wheel', 'touchmove', 'pointerdown', 'keydown'];
 
 let returning = new AbortController();
 
-/** Follows the views of the started session. */
+/** Starts saving and restoring positions. Call it once the session has started. */
 export function keepPlaces(): void {
   history.scrollRestoration = 'manual';
   let page = pageOf(viewValue.value);
@@ -36,7 +36,7 @@ export function keepPlaces(): void {
   returnToPlace();
 }
 
-/** The part of a view that has its own top. */
+/** Identifies a view's page: views of one page share a scroll position. */
 function pageOf(view: View): string {
   return view.name === 'token' ? `token ${view.address}` : view.name;
 }
@@ -45,7 +45,7 @@ function note(): void {
   history.replaceState({ ...(history.state as object | null), y: scrollY }, '');
 }
 
-/** Returns to the entry's place, once the page is long enough again, unless the reader moves. */
+/** Restores the saved position once the page is long enough again, unless the reader scrolls first. */
 function returnToPlace(): void {
   const { y = 0 } = (history.state ?? {}) as { y?: number };
   returning.abort();

@@ -44,7 +44,7 @@ export const key = new Value<string | null>(null);
 export const trouble = new Value<Trouble | null>(null);
 export const limits = new Value<Limits | null>(null);
 export const view = new Value<View>(viewOf(''));
-/** The fragment that the page was last opened with, or a link, or a choice, led to. */
+/** The fragment with which the page was opened, or to which the last link or choice led. */
 export const arrival = new Value({ hash: '' });
 export const isLive = new Value(true);
 export const theme = new Value<Theme>('dark');
@@ -175,7 +175,7 @@ export function noteFailure(error: FathomError): void {
   } else if (error.status === null && !navigator.onLine) trouble.set({ kind: 'offline' });
 }
 
-/** Forgets a key that the server rejects: other tabs would only be told the same. */
+/** Forgets a key that the server rejects, in this browser too: it would fail in other tabs as well. */
 function refuseKey(message: string): void {
   const last = trouble.value;
   const isRemembered = localStorage.getItem(KEY_ITEM) === key.value;

@@ -57,7 +57,7 @@ export interface TokenView {
   zoom: Zoom | null;
   /** The moment that the page shows, epoch seconds; null: now. */
   atS: number | null;
-  /** The address of a market whose venue to choose, which the page then names instead; null: none. */
+  /** A market's address: the page filters by the market's venue, which replaces it in the page's address. Null: none. */
   pool: string | null;
 }
 

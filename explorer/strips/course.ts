@@ -28,12 +28,12 @@ export interface Layer {
   resistanceUsd: number[];
 }
 
-/** When something was measured; each value holds until the next one. */
+/** The times of measured values. */
 export interface Points {
-  /** Of each step there is at most one point, its last. */
+  /** Each step has at most one point: the last snapshot in it. */
   stepS: number;
   t: number[];
-  /** Until when each point holds. */
+  /** When each point ends: at the next point, or at the beginning of a gap. */
   ends: number[];
 }
 
@@ -45,9 +45,9 @@ export interface Course extends TimeWindow, Points {
 
 /** A course, and the data of its lines. */
 export interface Lines extends Course {
-  /** By point: the score at the end of its step, or now if that is to come; null if there was none. */
+  /** By point: the score at the end of its step, or now if the step has not ended; null if there was no score. */
   scores: (number | null)[];
-  /** When each score was the token's: at its point's snapshot or later. */
+  /** By point: the time of its score, which is that of its snapshot or later. */
   scoreT: number[];
   supportUsd: number[];
   resistanceUsd: number[];

@@ -1,7 +1,7 @@
 /** The colours of layers: a venue, type or market keeps its own, whatever is in sight. */
 import type { Theme } from '../heatmap/palette.js';
 
-/** More than there are layers, so that venues which come into sight find a free one. */
+/** More colours than layers, so that a free one is left for a venue that comes into sight. */
 const HUES: Record<Theme, readonly string[]> = {
   dark: [
     ...['#4c9be8', '#f0883e', '#56c596', '#c678dd', '#e5c07b'],
@@ -12,15 +12,15 @@ const HUES: Record<Theme, readonly string[]> = {
     ...['#c0392b', '#0b7f8c', '#c2417f', '#5f7a14', '#5a4fcf'],
   ],
 };
-/** Of the sum of the smallest layers. */
+/** The colour of the sum of the smallest layers. */
 const OTHERS_HUE: Record<Theme, string> = { dark: '#8b98a9', light: '#5b6776' };
 export const OWN_HUES = HUES.dark.length;
 
 export class Hues {
-  /** Indexes of colours by key; the keys shown last come last. */
+  /** Indexes of colours by key, in the order in which the keys were last shown. */
   private readonly given = new Map<string, number>();
 
-  /** Whether no key has one yet. */
+  /** Whether no key has a colour yet. */
   get isEmpty(): boolean {
     return this.given.size === 0;
   }
@@ -40,7 +40,7 @@ export class Hues {
     });
   }
 
-  /** An index that no key has; if there is none, that of the key which has been out of sight the longest. */
+  /** A free index; if there is none, takes the index of the key that has been out of sight the longest. */
   private free(): number {
     const taken = new Set(this.given.values());
     for (let index = 0; index < OWN_HUES; index++) if (!taken.has(index)) return index;
@@ -52,7 +52,7 @@ export class Hues {
 
 /** Most tokens and ways to split them whose colours are kept; the earliest are removed first. */
 const MAX_KNOWN = 200;
-/** By what the layers are parts of, while the page is open. */
+/** Colours by token and way to split it, while the page is open. */
 const known = new Map<string, Hues>();
 
 /** @param whole the token, and how it is split */

@@ -12,7 +12,7 @@ import {
   type Points,
 } from './course.js';
 
-/** What the page knows exactly of the moment that it shows, pinned, played or now. */
+/** The exact values of the moment that the page shows: pinned, played or now. */
 export interface Moment {
   ladder: Ladder;
   /** Null if not known yet. */
@@ -28,7 +28,7 @@ interface LayersReading {
 interface LinesReading {
   t: number;
   score: number | null;
-  /** The time of a score that may not be the snapshot's: it may count a later one of another leg. */
+  /** The time of the score if it is not the snapshot's: the score may count a later snapshot of another leg. */
   scoreT: number | null;
   supportUsd: number;
   resistanceUsd: number;
@@ -40,7 +40,7 @@ interface LinesReading {
  * @param endsNow whether the course ends now
  */
 export function layersIn(course: Course, t: number, endsNow: boolean): LayersReading | null {
-  const at = pointOrLast(course, { to: course.to, endsNow }, t);
+  const at = pointHeldAt(course, { to: course.to, endsNow }, t);
   if (at < 0) return null;
   const usd = course.layers.map((one) => one.supportUsd[at] + one.resistanceUsd[at]);
   return { t: course.t[at], usd };
@@ -67,7 +67,7 @@ export function ladderAmounts(ladder: Ladder, group: 'venue' | 'all'): Map<strin
   return new Map([[ALL, supportUsd + resistanceUsd]]);
 }
 
-/** Amounts by layer of the only snapshot. */
+/** Amounts by layer, of layers with a single snapshot. */
 export function layerAmounts(layers: readonly Layer[]): Map<string, number> {
   return new Map(layers.map((one) => [one.key, one.supportUsd[0] + one.resistanceUsd[0]]));
 }
@@ -75,7 +75,7 @@ export function layerAmounts(layers: readonly Layer[]): Map<string, number> {
 /**
  * Reads the lines at a time.
  *
- * @param moment the exact values known of it
+ * @param moment the exact values at that time; null if unknown
  * @param endsNow whether the lines end now
  */
 export function linesAt(
@@ -84,7 +84,7 @@ export function linesAt(
   moment: Moment | null,
   endsNow: boolean,
 ): LinesReading | null {
-  const at = pointOrLast(lines, { to: lines.to, endsNow }, t);
+  const at = pointHeldAt(lines, { to: lines.to, endsNow }, t);
   if (at < 0 && moment === null) return null;
   const depth =
     moment === null
@@ -98,19 +98,22 @@ export function linesAt(
   return { ...depth, score, scoreT: score === null || scoreT === depth.t ? null : scoreT };
 }
 
-/** The moment, if it is not after a time and no point of the course is closer to it. */
+/** The moment if it is the latest known at a time: not after it, and not before the course's last point up to it. */
 export function momentAt(moment: Moment | null, t: number, course: Course): Moment | null {
   if (moment === null || moment.ladder.t > t) return null;
   return moment.ladder.t >= (course.t[pointAt(course, t)] ?? -Infinity) ? moment : null;
 }
 
-/** The last point of a course that ends now also holds after its end, until the next one is fetched. */
-function pointOrLast(
+/**
+ * The index of the point at a time; -1 if there is none. In a course that ends now, the last point also holds after the
+ * course's end, until the next one is fetched.
+ */
+function pointHeldAt(
   points: Points,
   { to, endsNow }: { to: number; endsNow: boolean },
   t: number,
 ): number {
-  // What follows another course is unknown.
+  // Nothing is known after the end of a course that does not end now.
   if (!endsNow && t > to) return -1;
   const at = pointAt(points, t);
   const last = points.t.length - 1;

@@ -55,7 +55,7 @@ interface StripsProps extends CourseRequest {
   shownT: number | null;
   /** Whether the view ends now. */
   endsNow: boolean;
-  /** Whether that moment is pinned, and not only passed. */
+  /** Whether that moment is pinned, not just passed in playback. */
   isPinned: boolean;
   /** What the page knows of that moment; null if nothing yet. */
   moment: Moment | null;
@@ -69,7 +69,7 @@ interface StripsProps extends CourseRequest {
 
 export function Strips(props: StripsProps) {
   const { group, view, theme, cursorT, shownT, endsNow } = props;
-  const { held: lines, isSpared } = useCourse(props, linesOf);
+  const { held: lines, isWaiting } = useCourse(props, linesOf);
   const { held: markets } = useCourse(group === 'market' ? props : null, marketsOf);
   const course: Course | null = group === 'market' ? markets : lines;
   const hues = useHues(props, course);
@@ -105,7 +105,7 @@ export function Strips(props: StripsProps) {
               Within {NEAR_PCT}% {GROUP_TEXTS[group]}
             </b>
             <Scope {...{ perps }} t={ofLayers?.t} />
-            {isSpared && lines === null && (
+            {isWaiting && lines === null && (
               <span class="note">These have to wait: this key has few requests a minute</span>
             )}
             {props.mapsHref !== null && <a href={props.mapsHref}>Maps side by side</a>}
@@ -261,15 +261,15 @@ function useCanvas(theme: Theme, draw: (canvas: HTMLCanvasElement, style: Style)
 }
 
 /**
- * The course of the view, fetched again once the view has left it or shows more detail; `isSpared`: it waits for
- * requests.
+ * The course of the view, fetched again once the view has left it or shows more detail. `isWaiting`: the key has no
+ * request to spare for it yet.
  * @param props null for none
  */
 function useCourse<T extends Course | Lines>(
   props: StripsProps | null,
   fetchCourse: (request: CourseRequest, window: TimeWindow, signal: AbortSignal) => Promise<T>,
-): { held: T | null; isSpared: boolean } {
-  const [isSpared, setSpared] = useState(false);
+): { held: T | null; isWaiting: boolean } {
+  const [isWaiting, setWaiting] = useState(false);
   const [course, setCourse] = useState<{ of: CourseRequest['parameters']; course: T } | null>(null);
   const held = course !== null && course.of === props?.parameters ? course.course : null;
   const window = props === null ? null : props.reachOf(props.view);
@@ -280,10 +280,10 @@ function useCourse<T extends Course | Lines>(
     const load = async (): Promise<void> => {
       await pause(held === null ? 0 : REST_MS, left.signal);
       while (!props.canSpare()) {
-        setSpared(true);
+        setWaiting(true);
         await pause(SPARED_MS, left.signal);
       }
-      setSpared(false);
+      setWaiting(false);
       const ahead = AHEAD * (window.to - window.from);
       const wide = props.reachOf({ from: window.from - ahead, to: window.to + ahead });
       const fetched = await fetchCourse(props, wide, left.signal);
@@ -293,7 +293,7 @@ function useCourse<T extends Course | Lines>(
     load().catch(() => undefined);
     return () => left.abort();
   }, [props?.parameters, props?.address, lacks, lacks && window.from, lacks && window.to]);
-  return { held, isSpared };
+  return { held, isWaiting };
 }
 
 /** Whether the course covers the window, up to a step, and a new fetch would not add many points. */

@@ -160,7 +160,7 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
   );
 }
 
-/** Apart, since it follows the clock. */
+/** A separate component, so that a tick of the clock renders only this text. */
 function Meaning({ of, choices }: { of: Meaning; choices: Choices }) {
   return <> {of(choices, useNowS())}</>;
 }
@@ -231,6 +231,6 @@ const isRanking = (name: string): boolean => name.startsWith('sort');
 function withChoice(view: BoardView, name: string, value: string, byDefault: string): BoardView {
   const choices: Record<string, string> = { ...view.choices, [name]: value };
   if (value === byDefault) delete choices[name];
-  // The rows are shown in the order chosen last.
+  // A newly chosen ranking replaces the order of a column heading.
   return { ...view, choices, sort: isRanking(name) ? null : view.sort };
 }

@@ -1,4 +1,4 @@
-/** Replaces a pool in the address by its venue, which the token's page can show alone. */
+/** Replaces a pool in the page's address by its venue: the page can filter by venue, not by pool. */
 import { useEffect } from 'preact/hooks';
 import { Failure, Loading } from '../frame/states.js';
 import { useDocument } from '../state/load.js';

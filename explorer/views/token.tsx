@@ -74,9 +74,9 @@ function FirstToken() {
   const first = found?.tokens.find((one) => one.last_snapshot_at !== null) ?? found?.tokens[0];
   useEffect(() => setTitle('Depth'), []);
   useEffect(() => {
-    // The address may already name another view, whose event is still to come.
-    const isStillAsked = hashOf(viewOf(location.hash)) === hashOf(DEFAULT_VIEW);
-    if (first !== undefined && isStillAsked) show(tokenView(first.address), 'replace');
+    // The address may have changed already, before its event arrives.
+    const isStillDefault = hashOf(viewOf(location.hash)) === hashOf(DEFAULT_VIEW);
+    if (first !== undefined && isStillDefault) show(tokenView(first.address), 'replace');
   }, [first]);
   if (error !== null && found === null) return <Failure error={error} />;
   if (found?.count === 0) {

@@ -12,7 +12,7 @@ const ROWS = 50;
 
 const SPANS = Object.keys(SPAN_LABELS).toReversed() as Span[];
 
-/** The spans whose figures are shown: the ranked one, and a day, or else an hour. */
+/** The two spans whose figures are shown: the ranked one, and a day or, if that is the ranked one, an hour. */
 const shownSpans = ({ sort_timeframe: ranked }: Choices): readonly [ranked: Span, other: Span] => [
   ranked as Span,
   ranked === '24_hr' ? '1_hr' : '24_hr',

@@ -227,10 +227,10 @@ export function Wallets({ address, priceUsd }: { address: string; priceUsd: numb
   );
 }
 
-/** Windows that pools do not have, and the shortest period that covers each. */
+/** For each window of fee density that pools lack as a period: the next longer period. */
 const LONGER_PERIODS: Readonly<Record<string, string>> = { '6h': '12h' };
 
-/** The DLMM pools of a token in a window of the board of fee density. */
+/** A token's DLMM pools, over a window of the fee density board. */
 export function Pools({ address, window }: { address: string; window: string }) {
   const period = LONGER_PERIODS[window] ?? window;
   const query = { mint: address, period, sort: 'fees' } as Parameters<'getDlmmPools'>;
