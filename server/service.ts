@@ -83,7 +83,7 @@ export async function startService(
     const settings = given.cluster && sharedSettings(given, given.cluster.node, store, log);
     const options = settings === null ? given : withSharedSettings(given, settings.serving);
     const { staleAfterS, plans, native, quotes, evmChainId } = options;
-    store.keys.offer(Object.keys(plans));
+    store.keys.plans = plans;
     const { depth } = store;
     const files = await openFragmentFiles(given, depth, log);
     const fragments = new Fragments({ pool, depth, log, memoryBytes: memory.fragments, files });

@@ -30,6 +30,7 @@ import {
 } from './duckdb/opening.js';
 import { DiskFullError, InputError, StoreBusyError, StoreUnavailableError } from './errors.js';
 import { HolderTokens } from './holders/holder-tokens.js';
+import type { KeyPlans } from './keys/contract.js';
 import { KeyRing } from './keys/key-ring.js';
 import { UsageBook } from './keys/usage.js';
 import { type LogMark, markOf } from './log/mark.js';
@@ -50,7 +51,7 @@ export interface StoreOptions extends CommitOptions, LogOptions, FaultListeners 
   memory?: StoreMemory;
   threads?: number;
   /** Plans that keys can be given; default: the tiers. */
-  plans?: readonly string[];
+  plans?: KeyPlans;
 }
 
 /** Memory limits of a store, in bytes. */
@@ -174,7 +175,7 @@ async function partsOf(
   const holderTokens = await HolderTokens.load(database, memory.owners);
   const loadKeys = async (): Promise<KeyRing> => {
     const keys = await KeyRing.load(database, directory, failures('writing a revocation'));
-    if (options.plans !== undefined) keys.offer(options.plans);
+    if (options.plans !== undefined) keys.plans = options.plans;
     return keys;
   };
   const events = new EventEmitter<StoreEvents>();

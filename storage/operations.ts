@@ -7,6 +7,7 @@ import type { Removed } from '../compute/segment/remove.js';
 import type {
   IssuedKey,
   KeyDayUsage,
+  KeyPlans,
   KeyRecord,
   KeyRequest,
   KeyTerms,
@@ -61,6 +62,8 @@ const OPERATIONS = {
   shrink: ofStore<() => Promise<Shrunk>>(),
   summary: ofStore<() => Promise<StoreSummary>>(),
   createKey: ofNode<(request: KeyRequest) => Promise<IssuedKey>>(),
+  /** The plans that keys can have, as the server has them, or the command that opened the store. */
+  plans: ofStore<() => Promise<KeyPlans>>(),
   listKeys: ofStore<() => Promise<ListedKey[]>>(),
   /** Changes the given terms of a key, found by its id or its name. */
   updateKey: ofNode<(key: string, changes: Partial<KeyTerms>) => Promise<KeyRecord>>(),

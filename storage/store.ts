@@ -14,6 +14,7 @@ import type {
   KeyRecord,
   KeyRequest,
   KeyTerms,
+  KeyPlans,
   ListedKey,
   LpSource,
   OrderSource,
@@ -286,6 +287,10 @@ export class Store implements StoreOperations {
   async createKey(request: KeyRequest): Promise<IssuedKey> {
     this.log.refuseOtherChanges();
     return this.keys.create(request);
+  }
+
+  plans(): Promise<KeyPlans> {
+    return Promise.resolve(this.keys.plans);
   }
 
   listKeys(): Promise<ListedKey[]> {

@@ -4,6 +4,7 @@ import type { RewriteInput } from '../../compute/segment/rewrite.js';
 import { LOCK_WAIT_MS, withRehearsalDirectory, withStore } from '../../storage/access.js';
 import { holdsStore } from '../../storage/data-directory.js';
 import { InputError } from '../../storage/errors.js';
+import type { Plans } from '../limits/plans.js';
 import type { StoreOperations, UseStore } from '../../storage/operations.js';
 import type { StoreOptions } from '../../storage/opening.js';
 import { printNote } from './output.js';
@@ -47,13 +48,13 @@ export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
 
 /**
  * Runs `body` on a store without a pool: this thread rewrites segments.
- * @param plans names of the plans that keys may have; default: those built in
+ * @param plans those that keys may have; default: the tiers'
  * @throws InputError if the directory holds no store, because its name may be mistyped
  */
 export async function onStore<T>(
   flags: StoreFlags,
   body: (store: StoreOperations) => Promise<T>,
-  plans?: readonly string[],
+  plans?: Plans,
 ): Promise<T> {
   return onAnyStore(await storeDirectory(flags.data), flags, body, plans);
 }
@@ -83,7 +84,7 @@ export async function storeDirectory(data: string | undefined): Promise<string> 
 export async function onNewStore<T>(
   flags: StoreFlags,
   body: (store: StoreOperations) => Promise<T>,
-  plans?: readonly string[],
+  plans?: Plans,
 ): Promise<T> {
   const directory = dataDirectory(flags.data);
   const isNew = !(await holdsStore(directory));
@@ -96,7 +97,7 @@ function onAnyStore<T>(
   directory: string,
   { 'accept-damaged-log': acceptDamagedLog }: StoreFlags,
   body: (store: StoreOperations) => Promise<T>,
-  plans?: readonly string[],
+  plans?: Plans,
 ): Promise<T> {
   const rewrite = async (input: RewriteInput) => {
     const { rewriteSegments } = await import('../../compute/segment/rewrite.js');

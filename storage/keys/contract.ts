@@ -31,6 +31,9 @@ export interface KeyRecord extends KeyTerms {
 }
 
 /** A key as `fathom keys list` shows it. */
+/** Plans by name; what they contain is the server's affair. */
+export type KeyPlans = Readonly<Record<string, unknown>>;
+
 export interface ListedKey extends KeyRecord {
   /** Start of the hour in which the key was last used; null if no use is known. */
   lastUsedS: number | null;

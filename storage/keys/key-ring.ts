@@ -6,6 +6,7 @@ import { countedCache } from '../counted-cache.js';
 import {
   type IssuedKey,
   KEY_TIERS,
+  type KeyPlans,
   type KeyRecord,
   type KeyRequest,
   type KeySource,
@@ -64,7 +65,8 @@ export class KeyRing implements KeySource {
   private readonly byId = new Map<string, StoredKey>();
   /** Live keys by their text, so that busy ones are not hashed at every request. Any change clears it. */
   private readonly verified = countedCache<string, VerifiedKey>(MAX_VERIFIED_KEYS);
-  private plans: readonly string[] = KEY_TIERS;
+  /** The plans that keys can be given. */
+  plans: KeyPlans = Object.fromEntries(KEY_TIERS.map((tier) => [tier, null]));
   /** Changes run one at a time, each based on the one before. Revocations do not wait. */
   private readonly changes = new Lanes([null]);
   /** Revocations that the table lacks. */
@@ -107,11 +109,6 @@ export class KeyRing implements KeySource {
       if (stored?.record.revokedAtS === null) ring.end(stored, revocation);
     }
     return ring;
-  }
-
-  /** Sets the plans that keys can be given. */
-  offer(plans: readonly string[]): void {
-    this.plans = plans;
   }
 
   verify(key: string): KeyRecord | null {
@@ -316,9 +313,10 @@ export class KeyRing implements KeySource {
   }
 
   private checkPlan(plan: string): void {
-    if (this.plans.includes(plan)) return;
-    const hasOthers = this.plans.length > KEY_TIERS.length;
-    const expected = hasOthers ? `one of ${this.plans.join(', ')}` : this.plans.join(' or ');
+    if (Object.hasOwn(this.plans, plan)) return;
+    const names = Object.keys(this.plans);
+    const hasOthers = names.length > KEY_TIERS.length;
+    const expected = hasOthers ? `one of ${names.join(', ')}` : names.join(' or ');
     const hint = hasOthers ? '' : ': no other plan is configured';
     throw new UsageError(`--tier: expected ${expected}, not ${plan}${hint}`);
   }

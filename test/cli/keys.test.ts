@@ -332,6 +332,11 @@ describe('with the server running', () => {
     expect(usage.headers.get('x-api-tier')).toBe('premium');
     expect(usage.headers.get('x-ratelimit-limit')).toBe('77');
     expect(await usage.json()).toMatchObject({ tier: 'premium', limit: 1000 });
+    const listed = async () =>
+      JSON.parse((await fathom(['keys', 'list', '--json', '--data', other])).stdout) as Json[];
+    expect(await listed()).toMatchObject([
+      { limits: { minute: { general: 77 }, month: 1000, connections: 10 } },
+    ]);
     const silver = await fathom(['keys', 'create', '--tier', 'silver', '--data', other]);
     expect([silver.status, silver.stderr]).toEqual([
       2,
@@ -340,6 +345,7 @@ describe('with the server running', () => {
       ),
     ]);
     await serving.stop();
+    expect(await listed()).toMatchObject([{ tier: 'gold', limits: null }]);
     serving = await serveHere(other);
     const unknown = await serving.get('/usage', key as string);
     expect([unknown.status, await unknown.json()]).toEqual([

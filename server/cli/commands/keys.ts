@@ -8,9 +8,10 @@ import {
   type ListedKey,
 } from '../../../storage/contract.js';
 import { UsageError } from '../../../storage/errors.js';
+import type { StoreOperations } from '../../../storage/operations.js';
 import { isKeyId } from '../../../storage/keys/key-text.js';
 import { systemClock } from '../../clock.js';
-import { type LimitsDocument, limitsDocument, planOfKey } from '../../limits/plans.js';
+import { type LimitsDocument, limitsDocument, planOfKey, type Plans } from '../../limits/plans.js';
 import { defineCommand } from '../command.js';
 import { duration, type Flag, instant, JSON_OUTPUT, STORE_FLAGS, wholeNumber } from '../flags.js';
 import { printJson, printLine, printTable, printNote } from '../output.js';
@@ -82,8 +83,8 @@ export const create = defineCommand({
       ...{ tier, name: name ?? null, requestsPerMinute: rpm ?? null },
       ...{ monthlyQuota: quota ?? null, expiresAtS: expires ?? null },
     };
-    const plans = Object.keys(plansInEffect());
-    printIssued(await onNewStore(flags, (store) => store.createKey(request), plans), json);
+    const createKey = (store: StoreOperations) => store.createKey(request);
+    printIssued(await onNewStore(flags, createKey, plansInEffect()), json);
   },
 });
 
@@ -94,10 +95,11 @@ export const list = defineCommand({
   environment: ENVIRONMENT,
   examples: ['fathom keys list --data data', 'fathom keys list --json'],
   run: async ({ json, ...flags }) => {
-    const plans = plansInEffect();
-    const listed = await onStore(flags, (store) => store.listKeys());
+    const listKeys = async (store: StoreOperations) =>
+      [await store.listKeys(), await store.plans()] as const;
+    const [listed, plans] = await onStore(flags, listKeys, plansInEffect());
     const keys = listed.map((key): KeyWithLimits => {
-      const plan = planOfKey(plans, key);
+      const plan = planOfKey(plans as Plans, key);
       return { ...key, limits: plan && limitsDocument(plan) };
     });
     if (json) printJson(keys.map(jsonListed));
@@ -130,8 +132,8 @@ export const update = defineCommand({
     if (Object.keys(changes).length === 0) {
       throw new UsageError('expected at least one of --name, --tier, --rpm, --quota, --expires');
     }
-    const plans = Object.keys(plansInEffect());
-    printRecord(await onStore(flags, (store) => store.updateKey(key, changes), plans), json);
+    const updateKey = (store: StoreOperations) => store.updateKey(key, changes);
+    printRecord(await onStore(flags, updateKey, plansInEffect()), json);
   },
 });
 
