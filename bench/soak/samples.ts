@@ -2,12 +2,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { databaseBytes } from '../store.js';
 
-/** Each in its unit; NaN without /proc. */
+/** Each in its unit; NaN without /proc. Without fragments of pages: their bounded cache may fill for hours. */
 export interface Sample {
   residentMib: number;
   heapMib: number;
   externalMib: number;
   descriptors: number;
+  /** Files of the data directory. */
   files: number;
   databaseMib: number;
 }
@@ -39,12 +40,13 @@ export async function takeSample(
       ({ length }) => length,
       () => NaN,
     );
+  const fragmentsMib = metric('fathom_fragments_memory_bytes') / MIB;
   return {
-    residentMib: ((server.residentMegabytes() ?? NaN) * 1e6) / MIB,
+    residentMib: ((server.residentMegabytes() ?? NaN) * 1e6) / MIB - fragmentsMib,
     heapMib: metric('nodejs_heap_size_used_bytes') / MIB,
-    externalMib: metric('nodejs_external_memory_bytes') / MIB,
+    externalMib: metric('nodejs_external_memory_bytes') / MIB - fragmentsMib,
     descriptors: await entries(`/proc/${server.pid}/fd`),
-    files: await entries(directory, true),
+    files: (await entries(directory, true)) - metric('fathom_fragments_disk_files'),
     databaseMib: (await databaseBytes(directory)) / MIB,
   };
 }
