@@ -205,7 +205,7 @@ export class Http {
         redirect: 'manual',
         signal: trial.signal,
       });
-      return new OpenReply(await trial.orEnd(response), trial);
+      return new OpenReply(await trial.unlessEnded(response), trial);
     } catch (error) {
       trial.close();
       throw error;

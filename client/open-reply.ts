@@ -22,7 +22,7 @@ export class OpenReply {
   async next(): Promise<Uint8Array | null> {
     if (this.reader === undefined) return null;
     this.trial.resume();
-    const { value } = await this.trial.orEnd(this.reader.read());
+    const { value } = await this.trial.unlessEnded(this.reader.read());
     this.trial.pause();
     return value ?? null;
   }
@@ -73,8 +73,8 @@ export class Trial {
     return this.ending.signal;
   }
 
-  /** The result, unless the try ends first. @throws the reason why it ended */
-  orEnd<T>(result: Promise<T>): Promise<T> {
+  /** The result, unless the try ends first. @throws the reason for which it ended */
+  unlessEnded<T>(result: Promise<T>): Promise<T> {
     return Promise.race([result, this.ended]);
   }
 

@@ -258,7 +258,7 @@ export class ComputePool {
     } catch (error) {
       // An error of the task itself would be in its outcome: this one is Piscina's.
       if (error instanceof DeadlineError) await this.endThread(ending);
-      else if (!isDeath(error)) throw error;
+      else if (!isThreadEnd(error)) throw error;
       this.lost = true;
       const lost = new TaskLostError(`task ${name} lost its thread: ${messageOf(error)}`);
       onError(lost);
@@ -342,7 +342,7 @@ function retryIfLost<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** Whether Piscina failed a task because its thread ended. */
-function isDeath(error: unknown): boolean {
+function isThreadEnd(error: unknown): boolean {
   const { message = '', code = '' } = error as { message?: string; code?: string };
   return message.startsWith('worker exited with code') || code.startsWith('ERR_WORKER_');
 }

@@ -73,8 +73,8 @@ export class PoolBusyError extends PoolUnavailableError {
 
 export class Scheduler {
   private readonly queues: Record<Work, JobQueue>;
-  /** Checks for jobs that wait for free threads; each is called when a job ends, and removed once its job begins. */
-  private readonly lullChecks = new Set<() => void>();
+  /** Checks of jobs that wait for a free thread: each is called whenever a job ends, and removed once its job begins. */
+  private readonly freeThreadChecks = new Set<() => void>();
 
   constructor(
     private readonly threads: number,
@@ -109,7 +109,7 @@ export class Scheduler {
     try {
       return await this.queues[work].run(key, this.delayed(work, job), client);
     } finally {
-      for (const check of [...this.lullChecks]) check();
+      for (const check of [...this.freeThreadChecks]) check();
     }
   }
 
@@ -130,14 +130,14 @@ export class Scheduler {
     await new Promise<void>((resolve) => {
       const end = (): void => {
         clearTimeout(timer);
-        this.lullChecks.delete(check);
+        this.freeThreadChecks.delete(check);
         resolve();
       };
       const check = (): void => {
         if (this.jobs < jobs) end();
       };
       const timer = maxWaitMs === null ? undefined : setTimeout(end, maxWaitMs);
-      this.lullChecks.add(check);
+      this.freeThreadChecks.add(check);
     });
   }
 

@@ -12,7 +12,7 @@ const THREADS = '/proc/self/task';
  * that of the pool's threads. A thread that starts later inherits the priority of the thread that
  * starts it. Linux only; needs no privileges.
  */
-export function putLoopFirst(): void {
+export function prioritizeEventLoop(): void {
   if (process.platform !== 'linux') return;
   const niceness = Math.min(os.getPriority() + THREAD_NICENESS, os.constants.priority.PRIORITY_LOW);
   for (const id of threadIds()) {

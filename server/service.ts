@@ -19,7 +19,7 @@ import type { ServeOptions } from './cli/serve-options.js';
 import { type Clock, frozenClock, systemClock } from './clock.js';
 import { checksOf, sharedSettings, startNode } from './cluster-node.js';
 import { handlersOf } from './endpoints.js';
-import { tuneCollector, putLoopFirst } from './event-loop.js';
+import { tuneCollector, prioritizeEventLoop } from './event-loop.js';
 import { loadEngine, warnOfFault } from './http/load-engine.js';
 import { httpLimits } from './http/server.js';
 import { Limiter } from './limits/limiter.js';
@@ -122,7 +122,7 @@ export async function startService(
         : null;
     if (retaining !== null) closing.push(() => retaining.close());
     metrics.follow({ retentionWaits: () => (retaining?.waits === true ? 1 : 0) });
-    putLoopFirst();
+    prioritizeEventLoop();
     const limiter = new Limiter({ usage: store.usage, plans });
     const engine = await loadEngine(options.engine, log);
     const columns = new SegmentColumns(depth, memory.columns);

@@ -109,7 +109,7 @@ async function checkOut(directory: string, out: string): Promise<void> {
   const known = names.includes(PARTIAL_FILE) ? [...LEFT_OVERS, DISK_ROOT] : [DISK_ROOT];
   if (names.some((name) => !known.includes(name))) {
     throw new InputError(
-      `out: ${out} is not empty: expected a directory that is, or does not exist`,
+      `out: ${out} is not empty: expected an empty directory, or one that does not exist`,
     );
   }
 }

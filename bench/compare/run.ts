@@ -105,10 +105,10 @@ class Comparing {
     const loaded = await this.loadBoth(group);
     let cases = await this.takeTurns(loaded);
     const slow = cases.filter(({ turns }) => isSlower(turns, this.effort.threshold, cases.length));
-    // Cases that look slower get as many turns again: chance rarely strikes twice.
-    const lasting = await this.takeTurns(slow);
+    // Cases that look slower get as many turns again: by chance alone, a case rarely looks slower twice.
+    const unfailed = await this.takeTurns(slow);
     cases = await this.lastResults(
-      cases.filter((one) => !slow.includes(one) || lasting.includes(one)),
+      cases.filter((one) => !slow.includes(one) || unfailed.includes(one)),
     );
     await this.try(this.base, `${group}, its end`, () => this.base.ask({ kind: 'unload' }));
     await this.try(this.head, `${group}, its end`, () => this.head.ask({ kind: 'unload' }));
@@ -142,9 +142,9 @@ class Comparing {
     const { turns, turnMs } = this.effort;
     let left = [...cases];
     for (let turn = 0; turn < turns; turn++) {
-      const lasting: Measured[] = [];
-      for (const one of left) if (await this.takeTurn(one, turn, turnMs)) lasting.push(one);
-      left = lasting;
+      const unfailed: Measured[] = [];
+      for (const one of left) if (await this.takeTurn(one, turn, turnMs)) unfailed.push(one);
+      left = unfailed;
     }
     return left;
   }

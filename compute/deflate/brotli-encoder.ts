@@ -105,17 +105,17 @@ export class BrotliEncoder implements FragmentEncoder {
       list.set(this.list);
       this.list = list;
     }
-    const insertIs = insertCode(insert);
-    const copyIs = copy === 0 ? 0 : copyCode(copy);
+    const insertLengthCode = insertCode(insert);
+    const copyLengthCode = copy === 0 ? 0 : copyCode(copy);
     let symbol = copy === 0 ? NO_DISTANCE : this.last.symbolOf(distance);
-    const isLeftOut = symbol === 0 && canOmitDistance(insertIs, copyIs);
+    const isLeftOut = symbol === 0 && canOmitDistance(insertLengthCode, copyLengthCode);
     if (isLeftOut) symbol = NO_DISTANCE;
     const list = this.list;
     const at = this.used;
     list[at + INSERT] = insert;
     list[at + COPY] = copy;
     list[at + DISTANCE] = distance;
-    list[at + SYMBOL] = commandSymbol(insertIs, copyIs, isLeftOut);
+    list[at + SYMBOL] = commandSymbol(insertLengthCode, copyLengthCode, isLeftOut);
     list[at + DISTANCE_SYMBOL] = symbol;
     this.used += COMMAND_NUMBERS;
   }
@@ -170,11 +170,11 @@ export class BrotliEncoder implements FragmentEncoder {
       const copy = list[c + COPY];
       const symbol = list[c + SYMBOL];
       writer.put(commands.codes[symbol], commands.lengths[symbol]);
-      const insertIs = insertCode(insert);
-      putLong(writer, insert - INSERTS.base[insertIs], INSERTS.extraBits[insertIs]);
+      const insertLengthCode = insertCode(insert);
+      putLong(writer, insert - INSERTS.base[insertLengthCode], INSERTS.extraBits[insertLengthCode]);
       if (copy > 0) {
-        const copyIs = copyCode(copy);
-        putLong(writer, copy - COPIES.base[copyIs], COPIES.extraBits[copyIs]);
+        const copyLengthCode = copyCode(copy);
+        putLong(writer, copy - COPIES.base[copyLengthCode], COPIES.extraBits[copyLengthCode]);
       }
       this.writeLiterals(at, at + insert);
       at += insert + copy;

@@ -23,10 +23,10 @@ export class LadderAccumulator {
   lastIndex = -1;
   /** Price of the snapshot, at the centre of the bins. */
   priceUsd = 1;
-  /** Index of the last level's bin, and prices that are certainly in it: the next level is often there too. */
+  /** Index of the last level's bin, and the prices that are certainly in it: the next level is often in the same bin. */
   private lastLevelIndex = 0;
-  private sureFromUsd = Infinity;
-  private sureToUsd = -Infinity;
+  private sameBinFromUsd = Infinity;
+  private sameBinToUsd = -Infinity;
 
   /** Empties the ladder for another market, of a snapshot at `priceUsd`. */
   reset(priceUsd: number): void {
@@ -40,8 +40,8 @@ export class LadderAccumulator {
     this.levels = 0;
     if (priceUsd === this.priceUsd) return;
     this.priceUsd = priceUsd;
-    this.sureFromUsd = Infinity;
-    this.sureToUsd = -Infinity;
+    this.sameBinFromUsd = Infinity;
+    this.sameBinToUsd = -Infinity;
   }
 
   /** Records that indexes `first` to `last` may hold amounts; call it with every write to a column. */
@@ -56,7 +56,7 @@ export class LadderAccumulator {
    */
   addLevel(column: Float64Array, levelPriceUsd: number, usd: number): void {
     this.levels++;
-    if (levelPriceUsd > this.sureFromUsd && levelPriceUsd < this.sureToUsd) {
+    if (levelPriceUsd > this.sameBinFromUsd && levelPriceUsd < this.sameBinToUsd) {
       column[this.lastLevelIndex] += usd;
       this.reach(this.lastLevelIndex, this.lastLevelIndex);
       return;
@@ -70,8 +70,8 @@ export class LadderAccumulator {
     column[index] += usd;
     this.reach(index, index);
     this.lastLevelIndex = index;
-    this.sureFromUsd = this.priceUsd * binFactor(bin - 0.5) * (1 + EDGE_MARGIN);
-    this.sureToUsd = this.priceUsd * binFactor(bin + 0.5) * (1 - EDGE_MARGIN);
+    this.sameBinFromUsd = this.priceUsd * binFactor(bin - 0.5) * (1 + EDGE_MARGIN);
+    this.sameBinToUsd = this.priceUsd * binFactor(bin + 0.5) * (1 - EDGE_MARGIN);
   }
 }
 

@@ -83,7 +83,7 @@ class CellPacker {
   /** The text run of the current row. */
   private textRun = 0;
   /** Whether the previous row had a valid head. */
-  private isHeadSound = false;
+  private isHeadValid = false;
   /** Index of the row's market; -1 if unknown. */
   private market = -1;
 
@@ -102,7 +102,7 @@ class CellPacker {
     let sameMarket = repeats(texts, MARKET_TEXTS, textRun);
     for (let row = starts[textRun]; row < end; row++) {
       const isSame = sameHead && t[row] === t[row - 1] && price_usd[row] === this.priceUsd;
-      if (!isSame || !this.isHeadSound) this.enter(row);
+      if (!isSame || !this.isHeadValid) this.enter(row);
       if (!sameMarket || this.market < 0) this.enterMarket(row);
       sameHead = true;
       sameMarket = true;
@@ -128,7 +128,7 @@ class CellPacker {
       resistance < Infinity;
     if (!sound) this.reportAmounts(row);
     else if (bin < MIN_BIN || bin > MAX_BIN) this.drop(row);
-    else if (this.market >= 0 && this.isHeadSound) this.scratch.push(this.market, bin, row);
+    else if (this.market >= 0 && this.isHeadValid) this.scratch.push(this.market, bin, row);
   }
 
   /** Moves to the row's snapshot, which may be the open one, spelled differently. */
@@ -146,7 +146,7 @@ class CellPacker {
       },
       chunk.faults,
     );
-    this.isHeadSound = head !== null;
+    this.isHeadValid = head !== null;
     if (head === null) {
       this.market = -1;
     } else if (this.head !== null && isSameSnapshot(head, this.head)) {
@@ -231,7 +231,7 @@ class CellPacker {
       this.chunk.droppedLevels++;
       this.dropped++;
     }
-    if (!this.isHeadSound || this.market < 0) return;
+    if (!this.isHeadValid || this.market < 0) return;
     if (!this.scratch.pushDropped(this.market, input.bin[row])) {
       this.at(row);
       this.chunk.faults.add('bin', `bin ${input.bin[row]} occurs twice in its market`);

@@ -34,7 +34,7 @@ export function AddressNotice() {
     <div role="status">
       {faults.length > 0 && (
         <p class="trouble">
-          <strong>A part of the address is left out.</strong>
+          <strong>Part of the address was ignored.</strong>
           {faults.map(({ name, value, expected }) => (
             <span key={name}>
               {' '}

@@ -187,7 +187,7 @@ function Longer<Row>({
   if (span === undefined || longer.length === 0) return null;
   return (
     <div class="choice-group">
-      <span>A longer one may have some:</span>
+      <span>Try a longer one:</span>
       {longer.map(({ value, label }) => (
         <button
           key={value}

@@ -77,7 +77,7 @@ export function orderSteps({ side, price_usd: price, quotes: [quote] }: Slippage
     walk,
     `Average price = USD / tokens = ${dollars(usd)} / ${plain(tokens)} = $${plain(average)}`,
     `Slippage = average / price - 1 = ${plain(average)} / ${plain(price)} - 1 = ${signedPercent((slippage ?? 0) / 100, 4)}`,
-    'Best and worst: the same with all of each bin at its near end, and at its far end.',
+    'Best and worst case: the same, with the whole amount of each bin at its near end or at its far end.',
   ];
 }
 

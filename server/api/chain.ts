@@ -55,7 +55,7 @@ export interface RequestedToken {
 }
 
 /** The chain and addresses of a request, as sent; null if absent. */
-export interface ChainQuestion {
+export interface RequestedChain {
   readonly chain: string | null;
   /** The address, except in a batch. */
   readonly address: string | null;
@@ -81,7 +81,7 @@ const NONE: readonly never[] = [];
  */
 export function resolveChain(
   rule: ChainRule,
-  { chain: sent, address, addresses }: ChainQuestion,
+  { chain: sent, address, addresses }: RequestedChain,
   evmChainId: number,
 ): ChainAnswer {
   if (rule.kind === 'absent') return { ...EMPTY, chain: null };

@@ -4,7 +4,7 @@ import Type, { type TObject, type TSchema } from './type.js';
 import { ApiError } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import {
-  type ChainQuestion,
+  type RequestedChain,
   type ChainRule,
   DEFAULT_EVM_CHAIN_ID,
   resolveChain,
@@ -46,8 +46,8 @@ export function parameterReader<E extends EndpointSpec>(
     const body = readBody && bytes ? readBody(bytes) : null;
     const sent = new QueryParameters(query);
     if (!lenientParameters) sent.allowOnly(known);
-    const question = chainQuestion(rule, sent, pathAddress, body);
-    const { chain, token, tokens, invalidAddresses } = resolveChain(rule, question, evmChainId);
+    const requested = requestedChainOf(rule, sent, pathAddress, body);
+    const { chain, token, tokens, invalidAddresses } = resolveChain(rule, requested, evmChainId);
     const values = { chain, token, tokens, invalidAddresses, query: readQuery(sent), body };
     return values as Parameters<E>;
   };
@@ -55,12 +55,12 @@ export function parameterReader<E extends EndpointSpec>(
 
 const NO_ADDRESSES: readonly string[] = [];
 
-function chainQuestion(
+function requestedChainOf(
   rule: ChainRule,
   sent: QueryParameters,
   pathAddress: string | null,
   body: BodyValues | null,
-): ChainQuestion {
+): RequestedChain {
   if (rule.kind === 'batch') {
     const addresses = (body?.[rule.name] ?? NO_ADDRESSES) as readonly string[];
     return { chain: body?.chain ?? null, address: null, addresses };

@@ -117,7 +117,7 @@ export function admit(
   const key = authenticate(keys, exchange);
   exchange.belongsTo(key.id);
   const grant = checkPlan(key, endpoint);
-  exchange.settleWith((status) => grant.settle(status));
+  exchange.onSettled((status) => grant.settle(status));
   return { key, grant };
 }
 

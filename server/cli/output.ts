@@ -132,7 +132,7 @@ export class PartlyDone extends Error {
 }
 
 const DAMAGED_LOG_REMEDY =
-  'restore a backup, or open the store once with --accept-damaged-log (of fathom serve, or of another command that has it), which continues without the lost commits and saves what it cuts in a file beside the log';
+  'restore a backup, or run fathom serve (or another command that has the flag) once with --accept-damaged-log, which gives up the lost commits and saves what it cuts off in a file beside the log';
 
 /** The message of a failure: one line, or several for a file's faults; no stack. */
 export function failureText(error: unknown): string {

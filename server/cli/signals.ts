@@ -31,8 +31,8 @@ export function stopSignal(): Promise<void> {
   stopsItself = true;
   return new Promise((resolve) => {
     const parent = process.ppid;
-    const belowNpx = process.env.npm_command === 'exec';
-    const watch = belowNpx
+    const isStartedByNpx = process.env.npm_command === 'exec';
+    const watch = isStartedByNpx
       ? setInterval(() => {
           if (process.ppid !== parent) stop();
         }, PARENT_POLL_MS)

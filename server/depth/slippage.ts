@@ -49,7 +49,8 @@ const MAX_PARTS_ON_LOOP = 100;
 const side = word(ORDER_SIDES, {
   description: '`sell` takes support, `buy` takes resistance.',
 });
-const whereFilled = (description: string) => nullable(Type.Number(), description);
+/** A number that is null if the order cannot be filled. */
+const nullUnlessFilled = (description: string) => nullable(Type.Number(), description);
 
 export const getSlippage = defineEndpoint({
   operationId: 'getSlippage',
@@ -93,13 +94,13 @@ export const getSlippage = defineEndpoint({
           description:
             'Whether it is at most `fillable_usd`; otherwise prices and percents are null.',
         }),
-        average_price_usd: whereFilled('USD by tokens.'),
-        end_price_usd: whereFilled('Price at which the order ends, USD.'),
-        slippage_pct: whereFilled(
+        average_price_usd: nullUnlessFilled('USD by tokens.'),
+        end_price_usd: nullUnlessFilled('Price at which the order ends, USD.'),
+        slippage_pct: nullUnlessFilled(
           'The average price against the price, percent: negative for a sell, positive for a buy.',
         ),
-        best_pct: whereFilled('The same if each bin had its amount at its near end.'),
-        worst_pct: whereFilled('The same if each bin had its amount at its far end.'),
+        best_pct: nullUnlessFilled('The same if each bin had its amount at its near end.'),
+        worst_pct: nullUnlessFilled('The same if each bin had its amount at its far end.'),
         venues: Type.Array(
           document('SlippageVenue', {
             key: Type.String(),

@@ -172,8 +172,8 @@ export class Exchange {
     this.keyId = keyId;
   }
 
-  /** Sets the listener that is called when the request ends. */
-  settleWith(settle: Settle): void {
+  /** Sets the listener that is called once, when the request ends. */
+  onSettled(settle: Settle): void {
     this.settle = settle;
   }
 

@@ -44,7 +44,7 @@ export function upgrade(
 
 function openNodeSocket(ws: WebSocket, connection: Socket, open: OpenSocket): void {
   let silence: NodeJS.Timeout | undefined;
-  const restartSilence = (): void => {
+  const restartSilenceTimer = (): void => {
     clearTimeout(silence);
     silence = setTimeout(() => ws.terminate(), SOCKET_LIMITS.silenceS * 1000).unref();
   };
@@ -63,14 +63,14 @@ function openNodeSocket(ws: WebSocket, connection: Socket, open: OpenSocket): vo
   // An error is followed by 'close'.
   ws.on('error', () => undefined);
   const listener = open(socket);
-  restartSilence();
+  restartSilenceTimer();
   ws.on('message', (data: Buffer, isBinary) => {
-    restartSilence();
+    restartSilenceTimer();
     listener.onMessage(data, !isBinary);
   });
-  ws.on('pong', restartSilence);
+  ws.on('pong', restartSilenceTimer);
   ws.on('ping', () => {
-    restartSilence();
+    restartSilenceTimer();
     // The library has queued a reply to it.
     if (ws.bufferedAmount > SOCKET_LIMITS.maxWaitingBytes) ws.terminate();
   });

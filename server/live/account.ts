@@ -46,17 +46,17 @@ export class Account {
 /** Subscriptions and their history count as requests of this endpoint. */
 export const STREAM: LimitedEndpoint = { ...USUAL, method: 'GET', path: '/stream' };
 
-/** Counts history as replay pages. A message may end after the page that is paid for: the next page is then shorter. */
+/** Charges history like replay pages. What a message sends beyond the paid page counts towards the next page. */
 export class PageMeter {
-  /** What is left of the page that is paid for; negative: what belongs to the next one. */
+  /** Snapshots and cells left of the paid page; negative: already sent of the next page. */
   private snapshots = 0;
   private cells = 0;
 
   constructor(private readonly account: Account) {}
 
   /**
-   * Pays for the page of the next message, if it is not paid for yet.
-   * @returns milliseconds to wait before another attempt; 0: it is paid @throws ApiError as tryToPay()
+   * Pays for another page if the paid one is used up.
+   * @returns milliseconds to wait before another attempt; 0: the next message is paid for @throws ApiError as tryToPay()
    */
   pay(): number {
     if (this.snapshots > 0 && this.cells > 0) return 0;

@@ -159,9 +159,9 @@ export function describeLive(): object {
     names.map((name) => ({ $ref: `#/channels/${channel}/messages/${name}` }));
   const channel = (names: readonly string[]) =>
     Object.fromEntries(names.map((name) => [name, { $ref: `#/components/messages/${name}` }]));
-  const sentBut = (left: readonly string[]) =>
+  const sentExcept = (left: readonly string[]) =>
     sent.map(({ name }) => name).filter((name) => !left.includes(name));
-  const [socketNames, eventNames] = [sentBut(EVENTS_ONLY), sentBut(SOCKET_ONLY)];
+  const [socketNames, eventNames] = [sentExcept(EVENTS_ONLY), sentExcept(SOCKET_ONLY)];
   const receivedNames = received.map(({ name }) => name);
   return {
     asyncapi: '3.0.0',

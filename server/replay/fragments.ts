@@ -117,7 +117,7 @@ export class Fragments {
     if (missing.length === 0) return this.assemble(request, found);
     const lacking = missing.filter((segment) => this.files?.has(keyOf(request, segment)) !== true);
     if (lacking.length === 0) return this.readAndAssemble(request, missing, found);
-    this.missAll(request, lacking);
+    this.recordMisses(request, lacking);
     return null;
   }
 
@@ -178,7 +178,7 @@ export class Fragments {
     );
     const lacking = missing.filter((segment) => !found.has(segment));
     if (lacking.length === 0) return this.assemble(request, found);
-    this.missAll(request, lacking);
+    this.recordMisses(request, lacking);
     return null;
   }
 
@@ -234,7 +234,7 @@ export class Fragments {
     return { body, nextFrom: start.nextT };
   }
 
-  private missAll(request: Request, segments: readonly number[]): void {
+  private recordMisses(request: Request, segments: readonly number[]): void {
     this.admission.missed(segments.length);
     const marketCount = request.plan.markets.length;
     for (const segment of segments) this.miss({ key: keyOf(request, segment), marketCount });

@@ -254,13 +254,10 @@ function filterOf(parameters: FilterParameters): ReplayFilter {
   const excludeVenues = venueKeysOf(parameters.exclude_venues);
   const types = keptTypes(parameters);
   if (types !== undefined && excludeTypes !== undefined) {
-    throw invalidParameter(
-      'exclude_types',
-      'expected without types or onchain=true, were both sent',
-    );
+    throw invalidParameter('exclude_types', 'cannot be combined with types or onchain=true');
   }
   if (venues !== undefined && excludeVenues !== undefined) {
-    throw invalidParameter('exclude_venues', 'expected without venues, were both sent');
+    throw invalidParameter('exclude_venues', 'cannot be combined with venues');
   }
   return {
     types: types ?? null,

@@ -24,8 +24,8 @@ import { bytesOf } from '../typed-arrays.js';
 import { RecentBlocks } from './recent-blocks.js';
 
 /**
- * A block of up to this many bytes is kept in its entry's row. Most of these are of fresh runs, which compaction
- * soon removes: they are kept apart from the lasting ones.
+ * A block of up to this many bytes is kept in its entry's row. Most such blocks hold new snapshots, which compaction soon
+ * rewrites: this keeps them apart from the blocks that stay.
  */
 const MAX_INLINE_BYTES = 16 * 1024;
 /**
@@ -51,9 +51,9 @@ export async function readStoredBlocks(
   if (ids.length === 0) return new Map();
   // One statement: no commit may fall between an entry and its parts.
   const values = await statements.values(
-    `SELECT segment_id, 0 AS part, data, crc32 FROM segments WHERE ${areIn(ids)}
+    `SELECT segment_id, 0 AS part, data, crc32 FROM segments WHERE ${segmentIdIn(ids)}
      UNION ALL
-     SELECT segment_id, part, data, NULL FROM segment_parts WHERE ${areIn(ids)}`,
+     SELECT segment_id, part, data, NULL FROM segment_parts WHERE ${segmentIdIn(ids)}`,
   );
   return new Map(
     Array.from(values, ([segmentId, { bytes, checksum }]) => [
@@ -104,18 +104,18 @@ export async function storedSegments(
   ids: readonly number[],
 ): Promise<ReadonlySet<number>> {
   if (ids.length === 0) return new Set();
-  const rows = await statements.rows(`SELECT segment_id FROM segments WHERE ${areIn(ids)}`);
+  const rows = await statements.rows(`SELECT segment_id FROM segments WHERE ${segmentIdIn(ids)}`);
   return new Set(rows.map(([id]) => id as number));
 }
 
 export async function deleteSegments(tx: Statements, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return;
-  await tx.run(`DELETE FROM segments WHERE ${areIn(ids)}`);
-  await tx.run(`DELETE FROM segment_parts WHERE ${areIn(ids)}`);
-  await tx.run(`DELETE FROM segment_samples WHERE ${areIn(ids)}`);
+  await tx.run(`DELETE FROM segments WHERE ${segmentIdIn(ids)}`);
+  await tx.run(`DELETE FROM segment_parts WHERE ${segmentIdIn(ids)}`);
+  await tx.run(`DELETE FROM segment_samples WHERE ${segmentIdIn(ids)}`);
 }
 
-const areIn = (ids: readonly number[]): string => whereIdIn('segment_id', ids);
+const segmentIdIn = (ids: readonly number[]): string => whereIdIn('segment_id', ids);
 
 interface NewSegment {
   segmentId: number;

@@ -354,7 +354,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       this.log.opened();
       if (!reopened.invalidated) return;
       throw new Error(
-        `the database holds commit ${stored}, and the last one that succeeded is ${this.commits}: a new start reads it`,
+        `the database holds commit ${stored}, but the last one that succeeded in this process is ${this.commits}: the next start reads what is stored`,
       );
     } catch (error) {
       this.listeners.onLost?.(error);

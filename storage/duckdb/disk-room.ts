@@ -40,7 +40,7 @@ export interface DiskFigures {
 export class DiskRoom {
   private checkpointsPutOff = 0;
   private commitsRefused = 0;
-  private freeWhenRefused = 0;
+  private freeBytesWhenRefused = 0;
   private readonly checkpoints: Trouble<Shortage>;
   private readonly commits: Trouble<Shortage>;
 
@@ -96,7 +96,7 @@ export class DiskRoom {
   /** Records that the disk is full: a commit would be refused. */
   async noteFull(): Promise<void> {
     const shortage = await this.look();
-    this.freeWhenRefused = shortage.freeBytes;
+    this.freeBytesWhenRefused = shortage.freeBytes;
     this.commits.began('full', shortage);
   }
 
@@ -113,7 +113,7 @@ export class DiskRoom {
     if (!this.commits.lasts) return;
     const { freeBytes, neededBytes } = await this.look();
     // The disk's figures do not show a user's or process's quota: only a commit reveals it.
-    const isFreed = freeBytes >= this.freeWhenRefused + LEAST_FREE_BYTES;
+    const isFreed = freeBytes >= this.freeBytesWhenRefused + LEAST_FREE_BYTES;
     if (isFreed && freeBytes >= neededBytes) return this.commits.over();
     throw new StoreUnavailableError(
       `${new DiskFullError(this.file).message}: commits are refused, ${freeBytes} bytes are free`,

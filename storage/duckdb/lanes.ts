@@ -44,7 +44,7 @@ export class Lanes<T> {
   }
 
   /** Whether every lane is in use. */
-  get areLent(): boolean {
+  get allInUse(): boolean {
     return this.free.length === 0;
   }
 

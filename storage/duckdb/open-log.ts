@@ -94,7 +94,7 @@ export class OpenLog {
    */
   async shorten(): Promise<void> {
     const logBytes = await this.room.logBytes();
-    if (logBytes < (this.holds.areLent ? MAX_LOG_BYTES : LOG_BYTES)) return;
+    if (logBytes < (this.holds.allInUse ? MAX_LOG_BYTES : LOG_BYTES)) return;
     if (this.isDamaged) {
       if (logBytes < MAX_LOG_BYTES) return;
       throw new DamagedDataError(

@@ -134,9 +134,9 @@ export class StoreLock {
 
   /** Lets other processes open the database. Call after DuckDB has closed it. */
   async release(): Promise<void> {
-    const isItsOwn = this.holder !== null && holderName(this.file) === this.holder;
+    const isHolder = this.holder !== null && holderName(this.file) === this.holder;
     // A log that could not be written into the database, or that is gone, keeps its mark.
-    if (isItsOwn && logMark(this.file) === null) await removeHolderFile(this.file);
+    if (isHolder && logMark(this.file) === null) await removeHolderFile(this.file);
     const held = this.held;
     this.held = null;
     if (held !== null) await detach(held);

@@ -65,13 +65,13 @@ function* candidatesOf(
     times.length === 0 ? [] : [{ from: at, to: at, times, adds: true, drops: false, changes: 0 }];
   const lead = addedBefore(refs.length === 0 ? Infinity : refs[0].times[0]);
   // The first block takes earlier snapshots, so that a backfill from new to old fills it.
-  const takesLead = refs.length > 0 && !isFull(refs[0]);
-  if (!takesLead) yield* between(0, lead);
+  const firstTakesLead = refs.length > 0 && !isFull(refs[0]);
+  if (!firstTakesLead) yield* between(0, lead);
   for (const [i, ref] of refs.entries()) {
     const last = ref.times[ref.times.length - 1];
     const inside = addedBefore(last + 1);
     const after = addedBefore(i + 1 < refs.length ? refs[i + 1].times[0] : Infinity);
-    const before = i === 0 && takesLead ? lead : [];
+    const before = i === 0 && firstTakesLead ? lead : [];
     const full = isFull(ref);
     const mine = [...before, ...inside, ...(full ? [] : after)];
     const stay = [...ref.times].filter((t) => kept.has(t));

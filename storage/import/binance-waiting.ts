@@ -88,8 +88,8 @@ export class UnnamedSnapshots {
     return true;
   }
 
-  /** @throws InputError if an accepted snapshot may belong to this update's symbol */
-  seeOther(update: DepthUpdate): void {
+  /** Records the ids of another symbol's update. @throws InputError if an accepted snapshot may be that symbol's */
+  addOther(update: DepthUpdate): void {
     const known = this.others.get(update.symbol);
     if (known !== undefined) {
       known.to = Math.max(known.to, update.lastId);
@@ -125,8 +125,8 @@ export class UnnamedSnapshots {
     for (const [symbol, { from, to }] of this.others) {
       if (lastId < from - NEAR_IDS || lastId > to + NEAR_IDS) continue;
       throw new InputError(
-        `${fields.where}: the depth snapshot does not say whose book it is, and by its lastUpdateId ` +
-          `it may be that of ${symbol}: add "symbol" to it, or split the capture by symbol`,
+        `${fields.where}: the depth snapshot names no symbol, and its lastUpdateId also fits ${symbol}: ` +
+          'add "symbol" to it, or split the capture by symbol',
       );
     }
   }

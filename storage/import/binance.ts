@@ -76,7 +76,7 @@ class BinanceFeed {
   ) {}
 
   other({ name, us }: OtherMessage): void {
-    this.seeTime(us);
+    this.noteTime(us);
     if (name !== null) this.others.add(name);
   }
 
@@ -85,21 +85,21 @@ class BinanceFeed {
     if (this.updateUs === 0 && this.snapshots === 0)
       return `no depth update; ${this.others.text()}`;
     if (this.snapshots === 0) {
-      return 'no depth snapshot, with which a book begins: a line with lastUpdateId, bids and asks, or rows of update_type snap in T_DEPTH';
+      return 'no depth snapshot to begin the book with: a line with lastUpdateId, bids and asks, or rows of update_type snap in T_DEPTH';
     }
     if (this.unnamed.count > 0) return 'no depth snapshot names the symbol or fits its updates';
     return this.updateUs === 0 ? 'no depth update' : 'no depth update continues the depth snapshot';
   }
 
-  private seeTime(us: number | null): void {
+  private noteTime(us: number | null): void {
     if (us !== null) this.lastUs = Math.max(this.lastUs, us);
   }
 
   *update(update: DepthUpdate): Generator<object, void, undefined> {
-    this.seeTime(update.us);
+    this.noteTime(update.us);
     const market = binanceMarket(update);
     if (!this.choice.takes(update.fields.where, update.symbol, market.source)) {
-      this.unnamed.seeOther(update);
+      this.unnamed.addOther(update);
       return;
     }
     this.report.messages++;
@@ -118,12 +118,12 @@ class BinanceFeed {
       else this.hold(update);
     }
     this.updateUs = Math.max(this.updateUs, update.us);
-    yield* this.useUnnamed();
+    yield* this.takeUnnamed();
   }
 
   *snapshot(snapshot: DepthSnapshot): Generator<object, void, undefined> {
     const { symbol, fields } = snapshot;
-    this.seeTime(snapshot.us);
+    this.noteTime(snapshot.us);
     if (symbol !== null && !this.choice.takes(fields.where, symbol, null)) return;
     this.report.messages++;
     this.snapshots++;
@@ -132,11 +132,11 @@ class BinanceFeed {
       return;
     }
     if (this.unnamed.add(snapshot)) this.report.oldMessages++;
-    yield* this.useUnnamed();
+    yield* this.takeUnnamed();
   }
 
   /** A snapshot without a symbol is used if, of several symbols, only the chosen one's ids match it. */
-  private *useUnnamed(): Generator<object, void, undefined> {
+  private *takeUnnamed(): Generator<object, void, undefined> {
     if (this.unnamed.count === 0 || this.sampler.isWhole) return;
     const snapshot = this.unnamed.takeFitting(this.waiting);
     if (snapshot !== null) yield* this.startOver(snapshot);

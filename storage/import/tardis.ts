@@ -49,7 +49,7 @@ export async function* importTardisIncremental(
   yield* sampler.finish(
     report.messages === 0
       ? NO_ROW
-      : 'no row of a snapshot (is_snapshot true), with which a book begins',
+      : 'no row of a snapshot (is_snapshot true) to begin the book with',
   );
 }
 

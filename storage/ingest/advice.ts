@@ -54,8 +54,8 @@ async function rowsAt(
     kind: 'any',
     required: false,
   }));
-  const asItIs = { ...source, mapping: null };
-  for await (const batch of rowBatches(asItIs, any, new FaultLog())) {
+  const unmapped = { ...source, mapping: null };
+  for await (const batch of rowBatches(unmapped, any, new FaultLog())) {
     for (const { line, row } of batch) if (open.delete(line)) rows.set(line, row);
     if (open.size === 0) break;
   }

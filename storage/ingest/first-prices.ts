@@ -1,12 +1,12 @@
-/** Compares the first price of a file's tokens with the stored ones: a price in another unit is off by much. */
+/** Compares the first price of a file's tokens with the stored one: if they are far apart, the unit is probably wrong. */
 import type { BinnedRun } from '../../compute/ingest/binned-chunk.js';
 import type { WarningTally } from '../../compute/ingest/warnings.js';
 import type { TokenMoment } from '../contract.js';
 import type { UseStore } from '../operations.js';
 
-/** Compared tokens per file: a wrong unit affects them all, and each costs the store a read of a segment. */
+/** Tokens compared per file. A few suffice: a wrong unit affects all of them, and each costs a read of a segment. */
 const MAX_COMPARED_TOKENS = 8;
-/** A token's price seldom changes by more than this between two files; the smallest unit mistake is 1,000. */
+/** A token's price seldom changes by more than this factor between two files; a wrong unit is off by 1,000 or more. */
 const FAR_FACTOR = 100;
 
 interface FirstPrice extends TokenMoment {

@@ -171,8 +171,8 @@ async function prepareFile(request: FileRequest, source: RowSource): Promise<Pre
   try {
     return await prepareSource(request, await refusingOthers(dataset, source, readsAgain));
   } catch (error) {
-    const isAdvised = error instanceof FaultyFileError && readsAgain;
-    throw isAdvised ? await withAdvice(error, source, columnsOf(dataset)) : error;
+    const canAdvise = error instanceof FaultyFileError && readsAgain;
+    throw canAdvise ? await withAdvice(error, source, columnsOf(dataset)) : error;
   }
 }
 

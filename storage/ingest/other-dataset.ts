@@ -46,7 +46,7 @@ export async function refusingOthers(
   const onColumns = (names: readonly string[], line = 1): void => {
     const other = isMapped ? null : otherDataset(dataset, names);
     if (other === null) return;
-    const message = `the file is of ${other}, not of ${dataset}: use fathom ingest ${other}`;
+    const message = `the file holds ${other}, not ${dataset}: use fathom ingest ${other}`;
     throw refusal(file, [{ line, field: 'dataset', message }]);
   };
   if ((format === 'ndjson' || format === 'csv') && readsAgain) {

@@ -329,7 +329,7 @@ export class LogNode {
         idle = { position, sinceMs: performance.now() };
       } else if (performance.now() - idle.sinceMs >= maxLagMs) {
         throw new Error(
-          `the log has entry ${state.last}, and this node got none after ${position} for ${maxLagMs / 1000} s: it makes a new consumer`,
+          `the log has entry ${state.last}, but this node has received none after ${position} for ${maxLagMs / 1000} s: it requests a new consumer`,
         );
       }
       const isNear = this.options.store.log.settings.log !== null && this.lagMs < POLL_MS;

@@ -90,5 +90,5 @@ export async function clockDoubt(log: JetStreamLog, nowS: () => number): Promise
   const toS = nowS() + MAX_CLOCK_DIFFERENCE_S;
   const agreeing = clocks.filter((clockS) => clockS >= fromS && clockS <= toS).length;
   if (2 * agreeing > clocks.length) return null;
-  return `this node's clock says ${isoOf(nowS())}, and with ${MAX_CLOCK_DIFFERENCE_S} s of tolerance ${agreeing} of the ${clocks.length} nodes that answer agree: set the clocks right`;
+  return `this node's clock says ${isoOf(nowS())}, and only ${agreeing} of the ${clocks.length} nodes that answer agree within ${MAX_CLOCK_DIFFERENCE_S} s: set the clocks right`;
 }

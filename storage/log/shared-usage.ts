@@ -10,7 +10,7 @@ const EVERY_MS = 1000;
 /** Every 30th report covers the whole month, and in its first days the month before: this makes up for lost messages. */
 const ALL_EVERY_TURNS = 30;
 const ALL_AFTER_DAYS = 7;
-/** A node that asks gets the counts of this many days, from the start of the first month on. */
+/** A node that asks for all counts gets those of this many days, and of the whole month in which they begin. */
 const ASKED_DAYS = 31;
 /** Approximate number of counts in a message, which stays well below the limit of NATS. */
 const COUNTS_AT_ONCE = 1000;
@@ -24,7 +24,7 @@ interface Report {
   uses?: KeyUse[];
   /** Whether the others should send all of their counts. */
   asks: boolean;
-  /** The first UTC day of those counts; null if they answer the node itself: then no other node takes them. */
+  /** The first UTC day of those counts; null in an answer to the node that counted them: only that node takes them. */
   sinceDay: number | null;
 }
 
@@ -32,7 +32,7 @@ export class SharedUsage {
   private readonly ending = new AbortController();
   private readonly working: Promise<void>;
   /** Whether another node has asked for all counts. */
-  private isAsked = false;
+  private wasAskedForAll = false;
   /** Whether to ask the others for all counts: at the start, and after missing a node's reports. */
   private asks = true;
   /** By node, the UTC day of the last report that this node accepted. */
@@ -68,17 +68,17 @@ export class SharedUsage {
 
   /** @param isAll whether to include keys without calls since the last report */
   private async report(isAll: boolean): Promise<void> {
-    const { isAsked } = this;
-    this.isAsked = false;
+    const { wasAskedForAll } = this;
+    this.wasAskedForAll = false;
     // Calls counted around midnight belong to the day before.
     const latest = isAll ? monthStart(ALL_AFTER_DAYS) : dayBefore(1);
-    const sinceDay = isAsked ? monthStart(ASKED_DAYS) : latest;
-    const uses = this.usage.usesToReport(isAll || isAsked);
+    const sinceDay = wasAskedForAll ? monthStart(ASKED_DAYS) : latest;
+    const uses = this.usage.usesToReport(isAll || wasAskedForAll);
     for (let from = 0; from < uses.length; from += COUNTS_AT_ONCE) {
       const some = uses.slice(from, from + COUNTS_AT_ONCE);
       this.send({ node: this.node, usage: [], uses: some, asks: false, sinceDay: null });
     }
-    this.sendAll(this.node, await this.usage.report(sinceDay, isAll || isAsked), sinceDay);
+    this.sendAll(this.node, await this.usage.report(sinceDay, isAll || wasAskedForAll), sinceDay);
   }
 
   private sendAll(node: string, usage: readonly KeyUsage[], sinceDay: number | null): void {
@@ -93,7 +93,7 @@ export class SharedUsage {
     const isOwn = node === this.node;
     for (const [keyId, usedAtS] of uses) this.usage.use(keyId, usedAtS);
     if (asks && !isOwn) {
-      this.isAsked = true;
+      this.wasAskedForAll = true;
       this.usage
         .known(node, monthStart(ASKED_DAYS))
         .then((known) => this.sendAll(node, known, null))

@@ -1,11 +1,11 @@
 /** The chain rules (docs/definitions.md#chain-rules) of batches and of other chains; chain-http.test.ts asks every endpoint. */
 import { describe, expect, it } from 'vitest';
 import { ENDPOINTS } from '../../server/endpoints.js';
-import { resolveChain, type ChainQuestion, type ChainRule } from '../../server/api/chain.js';
+import { resolveChain, type RequestedChain, type ChainRule } from '../../server/api/chain.js';
 import { ApiError } from '../../server/http/errors.js';
 import { EVM_ID, LEG, MINT, TABLE } from '../reference/chain-rules.js';
 
-function outcome(rule: ChainRule, question: ChainQuestion): Record<string, unknown> {
+function outcome(rule: ChainRule, question: RequestedChain): Record<string, unknown> {
   try {
     return { ...resolveChain(rule, question, EVM_ID) };
   } catch (error) {

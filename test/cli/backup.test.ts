@@ -77,7 +77,10 @@ describe('fathom backup', () => {
   it.each([
     [['--out', data], /^out: expected a directory outside of /],
     [['--out', path.join(data, 'below')], /^out: expected a directory outside of /],
-    [['--out', root], /^out: .* is not empty: expected a directory that is, or does not exist$/m],
+    [
+      ['--out', root],
+      /^out: .* is not empty: expected an empty directory, or one that does not exist$/m,
+    ],
     [['--out', path.join(data, 'pepper', 'x')], /^out: expected a directory outside/],
     [['--out', __filename], /^out: .* is a file, or lies below one$/m],
     [['--out', path.join(root, 'x'), '--data', root], /holds no store; is --data right/],

@@ -13,7 +13,7 @@ describe.skipIf(!hasNats)("A node's clock", () => {
   };
   const doubts = (...of: Node[]) => Promise.all(of.map(({ node }) => node.clockDoubt()));
 
-  it('is in doubt unless most of the nodes that answer agree with it', async () => {
+  it('is not trusted unless more than half of the nodes that answer agree with it', async () => {
     const a = await withClock('a', T0);
     const c = await withClock('c', T0 + 10 * 365 * 86_400);
     // If two clocks disagree, either may be wrong.
@@ -21,7 +21,7 @@ describe.skipIf(!hasNats)("A node's clock", () => {
     const b = await withClock('b', T0 + 59);
     expect(await doubts(a, b, c)).toEqual([
       ...[null, null],
-      "this node's clock says 2036-11-03T21:20:00Z, and with 60 s of tolerance 1 of the 3 nodes that answer agree: set the clocks right",
+      "this node's clock says 2036-11-03T21:20:00Z, and only 1 of the 3 nodes that answer agree within 60 s: set the clocks right",
     ]);
     await ours.close(a);
     await ours.close(b);

@@ -47,7 +47,7 @@ describe.skipIf(!hasNats)('A node that receives nothing from its log', () => {
     consumers.hush();
     await b.until(() => errors.length > 0);
     expect(errors).toEqual([
-      'the log has entry 1, and this node got none after 0 for 0.5 s: it makes a new consumer',
+      'the log has entry 1, but this node has received none after 0 for 0.5 s: it requests a new consumer',
     ]);
     b.node['lag']['behindSinceMs'] = 0;
     await expect(b.node.checkLag()).rejects.toThrow(

@@ -74,7 +74,7 @@ describe("the demo's flat datasets", () => {
     expect(soon.length).toBeGreaterThan(dca.length * 0.1);
   });
 
-  it('lead, change by change, to the same orders as when made at once', () => {
+  it('give the same orders change by change as all at once', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 2 * DAY_S }), { maxLength: 4 }), (steps) => {
         const state = new Map<string, object>();

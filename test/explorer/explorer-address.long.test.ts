@@ -48,14 +48,14 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await expect.poll(y).toBe(200);
   });
 
-  it('says what of the address is left out, and corrects it', async () => {
+  it('names the parts of an address that it ignores, and removes them', async () => {
     const page = await at('#/scores?chain=evm&find=so&order=nosuch');
     await page.getByText('chain=evm: expected mainchain, evmchain or all.').waitFor();
     await page.getByText('order=nosuch: expected a column').waitFor();
     await expect.poll(() => hashOf(page)).toBe('#/scores?find=so');
     // The notice goes with the view.
     await page.getByRole('button', { name: 'All', exact: true }).click();
-    const notice = page.getByText('A part of the address is left out');
+    const notice = page.getByText('Part of the address was ignored');
     await notice.waitFor({ state: 'detached' });
     await goTo(page, `#/token/${SOL}?window=9d&at=foo&zoom=1,2&group=type`);
     await page.getByText('window=9d: expected 1h, 6h, 24h, 7d, 30d or all.').waitFor();

@@ -373,7 +373,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     const ended = await answers(page, path, { body });
     await goTo(page, `#/${board}`);
     const empty = page.locator('.state.empty');
-    await empty.getByText('A longer one may have some').waitFor();
+    await empty.getByText('Try a longer one').waitFor();
     expect(await seriousFindings(page)).toEqual([]);
     await ended();
     await empty.getByRole('button', { name: label }).click();

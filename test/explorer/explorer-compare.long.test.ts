@@ -73,7 +73,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
-  it('lists no token that does not match the typed text, while others are searched', async () => {
+  it('lists only tokens that match the typed text, even while it searches for more', async () => {
     const page = await at('#/scores');
     await page.clock.install();
     await page.reload();

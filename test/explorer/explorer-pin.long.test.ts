@@ -33,7 +33,7 @@ async function pinned(): Promise<Page> {
 describe.skipIf(!hasBrowser)('a pinned time', () => {
   useExplorer();
 
-  it('that is out of reach is refused where it is typed, and changes nothing', async () => {
+  it('of more than a year ago is refused in the field, and nothing changes', async () => {
     const page = await pinned();
     const before = await stated(page);
     const field = page.getByLabel('Time', { exact: true });
@@ -46,7 +46,7 @@ describe.skipIf(!hasBrowser)('a pinned time', () => {
     expect(await seriousFindings(page)).toEqual([]);
   });
 
-  it('that an address has and the server refuses shows what is wrong, and no other moment', async () => {
+  it('that the server refuses: the page shows why, and data of no other moment', async () => {
     const page = await pinned();
     const before = await stated(page);
     await goTo(page, `${HOUR}&at=${TOO_OLD_S}`);
@@ -60,14 +60,14 @@ describe.skipIf(!hasBrowser)('a pinned time', () => {
     await card.getByRole('button', { name: 'Back to now' }).click();
     await page.locator('.score-value').waitFor();
     expect(hashOf(page)).toBe(HOUR);
-    // Opened anew, the page never had another moment.
+    // After a reload, the page has never shown another moment.
     await goTo(page, `${HOUR}&at=${TOO_OLD_S}`);
     await page.reload();
     await card.waitFor();
     expect(await page.locator('.side .card').count()).toBe(1);
   });
 
-  it('whose answer fails shows that, and no other moment, until another try', async () => {
+  it('whose request fails: the page says so, shows no other moment, and can try again', async () => {
     const page = await pinned();
     const ended = await answers(page, `/score/${SOL}`, {
       status: 501,

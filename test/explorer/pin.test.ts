@@ -12,7 +12,7 @@ describe('a typed moment', () => {
   const DAY_S = 24 * HOUR_S;
   const view = tokenView(MINT);
 
-  it('changes nothing else if it is in sight', () => {
+  it('leaves window and zoom as they are if it is in sight', () => {
     const zoom = { fromS: -7200, toS: null, prices: null };
     const fixed = { fromS: NOW_S - 9 * DAY_S, toS: NOW_S - 7 * DAY_S };
     for (const [shown, t] of [
@@ -28,7 +28,7 @@ describe('a typed moment', () => {
     }
   });
 
-  it('moves what is in sight if it is not, in a window that ends now, and back with the way to now', () => {
+  it('moves the map if it is out of sight, to a window that ends now; unpinning moves the map back', () => {
     const t = NOW_S - 3 * DAY_S;
     const pinned = pinnedAt(view, t, NOW_S);
     const zoom = { fromS: t - DAY_S / 2, toS: t + DAY_S / 2, prices: null };
@@ -42,7 +42,7 @@ describe('a typed moment', () => {
     expect(unpinned({ ...next, address: 'x' }).window).toBe('all');
   });
 
-  it('near now or the beginning of the history shows nothing beyond them', () => {
+  it('near now or the beginning of the history does not move the map beyond them', () => {
     const hour = { fromS: NOW_S - 9 * DAY_S, toS: NOW_S - 9 * DAY_S + HOUR_S, prices: null };
     const shown = { ...view, zoom: hour };
     expect(pinnedAt(shown, NOW_S - 60, NOW_S).zoom).toMatchObject({

@@ -33,7 +33,7 @@ describe('the layers of a strip', () => {
     expect(pointsOf([], 60).ends).toEqual([]);
   });
 
-  it('state what the snapshot of a moment has, the rest as others', () => {
+  it('have the amounts of a moment’s snapshot; layers not shown count as others', () => {
     const names = ['a', 'b', OTHERS];
     const layers = names.map((key) => ({ key, label: key, supportUsd: [], resistanceUsd: [] }));
     const course = { from: 0, to: 9, ...pointsOf([], 1), layers };
@@ -45,7 +45,7 @@ describe('the layers of a strip', () => {
     expect(layersOf(course, 5, exact)).toEqual({ t: 5, usd: [0, 1, 6] });
   });
 
-  it('are read at the moment itself unless a point is closer, and never later', () => {
+  it('use the moment’s own values unless it is later, or a later point is known', () => {
     const course = { from: 0, to: 400, ...pointsOf([100, 200], 100), layers: [] };
     const at = (ladderT: number, t: number) =>
       momentAt({ ladder: { t: ladderT } as Ladder, scored: null }, t, course)?.ladder.t ?? null;
@@ -55,7 +55,7 @@ describe('the layers of a strip', () => {
   });
 });
 
-it('a strip says nothing of what follows its course, unless that ends now', () => {
+it('a strip has no values after its course ends, unless the course ends now', () => {
   const layers = [{ key: 'a', label: 'a', supportUsd: [1, 2], resistanceUsd: [0, 0] }];
   const course = { from: 0, to: 300, ...pointsOf([100, 200], 100), layers };
   const read = (t: number, endsNow: boolean) => layersIn(course, t, endsNow)?.usd[0] ?? null;

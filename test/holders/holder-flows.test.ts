@@ -201,7 +201,7 @@ describe('a change of holders', () => {
     expect(most).toBe(1);
   });
 
-  it('is followed however often it occurs, a last time for all', async () => {
+  it('is one of many in a row: a few computations cover all of them, the last one the newest', async () => {
     await flows.get(MINT);
     const { open, atGate } = gate();
     flows.touch([MINT]);
@@ -216,7 +216,7 @@ describe('a change of holders', () => {
     expect(tasks).toBeLessThanOrEqual(4);
   });
 
-  it('between reading the times and the blocks of a token makes it be read again', async () => {
+  it('between the two reads of a token, of its times and of its blocks, makes both run again', async () => {
     let reads = 0;
     source.beforeRead = () => {
       if (++reads === 1) source.set(MINT, rows([NOW_S - 50, 6]));
@@ -226,8 +226,8 @@ describe('a change of holders', () => {
   });
 });
 
-describe('a failure', () => {
-  it('is reported to the requests, and retried by the next', async () => {
+describe('a failing computation', () => {
+  it('fails its requests, and the next request tries again', async () => {
     source.beforeRead = () => {
       throw new Error('damaged');
     };
@@ -245,7 +245,7 @@ describe('a failure', () => {
     expect(balance(await flows.get(MINT))).toBe(5);
   });
 
-  it('of always reading other snapshots than planned ends', async () => {
+  it('gives up if the planned snapshots are gone at every attempt to read them', async () => {
     let t = NOW_S - 1000;
     source.beforeRead = () => source.set(MINT, rows([t++, 6]));
     await expect(flows.get(MINT)).rejects.toThrow('were removed before each attempt to read them');

@@ -54,7 +54,7 @@ describeEngines((engine) => {
       }
     });
 
-    it('that read nothing of what is in memory anyway take nothing, and are not cut', async () => {
+    it('that do not read a reply kept in memory for all: it takes no budget, and they are not cut', async () => {
       const limited = await engine.start({ maxKeylessBytesInFlight: BIG_BYTES });
       const rssBefore = process.memoryUsage.rss();
       const readers = await Promise.all(

@@ -154,7 +154,7 @@ describe('files of another dataset', () => {
   it('are refused, and named', async () => {
     await scratch.ingest('tokens', file('.ndjson', lines(named)));
     const is = (one: Dataset, other: Dataset) =>
-      `1: dataset: the file is of ${other}, not of ${one}: use fathom ingest ${other}`;
+      `1: dataset: the file holds ${other}, not ${one}: use fathom ingest ${other}`;
     const ndjson = file('.ndjson', lines(ofLevels));
     const parquet = await scratch.parquet(`SELECT * FROM ${readJson(ndjson)}`);
     for (const name of [ndjson, parquet, file('.csv', csv(ofLevels))]) {

@@ -164,7 +164,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
       [{ ...subscribe, group: { a: 1 } }, /^group: expected a text, a number/],
       [{ ...subscribe, min_pct: 50, max_pct: 10 }, /^min_pct: expected less than max_pct/],
       [{ ...subscribe, cursor: 'abc' }, /^cursor: expected one from a message/],
-      [{ ...subscribe, cursor: 'abc', from: 5 }, /^cursor: expected without from/],
+      [{ ...subscribe, cursor: 'abc', from: 5 }, /^cursor: cannot be combined with from$/],
       [{ op: 'unsubscribe', id: 'x' }, /^id: expected the id of a subscription/],
       [{ op: 'auth', key }, /^op: expected auth once/],
       [{ op: 'go' }, /^op: expected any of auth, subscribe, unsubscribe, ping; was 'go'$/],

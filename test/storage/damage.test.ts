@@ -128,7 +128,7 @@ describe('A damaged segment', () => {
     await store.close();
   });
 
-  it('is no worse if DuckDB finds its bytes in the database’s file damaged', async () => {
+  it('has the same effects if DuckDB reports the damage, for a block of its file', async () => {
     let store = await open();
     for (const address of [MINT, OTHER_MINT]) {
       await commitRows(store, noisy(1, address));

@@ -249,7 +249,9 @@ describe('A database that fails', () => {
     failCommit('behind');
     await expect(add(2)).rejects.toBeInstanceOf(StoreUnavailableError);
     await eventually('it is lost', () => lost.length === 1);
-    expect(String(lost[0])).toContain('holds commit 2, and the last one that succeeded is 1');
+    expect(String(lost[0])).toContain(
+      'holds commit 2, but the last one that succeeded in this process is 1',
+    );
     await expect(ids()).rejects.toBeInstanceOf(StoreUnavailableError);
     await database.close();
     database = await Database.openFile(file, options);

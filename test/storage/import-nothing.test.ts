@@ -39,7 +39,7 @@ describe('nothing is imported', () => {
       'updates without a snapshot',
       'binance-stream',
       update(1) + update(2),
-      'no depth snapshot, with which a book begins: a line with lastUpdateId, bids and asks, or rows of update_type snap in T_DEPTH (of 2 messages)',
+      'no depth snapshot to begin the book with: a line with lastUpdateId, bids and asks, or rows of update_type snap in T_DEPTH (of 2 messages)',
     ],
     [
       'updates that do not fit the snapshot',
@@ -71,7 +71,7 @@ describe('nothing is imported', () => {
       'changes alone',
       'tardis-incremental-l2',
       `${CHANGES}\n${at(T0 * 1000)},false,bid,1,1\n`,
-      'no row of a snapshot (is_snapshot true), with which a book begins',
+      'no row of a snapshot (is_snapshot true) to begin the book with',
     ],
     ['no pool', 'cp-pairs', '', 'no pool states in the files'],
   ];
@@ -102,7 +102,7 @@ describe('nothing is imported', () => {
     const file = shared('cex/binance/spot_BTCUSDT_20240809.stream.gz');
     const { nothing } = await importAll('binance-stream', [file], TOKEN);
     expect(nothing).toContain(
-      'no depth snapshot, with which a book begins: a line with lastUpdateId, bids and asks, or rows of update_type snap in T_DEPTH',
+      'no depth snapshot to begin the book with: a line with lastUpdateId, bids and asks, or rows of update_type snap in T_DEPTH',
     );
     expect(nothing).toContain('(of 3044 messages)');
   });

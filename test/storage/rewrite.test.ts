@@ -123,7 +123,7 @@ describe('joinRuns', () => {
     );
   });
 
-  it('passes a market without amounts on to what it replaces, and drops it there', () => {
+  it('keeps an empty market until it is merged with the cells that it replaces, then drops it', () => {
     const existing = {
       run: runOf([
         {

@@ -39,7 +39,7 @@ export interface BoardSpec<Row> {
   /** Shown when there are no rows. */
   empty: string;
   choices: readonly Choice[];
-  /** The choice of a length of time: if there are no rows, a longer one may have some. */
+  /** The choice that sets the length of time: if there are no rows, the page offers longer ones. */
   span?: string;
   /** @param rows all of the board, by which charts are scaled */
   columns: (choices: Choices, rows: readonly Row[]) => readonly Column<Row>[];
