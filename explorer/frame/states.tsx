@@ -34,7 +34,7 @@ export function Missing() {
 interface EmptyProps {
   title: string;
   children?: string;
-  /** What stands below the text. */
+  /** Shown below the text. */
   below?: ComponentChildren;
 }
 

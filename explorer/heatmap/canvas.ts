@@ -1,6 +1,6 @@
 /** The pixels of a canvas. */
 
-/** More device pixels per CSS pixel than this take time without a visible difference. */
+/** The most device pixels per CSS pixel: more would take time without a visible difference. */
 const MAX_PIXEL_RATIO = 2;
 
 /** Pixels of a canvas per CSS pixel of the screen. */

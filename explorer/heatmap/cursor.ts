@@ -35,7 +35,8 @@ export function cursorAt(
   const [support, resistance] = snapshot === null ? [0, 0] : codesAt(snapshot, bin);
   const at = { x: xOf(view, t), y: yOf(view, lnPrice) };
   const last = lastInSight(history.held, view);
-  const labelY = last === undefined ? at.y : clearOf(yOf(view, last.lnPrice), at.y, labelRoom);
+  const labelY =
+    last === undefined ? at.y : heightClearOf(yOf(view, last.lnPrice), at.y, labelRoom);
   return {
     at,
     labelY,
@@ -54,7 +55,7 @@ export function isInView(view: View, { t, lnPrice }: Place): boolean {
 }
 
 /** The height nearest to `y` that is in sight and at least `room` from another one, if that one is in sight. */
-export function clearOf(other: number, y: number, room: number): number {
+export function heightClearOf(other: number, y: number, room: number): number {
   if (other < 0 || other > 1 || Math.abs(y - other) >= room) return y;
   const [above, below] = [other + room, other - room];
   const isAbove = y >= other ? above + room / 2 <= 1 : below < 0;

@@ -27,7 +27,7 @@ import type { Progress } from './view-loader.js';
 /** How long the cursor rests before the split is fetched, which takes a request. */
 const REST_MS = 350;
 /** The pause between two checks whether the key can spare a request. */
-const SPARED_MS = 1000;
+const SPARE_CHECK_MS = 1000;
 
 /** A notice is shown if the history covers less than this share of the window. */
 const SHORT_SHARE = 0.97;
@@ -86,7 +86,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
   const Strips = useModule(() => import('../strips/strips.js'))?.Strips ?? null;
   const scale = drawn?.scale ?? null;
   const held = picture?.history.held ?? NONE_HELD;
-  // Memoized: making these takes a part of each frame that moves the map.
+  // Memoized, because making these would slow down every frame while the map moves.
   const summary = useMemo(() => summaryOf(held, scale), [held, scale, useValue(zone)]);
   const legend = useMemo(
     () => scale !== null && <Legend scale={scale} theme={theme} />,
@@ -193,7 +193,7 @@ function useSplit(
       await pause(splits.has(t) ? 0 : REST_MS, left.signal);
       while (!splits.has(t) && !canSpare()) {
         setSplit('deferred');
-        await pause(SPARED_MS, left.signal);
+        await pause(SPARE_CHECK_MS, left.signal);
       }
       setSplit(await splits.sharesAt(t, bin, left.signal));
     };

@@ -82,7 +82,7 @@ export class History {
 
   /** @param to the next snapshot, also after a gap, which is hatched between snapshots */
   private change(from: number, to = Infinity): void {
-    // The price line joins the snapshot before.
+    // The price line from the previous snapshot changes too.
     const before = this.held[this.indexFrom(from) - 1]?.t ?? from;
     this.changed = {
       from: Math.min(this.changed.from, before),
@@ -153,7 +153,7 @@ export class History {
       const { t: nextT, stepS } = held[i + 1] ?? { t: Infinity, stepS: 0 };
       const tierS = one.tier === 'raw' ? this.intervalS : TIER_S[one.tier];
       const intervalS = Math.max(one.stepS, tierS);
-      // The next one may stand for a whole step before it.
+      // The next snapshot may represent the whole step that ends with it.
       const isGap = nextT - one.t > GAP_INTERVALS * Math.max(intervalS, stepS);
       const until = isGap ? one.t + intervalS : nextT;
       // A new snapshot has no end yet.

@@ -8,9 +8,9 @@ import { type View, yOf } from './view.js';
 export const PRICE_AXIS_PX = 68;
 const TIME_AXIS_PX = 26;
 const MIN_PRICE_TICK_PX = 34;
-/** Height of the price's tag. */
+/** Height of the tag of the last price. */
 const LAST_PRICE_PX = 18;
-/** From its middle to that of the cursor's label, which is a little higher, if they touch. */
+/** The least distance between the middle of that tag and the middle of the cursor's label, so that they do not overlap. */
 export const LABEL_ROOM_PX = 21;
 const USUAL_REM_PX = 16;
 

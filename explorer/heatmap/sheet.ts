@@ -138,7 +138,7 @@ export class Sheet {
     return isWhole;
   }
 
-  /** The view's pixels; null unless they are those of the origin, moved. */
+  /** The view's rectangle in pixels of the origin; null if it has another scale, or is not at whole pixels. */
   private rectOf(view: View, origin: View): Rect | null {
     const { width, height } = this;
     const perX = (origin.to - origin.from) / width;
@@ -192,7 +192,7 @@ export class Sheet {
     return to.parts.map((part) => this.drawPart(drawn, part, true)).every(Boolean);
   }
 
-  /** The canvas has room only where the view can move. */
+  /** Room of the canvas around the view; none in a direction in which the view cannot move. */
   private marginOf(view: View, extent: Extent | null): { x: number; y: number } {
     const canMove = extent !== null && view.to - view.from < extent.to - extent.from;
     const canRise = extent !== null && view.lnHigh - view.lnLow < extent.lnHigh - extent.lnLow;

@@ -83,7 +83,7 @@ export function useMap(props: MapProps): DepthMap {
       setState('unsupported');
     }
   }, []);
-  // Another zone has other ticks. The map changes in the same frame as the rest of the page.
+  // A new zone changes the ticks. A layout effect redraws the map in the same frame as the rest of the page.
   const shownZone = useValue(zone);
   useLayoutEffect(() => picture?.setTheme(theme), [picture, theme, shownZone]);
 
@@ -101,7 +101,7 @@ export function useMap(props: MapProps): DepthMap {
     made.start({ from, to }, spanS).then(
       () => {
         setLoader(made);
-        // A picture that is reported as ready must be drawn.
+        // Draw before reporting 'ready', so that a ready map is never blank.
         picture.draw();
         setState(picture.history.held.length === 0 ? 'empty' : 'ready');
       },

@@ -24,9 +24,9 @@ export interface FramesSource {
 }
 
 export class Frames {
-  /** By time, in order of arrival. */
+  /** Ladders by their time, in order of arrival. */
   private readonly ladders = new Map<number, Ladder>();
-  /** Running requests, by each time that they will return. */
+  /** Running requests: one entry for each time whose ladder a request will return. */
   private readonly coming = new Map<number, Promise<void>>();
 
   constructor(
@@ -37,7 +37,7 @@ export class Frames {
   /**
    * The ladder of a snapshot; also fetches the following ones.
    *
-   * @param shots of the map, by ascending time
+   * @param shots the map's snapshots, by ascending time
    * @returns null if the snapshot no longer exists
    * @throws errors of the client
    */

@@ -140,7 +140,7 @@ export function Playback(props: PlaybackProps) {
     if (isPlaying) settle(shownT.current);
     setPlaying(!isPlaying);
   };
-  // Pinning a time on the map ends the movement.
+  // Pinning a time on the map ends playback.
   useEffect(() => {
     last.current?.abort();
     setPlaying(false);

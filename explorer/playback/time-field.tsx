@@ -19,7 +19,7 @@ export function TimeField({ t, onPin }: { t: number | null; onPin: (t: number | 
     setTyped(text);
     setFault(null);
   };
-  // With the new time, not after it: what is typed meanwhile would be lost.
+  // A layout effect runs in the same frame as the new time. A later one would discard what the user types in between.
   useLayoutEffect(() => type(null), [t]);
   const enter = (text: string): void => {
     if (text === shown) return type(null);
@@ -45,7 +45,7 @@ export function TimeField({ t, onPin }: { t: number | null; onPin: (t: number | 
           onChange={(event) => enter(event.currentTarget.value)}
           onKeyDown={(event) => {
             if (event.key !== 'Escape') return;
-            // At once: the field is about to lose the focus, which enters what is in it.
+            // Reset the field now: it is about to lose the focus, which would enter the typed text.
             event.currentTarget.value = shown;
             type(null);
           }}

@@ -4,7 +4,7 @@ import { PRESET_S, type TokenView, type Window } from './url.js';
 
 /** The API answers about the last 365 days. */
 export const MAX_HISTORY_S = 365 * 86_400;
-/** A little less, because some time passes before the request. */
+/** A little less than that, because some time passes until the server gets the request. */
 export const REACH_S = MAX_HISTORY_S - 3600;
 /** Shown in place of an earlier time. */
 export const TOO_OLD = 'The API answers about the last 365 days';

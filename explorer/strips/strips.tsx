@@ -40,7 +40,7 @@ const REST_MS = 300;
 /** Fetches reach beyond the view by this share of it. */
 const AHEAD = 0.25;
 /** The pause between two checks whether the key can spare a request. */
-const SPARED_MS = 1000;
+const SPARE_CHECK_MS = 1000;
 
 const GROUP_TEXTS = { venue: 'by venue', type: 'by type', market: 'by market', all: 'in all' };
 
@@ -160,7 +160,7 @@ export function Strips(props: StripsProps) {
 /** The colours of a course's layers. */
 function useHues({ address, group, moment, theme }: StripsProps, course: Course | null): string[] {
   const own = huesOf(`${address} ${group}`);
-  // The ladder's order is the same for every zoom: what is in sight decides only about the rest.
+  // The largest venues (or types) of the ladder get the first colours, so these do not depend on the zoom.
   const { types = [], venues = [] } = moment?.ladder.choices ?? {};
   const largest = { venue: venues, type: types, market: [], all: [] }[group].slice(0, OWN_HUES);
   if (own.isEmpty) own.indexesOf(largest.map(({ key }) => key));
@@ -169,12 +169,15 @@ function useHues({ address, group, moment, theme }: StripsProps, course: Course 
   return keys.map((_, i) => hueOf(theme, indexes[i] ?? null));
 }
 
-/** What the amounts include, and their time, which may be some steps before now. */
+/** Says whether the amounts include perps, and which time they are of. */
 function Scope({ perps, t }: { perps: string; t: number | undefined }) {
   return <span class="note">{t === undefined ? perps : `${perps}, at ${timeText(t)}`}</span>;
 }
 
-/** The exact amounts of a moment by layer, as far as they are known; types and markets of a pinned time are fetched. */
+/**
+ * The exact amounts of a moment by layer; null if unknown. Venues come from the moment's ladder. Types and markets are
+ * fetched, but only for a pinned time.
+ */
 function useLayers(
   { group, isPinned, ...request }: StripsProps,
   moment: Moment | null,
@@ -281,7 +284,7 @@ function useCourse<T extends Course | Lines>(
       await pause(held === null ? 0 : REST_MS, left.signal);
       while (!props.canSpare()) {
         setWaiting(true);
-        await pause(SPARED_MS, left.signal);
+        await pause(SPARE_CHECK_MS, left.signal);
       }
       setWaiting(false);
       const ahead = AHEAD * (window.to - window.from);
@@ -289,7 +292,7 @@ function useCourse<T extends Course | Lines>(
       const fetched = await fetchCourse(props, wide, left.signal);
       setCourse({ of: props.parameters, course: fetched });
     };
-    // Without an answer the strips stay as they are; the map reports the failure.
+    // If the request fails, the strips stay as they are; the map reports the failure.
     load().catch(() => undefined);
     return () => left.abort();
   }, [props?.parameters, props?.address, lacks, lacks && window.from, lacks && window.to]);

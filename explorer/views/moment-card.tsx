@@ -24,7 +24,7 @@ export function MomentCard(props: MomentCardProps) {
   const isFailed = !isMoving && failure !== null;
   const isTooOld = failure?.status === 400 && shownT !== null && shownT < currentS() - REACH_S;
   return (
-    // Screen readers announce only where it comes to rest.
+    // Screen readers announce the moment only once playback has stopped.
     <p class="card pinned" role={isMoving ? undefined : 'status'}>
       <span>
         {isFailed ? (

@@ -155,7 +155,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   };
   const [played, setPlayed] = useState<Played | null>(null);
   const isMoving = played?.isMoving === true;
-  // The last moment played stays until the current data is known.
+  // When playback ends at now, the last frame stays until the current data arrives.
   const isLast = played !== null && !isMoving && atS === null;
   const isOver = shownMoment.isKnown || noMoment !== null;
   useEffect(() => {
@@ -168,7 +168,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   const moment = shown && { ladder: shown, scored: isScored ? scored : null };
   const client = currentClient();
   const { error, notFound } = shownMoment;
-  // The server may refuse only the moment.
+  // With a pinned time, a 400 may be about the time alone: the address is wrong only if its coverage is refused, too.
   const isWrong = error?.status === 400 && (atS === null || noCoverage?.status === 400);
   if (isWrong) return <Deferred load={loadWrongAddress} props={{ address, error }} />;
   if (error !== null && identity === null && atS === null) return <Failure error={error} />;
@@ -204,7 +204,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
             <Failure error={failure} />
           ) : (
             client !== null &&
-            // Before that, the beginning of the history is unknown.
+            // The window 'all' needs the beginning of the history.
             (view.window !== 'all' || coverage !== null || noCoverage !== null) && (
               <DepthHeatmap
                 client={client}

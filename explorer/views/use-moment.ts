@@ -6,7 +6,7 @@ import { lastChange } from '../state/live.js';
 import { leastReloadMs, useDocument, useLast } from '../state/load.js';
 import { pause } from '../state/pause.js';
 
-/** Most requests for the score of a new snapshot. */
+/** The most requests for the score of a new snapshot. */
 const SCORE_TRIES = 5;
 
 interface MomentSource {
@@ -16,15 +16,15 @@ interface MomentSource {
   filter: LadderFilter;
 }
 
-/** While another moment is requested, the answers about the last one stay; if the request fails, they go. */
+/** The answers about the previous moment stay until the new moment's request succeeds or fails. */
 export interface ShownMoment {
-  /** A score of any moment, which names the token. */
+  /** A score of any moment, for the token's symbol and name. */
   identity: Score | null;
   score: Score | null;
   /** Time of the snapshot on which the score is based; null if there is none. */
   t: number | null;
   ladder: Ladder | null;
-  /** What can be chosen, by the last ladder of any moment. */
+  /** The types and venues to choose from, according to the last ladder of any moment. */
   choices: Ladder['choices'] | null;
   /** Venues of the filter that the snapshot does not have. */
   notFound: readonly string[];
@@ -47,7 +47,7 @@ export function useMoment({ address, atS, filter }: MomentSource): ShownMoment {
         : client.getScore({ address, explain: true, at: atS }, { signal }),
     atS === null ? 'by change' : 'never',
   );
-  // A refused moment does not name the token.
+  // The reply that refuses a moment does not name the token.
   const { document: named } = useDocument(
     atS !== null && error?.status === 400 ? `name ${address}` : null,
     (client, signal) => client.getScore({ address }, { signal }),

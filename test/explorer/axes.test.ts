@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { placedTicks, priceTicks, timeText, timeTicks } from '../../explorer/heatmap/ticks.js';
-import { clearOf } from '../../explorer/heatmap/cursor.js';
+import { heightClearOf } from '../../explorer/heatmap/cursor.js';
 import { asOfS } from '../../explorer/state/clock.js';
 import { zone } from '../../explorer/state/zone.js';
 import type { View } from '../../explorer/heatmap/view.js';
@@ -16,7 +16,7 @@ describe('the label of the cursor', () => {
     const room = fc.double({ min: 0.01, max: 0.1, noNaN: true });
     fc.assert(
       fc.property(share, share, room, (other, y, least) => {
-        const label = clearOf(other, y, least);
+        const label = heightClearOf(other, y, least);
         expect(Math.abs(label - other)).toBeGreaterThanOrEqual(least - 1e-9);
         expect(label).toBeGreaterThanOrEqual(0);
         expect(label).toBeLessThanOrEqual(1);
@@ -27,7 +27,7 @@ describe('the label of the cursor', () => {
   });
 
   it('is beside it if the last price is out of sight', () => {
-    expect([clearOf(-0.01, 0, 0.1), clearOf(1.01, 1, 0.1)]).toEqual([0, 1]);
+    expect([heightClearOf(-0.01, 0, 0.1), heightClearOf(1.01, 1, 0.1)]).toEqual([0, 1]);
   });
 });
 

@@ -43,7 +43,7 @@ export interface BoardSpec<Row> {
   span?: string;
   /** @param rows all of the board, by which charts are scaled */
   columns: (choices: Choices, rows: readonly Row[]) => readonly Column<Row>[];
-  /** The column by which the API ranks the rows, as in BoardView. */
+  /** The column by which the API ranks the rows, in the form of `sort` in BoardView. */
   ranking: (choices: Choices) => string;
   meaning?: Meaning;
   keyOf: (row: Row) => string;
@@ -54,7 +54,7 @@ export interface BoardSpec<Row> {
   load: (client: FathomClient, choices: Choices, signal: AbortSignal) => Promise<Board<Row>>;
   /** Undefined if the requests are known only once the board is loaded. */
   request?: (choices: Choices) => ApiRequest;
-  /** Whether rows have the token's price, which is old if the token has no recent depth. */
+  /** Whether rows show the token's price: the page warns that it may be old if the token has no recent depth. */
   hasPrices?: boolean;
   /** Whether it reloads automatically. */
   reloads: boolean;
