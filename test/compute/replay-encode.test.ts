@@ -1,5 +1,6 @@
 import { tableFromIPC, TimeUnit, type Vector } from 'apache-arrow';
 import fc from 'fast-check';
+import { pack } from 'msgpackr';
 import { describe, expect, it } from 'vitest';
 import { encodeArrow } from '../../compute/replay/arrow.js';
 import { MAX_AMOUNT_BYTES, textBuffer, writeAmounts } from '../../compute/replay/digits.js';
@@ -132,9 +133,21 @@ describe('the formats of a page', () => {
       item.writeDoubleBE(usd, 2);
       return item;
     };
-    const key = (name: string) => Buffer.from([0xa0 | name.length, ...Buffer.from(name)]);
     expect(bytes.includes(Buffer.concat([key('support_usd'), double(12)]))).toBe(true);
     expect(bytes.includes(Buffer.concat([key('resistance_usd'), double(0)]))).toBe(true);
+  });
+
+  it('have every bin of MessagePack in as few bytes as possible', () => {
+    const bins = Array.from({ length: 472 }, (_, i) => i - 231);
+    const store: PlainStore = {
+      markets: [MARKET],
+      snapshots: [snapshot(bins.map((bin) => ({ market: 0, bin, support: 1n, resistance: 1n })))],
+    };
+    const request = plainRequest(START_T, START_T + 10, { minPct: -90, maxPct: 1000 });
+    const { page } = kernelPage(store, request, PAGE_LIMITS, WHOLE);
+    const bytes = Buffer.from(encodePage(page, envelopeOf(request), 'msgpack'));
+    const shortest = Buffer.concat([key('bin'), pack(bins), key('support_usd')]);
+    expect(bytes.includes(shortest)).toBe(true);
   });
 
   it('distinguish two markets with the same name', () => {
@@ -154,7 +167,16 @@ describe('the formats of a page', () => {
   });
 });
 
+const MARKET = {
+  source: 'X',
+  exchangeType: 'CEX' as const,
+  type: 'cex_spot' as const,
+  address: null,
+  pair: 'A/B',
+};
 const REQUEST = plainRequest(START_T, START_T + 10);
+/** A key of a map of MessagePack. */
+const key = (name: string) => Buffer.from([0xa0 | name.length, ...Buffer.from(name)]);
 const WHOLE = { rows: 1000, namesNext: true, runLength: 3 };
 
 function snapshot(cells: PlainStore['snapshots'][number]['cells']) {
@@ -163,7 +185,7 @@ function snapshot(cells: PlainStore['snapshots'][number]['cells']) {
 
 function pageOf(support: bigint, resistance: bigint): Page {
   const store: PlainStore = {
-    markets: [{ source: 'X', exchangeType: 'CEX', type: 'cex_spot', address: null, pair: 'A/B' }],
+    markets: [MARKET],
     snapshots: [snapshot([{ market: 0, bin: 0, support, resistance }])],
   };
   return kernelPage(store, REQUEST, PAGE_LIMITS, WHOLE).page;

@@ -18,6 +18,7 @@ import { TO_OLDER_SCHEMA } from '../crash/older.js';
 import { SCHEMA_VERSION } from '../../storage/migrations.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { fathom } from '../support/cli.js';
+import { commitHolders, type Held, held, storedHolders } from '../support/holders.js';
 import {
   type Cell,
   DataDirectory,
@@ -384,5 +385,36 @@ it('Keys that are rotated and revoked at the same time end revoked', async () =>
     expect(store.keys.verify(key)).toBeNull();
     await expect(store.rotateKey(id)).rejects.toThrow(`the key ${id} is revoked already`);
   }
+  await store.close();
+});
+
+it('A key whose text cannot be written is not issued, and a rotated one keeps its old text', async () => {
+  const store = await openStore(directory.path);
+  const { id, key } = await store.createKey({ tier: 'premium' });
+  const { database } = store['parts'];
+  await database.run('ALTER TABLE keys RENAME TO away');
+  await expect(store.createKey({ tier: 'premium' })).rejects.toThrow('keys');
+  await expect(store.rotateKey(id)).rejects.toThrow('keys');
+  expect(store.keys.list().map((each) => each.id)).toEqual([id]);
+  expect(store.keys.verify(key)).not.toBeNull();
+  await database.run('ALTER TABLE away RENAME TO keys');
+  await store.close();
+});
+
+it('Damaged holders hinder no commit, which restores their snapshots', async () => {
+  const snapshots = [1, 2, 3].map((t): [number, Held] => [t, held(40, t)]);
+  let store = await openStore(directory.path);
+  await commitHolders(store, [[MINT, new Map(snapshots)]]);
+  await store.close();
+  await tamper(
+    `UPDATE holder_block_parts SET data = unhex(left(hex(data), 60) || CASE WHEN substr(hex(data), 61, 1) = '0' THEN '1' ELSE '0' END || substr(hex(data), 62))`,
+  );
+  const notices: unknown[] = [];
+  store = await openStore(directory.path, { onBackgroundError: (error) => notices.push(error) });
+  await expect(storedHolders(store.holders, MINT)).rejects.toSatisfy(isDamage);
+  await commitHolders(store, [[MINT, new Map(snapshots)]]);
+  expect(notices).toHaveLength(1);
+  expect(notices[0]).toSatisfy(isDamage);
+  expect(await storedHolders(store.holders, MINT)).toEqual(new Map(snapshots));
   await store.close();
 });

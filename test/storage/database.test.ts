@@ -1,4 +1,12 @@
-import { readdirSync, renameSync, rmSync, truncateSync, watch, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Connection } from '../../storage/duckdb/connection.js';
@@ -156,6 +164,12 @@ describe('Database', () => {
     const script = path.resolve('test/support/failed-append.mjs');
     const { stdout, stderr } = await run(process.execPath, ['--expose-gc', script, file]);
     expect([stdout, stderr]).toEqual(['failed\nrows: 0\n', '']);
+  });
+
+  it('is not opened if its log is no file, and the system’s reason is kept', async () => {
+    await (await Database.openFile(file, options)).close();
+    mkdirSync(`${file}.wal`);
+    await expect(Database.openFile(file, options)).rejects.toThrow('EISDIR');
   });
 
   it('serves more callers than it has connections, one statement each at a time', async () => {
