@@ -26,11 +26,14 @@ const packr = new Packr({
   skipValues: [undefined],
 } as ConstructorParameters<typeof Packr>[0]);
 
+/** MessagePack of replies and of messages to clients. */
+export const packMaps = (value: unknown): Buffer => packr.pack(value);
+
 /** A document's bytes; MessagePack has the same content as JSON. */
 export function serialize(document: unknown, mediaType: DocumentForm['mediaType']): Uint8Array {
   return mediaType === 'application/json'
     ? Buffer.from(JSON.stringify(document))
-    : packr.pack(document);
+    : packMaps(document);
 }
 
 export function compressDocument(body: Uint8Array, { encoding }: DocumentForm): Uint8Array {

@@ -1,6 +1,6 @@
 /** The reply body of depth over time, from the sums of its snapshots. */
 import type { Data } from 'apache-arrow';
-import { Packr } from 'msgpackr';
+import { packMaps } from '../documents.js';
 import type { Chain, Market } from '../market.js';
 import {
   dictionaryData,
@@ -114,10 +114,8 @@ function encode(series: Series, input: SeriesInput): Uint8Array<ArrayBuffer> {
   switch (input.format) {
     case 'json':
       return new TextEncoder().encode(JSON.stringify(documentOf(series, input)));
-    case 'msgpack': {
-      const packr = new Packr({ useRecords: false, variableMapSize: true });
-      return new Uint8Array(packr.pack(documentOf(series, input)));
-    }
+    case 'msgpack':
+      return new Uint8Array(packMaps(documentOf(series, input)));
     case 'arrow':
       return encodeArrow(series, input);
   }

@@ -2,12 +2,10 @@
  * A replay page as MessagePack: the structure of the JSON reply, only in standard types (maps with string
  * keys, arrays, integers, floats, strings, booleans, nil) that every library reads.
  */
-import { Packr } from 'msgpackr';
+import { packMaps } from '../documents.js';
 import { TIERS } from '../market.js';
 import { textBuffer } from './digits.js';
 import { indexKey, type Page, pageHead, type ReplayEnvelope } from './page.js';
-
-const packr = new Packr({ useRecords: false, variableMapSize: true });
 
 /** A snapshot's array headers, names, time, tier and price. */
 const MAX_SNAPSHOT_BYTES = 128;
@@ -34,7 +32,7 @@ const ARRAY32 = 0xdd;
  * @returns a view of the buffer that the next page overwrites
  */
 export function writeMsgpack(page: Page, envelope: ReplayEnvelope | null): Uint8Array<ArrayBuffer> {
-  const head = packr.pack({ ...pageHead(page, envelope), snapshots: [] });
+  const head = packMaps({ ...pageHead(page, envelope), snapshots: [] });
   const maxBytes =
     head.length +
     MAX_ARRAY_HEADER_BYTES +

@@ -1,5 +1,6 @@
 /** The messages of a live connection (docs/live.md#messages): how they are read and written. */
-import { Packr, unpack } from 'msgpackr';
+import { unpack } from 'msgpackr';
+import { packMaps } from '../../compute/documents.js';
 import type { PageFormat } from '../../compute/replay/render.js';
 import { closeMatch } from '../../compute/nearest.js';
 import { excerpt, invalidParameter } from '../api/errors.js';
@@ -39,10 +40,8 @@ export type Request =
   | { op: 'unsubscribe'; id: string }
   | { op: 'ping' };
 
-const packr = new Packr({ useRecords: false, variableMapSize: true });
-
 export function encodeMessage(format: LiveFormat, message: object): Uint8Array {
-  return format === 'json' ? Buffer.from(JSON.stringify(message)) : packr.pack(message);
+  return format === 'json' ? Buffer.from(JSON.stringify(message)) : packMaps(message);
 }
 
 /** A failure as a message. @param id of the subscription; null: it is about none */
