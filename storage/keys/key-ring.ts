@@ -83,7 +83,6 @@ export class KeyRing implements KeySource {
     private readonly revocations: RevocationFile,
     /** The pepper, with which digests are made. */
     public secret: Uint8Array,
-    private readonly nowS: () => number,
     onError: (error: unknown) => void,
   ) {
     this.table = new WriteBehind({ write: (rows) => this.writeRevoked(rows), onError });
@@ -97,12 +96,11 @@ export class KeyRing implements KeySource {
     database: Database,
     directory: string,
     onError: (error: unknown) => void,
-    nowS: () => number = wallS,
   ): Promise<KeyRing> {
     const keys = await readKeys(database);
     const pepper = await loadPepper(directory, keys.length > 0);
     const revocations = await RevocationFile.open(directory);
-    const ring = new KeyRing(database, directory, revocations, pepper, nowS, onError);
+    const ring = new KeyRing(database, directory, revocations, pepper, onError);
     for (const stored of keys) ring.remember(stored);
     for (const revocation of revocations.all) {
       const stored = ring.byId.get(revocation.id);
@@ -114,7 +112,7 @@ export class KeyRing implements KeySource {
   verify(key: string): KeyRecord | null {
     const known = this.verified.get(key) ?? this.find(key);
     if (known === null) return null;
-    return known.untilS === Infinity || this.nowS() < known.untilS ? known.record : null;
+    return known.untilS === Infinity || wallS() < known.untilS ? known.record : null;
   }
 
   private find(key: string): VerifiedKey | null {
@@ -148,7 +146,7 @@ export class KeyRing implements KeySource {
   /** A new text of a live key that is not stored yet. */
   draftRotation(key: string, overlapS: number): Draft {
     const { record, digest } = this.live(key);
-    const nowS = this.nowS();
+    const nowS = wallS();
     const { earlierUntilS } = record;
     if (overlapS > 0 && earlierUntilS !== null && nowS < earlierUntilS) {
       throw new RefusalError(
@@ -202,7 +200,7 @@ export class KeyRing implements KeySource {
 
   /** A revocation of a key that is not stored yet. @throws RefusalError if the key is not live */
   draftRevocation(key: string): Revocation {
-    return { id: this.live(key).record.id, revokedAtS: this.nowS() };
+    return { id: this.live(key).record.id, revokedAtS: wallS() };
   }
 
   /** Takes the secret of a cluster. Call while there are no keys. */
@@ -251,7 +249,7 @@ export class KeyRing implements KeySource {
   async revoke(key: string): Promise<KeyRecord> {
     const { id } = this.named(key).record;
     const again = this.undurable.has(id) ? this.unwritten.get(id) : undefined;
-    const revocation = again ?? { id, revokedAtS: this.nowS() };
+    const revocation = again ?? { id, revokedAtS: wallS() };
     if (again === undefined) this.end(this.live(id), revocation);
     this.undurable.add(id);
     try {
@@ -324,7 +322,7 @@ export class KeyRing implements KeySource {
   private template(request: KeyRequest): KeyRecord {
     this.checkPlan(request.tier);
     const id = newKeyId();
-    const times = { createdAtS: this.nowS(), revokedAtS: null, earlierUntilS: null };
+    const times = { createdAtS: wallS(), revokedAtS: null, earlierUntilS: null };
     return { id, ...NO_TERMS, ...request, ...times, hint: '' };
   }
 
