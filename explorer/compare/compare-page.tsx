@@ -2,41 +2,25 @@
 import { useMemo } from 'preact/hooks';
 import { type FathomClient, FathomError, type SeriesParameters } from '../../client/index.js';
 import { columnsOfLines } from '../export/columns.js';
-import { Icon } from '../frame/icon.js';
-import { Search } from '../frame/search.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
 import { stepFor, stepName } from '../heatmap/detail.js';
-import { perpsText } from '../ladder/ladder.js';
 import { currentS } from '../state/clock.js';
-import { percent, shortAddress, signedPercent, usd } from '../state/format.js';
+import { shortAddress } from '../state/format.js';
 import { useKeyWatch } from '../state/key-watch.js';
 import { useDocument } from '../state/load.js';
 import type { ApiRequest } from '../state/requests.js';
 import { currentClient, messageOf, show } from '../state/session.js';
-import {
-  COMPARE_PCTS,
-  type CompareView,
-  hashOf,
-  MAX_COMPARED,
-  METRICS,
-  PARTS,
-  type Preset,
-  PRESET_S,
-  PRESETS,
-  SCALES,
-  tokenView,
-  TYPES,
-} from '../state/url.js';
+import { type CompareView, hashOf, type Preset, PRESET_S, TYPES } from '../state/url.js';
 import { RequestBar } from '../views/request-bar.js';
 import { TokenLinks } from '../views/token-links.js';
+import { CompareChoices } from './choices.js';
 import { type Compared, linesOf } from './compared.js';
-import { LineChart } from './line-chart.js';
-import { MapGrid, type MapPart } from './map-grid.js';
+import { ComparedTokens } from './compared-tokens.js';
+import { ComparisonChart } from './comparison-chart.js';
+import type { MapPart } from './map-grid.js';
+import { hasParts, partsOf } from './parts.js';
 import './compare.css';
 
-const METRIC_LABELS = {
-  ...{ depth: 'Depth', score: 'Score', price: 'Price change', maps: 'Maps' },
-} as const;
 /** Shown beside the requests: from which fields of the replies the lines are drawn. */
 const SHOWN_FIELDS = {
   depth: 'shows support_usd + resistance_usd',
@@ -49,13 +33,9 @@ const MIN_STEP_S = 60;
 const AHEAD_S = 86_400;
 /** Most points of a line. */
 const MAX_POINTS = 500;
-const SCALE_LABELS = { linear: 'Linear', log: 'Log' } as const;
-const PART_LABELS = { venue: 'By venue', type: 'By type' } as const;
-const points = (value: number): string => value.toFixed(1);
-const priceChange = (value: number): string => signedPercent(value, 2);
 
 export default function ComparePage({ view }: { view: CompareView }) {
-  const { tokens, metric, pct, scale, window } = view;
+  const { tokens, metric, window } = view;
   const parts = partsOf(view);
   const { document, error } = useDocument(
     tokens.length === 0 ? null : `compare ${JSON.stringify({ ...view, scale: null })}`,
@@ -87,80 +67,8 @@ export default function ComparePage({ view }: { view: CompareView }) {
         <h1 id="compare-title">Compare</h1>
         <p class="note">Tokens, or the venues or types of one, on one time axis.</p>
       </header>
-      <div class="filters" role="toolbar" aria-label="Choices">
-        <Choices
-          label="Show"
-          options={METRICS.map((value) => ({ value, label: METRIC_LABELS[value] }))}
-          chosen={metric}
-          onChoose={(value) =>
-            change({ metric: value, ...(hasParts(value) ? {} : { parts: null }) })
-          }
-        />
-        {metric === 'depth' && (
-          <>
-            <Choices
-              label="Within"
-              options={COMPARE_PCTS.map((value) => ({ value, label: percent(value / 100, 0) }))}
-              chosen={pct}
-              onChoose={(value) => change({ pct: value })}
-            />
-            <span class="note">of the price, {perpsText()}</span>
-            <Choices
-              label="Scale"
-              options={SCALES.map((value) => ({ value, label: SCALE_LABELS[value] }))}
-              chosen={scale}
-              onChoose={(value) => change({ scale: value })}
-            />
-          </>
-        )}
-        <Choices
-          label="Window"
-          options={PRESETS.map((value) => ({ value, label: value }))}
-          chosen={window}
-          onChoose={(value) => change({ window: value })}
-        />
-        {tokens.length === 1 &&
-          PARTS.map((value) => (
-            <button
-              key={value}
-              type="button"
-              class="tool"
-              aria-pressed={parts === value}
-              onClick={() =>
-                change({
-                  parts: parts === value ? null : value,
-                  metric: hasParts(metric) ? metric : 'depth',
-                })
-              }
-            >
-              {PART_LABELS[value]}
-            </button>
-          ))}
-      </div>
-      <div class="compared">
-        {tokens.map((address) => (
-          <span key={address} class="chip compared-token">
-            <a href={hashOf(tokenView(address))}>{labelOf(address)}</a>
-            <button
-              type="button"
-              aria-label={`Remove ${labelOf(address)}`}
-              title="Remove"
-              onClick={() => change({ tokens: tokens.filter((one) => one !== address) })}
-            >
-              <Icon name="close" />
-            </button>
-          </span>
-        ))}
-        {tokens.length < MAX_COMPARED && (
-          <Search
-            id="compare-found"
-            placeholder="Add a token"
-            onChoose={(address) =>
-              change({ tokens: [...new Set([...tokens, address])], parts: null })
-            }
-          />
-        )}
-      </div>
+      <CompareChoices view={view} onChange={change} />
+      <ComparedTokens tokens={tokens} labelOf={labelOf} onChange={change} />
       {document !== null && document.refused.length > 0 && (
         <p class="note" role="status">
           {document.refused.map(({ address, why }) => (
@@ -183,30 +91,12 @@ export default function ComparePage({ view }: { view: CompareView }) {
           >
             Add a token or two.
           </Empty>
-        ) : compared === null ? (
-          error !== null ? (
-            <Failure error={error} />
-          ) : (
-            <Loading what="the series" />
-          )
-        ) : t.length === 0 ? (
-          <Empty title="No depth in this window">Choose a longer one.</Empty>
-        ) : metric === 'maps' ? (
-          client !== null && <MapGrid {...{ client, window }} parts={maps} />
+        ) : compared !== null ? (
+          <ComparisonChart {...{ view, client, t, lines, maps }} />
+        ) : error !== null ? (
+          <Failure error={error} />
         ) : (
-          <LineChart
-            label={`${METRIC_LABELS[metric]} of ${lines.map(({ label }) => label).join(', ')}`}
-            t={t}
-            lines={lines}
-            format={metric === 'depth' ? usd : metric === 'score' ? points : priceChange}
-            axis={
-              metric === 'price'
-                ? 'fitted'
-                : metric === 'depth' && scale === 'log'
-                  ? 'log'
-                  : 'from zero'
-            }
-          />
+          <Loading what="the series" />
         )}
       </section>
       {tokens.length > 0 && (
@@ -235,32 +125,6 @@ export default function ComparePage({ view }: { view: CompareView }) {
         />
       )}
     </article>
-  );
-}
-
-function Choices<T extends string | number>(props: {
-  label: string;
-  options: readonly { value: T; label: string }[];
-  chosen: T;
-  onChoose: (value: T) => void;
-}) {
-  const { label, options, chosen, onChoose } = props;
-  return (
-    <div class="choice-group">
-      <span class="note">{label}</span>
-      <div class="segments" role="group" aria-label={label}>
-        {options.map((option) => (
-          <button
-            key={option.value}
-            type="button"
-            aria-pressed={option.value === chosen}
-            onClick={() => onChoose(option.value)}
-          >
-            {option.label}
-          </button>
-        ))}
-      </div>
-    </div>
   );
 }
 
@@ -300,15 +164,6 @@ async function comparedOf(
     comparison.refused.push({ address: view.tokens[i], why: messageOf(reason) });
   }
   return comparison;
-}
-
-/** Whether a metric can compare the venues or types of a single token. */
-const hasParts = (metric: CompareView['metric']): boolean =>
-  metric === 'depth' || metric === 'maps';
-
-/** The kind of parts to compare: venues or types of a single token; null: compare tokens. */
-function partsOf({ parts, metric, tokens }: CompareView): CompareView['parts'] {
-  return tokens.length === 1 && hasParts(metric) ? parts : null;
 }
 
 /** All tokens get the same steps. The last step has not ended yet: its point is the newest snapshot. */

@@ -1,0 +1,38 @@
+/** The compared series as lines, or their maps. */
+import type { FathomClient } from '../../client/index.js';
+import { Empty } from '../frame/states.js';
+import { signedPercent, usd } from '../state/format.js';
+import type { CompareView } from '../state/url.js';
+import { METRIC_LABELS } from './choices.js';
+import type { linesOf } from './compared.js';
+import { LineChart } from './line-chart.js';
+import { MapGrid, type MapPart } from './map-grid.js';
+
+const FORMATS = {
+  depth: usd,
+  score: (value: number): string => value.toFixed(1),
+  price: (value: number): string => signedPercent(value, 2),
+} as const;
+
+interface ComparisonChartProps extends ReturnType<typeof linesOf> {
+  view: CompareView;
+  client: FathomClient | null;
+  maps: MapPart[];
+}
+
+export function ComparisonChart({ view, client, t, lines, maps }: ComparisonChartProps) {
+  const { metric, scale, window } = view;
+  if (t.length === 0) return <Empty title="No depth in this window">Choose a longer one.</Empty>;
+  if (metric === 'maps') {
+    return client === null ? null : <MapGrid {...{ client, window }} parts={maps} />;
+  }
+  const axis = metric === 'depth' && scale === 'log' ? 'log' : 'from zero';
+  return (
+    <LineChart
+      label={`${METRIC_LABELS[metric]} of ${lines.map(({ label }) => label).join(', ')}`}
+      {...{ t, lines }}
+      format={FORMATS[metric]}
+      axis={metric === 'price' ? 'fitted' : axis}
+    />
+  );
+}
