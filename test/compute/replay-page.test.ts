@@ -66,6 +66,17 @@ describe('a page of replay', () => {
     expect(checks).toBe(3);
   });
 
+  it('refuses a snapshot that alone has more cells than a page may', () => {
+    const cells = [0, 1, 2].map((bin) => ({ market: 0, bin, support: 100n, resistance: 0n }));
+    const snapshots = [{ t: START_T, tier: 'raw' as const, price: 1, cells }];
+    const market = { exchangeType: 'CEX' as const, type: 'cex_spot' as const, address: null };
+    const store: PlainStore = { markets: [{ ...market, source: 'X', pair: 'A/B' }], snapshots };
+    const pageOf = (maxCells: number) =>
+      kernelPage(store, DEFAULT_REQUEST, { ...PAGE_LIMITS, maxCells }, WHOLE).page;
+    expect(pageOf(3)).toMatchObject({ snapshotCount: 1, end: 'window' });
+    expect(() => pageOf(2)).toThrow(`snapshot ${START_T} alone exceeds a page's cells`);
+  });
+
   it('refuses cells of a market that the token does not have', () => {
     const cells = [{ market: 1, bin: 0, support: 100n, resistance: 0n }];
     const snapshots = [{ t: START_T, tier: 'raw' as const, price: 1, cells }];

@@ -42,6 +42,8 @@ describe('market depth', () => {
             summary.by_source.map((row) => [row.source, row]),
             expected.bySource,
           );
+          const sources = summary.by_source.map(({ source }) => source);
+          expect(sources).toEqual([...sources].sort());
           expectClose(summary.constant_product, expected.constantProduct);
         },
       ),

@@ -1,7 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Tier, TIERS } from '../../compute/market.js';
+import type { NewestSnapshots } from '../../storage/contract.js';
 import { type Directory, newestSnapshots, type SegmentRef } from '../../storage/depth/directory.js';
+import {
+  commitRows,
+  FreshStore,
+  MINT,
+  orca,
+  OTHER_MINT,
+  snapshot,
+  tokenOf,
+} from '../support/stores.js';
 
 const DELAY_S = 900;
 
@@ -85,5 +95,41 @@ describe('the newest snapshots', () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe('a store', () => {
+  const fresh = new FreshStore();
+
+  it('finds those of all tokens among many segments', async () => {
+    const { store } = fresh;
+    for (let t = 100; t <= 600; t += 100) {
+      await commitRows(store, [snapshot(t), snapshot(t + 50, [orca()], { address: OTHER_MINT })]);
+    }
+    for (const [nowS, delayS] of [
+      [555, 300],
+      [600, 100],
+      [700, 0],
+      [120, 60],
+    ]) {
+      const found = new Map<number, NewestSnapshots>();
+      for await (const part of store.depth.allNewestSnapshots(nowS, delayS)) {
+        for (const [tokenId, newest] of part) found.set(tokenId, newest);
+      }
+      for (const [address, firstT] of [
+        [MINT, 100],
+        [OTHER_MINT, 150],
+      ] as const) {
+        const newestT = (atS: number) => {
+          const t = firstT + 100 * Math.min(Math.floor((atS - firstT) / 100), 5);
+          return t < firstT ? null : t;
+        };
+        const { newest, delayed } = found.get(tokenOf(store, address)) ?? {};
+        expect([newest?.t ?? null, delayed?.t ?? null], `${address} at ${nowS}`).toEqual([
+          newestT(nowS),
+          newestT(nowS - delayS),
+        ]);
+      }
+    }
   });
 });
