@@ -190,6 +190,24 @@ describe('levels', () => {
     ]);
   });
 
+  it('of equally deep books take the price of the first by source, in any order of rows', async () => {
+    const books = [
+      ['Binance', 1, 30, 3, 10],
+      ['Kraken', 2, 15, 4, 7.5],
+    ].map(([source, bid, bidSize, ask, askSize]) => (address: string) => [
+      level(address, 'bid', bid, bidSize, { source }),
+      level(address, 'ask', ask, askSize, { source }),
+    ]);
+    for (const inOrder of [books, [...books].reverse()]) {
+      const address = fresh();
+      const [{ priceUsd }] = await stored(
+        address,
+        inOrder.flatMap((rowsOf) => rowsOf(address)),
+      );
+      expect(priceUsd).toBe(2);
+    }
+  });
+
   it('that contradict each other are refused with the line', async () => {
     const address = fresh();
     const pair = [level(address, 'bid', 99, 1), level(address, 'ask', 101, 1)];

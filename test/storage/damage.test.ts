@@ -373,6 +373,28 @@ describe('The pepper', () => {
   });
 });
 
+it('Segments of an older version get their digests, which are those of new ones', async () => {
+  let store = await openStore(directory.path);
+  for (const address of [MINT, OTHER_MINT]) {
+    for (const t of [1, 2])
+      await commitRows(store, [snapshot(t, [orca([[t, 5, 6]])], { address })]);
+  }
+  const digests = async () =>
+    (
+      await store['parts'].database.rows(
+        'SELECT hex(digests) FROM segments ORDER BY token_id, hex(times)',
+      )
+    ).flat();
+  const whole = await digests();
+  await store.close();
+  await tamper('UPDATE segments SET digests = NULL');
+  store = await openStore(directory.path);
+  expect(await digests()).toEqual(whole.map(() => null));
+  await store.completeDigests(new AbortController().signal);
+  expect(await digests()).toEqual(whole);
+  await store.close();
+});
+
 it('Keys that are rotated and revoked at the same time end revoked', async () => {
   const store = await openStore(directory.path);
   for (let i = 0; i < 5; i++) {

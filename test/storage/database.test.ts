@@ -1,6 +1,8 @@
 import {
+  copyFileSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   truncateSync,
@@ -13,7 +15,12 @@ import { Connection } from '../../storage/duckdb/connection.js';
 import { DuckDBError } from '../../storage/duckdb/duckdb-error.js';
 import { Database, MAX_REOPENINGS } from '../../storage/duckdb/database.js';
 import { Lanes, MAX_WAITING } from '../../storage/duckdb/lanes.js';
-import { DamagedDataError, DiskFullError, StoreUnavailableError } from '../../storage/errors.js';
+import {
+  DamagedDataError,
+  DiskFullError,
+  isDiskFull,
+  StoreUnavailableError,
+} from '../../storage/errors.js';
 import { run } from '../support/processes.js';
 import { becomes, countingTurns, eventually } from '../support/waiting.js';
 import { temporaryDirectory } from '../support/folders.js';
@@ -25,13 +32,22 @@ vi.mock('node:timers/promises', async (importOriginal) => ({
   setTimeout: (ms: number | undefined) => Promise.resolve(pauses.push(ms)),
 }));
 
+/** The system call that fails, if any. */
+const failing = vi.hoisted(() => ({ call: '' }));
+
 /** Free blocks of 4 KiB that the disk reports; null: the real number. */
 const free = vi.hoisted(() => ({ blocks: null as number | null }));
 vi.mock('node:fs/promises', async (importOriginal) => {
-  const real = await importOriginal<{ statfs: (name: string) => Promise<object> }>();
+  const real = await importOriginal<
+    Record<'rename' | 'truncate', unknown> & { statfs: (name: string) => Promise<object> }
+  >();
   const statfs = async (name: string): Promise<object> =>
     free.blocks === null ? real.statfs(name) : { bavail: free.blocks, bsize: 4096 };
-  return { ...real, statfs };
+  const orFails = (call: 'rename' | 'truncate') => (from: string, to: never) =>
+    failing.call === call
+      ? Promise.reject(new Error(`${call} failed`))
+      : (real[call] as (a: string, b: never) => Promise<void>)(from, to);
+  return { ...real, statfs, rename: orFails('rename'), truncate: orFails('truncate') };
 });
 
 const options = { memoryLimitMiB: 128, threads: 1 };
@@ -44,6 +60,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   free.blocks = null;
+  failing.call = '';
 });
 
 describe('Database', () => {
@@ -172,6 +189,31 @@ describe('Database', () => {
     await expect(Database.openFile(file, options)).rejects.toThrow('EISDIR');
   });
 
+  it('is not opened if the torn end of its log cannot be cut off', async () => {
+    const database = await Database.openFile(file, options);
+    await database.run('CREATE TABLE things (id BIGINT)');
+    await database.checkpoint();
+    await database.run('INSERT INTO things VALUES (7)');
+    // As a killed process leaves them.
+    const copy = `${file}.copy`;
+    copyFileSync(file, copy);
+    const log = readFileSync(`${file}.wal`);
+    await database.close();
+    for (const [call, torn] of [
+      ['rename', Buffer.alloc(10)],
+      ['truncate', Buffer.concat([log, Buffer.alloc(10)])],
+    ] as const) {
+      writeFileSync(`${copy}.wal`, torn);
+      failing.call = call;
+      await expect(Database.openFile(copy, options)).rejects.toThrow(`${call} failed`);
+      expect(readFileSync(`${copy}.wal`)).toEqual(torn);
+    }
+    failing.call = '';
+    const again = await Database.openFile(copy, options);
+    expect(await again.rows('SELECT id FROM things')).toEqual([[7]]);
+    await again.close();
+  });
+
   it('serves more callers than it has connections, one statement each at a time', async () => {
     const database = await Database.openFile(file, options);
     const sums = await Promise.all(
@@ -294,6 +336,11 @@ describe('A database that fails', () => {
     await expect(add(2)).rejects.toBeInstanceOf(StoreUnavailableError);
     await becomes(() => [faults, lost], [[fatal], [fatal]]);
   });
+});
+
+it.each(['ENOSPC', 'EDQUOT', 'EFBIG'])('%s of the system means a full disk', (code) => {
+  expect(isDiskFull(Object.assign(new Error(code), { code }))).toBe(true);
+  expect(isDiskFull(Object.assign(new Error(code), { code: 'EIO' }))).toBe(false);
 });
 
 it('Lanes refuse callers if too many already wait', async () => {
