@@ -160,6 +160,8 @@ export class Fragments {
       } else missing.add(segment);
       at += end - first;
     }
+    // Another span of the same segment may fit.
+    for (const segment of missing) found.delete(segment);
     return [...missing];
   }
 

@@ -83,6 +83,26 @@ describe('fragments on disk', () => {
     expect(await pageOf(here.open(depth, await here.openFiles()), depth)).not.toBeNull();
   });
 
+  it('of another segment are not served even if they fit the page up to a gap', async () => {
+    const hidden = () => {
+      const store = steadyStore(12, 20, { everyS: 900 });
+      for (const coarse of store.snapshots) coarse.tier = '15m';
+      // Hides the third snapshot: a page shows the segment in two spans.
+      const t = store.snapshots[2].t + 10;
+      store.snapshots.push({ ...store.snapshots[2], t, tier: 'raw' });
+      return store;
+    };
+    const before = depthOf(hidden(), 12);
+    await warm(here.open(before, await here.openFiles()), before);
+    await here.closeAll();
+    const store = hidden();
+    store.snapshots[5].cells[7].support += 1n;
+    const depth = depthOf(store, 12);
+    const fragments = here.open(depth, await here.openFiles());
+    expect(await pageOf(fragments, depth, { to: store.snapshots[2].t })).not.toBeNull();
+    expect(await pageOf(fragments, depth)).toBeNull();
+  });
+
   it('may lose their folder under a running server', async () => {
     const depth = depthOf();
     const fragments = here.open(depth, await here.openFiles(), 10_000);
