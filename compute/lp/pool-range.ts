@@ -8,9 +8,10 @@ import type { SnapshotRun } from '../segment/run.js';
 import { HOUR_S } from '../time.js';
 import { DLMM_PERIODS, LONGEST_PERIOD_H, PERIODS_H, firstHourOf, hourIndex } from './hours.js';
 import {
+  addHourPrices,
   binsOfPrices,
   eachSelectedRun,
-  priceHours,
+  emptyHourPrices,
   pricesOver,
   type HourPrices,
   type PriceHoursInput,
@@ -80,21 +81,37 @@ export function poolsOfMarkets(markets: readonly Market[], pubkeys: readonly str
   );
 }
 
+/** Blocks of up to this many compressed bytes stay decoded between the two passes. */
+const MAX_HELD_BLOCK_BYTES = 32 * 1024 * 1024;
+
 /**
  * The mean depth of each pool's market over the snapshots of each period, in the bins of the period's price
- * range; and the same for each hour: a task of the pool. It reads the blocks twice, first for the ranges.
+ * range; and the same for each hour. A task of the pool.
+ * @param maxHeldBytes blocks of up to this size stay decoded between the two passes; larger blocks are
+ *   decoded twice, one at a time
  * @throws Error if a block is damaged or lacks a selected row, or if this hour is out of sight
  */
-export function poolRanges(input: PoolRangesInput): PoolRanges {
-  const { firstHourS, poolCount, thisHourS } = input;
-  const prices = priceHours(input);
+export function poolRanges(
+  input: PoolRangesInput,
+  maxHeldBytes = MAX_HELD_BLOCK_BYTES,
+): PoolRanges {
+  const { blocks, firstHourS, poolCount, thisHourS } = input;
+  const holds = blocks.reduce((sum, block) => sum + block.byteLength, 0) <= maxHeldBytes;
+  const held: { run: SnapshotRun; rows: readonly number[] }[] = [];
+  const prices = emptyHourPrices(firstHourS);
+  eachSelectedRun(input, (run, rows) => {
+    addHourPrices(prices, run, rows);
+    if (holds) held.push({ run, rows });
+  });
   const firstHour = hourIndex(firstHourS, firstHourOf(thisHourS, LONGEST_PERIOD_H));
   if (firstHour < 0 || firstHour + LONGEST_PERIOD_H > prices.snapshots.length) {
     throw new Error(`this hour ${thisHourS} is not in sight from ${firstHourS}`);
   }
   const sums = new DepthSums(input, prices);
-  if (poolCount > 0)
-    eachSelectedRun(input, (run, rows) => rows.forEach((row) => sums.add(run, row)));
+  const add = (run: SnapshotRun, rows: readonly number[]) =>
+    rows.forEach((row) => sums.add(run, row));
+  if (holds) held.forEach(({ run, rows }) => add(run, rows));
+  else if (poolCount > 0) eachSelectedRun(input, add);
   return { thisHourS, prices, ...sums.means() };
 }
 

@@ -36,22 +36,26 @@ export interface PriceHoursInput {
 }
 
 /**
- * A token's prices in the HOURS_IN_SIGHT hours: for a token without pools, a task of the pool.
+ * The prices of a token without pools in the HOURS_IN_SIGHT hours: a task of the pool.
  * @throws Error if a block is damaged or lacks a selected row
  */
 export function priceHours(input: PriceHoursInput): HourPrices {
-  const prices = {
-    firstHourS: input.firstHourS,
-    snapshots: new Uint32Array(HOURS_IN_SIGHT),
-    lowUsd: new Float64Array(HOURS_IN_SIGHT).fill(NaN),
-    highUsd: new Float64Array(HOURS_IN_SIGHT).fill(NaN),
-  };
+  const prices = emptyHourPrices(input.firstHourS);
   eachSelectedRun(input, (run, rows) => addHourPrices(prices, run, rows));
   return prices;
 }
 
+export function emptyHourPrices(firstHourS: number): HourPrices {
+  return {
+    firstHourS,
+    snapshots: new Uint32Array(HOURS_IN_SIGHT),
+    lowUsd: new Float64Array(HOURS_IN_SIGHT).fill(NaN),
+    highUsd: new Float64Array(HOURS_IN_SIGHT).fill(NaN),
+  };
+}
+
 /** Adds some snapshots of a run; those out of sight are skipped. */
-function addHourPrices(prices: HourPrices, run: SnapshotRun, rows: readonly number[]): void {
+export function addHourPrices(prices: HourPrices, run: SnapshotRun, rows: readonly number[]): void {
   const { firstHourS, snapshots, lowUsd, highUsd } = prices;
   for (const row of rows) {
     const hour = hourIndex(firstHourS, run.t[row]);

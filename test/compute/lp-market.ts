@@ -204,6 +204,7 @@ export function boardPoolsOf(place: Pick<PlainMarketplace, 'pools' | 'quotes'>):
 export function rangesOf(
   place: TestMarketplace,
   pools: BoardPools,
+  maxHeldBytes?: number,
 ): { pubkeys: string[]; ranges: PoolRanges }[] {
   return pools.baseMints.map((mint, base) => {
     const pubkeys = pools.pubkeys.filter((_, pool) => pools.base[pool] === base);
@@ -213,7 +214,7 @@ export function rangesOf(
       poolCount: pubkeys.length,
       thisHourS: thisHourOf(place.now, place.poolHours),
     };
-    return { pubkeys, ranges: poolRanges(input) };
+    return { pubkeys, ranges: poolRanges(input, maxHeldBytes) };
   });
 }
 
