@@ -137,7 +137,7 @@ describe('a Binance stream', () => {
     // Futures of all symbols share one sequence of ids.
     const eth = updates('ETHUSDT', 50_000_003_000, 10, true);
     const btc = updates('BTCUSDT', 50_000_000_000, 100, true);
-    const message = 'may be that of ETHUSDT: add "symbol" to it, or split the capture by symbol';
+    const message = 'also fits ETHUSDT: add "symbol" to it, or split the capture by symbol';
     for (const lines of [inTurn(eth, btc), [...btc, ...eth]]) {
       const all = lines.toSpliced(8, 0, btcSnapshot);
       await expect(run(all, { symbol: 'BTCUSDT' })).rejects.toThrow(message);
