@@ -237,7 +237,7 @@ describe('Commands on a store whose log was damaged', () => {
     const refused = await fathom(['queue', '--data', place.path]);
     expect(refused).toMatchObject({ status: 1, stdout: '' });
     expect(refused.stderr).toMatch(
-      /^.*fathom\.duckdb\.wal is blank, and there were commits in it: restore a backup, or .* --accept-damaged-log .*\n$/,
+      /^.*fathom\.duckdb\.wal is blank, and there were commits in it: restore a backup, or .* --accept-damaged-log, .*\n$/,
     );
     const accepted = await fathom(['queue', '--data', place.path, '--accept-damaged-log']);
     expect(accepted.status).toBe(0);
