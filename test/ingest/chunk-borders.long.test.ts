@@ -90,6 +90,7 @@ describe('snapshots that straddle the borders of chunks', () => {
           snapshots: SNAPSHOTS,
           cells: ROWS,
           droppedLevels: 0,
+          earlierLevels: 0,
           replaced: { snapshots: 0, cellsBefore: 0, cellsAfter: 0 },
           warnings: [],
         },
