@@ -48,7 +48,7 @@ export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
 
 /**
  * Runs `body` on a store without a pool: this thread rewrites segments.
- * @param plans those that keys may have; default: the tiers'
+ * @param plans those that keys may have; default: the tiers
  * @throws InputError if the directory holds no store, because its name may be mistyped
  */
 export async function onStore<T>(
