@@ -2,7 +2,7 @@
 import { BIN_COUNT, binsOfBand, MIN_BIN } from '../ladder.js';
 import {
   decodeSampleRun,
-  runOfSegment,
+  decodeRun,
   type SegmentInput,
   type StopIfCancelled,
   untilCancelled,
@@ -85,7 +85,7 @@ function numbersOf(
   segments.forEach((segment, s) => {
     stopIfCancelled();
     const isSample = 'sample' in segment;
-    const run = isSample ? decodeSampleRun(segment.sample) : runOfSegment(segment);
+    const run = isSample ? decodeSampleRun(segment.sample) : decodeRun(segment);
     for (const i of ofSegment[s]) {
       const row = isSample ? rowOfTime(run, selection.t[i]) : selection.row[i];
       numbers[i * width] = run?.priceUsd[row] ?? NaN;

@@ -106,7 +106,7 @@ function openBlock(block: Uint8Array): OpenBlock {
   const stated = new DataView(block.buffer, block.byteOffset).getUint32(0, true);
   const packed = block.subarray(CHECKSUM_BYTES);
   if (crc32(packed) !== stated) throw damaged('its checksum does not match');
-  const plain = lz4Decompress(packed);
+  const plain = aligned(lz4Decompress(packed));
   if (plain.length < 4 * HEAD_WORDS) throw damaged('it has no head');
   const [format, snapshots, owners, changes] = new Uint32Array(plain.buffer, 0, HEAD_WORDS);
   if (format !== FORMAT) throw damaged('it has an unknown format');
@@ -129,6 +129,12 @@ function ownersOf(plain: Uint8Array, { ownerGaps }: Layout, count: number): Uint
     owners[i] = owner;
   }
   return owners;
+}
+
+/** The bytes at the start of a buffer, to read words without a copy. */
+function aligned(bytes: Uint8Array): Uint8Array {
+  const ownsBuffer = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength;
+  return ownsBuffer ? bytes : new Uint8Array(bytes);
 }
 
 /** The balances after the last snapshot read. */

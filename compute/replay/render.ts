@@ -2,9 +2,10 @@
 import { crc32 } from 'node:zlib';
 import { GzipEncoder } from '../deflate/encoder.js';
 import type { Market } from '../market.js';
+import { PlainMemory } from '../segment/lz4.js';
 import { fillSlice, runOfSlice, type RunColumns, type SharedSlice } from '../segment/run.js';
 import { decodeSample } from '../segment/sample.js';
-import { checkedBlock, decodeSegment, type StoredBlock } from '../segment/segment.js';
+import { checkedBlock, decodeSegmentInto, type StoredBlock } from '../segment/segment.js';
 import { encodeArrow } from './arrow.js';
 import { ownedBytes } from './arrow-stream.js';
 import { reusedCells } from './cells.js';
@@ -79,7 +80,8 @@ export type RenderResult =
     })
   | NoPage;
 
-/** This thread's memory for cells, reused for every page. */
+/** This thread's memory for segments and cells, reused for every page. */
+const plainMemory = new PlainMemory();
 const newCells = reusedCells();
 
 /**
@@ -120,6 +122,7 @@ export function untilCancelled<R>(
 
 /** The page is valid until the next one is built. */
 function pageOf(input: PageSource, stopIfCancelled: StopIfCancelled): Page {
+  plainMemory.clear();
   const runs = input.segments.map((segment) => {
     stopIfCancelled();
     return runOfSegment(segment);
@@ -147,17 +150,23 @@ function render(input: RenderInput, stopIfCancelled: StopIfCancelled): RenderRes
   return { ...written, body, plainBytes: plain.length };
 }
 
-/** Decodes a sample; null if the sample is damaged: the segment still has all snapshots. */
-export function decodeSampleRun({ block, crc32: written }: StoredBlock): RunColumns | null {
-  if (crc32(block) !== written) return null;
-  return decodeSample(block);
+/** Decodes one segment; the run is valid until this thread decodes another one. */
+export function decodeRun(segment: SegmentInput): RunColumns {
+  plainMemory.clear();
+  return runOfSegment(segment);
 }
 
-/** Decodes a segment, or finds its columns. */
-export function runOfSegment(segment: SegmentInput): RunColumns {
-  if (segment instanceof Uint8Array) return decodeSegment(segment);
+/** Decodes a sample, like decodeRun(); null if the sample is damaged: the segment still has all snapshots. */
+export function decodeSampleRun({ block, crc32: written }: StoredBlock): RunColumns | null {
+  if (crc32(block) !== written) return null;
+  plainMemory.clear();
+  return decodeSample(plainMemory, block);
+}
+
+function runOfSegment(segment: SegmentInput): RunColumns {
+  if (segment instanceof Uint8Array) return decodeSegmentInto(plainMemory, segment);
   if ('keptAt' in segment) return runOfSlice(segment.keptAt);
-  const run = decodeSegment(checkedBlock(segment));
+  const run = decodeSegmentInto(plainMemory, checkedBlock(segment));
   if (segment.fillAt !== null) fillSlice(run, segment.fillAt);
   return run;
 }

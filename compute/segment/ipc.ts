@@ -6,6 +6,8 @@
 const CONTINUATION = 0xffff_ffff;
 /** The continuation marker and the length of a message's metadata. */
 const PREFIX_BYTES = 8;
+/** Arrow's columns begin at multiples of 8 of the stream. */
+const ALIGNMENT = 8;
 /** Arrow's MessageHeader. */
 const SCHEMA = 1;
 export const RECORD_BATCH = 3;
@@ -131,11 +133,12 @@ interface IpcStream {
 }
 
 /**
- * Opens a stream. Its columns begin at multiples of 8 of it, so it must begin at a multiple of 8 of its buffer.
+ * Opens a stream.
  * @throws Error if it is damaged, or does not have exactly one record batch
  */
 export function openIpcStream(ipc: Uint8Array): IpcStream {
-  const { buffer, byteOffset, byteLength } = ipc;
+  const isAligned = ipc.byteOffset % ALIGNMENT === 0;
+  const { buffer, byteOffset, byteLength } = isAligned ? ipc : ipc.slice();
   const view = new DataView(buffer, byteOffset, byteLength);
   const schema = messageAt(view, 0);
   const batch = schema && messageAt(view, schema.end);

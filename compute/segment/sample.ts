@@ -2,7 +2,7 @@
  * Samples: the snapshots of a segment that a series with a step of an hour or a day shows, stored apart from its block.
  * A long series reads one or two snapshots of each segment: from a sample this costs a tenth of reading the whole.
  */
-import { lz4Compress, lz4Decompress } from './lz4.js';
+import { lz4Compress, lz4DecompressInto, type PlainMemory, statedPlainBytes } from './lz4.js';
 import { type CentsColumn, type RunColumns, runOfSlice, sliceOfRun } from './run.js';
 import { checkedBlock, decodeSegment, type StoredBlock } from './segment.js';
 
@@ -49,12 +49,13 @@ export function sampleSegments(segments: readonly StoredBlock[]): (Uint8Array | 
 }
 
 /**
- * The snapshots of a sample.
+ * The snapshots of a sample, in memory that is valid until it is cleared.
  * @throws Error if the bytes are damaged
  */
-export function decodeSample(sample: Uint8Array): RunColumns {
-  const { buffer, length } = lz4Decompress(sample);
-  return runOfSlice({ memory: buffer, offset: 0, bytes: length });
+export function decodeSample(memory: PlainMemory, sample: Uint8Array): RunColumns {
+  const plain = memory.take(statedPlainBytes(sample));
+  lz4DecompressInto(sample, plain);
+  return runOfSlice({ memory: plain.buffer, offset: plain.byteOffset, bytes: plain.length });
 }
 
 /** Some snapshots of a run. */

@@ -7,7 +7,13 @@ import type { Data, DataType } from 'apache-arrow';
 import { DamageError } from '../damage.js';
 import { DEFAULT_BAND } from '../ladder.js';
 import type { Chain, Tier } from '../market.js';
-import { lz4Compress, lz4Decompress } from './lz4.js';
+import {
+  lz4Compress,
+  lz4Decompress,
+  lz4DecompressInto,
+  type PlainMemory,
+  statedPlainBytes,
+} from './lz4.js';
 import {
   type CentsColumn,
   narrowCents,
@@ -69,6 +75,13 @@ export function encodeSegment(run: SnapshotRun): Uint8Array {
  */
 export function decodeSegment(block: Uint8Array): SnapshotRun {
   return ipcToRun(lz4Decompress(block));
+}
+
+/** Like decodeSegment(), in memory that is valid until it is cleared. */
+export function decodeSegmentInto(memory: PlainMemory, block: Uint8Array): SnapshotRun {
+  const plain = memory.take(statedPlainBytes(block));
+  lz4DecompressInto(block, plain);
+  return ipcToRun(plain);
 }
 
 function segmentToIpc(run: SnapshotRun): Uint8Array {

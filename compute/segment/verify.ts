@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib';
 import { MAX_BIN, MIN_BIN } from '../ladder.js';
 import type { Chain, Tier } from '../market.js';
 import type { RunColumns, SnapshotRun } from './run.js';
+import { PlainMemory } from './lz4.js';
 import { decodeSample } from './sample.js';
 import { decodeSegment, describeBand, digestsOf, type StoredBlock } from './segment.js';
 
@@ -56,7 +57,7 @@ export function sampleFault(
   if (crc32(block) !== written) return 'the checksum of its sample does not match';
   let run: RunColumns;
   try {
-    run = decodeSample(block);
+    run = decodeSample(new PlainMemory(), block);
   } catch (error) {
     return `its sample cannot be decoded: ${error instanceof Error ? error.message : 'unknown'}`;
   }

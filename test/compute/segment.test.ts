@@ -2,6 +2,7 @@ import { tableFromIPC } from 'apache-arrow';
 import fc from 'fast-check';
 import { uncompressSync } from 'lz4-napi';
 import { describe, expect, it } from 'vitest';
+import { openIpcStream } from '../../compute/segment/ipc.js';
 import { lz4Compress } from '../../compute/segment/lz4.js';
 import { narrowCents, type SnapshotRun } from '../../compute/segment/run.js';
 import { decodeSegment, digestsOf, encodeSegment } from '../../compute/segment/segment.js';
@@ -122,6 +123,19 @@ describe('segments', () => {
         });
       }),
       { numRuns: 50 },
+    );
+  });
+
+  it('are restored from any place in memory', () => {
+    fc.assert(
+      fc.property(runs, fc.nat(15), (run, shift) => {
+        const block = encodeSegment(run);
+        const ipc = uncompressSync(Buffer.from(block));
+        const memory = new Uint8Array(ipc.length + shift);
+        memory.set(ipc, shift);
+        const stream = openIpcStream(memory.subarray(shift));
+        expect([...stream.column(1, Uint32Array, stream.rows)]).toEqual([...run.t]);
+      }),
     );
   });
 
