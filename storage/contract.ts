@@ -358,12 +358,12 @@ export interface TokenSymbol extends TokenName {
   symbol: string;
 }
 
-/** Names one token's snapshots of one tier. */
 /** A token at a time, epoch seconds. */
 export interface TokenMoment extends TokenName {
   t: number;
 }
 
+/** Names one token's snapshots of one tier. */
 export interface TierKey extends TokenName {
   tier: Tier;
 }
