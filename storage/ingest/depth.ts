@@ -46,7 +46,7 @@ export function prepareChunks(
     const seen = request.together ? new SeenSnapshots() : null;
     const markets = new SeenMarkets();
     const warnings = new WarningTally();
-    const firstPrices = new FirstPrices();
+    const firstPrices = compareWith === undefined ? null : new FirstPrices(compareWith);
     const faults: Fault[] = [];
     const count = { found: 0, stopped: false };
     try {
@@ -62,7 +62,7 @@ export function prepareChunks(
         if (count.found + unreadable.count > 0) continue;
         warnings.join(chunk.warnings);
         // Both must run before the runs' memory moves to the pool.
-        chunk.runs.forEach((run) => firstPrices.add(run));
+        for (const run of chunk.runs) firstPrices?.add(run);
         for (const { run, lines } of chunk.runs)
           run.t.forEach((t, i) => warnOfTime(warnings, t, lines[i]));
         await collector.add(chunk);
@@ -78,7 +78,7 @@ export function prepareChunks(
       count.stopped ||= unreadable.count >= MAX_FAULTS;
       if (count.found === 0) {
         await collector.finish();
-        if (compareWith !== undefined) await firstPrices.compare(compareWith, warnings);
+        await firstPrices?.compare(warnings);
         report.warnings = warnings.all;
       }
     } catch (error) {

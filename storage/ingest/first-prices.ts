@@ -18,6 +18,8 @@ export class FirstPrices {
   /** By chain and address. */
   private readonly byToken = new Map<string, FirstPrice>();
 
+  constructor(private readonly useStore: UseStore) {}
+
   add({ run: { chain, address, t, priceUsd }, lines }: BinnedRun): void {
     const token = `${chain}:${address}`;
     if (t.length === 0 || this.byToken.has(token)) return;
@@ -25,11 +27,11 @@ export class FirstPrices {
     this.byToken.set(token, { chain, address, t: t[0], priceUsd: priceUsd[0], line: lines[0] });
   }
 
-  async compare(useStore: UseStore, warnings: WarningTally): Promise<void> {
+  async compare(warnings: WarningTally): Promise<void> {
     const first = [...this.byToken.values()];
     if (first.length === 0) return;
     const moments = first.map(({ chain, address, t }) => ({ chain, address, t }));
-    const storedUsd = await useStore((store) => store.pricesNear(moments));
+    const storedUsd = await this.useStore((store) => store.pricesNear(moments));
     for (const [i, { chain, address, priceUsd, line }] of first.entries()) {
       const ratio = priceUsd / storedUsd[i];
       if (!(ratio > FAR_FACTOR || ratio < 1 / FAR_FACTOR)) continue;
