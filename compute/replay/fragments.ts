@@ -233,19 +233,52 @@ function timesOf(spans: readonly FragmentSpan[]): Uint32Array {
   return t;
 }
 
-function sumMarkets(spans: readonly FragmentSpan[], marketCount: number) {
-  const marketCents = new Float64Array(marketCount);
-  let lastMarket = -1;
+/** Support + resistance by market, in cents, and the last market with any. */
+interface MarketSums {
+  marketCents: Float64Array;
+  lastMarket: number;
+}
+
+function sumMarkets(spans: readonly FragmentSpan[], marketCount: number): MarketSums {
+  const sums = { marketCents: new Float64Array(marketCount), lastMarket: -1 };
   for (const { fragments, first, end } of spans) {
-    const { sumOffsets, sumMarket, sumCents } = fragments;
-    const last = sumOffsets[end];
-    for (let i = sumOffsets[first]; i < last; i++) {
-      const market = sumMarket[i];
-      marketCents[market] += sumCents[i];
-      if (market > lastMarket) lastMarket = market;
+    if (first > 0 || end < fragments.t.length) addSums(sums, fragments, first, end);
+    else {
+      const { marketCents, lastMarket } = sumsOfSegment(fragments);
+      for (let m = 0; m <= lastMarket; m++) sums.marketCents[m] += marketCents[m];
+      if (lastMarket > sums.lastMarket) sums.lastMarket = lastMarket;
     }
   }
-  return { marketCents, lastMarket };
+  return sums;
+}
+
+function addSums(
+  sums: MarketSums,
+  { sumOffsets, sumMarket, sumCents }: SegmentFragments,
+  first: number,
+  end: number,
+): void {
+  const { marketCents } = sums;
+  const last = sumOffsets[end];
+  for (let i = sumOffsets[first]; i < last; i++) {
+    const market = sumMarket[i];
+    marketCents[market] += sumCents[i];
+    if (market > sums.lastMarket) sums.lastMarket = market;
+  }
+}
+
+/** Most of a page's segments are on it whole. */
+const sumsOfSegments = new WeakMap<SegmentFragments, MarketSums>();
+
+function sumsOfSegment(fragments: SegmentFragments): MarketSums {
+  let sums = sumsOfSegments.get(fragments);
+  if (sums === undefined) {
+    const marketCount = fragments.sumMarket.reduce((most, market) => Math.max(most, market + 1), 0);
+    sums = { marketCents: new Float64Array(marketCount), lastMarket: -1 };
+    addSums(sums, fragments, 0, fragments.t.length);
+    sumsOfSegments.set(fragments, sums);
+  }
+  return sums;
 }
 
 /** Adds the first snapshot in the form that stands alone, and later ones linked if possible. */

@@ -1,5 +1,5 @@
 /** The entity tag of a replay page or another reply made from a plan, and how long a client may keep it. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type Market, TIERS } from '../../compute/market.js';
 import type { ReplayEnvelope } from '../../compute/replay/page.js';
 import type { RenderInput } from '../../compute/replay/render.js';
@@ -34,6 +34,7 @@ export function entityTag(
   plan: Pick<PagePlan, 'markets' | 'snapshots' | 'nextT'>,
 ): string {
   const { markets, snapshots, nextT } = plan;
+  const parts = [VERSION, query, envelope, format, encoding, nextT, digestOf(markets)];
   const words = new Uint32Array(WORDS_PER_SNAPSHOT * snapshots.length);
   let at = 0;
   for (const { t, tier, digest } of snapshots) {
@@ -41,11 +42,8 @@ export function entityTag(
     words[at++] = TIERS.indexOf(tier);
     words[at++] = digest;
   }
-  const parts = [VERSION, query, envelope, format, encoding, nextT, digestOf(markets)];
-  const digest = createHash('sha256')
-    .update(JSON.stringify(parts))
-    .update(words)
-    .digest('base64url');
+  const text = Buffer.from(JSON.stringify(parts));
+  const digest = hash('sha256', Buffer.concat([text, new Uint8Array(words.buffer)]), 'base64url');
   return `${encoding === 'identity' ? '' : 'W/'}"${digest.slice(0, TAG_CHARS)}"`;
 }
 
@@ -55,7 +53,7 @@ const digestsOfMarkets = new WeakMap<readonly Market[], string>();
 function digestOf(markets: readonly Market[]): string {
   let digest = digestsOfMarkets.get(markets);
   if (digest === undefined) {
-    digest = createHash('sha256').update(JSON.stringify(markets)).digest('base64url');
+    digest = hash('sha256', JSON.stringify(markets), 'base64url');
     digestsOfMarkets.set(markets, digest);
   }
   return digest;

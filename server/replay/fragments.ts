@@ -155,6 +155,8 @@ export class Fragments {
       const key = { segmentId: plan.segmentIds[segment], ...form };
       const kept = this.kept?.get(textOfKey(key));
       if (kept !== undefined && fits(kept, plan, at, first, end)) {
+        // All its snapshots are the segment's.
+        if (first === 0 && end === kept.fragments.t.length) kept.isRead = false;
         found.set(segment, kept.fragments);
         this.files?.touch(key);
       } else missing.add(segment);
