@@ -244,7 +244,7 @@ function sumMarkets(spans: readonly FragmentSpan[], marketCount: number): Market
   for (const { fragments, first, end } of spans) {
     if (first > 0 || end < fragments.t.length) addSums(sums, fragments, first, end);
     else {
-      const { marketCents, lastMarket } = sumsOfSegment(fragments);
+      const { marketCents, lastMarket } = sumsOfSegment(fragments, marketCount);
       for (let m = 0; m <= lastMarket; m++) sums.marketCents[m] += marketCents[m];
       if (lastMarket > sums.lastMarket) sums.lastMarket = lastMarket;
     }
@@ -270,10 +270,9 @@ function addSums(
 /** Most of a page's segments are on it whole. */
 const sumsOfSegments = new WeakMap<SegmentFragments, MarketSums>();
 
-function sumsOfSegment(fragments: SegmentFragments): MarketSums {
+function sumsOfSegment(fragments: SegmentFragments, marketCount: number): MarketSums {
   let sums = sumsOfSegments.get(fragments);
   if (sums === undefined) {
-    const marketCount = fragments.sumMarket.reduce((most, market) => Math.max(most, market + 1), 0);
     sums = { marketCents: new Float64Array(marketCount), lastMarket: -1 };
     addSums(sums, fragments, 0, fragments.t.length);
     sumsOfSegments.set(fragments, sums);
