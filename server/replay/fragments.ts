@@ -51,8 +51,8 @@ export interface FragmentsOrder {
 
 interface Kept {
   fragments: SegmentFragments;
-  /** Whether they were read from a file, which may belong to an earlier segment with the same id. */
-  isRead: boolean;
+  /** Whether they may belong to an earlier segment with the same id: they are from a file that no plan matched whole. */
+  isDoubtful: boolean;
 }
 
 /** A page to be assembled. */
@@ -155,8 +155,7 @@ export class Fragments {
       const key = { segmentId: plan.segmentIds[segment], ...form };
       const kept = this.kept?.get(textOfKey(key));
       if (kept !== undefined && fits(kept, plan, at, first, end)) {
-        // All its snapshots are the segment's.
-        if (first === 0 && end === kept.fragments.t.length) kept.isRead = false;
+        if (first === 0 && end === kept.fragments.t.length) kept.isDoubtful = false;
         found.set(segment, kept.fragments);
         this.files?.touch(key);
       } else missing.add(segment);
@@ -198,7 +197,7 @@ export class Fragments {
       this.files?.drop(key);
       return null;
     }
-    const kept = known ?? { fragments, isRead: true };
+    const kept = known ?? { fragments, isDoubtful: true };
     if (!this.fitsAll(kept, request, segment)) {
       this.files?.drop(key);
       this.kept?.delete(name);
@@ -313,7 +312,7 @@ export class Fragments {
     if (!isAhead) {
       const fragments = unpackFragments(packed, key);
       if (fragments === null) throw new Error('fragments were damaged between threads');
-      this.kept?.set(textOfKey(key), { fragments, isRead: false });
+      this.kept?.set(textOfKey(key), { fragments, isDoubtful: false });
     }
     await this.files?.write(key, packed);
     if (!isAhead) this.files?.touch(key);
@@ -345,14 +344,14 @@ function keyOf({ plan, form }: Request, segment: number): FragmentsKey {
 
 /** Whether rows `first <= row < end` are the plan's snapshots from index `at` on. */
 function fits(
-  { fragments: { t, digests }, isRead }: Kept,
+  { fragments: { t, digests }, isDoubtful }: Kept,
   { snapshots }: PagePlan,
   at: number,
   first: number,
   end: number,
 ): boolean {
   if (end > t.length || t[first] !== snapshots[at].t) return false;
-  for (let row = first, s = at; isRead && row < end; row++, s++) {
+  for (let row = first, s = at; isDoubtful && row < end; row++, s++) {
     if (digests[row] !== snapshots[s].digest >>> 0 || t[row] !== snapshots[s].t) return false;
   }
   return true;
