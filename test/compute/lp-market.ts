@@ -11,7 +11,7 @@ import {
 } from '../../compute/lp/pool-range.js';
 import type { PriceHoursInput } from '../../compute/lp/price-range.js';
 import type { Market } from '../../compute/market.js';
-import { narrowCents, type SnapshotRun } from '../../compute/segment/run.js';
+import type { SnapshotRun } from '../../compute/segment/run.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
 import { binSums, type BinSums, cellsOfRun, marketMask } from '../../compute/segment/snapshots.js';
 import type {
@@ -21,6 +21,7 @@ import type {
   PlainSnapshot,
   PlainTokenHour,
 } from '../reference/lp.js';
+import { runOfCells } from '../support/runs.js';
 
 export const QUOTES = ['USDC', 'USDT', 'SOL'];
 const MINTS = ['USDC', 'SOL', 'AAA', 'BBB', 'CCC'];
@@ -117,29 +118,15 @@ const marketIndex = (market: string | null, pool: boolean) =>
   MARKETS.findIndex((m) => m.address === market && (m.type === 'onchain_pool') === pool);
 
 function runOf(snapshots: readonly PlainSnapshot[]): SnapshotRun {
-  const cells = snapshots.map((snapshot) =>
-    snapshot.cells
-      .map((c) => ({ market: marketIndex(c.market, c.pool), bin: c.bin, cents: c.usd * 100 }))
-      .sort((a, b) => a.market - b.market || a.bin - b.bin),
-  );
-  const all = cells.flat();
-  const cellOffsets = new Int32Array(snapshots.length + 1);
-  cells.forEach((own, s) => (cellOffsets[s + 1] = cellOffsets[s] + own.length));
-  // An amount is split, to catch a kernel that uses only one side.
-  const support = all.map(({ cents }) => Math.floor(cents / 3));
-  const resistance = all.map(({ cents }, i) => cents - support[i]);
-  return {
-    chain: 'mainchain',
-    address: 'So11111111111111111111111111111111111111112',
-    tier: 'raw',
-    t: Uint32Array.from(snapshots, ({ t }) => t),
-    priceUsd: Float64Array.from(snapshots, (snapshot) => snapshot.price),
-    cellOffsets,
-    market: Uint16Array.from(all, ({ market }) => market),
-    bin: Int16Array.from(all, ({ bin }) => bin),
-    supportCents: narrowCents(support, support.length),
-    resistanceCents: narrowCents(resistance, resistance.length),
-  };
+  const cellsOf = ({ cells }: PlainSnapshot) =>
+    cells.map(({ market, pool, bin, usd }) => {
+      // An amount is split, to catch a kernel that uses only one side.
+      const support = Math.floor((usd * 100) / 3);
+      return [marketIndex(market, pool), bin, support, usd * 100 - support];
+    });
+  const byPlace = (a: number[], b: number[]) => a[0] - b[0] || a[1] - b[1];
+  const rows = snapshots.map((one) => ({ ...one, cells: cellsOf(one).sort(byPlace) }));
+  return runOfCells(rows);
 }
 
 const byTime = (snapshots: readonly PlainSnapshot[]) => [...snapshots].sort((a, b) => a.t - b.t);

@@ -4,10 +4,11 @@ import { binsOfBand } from '../../compute/ladder.js';
 import { TIERS, type Chain } from '../../compute/market.js';
 import { buildPage, type Page, type PageLimits } from '../../compute/replay/page.js';
 import type { ReplayQuery } from '../../compute/replay/query.js';
-import { narrowCents, type SnapshotRun } from '../../compute/segment/run.js';
+import type { SnapshotRun } from '../../compute/segment/run.js';
 import type { PlainCell, PlainRequest, PlainSnapshot, PlainStore } from '../reference/replay.js';
+import { MINT, runOfCells } from '../support/runs.js';
 
-export const MINT = 'So11111111111111111111111111111111111111112';
+export { MINT };
 export const START_T = 1_794_000_000;
 /** A page of the tests holds at least this many cells, and no snapshot has more. */
 const MAX_TEST_CELLS = 14;
@@ -181,32 +182,14 @@ export function envelopeOf(request: PlainRequest, resolvedToken: string | null =
 
 /** One tier's snapshots as columns. */
 export function runOf(tier: PlainSnapshot['tier'], snapshots: PlainSnapshot[]): SnapshotRun {
-  const cells = snapshots.flatMap((snapshot) => snapshot.cells);
-  const market = new Uint16Array(cells.length);
-  const bin = new Int16Array(cells.length);
-  for (const [i, cell] of cells.entries()) {
-    market[i] = cell.market;
-    bin[i] = cell.bin;
-  }
-  const cellOffsets = new Int32Array(snapshots.length + 1);
-  snapshots.forEach((s, i) => (cellOffsets[i + 1] = cellOffsets[i] + s.cells.length));
-  const column = (of: (cell: PlainCell) => bigint) =>
-    narrowCents(
-      cells.map((cell) => Number(of(cell))),
-      cells.length,
-    );
-  return {
-    chain: 'mainchain',
-    address: MINT,
-    tier,
-    t: Uint32Array.from(snapshots, ({ t }) => t),
-    priceUsd: Float64Array.from(snapshots, ({ price }) => price),
-    cellOffsets,
-    market,
-    bin,
-    supportCents: column(({ support }) => support),
-    resistanceCents: column(({ resistance }) => resistance),
-  };
+  const rows = snapshots.map(({ t, price, cells }) => ({
+    ...{ t, price },
+    cells: cells.map((cell) => [
+      ...[cell.market, cell.bin],
+      ...[Number(cell.support), Number(cell.resistance)],
+    ]),
+  }));
+  return runOfCells(rows, { tier });
 }
 
 /** A store's snapshots as runs of a few snapshots of one tier, with the position of each snapshot. */

@@ -3,18 +3,12 @@ import { Directories, sizedDirectory } from '../../storage/depth/directories.js'
 import { EMPTY_DIRECTORY, type Directory } from '../../storage/depth/directory.js';
 import type { Database } from '../../storage/duckdb/database.js';
 import type { SqlRow } from '../../storage/duckdb/statements.js';
+import { segmentRef } from '../support/runs.js';
 
 /** A directory of one segment, and the row that it is read from. */
 function directoryWith(segmentId: number): { directory: Directory; row: SqlRow } {
   const times = Uint32Array.of(7);
-  const ref = {
-    segmentId,
-    tier: 'raw' as const,
-    cells: 1,
-    times,
-    bandCells: times,
-    digests: times,
-  };
+  const ref = segmentRef(segmentId, times, { bandCells: times, digests: times });
   const bytes = new Uint8Array(times.buffer);
   return {
     directory: { ...EMPTY_DIRECTORY, raw: [ref] },

@@ -4,6 +4,7 @@ import { EMPTY_DIRECTORY } from '../../storage/depth/directory.js';
 import { marketSpans } from '../../storage/depth/history.js';
 import type { Database } from '../../storage/duckdb/database.js';
 import { bytesOf } from '../../storage/typed-arrays.js';
+import { segmentRef } from '../support/runs.js';
 
 /** A database whose table has one market in rows 0 to 1 of these segments. */
 function databaseWith(...ids: number[]): Database {
@@ -14,10 +15,7 @@ function databaseWith(...ids: number[]): Database {
 }
 
 function directoryWith(...ids: number[]) {
-  const raw = ids.map((segmentId) => {
-    const times = Uint32Array.of(10 * segmentId, 10 * segmentId + 1);
-    return { segmentId, tier: 'raw' as const, cells: 2, times, bandCells: times, digests: times };
-  });
+  const raw = ids.map((id) => segmentRef(id, [10 * id, 10 * id + 1]));
   return { ...EMPTY_DIRECTORY, raw };
 }
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TIERS, type Tier } from '../../compute/market.js';
-import { planSnapshots, type Directory, type SegmentRef } from '../../storage/depth/directory.js';
+import { EMPTY_DIRECTORY, planSnapshots, type Directory } from '../../storage/depth/directory.js';
+import { directoryOfTimes, segmentRef } from '../support/runs.js';
 
 const END = 2 ** 32 - 1;
 const LENGTH_S = { raw: 0, '15m': 900, '1h': 3600 };
@@ -22,29 +23,6 @@ function visible(all: readonly Stored[], nowS: number): Stored[] {
         finer.t < one.t + LENGTH_S[one.tier],
     );
   return past.filter((one) => !isHidden(one)).sort((a, b) => a.t - b.t);
-}
-
-/** The snapshots of each tier in segments of `perSegment`. */
-function directoryOf(all: readonly Stored[], perSegment: number): Directory {
-  let segmentId = 0;
-  const tierOf = (tier: Tier): SegmentRef[] => {
-    const times = all.filter((one) => one.tier === tier).map(({ t }) => t);
-    times.sort((a, b) => a - b);
-    const refs: SegmentRef[] = [];
-    for (let i = 0; i < times.length; i += perSegment) {
-      const own = Uint32Array.from(times.slice(i, i + perSegment));
-      refs.push({
-        segmentId: ++segmentId,
-        tier,
-        cells: own.length,
-        times: own,
-        bandCells: own.map((t) => t % 7),
-        digests: own.map((t) => t % 5),
-      });
-    }
-    return refs;
-  };
-  return { raw: tierOf('raw'), '15m': tierOf('15m'), '1h': tierOf('1h') };
 }
 
 const T0 = 1_794_000_000 - (1_794_000_000 % 3600);
@@ -70,7 +48,7 @@ describe('planSnapshots', () => {
         fc.oneof(time, fc.constant(END)),
         fc.integer({ min: 1, max: 12 }),
         (all, perSegment, fromS, length, nowS, maxSnapshots) => {
-          const directory = directoryOf(all, perSegment);
+          const directory = directoryOfTimes(all, perSegment);
           const toS = fromS + length;
           const plan = planSnapshots(directory, { fromS, toS, nowS, maxSnapshots });
           const expected = visible(all, nowS).filter(({ t }) => t >= fromS && t < toS);
@@ -107,7 +85,7 @@ describe('planSnapshots', () => {
           const expected = inWindow.filter(
             (one) => !inWindow.some((other) => other.t > one.t && stepOf(other) === stepOf(one)),
           );
-          const before = directoryOf(all, 3);
+          const before = directoryOfTimes(all, 3);
           const pagesOf = (directories: readonly Directory[]) => {
             const pages: Stored[][] = [];
             for (let from: number | null = fromS; from !== null;) {
@@ -125,7 +103,7 @@ describe('planSnapshots', () => {
           expect(pages.slice(0, -1).every((page) => page.length === maxSnapshots)).toBe(true);
           // Data that arrives after the first page: no step comes twice, and the later pages have it.
           const has = ({ tier, t }: Stored) => all.some((one) => one.tier === tier && one.t === t);
-          const after = directoryOf([...all, ...late.filter((one) => !has(one))], 3);
+          const after = directoryOfTimes([...all, ...late.filter((one) => !has(one))], 3);
           const steps = pagesOf([before, after]).flat().map(stepOf);
           expect(steps).toEqual([...new Set(steps)].sort((a, b) => a - b));
         },
@@ -136,18 +114,15 @@ describe('planSnapshots', () => {
 
   it('with a step looks up few of the snapshots that it drops', () => {
     let looked = 0;
-    const counted = new Proxy(
-      Uint32Array.from({ length: 100_000 }, (_, i) => T0 + 60 * i),
-      {
-        get: (times, name) => {
-          looked++;
-          return Reflect.get(times, name, times) as unknown;
-        },
+    const times = Uint32Array.from({ length: 100_000 }, (_, i) => T0 + 60 * i);
+    const counted = new Proxy(times, {
+      get: (_, name) => {
+        looked++;
+        return Reflect.get(times, name, times) as unknown;
       },
-    );
-    const columns = { bandCells: new Uint32Array(100_000), digests: new Uint32Array(100_000) };
-    const ref = { segmentId: 1, tier: 'raw' as const, cells: 1, times: counted, ...columns };
-    const directory = { raw: [ref], '15m': [], '1h': [] };
+    });
+    const ref = segmentRef(1, times, { times: counted });
+    const directory = { ...EMPTY_DIRECTORY, raw: [ref] };
     const window = { fromS: T0, toS: END, nowS: END, maxSnapshots: 288, stepS: 86_400 };
     expect(planSnapshots(directory, window).snapshots).toHaveLength(71);
     expect(looked).toBeLessThan(100_000 / 10);

@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Tier, TIERS } from '../../compute/market.js';
-import type { Directory, SegmentRef } from '../../storage/depth/directory.js';
 import { cutoffsAt, tiersToMake, nextStep } from '../../storage/depth/retention-steps.js';
 import { RetentionWorker } from '../../storage/retention.js';
 import type { Store } from '../../storage/store.js';
 import { retained } from '../reference/retention.js';
+import { directoryOfTimes } from '../support/runs.js';
 import {
   binance,
   commitRows,
@@ -63,21 +63,6 @@ interface Made {
   of: string;
 }
 
-/** A directory of these snapshots, cut into segments of at most `most`. */
-function directoryOf(list: readonly Made[], most: number): Directory {
-  const ofTier = (tier: Tier): SegmentRef[] => {
-    const times = list.filter((one) => one.tier === tier).map(({ t }) => t);
-    times.sort((a, b) => a - b);
-    const segments: SegmentRef[] = [];
-    for (let i = 0; i < times.length; i += most) {
-      const own = Uint32Array.from(times.slice(i, i + most));
-      segments.push({ segmentId: i, tier, cells: 0, times: own, bandCells: own, digests: own });
-    }
-    return segments;
-  };
-  return { raw: ofTier('raw'), '15m': ofTier('15m'), '1h': ofTier('1h') };
-}
-
 describe('The steps of retention', () => {
   it('lead to what the reference keeps, however small they are', () => {
     const limit = fc.integer({ min: 1, max: 3 });
@@ -94,7 +79,7 @@ describe('The steps of retention', () => {
           let left = first;
           for (let steps = 0; ; steps++) {
             // Segments are cut differently each time, as after a restart of the server.
-            const directory = directoryOf(left, cuts[steps % cuts.length]);
+            const directory = directoryOfTimes(left, cuts[steps % cuts.length]);
             const step = nextStep(directory, cutoffs, tiersToMake(retention), limits);
             if (step === null) break;
             expect(steps).toBeLessThan(200);
@@ -119,7 +104,7 @@ describe('The steps of retention', () => {
       ...{ tier: 'raw' as const, t: NOW - 9 * DAY + i * 60 },
       of: '',
     }));
-    const directory = directoryOf(list, 2);
+    const directory = directoryOfTimes(list, 2);
     const cutoffs = cutoffsAt({ raw: DAY }, NOW);
     // Without coarser tiers there is nothing to read; with them, one segment in eight holds a newest snapshot.
     expect(nextStep(directory, cutoffs, [])?.toS).toBe(NOW - 9 * DAY + 512 * 60);

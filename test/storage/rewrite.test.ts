@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { expectSame } from '../support/same.js';
 import type { Market } from '../../compute/market.js';
 import { countCells, isTombstone, joinRuns } from '../../compute/segment/merge.js';
-import { narrowCents, type SnapshotRun } from '../../compute/segment/run.js';
 import {
   decodeSegment,
   describeSegment,
@@ -14,15 +13,8 @@ import {
 } from '../../compute/segment/segment.js';
 import { type RewriteResult, rewriteSegments } from '../../compute/segment/rewrite.js';
 import { MAX_REWRITTEN, rewriteGroups } from '../../storage/depth/depth-commit.js';
-import type { SegmentRef } from '../../storage/depth/directory.js';
-import { MINT, snapshotsOf } from '../support/stores.js';
-
-interface PlainSnapshot {
-  t: number;
-  price: number;
-  /** `[market, bin, support, resistance]`, sorted. */
-  cells: number[][];
-}
+import { directoryOfTimes, runOfCells, type SnapshotOfCells } from '../support/runs.js';
+import { snapshotsOf } from '../support/stores.js';
 
 const market = (name: number): Market => ({
   source: `venue-${name}`,
@@ -31,25 +23,6 @@ const market = (name: number): Market => ({
   address: null,
   pair: null,
 });
-
-function runOf(snapshots: readonly PlainSnapshot[]): SnapshotRun {
-  const cells = snapshots.flatMap((snapshot) => snapshot.cells);
-  const cellOffsets = new Int32Array(snapshots.length + 1);
-  snapshots.forEach((s, i) => (cellOffsets[i + 1] = cellOffsets[i] + s.cells.length));
-  const column = (i: number) => cells.map((cell) => cell[i]);
-  return {
-    chain: 'mainchain',
-    address: MINT,
-    tier: 'raw',
-    t: Uint32Array.from(snapshots, ({ t }) => t),
-    priceUsd: Float64Array.from(snapshots, ({ price }) => price),
-    cellOffsets,
-    market: Uint16Array.from(column(0)),
-    bin: Int16Array.from(column(1)),
-    supportCents: narrowCents(column(2), cells.length),
-    resistanceCents: narrowCents(column(3), cells.length),
-  };
-}
 
 const byPlace = (a: readonly number[], b: readonly number[]) => a[0] - b[0] || a[1] - b[1];
 const cents = fc.oneof(fc.integer({ min: 100, max: 999 }), fc.integer({ min: 100, max: 2 ** 40 }));
@@ -78,14 +51,14 @@ const part = fc.record({
   snapshots: plainRun,
   names: fc.shuffledSubarray([0, 1, 2, 3, 4, 5], { minLength: 4 }),
 });
-const partOf = ({ snapshots, names }: { snapshots: PlainSnapshot[]; names: number[] }) => ({
-  run: runOf(snapshots),
+const partOf = ({ snapshots, names }: { snapshots: SnapshotOfCells[]; names: number[] }) => ({
+  run: runOfCells(snapshots),
   markets: names.map(market),
 });
 
 /** What joining makes, computed on plain snapshots whose cells carry their market's name. */
 function plainJoin(
-  parts: readonly { snapshots: PlainSnapshot[]; names: number[] }[],
+  parts: readonly { snapshots: SnapshotOfCells[]; names: number[] }[],
   merge: boolean,
 ) {
   const order: number[] = [];
@@ -125,7 +98,7 @@ describe('joinRuns', () => {
 
   it('keeps an empty market until it is merged with the cells that it replaces, then drops it', () => {
     const existing = {
-      run: runOf([
+      run: runOfCells([
         {
           t: 5,
           price: 1,
@@ -138,7 +111,7 @@ describe('joinRuns', () => {
       markets: [market(7), market(8)],
     };
     const later = {
-      run: runOf([{ t: 5, price: 1, cells: [[0, -232, 0, 0]] }]),
+      run: runOfCells([{ t: 5, price: 1, cells: [[0, -232, 0, 0]] }]),
       markets: [market(8)],
     };
     const carried = joinRuns([later, later], 'merge', true);
@@ -158,7 +131,7 @@ it('splitRun cuts only when a segment is full, and loses nothing', () => {
   fc.assert(
     fc.property(counts, fc.integer({ min: 1, max: 400 }), (cellCounts, repeated) => {
       const all = [...cellCounts, ...new Array<number>(repeated).fill(2)];
-      const run = runOf(
+      const run = runOfCells(
         all.map((count, i) => ({
           t: i + 1,
           price: 1,
@@ -182,13 +155,17 @@ it('splitRun cuts only when a segment is full, and loses nothing', () => {
 });
 
 describe('rewriteSegments', () => {
-  const segment = (snapshots: PlainSnapshot[]) => describeSegment(runOf(snapshots)).block;
+  const segment = (snapshots: SnapshotOfCells[]) => describeSegment(runOfCells(snapshots)).block;
   const contents = (result: RewriteResult) => {
     if (result.status !== 'done') throw new Error(result.status);
     return result.segments.flatMap(({ block }) => snapshotsOf(decodeSegment(block)));
   };
-  const one = (t: number, own: number[][], price = 1): PlainSnapshot => ({ t, price, cells: own });
-  const added = (snapshots: PlainSnapshot[], marketMap: number[] | null = null) => ({
+  const one = (t: number, own: number[][], price = 1): SnapshotOfCells => ({
+    t,
+    price,
+    cells: own,
+  });
+  const added = (snapshots: SnapshotOfCells[], marketMap: number[] | null = null) => ({
     block: segment(snapshots),
     fromRow: 0,
     toRow: snapshots.length,
@@ -273,27 +250,15 @@ describe('rewriteSegments', () => {
 });
 
 it('rewriteGroups takes in every stored segment it touches, no others, and not too many at once', () => {
-  const spans = fc
-    .uniqueArray(fc.integer({ min: 1, max: 400 }), { minLength: 0, maxLength: 120 })
-    .map((times) => times.sort((a, b) => a - b));
+  const spans = fc.uniqueArray(fc.integer({ min: 1, max: 400 }), { maxLength: 120 });
   fc.assert(
     fc.property(
       spans,
       fc.integer({ min: 1, max: 4 }),
       fc.uniqueArray(fc.integer({ min: 0, max: 401 }), { minLength: 1, maxLength: 60 }),
       (storedTimes, perSegment, addedTimes) => {
-        const stored: SegmentRef[] = [];
-        for (let i = 0; i < storedTimes.length; i += perSegment) {
-          const times = Uint32Array.from(storedTimes.slice(i, i + perSegment));
-          stored.push({
-            segmentId: i,
-            tier: 'raw',
-            cells: 0,
-            times,
-            bandCells: times,
-            digests: times,
-          });
-        }
+        const list = storedTimes.map((t) => ({ tier: 'raw' as const, t }));
+        const stored = directoryOfTimes(list, perSegment).raw;
         const times = Uint32Array.from(addedTimes.sort((a, b) => a - b));
         const groups = rewriteGroups(stored, times);
         expect(groups.flatMap(({ fromRow, toRow }) => [...times.slice(fromRow, toRow)])).toEqual([

@@ -27,6 +27,7 @@ import { UnlistedSegments } from '../../storage/depth/unlisted-segments.js';
 import type { Database } from '../../storage/duckdb/database.js';
 import { readMeta } from '../../storage/meta.js';
 import type { SqlRow, SqlValue } from '../../storage/duckdb/statements.js';
+import { segmentRef } from '../support/runs.js';
 import {
   commitRows,
   freshDirectory,
@@ -58,15 +59,10 @@ const tokenOfId = (segmentId: number): number => segmentId % TOKENS;
 /** A segment; the times of a token's segments in one tier do not overlap. */
 function refOf(segmentId: number, place: number, snapshots = 1 + (segmentId % 3)): SegmentRef {
   const times = Uint32Array.from({ length: snapshots }, (_, i) => 1000 + place * 10 + i);
-  return {
-    segmentId,
-    tier: TIERS[Math.floor(segmentId / TOKENS) % TIERS.length],
-    cells: 9,
-    times,
-    bandCells: times.map((t) => t % 7),
-    // Segments of earlier versions have no digests.
-    digests: segmentId % 4 === 0 ? times.map(() => CHECKSUM) : times.map((t) => t % 5),
-  };
+  const tier = TIERS[Math.floor(segmentId / TOKENS) % TIERS.length];
+  // Segments of earlier versions have no digests.
+  const old = segmentId % 4 === 0 && { digests: times.map(() => CHECKSUM) };
+  return segmentRef(segmentId, times, { tier, ...old });
 }
 
 /** Its row of `segments`. */
@@ -254,15 +250,7 @@ describe('Lists of segments', () => {
   });
 
   it('are an error if one was cut short, never other segments', () => {
-    const times = Uint32Array.of(7, 8);
-    const ref = {
-      segmentId: 2 ** 40 + 3,
-      tier: '1h' as const,
-      cells: 5,
-      times,
-      bandCells: times,
-      digests: times,
-    };
+    const ref = segmentRef(2 ** 40 + 3, [7, 8], { tier: '1h' });
     const packed = packRefs([ref, ref]);
     expect(unpackRefs('1h', packed)).toEqual([ref, ref]);
     for (const cut of [4, 12, 28]) {

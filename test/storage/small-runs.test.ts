@@ -2,21 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { MAX_SEGMENT_CELLS, MAX_SEGMENT_SNAPSHOTS } from '../../compute/segment/segment.js';
 import { EMPTY_DIRECTORY, type SegmentRef } from '../../storage/depth/directory.js';
 import { findSmallSegments } from '../../storage/depth/compaction.js';
+import { segmentRef } from '../support/runs.js';
 
 /** Segments of this many snapshots each, all equally wide. */
 function refsOf(snapshots: readonly number[], width: number): SegmentRef[] {
   let t = 0;
-  return snapshots.map((count, i) => {
-    const times = Uint32Array.from({ length: count }, () => ++t);
-    return {
-      segmentId: i,
-      tier: 'raw',
-      cells: count * width,
-      times,
-      bandCells: times,
-      digests: times,
-    };
-  });
+  return snapshots.map((count, i) =>
+    segmentRef(
+      i,
+      Array.from({ length: count }, () => ++t),
+      { cells: count * width },
+    ),
+  );
 }
 
 /** What joining makes of `count` snapshots: splitRun cuts as greedily. */

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Tier, TIERS } from '../../compute/market.js';
+import { TIERS } from '../../compute/market.js';
 import type { NewestSnapshots } from '../../storage/contract.js';
-import { type Directory, newestSnapshots, type SegmentRef } from '../../storage/depth/directory.js';
+import { byTier, type Directory, newestSnapshots } from '../../storage/depth/directory.js';
+import { directoryOfTimes } from '../support/runs.js';
 import {
   commitRows,
   FreshStore,
@@ -18,34 +19,13 @@ const DELAY_S = 900;
 /** Directories with a few snapshots per tier, cut into segments anywhere. */
 const directories: fc.Arbitrary<Directory> = fc
   .tuple(
-    ...TIERS.map(() =>
-      fc.tuple(
-        fc.uniqueArray(fc.integer({ min: 0, max: 4000 }), { maxLength: 20 }),
-        fc.integer({ min: 1, max: 6 }),
-      ),
+    fc.uniqueArray(
+      fc.record({ tier: fc.constantFrom(...TIERS), t: fc.integer({ min: 0, max: 4000 }) }),
+      { selector: ({ tier, t }) => `${tier} ${t}`, maxLength: 60 },
     ),
+    fc.record(byTier(() => fc.integer({ min: 1, max: 6 }))),
   )
-  .map((tiers) => {
-    let segmentId = 0;
-    const refs = (tier: Tier): SegmentRef[] => {
-      const [unsorted, perSegment] = tiers[TIERS.indexOf(tier)];
-      const times = [...unsorted].sort((a, b) => a - b);
-      const segments: SegmentRef[] = [];
-      for (let i = 0; i < times.length; i += perSegment) {
-        const part = Uint32Array.from(times.slice(i, i + perSegment));
-        segments.push({
-          segmentId: segmentId++,
-          tier,
-          cells: 1,
-          times: part,
-          bandCells: new Uint32Array(part.length),
-          digests: new Uint32Array(part.length),
-        });
-      }
-      return segments;
-    };
-    return { raw: refs('raw'), '15m': refs('15m'), '1h': refs('1h') };
-  });
+  .map(([snapshots, perSegment]) => directoryOfTimes(snapshots, perSegment));
 
 /** Every snapshot with its segment and row. */
 const places = (directory: Directory) =>
