@@ -1,7 +1,6 @@
 /** Runs the commands of `fathom`. Exit status: 0 done, 1 failed, 2 wrong usage, 3 pending. */
 import { PendingError, UsageError } from '../../storage/errors.js';
 import type { Command } from './command.js';
-import type { NamedCommand } from './commands/completion.js';
 import { didYouMean } from './flags.js';
 import { commandHelp, overview } from './help.js';
 import {
@@ -15,7 +14,10 @@ import {
 import { checkDescriptors } from '../http/connection-limit.js';
 import { VERSION } from '../version.js';
 
-/** What each command does, in a few words; help lists them in this order. */
+/**
+ * What each command does, in a few words; help lists them in this order. The first word of a name is also the name of
+ * the module in `commands`.
+ */
 const SUMMARIES: Readonly<Record<string, string>> = {
   serve: 'runs the server on a data directory',
   start: 'runs the server with a live demo market',
@@ -45,50 +47,34 @@ const SUMMARIES: Readonly<Record<string, string>> = {
 };
 export const COMMAND_NAMES = Object.keys(SUMMARIES);
 
-/** The module of each command or group. It is loaded on demand: most commands need little of the program. */
-const MODULES: Readonly<Record<string, () => Promise<unknown>>> = {
-  serve: () => ofServer(() => import('./commands/serve.js')),
-  start: () => ofServer(() => import('./commands/start.js')),
-  config: () => import('./commands/config.js'),
-  ingest: () => import('./commands/ingest.js'),
-  import: () => import('./commands/import.js'),
-  delete: () => import('./commands/delete.js'),
-  backup: () => import('./commands/backup.js'),
-  check: () => import('./commands/check.js'),
-  prune: () => import('./commands/prune.js'),
-  retention: () => import('./commands/retention.js'),
-  follow: () => import('./commands/follow.js'),
-  replay: () => import('./commands/replay.js'),
-  keys: () => import('./commands/keys.js'),
-  usage: () => import('./commands/usage.js'),
-  queue: () => import('./commands/queue.js'),
-  cluster: () => import('./commands/cluster.js'),
-  demo: () => import('./commands/demo.js'),
-  completion: async () => {
-    const { completionOf } = await import('./commands/completion.js');
-    return { command: completionOf(loadAll) };
-  },
-};
-
-function ofServer<T>(load: () => Promise<T>): Promise<T> {
-  checkDescriptors();
-  return load();
-}
-
 export const FAILED = 1;
 const WRONG_USAGE = 2;
 /** The cluster's log has the change, or may have it, but this node has not applied it yet. */
 const PENDING = 3;
 const HELP_FLAGS = ['--help', '-h'];
 
-/** A command by its name. A command of a group is exported by its action, any other as `command`. */
+/** Commands that run a server. */
+const SERVERS = ['serve', 'start'];
+
+/**
+ * A command by its name. A command of a group is exported by its action, any other as `command`. Its module is loaded
+ * on demand: most commands need little of the program.
+ */
 export async function loadCommand(name: string): Promise<Command> {
   const [first, action = 'command'] = name.split(' ');
-  const commands = (await MODULES[first]()) as Readonly<Record<string, Command>>;
-  return commands[action];
+  if (SERVERS.includes(first)) checkDescriptors();
+  const module = (await import(`./commands/${first}.js`)) as Readonly<Record<string, Command>>;
+  return module[action];
 }
 
-function loadAll(): Promise<NamedCommand[]> {
+/** A command with its name, of one word or two. */
+export interface NamedCommand {
+  readonly name: string;
+  readonly summary: string;
+  readonly command: Command;
+}
+
+export function loadAll(): Promise<NamedCommand[]> {
   return Promise.all(
     Object.entries(SUMMARIES).map(async ([name, summary]) => ({
       ...{ name, summary },

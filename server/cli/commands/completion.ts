@@ -3,20 +3,14 @@
  * generated from the commands' declarations, has the completions of each place; code finds the place from the words
  * before the cursor.
  */
-import { type Command, defineCommand } from '../command.js';
+import { defineCommand } from '../command.js';
+import { loadAll, type NamedCommand } from '../commands.js';
 import { isSwitch } from '../flags.js';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 /** Longer descriptions are cut off. */
 const MAX_DESCRIPTION_CHARS = 70;
-
-/** A command with its name, of one word or two. */
-export interface NamedCommand {
-  readonly name: string;
-  readonly summary: string;
-  readonly command: Command;
-}
 
 /** The completions of a place: words with their descriptions, or file names. */
 interface Choice {
@@ -25,23 +19,20 @@ interface Choice {
   readonly offers: readonly (readonly [string, string])[] | 'file' | 'directory';
 }
 
-/** The command `completion`. @param load loads all commands */
-export function completionOf(load: () => Promise<readonly NamedCommand[]>): Command {
-  return defineCommand({
-    about:
-      'Prints a script with which a shell completes commands, flags, and values such as datasets and formats. bash and zsh source it; fish reads it from its folder of completions.',
-    words: { shell: { values: SHELLS } },
-    flags: {},
-    examples: [
-      'fathom completion bash > ~/.local/share/bash-completion/completions/fathom',
-      'source <(fathom completion zsh)',
-      'fathom completion fish > ~/.config/fish/completions/fathom.fish',
-    ],
-    run: async (_, { shell }) => {
-      process.stdout.write(completionScript(shell, await load()));
-    },
-  });
-}
+export const command = defineCommand({
+  about:
+    'Prints a script with which a shell completes commands, flags, and values such as datasets and formats. bash and zsh source it; fish reads it from its folder of completions.',
+  words: { shell: { values: SHELLS } },
+  flags: {},
+  examples: [
+    'fathom completion bash > ~/.local/share/bash-completion/completions/fathom',
+    'source <(fathom completion zsh)',
+    'fathom completion fish > ~/.config/fish/completions/fathom.fish',
+  ],
+  run: async (_, { shell }) => {
+    process.stdout.write(completionScript(shell, await loadAll()));
+  },
+});
 
 /** The script that a shell sources. */
 function completionScript(shell: Shell, commands: readonly NamedCommand[]): string {
