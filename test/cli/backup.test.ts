@@ -2,13 +2,18 @@
 import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { backupStore } from '../../storage/backup.js';
-import { Store } from '../../storage/store.js';
 import type { Ended } from '../support/processes.js';
 import { fathom, newKey, serveHere, type Service, withStoreOf } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
-import { commitRows, MINT, snapshot, storedSnapshots, tokenOf } from '../support/stores.js';
+import {
+  commitRows,
+  MINT,
+  openStore,
+  snapshot,
+  storedSnapshots,
+  tokenOf,
+} from '../support/stores.js';
 import type { Json } from '../support/tables.js';
 
 const T = 1_794_000_000;
@@ -98,13 +103,10 @@ describe('fathom backup', () => {
 });
 
 describe('A backup of a store that changes in the meantime', () => {
-  const open = (directory: string): Promise<Store> =>
-    Store.open(directory, { rewrite: (input) => Promise.resolve(rewriteSegments(input)) });
-
   it('shows one moment; checkpoints wait for it, and a broken attempt is repeated', async () => {
     const directory = path.join(root, 'busy');
     const out = path.join(root, 'busy-copy');
-    const store = await open(directory);
+    const store = await openStore(directory);
     const { database } = store['parts'];
     await commitRows(store, [snapshot(T)]);
     let attempts = 0;

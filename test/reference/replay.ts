@@ -43,6 +43,29 @@ export interface PlainRequest {
   maxPct: number;
 }
 
+const LENGTH_S = { raw: 0, '15m': 900, '1h': 3600 };
+
+/** Without coarse snapshots that have a finer one in their length (docs/definitions.md#replay-tiers), by time. */
+export function visibleSnapshots<T extends Pick<PlainSnapshot, 't' | 'tier'>>(
+  all: readonly T[],
+  nowS: number,
+): T[] {
+  const past = all.filter(({ t }) => t <= nowS);
+  const isHidden = ({ t, tier }: T) =>
+    past.some(
+      (finer) =>
+        LENGTH_S[finer.tier] < LENGTH_S[tier] && finer.t >= t && finer.t < t + LENGTH_S[tier],
+    );
+  return past.filter((one) => !isHidden(one)).sort((a, b) => a.t - b.t);
+}
+
+/** The newest snapshot of each step (docs/definitions.md#steps). @param all ascending */
+export function newestOfSteps<T extends { t: number }>(all: readonly T[], stepS: number): T[] {
+  const newest = new Map<number, T>();
+  for (const one of all) newest.set(Math.ceil(one.t / stepS), one);
+  return [...newest.values()];
+}
+
 const LABELS = {
   onchain_pool: 'On-chain pools',
   onchain_limit_order: 'On-chain limit orders',

@@ -6,9 +6,14 @@ import fc from 'fast-check';
 import { unpack } from 'msgpackr';
 import { describe, expect, it } from 'vitest';
 import { plainRequest, requests, stores } from '../compute/replay-stores.js';
-import { referencePage, type PlainRequest, type PlainSnapshot } from '../reference/replay.js';
+import {
+  referencePage,
+  type PlainRequest,
+  type PlainSnapshot,
+  visibleSnapshots,
+} from '../reference/replay.js';
 import { type Json } from '../support/conformance.js';
-import { MemoryDepth, visibleSnapshots } from '../support/memory-depth.js';
+import { MemoryDepth } from '../support/memory-depth.js';
 import {
   KEY,
   MARKETS,

@@ -13,14 +13,13 @@ import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ComputePool } from '../../compute/pool.js';
 import type { CheckCursor, CheckStep } from '../../storage/operations.js';
 import { checkStore } from '../../storage/check/check.js';
-import { Database } from '../../storage/duckdb/database.js';
 import type { SqlRow } from '../../storage/duckdb/statements.js';
 import type { Ended } from '../support/processes.js';
 import { digestOf, fathom, newKey, serveHere, withStoreOf } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { commitFlat, limitRow } from '../support/flat.js';
 import { commitHolders } from '../support/holders.js';
-import { commitRows, MINT, orca, OTHER_MINT, snapshot } from '../support/stores.js';
+import { commitRows, MINT, orca, OTHER_MINT, snapshot, tamper } from '../support/stores.js';
 import type { Json } from '../support/tables.js';
 
 const T = 1_794_000_000;
@@ -35,13 +34,6 @@ const file = path.join(data, 'fathom.duckdb');
 let intact = '';
 
 const check = (...words: string[]): Promise<Ended> => fathom(['check', '--data', data, ...words]);
-
-/** Runs statements on the closed store's file, as nobody should. */
-async function tamper(...statements: string[]): Promise<void> {
-  const database = await Database.openFile(file, { memoryLimitMiB: 128, threads: 1 });
-  for (const statement of statements) await database.run(statement);
-  await database.close();
-}
 
 beforeAll(async () => {
   await newKey(whole);
@@ -116,7 +108,7 @@ describe('fathom check', () => {
       /\(15m\): it is one of .* \(1h\)$/,
     ],
   ])('names token and time of damaged segments: %s', async (first, second, ...messages) => {
-    await tamper(first, second);
+    await tamper(file, first, second);
     const damages = await damagesOf();
     for (const text of messages) {
       const found = damages.find(({ what }) => text.test(what as string));
@@ -154,13 +146,13 @@ describe('fathom check', () => {
       ],
     ],
   ])('names dangling references and duplicates: %j', async (statements, messages) => {
-    await tamper(...statements);
+    await tamper(file, ...statements);
     const texts = (await damagesOf()).map(({ what }) => what as string);
     for (const text of messages) expect(texts).toContainEqual(expect.stringMatching(text));
   });
 
   it('names segments of no token', async () => {
-    await tamper('DELETE FROM tokens');
+    await tamper(file, 'DELETE FROM tokens');
     expect((await check()).stderr).toMatch(
       /^snapshots: a segment of token_id 0, which does not exist$/m,
     );

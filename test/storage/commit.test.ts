@@ -8,6 +8,7 @@ import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { InputError, StoreChangedError } from '../../storage/errors.js';
 import { commitHolders, storedHolders } from '../support/holders.js';
 import {
+  amounts,
   binance,
   type Cell,
   bundleOf,
@@ -84,18 +85,6 @@ describe('A commit', () => {
     }
   });
 
-  it('of part of what is stored, or of the same cut differently, writes nothing', async () => {
-    for (let i = 0; i < 5; i++)
-      await commitRows(held.store, [snapshot(100 + i), snapshot(200 + i)]);
-    const ids = await segmentIds(held.store);
-    await commitRows(
-      held.store,
-      [0, 1, 2, 3, 4].map((i) => snapshot(200 + i)),
-    );
-    await commitRows(held.store, [snapshot(101)], { mode: 'merge' });
-    expect(await segmentIds(held.store)).toEqual(ids);
-  });
-
   it('does not touch what lies between the snapshots of a file', async () => {
     for (const first of [1000, 2000, 3000]) {
       const rows = Array.from({ length: 288 }, (_, i) => snapshot(first + i));
@@ -117,8 +106,7 @@ describe('A commit', () => {
   });
 
   it('stores a segment far larger than one value of the database', async () => {
-    let seed = 1;
-    const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 100;
+    const random = amounts();
     const markets = Array.from({ length: 200 }, (_, m) => ({
       ...orca(Array.from({ length: 475 }, (_, i) => [i - 232, 1 + random(), random()])),
       address: `wide-${m}`,
@@ -230,8 +218,7 @@ describe('A rehearsal', () => {
       );
     const before = digests();
     // Incompressible, and more than a row group of parts.
-    let seed = 1;
-    const amount = () => (seed = (seed * 48_271) % 2_147_483_647) / 100;
+    const amount = amounts();
     const rows = Array.from({ length: 3600 }, (_, i) =>
       snapshot(
         i + 1,

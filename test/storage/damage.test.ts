@@ -14,7 +14,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { isDamage } from '../../compute/damage.js';
 import { Database } from '../../storage/duckdb/database.js';
 import { InputError, StoreBusyError } from '../../storage/errors.js';
-import { TO_OLDER_SCHEMA } from '../crash/older.js';
+import { makeOlder } from '../crash/older.js';
 import { SCHEMA_VERSION } from '../../storage/migrations.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { fathom } from '../support/cli.js';
@@ -32,6 +32,7 @@ import {
   segmentIds,
   snapshot,
   storedSnapshots,
+  tamper,
   tokenOf,
 } from '../support/stores.js';
 
@@ -42,13 +43,6 @@ beforeEach(() => {
   mkdirSync(directory.path);
   file = path.join(directory.path, DATABASE_FILE);
 });
-
-/** Runs statements on the closed store's file, as nobody should. */
-async function tamper(...statements: string[]): Promise<void> {
-  const database = await Database.openFile(file, { memoryLimitMiB: 128, threads: 1 });
-  for (const statement of statements) await database.run(statement);
-  await database.close();
-}
 
 async function storeWith(...times: number[]): Promise<void> {
   const store = await openStore(directory.path);
@@ -92,7 +86,7 @@ describe('A damaged segment', () => {
 
   it('is an error for readers, never wrong numbers, and hinders no commit', async () => {
     await storeWith(1, 2, 3);
-    await tamper(flipped);
+    await tamper(file, flipped);
     const store = await open();
     const [id] = await segmentIds(store);
     const message = `segment ${id} is damaged: its checksum does not match`;
@@ -116,7 +110,7 @@ describe('A damaged segment', () => {
     for (let t = 1; t <= 7; t++) await commitRows(store, [snapshot(10 * t)]);
     const ids = await segmentIds(store);
     await store.close();
-    await tamper(`${flipped} WHERE segment_id = ${ids[3]}`);
+    await tamper(file, `${flipped} WHERE segment_id = ${ids[3]}`);
     store = await open();
     notices.length = 0;
     for (let t = 8; t <= 13; t++) await commitRows(store, [snapshot(10 * t)]);
@@ -211,22 +205,22 @@ describe('A store is not opened, and the message says why,', () => {
   it('if a newer version wrote it', async () => {
     await storeWith(1);
     const newer = SCHEMA_VERSION + 3;
-    await tamper(`UPDATE meta SET value = '${newer}' WHERE key = 'schema_version'`);
+    await tamper(file, `UPDATE meta SET value = '${newer}' WHERE key = 'schema_version'`);
     await expectNotOpened(
       new RegExp(
         `was written by a newer version of Fathom \\(schema ${newer}, this version knows ${SCHEMA_VERSION}\\): upgrade`,
       ),
     );
-    await tamper(`UPDATE meta SET value = 'three' WHERE key = 'schema_version'`);
+    await tamper(file, `UPDATE meta SET value = 'three' WHERE key = 'schema_version'`);
     await expectNotOpened(/is damaged: its schema version is three$/);
-    await tamper(`UPDATE meta SET value = '${SCHEMA_VERSION}' WHERE key = 'schema_version'`);
+    await tamper(file, `UPDATE meta SET value = '${SCHEMA_VERSION}' WHERE key = 'schema_version'`);
     const store = await openStore(directory.path);
     expect((await store.summary()).cells).toBe(1);
     await store.close();
   });
 
   it('if the database belongs to another program', async () => {
-    await tamper('CREATE TABLE orders (id INTEGER)');
+    await tamper(file, 'CREATE TABLE orders (id INTEGER)');
     await expectNotOpened(/^.*fathom\.duckdb is a database, but not a Fathom store$/);
   });
 
@@ -244,7 +238,7 @@ it('A database of an older schema is copied before the upgrade; the copy is the 
   const before = await openStore(directory.path);
   const { id, key } = await before.createKey({ tier: 'premium', name: 'old', monthlyQuota: 7 });
   await before.close();
-  await tamper(...TO_OLDER_SCHEMA);
+  await makeOlder(directory.path);
   const notices: string[] = [];
   const migrated = await openStore(directory.path, { onMigration: (text) => notices.push(text) });
   expect(migrated.keys.verify(key)).toMatchObject({ id, monthlyQuota: 7, expiresAtS: null });
@@ -317,16 +311,6 @@ describe('Whatever the umask, and whoever made the directory', () => {
 describe('The pepper', () => {
   const pepper = () => path.join(directory.path, 'pepper');
 
-  it('is made with mode 0600, and keys live as long as it stays', async () => {
-    let store = await openStore(directory.path);
-    const { key } = await store.createKey({ tier: 'premium' });
-    await store.close();
-    expect(statSync(pepper()).mode & 0o777).toBe(0o600);
-    store = await openStore(directory.path);
-    expect(store.keys.verify(key)?.tier).toBe('premium');
-    await store.close();
-  });
-
   it('or the log without the database means a lost store: no new one is made', async () => {
     await storeWith(1);
     const database = path.join(directory.path, 'fathom.duckdb');
@@ -387,7 +371,7 @@ it('Segments of an older version get their digests, which are those of new ones'
     ).flat();
   const whole = await digests();
   await store.close();
-  await tamper('UPDATE segments SET digests = NULL');
+  await tamper(file, 'UPDATE segments SET digests = NULL');
   store = await openStore(directory.path);
   expect(await digests()).toEqual(whole.map(() => null));
   await store.completeDigests(new AbortController().signal);
@@ -429,6 +413,7 @@ it('Damaged holders hinder no commit, which restores their snapshots', async () 
   await commitHolders(store, [[MINT, new Map(snapshots)]]);
   await store.close();
   await tamper(
+    file,
     `UPDATE holder_block_parts SET data = unhex(left(hex(data), 60) || CASE WHEN substr(hex(data), 61, 1) = '0' THEN '1' ELSE '0' END || substr(hex(data), 62))`,
   );
   const notices: unknown[] = [];

@@ -1,7 +1,7 @@
 /** Imports that yield nothing, and files of another kind: both say why. */
 import { describe, expect, it } from 'vitest';
 import type { ImportFormat } from '../../storage/import/formats.js';
-import { fixture, hasShared, importAll, Scratch, shared, TOKEN } from './import-helpers.js';
+import { fixture, importAll, Scratch, TOKEN } from './import-helpers.js';
 
 const scratch = new Scratch();
 
@@ -96,15 +96,6 @@ describe('nothing is imported', () => {
       `nothing to import: all ${report.leftOut.count} pool states that hold the token were left out`,
     );
     expect(report.leftOut.first[0].reason).toContain('--');
-  });
-
-  it.runIf(hasShared)('from the file that continues another', async () => {
-    const file = shared('cex/binance/spot_BTCUSDT_20240809.stream.gz');
-    const { nothing } = await importAll('binance-stream', [file], TOKEN);
-    expect(nothing).toContain(
-      'no depth snapshot to begin the book with: a line with lastUpdateId, bids and asks, or rows of update_type snap in T_DEPTH',
-    );
-    expect(nothing).toContain('(of 3044 messages)');
   });
 });
 

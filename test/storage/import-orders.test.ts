@@ -135,16 +135,6 @@ describe('jupiter-dca', () => {
     expect(rows.map((row) => row.closed)).toEqual([true, true, false]);
   });
 
-  it('deletes closed orders whatever the price', async () => {
-    const unpriced = { ...DCA, inputMint: MINT, outputMint: OTHER_MINT, minOutAmount: '3' };
-    const { rows, report } = await run('jupiter-dca', [
-      { ...unpriced, userClosed: true },
-      unpriced,
-    ]);
-    expect(rows).toMatchObject([{ dca_address: 'dca-1', closed: true }]);
-    expect(report.leftOut.count).toBe(1);
-  });
-
   it('reads the real reply', async () => {
     const { rows, report } = await importAll<Record<string, Parsed>>('jupiter-dca', [
       fixture('jupiter_recurring_excerpt.json'),
@@ -215,16 +205,6 @@ describe('jupiter-limit-orders', () => {
     });
   });
 
-  it('deletes closed orders whatever the price', async () => {
-    const unpriced = { ...LIMIT, inputMint: MINT, outputMint: OTHER_MINT };
-    const { rows, report } = await run('jupiter-limit-orders', [
-      { ...unpriced, status: 'Cancelled' },
-      unpriced,
-    ]);
-    expect(rows).toMatchObject([{ order_address: 'limit-1', closed: true }]);
-    expect(report.leftOut.count).toBe(1);
-  });
-
   it('reads the real reply, taking what is not open as closed', async () => {
     const file = fixture('jupiter_trigger_excerpt.json');
     const orders = JSON.parse(readFileSync(file, 'utf8')).orders as Parsed[];
@@ -271,6 +251,19 @@ describe('files of orders', () => {
       'orders.json: expected an order (orderKey or publicKey), a list of orders, or an object with data, orders, all, time, price',
     );
   });
+
+  it.each([
+    ['jupiter-dca', { ...DCA, minOutAmount: '3' }, { userClosed: true }],
+    ['jupiter-limit-orders', LIMIT, { status: 'Cancelled' }],
+  ] as [Format, object, object][])(
+    'of %s delete closed orders whatever the price',
+    async (format, order, ended) => {
+      const unpriced = { ...order, inputMint: MINT, outputMint: OTHER_MINT };
+      const { rows, report } = await run(format, [{ ...unpriced, ...ended }, unpriced]);
+      expect(rows.map(({ closed }) => closed)).toEqual([true]);
+      expect(report.leftOut.count).toBe(1);
+    },
+  );
 
   it('that do not have the token say so', async () => {
     const flags = { token: `mainchain:${MINT}` };

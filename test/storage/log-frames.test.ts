@@ -55,12 +55,8 @@ function noise(bytes: number): Buffer {
 }
 
 describe('In a log', () => {
-  it('that is long enough for the damage below, all commits are found', () => {
-    expect(log.length).toBeGreaterThan(5000);
-    expect(readLog(log)).toEqual({ state: 'whole', wholeBytes: log.length });
-  });
-
   it('that was cut at any byte, all earlier commits are found', () => {
+    expect(log.length).toBeGreaterThan(5000);
     for (let bytes = 0; bytes <= log.length; bytes++) {
       const isEnd = ends.includes(bytes);
       const state = isEnd ? 'whole' : bytes < headerBytes ? 'blank' : 'torn';

@@ -2,27 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TIERS, type Tier } from '../../compute/market.js';
 import { EMPTY_DIRECTORY, planSnapshots, type Directory } from '../../storage/depth/directory.js';
+import { visibleSnapshots } from '../reference/replay.js';
 import { directoryOfTimes, segmentRef } from '../support/runs.js';
 
 const END = 2 ** 32 - 1;
-const LENGTH_S = { raw: 0, '15m': 900, '1h': 3600 };
 
 interface Stored {
   tier: Tier;
   t: number;
-}
-
-/** The rule of docs/definitions.md#replay-tiers, applied to every pair of snapshots. */
-function visible(all: readonly Stored[], nowS: number): Stored[] {
-  const past = all.filter(({ t }) => t <= nowS);
-  const isHidden = (one: Stored) =>
-    past.some(
-      (finer) =>
-        TIERS.indexOf(finer.tier) < TIERS.indexOf(one.tier) &&
-        finer.t >= one.t &&
-        finer.t < one.t + LENGTH_S[one.tier],
-    );
-  return past.filter((one) => !isHidden(one)).sort((a, b) => a.t - b.t);
 }
 
 const T0 = 1_794_000_000 - (1_794_000_000 % 3600);
@@ -51,7 +38,7 @@ describe('planSnapshots', () => {
           const directory = directoryOfTimes(all, perSegment);
           const toS = fromS + length;
           const plan = planSnapshots(directory, { fromS, toS, nowS, maxSnapshots });
-          const expected = visible(all, nowS).filter(({ t }) => t >= fromS && t < toS);
+          const expected = visibleSnapshots(all, nowS).filter(({ t }) => t >= fromS && t < toS);
           expect(plan.snapshots.map(({ tier, t }) => ({ tier, t }))).toEqual(
             expected.slice(0, maxSnapshots),
           );
@@ -80,7 +67,7 @@ describe('planSnapshots', () => {
         fc.constantFrom(60, 300, 900, 3600, 14_400, 86_400),
         (all, late, fromS, length, nowS, maxSnapshots, stepS) => {
           const toS = fromS + length;
-          const inWindow = visible(all, nowS).filter(({ t }) => t >= fromS && t < toS);
+          const inWindow = visibleSnapshots(all, nowS).filter(({ t }) => t >= fromS && t < toS);
           const stepOf = ({ t }: Stored) => Math.ceil(t / stepS);
           const expected = inWindow.filter(
             (one) => !inWindow.some((other) => other.t > one.t && stepOf(other) === stepOf(one)),

@@ -22,7 +22,7 @@ import type { CheckCursor, StoreOperations } from '../../storage/operations.js';
 import { Database } from '../../storage/duckdb/database.js';
 import { DuckDBError } from '../../storage/duckdb/duckdb-error.js';
 import { StoreBusyError, StoreUnavailableError } from '../../storage/errors.js';
-import { TO_OLDER_SCHEMA } from '../crash/older.js';
+import { makeOlder } from '../crash/older.js';
 import type { Store } from '../../storage/store.js';
 import { fathomProcess } from '../support/cli.js';
 import { FREE, HELD, LOCK_FILE, LockProbe } from '../support/lock-probe.js';
@@ -130,10 +130,7 @@ describe('Another process finds a store held', () => {
   });
 
   it('that was migrated, and while its copy is made', async () => {
-    await (await openStore(directory.path)).close();
-    const database = await Database.openFile(at(DATABASE_FILE), OPTIONS);
-    for (const statement of TO_OLDER_SCHEMA) await database.run(statement);
-    await database.close();
+    await makeOlder(directory.path);
     const whileCopied: Promise<string>[] = [];
     store = await openStore(directory.path, {
       onMigration: () => void whileCopied.push(probe.look(at(LOCK_FILE))),

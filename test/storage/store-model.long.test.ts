@@ -6,7 +6,7 @@ import { TIERS } from '../../compute/market.js';
 import { marketName } from '../../storage/depth/market-names.js';
 import type { Store } from '../../storage/store.js';
 import { PlainStore, nameOf } from '../reference/store.js';
-import { visibleSnapshots } from '../support/memory-depth.js';
+import { visibleSnapshots } from '../reference/replay.js';
 import {
   DataDirectory,
   EVM_TOKEN,
@@ -242,13 +242,9 @@ async function expectPlan(
   const blocks = await store.depth.readSegments(plan.segmentIds);
   const segments = blocks.map((block) => snapshotsOf(decodeSegment(block)));
   const read = plan.snapshots.map(({ segment, row }) => segments[segment][row]);
-  const stored = model.stored(address);
-  const visible = visibleSnapshots(
-    stored.map((one) => ({ ...one, cells: [] })),
-    now,
-  )
-    .filter(({ t }) => t >= window.fromS && t < window.toS)
-    .map(({ t, tier: ofTier }) => stored.find((one) => one.t === t && one.tier === ofTier));
+  const visible = visibleSnapshots(model.stored(address), now).filter(
+    ({ t }) => t >= window.fromS && t < window.toS,
+  );
   expect(read).toEqual(visible.slice(0, maxSnapshots));
   expect(plan.nextT).toBe(visible[maxSnapshots]?.t ?? null);
 }

@@ -8,6 +8,8 @@ import type { Store } from '../../storage/store.js';
 import { HOUR, commitFlat, dcaRow, flatContents } from '../support/flat.js';
 import { commitHolders, storedHolders } from '../support/holders.js';
 import {
+  amounts,
+  type Cell,
   DataDirectory,
   freshDirectory,
   MINT,
@@ -200,11 +202,8 @@ describe('A store whose log ends within a commit', () => {
   it('holds all depth of it or none', async () => {
     /** Amounts that LZ4 cannot compress, so their blocks fill more than a row group. */
     const noise = (seed: number) => {
-      let state = seed + 1;
-      return Array.from({ length: 1000 }, (_, i) => {
-        state = (state * 48_271) % 2_147_483_647;
-        return [i - 500, 1 + state / 100, (state % 1_000_003) / 100] as [number, number, number];
-      });
+      const amount = amounts(seed + 1);
+      return Array.from({ length: 1000 }, (_, i): Cell => [i - 500, 1 + amount(), amount()]);
     };
     const minutes = (count: number, seed: number) =>
       Array.from({ length: count }, (_, i) => snapshot(60_000 + 60 * i, [orca(noise(seed + i))]));

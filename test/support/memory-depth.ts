@@ -2,7 +2,7 @@
 import { keyRecord } from '../limits/key-record.js';
 import { crc32 } from 'node:zlib';
 import { binsOfBand } from '../../compute/ladder.js';
-import { type Chain, type Tier, TIER_LENGTH_S, TIERS } from '../../compute/market.js';
+import { type Chain, type Tier, TIERS } from '../../compute/market.js';
 import { encodeSample } from '../../compute/segment/sample.js';
 import {
   decodeSegment,
@@ -30,7 +30,12 @@ import {
   type TokenRecord,
 } from '../../storage/contract.js';
 import { runOf } from '../compute/replay-stores.js';
-import type { PlainSnapshot, PlainStore } from '../reference/replay.js';
+import {
+  newestOfSteps,
+  type PlainSnapshot,
+  type PlainStore,
+  visibleSnapshots,
+} from '../reference/replay.js';
 
 interface Place {
   segmentId: number;
@@ -216,30 +221,6 @@ function blockOf(tier: PlainSnapshot['tier'], part: PlainSnapshot[]): Uint8Array
   const block = encodeSegment(runOf(tier, part));
   BLOCKS.set(part[0], [...made, { part, block }]);
   return block;
-}
-
-/** A coarse snapshot is visible only if there is no finer one in its length (docs/definitions.md#replay-tiers). */
-export function visibleSnapshots(all: readonly PlainSnapshot[], nowS: number): PlainSnapshot[] {
-  const past = all.filter(({ t }) => t <= nowS);
-  return past
-    .filter(
-      (one) =>
-        one.tier === TIERS[0] ||
-        !past.some(
-          (other) =>
-            TIERS.indexOf(other.tier) < TIERS.indexOf(one.tier) &&
-            other.t >= one.t &&
-            (other.t === one.t || other.t < one.t + TIER_LENGTH_S[one.tier]),
-        ),
-    )
-    .sort((a, b) => a.t - b.t);
-}
-
-/** The newest snapshot of each step (docs/definitions.md#steps). @param all ascending */
-export function newestOfSteps<T extends { t: number }>(all: readonly T[], stepS: number): T[] {
-  const newest = new Map<number, T>();
-  for (const one of all) newest.set(Math.ceil(one.t / stepS), one);
-  return [...newest.values()];
 }
 
 /** Keys in memory, by their text. */

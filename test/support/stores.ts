@@ -139,12 +139,17 @@ export function snapshot(t: number, markets = [orca()], more: Partial<SnapshotRo
   return { ...row, ...more };
 }
 
+/** Amounts that look random, the same in every run. */
+export function amounts(seed = 1): () => number {
+  let state = seed;
+  return () => (state = (state * 48_271) % 2_147_483_647) / 100;
+}
+
 /** Cells whose amounts do not repeat, as in a real book. */
 export function bookCells(seed: number, cells: number): Cell[] {
-  let state = seed + 1;
+  const amount = amounts(seed + 1);
   return Array.from({ length: cells }, (_, i) => {
-    state = (state * 48_271) % 2_147_483_647;
-    const usd = 1 + (state % 2_000_000) / 100;
+    const usd = 1 + (amount() % 20_000);
     return i < cells / 2 ? [i - cells / 2, usd, 0] : [i - cells / 2, 0, usd];
   });
 }
@@ -152,11 +157,8 @@ export function bookCells(seed: number, cells: number): Cell[] {
 /** Snapshots of 400 cells, a second apart from t = 1,000 on, whose amounts LZ4 cannot compress. */
 export function noiseRows(count: number): SnapshotRow[] {
   return Array.from({ length: count }, (_, row) => {
-    let state = row + 1;
-    const cells = Array.from({ length: 400 }, (_, i): Cell => {
-      state = (state * 48_271) % 2_147_483_647;
-      return [i - 200, 1 + state / 100, 0];
-    });
+    const amount = amounts(row + 1);
+    const cells = Array.from({ length: 400 }, (_, i): Cell => [i - 200, 1 + amount(), 0]);
     return snapshot(1000 + row, [orca(cells)]);
   });
 }
@@ -353,6 +355,13 @@ export async function openSegmentDatabase(directory: DataDirectory): Promise<Dat
   const database = await Database.openFile(file, { memoryLimitMiB: 256, threads: 1 });
   await migrate(database, await schemaVersion(database, file));
   return database;
+}
+
+/** Runs statements on a closed store's file, as nobody should. */
+export async function tamper(file: string, ...statements: string[]): Promise<void> {
+  const database = await Database.openFile(file, { memoryLimitMiB: 128, threads: 1 });
+  for (const statement of statements) await database.run(statement);
+  await database.close();
 }
 
 /** A chunk's contents, without the lines from which its runs came. */
