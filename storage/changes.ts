@@ -12,8 +12,6 @@ import type { LogMark } from './log/mark.js';
 import type { StoreParts } from './opening.js';
 import { Turns } from './turns.js';
 
-/** Bounds a transaction of completeDigests(). */
-const SEGMENTS_COMPLETED_AT_ONCE = 64;
 /** Tokens in one call of a listener. */
 const TOKENS_AT_ONCE = 256;
 const NO_CHANGE: StoreChange = {
@@ -110,29 +108,6 @@ export class Changes {
     const { catalog, directories } = this.parts;
     const entry = catalog.token(chain, address);
     return entry ? nextStep(await directories.get(entry.tokenId), cutoffs, made) : null;
-  }
-
-  /**
-   * Rewrites segments of an earlier version, which lack digests of their snapshots. Entity tags are computed from
-   * digests, and must not depend on when a node joins segments.
-   */
-  async completeDigests(stop: AbortSignal): Promise<void> {
-    const { database, catalog, commits } = this.parts;
-    const rows = await database.rows(
-      'SELECT token_id, segment_id FROM segments WHERE digests IS NULL ORDER BY token_id',
-    );
-    for (let from = 0; from < rows.length && !stop.aborted;) {
-      const [tokenId] = rows[from];
-      const ids = new Set<unknown>();
-      for (; rows[from]?.[0] === tokenId && ids.size < SEGMENTS_COMPLETED_AT_ONCE; from++) {
-        ids.add(rows[from][1]);
-      }
-      const entry = catalog.tokenById(tokenId as number);
-      if (entry === undefined) continue;
-      await commits.run(({ stage, depth }) =>
-        depth.rewriteEach(stage.token(entry.row.chain, entry.row.address), ids),
-      );
-    }
   }
 
   /** Runs `body` in one transaction; listeners hear what it changed before this resolves. */

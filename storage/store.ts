@@ -221,11 +221,6 @@ export class Store implements StoreOperations {
     return this.log.leave();
   }
 
-  /** Rewrites segments of an earlier version, which lack digests of their snapshots. */
-  completeDigests(stop: AbortSignal): Promise<void> {
-    return this.changes.completeDigests(stop);
-  }
-
   /** @param released ends the hold; otherwise closing the store does */
   async holdFile(released?: AbortSignal): Promise<number | null> {
     await this.keys.flush();

@@ -16,8 +16,6 @@ interface SegmentEntry {
   times: Uint32Array;
   bandCells: Uint32Array;
   digests: Uint32Array;
-  /** Whether it has digests; segments of earlier versions lack them. */
-  hasDigests: boolean;
   /** Number of markets of its token. */
   markets: number;
 }
@@ -42,7 +40,7 @@ export function segmentFault(
   const cells = run.cellOffsets[run.t.length];
   if (cells !== entry.cells) return `it has ${cells} cells, its entry ${entry.cells}`;
   if (!isSame(describeBand(run), entry.bandCells)) return 'its entry counts other cells';
-  if (entry.hasDigests && !isSame(digestsOf(run), entry.digests)) return 'its digests do not match';
+  if (!isSame(digestsOf(run), entry.digests)) return 'its digests do not match';
   if (!run.priceUsd.every((price) => price > 0 && price < Infinity)) return 'it has a wrong price';
   if (!areCellsInOrder(run)) return 'its cells are not in order';
   if (run.market.some((market) => market >= entry.markets)) return 'it names an unknown market';
@@ -52,7 +50,7 @@ export function segmentFault(
 /** What is wrong with a segment's sample, in words; null if nothing is. */
 export function sampleFault(
   { block, crc32: written }: StoredBlock,
-  { times, digests, hasDigests }: Pick<SegmentEntry, 'times' | 'digests' | 'hasDigests'>,
+  { times, digests }: Pick<SegmentEntry, 'times' | 'digests'>,
 ): string | null {
   if (crc32(block) !== written) return 'the checksum of its sample does not match';
   let run: RunColumns;
@@ -64,7 +62,7 @@ export function sampleFault(
   const own = digestsOf(run);
   const isHeld = (t: number, i: number): boolean => {
     const row = times.indexOf(t);
-    return row >= 0 && (!hasDigests || digests[row] === own[i]);
+    return row >= 0 && digests[row] === own[i];
   };
   return run.t.every(isHeld) ? null : 'its sample has other snapshots than it';
 }

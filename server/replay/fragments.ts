@@ -85,8 +85,6 @@ export class Fragments {
   private readonly missed = countedCache<string, true>(MAX_NAMES);
   /** Fragments that could not be made: segments never change, so another attempt would fail, too. */
   private readonly givenUp = countedCache<string, true>(MAX_NAMES);
-  /** Fragments whose file held other snapshots than planned. */
-  private readonly distrusted = countedCache<string, true>(MAX_NAMES);
   private making: Promise<void> | null = null;
   private closing = false;
 
@@ -201,9 +199,6 @@ export class Fragments {
     if (!this.fitsAll(kept, request, segment)) {
       this.files?.drop(key);
       this.kept?.delete(name);
-      // Fragments of segments of an earlier version always differ, because their entries have no digests.
-      if (this.distrusted.has(name)) this.givenUp.set(name, true);
-      this.distrusted.set(name, true);
       return null;
     }
     if (known === undefined) this.kept?.set(name, kept);

@@ -141,7 +141,7 @@ export class Checker {
   /** Checksums and content of segments. */
   private async segments(after: number): Promise<Found> {
     const rows = await this.database.rows(
-      `SELECT s.segment_id, s.tier, s.cells, s.times, s.band_cells, s.digests, s.crc32, t.chain, t.address, coalesce(m.n, 0)
+      `SELECT s.segment_id, s.tier, s.cells, s.times, s.band_cells, s.digests, t.chain, t.address, coalesce(m.n, 0)
        FROM segments s JOIN tokens t USING (token_id)
        LEFT JOIN (SELECT token_id, count(*) AS n FROM markets GROUP BY token_id) m USING (token_id)
        WHERE s.segment_id > ${after} ORDER BY s.segment_id LIMIT ${SEGMENTS_PER_STEP}`,
@@ -153,10 +153,10 @@ export class Checker {
     for (const row of rows) {
       await nextTurn();
       const ref = refOfColumns(row);
-      const [chain, address, markets] = row.slice(7) as [Chain, string, number];
+      const [chain, address, markets] = row.slice(6) as [Chain, string, number];
       const stored = blocks.get(ref.segmentId);
       if (stored === undefined) continue;
-      const entry = { ...ref, chain, address, markets, hasDigests: row[5] !== null };
+      const entry = { ...ref, chain, address, markets };
       const sample = samples.get(ref.segmentId);
       const what =
         segmentFault(stored, entry) ?? (sample === undefined ? null : sampleFault(sample, entry));
@@ -191,7 +191,7 @@ export class Checker {
        SELECT token_id, ${ENTRY_COLUMNS}, segment_id <= listed.id
        FROM segments, listed WHERE ${range}
        UNION ALL
-       SELECT token_id, NULL, tier, NULL, data, NULL, NULL, NULL, NULL FROM segment_lists WHERE ${range}`,
+       SELECT token_id, NULL, tier, NULL, data, NULL, NULL, NULL FROM segment_lists WHERE ${range}`,
     );
     const names = new Map(
       (await this.database.rows(
@@ -289,7 +289,7 @@ function directoryDamages(token: string, rows: readonly SqlRow[]): Damage[] {
   const last = new Map<string, SegmentRef>();
   const refs = rows
     .filter(([segmentId]) => segmentId !== null)
-    .map((row) => ({ ref: refOfColumns(row), isListed: row[7] === true }))
+    .map((row) => ({ ref: refOfColumns(row), isListed: row[6] === true }))
     .sort((a, b) => firstT(a.ref) - firstT(b.ref));
   for (const { ref, isListed } of refs) {
     const { tier, times } = ref;

@@ -56,24 +56,24 @@ export async function checkFragments(
 async function digestsOf(
   database: Pick<Statements, 'rows'>,
   ids: readonly number[],
-): Promise<Map<number, Uint8Array | null>> {
+): Promise<Map<number, Uint8Array>> {
   if (ids.length === 0) return new Map();
   const rows = await database.rows(
     `SELECT segment_id, digests FROM segments WHERE ${whereIdIn('segment_id', ids)}`,
   );
-  return new Map(rows as [number, Uint8Array | null][]);
+  return new Map(rows as [number, Uint8Array][]);
 }
 
 function faultOf(
   read: unknown,
   { bytes, ...key }: FragmentFile & FragmentsKey,
-  stored: Uint8Array | null,
+  stored: Uint8Array,
 ): string | null {
   if (!(read instanceof Uint8Array)) return 'cannot be read';
   if (read.length !== bytes) return `has ${read.length} bytes, not ${bytes}`;
   const fragments = unpackFragments(new Uint8Array(read), key);
   if (fragments === null) return 'is damaged, or of another segment or version';
   const { buffer, byteOffset, byteLength } = fragments.digests;
-  const isOfSegment = stored === null || Buffer.from(buffer, byteOffset, byteLength).equals(stored);
+  const isOfSegment = Buffer.from(buffer, byteOffset, byteLength).equals(stored);
   return isOfSegment ? null : 'holds other snapshots than its segment';
 }

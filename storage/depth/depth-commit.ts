@@ -231,18 +231,6 @@ export class DepthCommit {
     await this.put(token, tier, from, replaced, result.segments);
   }
 
-  /** Rewrites each of a token's segments with these ids, except damaged ones. */
-  async rewriteEach(token: StagedToken, ids: ReadonlySet<unknown>): Promise<void> {
-    const directory = await this.stage.directory(token);
-    for (const tier of TIERS) {
-      for (let i = directory[tier].length - 1; i >= 0; i--) {
-        const { segmentId } = directory[tier][i];
-        if (!ids.has(segmentId) || this.stage.damaged.has(segmentId)) continue;
-        await this.join(token, tier, i, i + 1);
-      }
-    }
-  }
-
   /** @returns the stored snapshots that it replaced */
   private async addGroup(
     token: StagedToken,

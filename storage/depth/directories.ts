@@ -25,8 +25,7 @@ const MAX_CACHED_BYTES = 128 * 1024 * 1024;
 /** First time of a segment, from the little-endian bytes of its `times`. */
 const FIRST_TIME = `('0x' || substr(h, 7, 2) || substr(h, 5, 2) || substr(h, 3, 2) || substr(h, 1, 2))::UBIGINT`;
 /** Selects a token's lists, as refsOfRow() expects them. */
-const LISTS_OF =
-  'SELECT NULL, tier, NULL, data, NULL, NULL, NULL FROM segment_lists WHERE token_id =';
+const LISTS_OF = 'SELECT NULL, tier, NULL, data, NULL, NULL FROM segment_lists WHERE token_id =';
 
 /** A directory and its size in memory. */
 export interface SizedDirectory {
@@ -277,7 +276,7 @@ export async function directoriesAround(
      SELECT token_id, ${ENTRY_COLUMNS}
      FROM segments SEMI JOIN wanted USING (segment_id) WHERE segment_id > ${listedId}
      UNION ALL
-     SELECT token_id, NULL, tier, NULL, data, NULL, NULL, NULL
+     SELECT token_id, NULL, tier, NULL, data, NULL, NULL
      FROM segment_lists SEMI JOIN wanted_lists USING (list_id)`,
   );
   const refsOf = (own: readonly SqlRow[]): SegmentRef[] =>

@@ -6,13 +6,13 @@ import { SegmentGoneError } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import { Turns } from '../turns.js';
 import { uint16Of } from '../typed-arrays.js';
-import type { Directory, SegmentRef } from './directory.js';
+import { type Directory, lastT, type SegmentRef } from './directory.js';
 import { readBlocks } from './segments.js';
 
 /** By market index: times of the first and the last snapshot with its cells. */
 type Spans = Map<number, { firstT: number; lastT: number }>;
 
-/** How many blocks are read at once, of segments whose entries do not tell the markets. */
+/** How many blocks are read at once, of segments with snapshots that are not visible yet. */
 const BLOCKS_AT_ONCE = 8;
 
 /**
@@ -45,10 +45,9 @@ export async function marketSpans(
       segments.delete(id);
       // A commit has added the segment in the meantime, or all of its snapshots are in the future.
       if (ref === undefined) continue;
-      const rows = rowsOf(i) as Uint8Array | null;
-      // Earlier versions stored no rows of markets; and the stored rows count snapshots after `nowS` too.
-      if (rows === null || ref.times[ref.times.length - 1] > nowS) unread.push(ref);
-      else widen(spans, uint16Of(rows), ref.times);
+      // The stored rows count snapshots after `nowS` too.
+      if (lastT(ref) > nowS) unread.push(ref);
+      else widen(spans, uint16Of(rowsOf(i) as Uint8Array), ref.times);
       await turns.take();
     }
   }

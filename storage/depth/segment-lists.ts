@@ -18,7 +18,7 @@ const UNLISTED_SEGMENTS = 16 * 1024;
 const LISTED_AT_ONCE = 64 * 1024;
 const META_KEY = 'listed_segments';
 /** The columns of `segments` that refOfColumns() takes. */
-export const ENTRY_COLUMNS = 'segment_id, tier, cells, times, band_cells, digests, crc32';
+export const ENTRY_COLUMNS = 'segment_id, tier, cells, times, band_cells, digests';
 /** Words of a packed snapshot: its time, its cells in the default band, its digest. */
 const SNAPSHOT_WORDS = 3;
 /** Words of a packed entry before its times: id (low, high), cells, snapshots. */
@@ -188,14 +188,12 @@ function cutToLists(refs: readonly SegmentRef[]): SegmentRef[][] {
   return lists;
 }
 
-/**
- * An entry from ENTRY_COLUMNS. Segments of an earlier version have no digests: the block's checksum takes their
- * place.
- */
+/** An entry from ENTRY_COLUMNS. */
 export function refOfColumns(columns: SqlRow): SegmentRef {
-  const [segmentId, tier, cells, times, bandCells, digests, checksum] = columns;
+  const [segmentId, tier, cells, times, bandCells, digests] = columns;
   const { length } = times as Uint8Array;
-  if (length === 0 || length % WORD_BYTES > 0 || length !== (bandCells as Uint8Array).length) {
+  const isWhole = (column: unknown): boolean => (column as Uint8Array | null)?.length === length;
+  if (length === 0 || length % WORD_BYTES > 0 || !isWhole(bandCells) || !isWhole(digests)) {
     throw new DamageError(`segment ${String(segmentId)} is damaged: its entry lists no snapshots`);
   }
   return {
@@ -204,10 +202,7 @@ export function refOfColumns(columns: SqlRow): SegmentRef {
     cells: cells as number,
     times: uint32Of(times as Uint8Array),
     bandCells: uint32Of(bandCells as Uint8Array),
-    digests:
-      (digests as Uint8Array | null)?.length === length
-        ? uint32Of(digests as Uint8Array)
-        : new Uint32Array(length / WORD_BYTES).fill(checksum as number),
+    digests: uint32Of(digests as Uint8Array),
   };
 }
 

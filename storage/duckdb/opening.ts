@@ -102,8 +102,6 @@ export async function openAttached(file: string, options: DatabaseOptions): Prom
       await attach(attaching, file);
     }
     await removeUnfinished(file);
-    // Earlier versions kept the log's mark there.
-    await rm(`${logOf(file)}.begun`, { force: true });
   });
 }
 

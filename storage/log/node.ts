@@ -367,7 +367,7 @@ export class LogNode {
     const { log, store } = this.options;
     const state = await this.poll();
     if (store.mark === null && state?.last === 0 && state.fault === null) {
-      await this.publisher.publishOrigin(this.options.name, this.ending.signal);
+      await this.publisher.publishOrigin(this.options.name);
     }
     try {
       return await positionToFollow(log, state, store.mark);

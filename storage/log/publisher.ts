@@ -78,11 +78,8 @@ export class Publisher {
   }
 
   /** Publishes the log's first entry, unless another node already has. */
-  async publishOrigin(node: string, stop: AbortSignal): Promise<void> {
+  async publishOrigin(node: string): Promise<void> {
     const { log, store } = this.options;
-    // The other nodes begin with copies of this store.
-    await store.completeDigests(stop);
-    if (stop.aborted) return;
     const hasData = !store.log.isEmpty;
     const entry: Entry = { kind: 'origin', node, pepper: store.keys.secret, hasData };
     try {

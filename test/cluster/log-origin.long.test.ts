@@ -31,27 +31,26 @@ describe.skipIf(!hasNats)('The origin of a log', () => {
     for (const open of gates.splice(0)) open();
   });
 
-  /** A node that is completing a store of an earlier version until it is released. */
+  /** A node that publishes the origin once it is released. */
   const founding = async (more = {}): Promise<{ node: Node; release: () => void }> => {
     const directory = new DataDirectory();
     const filled = await openStore(directory.path);
     await commitRows(filled, [snapshot(T0)]);
     await filled.close();
     const node = await open('a', directory, undefined, more);
-    const { store } = node;
-    const complete = store.completeDigests.bind(store);
+    const publish = node.log.publish.bind(node.log);
     const { opened, open: release } = gate();
     const began = gate();
-    store.completeDigests = async (signal) => {
+    node.log.publish = async (...entry) => {
       began.open();
       await opened;
-      return complete(signal);
+      return publish(...entry);
     };
     await began.opened;
     return { node, release };
   };
 
-  it('is its first entry, whatever is requested while its first store is being completed', async () => {
+  it('is its first entry, whatever is requested before', async () => {
     const { node: a, release } = await founding();
     const { store } = a;
     const [issued, , removed] = [

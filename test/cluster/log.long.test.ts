@@ -357,28 +357,6 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     ours.servers.start(0);
   });
 
-  it('complete segments of an earlier version first, so that all nodes give the same tags', async () => {
-    const [directory, other] = [new DataDirectory(), new DataDirectory()];
-    const [filled, fresh] = [await openStore(directory.path), await openStore(other.path)];
-    for (const store of [filled, fresh]) {
-      for (let i = 0; i < 4; i++)
-        await commitRows(store, [snapshot(T0 + i * 60, [orca([[i, 5, 1]])])]);
-      await store.settled();
-    }
-    const { tag } = await seen(fresh, MINT);
-    const { database } = filled['parts'];
-    await database.run('UPDATE segments SET digests = NULL');
-    await filled.close();
-    const early = await openStore(directory.path);
-    expect((await seen(early, MINT)).tag).not.toBe(tag);
-    await early.close();
-    const a = await open('a', directory);
-    await a.reached(1);
-    expect(a.stopped).toBeNull();
-    expect(await seen(a.store, MINT)).toEqual(await seen(fresh, MINT));
-    await fresh.close();
-  });
-
   it('begin a new log from the store at the highest position after the log is lost', async () => {
     const [a, b] = await pair();
     await commitRows(a.commands, [snapshot(T0)]);

@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -12,7 +11,7 @@ import {
   SegmentWriter,
 } from '../../storage/depth/segments.js';
 import { Database } from '../../storage/duckdb/database.js';
-import { MAX_VALUE_BYTES, ROW_GROUP_ROWS } from '../../storage/duckdb/statements.js';
+import { ROW_GROUP_ROWS } from '../../storage/duckdb/statements.js';
 import { migrate } from '../../storage/migrations.js';
 import { DataDirectory } from '../support/stores.js';
 
@@ -82,30 +81,6 @@ describe('Blocks of any size', () => {
       await writer.flush();
       expect(await count(tx)).toBe(993);
     });
-  });
-
-  it('read back as earlier builds wrote them: in the row up to the size of one value', async () => {
-    await database.transaction(async (tx) => {
-      for (const [id, size] of SIZES.entries()) {
-        const block = noise(size);
-        const columns = new Uint8Array(one.buffer);
-        await tx.append('segments', [
-          [
-            ...[id, 0, 0, 1, columns, columns, crc32(block)],
-            ...[block.subarray(0, MAX_VALUE_BYTES), null, null],
-          ],
-        ]);
-        for (let part = 1; part * MAX_VALUE_BYTES < size; part++) {
-          const from = part * MAX_VALUE_BYTES;
-          await tx.append('segment_parts', [
-            [id, part, block.subarray(from, from + MAX_VALUE_BYTES)],
-          ]);
-        }
-      }
-    });
-    const ids = SIZES.map((_, id) => id);
-    const blocks = await readBlocks(database, ids);
-    expectBlocks(blocks);
   });
 });
 

@@ -51,26 +51,20 @@ const openDatabase = (): Promise<Database> => openSegmentDatabase(directory);
 const bytesOf = (column: Uint32Array): Uint8Array =>
   new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
 
-/** Stands in for a missing digest. */
-const CHECKSUM = 77;
-
 const tokenOfId = (segmentId: number): number => segmentId % TOKENS;
 
 /** A segment; the times of a token's segments in one tier do not overlap. */
 function refOf(segmentId: number, place: number, snapshots = 1 + (segmentId % 3)): SegmentRef {
   const times = Uint32Array.from({ length: snapshots }, (_, i) => 1000 + place * 10 + i);
   const tier = TIERS[Math.floor(segmentId / TOKENS) % TIERS.length];
-  // Segments of earlier versions have no digests.
-  const old = segmentId % 4 === 0 && { digests: times.map(() => CHECKSUM) };
-  return segmentRef(segmentId, times, { tier, ...old });
+  return segmentRef(segmentId, times, { tier });
 }
 
 /** Its row of `segments`. */
 function rowOf({ segmentId, tier, cells, times, bandCells, digests }: SegmentRef): SqlValue[] {
-  const stored = segmentId % 4 === 0 ? null : bytesOf(digests);
   const head = [segmentId, tokenOfId(segmentId), TIERS.indexOf(tier), cells];
-  const block = [CHECKSUM, Uint8Array.of(1), null];
-  return [...head, bytesOf(times), bytesOf(bandCells), ...block, stored];
+  const block = [77, Uint8Array.of(1), new Uint8Array(0)];
+  return [...head, bytesOf(times), bytesOf(bandCells), ...block, bytesOf(digests)];
 }
 
 /** The plain index: all segments in a map, a directory by filter and sort. */
