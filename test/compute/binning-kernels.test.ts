@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import * as reference from '../reference/binning.js';
@@ -226,3 +228,60 @@ it('levels of a book are in the bin given by the logarithm, whatever the previou
     }),
   );
 });
+
+/** The lines of a shared file; none if the shared material is absent, in which case no test runs on them. */
+function poolsOf(name: string) {
+  const file = path.resolve('..', 'shared', 'data', name);
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+  return lines.map((line) => JSON.parse(line));
+}
+/** Cells of real pools differ by a factor of a million million. */
+const slackOf = ({ supportUsd, resistanceUsd }: LadderAccumulator) => {
+  const most = Math.max(...supportUsd, ...resistanceUsd);
+  expect(most).toBeGreaterThan(0);
+  return 1e-12 * most;
+};
+
+it.each(poolsOf('clmm/evm/clmm_pools.ndjson'))(
+  'a real pool of concentrated liquidity agrees with the reference: $pool',
+  (state) => {
+    for (const token of [0, 1] as const) {
+      const body = {
+        sqrt_price_x96: state.sqrt_price_x96,
+        ticks: state.ticks.map(([tick, net]: [number, string]) => [tick, String(net)]),
+        decimals0: state.token0.decimals,
+        decimals1: state.token1.decimals,
+        token,
+        quote_usd: 1,
+      };
+      const into = clmm(clmmPriceUsd(body), body);
+      expectSame(into, reference.binClmm(into.priceUsd, body), slackOf(into));
+    }
+  },
+);
+
+it.each(poolsOf('dlmm/dlmm_bins.ndjson'))(
+  'a real pool of discrete bins agrees with the reference: $pool',
+  (state) => {
+    const { decimals: decimals_x } = state.token_x;
+    const { decimals: decimals_y } = state.token_y;
+    for (const token of ['x', 'y'] as const) {
+      const body = {
+        bin_step: state.bin_step,
+        active_id: state.active_id,
+        bins: state.bins.map(([id, x, y]: [number, string, string]) => [
+          id,
+          Number(x) / 10 ** decimals_x,
+          Number(y) / 10 ** decimals_y,
+        ]),
+        decimals_x,
+        decimals_y,
+        token,
+        quote_usd: 1,
+      };
+      // A little off the pool's price: otherwise bins of 100 bp would be on the ladder's edges.
+      const into = dlmm(reference.dlmmPrice(body, body.active_id) * 1.0007, body);
+      expectSame(into, reference.binDlmm(into.priceUsd, body), slackOf(into));
+    }
+  },
+);

@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { transferablesOf, type BinnedChunk } from '../../compute/ingest/binned-chunk.js';
 import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshots.js';
+import { DEFAULT_BAND } from '../../compute/ladder.js';
 import * as reference from '../reference/binning.js';
 import { contentOf } from '../support/stores.js';
 
@@ -48,6 +50,25 @@ const merge = (rows: unknown[], basePrices?: number[]) =>
     mode: 'merge',
     ...(basePrices && { basePrices: Float64Array.from(basePrices) }),
   });
+
+it('a snapshot of every kind of market gives the cells of another implementation', () => {
+  const { row, cells } = JSON.parse(readFileSync('test/fixtures/binning/snapshot.json', 'utf8'));
+  const batch = replace(row);
+  expect(batch.faults).toEqual([]);
+  const [{ run, markets }, ...others] = batch.runs;
+  expect([others, run.tier, [...run.t]]).toEqual([[], row.tier, [row.t]]);
+  const found = Array.from(run.bin, (bin, i) => {
+    const { source, address, pair } = markets[run.market[i]];
+    const name = address ?? pair;
+    const market = name === null ? source : `${source}/${name}`;
+    return [market, bin, run.supportCents[i], run.resistanceCents[i]] as const;
+  }).filter(([, bin]) => bin >= DEFAULT_BAND.first && bin <= DEFAULT_BAND.last);
+  const expected = cells.map(([name, bin, ...usd]: [string, number, number, number]) => [
+    ...[name, bin],
+    ...usd.map((amount) => Math.round(amount * 100)),
+  ]);
+  expect(found.map(String).sort()).toEqual(expected.map(String).sort());
+});
 
 describe('snapshot rows', () => {
   it('omit cells under 1.00 USD and count amounts outside the ladder', () => {
