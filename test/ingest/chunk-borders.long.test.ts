@@ -1,14 +1,12 @@
 /** Files of many chunks: nothing is lost, doubled or torn at the end of a chunk. */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { RecordBatchFileWriter, Table, tableFromIPC } from 'apache-arrow';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../support/folders.js';
-import { faultsOf, ingest, storedSnapshots } from '../support/ingest.js';
-import { cellsOfSnapshot, writeCellsArrow, type CellRow } from '../support/tables.js';
+import { duckdb, faultsOf, ingest, lines, MINT, storedSnapshots } from '../support/ingest.js';
+import { type CellRow, wideCells, writeCellsArrow } from '../support/tables.js';
 
-const MINT = 'So11111111111111111111111111111111111111112';
 const EVM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const T = 1_794_000_000;
 /** 34,800 rows: chunks of lines have 1 MiB, those of columns 32,768 rows. */
@@ -19,37 +17,16 @@ const BINS = 145;
 const directory = temporaryDirectory();
 const file = (name: string) => path.join(directory, name);
 
-/** Cells of one snapshot, all different. */
-function cellsAt(address: string, t: number, markets = MARKETS): CellRow[] {
-  return Array.from({ length: markets }, (_, m) =>
-    cellsOfSnapshot(
-      address,
-      t,
-      2,
-      { source: `Venue ${m}`, exchange_type: 'DEX', market_address: `pool-${m}` },
-      Array.from({ length: BINS }, (_, i) => [i - 72, 1 + ((t + m) % 997), (i * 31 + m) % 89]),
-    ),
-  ).flat();
-}
-
 /** Snapshots of two tokens in turn; spellings and blank lines vary within a snapshot. */
 function* snapshots(): Generator<CellRow[]> {
   for (let s = 0; s < SNAPSHOTS; s++) {
-    const rows = cellsAt(s % 2 === 0 ? MINT : EVM, T + s);
+    const rows = wideCells(s % 2 === 0 ? MINT : EVM, T + s, MARKETS);
     for (const [i, row] of rows.entries()) {
       if (i % 3 === 1) row.address = String(row.address).replace('0xA0b', '0xa0b');
       if (i % 5 === 1) row.tier = null;
     }
     yield rows;
   }
-}
-
-const lines = (rows: readonly object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
-
-async function duckdb(...statements: string[]): Promise<void> {
-  const connection = await (await DuckDBInstance.create(':memory:')).connect();
-  for (const statement of statements) await connection.run(statement);
-  connection.closeSync();
 }
 
 const ROWS = SNAPSHOTS * MARKETS * BINS;
@@ -111,13 +88,13 @@ describe('snapshots that straddle the borders of chunks', () => {
     const far = file('far.ndjson');
     writeFileSync(far, readFileSync(file('a.ndjson')));
     const line = readFileSync(far, 'utf8').split('\n').length;
-    appendFileSync(far, lines(cellsAt(MINT, T + 10, 1).slice(0, 2)));
+    appendFileSync(far, lines(wideCells(MINT, T + 10, 1).slice(0, 2)));
     const expected = (name: string, at: number) => [
       `${name}:${at}: t: the rows of one snapshot must be adjacent: sort by chain, address, tier, t`,
     ];
     expect(await faultsOf(file('data-far'), 'cells', far)).toEqual(expected(far, line));
     const near = file('near.ndjson');
-    const [a, b] = [cellsAt(MINT, T, 1), cellsAt(MINT, T + 1, 1)];
+    const [a, b] = [wideCells(MINT, T, 1), wideCells(MINT, T + 1, 1)];
     writeFileSync(near, lines([...a.slice(0, 9), ...b, ...a.slice(9)]));
     expect(await faultsOf(file('data-far'), 'cells', near)).toEqual(expected(near, 10 + BINS));
   });

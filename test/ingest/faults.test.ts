@@ -284,11 +284,4 @@ describe('columns', () => {
       ['chain', 'address', 'price_usd', 'markets'].map(missingColumnFault),
     );
   });
-
-  it('with a repeated name are refused', async () => {
-    const text = csv(cells(T)).replace('chain,', 'chain,chain,');
-    expect(await faultsOf('cells', file('.csv', text))).toEqual([
-      '1: chain: the header has this column twice',
-    ]);
-  });
 });

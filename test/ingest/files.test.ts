@@ -6,7 +6,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { InputError, UsageError } from '../../storage/errors.js';
+import { InputError } from '../../storage/errors.js';
 import type { Dataset, FileFormat } from '../../storage/ingest/datasets.js';
 import {
   cells,
@@ -167,23 +167,6 @@ describe('files', () => {
     expect(await storedSnapshots(target, 'mainchain', MINT)).toHaveLength(1);
     const missing = `${directory}/[ab]*.parquet`;
     expect(await faultsOf(target, 'cells', missing)).toEqual([`${missing}: no such file`]);
-  });
-
-  it('of an unknown kind, or that CSV cannot hold, are wrong usage', async () => {
-    const wrong = async (dataset: 'snapshots' | 'cells' | 'tokens', name: string, options = {}) =>
-      ingest(data, dataset, [name], options).then(
-        () => 'done',
-        (error: unknown) => (error instanceof UsageError ? error.message : String(error)),
-      );
-    expect(await wrong('cells', 'a.doc')).toMatch(/^a\.doc: the ending names no format; expected /);
-    expect(await wrong('cells', 'a.parquet.gz')).toMatch(
-      /^a\.parquet\.gz: the ending names no format/,
-    );
-    expect(await wrong('snapshots', 'a.csv')).toMatch(/^a\.csv: snapshots are nested and cannot/);
-    expect(await wrong('snapshots', 'a.ndjson', { format: 'csv' })).toMatch(/nested/);
-    expect(await wrong('tokens', 'a.ndjson', { merge: true })).toBe(
-      '--merge applies to snapshots, cells and levels, not to tokens',
-    );
   });
 
   it('that are refused leave no store behind, nor folders created for one', async () => {

@@ -6,6 +6,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fathom, newKey, serveHere, type Service } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
+import { duckdb, lines } from '../support/ingest.js';
 import {
   CELL_FIELDS,
   cellsOfSnapshot,
@@ -81,8 +82,6 @@ const tokenRow = (letter: string): Json => ({
   last_refresh: 1_794_659_549,
 });
 
-const lines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join('\n');
-
 /** A byte order mark, Windows line ends, blank lines, omitted nulls, no final newline. */
 const untidy = (rows: readonly Json[]) =>
   '\ufeff\r\n' +
@@ -115,13 +114,8 @@ function plainCsv(rows: readonly Json[], columns: readonly string[]): string {
 }
 
 /** Copies an NDJSON file into Parquet as DuckDB understands it. */
-async function toParquet(from: string, to: string, select = '*'): Promise<void> {
-  const connection = await (await DuckDBInstance.create(':memory:')).connect();
-  await connection.run(
-    `COPY (SELECT ${select} FROM read_json('${from}')) TO '${to}' (FORMAT parquet)`,
-  );
-  connection.closeSync();
-}
+const toParquet = (from: string, to: string, select = '*') =>
+  duckdb(`COPY (SELECT ${select} FROM read_json('${from}')) TO '${to}' (FORMAT parquet)`);
 
 const SNAPSHOT_FORMS = ['a', 'b', 'c', 'd', 'e', 'f'];
 const CELL_FORMS = ['g', 'h', 'i', 'j', 'k', 'm', 'n', 'o', 'p'];

@@ -1,41 +1,25 @@
 /** A large file, in a measured process, and large snapshots. */
 import { truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, it } from 'vitest';
 import { readJsonObject } from '../../storage/import/json-documents.js';
 import { SymbolAddresses } from '../../storage/ingest/symbol-addresses.js';
 import { fathomProcess } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
-import { faultsOf, ingest, lines } from '../support/ingest.js';
-import { type CellRow, cellsOfSnapshot, writeCellsArrow } from '../support/tables.js';
+import { duckdb, faultsOf, ingest, lines, MINT } from '../support/ingest.js';
+import { wideCells, writeCellsArrow } from '../support/tables.js';
 
-const MINT = 'So11111111111111111111111111111111111111112';
 const T = 1_794_000_000;
 const directory = temporaryDirectory();
 const file = (name: string) => path.join(directory, name);
 
-async function duckdb(statement: string): Promise<void> {
-  const connection = await (await DuckDBInstance.create(':memory:')).connect();
-  await connection.run(statement);
-  connection.closeSync();
-}
-
-/** Cells of one snapshot, 145 of each market. */
-const cellsAt = (t: number, markets: number): CellRow[] =>
-  Array.from({ length: markets }, (_, m) =>
-    cellsOfSnapshot(
-      MINT,
-      t,
-      2,
-      { source: `Venue ${m}`, exchange_type: 'DEX', market_address: `pool-${m}` },
-      Array.from({ length: 145 }, (_, i) => [i - 72, 1 + ((t + m) % 997), (i * 31 + m) % 89]),
-    ),
-  ).flat();
-
 describe('a snapshot', () => {
   it('may be larger than a chunk', async () => {
-    const rows = [...cellsAt(T, 2), ...cellsAt(T + 1, 230), ...cellsAt(T + 2, 2)];
+    const rows = [
+      ...wideCells(MINT, T, 2),
+      ...wideCells(MINT, T + 1, 230),
+      ...wideCells(MINT, T + 2, 2),
+    ];
     writeFileSync(file('wide.ndjson'), lines(rows));
     writeCellsArrow(file('wide.arrow'), rows, { form: 'file', dictionary: false, t: 'int32' });
     for (const name of ['wide.ndjson', 'wide.arrow']) {
@@ -45,7 +29,7 @@ describe('a snapshot', () => {
   });
 
   it('is refused if it exceeds the limits of a snapshot', async () => {
-    writeFileSync(file('full.ndjson'), lines(cellsAt(T, 690)));
+    writeFileSync(file('full.ndjson'), lines(wideCells(MINT, T, 690)));
     expect(await faultsOf(file('data-full'), 'cells', file('full.ndjson'))).toEqual([
       `${file('full.ndjson')}:1: bin: a snapshot holds at most 100000 cells`,
     ]);

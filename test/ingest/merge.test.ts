@@ -1,14 +1,19 @@
 /** `--merge`: how collectors of several venues build one ladder. */
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withBasePrices } from '../../storage/ingest/base-prices.js';
 import type { Chunk } from '../../storage/ingest/chunks.js';
 import type { Store } from '../../storage/store.js';
 import { replayBytes } from '../support/cli.js';
-import { temporaryDirectory } from '../support/folders.js';
-import { faultsOf, ingest, type IngestOptions, snapshotsIn } from '../support/ingest.js';
+import {
+  faultsOf,
+  ingest,
+  type IngestOptions,
+  lines,
+  MINT,
+  Scratch,
+  snapshotsIn,
+} from '../support/ingest.js';
 import { openStore } from '../support/stores.js';
 import {
   cellsOfSnapshot,
@@ -17,18 +22,11 @@ import {
   type SnapshotRow,
 } from '../support/tables.js';
 
-const MINT = 'So11111111111111111111111111111111111111112';
 const T = 1_794_000_000;
 
-const directory = temporaryDirectory();
-let count = 0;
-const place = (name: string) => path.join(directory, name);
-
-function ndjson(rows: readonly object[]): string {
-  const name = place(`${count++}.ndjson`);
-  writeFileSync(name, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-  return name;
-}
+const scratch = Scratch.held();
+const place = scratch.place.bind(scratch);
+const ndjson = (rows: readonly object[]) => scratch.file('.ndjson', lines(rows));
 
 const row = (t: number, price: number, ...markets: Json[]): SnapshotRow => ({
   chain: 'mainchain',
@@ -183,9 +181,9 @@ describe('cells made elsewhere', () => {
         [1, 0, 7],
       ]),
     );
-    const lines = ndjson(flat);
-    expect(await faultsOf(data, 'cells', lines, { merge: true, store })).toEqual(
-      expected(lines, 3, 2),
+    const inLines = ndjson(flat);
+    expect(await faultsOf(data, 'cells', inLines, { merge: true, store })).toEqual(
+      expected(inLines, 3, 2),
     );
     const arrow = place('cells.arrow');
     writeCellsArrow(arrow, flat, { form: 'file', dictionary: true, t: 'int32' });

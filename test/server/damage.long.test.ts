@@ -5,7 +5,6 @@ import { DATABASE_FILE } from '../../storage/data-directory.js';
 import type { JoinMode } from '../../compute/segment/merge.js';
 import { connectToServer } from '../../storage/control.js';
 import type { Store } from '../../storage/store.js';
-import { Database } from '../../storage/duckdb/database.js';
 import { newKey, serveHere, withStoreOf, type Service } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { checkReply, type Json } from '../support/conformance.js';
@@ -15,11 +14,13 @@ import {
   commitDelete,
   commitRows,
   commitTokens,
+  flipped,
   MINT,
   orca,
   OTHER_MINT,
   segmentIds,
   snapshot,
+  tamper,
 } from '../support/stores.js';
 import { becomes } from '../support/waiting.js';
 
@@ -90,20 +91,12 @@ beforeAll(async () => {
     newest: (await segmentIds(store, NEWEST))[1],
     entry: (await segmentIds(store, ENTRY))[0],
   }));
-  const database = await Database.openFile(path.join(data, DATABASE_FILE), {
-    memoryLimitMiB: 128,
-    threads: 1,
-  });
-  const flip = (column: string) =>
-    `${column} = (left(hex(${column}), 60) || CASE WHEN substr(hex(${column}), 61, 1) = '0' THEN '1' ELSE '0' END || substr(hex(${column}), 62)).unhex()`;
-  await database.run(
-    `UPDATE segments SET ${flip('data')} WHERE segment_id IN (${ids.old}, ${ids.newest})`,
+  await tamper(
+    path.join(data, DATABASE_FILE),
+    `UPDATE segments SET ${flipped} WHERE segment_id IN (${ids.old}, ${ids.newest})`,
+    `UPDATE segments SET times = ''::BLOB WHERE segment_id = ${ids.entry}`,
+    `UPDATE holder_block_parts SET ${flipped} WHERE block_id = (SELECT min(block_id) FROM holder_blocks JOIN holder_tokens USING (holder_id) WHERE token_address = '${MINT}')`,
   );
-  await database.run(`UPDATE segments SET times = ''::BLOB WHERE segment_id = ${ids.entry}`);
-  await database.run(
-    `UPDATE holder_block_parts SET ${flip('data')} WHERE block_id = (SELECT min(block_id) FROM holder_blocks JOIN holder_tokens USING (holder_id) WHERE token_address = '${MINT}')`,
-  );
-  await database.close();
   server = await serveHere(data, ['--as-of', String(NOW_S), '--stale-after', '1d'], {
     FATHOM_PLANS: JSON.stringify({
       enterprise: { rates: { 'whale-get': { requests: 'unlimited' } } },

@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
+import { freePorts } from '../../bench/programs.js';
 import { BOARDS_IN_WORK } from '../../compute/scheduler.js';
 import { startServer } from '../../server/app.js';
 import { systemClock, frozenClock } from '../../server/clock.js';
@@ -224,7 +225,7 @@ describe('closing', () => {
 
   it('releases the port even while clients keep their connections', async () => {
     const service = await start();
-    const port = await freePort();
+    const [port] = await freePorts(1);
     for (let round = 0; round < 3; round++) {
       const server = await startAt(service, '127.0.0.1', port);
       expect(server.port).toBe(port);
@@ -244,14 +245,6 @@ it('clocks stand still or run', () => {
   expect(nowS).toBeGreaterThanOrEqual(beforeS);
   expect(nowS).toBeLessThanOrEqual(Date.now() / 1000);
 });
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', () => resolve()));
-  const { port } = probe.address() as { port: number };
-  await new Promise<void>((resolve) => probe.close(() => resolve()));
-  return port;
-}
 
 async function startAt(service: TestService, host: string, port: number) {
   return startServer({

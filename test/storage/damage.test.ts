@@ -27,6 +27,7 @@ import {
   type SnapshotRow,
   bundleOf,
   commitRows,
+  flipped,
   openStore,
   orca,
   segmentIds,
@@ -75,7 +76,7 @@ async function expectNotOpened(message: RegExp): Promise<void> {
 }
 
 describe('A damaged segment', () => {
-  const flipped = `UPDATE segments SET data = (left(hex(data), 60) || CASE WHEN substr(hex(data), 61, 1) = '0' THEN '1' ELSE '0' END || substr(hex(data), 62)).unhex()`;
+  const damage = `UPDATE segments SET ${flipped}`;
 
   /** Ids of segments found damaged. */
   const notices: string[] = [];
@@ -86,7 +87,7 @@ describe('A damaged segment', () => {
 
   it('is an error for readers, never wrong numbers, and hinders no commit', async () => {
     await storeWith(1, 2, 3);
-    await tamper(file, flipped);
+    await tamper(file, damage);
     const store = await open();
     const [id] = await segmentIds(store);
     const message = `segment ${id} is damaged: its checksum does not match`;
@@ -110,7 +111,7 @@ describe('A damaged segment', () => {
     for (let t = 1; t <= 7; t++) await commitRows(store, [snapshot(10 * t)]);
     const ids = await segmentIds(store);
     await store.close();
-    await tamper(file, `${flipped} WHERE segment_id = ${ids[3]}`);
+    await tamper(file, `${damage} WHERE segment_id = ${ids[3]}`);
     store = await open();
     notices.length = 0;
     for (let t = 8; t <= 13; t++) await commitRows(store, [snapshot(10 * t)]);
@@ -392,10 +393,7 @@ it('Damaged holders hinder no commit, which restores their snapshots', async () 
   let store = await openStore(directory.path);
   await commitHolders(store, [[MINT, new Map(snapshots)]]);
   await store.close();
-  await tamper(
-    file,
-    `UPDATE holder_block_parts SET data = unhex(left(hex(data), 60) || CASE WHEN substr(hex(data), 61, 1) = '0' THEN '1' ELSE '0' END || substr(hex(data), 62))`,
-  );
+  await tamper(file, `UPDATE holder_block_parts SET ${flipped}`);
   const notices: unknown[] = [];
   store = await openStore(directory.path, { onBackgroundError: (error) => notices.push(error) });
   await expect(storedHolders(store.holders, MINT)).rejects.toSatisfy(isDamage);

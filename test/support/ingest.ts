@@ -170,6 +170,13 @@ export const cells = (t: number, more: Json = {}): CellRow[] =>
     [1, 0, 6],
   ]);
 
+/** Runs statements in a DuckDB of their own. */
+export async function duckdb(...statements: string[]): Promise<void> {
+  const connection = await (await DuckDBInstance.create(':memory:')).connect();
+  for (const statement of statements) await connection.run(statement);
+  connection.closeSync();
+}
+
 /** What DuckDB reads an NDJSON file with. */
 export const readJson = (name: string) => `read_json('${name}')`;
 
@@ -208,9 +215,7 @@ export class Scratch {
   /** A new Parquet file with the rows of a query. */
   async parquet(query: string): Promise<string> {
     const name = this.place(`${this.files++}.parquet`);
-    const connection = await (await DuckDBInstance.create(':memory:')).connect();
-    await connection.run(`COPY (${query}) TO '${name}' (FORMAT parquet)`);
-    connection.closeSync();
+    await duckdb(`COPY (${query}) TO '${name}' (FORMAT parquet)`);
     return name;
   }
 

@@ -364,6 +364,9 @@ export async function tamper(file: string, ...statements: string[]): Promise<voi
   await database.close();
 }
 
+/** SQL that changes a bit of `data`. */
+export const flipped = `data = (left(hex(data), 60) || CASE WHEN substr(hex(data), 61, 1) = '0' THEN '1' ELSE '0' END || substr(hex(data), 62)).unhex()`;
+
 /** A chunk's contents, without the lines from which its runs came. */
 export function contentOf(chunk: BinnedChunk): object {
   const runs = chunk.runs.map(({ run, markets, arrivals }) => ({ run, markets, arrivals }));

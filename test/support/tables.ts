@@ -68,6 +68,17 @@ export function cellsOfSnapshot(
   }));
 }
 
+/** Cells of one snapshot in the 145 bins of each of these markets, all different. */
+export function wideCells(address: string, t: number, markets: number): CellRow[] {
+  return Array.from({ length: markets }, (_, m) =>
+    cellsOfSnapshot(
+      ...([address, t, 2] as const),
+      { source: `Venue ${m}`, exchange_type: 'DEX', market_address: `pool-${m}` },
+      Array.from({ length: 145 }, (_, i) => [i - 72, 1 + ((t + m) % 997), (i * 31 + m) % 89]),
+    ),
+  ).flat();
+}
+
 type Form = 'file' | 'stream';
 
 function write(
