@@ -6,7 +6,8 @@ import { startPool } from '../../compute/pool.js';
 import { joinRuns } from '../../compute/segment/merge.js';
 import type { SnapshotRun } from '../../compute/segment/run.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
-import type { ImportFormat, ImportOptions, ImportToken } from '../../storage/import/formats.js';
+import type { TokenName } from '../../storage/contract.js';
+import type { ImportFormat, ImportOptions } from '../../storage/import/formats.js';
 import { importIntoStore } from '../../storage/import/import.js';
 import type { Store } from '../../storage/store.js';
 import type { TokenHistory } from '../data/pages.js';
@@ -123,7 +124,7 @@ const DEFAULTS: Omit<ImportOptions, 'token'> = {
   everyS: 60,
 };
 
-function tokenOf(address: string): ImportToken {
+function tokenOf(address: string): TokenName {
   return { chain: 'mainchain', address };
 }
 

@@ -5,7 +5,7 @@ import type { StoredBlock } from '../../compute/segment/segment.js';
 import type { Database } from '../duckdb/database.js';
 import { whereIdIn, type Statements } from '../duckdb/statements.js';
 import { readMeta, writeMeta } from '../meta.js';
-import { readStoredBlocks, storedSegments } from './segments.js';
+import { readStoredBlocks, storedBlocks, storedSegments } from './segments.js';
 
 /** Runs compute's sampleSegments. */
 export type SampleSegments = (
@@ -25,14 +25,9 @@ export async function readSamples(
   ids: readonly number[],
 ): Promise<Map<number, StoredBlock>> {
   if (ids.length === 0) return new Map();
-  const values = await statements.values(
+  return storedBlocks(
+    statements,
     `SELECT segment_id, 0 AS part, data, crc32 FROM segment_samples WHERE ${whereIdIn('segment_id', ids)}`,
-  );
-  return new Map(
-    Array.from(values, ([segmentId, { bytes, checksum }]) => [
-      segmentId,
-      { segmentId, block: bytes, crc32: checksum },
-    ]),
   );
 }
 

@@ -50,11 +50,20 @@ export async function readStoredBlocks(
 ): Promise<Map<number, StoredBlock>> {
   if (ids.length === 0) return new Map();
   // One statement: no commit may fall between an entry and its parts.
-  const values = await statements.values(
+  return storedBlocks(
+    statements,
     `SELECT segment_id, 0 AS part, data, crc32 FROM segments WHERE ${segmentIdIn(ids)}
      UNION ALL
      SELECT segment_id, part, data, NULL FROM segment_parts WHERE ${segmentIdIn(ids)}`,
   );
+}
+
+/** Blocks by the segment ids in a query for Statements.values(). */
+export async function storedBlocks(
+  statements: Pick<Statements, 'values'>,
+  sql: string,
+): Promise<Map<number, StoredBlock>> {
+  const values = await statements.values(sql);
   return new Map(
     Array.from(values, ([segmentId, { bytes, checksum }]) => [
       segmentId,

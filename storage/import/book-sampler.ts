@@ -1,7 +1,8 @@
 /** Makes snapshots of an order book at the moments of an import. */
 import type { Market } from '../../compute/market.js';
+import type { TokenName } from '../contract.js';
 import { checkContracts } from './contracts.js';
-import type { ImportOptions, ImportToken, TokenImport } from './formats.js';
+import type { ImportOptions, TokenImport } from './formats.js';
 import { type BookMessage, OrderBook } from './order-book.js';
 import { NothingImportedError } from './refusals.js';
 
@@ -18,7 +19,7 @@ export type BookMarket = Pick<Market, 'source' | 'type'> & { pair: string };
 function snapshotOfBook(
   book: OrderBook,
   t: number,
-  token: ImportToken,
+  token: TokenName,
   market: BookMarket,
   options: Pick<ImportOptions, 'quoteUsd' | 'contractUsd' | 'contractSize'>,
 ): object {

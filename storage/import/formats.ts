@@ -1,5 +1,6 @@
 /** The market-data formats that an import reads, its options, and its report. */
-import type { Chain, MarketType } from '../../compute/market.js';
+import type { MarketType } from '../../compute/market.js';
+import type { TokenName } from '../contract.js';
 
 /**
  * book: messages of one order book, sampled at moments. pools: states of pools, one snapshot per time. tokens: lists of
@@ -28,15 +29,11 @@ export type ImportFormat = keyof typeof KINDS;
 export const IMPORT_FORMATS = Object.keys(KINDS) as ImportFormat[];
 export const kindOfFormat = (format: ImportFormat): ImportKind => KINDS[format];
 
-/** The token of an import's snapshots; `0x` addresses in lower case. */
-export interface ImportToken {
-  chain: Chain;
-  address: string;
-}
-
 export interface ImportOptions {
-  /** Required for books, pools and holders; for orders, imports only those of this token. */
-  token?: ImportToken;
+  /**
+   * Its `0x` address in lower case. Required for books, pools and holders; for orders, imports only those of this token.
+   */
+  token?: TokenName;
   /** Which of several symbols in the files to import, in any case. */
   symbol?: string;
   source?: string;
@@ -93,7 +90,7 @@ export interface LeftOut {
 /** An import of one token: its input, its options, and its report. */
 export interface TokenImport {
   files: readonly string[];
-  token: ImportToken;
+  token: TokenName;
   options: ImportOptions;
   report: ImportReport;
 }

@@ -4,10 +4,11 @@
  */
 import path from 'node:path';
 import { chainOfAddress } from '../../compute/market.js';
+import type { TokenName } from '../contract.js';
 import { readCsv } from '../csv.js';
 import { InputError } from '../errors.js';
 import { parseDecimal } from './fields.js';
-import type { ImportReport, ImportToken } from './formats.js';
+import type { ImportReport } from './formats.js';
 import { excerpt } from './refusals.js';
 
 const LAYOUTS = [
@@ -30,7 +31,7 @@ const MAX_TOKEN_ACCOUNTS = 1_000_000;
  */
 export async function* importSolscanHolders(
   files: readonly string[],
-  token: ImportToken,
+  token: TokenName,
   t: number,
   report: ImportReport,
 ): AsyncGenerator<object, void, undefined> {

@@ -30,10 +30,10 @@ export interface KeyRecord extends KeyTerms {
   earlierUntilS: number | null;
 }
 
-/** A key as `fathom keys list` shows it. */
 /** Plans by name; what they contain is the server's affair. */
 export type KeyPlans = Readonly<Record<string, unknown>>;
 
+/** A key as `fathom keys list` shows it. */
 export interface ListedKey extends KeyRecord {
   /** Start of the hour in which the key was last used; null if no use is known. */
   lastUsedS: number | null;

@@ -171,10 +171,7 @@ export class KeyRing implements KeySource {
     await this.changes.use(async () => {
       if (!isNew) this.live(stored.record.id);
       else if (this.byId.size >= MAX_KEYS) throw tooManyKeys();
-      // Nodes of earlier versions publish keys without these fields.
-      const record = { ...{ expiresAtS: null, earlierUntilS: null }, ...stored.record };
-      const { digest, earlierDigest = null } = stored;
-      await this.put({ record, digest, earlierDigest }, mark);
+      await this.put(stored, mark);
     });
   }
 

@@ -7,14 +7,17 @@ import { type Frame, isBundleName } from '../bundle.js';
 import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
 import { MalformedError } from '../errors.js';
-import { KEY_TIERS, type TokenName } from '../contract.js';
+import type { TokenName } from '../contract.js';
 import type { KeyUpdate } from '../keys/key-ring.js';
 import type { StoredKey } from '../keys/key-table.js';
 import { pack, unpackOrNull } from '../messagepack.js';
 import type { Revocation } from '../keys/revocations.js';
 import type { Settings } from './settings.js';
 
-/** The latest format. The first byte of an entry is its format; a node stops before a later one. */
+/**
+ * The first byte of an entry is its format; a node stops before a later one, or a kind that it does not know. Changes if
+ * entries of a known kind get another layout.
+ */
 export const ENTRY_FORMAT = 3;
 /** No version will use a greater format, so text never passes for an entry of a later version. */
 const MAX_ENTRY_FORMAT = 31;
@@ -57,7 +60,10 @@ const isAmong =
   (values: readonly unknown[]): Check =>
   (value) =>
     values.includes(value);
-const isNumberOrNull: Check = (value) => value === null || isNumber(value);
+const orNull =
+  (check: Check): Check =>
+  (value) =>
+    value === null || check(value);
 
 const hasFields =
   (checks: Readonly<Record<string, Check>>): Check =>
@@ -68,67 +74,42 @@ const hasFields =
       check((value as Record<string, unknown>)[name]),
     );
 
-/** For each kind: the format that introduced it, and a check that an entry has all fields. */
-const KINDS: Readonly<Record<Entry['kind'], { format: number; isWhole: Check }>> = {
-  origin: {
-    format: 1,
-    isWhole: hasFields({ node: isText, pepper: isBytes, hasData: isFlag }),
-  },
-  bundle: { format: 1, isWhole: hasFields({ bundle: isBytes }) },
-  'large-bundle': {
-    format: 1,
-    isWhole: hasFields({
-      name: (value) => typeof value === 'string' && isBundleName(value),
-      bytes: isNumber,
-      sha256: isBytes,
-    }),
-  },
-  retirement: {
-    format: 1,
-    isWhole: hasFields({
-      token: hasFields({ chain: isAmong(CHAINS), address: isText }),
-      cutoffs: hasFields(Object.fromEntries(TIERS.map((tier) => [tier, isNumber]))),
-      made: (value) => Array.isArray(value) && value.every(isAmong(TIERS)),
-    }),
-  },
-  key: {
-    format: 1,
-    isWhole: hasFields({
-      stored: hasFields({
-        record: hasFields({
-          ...{ id: isText, tier: isText, hint: isText, createdAtS: isNumber },
-          ...{ requestsPerMinute: isNumberOrNull, monthlyQuota: isNumberOrNull },
-        }),
-        digest: isBytes,
+/** For each kind, whether an entry has all fields. */
+const KINDS: Readonly<Record<Entry['kind'], Check>> = {
+  origin: hasFields({ node: isText, pepper: isBytes, hasData: isFlag }),
+  bundle: hasFields({ bundle: isBytes }),
+  'large-bundle': hasFields({
+    name: (value) => typeof value === 'string' && isBundleName(value),
+    bytes: isNumber,
+    sha256: isBytes,
+  }),
+  retirement: hasFields({
+    token: hasFields({ chain: isAmong(CHAINS), address: isText }),
+    cutoffs: hasFields(Object.fromEntries(TIERS.map((tier) => [tier, isNumber]))),
+    made: (value) => Array.isArray(value) && value.every(isAmong(TIERS)),
+  }),
+  key: hasFields({
+    stored: hasFields({
+      record: hasFields({
+        ...{ id: isText, tier: isText, hint: isText, createdAtS: isNumber },
+        ...{ requestsPerMinute: orNull(isNumber), monthlyQuota: orNull(isNumber) },
+        ...{ expiresAtS: orNull(isNumber), earlierUntilS: orNull(isNumber) },
       }),
-      isNew: isFlag,
+      digest: isBytes,
+      earlierDigest: orNull(isBytes),
     }),
-  },
-  'key-update': {
-    format: 3,
-    isWhole: hasFields({ update: hasFields({ id: isText, changes: hasFields({}) }) }),
-  },
-  revocation: {
-    format: 1,
-    isWhole: hasFields({ revocation: hasFields({ id: isText, revokedAtS: isNumber }) }),
-  },
-  settings: { format: 2, isWhole: hasFields({ settings: hasFields({}) }) },
+    isNew: isFlag,
+  }),
+  'key-update': hasFields({ update: hasFields({ id: isText, changes: hasFields({}) }) }),
+  revocation: hasFields({ revocation: hasFields({ id: isText, revokedAtS: isNumber }) }),
+  settings: hasFields({ settings: hasFields({}) }),
 };
 
 /** An entry of a format or kind that a later version of Fathom may know. */
 export class UnknownEntryError extends Error {}
 
-/** Uses the oldest format that can hold the entry, so that nodes of earlier versions can follow for longer. */
 export function packEntry(entry: Entry): Uint8Array {
-  return Buffer.concat([Uint8Array.of(formatOf(entry)), pack(entry)]);
-}
-
-function formatOf(entry: Entry): number {
-  if (entry.kind !== 'key') return KINDS[entry.kind].format;
-  const { record, earlierDigest } = entry.stored;
-  const isPlain = KEY_TIERS.some((tier) => tier === record.tier);
-  // Earlier formats lack operators' plans, expiry and overlaps.
-  return isPlain && record.expiresAtS === null && earlierDigest === null ? KINDS.key.format : 3;
+  return Buffer.concat([Uint8Array.of(ENTRY_FORMAT), pack(entry)]);
 }
 
 /**
@@ -147,7 +128,7 @@ export function unpackEntry(data: Uint8Array): Entry {
   const kind = value?.kind;
   if (typeof kind !== 'string') throw new MalformedError('it cannot be decoded');
   if (!Object.hasOwn(KINDS, kind)) throw unknown(`is of the kind ${kind}, which is not known`);
-  if (!KINDS[kind].isWhole(value)) throw new MalformedError(`it lacks what a ${kind} entry has`);
+  if (!KINDS[kind](value)) throw new MalformedError(`it lacks what a ${kind} entry has`);
   return value as Entry;
 }
 

@@ -11,11 +11,9 @@ import {
 } from '../../storage/bundle.js';
 import { sweepBundles } from '../../storage/log/bundle-sweep.js';
 import { trimLog } from '../../storage/log/cluster.js';
-import type { KeyRecord } from '../../storage/contract.js';
 import { digestOf, type Entry, ENTRY_FORMAT, packEntry } from '../../storage/log/entry.js';
 import { MAX_ENTRY_BUNDLE_BYTES } from '../../storage/log/publisher.js';
 import type { Store } from '../../storage/store.js';
-import { keyRecord } from '../limits/key-record.js';
 import { commitRows, MINT, snapshot, storedSnapshots, tokenOf } from '../support/stores.js';
 import { expectSame, LogNodes, type Node, T0 } from './log-nodes.js';
 
@@ -149,23 +147,6 @@ describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', ()
     expect(a.node.position).toBe(texts.length + 2);
     expect(await sweepBundles(a.log, 0)).toBe(0);
     expect(await trimLog(a.log, a.node.position)).toBe(a.node.position);
-  });
-
-  it('are written in the oldest format that can express them', () => {
-    const keyWith = (fields: Partial<KeyRecord>, earlierDigest: Uint8Array | null = null) => {
-      const stored = { record: keyRecord(fields), digest: new Uint8Array(32), earlierDigest };
-      return packEntry({ kind: 'key', stored, isNew: true });
-    };
-    const formats = [
-      packEntry({ kind: 'bundle', bundle: new Uint8Array(1) }),
-      known,
-      keyWith({}),
-      keyWith({ expiresAtS: 2e9 }),
-      keyWith({ tier: 'gold' }),
-      keyWith({}, new Uint8Array(32)),
-      packEntry({ kind: 'key-update', update: { id: 'key_1', changes: { name: 'x' } } }),
-    ];
-    expect(formats.map(([format]) => format)).toEqual([1, 2, 1, 3, 3, 3, ENTRY_FORMAT]);
   });
 
   it('stop a node before a newer bundle beside the log', async () => {
