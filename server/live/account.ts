@@ -7,13 +7,17 @@ import { ApiError } from '../http/errors.js';
 /** The longest wait of a key that exceeds its rate; a longer one means that its quota is used up. */
 const MAX_WAIT_S = 60;
 
-/** A subscription pays for each hour. */
-export const HOUR_MS = 3_600_000;
+const HOUR_MS = 3_600_000;
 
+/** Pays for one subscription: when it begins, and for each further hour. */
 export class Account {
+  private paidUntilMs = performance.now() + HOUR_MS;
+
+  /** @param endpoint whose requests the payments count as */
   constructor(
     private readonly check: PlanCheck,
     private readonly key: () => KeyRecord,
+    private readonly endpoint: LimitedEndpoint,
   ) {}
 
   get keyId(): string {
@@ -21,8 +25,15 @@ export class Account {
   }
 
   /** Charges one request. @throws ApiError 401, 403, 429 */
-  pay(endpoint: LimitedEndpoint): void {
-    this.check(this.key(), endpoint).settle(200);
+  pay(): void {
+    this.check(this.key(), this.endpoint).settle(200);
+  }
+
+  /** Pays for the next hour once the paid one is over. @throws ApiError as tryToPay() */
+  payHour(nowMs: number): void {
+    if (nowMs < this.paidUntilMs) return;
+    const waitMs = this.tryToPay();
+    this.paidUntilMs = nowMs + (waitMs > 0 ? waitMs : HOUR_MS);
   }
 
   /**
@@ -30,9 +41,9 @@ export class Account {
    * @returns milliseconds to wait before another attempt; 0: it has paid
    * @throws ApiError 401, 403, or 429 for a quota that is used up
    */
-  tryToPay(endpoint: LimitedEndpoint): number {
+  tryToPay(): number {
     try {
-      this.pay(endpoint);
+      this.pay();
       return 0;
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 429) throw error;
@@ -60,7 +71,7 @@ export class PageMeter {
    */
   pay(): number {
     if (this.snapshots > 0 && this.cells > 0) return 0;
-    const waitMs = this.account.tryToPay(STREAM);
+    const waitMs = this.account.tryToPay();
     if (waitMs > 0) return waitMs;
     this.snapshots = PAGE_LIMITS.maxSnapshots + Math.min(this.snapshots, 0);
     this.cells = PAGE_LIMITS.maxCells + Math.min(this.cells, 0);

@@ -32,6 +32,8 @@ export interface Subscription {
 export class Connection {
   readonly subscriptions = new Map<string, Subscription>();
   readonly openedMs = performance.now();
+  /** The client's messages since the last tick. */
+  messages = 0;
   /** Null until the client has sent a key. */
   key: { text: string; record: KeyRecord } | null = null;
   private waiters: (() => void)[] = [];
@@ -41,10 +43,6 @@ export class Connection {
 
   get format(): LiveFormat {
     return this.wire.format;
-  }
-
-  get isOpen(): boolean {
-    return this.open;
   }
 
   get waitingBytes(): number {

@@ -9,7 +9,7 @@ import type { Connection, Subscription } from './connection.js';
 import { Cursors, type Progress } from './cursor.js';
 import type { DepthFeed, Update, View } from './depth-feed.js';
 import type { UpdateStep } from './depth-follower.js';
-import { type Account, HOUR_MS, PageMeter, STREAM } from './account.js';
+import { type Account, PageMeter } from './account.js';
 import { encodeError, encodeMessage, joinMessage, PAGE_FIELDS } from './protocol.js';
 
 /** A subscription without a message for this long gets a heartbeat. */
@@ -53,7 +53,6 @@ export class DepthSubscription implements Subscription, Follower {
   /** performance.now() of the commit whose changes are being sent; null: history, or changes that no commit caused. */
   private committedMs: number | null = null;
   private sentMs = performance.now();
-  private paidUntilMs = performance.now() + HOUR_MS;
   private isEnded = false;
   private stopWaiting = (): void => undefined;
   private readonly meter: PageMeter;
@@ -130,9 +129,9 @@ export class DepthSubscription implements Subscription, Follower {
   }
 
   tick(nowMs: number): void {
-    const { connection } = this.options;
+    const { connection, account } = this.options;
     try {
-      this.payHour(nowMs);
+      account.payHour(nowMs);
     } catch (error) {
       this.fail(error);
       return;
@@ -143,13 +142,6 @@ export class DepthSubscription implements Subscription, Follower {
 
   announceClosing(retryMs: number): void {
     this.sendDocument('closing', { retry_ms: retryMs });
-  }
-
-  /** Pays for the next hour once the paid one is over. */
-  private payHour(nowMs: number): void {
-    if (nowMs < this.paidUntilMs) return;
-    const waitMs = this.options.account.tryToPay(STREAM);
-    this.paidUntilMs = nowMs + (waitMs > 0 ? waitMs : HOUR_MS);
   }
 
   /** Looks up the token again: a commit may have added it, or its mainchain leg. */

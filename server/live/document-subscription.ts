@@ -1,7 +1,7 @@
 /** A subscription of a channel whose messages are whole documents. */
 import type { Call } from '../api/endpoint.js';
 import { ApiError } from '../http/errors.js';
-import { type Account, HOUR_MS } from './account.js';
+import type { Account } from './account.js';
 import type { Connection, Subscription } from './connection.js';
 import { type DocumentRequest, DOCUMENT_FIELDS, type DocumentFeed } from './document-feed.js';
 import { HEARTBEAT_MS } from './depth-subscription.js';
@@ -22,7 +22,6 @@ export class DocumentSubscription implements Subscription {
   readonly id: string;
   readonly channel: string;
   private sentMs = performance.now();
-  private paidUntilMs = performance.now() + HOUR_MS;
   private isEnded = false;
   /** The latest document, if it waits for the client to read. */
   private latest: ((format: LiveFormat) => Uint8Array) | null = null;
@@ -52,12 +51,9 @@ export class DocumentSubscription implements Subscription {
   }
 
   tick(nowMs: number): void {
-    const { account, feed, request, connection } = this.options;
+    const { account, connection } = this.options;
     try {
-      if (nowMs >= this.paidUntilMs) {
-        const waitMs = account.tryToPay({ ...feed.endpointOf(request.channel), quotaCost: 1 });
-        this.paidUntilMs = nowMs + (waitMs > 0 ? waitMs : HOUR_MS);
-      }
+      account.payHour(nowMs);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       this.send('error', encodeError(connection.format, this.id, error));

@@ -9,7 +9,7 @@ import type {
 } from '../../storage/contract.js';
 import { Turns } from '../../storage/turns.js';
 import { wallS } from '../../storage/wall-clock.js';
-import type { Handlers, PlanCheck } from '../api/endpoint.js';
+import type { Handlers, LimitedEndpoint } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
 import { parameterReader, type ReadingOptions } from '../api/parameters.js';
 import { validKey } from '../api/routes.js';
@@ -66,13 +66,8 @@ interface HubOptions {
   onMessage?: (type: string, lagMs: number | null) => void;
 }
 
-/** What a client sent since the last tick. */
-interface Sender {
-  messages: number;
-}
-
 export class LiveHub {
-  private readonly connections = new Map<Connection, Sender>();
+  private readonly connections = new Set<Connection>();
   private readonly byKey = new Map<string, number>();
   private readonly depthFeed: DepthFeed;
   private readonly cohorts: Cohorts;
@@ -108,7 +103,7 @@ export class LiveHub {
   /** Subscriptions by channel. */
   subscriptions(): Record<string, number> {
     const counts: Record<string, number> = Object.fromEntries(CHANNELS.map((name) => [name, 0]));
-    for (const connection of this.connections.keys()) {
+    for (const connection of this.connections) {
       for (const { channel } of connection.subscriptions.values()) counts[channel]++;
     }
     return counts;
@@ -117,7 +112,7 @@ export class LiveHub {
   /** Bytes that wait for clients to read. */
   get waitingBytes(): number {
     let bytes = 0;
-    for (const connection of this.connections.keys()) bytes += connection.waitingBytes;
+    for (const connection of this.connections) bytes += connection.waitingBytes;
     return bytes;
   }
 
@@ -132,7 +127,7 @@ export class LiveHub {
   /** Adds a connection that has no key yet. */
   connect(wire: Wire): Connection {
     const connection = new Connection(wire);
-    this.connections.set(connection, { messages: 0 });
+    this.connections.add(connection);
     if (this.isClosed) this.end(connection, CLOSE_CODES.restart, 'the server is stopping');
     return connection;
   }
@@ -166,9 +161,8 @@ export class LiveHub {
 
   /** A client's message. */
   receive(connection: Connection, message: Uint8Array, isText: boolean): void {
-    const sender = this.connections.get(connection);
-    if (sender === undefined) return;
-    if (++sender.messages > MAX_MESSAGES_PER_TICK) {
+    if (!this.connections.has(connection)) return;
+    if (++connection.messages > MAX_MESSAGES_PER_TICK) {
       const most = `${MAX_MESSAGES_PER_TICK} messages a second`;
       this.end(connection, CLOSE_CODES.policy, `expected at most ${most}`);
       return;
@@ -220,8 +214,8 @@ export class LiveHub {
     const { token, query: parameters } = this.readStream({ query }, address, null);
     const beginning = beginningOf(parameters, clock.nowS());
     const view = viewOf(parameters);
-    const account = this.accountOf(connection);
-    if (!isOnly) account.pay(STREAM);
+    const account = this.accountOf(connection, STREAM);
+    if (!isOnly) account.pay();
     const subscription = new DepthSubscription({
       ...{ id, connection, token, account, beginning, depth },
       feed: this.depthFeed,
@@ -239,14 +233,14 @@ export class LiveHub {
 
   /** Call after a change of keys: connections of keys that are no longer valid end at once. */
   checkKeys(): void {
-    for (const connection of [...this.connections.keys()]) this.checkKey(connection);
+    for (const connection of [...this.connections]) this.checkKey(connection);
   }
 
   /** Sends every client its cursor and when to reconnect, and ends all connections. */
   close(): void {
     this.isClosed = true;
     clearInterval(this.timer);
-    for (const connection of [...this.connections.keys()]) {
+    for (const connection of [...this.connections]) {
       const retryMs = Math.round(RETRY_MS.least + Math.random() * (RETRY_MS.most - RETRY_MS.least));
       for (const subscription of connection.subscriptions.values())
         subscription.announceClosing(retryMs);
@@ -302,10 +296,11 @@ export class LiveHub {
     id: string,
     request: ConstructorParameters<typeof DocumentSubscription>[0]['request'],
   ): Promise<void> {
-    const account = this.accountOf(connection);
     const { key } = connection;
     if (key === null) return;
-    account.pay({ ...this.documents.endpointOf(request.channel), quotaCost: 1 });
+    const endpoint = this.documents.endpointOf(request.channel);
+    const account = this.accountOf(connection, { ...endpoint, quotaCost: 1 });
+    account.pay();
     const subscription = new DocumentSubscription({
       ...{ id, connection, account, request, key: key.record, feed: this.documents },
       nowS: () => this.options.clock.nowS(),
@@ -327,10 +322,9 @@ export class LiveHub {
     }
   }
 
-  private accountOf(connection: Connection): Account {
-    const { limiter } = this.options;
-    const check: PlanCheck = limiter.check;
-    return new Account(check, () => (connection.key as { record: KeyRecord }).record);
+  private accountOf(connection: Connection, endpoint: LimitedEndpoint): Account {
+    const key = () => (connection.key as { record: KeyRecord }).record;
+    return new Account(this.options.limiter.check, key, endpoint);
   }
 
   private refuse(connection: Connection, id: string | null, error: unknown): void {
@@ -363,9 +357,9 @@ export class LiveHub {
     const polling = this.documents.poll();
     const turns = new Turns();
     const nowS = wallS();
-    for (const [connection, sender] of [...this.connections]) {
+    for (const connection of [...this.connections]) {
       await turns.take();
-      sender.messages = 0;
+      connection.messages = 0;
       const nowMs = performance.now();
       if (connection.key === null && nowMs - connection.openedMs > AUTH_LIMIT_MS) {
         const limitS = AUTH_LIMIT_MS / 1000;
