@@ -3,19 +3,23 @@ import { isDamage } from '../../compute/damage.js';
 import { binsOfBand } from '../../compute/ladder.js';
 import type { RunTask } from '../../compute/pool.js';
 import { depthWithin } from '../../compute/scores/score.js';
+import { DAY_S, HOUR_S } from '../../compute/time.js';
 import { readStored } from '../../storage/contract.js';
-import type { ChainFilter } from '../api/chain.js';
-import { KeptReply } from '../api/replies.js';
 import { unlessBusy } from '../http/errors.js';
 import type { AssetScore } from '../tokens/standing.js';
 import type { LiveToken } from '../tokens/token-table.js';
-import { type Boards, rankTokens, type Ranking, type ScoreBoard, topScore } from './top-scores.js';
+import {
+  type Boards,
+  boardsOf,
+  type Rankings,
+  rankTokens,
+  type TopScore,
+  topScore,
+} from './top-scores.js';
 import type { Services } from '../services.js';
 
 /** A board of this age is rebuilt while it is still served; a board of twice this age is not served. */
 const REFRESH_AFTER_S = 30;
-const HOUR_S = 3600;
-const DAY_S = 86_400;
 const HOURS = 24;
 const WITHIN_2_PCT = binsOfBand(-2, 2);
 
@@ -64,12 +68,9 @@ export class DetailedScores {
     return boards;
   }
 
-  private async detail(
-    rankings: Readonly<Record<ChainFilter, Ranking>>,
-    run: RunTask,
-  ): Promise<Boards> {
+  private async detail(rankings: Rankings, run: RunTask): Promise<Boards> {
     const nowS = this.services.clock.nowS();
-    const details = new Map<LiveToken, ScoreBoard['tokens'][number]>();
+    const details = new Map<LiveToken, TopScore>();
     for (const { tokens } of Object.values(rankings)) {
       for (const token of tokens) {
         // The token may have lost its score since it was ranked.
@@ -81,12 +82,7 @@ export class DetailedScores {
     for (const [token, item] of details) {
       Object.assign(item, await this.scoresOf(token, nowS, run));
     }
-    const boardOf = (chain: ChainFilter) => {
-      const { tokens, staleCount } = rankings[chain];
-      const items = tokens.flatMap((token) => details.get(token) ?? []);
-      return new KeptReply({ chain, count: items.length, stale_count: staleCount, tokens: items });
-    };
-    return { mainchain: boardOf('mainchain'), evmchain: boardOf('evmchain'), all: boardOf('all') };
+    return boardsOf(rankings, (token) => details.get(token) ?? []);
   }
 
   private async scoresOf({ details }: LiveToken, nowS: number, run: RunTask) {

@@ -93,7 +93,8 @@ export const getTopScores = defineEndpoint({
   errors: ['replay_busy'],
 });
 
-export type ScoreBoard = Static<(typeof getTopScores)['response']>;
+type ScoreBoard = Static<(typeof getTopScores)['response']>;
+export type TopScore = ScoreBoard['tokens'][number];
 /** The board of each chain, and the merged board. */
 export type Boards = Readonly<Record<ChainFilter, KeptReply<ScoreBoard>>>;
 
@@ -110,25 +111,17 @@ export function topScoresHandler(
 /** The boards of scores, ranked in the background on request. */
 export function topScoreBoards({ table }: Pick<LiveTokens, 'table'>, log: Log): Board<Boards> {
   return new Board({
-    build: async () => ({ value: await rankBoards(table) }),
+    build: async () => ({ value: boardsOf(await rankTokens(table), topScore) }),
     failure: 'the boards of scores could not be ranked',
     log,
   });
 }
 
-async function rankBoards(table: TokenTable): Promise<Boards> {
-  const rankings = await rankTokens(table);
-  return {
-    mainchain: boardOf('mainchain', rankings.mainchain),
-    evmchain: boardOf('evmchain', rankings.evmchain),
-    all: boardOf('all', rankings.all),
-  };
-}
+/** The tokens of each board. */
+export type Rankings = Readonly<Record<ChainFilter, Ranking>>;
 
 /** The best tokens of each board, found in turns. */
-export async function rankTokens(
-  table: TokenTable,
-): Promise<Readonly<Record<ChainFilter, Ranking>>> {
+export async function rankTokens(table: TokenTable): Promise<Rankings> {
   const turns = new Turns();
   const own = Object.fromEntries(CHAINS.map((chain) => [chain, new Ranking()])) as Record<
     Chain,
@@ -150,20 +143,21 @@ function representsAsset(token: LiveToken, table: TokenTable): boolean {
   return table.leg(token, 'mainchain')?.standing.status !== 'available';
 }
 
-function boardOf(
-  chain: ChainFilter,
-  { tokens, staleCount: stale }: Ranking,
-): KeptReply<ScoreBoard> {
-  return new KeptReply<ScoreBoard>({
-    chain,
-    count: tokens.length,
-    stale_count: stale,
-    tokens: tokens.map(topScore),
-  });
+/** @param itemOf a token's item; an empty list leaves it out */
+export function boardsOf(
+  rankings: Rankings,
+  itemOf: (token: LiveToken) => TopScore | readonly TopScore[],
+): Boards {
+  const boardOf = (chain: ChainFilter) => {
+    const { tokens, staleCount } = rankings[chain];
+    const items = tokens.flatMap(itemOf);
+    return new KeptReply({ chain, count: items.length, stale_count: staleCount, tokens: items });
+  };
+  return { mainchain: boardOf('mainchain'), evmchain: boardOf('evmchain'), all: boardOf('all') };
 }
 
 /** A token's item of a board, without details. */
-export function topScore(token: LiveToken): ScoreBoard['tokens'][number] {
+export function topScore(token: LiveToken): TopScore {
   const { address, chain, symbol } = token.details;
   return {
     ...{ address, chain, symbol },
@@ -175,7 +169,7 @@ export function topScore(token: LiveToken): ScoreBoard['tokens'][number] {
 }
 
 /** The best TOP_SCORES of the tokens added so far, best first, without stale ones. */
-export class Ranking {
+class Ranking {
   readonly tokens: LiveToken[] = [];
   staleCount = 0;
 
