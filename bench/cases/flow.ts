@@ -46,7 +46,7 @@ class FlowSubject {
       clock: this.clock,
       log,
     });
-    this.book.onChange((addresses) => this.board.touch(addresses));
+    this.book.onChange = (addresses) => this.board.touch(addresses);
   }
 
   dcaOrders(addresses: readonly string[]): Promise<DcaOrder[]> {

@@ -26,7 +26,7 @@ export class LiveOrders {
     this.dca = new DcaOrdersByToken(source, log);
     this.limit = new LimitOrdersByToken(source, log);
     this.pressure = new PressureBoard({ ...options, tokens: tokens.table, orders: this.dca });
-    this.dca.onChange((addresses) => this.pressure.touch(addresses));
+    this.dca.onChange = (addresses) => this.pressure.touch(addresses);
     tokens.onLoad((addresses) => this.pressure.touch(addresses));
   }
 

@@ -31,13 +31,11 @@ interface OrderKind<Order, Kept> {
   keep(orders: readonly Order[], turns: Turns): Kept | Promise<Kept>;
 }
 
-/** Called with the tokens whose orders have changed. */
-type OrderListener = (tokenAddresses: readonly string[]) => void;
-
 class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object> {
   /** Values are replaced, never changed; a token without an active order has no entry. */
   private readonly byToken = new Map<string, Kept>();
-  private readonly listeners: OrderListener[] = [];
+  /** Called with the tokens whose orders have changed. */
+  onChange: (tokenAddresses: readonly string[]) => void = () => undefined;
   /** Why some orders could not be read; null: all were read. */
   private damage: Error | null = null;
   private readonly follower: Follower<string>;
@@ -70,10 +68,6 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
     return this.byToken.keys();
   }
 
-  onChange(listener: OrderListener): void {
-    this.listeners.push(listener);
-  }
-
   /** Rereads the tokens' orders, soon and in the background. */
   touch(tokenAddresses: readonly string[]): void {
     this.follower.touch(tokenAddresses);
@@ -97,7 +91,7 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
       this.byToken.set(address, await this.kind.keep(orders, turns));
       await turns.take();
     }
-    this.notify([...lists.keys()]);
+    this.onChange([...lists.keys()]);
     this.follower.start();
   }
 
@@ -124,11 +118,7 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
       else this.byToken.set(address, await this.kind.keep(orders, turns));
       await turns.take();
     }
-    this.notify(addresses);
-  }
-
-  private notify(addresses: readonly string[]): void {
-    for (const listener of this.listeners) listener(addresses);
+    this.onChange(addresses);
   }
 }
 

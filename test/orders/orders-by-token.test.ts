@@ -20,7 +20,7 @@ beforeEach(() => {
   logged = [];
   changes = [];
   book = new LimitOrdersByToken(source, logInto(logged));
-  book.onChange((addresses) => changes.push([...addresses]));
+  book.onChange = (addresses) => changes.push([...addresses]);
 });
 afterEach(async () => {
   vi.useRealTimers();
