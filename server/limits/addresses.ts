@@ -2,7 +2,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { countedCache } from '../../storage/counted-cache.js';
 import type { Exchange } from '../http/exchange.js';
-import { Bucket, type LimitClock, systemLimitClock } from './buckets.js';
+import { Bucket, type LimitClock, systemLimitClock, US_PER_S } from './buckets.js';
 import { tooMany } from './limiter.js';
 
 /** Addresses that are remembered; beyond this, the least recently seen ones are forgotten. */
@@ -11,7 +11,6 @@ const MAX_ADDRESSES = 65_536;
 export const MAX_ADDRESS_RATE = 1_000_000;
 /** Proxies that may stand between a client and the server. */
 export const MAX_PROXY_HOPS = 16;
-const US_PER_S = 1_000_000;
 /** Groups of 16 bits in an IPv6 address, and those of a network: a client has all addresses of its /64. */
 const IPV6_GROUPS = 8;
 const NETWORK_GROUPS = 4;
@@ -46,12 +45,13 @@ export function withAddressLimit(
       buckets.set(client, bucket);
     }
     const nowUs = clock.steadyUs();
-    if (bucket.admits(nowUs)) {
+    const waitUs = bucket.waitUs(nowUs);
+    if (waitUs === 0) {
       bucket.draw(nowUs);
       handle(exchange);
       return;
     }
-    const waitS = Math.ceil(bucket.waitUs(nowUs) / US_PER_S);
+    const waitS = Math.ceil(waitUs / US_PER_S);
     exchange.replyError(tooMany('Too many requests from this address', waitS, []));
   };
 }

@@ -7,7 +7,7 @@ import type { RateBucket } from '../api/endpoint.js';
  * within 32 bits for clients that need that.
  */
 export const UNLIMITED = 2_147_483_647;
-const US_PER_S = 1_000_000;
+export const US_PER_S = 1_000_000;
 
 /** The clock of limits: always the system's, even with `--as-of`. */
 export interface LimitClock {
@@ -54,12 +54,7 @@ export class Bucket {
     this.policyText = `"${name}";q=${this.limitText};w=${periodS}`;
   }
 
-  /** Whether a request at `nowUs` is within the limit. Draws nothing. */
-  admits(nowUs: number): boolean {
-    return this.levelAt(nowUs) >= this.periodUs;
-  }
-
-  /** Draws one request, which admits() has admitted at the same time. */
+  /** Draws one request, for which waitUs() was 0 at the same time. */
   draw(nowUs: number): void {
     this.level = this.levelAt(nowUs) - this.periodUs;
     this.atUs = nowUs;

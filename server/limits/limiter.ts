@@ -4,14 +4,13 @@ import { countedCache } from '../../storage/counted-cache.js';
 import type { CallCounter, KeyRecord, KeyTier, UsageSource } from '../../storage/contract.js';
 import type { PlanCheck, PlanGrant } from '../api/endpoint.js';
 import { ApiError, type Headers } from '../http/errors.js';
-import { type Bucket, type LimitClock, limitText, systemLimitClock } from './buckets.js';
+import { type Bucket, type LimitClock, limitText, systemLimitClock, US_PER_S } from './buckets.js';
 import { type DrawnBuckets, KeyLimits } from './key-limits.js';
 import type { MonthAccount } from './month-account.js';
 import { connectionsOf, DEFAULT_PLANS, planOfKey, type Plans } from './plans.js';
 
 /** Keys whose limits are in memory; beyond this, the least recently used are dropped. */
 const MAX_LIMITED_KEYS = 100_000;
-const US_PER_S = 1_000_000;
 /** Retry-After of a call that exceeds the quota only because of calls in progress. */
 const IN_PROGRESS_WAIT_S = 1;
 /** A tier includes those below it. */
