@@ -47,7 +47,7 @@ export async function startNode({
   log,
   closing,
 }: NonNullable<ServeOptions['cluster']> & {
-  settings: SharedSettings | null;
+  settings: SharedSettings;
   store: Store;
   clock: Clock;
   metrics: Metrics;
@@ -63,7 +63,7 @@ export async function startNode({
   const { published, applied } = metrics.logTimes();
   const journal = new JetStreamLog({ ...access, replicas, name: `fathom ${name}` });
   const node = new LogNode({
-    ...{ store, name, version: VERSION, nowS: () => clock.nowS() },
+    ...{ store, name, version: VERSION, settings, nowS: () => clock.nowS() },
     log: journal,
     onStopped: (why) => log.error('the node no longer follows the log', { why }),
     onError: (error) =>
@@ -77,7 +77,6 @@ export async function startNode({
       log.warn('an entry of the log was not written by Fathom: every node skips it', {
         ...{ position, why },
       }),
-    ...(settings === null ? {} : { settings }),
   });
   const usage = new SharedUsage(store.usage, journal, name, (error) =>
     log.error('counting calls over all nodes failed', {}, error),

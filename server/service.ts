@@ -80,8 +80,11 @@ export async function startService(
     closing.push(() => (isServing ? store.close() : store.leave()));
     await sweepStaging(directory, wallMs());
     const clock = asOfS === null ? systemClock : frozenClock(asOfS);
-    const settings = given.cluster && sharedSettings(given, given.cluster.node, store, log);
-    const options = settings === null ? given : withSharedSettings(given, settings.serving);
+    const cluster = given.cluster && {
+      ...given.cluster,
+      settings: sharedSettings(given, given.cluster.node, store, log),
+    };
+    const options = cluster === null ? given : withSharedSettings(given, cluster.settings.serving);
     const { staleAfterS, plans, native, quotes, evmChainId } = options;
     store.keys.plans = plans;
     const { depth } = store;
@@ -109,9 +112,7 @@ export async function startService(
       hub?.checkKeys();
     });
     followParts(metrics, { store, pool, fragments, files, tokens, clock });
-    const node =
-      options.cluster &&
-      (await startNode({ ...options.cluster, settings, store, clock, metrics, log, closing }));
+    const node = cluster && (await startNode({ ...cluster, store, clock, metrics, log, closing }));
     const operations = node?.operations ?? store;
     const control = await listenForCommands(directory, operations, onError('a command failed'));
     closing.push(() => control.close());

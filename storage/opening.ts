@@ -173,11 +173,8 @@ async function partsOf(
   const onDamage = failures('reading segments');
   const directories = await Directories.load(database, meta, onDamage, memory);
   const holderTokens = await HolderTokens.load(database, memory.owners);
-  const loadKeys = async (): Promise<KeyRing> => {
-    const keys = await KeyRing.load(database, directory, failures('writing a revocation'));
-    if (options.plans !== undefined) keys.plans = options.plans;
-    return keys;
-  };
+  const keys = await KeyRing.load(database, directory, failures('writing a revocation'));
+  if (options.plans !== undefined) keys.plans = options.plans;
   const events = new EventEmitter<StoreEvents>();
   return {
     ...{ directory, database, catalog, directories, holderTokens, events, isNew },
@@ -185,7 +182,7 @@ async function partsOf(
       onDamage: failures('reading a segment'),
       ...options,
     }),
-    keys: await loadKeys(),
+    keys,
     usage: await UsageBook.load(database, failures('writing counts of calls')),
     queue: await WaitingTokens.load(database, {
       hasRecord: (chain, address) => catalog.token(chain, address) !== undefined,

@@ -65,8 +65,8 @@ export class KeyRing implements KeySource {
   private readonly byId = new Map<string, StoredKey>();
   /** Live keys by their text, so that busy ones are not hashed at every request. Any change clears it. */
   private readonly verified = countedCache<string, VerifiedKey>(MAX_VERIFIED_KEYS);
-  /** The plans that keys can be given. */
-  plans: KeyPlans = Object.fromEntries(KEY_TIERS.map((tier) => [tier, null]));
+  /** The configured plans: keys can be given these, or a tier. */
+  plans: KeyPlans = {};
   /** Changes run one at a time, each based on the one before. Revocations do not wait. */
   private readonly changes = new Lanes([null]);
   /** Revocations that the table lacks. */
@@ -308,8 +308,8 @@ export class KeyRing implements KeySource {
   }
 
   private checkPlan(plan: string): void {
-    if (Object.hasOwn(this.plans, plan)) return;
-    const names = Object.keys(this.plans);
+    const names = [...new Set([...KEY_TIERS, ...Object.keys(this.plans)])];
+    if (names.includes(plan)) return;
     const hasOthers = names.length > KEY_TIERS.length;
     const expected = hasOthers ? `one of ${names.join(', ')}` : names.join(' or ');
     const hint = hasOthers ? '' : ': no other plan is configured';
