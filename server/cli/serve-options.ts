@@ -22,7 +22,7 @@ type SettingValue<S> = S extends { repeated: true }
 export interface ServeOptions {
   directory: string;
   /** Whether to cut a damaged log of the database instead of refusing it. */
-  acceptDamagedLog?: boolean;
+  acceptDamagedLog: boolean | undefined;
   host: string;
   port: number;
   /** Epoch seconds at which the server's clock is frozen; null: it runs. */
@@ -56,7 +56,7 @@ export interface ServeOptions {
   cluster: ReturnType<typeof clusterOf>;
 }
 
-type ServeFlags = Partial<FlagValues<typeof SERVE_FLAGS>>;
+type ServeFlags = Partial<FlagValues<typeof SERVE_FLAGS> & { 'accept-damaged-log': boolean }>;
 
 /** The plans that keys can be given: the tiers, and those of the setting `plans`. @throws UsageError */
 export function plansInEffect(): Plans {
@@ -154,6 +154,7 @@ export function serveOptions(
   const threads = values.threads ?? Math.min(maxThreads, defaultThreads(memoryMib, given));
   return {
     directory: path.resolve(values.data),
+    acceptDamagedLog: flags['accept-damaged-log'],
     host: values.host,
     port: values.port,
     asOfS: values['as-of'],

@@ -149,7 +149,8 @@ export function* cellLines(
   }
 }
 
-function csvField(text: string | null): string {
+/** A field of CSV (RFC 4180). */
+export function csvField(text: string | null): string {
   if (text === null) return '';
   return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -91,14 +91,8 @@ function requestOf(directory: string, pool: ComputePool, flags: StoreFlags = {})
   return { directory, pool, useStore: storeThrough(directory, pool, flags) };
 }
 
-/** A filled market, and the signal that ends it. */
-interface LiveMarket {
-  marker: DemoMarker;
-  signal: AbortSignal;
-}
-
-/** Completes an interrupted fill, unless a signal comes. */
-async function fillWithin(request: DemoRequest, marker: DemoMarker): Promise<LiveMarket> {
+/** Completes an interrupted fill, unless a signal comes. @returns the market, and the signal that ends it */
+async function fillWithin(request: DemoRequest, marker: DemoMarker) {
   const ending = new AbortController();
   void stopSignal().then(() => ending.abort());
   const { signal } = ending;

@@ -1,5 +1,6 @@
 /** `fathom replay ADDRESS`: downloads depth history from a running server. */
 import {
+  type Coverage,
   DEFAULT_AHEAD,
   type FathomClient,
   fathomClient,
@@ -8,7 +9,6 @@ import {
 } from '../../../client/index.js';
 import { isoOf } from '../../../compute/time.js';
 import { UsageError } from '../../../storage/errors.js';
-import { coverageText } from '../../download/coverage.js';
 import { download, type DownloadResult, type ReplayState } from '../../download/download.js';
 import { REPLAY_FORMATS, type ReplayFormat } from '../../download/formats.js';
 import { checkedPage, PageFault, type RemotePage } from '../../download/page.js';
@@ -139,6 +139,14 @@ async function run(options: ReplayOptions, signal: AbortSignal): Promise<Downloa
   } finally {
     progress.end();
   }
+}
+
+/** The stored history of a token, for a download whose window holds no snapshot. */
+function coverageText({ tiers }: Coverage): string {
+  if (tiers.length === 0) return 'the server has no depth of this token';
+  const firstT = Math.min(...tiers.map((tier) => tier.first_t));
+  const lastT = Math.max(...tiers.map((tier) => tier.last_t));
+  return `there are snapshots from ${isoOf(firstT)} to ${isoOf(lastT)}`;
 }
 
 async function* checkedPages(

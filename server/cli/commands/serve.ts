@@ -11,7 +11,7 @@ import { SERVE_ENVIRONMENT, SERVE_FLAGS } from '../settings.js';
 import { stopSignal } from '../signals.js';
 
 /** `accept-damaged-log` has no variable, because it should apply to one start only. */
-const FLAGS = { ...SERVE_FLAGS, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
+export const FLAGS = { ...SERVE_FLAGS, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
 
 export const command = defineCommand({
   about:
@@ -23,7 +23,7 @@ export const command = defineCommand({
     'fathom serve --data data --host 127.0.0.1 --port 8080',
     'fathom serve --data books --port 0 --as-of 2024-08-09T00:00:00Z --threads 2',
   ],
-  run: (flags) => serve({ ...serveOptions(flags), acceptDamagedLog: flags['accept-damaged-log'] }),
+  run: (flags) => serve(serveOptions(flags)),
 });
 
 async function serve(options: ServeOptions): Promise<void> {

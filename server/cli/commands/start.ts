@@ -8,16 +8,12 @@ import { renewDemoKey } from '../../../demo/live.js';
 import { DOCS_PATH } from '../../api/docs-page.js';
 import { BASE_PATH } from '../../api/endpoint.js';
 import { defineCommand } from '../command.js';
-import { ACCEPT_DAMAGED_LOG } from '../flags.js';
 import { printLine, printNote } from '../output.js';
 import { onStore } from '../runtime.js';
 import { serveOptions, type ServeOptions } from '../serve-options.js';
-import { SERVE_ENVIRONMENT, SERVE_FLAGS } from '../settings.js';
+import { SERVE_ENVIRONMENT } from '../settings.js';
 import { DEMO_THREADS } from './demo.js';
-import { serveUntilSignal } from './serve.js';
-
-/** `accept-damaged-log` has no variable, because it should apply to one start only. */
-const FLAGS = { ...SERVE_FLAGS, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
+import { FLAGS, serveUntilSignal } from './serve.js';
 
 export const command = defineCommand({
   about:
@@ -26,11 +22,7 @@ export const command = defineCommand({
   flags: FLAGS,
   environment: SERVE_ENVIRONMENT,
   examples: ['fathom start', 'fathom start --port 8081 --data demo'],
-  run: (flags) =>
-    start({
-      ...serveOptions(flags, { maxThreads: DEMO_THREADS, logLevel: 'warn' }),
-      acceptDamagedLog: flags['accept-damaged-log'],
-    }),
+  run: (flags) => start(serveOptions(flags, { maxThreads: DEMO_THREADS, logLevel: 'warn' })),
 });
 
 /**

@@ -4,6 +4,7 @@ import type { KeyDayUsage, ListedKey } from '../../../storage/contract.js';
 import { UsageError } from '../../../storage/errors.js';
 import type { StoreOperations } from '../../../storage/operations.js';
 import { systemClock } from '../../clock.js';
+import { csvField } from '../../download/formats.js';
 import { defineCommand } from '../command.js';
 import { JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
 import { count, counted, printJson, printLine, printTable, printNote } from '../output.js';
@@ -84,7 +85,7 @@ function printCsv(keys: KnownKeys, usage: readonly KeyDayUsage[]): void {
   printLine('key_id,name,tier,date,endpoint,calls');
   for (const { keyId, day, endpoint, calls } of usage) {
     const { name = null, tier = null } = keys.get(keyId) ?? {};
-    const fields = [keyId, name ?? '', tier ?? '', dateOfDigits(day), endpoint, String(calls)];
+    const fields = [keyId, name, tier, dateOfDigits(day), endpoint, String(calls)];
     printLine(fields.map(csvField).join(','));
   }
 }
@@ -104,8 +105,3 @@ function printRows(month: number, keys: KnownKeys, usage: readonly KeyDayUsage[]
 
 const sum = (usage: readonly { calls: number }[]): number =>
   usage.reduce((total, { calls }) => total + calls, 0);
-
-/** A field of CSV (RFC 4180). */
-function csvField(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
