@@ -1,6 +1,7 @@
 /** Background work that follows changes of keys. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDamage } from '../compute/damage.js';
+import { pushTo } from '../compute/collections.js';
 import { Turns } from '../storage/turns.js';
 import { DueKeys } from './due-keys.js';
 import type { Log } from './log.js';
@@ -90,11 +91,7 @@ export class Follower<K extends string | number> {
   /** Works on a key before all others; resolves when that is done, or has failed. */
   async first(key: K): Promise<void> {
     if (this.closed) return;
-    const done = new Promise<void>((resolve) => {
-      const waiting = this.waiting.get(key);
-      if (waiting === undefined) this.waiting.set(key, [resolve]);
-      else waiting.push(resolve);
-    });
+    const done = new Promise<void>((resolve) => pushTo(this.waiting, key, resolve));
     if (!this.working.has(key)) {
       this.endRest(key);
       this.dueKeys.addFirst(key);

@@ -3,6 +3,7 @@
  * buffers has one; memory that grows only with the stored data has none (docs/operating.md#memory).
  */
 import { availableParallelism } from 'node:os';
+import { recordOf } from '../compute/collections.js';
 
 const MIB = 2 ** 20;
 /** The columns are in one ArrayBuffer. */
@@ -77,10 +78,7 @@ export function divideMemory(
     const mib = leastMib + (left * percent) / percents;
     return Math.floor(MIB * (name === 'columns' ? Math.min(mib, MAX_COLUMNS_MIB) : mib));
   };
-  return Object.fromEntries(NAMES.map((name) => [name, bytesOf(name)])) as Record<
-    ShareName,
-    number
-  >;
+  return recordOf(NAMES, bytesOf);
 }
 
 /** The shares of caches that are created without a server's settings. */

@@ -3,6 +3,7 @@
  * `snapshots` and CSV rows `cells` (docs/definitions.md#datasets), so that a download can be ingested
  * elsewhere.
  */
+import { pushTo } from '../../compute/collections.js';
 import { venueKey } from '../../compute/market.js';
 import {
   indexKeyOf,
@@ -98,11 +99,7 @@ function lineOf(snapshot: RemoteSnapshot, totals: Totals, slots: readonly object
   const indexes = slotIndexes(snapshot, totals);
   if (indexes === null) return { ...line, cells: bin.map((_, i) => cellAt(i)) };
   const cellsOfSlot = new Map<number, Cell[]>();
-  indexes.forEach((slot, i) => {
-    const cells = cellsOfSlot.get(slot);
-    if (cells === undefined) cellsOfSlot.set(slot, [cellAt(i)]);
-    else cells.push(cellAt(i));
-  });
+  indexes.forEach((slot, i) => pushTo(cellsOfSlot, slot, cellAt(i)));
   const listed = [...cellsOfSlot].map(([slot, cells]) => ({ ...slots[slot], cells }));
   return { ...line, [totals.head.group === 'market' ? 'markets' : 'groups']: listed };
 }

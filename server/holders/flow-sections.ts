@@ -1,5 +1,6 @@
 /** The sections of /whale-activity: each schema with the function that makes it from a holder flow. */
 import Type, { type Static, type TSchema } from '../api/type.js';
+import { recordOf } from '../../compute/collections.js';
 import {
   FLOW_DAYS,
   HOLDER_TIERS,
@@ -7,7 +8,6 @@ import {
   SUMMARY_WINDOWS,
   flowDays,
   type HolderTier,
-  type SummaryWindow,
 } from '../../compute/holders/flow-plan.js';
 import type { FlowSums, HolderFlow, TierFlows } from '../../compute/holders/flow.js';
 import { count, document, integer, nullable, number, text } from '../api/schemas.js';
@@ -31,15 +31,12 @@ export function coverageOf(flow: HolderFlow | null) {
 const perTier = <S extends TSchema>(name: string, schema: S) =>
   document(
     `${name}ByTier`,
-    Object.fromEntries(HOLDER_TIERS.map((tier) => [tier, schema])) as Record<HolderTier, S>,
+    recordOf(HOLDER_TIERS, () => schema),
   );
 const perWindow = <S extends TSchema>(name: string, schema: S) =>
   document(
     `${name}ByWindow`,
-    Object.fromEntries(SUMMARY_WINDOWS.map((window) => [window, schema])) as Record<
-      SummaryWindow,
-      S
-    >,
+    recordOf(SUMMARY_WINDOWS, () => schema),
   );
 
 const amounts = {
@@ -63,11 +60,8 @@ export const flowSummary = document('HolderSummary', {
 /** Counts and amounts by tier and window. */
 export function summaryOf({ summary }: HolderFlow): Static<typeof flowSummary> {
   const table = <V>(valueOf: (sums: FlowSums) => V) =>
-    byTier(
-      (tier) =>
-        Object.fromEntries(
-          SUMMARY_WINDOWS.map((window) => [window, valueOf(summary[window][tier])]),
-        ) as Record<SummaryWindow, V>,
+    recordOf(HOLDER_TIERS, (tier) =>
+      recordOf(SUMMARY_WINDOWS, (window) => valueOf(summary[window][tier])),
     );
   return {
     accumulating: table((sums) => sums.accumulating),
@@ -95,7 +89,7 @@ export function sparklineOf({ newestS, days }: HolderFlow): Static<typeof flowSp
     const { accumulating, newWallets, net, inflow, outflow } = flows[tier];
     return { day, accumulating, new_wallets: newWallets, net, inflow, outflow };
   };
-  return byTier((tier) => days.map((flows, i) => item(flows, tier, names[i])));
+  return recordOf(HOLDER_TIERS, (tier) => days.map((flows, i) => item(flows, tier, names[i])));
 }
 
 const balanceChange = document('BalanceChange', {
@@ -172,11 +166,4 @@ function activityOf(
 /** The days of a sparkline, YYYY-MM-DD. */
 function dayNames(newestS: number): string[] {
   return flowDays(newestS).map((startS) => new Date(startS * 1000).toISOString().slice(0, 10));
-}
-
-function byTier<V>(valueOf: (tier: HolderTier) => V): Record<HolderTier, V> {
-  return Object.fromEntries(HOLDER_TIERS.map((tier) => [tier, valueOf(tier)])) as Record<
-    HolderTier,
-    V
-  >;
 }

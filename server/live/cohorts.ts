@@ -3,6 +3,7 @@
  * members, and sends them in turns, between which the server answers requests.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { pushTo } from '../../compute/collections.js';
 import type { Progress } from './cursor.js';
 import type { DepthFeed, Update, View } from './depth-feed.js';
 import type { UpdateStep } from './depth-follower.js';
@@ -179,12 +180,7 @@ export class Cohorts {
    */
   private split(cohort: Cohort, committedMs: number | null): boolean {
     const byBeginning = new Map<number, Follower[]>();
-    for (const follower of cohort.members) {
-      const { fromS } = follower.progress;
-      const others = byBeginning.get(fromS);
-      if (others === undefined) byBeginning.set(fromS, [follower]);
-      else others.push(follower);
-    }
+    for (const follower of cohort.members) pushTo(byBeginning, follower.progress.fromS, follower);
     if (byBeginning.size === 1 && byBeginning.has(cohort.progress.fromS)) return false;
     for (const [fromS, followers] of byBeginning) {
       const part = this.newCohort(followers, { ...cohort.progress, fromS });

@@ -1,4 +1,5 @@
 /** All live connections: authentication, subscriptions, clients' messages, and how connections end. */
+import { recordOf } from '../../compute/collections.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type {
   DepthSource,
@@ -102,7 +103,7 @@ export class LiveHub {
 
   /** Subscriptions by channel. */
   subscriptions(): Record<string, number> {
-    const counts: Record<string, number> = Object.fromEntries(CHANNELS.map((name) => [name, 0]));
+    const counts: Record<string, number> = recordOf(CHANNELS, () => 0);
     for (const connection of this.connections) {
       for (const { channel } of connection.subscriptions.values()) counts[channel]++;
     }

@@ -1,5 +1,6 @@
 /** The board of DLMM pools in memory: the pools and their rows by period. */
 import { LargeMap } from '../../compute/large-map.js';
+import { pushTo } from '../../compute/collections.js';
 import type { BoardPeriod, DlmmBoard, DlmmSort } from '../../compute/lp/dlmm-board.js';
 import { BoardPoolList, type BoardPools, type DlmmPool } from '../../compute/lp/dlmm-pool.js';
 import { hourOf, thisHour, type DlmmPeriod } from '../../compute/lp/hours.js';
@@ -108,12 +109,6 @@ async function makePoolBook(
     await turns.take();
   }
   return { pools, columns: list.columns(), ofMint, indexOf };
-}
-
-function pushTo<T>(lists: Pick<LargeMap<string, T[]>, 'get' | 'set'>, key: string, item: T): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [item]);
-  else list.push(item);
 }
 
 interface PoolBoardServices {

@@ -3,6 +3,7 @@
  * token may have very many.
  */
 import { isDamage } from '../../compute/damage.js';
+import { pushTo } from '../../compute/collections.js';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import {
   compareAddresses,
@@ -79,7 +80,7 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
     const lists = new Map<string, Order[]>();
     try {
       for await (const part of this.kind.readAll()) {
-        for (const order of part) addTo(lists, order);
+        for (const order of part) pushTo(lists, order.tokenAddress, order);
         await turns.take();
       }
     } catch (error) {
@@ -109,7 +110,7 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
     const turns = new Turns();
     const lists = new Map<string, Order[]>();
     for (const order of await this.kind.read(addresses)) {
-      addTo(lists, order);
+      pushTo(lists, order.tokenAddress, order);
       await turns.take();
     }
     for (const address of addresses) {
@@ -120,15 +121,6 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
     }
     this.onChange(addresses);
   }
-}
-
-function addTo<Order extends { tokenAddress: string }>(
-  lists: Map<string, Order[]>,
-  order: Order,
-): void {
-  const list = lists.get(order.tokenAddress);
-  if (list === undefined) lists.set(order.tokenAddress, [order]);
-  else list.push(order);
 }
 
 const NO_ORDERS: readonly DcaOrder[] = [];

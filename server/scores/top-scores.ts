@@ -1,6 +1,7 @@
 /** GET /top-scores, answered from boards kept in memory. */
 import Type, { type Static } from '../api/type.js';
-import { type Chain, CHAINS } from '../../compute/market.js';
+import { recordOf } from '../../compute/collections.js';
+import { CHAINS } from '../../compute/market.js';
 import type { ChainFilter } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
 import { KeptReply } from '../api/replies.js';
@@ -123,10 +124,7 @@ export type Rankings = Readonly<Record<ChainFilter, Ranking>>;
 /** The best tokens of each board, found in turns. */
 export async function rankTokens(table: TokenTable): Promise<Rankings> {
   const turns = new Turns();
-  const own = Object.fromEntries(CHAINS.map((chain) => [chain, new Ranking()])) as Record<
-    Chain,
-    Ranking
-  >;
+  const own = recordOf(CHAINS, () => new Ranking());
   const merged = new Ranking();
   for (const token of table.all()) {
     await turns.take();
@@ -148,12 +146,11 @@ export function boardsOf(
   rankings: Rankings,
   itemOf: (token: LiveToken) => TopScore | readonly TopScore[],
 ): Boards {
-  const boardOf = (chain: ChainFilter) => {
+  return recordOf([...CHAINS, 'all'], (chain) => {
     const { tokens, staleCount } = rankings[chain];
     const items = tokens.flatMap(itemOf);
     return new KeptReply({ chain, count: items.length, stale_count: staleCount, tokens: items });
-  };
-  return { mainchain: boardOf('mainchain'), evmchain: boardOf('evmchain'), all: boardOf('all') };
+  });
 }
 
 /** A token's item of a board, without details. */

@@ -4,6 +4,7 @@
  * finds the old entries in a few lists and the others among the newest rows.
  */
 import { DamageError } from '../../compute/damage.js';
+import { pushTo } from '../../compute/collections.js';
 import { type Tier, TIERS } from '../../compute/market.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlRow, SqlValue, Statements } from '../duckdb/statements.js';
@@ -131,8 +132,7 @@ async function readLists(
   );
   for (const [listId, tokenId, tierIndex, firstS] of rows as number[][]) {
     const tier = TIERS[tierIndex];
-    const key = tierKey(tokenId, tier);
-    lists.set(key, [...(lists.get(key) ?? []), { listId, tokenId, tier, firstS }]);
+    pushTo(lists, tierKey(tokenId, tier), { listId, tokenId, tier, firstS });
   }
   return lists;
 }

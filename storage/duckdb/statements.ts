@@ -1,4 +1,5 @@
 /** Statements, values and results, without DuckDB's own types. */
+import { pushTo } from '../../compute/collections.js';
 
 /** Rows per row group: few, because deleting a segment rewrites its row group. */
 export const ROW_GROUP_ROWS = 2048;
@@ -56,11 +57,7 @@ export interface Statements {
 /** A result's rows by the number in their first column, without that column. */
 export function byFirstColumn(rows: readonly SqlRow[]): Map<number, SqlRow[]> {
   const groups = new Map<number, SqlRow[]>();
-  for (const [key, ...columns] of rows) {
-    const group = groups.get(key as number);
-    if (group === undefined) groups.set(key as number, [columns]);
-    else group.push(columns);
-  }
+  for (const [key, ...columns] of rows) pushTo(groups, key as number, columns);
   return groups;
 }
 

@@ -3,6 +3,7 @@ import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
 import type { HolderSnapshot } from '../../compute/holders/block-format.js';
 import { MAX_OWNERS_PER_SNAPSHOT } from '../../compute/holders/owners.js';
 import { type FaultLog, MAX_T_S } from '../../compute/ingest/fields.js';
+import { pushTo } from '../../compute/collections.js';
 import { chainOfAddress } from '../../compute/market.js';
 import type { BundleWriter, FrameRange, HoldersFrame } from '../bundle.js';
 import { HOLDER_FIELDS, MAX_BALANCE, readFlatRow } from './flat-fields.js';
@@ -214,10 +215,7 @@ export class HolderCollector {
   /** Writes each snapshot with scattered rows again; the last one written counts. */
   private async addScattered(token: FileToken, faults: FaultLog): Promise<void> {
     const timesByFrame = new Map<FrameRange, number[]>();
-    for (const t of token.scattered.keys()) {
-      const range = token.closed.get(t)!;
-      timesByFrame.set(range, [...(timesByFrame.get(range) ?? []), t]);
-    }
+    for (const t of token.scattered.keys()) pushTo(timesByFrame, token.closed.get(t)!, t);
     for (const [range, times] of timesByFrame) {
       const frame = (await this.bundle.read(range)) as HoldersFrame;
       const ids = this.owners.idsOf(frame.names);

@@ -1,0 +1,20 @@
+/** Small helpers for maps and objects. */
+
+/** Appends an item to the list of a key, which begins with it if there is none. */
+export function pushTo<K, T>(
+  lists: { get(key: K): T[] | undefined; set(key: K, list: T[]): unknown },
+  key: K,
+  item: T,
+): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [item]);
+  else list.push(item);
+}
+
+/** An object with these keys and the value of each. */
+export function recordOf<K extends string, V>(
+  keys: readonly K[],
+  valueOf: (key: K) => V,
+): Record<K, V> {
+  return Object.fromEntries(keys.map((key) => [key, valueOf(key)])) as Record<K, V>;
+}
