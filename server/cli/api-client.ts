@@ -55,6 +55,7 @@ export const URL_FLAG = {
   meaning: 'the server',
   default: DEFAULT_URL,
   variable: 'FATHOM_URL',
+  read: baseUrl,
 } as const;
 
 /** The query parameters that the flags stand for: their names have underscores. */
@@ -73,14 +74,10 @@ export function parametersOf(
 /** @throws UsageError */
 export function requestOf(
   address: string,
-  urlFlag: string | undefined,
+  url: string | undefined,
   parameters: ReplayParameters,
 ): ReplayRequest {
-  const url =
-    urlFlag === undefined
-      ? baseUrl(process.env.FATHOM_URL || DEFAULT_URL, 'FATHOM_URL')
-      : baseUrl(urlFlag, '--url');
-  return { url, address: checkedAddress(address), parameters };
+  return { url: url ?? DEFAULT_URL, address: checkedAddress(address), parameters };
 }
 
 /** @throws UsageError */

@@ -53,7 +53,7 @@ const PASSED_ON = {
 } as const satisfies Flags;
 
 const FLAGS = {
-  out: { placeholder: 'FILE', meaning: 'file to write', needed: true, names: 'file' },
+  out: { placeholder: 'FILE', meaning: 'file to write', needed: true, names: 'file', read: outOf },
   format: {
     placeholder: 'FORMAT',
     meaning: 'format of the file',
@@ -259,16 +259,15 @@ interface ReplayOptions {
 /** @throws UsageError */
 function replayOptions(address: string, flags: FlagValues<typeof FLAGS>): ReplayOptions {
   const parameters = parametersOf(flags, Object.keys(PASSED_ON));
-  const out = outOf(flags.out);
   const request = requestOf(address, flags.url, parameters);
-  const { ahead = DEFAULT_AHEAD, force, restart, json } = flags;
+  const { out, ahead = DEFAULT_AHEAD, force, restart, json } = flags;
   const format = formatOf(flags.format, out);
   return { request, format, out, key: keyOf(), ahead, force, restart, json };
 }
 
-function outOf(flag: string): string {
-  if (flag !== '' && flag !== '-') return flag;
-  throw new UsageError('--out: expected the name of a file');
+function outOf(text: string, from: string): string {
+  if (text !== '-') return text;
+  throw new UsageError(`${from}: expected the name of a file`);
 }
 
 function formatOf(flag: ReplayFormat | undefined, out: string): ReplayFormat {
