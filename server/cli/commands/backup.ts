@@ -21,7 +21,6 @@ const FLAGS = {
 export const command = defineCommand({
   about:
     'Copies a store, keys included, as of one moment. A server that has it open keeps serving and committing. Once the copy is complete on disk, it is a data directory for serve.',
-  words: {},
   flags: FLAGS,
   examples: [
     'fathom backup --data data --out backups/monday',

@@ -15,7 +15,6 @@ const MAX_LISTED = 1000;
 export const command = defineCommand({
   about:
     'Reads a whole store, directly or through a server that has it open, and verifies its checksums and references. Changes nothing. Exits with 0 if all is well; otherwise lists what is damaged and exits with 1.',
-  words: {},
   flags: FLAGS,
   examples: ['fathom check', 'fathom check --data backups/monday --json'],
   run: (flags) => check(flags),

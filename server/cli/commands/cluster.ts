@@ -10,7 +10,6 @@ import { accessOf, checkAccess, CLUSTER_FLAGS } from '../cluster-settings.js';
 export const status = defineCommand({
   about:
     'Lists the nodes of a cluster with their positions in the log and their lags, the nodes that no longer answer, and the size of the log.',
-  words: {},
   flags: { ...CLUSTER_FLAGS, json: JSON_OUTPUT },
   examples: [
     'fathom cluster status --cluster nats://10.0.0.1:4222,nats://10.0.0.2:4222,nats://10.0.0.3:4222',
@@ -58,7 +57,6 @@ export const status = defineCommand({
 export const trim = defineCommand({
   about:
     "Frees the entries of a cluster's log up to a position that a backup covers. A node that has not reached that position then needs a newer backup.",
-  words: {},
   flags: {
     ...CLUSTER_FLAGS,
     to: {
@@ -102,7 +100,6 @@ export const forget = defineCommand({
 export const leave = defineCommand({
   about:
     'Turns the data directory of a stopped node into that of a single server: the directory keeps its data and no longer follows a log. A new cluster can begin with it.',
-  words: {},
   flags: { data: DATA, json: JSON_OUTPUT },
   examples: ['fathom cluster leave --data data', 'fathom cluster leave --data data --json'],
   run: async ({ data, json }) => {

@@ -9,7 +9,6 @@ import { SERVE_ENVIRONMENT, SERVE_FLAGS, SETTINGS } from '../settings.js';
 export const command = defineCommand({
   about:
     'Prints every setting that serve would use with these flags, variables and config file, and where each comes from, or every fault in them.',
-  words: {},
   flags: { ...SERVE_FLAGS, json: JSON_OUTPUT },
   environment: SERVE_ENVIRONMENT,
   examples: ['fathom config', 'fathom config --port 8081 --json'],

@@ -51,7 +51,6 @@ const FLAGS = {
 export const command = defineCommand({
   about:
     "Deletes a token's snapshots of all tiers in a window, or the cells of some of its markets, in one transaction; a running server follows at once. It reports how many there are and asks first. Only depth is deleted: the token, its orders, holders, pools and hours stay. There is no undo.",
-  words: {},
   flags: FLAGS,
   examples: [
     'fathom delete --token mainchain:So11111111111111111111111111111111111111112 --from 2026-11-20 --to 2026-11-21',

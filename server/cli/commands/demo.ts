@@ -52,7 +52,6 @@ const FLAGS = {
 export const command = defineCommand({
   about:
     'Fills an empty data directory with a simulated market and prints a key of tier enterprise. Takes about a minute on two cores.',
-  words: {},
   flags: FLAGS,
   examples: [
     'fathom demo --data demo',

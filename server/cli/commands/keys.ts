@@ -64,7 +64,6 @@ const EXPIRES = {
 
 export const create = defineCommand({
   about: 'Creates an API key and prints it on stdout. The key cannot be shown again.',
-  words: {},
   flags: {
     tier: { ...TIER, needed: true },
     name: NAME,
@@ -90,7 +89,6 @@ export const create = defineCommand({
 
 export const list = defineCommand({
   about: 'Lists the keys with their limits, expiry and last use, without their texts.',
-  words: {},
   flags: COMMON,
   environment: ENVIRONMENT,
   examples: ['fathom keys list --data data', 'fathom keys list --json'],

@@ -44,7 +44,6 @@ const FLAGS = {
 export const command = defineCommand({
   about:
     'Deletes depth history before a time, a few tokens per transaction, and shrinks the database as far as possible; a running server follows at once. It reports how much there is and asks first. Only depth is deleted. There is no undo.',
-  words: {},
   flags: FLAGS,
   examples: [
     'fathom prune --before 2026-01-01 --dry-run',

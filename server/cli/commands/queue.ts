@@ -8,7 +8,6 @@ const FLAGS = { ...STORE_FLAGS, json: JSON_OUTPUT };
 
 export const command = defineCommand({
   about: 'Prints the tokens requested from GET /score that still wait for data, oldest first.',
-  words: {},
   flags: FLAGS,
   examples: ['fathom queue --data data', 'fathom queue --json'],
   run: queue,

@@ -20,7 +20,6 @@ const FLAGS = {
 export const command = defineCommand({
   about:
     'Resumes retention that waits because it would delete more than usual, or because the clock is far ahead of the newest snapshot. The log says that it waits, and names the TIME to allow. A running server resumes within a minute. There is no undo.',
-  words: {},
   flags: FLAGS,
   examples: [
     'fathom retention --allow now --data data',

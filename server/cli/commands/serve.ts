@@ -16,7 +16,6 @@ export const FLAGS = { ...SERVE_FLAGS, 'accept-damaged-log': ACCEPT_DAMAGED_LOG 
 export const command = defineCommand({
   about:
     'Runs the server until SIGTERM, SIGINT or SIGHUP. A flag overrides its variable, which overrides the config file; docs/operating.md has more about each setting.',
-  words: {},
   flags: FLAGS,
   environment: SERVE_ENVIRONMENT,
   examples: [

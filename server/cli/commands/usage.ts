@@ -14,7 +14,6 @@ const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/;
 
 export const command = defineCommand({
   about: 'Prints the calls charged to every key in a UTC month, by day and endpoint.',
-  words: {},
   flags: {
     month: {
       placeholder: 'YYYY-MM',
