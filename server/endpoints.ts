@@ -4,7 +4,6 @@ import { replyMemory } from './api/replies.js';
 import { coverageHandler, getCoverage } from './depth/coverage.js';
 import { depthSeriesHandler, getDepthSeries } from './depth/depth-series.js';
 import { getMarketDepth, marketDepthHandler } from './depth/market-depth.js';
-import { SnapshotSumsReader } from './depth/snapshot-sums.js';
 import { getSlippage, slippageHandler } from './depth/slippage.js';
 import { getWhaleActivity, holderHandlers, postWhaleActivity } from './holders/whale-activity.js';
 import { Budget } from './http/budget.js';
@@ -20,7 +19,6 @@ import { getUsage, usageHandler } from './limits/usage.js';
 import { getReplayPlan, replayPlanHandler } from './replay/replay-plan.js';
 import { getReplay, MAX_PAGES_IN_PREPARATION, replayHandler } from './replay/replay.js';
 import { batchScoreHandler, getScore, postScore, scoreHandler } from './scores/score.js';
-import { ScoreHistory } from './scores/score-history.js';
 import { DetailedScores } from './scores/top-score-details.js';
 import { getTopScores, topScoresHandler } from './scores/top-scores.js';
 import type { GivenServices, Services } from './services.js';
@@ -58,11 +56,9 @@ interface HandlerOptions extends GivenServices {
 export function handlersOf({ live, ...given }: HandlerOptions): Handlers<typeof ENDPOINTS> {
   const { tokens, topScores, orders, holderFlows, lp } = live;
   const kept = replyMemory(given.keptReplyBytes ?? DEFAULT_SHARES.keptReplies);
-  const sums = new SnapshotSumsReader(given.depth, given.columns, kept);
-  const history = new ScoreHistory(tokens, sums);
   const inPreparation = new Budget(MAX_PAGES_IN_PREPARATION);
   const parts = { tokens, orders, holderFlows, lp };
-  const services: Services = { ...given, ...parts, kept, sums, history, inPreparation };
+  const services: Services = { ...given, ...parts, kept, inPreparation };
   return {
     getScore: scoreHandler(services),
     postScore: batchScoreHandler(services),

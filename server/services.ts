@@ -3,7 +3,6 @@ import type { ComputePool } from '../compute/pool.js';
 import type { DepthSource, KeyRecord, TokenQueue } from '../storage/contract.js';
 import type { ReplyMemory } from './api/replies.js';
 import type { Clock } from './clock.js';
-import type { SnapshotSumsReader } from './depth/snapshot-sums.js';
 import type { HolderFlows } from './holders/holder-flows.js';
 import type { Budget } from './http/budget.js';
 import type { Limiter } from './limits/limiter.js';
@@ -13,7 +12,6 @@ import type { PageSource } from './operations/metrics.js';
 import type { LiveOrders } from './orders/live-orders.js';
 import type { Fragments } from './replay/fragments.js';
 import type { SegmentColumns } from './replay/segment-columns.js';
-import type { ScoreHistory } from './scores/score-history.js';
 import type { LiveTokens } from './tokens/live-tokens.js';
 
 /** The currency besides USD in which depth is available. */
@@ -50,8 +48,6 @@ export interface Services extends GivenServices {
   holderFlows: HolderFlows;
   lp: LpTools;
   kept: ReplyMemory;
-  sums: SnapshotSumsReader;
-  history: ScoreHistory;
   /** Bounds requests being planned or answered from fragments. */
   inPreparation: Budget;
 }

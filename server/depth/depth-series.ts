@@ -46,7 +46,9 @@ import {
 import { entityTag } from '../replay/entity-tag.js';
 import { ARROW_STREAM, negotiate } from '../replay/representation.js';
 import { serviceScore } from '../tokens/token-fields.js';
+import { scoresAt } from '../scores/score-history.js';
 import { namedToken, resolvedToken, sourceOf } from './coverage.js';
+import { readSums } from './snapshot-sums.js';
 import type { Services } from '../services.js';
 
 /** Limits of one reply. */
@@ -270,7 +272,7 @@ function renderSeries(
     // The last point may lie ahead of the clock, and so may stored snapshots.
     const times = t.map((time) => Math.min(time, nowS));
     const score = job.withScore
-      ? await services.history.at(job.address, times, stepS, run, exchange)
+      ? await scoresAt(services, job.address, times, stepS, run, exchange)
       : null;
     if (exchange.aborted) return null;
     const isTagged = plan === first.plan && !job.withScore;
@@ -282,7 +284,7 @@ function renderSeries(
       ...{ point: point[i], segmentId: plan.segmentIds[segment], row, t },
     }));
     const key = JSON.stringify([job.plan.source?.tokenId, stepS, query, plan.markets.length]);
-    const numbers = await services.sums.read({ key, stepS, sums }, summed, run, exchange);
+    const numbers = await readSums(services, { key, stepS, sums }, summed, run, exchange);
     if (numbers === null) return null;
     const { format, encoding } = representation;
     const snapshotT = snapshots.map((snapshot) => snapshot.t);

@@ -8,6 +8,7 @@ import {
   type SumsInput,
   widthOfSums,
 } from '../../compute/depth/depth-series.js';
+import { pushTo } from '../../compute/collections.js';
 import type { RunTask } from '../../compute/pool.js';
 import { isSampled } from '../../compute/segment/sample.js';
 import type { StoredBlock } from '../../compute/segment/segment.js';
@@ -135,81 +136,78 @@ type SumPart = (
   transfer: ArrayBuffer[],
 ) => Promise<void>;
 
-export class SnapshotSumsReader {
-  constructor(
-    private readonly depth: Pick<DepthSource, 'readSamples'>,
-    private readonly columns: SegmentColumns,
-    private readonly memory: ReplyMemory,
-  ) {}
+/** Where sums come from, and where they are kept. */
+export interface SumsSources {
+  depth: Pick<DepthSource, 'readSamples'>;
+  columns: SegmentColumns;
+  kept: ReplyMemory;
+}
 
-  /**
-   * The numbers of each snapshot, one after the other; null if the client has disconnected.
-   * @throws SegmentGoneError; Error if a segment is damaged
-   */
-  async read(
-    { key, stepS, sums }: SumsRequest,
-    snapshots: readonly SummedSnapshot[],
-    run: RunTask,
-    client: SumsClient = NEVER_GONE,
-  ): Promise<Float64Array<ArrayBuffer> | null> {
-    const width = widthOfSums(sums);
-    const numbers = new Float64Array(snapshots.length * width);
-    const isKnown = new Uint8Array(snapshots.length);
-    const blocks = new SeriesBlocks(this.memory, key, width);
-    const turns = new Turns();
-    for (const [i, snapshot] of snapshots.entries()) {
-      if (i % POINTS_OF_BLOCK === 0) await turns.take();
-      const kept = blocks.find(snapshot);
-      if (kept === null) continue;
-      numbers.set(kept, i * width);
-      isKnown[i] = 1;
-    }
-    const sum: SumPart = async (part, segments, transfer) => {
-      const indexes = part.flatMap(([, own]) => own);
-      const selection = {
-        run: part.flatMap(([, own], s) => own.map(() => s)),
-        row: indexes.map((i) => snapshots[i].row),
-        t: indexes.map((i) => snapshots[i].t),
-      };
-      const input: SumsInput = { segments, selection, sums, cancel: client.cancel };
-      const result = await run('sumSnapshots', input, transfer);
-      if (result.status === 'cancelled') return;
-      indexes.forEach((i, n) => {
-        const own = result.numbers.subarray(n * width, (n + 1) * width);
-        // The sample lacks this snapshot; its segment has it.
-        if (Number.isNaN(own[0])) return;
-        numbers.set(own, i * width);
-        isKnown[i] = 1;
-        blocks.keep(snapshots[i], own);
-      });
-    };
-    if (isSampled(stepS)) {
-      const effort = { atOnce: SAMPLES_AT_ONCE, tasks: SAMPLE_TASKS };
-      await inParts(unreadOf(snapshots, isKnown), effort, client, async (part) => {
-        const samples = await this.depth.readSamples(part.map(([segmentId]) => segmentId));
-        const found = part.filter(([segmentId]) => samples.has(segmentId));
-        const segments = found.flatMap(([id]) => ({ sample: samples.get(id) as StoredBlock }));
-        const transfer = segments.map(({ sample }) => sample.block.buffer as ArrayBuffer);
-        if (found.length > 0) await sum(found, segments, transfer);
-      });
-    }
-    const effort = { atOnce: SEGMENTS_AT_ONCE, tasks: SEGMENT_TASKS };
-    await inParts(unreadOf(snapshots, isKnown), effort, client, (part) => {
-      const ids = part.map(([segmentId]) => segmentId);
-      return this.columns.use(ids, (segments, transfer) => sum(part, segments, transfer));
-    });
-    return client.aborted ? null : numbers;
+/**
+ * The numbers of each snapshot, one after the other; null if the client has disconnected.
+ * @throws SegmentGoneError; Error if a segment is damaged
+ */
+export async function readSums(
+  { depth, columns, kept: memory }: SumsSources,
+  { key, stepS, sums }: SumsRequest,
+  snapshots: readonly SummedSnapshot[],
+  run: RunTask,
+  client: SumsClient = NEVER_GONE,
+): Promise<Float64Array<ArrayBuffer> | null> {
+  const width = widthOfSums(sums);
+  const numbers = new Float64Array(snapshots.length * width);
+  const isKnown = new Uint8Array(snapshots.length);
+  const blocks = new SeriesBlocks(memory, key, width);
+  const turns = new Turns();
+  for (const [i, snapshot] of snapshots.entries()) {
+    if (i % POINTS_OF_BLOCK === 0) await turns.take();
+    const kept = blocks.find(snapshot);
+    if (kept === null) continue;
+    numbers.set(kept, i * width);
+    isKnown[i] = 1;
   }
+  const sum: SumPart = async (part, segments, transfer) => {
+    const indexes = part.flatMap(([, own]) => own);
+    const selection = {
+      run: part.flatMap(([, own], s) => own.map(() => s)),
+      row: indexes.map((i) => snapshots[i].row),
+      t: indexes.map((i) => snapshots[i].t),
+    };
+    const input: SumsInput = { segments, selection, sums, cancel: client.cancel };
+    const result = await run('sumSnapshots', input, transfer);
+    if (result.status === 'cancelled') return;
+    indexes.forEach((i, n) => {
+      const own = result.numbers.subarray(n * width, (n + 1) * width);
+      // The sample lacks this snapshot; its segment has it.
+      if (Number.isNaN(own[0])) return;
+      numbers.set(own, i * width);
+      isKnown[i] = 1;
+      blocks.keep(snapshots[i], own);
+    });
+  };
+  if (isSampled(stepS)) {
+    const effort = { atOnce: SAMPLES_AT_ONCE, tasks: SAMPLE_TASKS };
+    await inParts(unreadOf(snapshots, isKnown), effort, client, async (part) => {
+      const samples = await depth.readSamples(part.map(([segmentId]) => segmentId));
+      const found = part.filter(([segmentId]) => samples.has(segmentId));
+      const segments = found.flatMap(([id]) => ({ sample: samples.get(id) as StoredBlock }));
+      const transfer = segments.map(({ sample }) => sample.block.buffer as ArrayBuffer);
+      if (found.length > 0) await sum(found, segments, transfer);
+    });
+  }
+  const effort = { atOnce: SEGMENTS_AT_ONCE, tasks: SEGMENT_TASKS };
+  await inParts(unreadOf(snapshots, isKnown), effort, client, (part) => {
+    const ids = part.map(([segmentId]) => segmentId);
+    return columns.use(ids, (segments, transfer) => sum(part, segments, transfer));
+  });
+  return client.aborted ? null : numbers;
 }
 
 /** The snapshots that are not known yet, by segment. */
 function unreadOf(snapshots: readonly SummedSnapshot[], isKnown: Uint8Array): Unread[] {
   const unread = new Map<number, number[]>();
   for (const [i, { segmentId }] of snapshots.entries()) {
-    if (isKnown[i] === 1) continue;
-    const ofSegment = unread.get(segmentId);
-    if (ofSegment === undefined) unread.set(segmentId, [i]);
-    else ofSegment.push(i);
+    if (isKnown[i] === 0) pushTo(unread, segmentId, i);
   }
   return [...unread];
 }

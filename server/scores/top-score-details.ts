@@ -16,6 +16,7 @@ import {
   type TopScore,
   topScore,
 } from './top-scores.js';
+import { scoresAt } from './score-history.js';
 import type { Services } from '../services.js';
 
 /** A board of this age is rebuilt while it is still served; a board of twice this age is not served. */
@@ -90,8 +91,9 @@ export class DetailedScores {
     const hours = Array.from({ length: HOURS }, (_, i) => lastHourS - (HOURS - 1 - i) * HOUR_S);
     const times = [nowS - DAY_S, ...hours];
     try {
-      const { history } = this.services;
-      const scores = await readStored(() => history.at(details.address, times, HOUR_S, run));
+      const scores = await readStored(() =>
+        scoresAt(this.services, details.address, times, HOUR_S, run),
+      );
       const [score_24h_ago = null, ...scores_24h] = scores ?? [];
       return { score_24h_ago, scores_24h };
     } catch (error) {

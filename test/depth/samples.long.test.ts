@@ -12,7 +12,7 @@ import {
 } from '../../compute/segment/sample.js';
 import { digestsOf, type StoredBlock } from '../../compute/segment/segment.js';
 import { replyMemory } from '../../server/api/replies.js';
-import { SnapshotSumsReader } from '../../server/depth/snapshot-sums.js';
+import { readSums } from '../../server/depth/snapshot-sums.js';
 import { SegmentColumns } from '../../server/replay/segment-columns.js';
 import type { DepthSource } from '../../storage/contract.js';
 import { LEAST_NEW_SEGMENTS } from '../../storage/depth/samples.js';
@@ -95,10 +95,11 @@ async function hours(depth: Pick<DepthSource, 'readSamples' | 'readStoredBlocks'
       return depth.readStoredBlocks(ids);
     },
   };
-  const reader = new SnapshotSumsReader(counted, new SegmentColumns(counted, 0), replyMemory(1e6));
+  const columns = new SegmentColumns(counted, 0);
+  const sources = { depth: counted, columns, kept: replyMemory(1e6) };
   const run = ((_: 'sumSnapshots', input: Parameters<typeof sumSnapshots>[0]) =>
     Promise.resolve(sumSnapshots(input))) as RunTask;
-  const numbers = await reader.read({ key: '', stepS: 3600, sums }, snapshots, run);
+  const numbers = await readSums(sources, { key: '', stepS: 3600, sums }, snapshots, run);
   return { numbers, read };
 }
 

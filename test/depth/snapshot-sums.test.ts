@@ -4,7 +4,7 @@ import { type SumsInput, widthOfSums } from '../../compute/depth/depth-series.js
 import type { RunTask } from '../../compute/pool.js';
 import type { StoredBlock } from '../../compute/segment/segment.js';
 import { replyMemory } from '../../server/api/replies.js';
-import { SnapshotSumsReader } from '../../server/depth/snapshot-sums.js';
+import { readSums } from '../../server/depth/snapshot-sums.js';
 import type { SegmentColumns } from '../../server/replay/segment-columns.js';
 
 it('never makes a task of samples wait: the pool would start another thread for it', async () => {
@@ -25,13 +25,10 @@ it('never makes a task of samples wait: the pool would start another thread for 
   const snapshots = Array.from({ length: 500 }, (_, i) => {
     return { point: i, segmentId: i + 1, row: 0, t: 3600 * i };
   });
-  const reader = new SnapshotSumsReader(
-    { readSamples },
-    null as unknown as SegmentColumns,
-    replyMemory(1e6),
-  );
+  const columns = null as unknown as SegmentColumns;
+  const sources = { depth: { readSamples }, columns, kept: replyMemory(1e6) };
   const wanted = { key: '', stepS: 3600, sums };
-  const numbers = await reader.read(wanted, snapshots, run as unknown as RunTask);
+  const numbers = await readSums(sources, wanted, snapshots, run as unknown as RunTask);
   expect(numbers?.every((number) => number === 7)).toBe(true);
   expect(tasks).toEqual([1, 1, 1, 1]);
 });
