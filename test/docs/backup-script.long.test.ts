@@ -13,13 +13,9 @@ describe('docs/deploy/fathom-backup.sh', () => {
   const data = path.join(directory, 'data');
   const backups = path.join(directory, 'backups');
   const backUp = (of: string, keep: string) =>
-    run('env', [
-      `FATHOM=${path.resolve('fathom')}`,
-      path.join(DEPLOY, 'fathom-backup.sh'),
-      of,
-      backups,
-      keep,
-    ]);
+    run(path.join(DEPLOY, 'fathom-backup.sh'), [of, backups, keep], {
+      env: { FATHOM: path.resolve('fathom') },
+    });
   const kept = () => readdirSync(backups).sort();
 
   it('keeps the configured number of checked backups, and all of them if it fails', async () => {

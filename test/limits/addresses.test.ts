@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { networkOf, withAddressLimit } from '../../server/limits/addresses.js';
 import type { Exchange } from '../../server/http/exchange.js';
 import { ENGINE_NAMES } from '../../server/http/engine.js';
 import { RawClient } from '../support/raw-client.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { heldService } from '../support/service.js';
 import { eventually } from '../support/waiting.js';
 
 it.each([
@@ -92,13 +92,9 @@ describe('A limit by client address', () => {
   });
 });
 
-describe.each(ENGINE_NAMES)('The limit by client address over %s', (engine) => {
-  let service: TestService;
-  beforeAll(async () => {
-    const addressLimit = { requestsPerS: 1, proxyHops: 1 };
-    service = await startTestService({ addressLimit, engine });
-  });
-  afterAll(() => service.stop());
+describe.each(ENGINE_NAMES)('The limit by client address over %s', async (engine) => {
+  const addressLimit = { requestsPerS: 1, proxyHops: 1 };
+  const service = await heldService({ addressLimit, engine });
 
   it('comes before the key check: guesses are refused unchecked', async () => {
     const guess = async (client?: string) => {

@@ -1,17 +1,13 @@
 /** GET /dca-orders over sockets, compared with a plain implementation. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { plainDcaOrders } from '../reference/orders.js';
 import type { Json } from '../support/conformance.js';
 import { dcaOrder, dcaOrders } from '../support/orders.js';
 import { NOW_S } from '../support/service.js';
 import { BARE, LADDER, MINT, OrderService, PRICE_USD } from './order-service.js';
 
-let service: OrderService;
-beforeAll(async () => {
-  service = await OrderService.start();
-});
-afterAll(() => service.stop());
+const service = await OrderService.held();
 
 describe('GET /dca-orders', () => {
   it('has the fields of the specification', async () => {

@@ -1,6 +1,6 @@
 /** GET /limit-orders over sockets, compared with a plain implementation. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { plainLimitOrders } from '../reference/orders.js';
 import type { Json } from '../support/conformance.js';
 import { limitOrder, limitOrders } from '../support/orders.js';
@@ -16,11 +16,7 @@ import {
   PRICE_USD,
 } from './order-service.js';
 
-let service: OrderService;
-beforeAll(async () => {
-  service = await OrderService.start();
-});
-afterAll(() => service.stop());
+const service = await OrderService.held();
 
 const near = (body: Json): [string, number][] =>
   body.orders.map((order: Json) => [order.order_address, order.pct_away]);

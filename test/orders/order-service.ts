@@ -4,7 +4,7 @@ import type { LimitOrder } from '../../compute/orders/limit-orders.js';
 import type { PlainStore } from '../reference/replay.js';
 import type { Json } from '../support/conformance.js';
 import { MemoryDepth, type MemoryQueue } from '../support/memory-depth.js';
-import { MARKETS, NOW_S, startTestService, type TestService } from '../support/service.js';
+import { MARKETS, NOW_S, type TestService, heldService } from '../support/service.js';
 
 export const MINT = 'A'.repeat(40);
 export const LEG = `0x${'a'.repeat(40)}`;
@@ -56,7 +56,8 @@ export class OrderService {
     return this.service.queue;
   }
 
-  static async start(): Promise<OrderService> {
+  /** One for the tests of a file. */
+  static async held(): Promise<OrderService> {
     const depth = new MemoryDepth().add('mainchain', MINT, storeAt(PRICE_USD), { asset: 'one' });
     depth.add('evmchain', LEG, storeAt(LEG_PRICE_USD), { asset: 'one' });
     depth.add('mainchain', BARE, EMPTY);
@@ -74,7 +75,7 @@ export class OrderService {
       [LEG]: { symbol: 'AAAe', name: 'Token A bridged', mcap: 9, lastRefreshS: 78 },
       [HALF]: { priceUsd: 3, lastRefreshS: 79 },
     };
-    return new OrderService(await startTestService({ depth, details }));
+    return new OrderService(await heldService({ depth, details }));
   }
 
   async ask(path: string, parameters: Json): Promise<{ status: number; body: Json }> {
@@ -101,9 +102,5 @@ export class OrderService {
     const tokens = [...new Set(touched)];
     orders.touch({ dcaTokens: tokens, limitTokens: tokens });
     await orders.settled();
-  }
-
-  stop(): Promise<void> {
-    return this.service.stop();
   }
 }

@@ -1,12 +1,10 @@
 /** Orders from a real store: what commits and the clock change. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { BUNDLE_VERSION } from '../../storage/bundle.js';
-import type { FlatRowValues } from '../../storage/bundle.js';
 import type { FlatDataset } from '../../storage/contract.js';
-import { FLAT_TABLES } from '../../storage/flat-tables.js';
 import { MarketService, NOW_S } from '../tokens/market-service.js';
 import type { Json } from '../support/conformance.js';
-import { commitFrames, commitRows, commitTokens, MINT, orca, snapshot } from '../support/stores.js';
+import { commitFlat, dcaRow, limitRow } from '../support/flat.js';
+import { commitRows, commitTokens, MINT, orca, snapshot } from '../support/stores.js';
 
 let service: MarketService;
 beforeAll(async () => {
@@ -15,41 +13,15 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const DCA = {
-  token_address: MINT,
-  direction: 'BUY',
-  paired_symbol: 'USDC',
-  deposited_usd: 100,
-  remaining_usd: 80,
-  cycle_usd: 10,
-  cycle_frequency: 600,
-  next_cycle_at: NOW_S + 600,
-  min_usd: null,
-  max_usd: null,
-};
-const LIMIT = {
-  chain: 'mainchain',
-  token_address: MINT,
-  direction: 'SELL',
-  platform: 'jupiter',
-  paired_symbol: 'USDC',
-  maker: 'maker',
-  usd_price: 3,
-  remaining_usd: 50,
-  pct_complete: 0,
-  created_at: 9,
-};
+const dcaOrder = dcaRow({
+  ...{ dca_address: 'one', deposited_usd: 100, remaining_usd: 80, max_usd: null },
+  ...{ cycle_frequency: 600, next_cycle_at: NOW_S + 600 },
+});
+const limitOrder = (order_address: string, more: Json = {}) =>
+  limitRow({ order_address, chain: 'mainchain', token_address: MINT, usd_price: 3, ...more });
 
-async function commit(dataset: FlatDataset, rows: Json[]): Promise<void> {
-  const columns = Object.keys(FLAT_TABLES[dataset].columns);
-  await commitFrames(service.store, [
-    { kind: 'header', version: BUNDLE_VERSION, file: `${dataset}.ndjson`, mode: 'replace' },
-    {
-      kind: 'rows',
-      dataset,
-      rows: rows.map((row) => [...columns.map((name) => row[name]), true] as FlatRowValues),
-    },
-  ]);
+async function commit(dataset: FlatDataset, row: Json): Promise<void> {
+  await commitFlat(service.store, dataset, [row]);
   await service.orders.settled();
 }
 
@@ -61,8 +33,8 @@ async function limit(): Promise<Json> {
 }
 
 it('appear with their commit', async () => {
-  await commit('dca_orders', [{ ...DCA, dca_address: 'one' }]);
-  await commit('limit_orders', [{ ...LIMIT, order_address: 'one' }]);
+  await commit('dca_orders', dcaOrder);
+  await commit('limit_orders', limitOrder('one'));
   const { orders, token } = await dca();
   expect(orders).toHaveLength(1);
   // Whether it would trade is unknown: there is no price.
@@ -99,18 +71,8 @@ it('follow the clock, second by second', async () => {
 });
 
 it('disappear when they are used up', async () => {
-  await commit('limit_orders', [{ ...LIMIT, order_address: 'two', usd_price: 4 }]);
+  await commit('limit_orders', limitOrder('two', { usd_price: 4 }));
   expect((await limit()).orders.map((order: Json) => order.order_address)).toEqual(['two', 'one']);
-  const columns = Object.keys(FLAT_TABLES.limit_orders.columns);
-  const gone = { ...LIMIT, order_address: 'two', remaining_usd: 0 } as Json;
-  await commitFrames(service.store, [
-    { kind: 'header', version: BUNDLE_VERSION, file: 'limit_orders.ndjson', mode: 'replace' },
-    {
-      kind: 'rows',
-      dataset: 'limit_orders',
-      rows: [[...columns.map((name) => gone[name]), false] as FlatRowValues],
-    },
-  ]);
-  await service.orders.settled();
+  await commit('limit_orders', limitOrder('two', { remaining_usd: 0 }));
   expect((await limit()).orders.map((order: Json) => order.order_address)).toEqual(['one']);
 });

@@ -1,7 +1,7 @@
 /** What the log contains, and that it never blocks anything. */
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createLog, LOG_LEVELS, MAX_UNREAD_LOG_BYTES } from '../../server/log.js';
 import type { Exchange } from '../../server/http/exchange.js';
 import { MAX_KEYLESS_LINES, RequestLog } from '../../server/operations/request-log.js';
@@ -9,7 +9,7 @@ import { fathom, serveHere } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { logInto } from '../support/log.js';
 import { MemoryDepth } from '../support/memory-depth.js';
-import { KEY, MINT, startTestService, steadyStore, type TestService } from '../support/service.js';
+import { heldService, KEY, MINT, steadyStore } from '../support/service.js';
 import { eventually } from '../support/waiting.js';
 
 type Line = Record<string, unknown>;
@@ -113,13 +113,9 @@ describe('the log', () => {
   });
 });
 
-describe('the lines of requests', () => {
-  let service: TestService;
-  beforeAll(async () => {
-    const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(2, 2));
-    service = await startTestService({ depth });
-  });
-  afterAll(() => service.stop());
+describe('the lines of requests', async () => {
+  const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(2, 2));
+  const service = await heldService({ depth });
 
   const lineOf = async (response: Response): Promise<Line> => {
     const id = response.headers.get('x-request-id');

@@ -2,7 +2,8 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
-import { MAIN, run } from '../support/processes.js';
+import { fathomProcess } from '../support/cli.js';
+import { run } from '../support/processes.js';
 import {
   freshDirectory,
   MINT,
@@ -36,7 +37,7 @@ describe('On a full disk', () => {
     await store.close();
     const before = await stored();
     const words = [path.resolve('test/support/commit-bundle.mjs'), directory.path, bundle.name];
-    const full = await run(process.execPath, words, 1024);
+    const full = await run(process.execPath, words, { fileKiB: 1024 });
     expect(full.stdout).toMatch(
       /^failed InputError: .*fathom\.duckdb cannot grow: its disk is full/m,
     );
@@ -56,7 +57,7 @@ describe('On a full disk', () => {
     writeFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
     const before = await stored();
     const words = ['ingest', 'snapshots', file, '--data', directory.path];
-    const full = await run(process.execPath, [MAIN, ...words], 700);
+    const full = await fathomProcess(words, { fileKiB: 700 });
     expect(full).toMatchObject({ status: 1, stdout: '' });
     expect(full.stderr).toMatch(/^.*cannot grow: its disk is full.*\n$/);
     expect(readdirSync(path.join(directory.path, 'staging'))).toEqual([]);
@@ -69,7 +70,7 @@ describe('On a full disk', () => {
     const head = 't,chain,address,source,exchange_type,side,price,size\n';
     writeFileSync(file, head + row.repeat(MORE_LEVELS_THAN_MEMORY_HOLDS));
     const words = ['ingest', 'levels', file, '--data', directory.path];
-    const full = await run(process.execPath, [MAIN, ...words], 20_000);
+    const full = await fathomProcess(words, { fileKiB: 20_000 });
     expect([full.status, full.stdout, full.stderr]).toEqual([
       ...[1, ''],
       expect.stringMatching(/^.*cannot grow: its disk is full.*\n$/),
@@ -81,7 +82,7 @@ describe('On a full disk', () => {
     for (const kibibytes of [0, 8]) {
       const data = path.join(directory.path, 'made', 'data');
       const words = ['keys', 'create', '--tier', 'premium', '--data', data];
-      const full = await run(process.execPath, [MAIN, ...words], kibibytes);
+      const full = await fathomProcess(words, { fileKiB: kibibytes });
       expect([full.status, full.stdout]).toEqual([1, '']);
       expect(full.stderr).toMatch(/^.*fathom\.lock cannot grow: its disk is full.*\n$/);
       expect(existsSync(directory.path)).toBe(false);
@@ -91,7 +92,9 @@ describe('On a full disk', () => {
   it('a checkpoint that fails loses nothing: the database is reopened', async () => {
     const file = path.join(path.dirname(directory.path), 'full.duckdb');
     const script = path.resolve('test/support/fill-database.mjs');
-    const { stdout, stderr, status } = await run(process.execPath, [script, file], 20_000);
+    const { stdout, stderr, status } = await run(process.execPath, [script, file], {
+      fileKiB: 20_000,
+    });
     expect(stderr).toBe('');
     // Nobody else learns why.
     expect(stdout).toMatch(/^fault: .+\nInputError DiskFullError\n/);

@@ -81,7 +81,7 @@ describe('Revoking a key', () => {
 
   it('holds on a full disk after kill -9', async () => {
     const words = [path.resolve('test/support/revoke-on-full-disk.mjs'), directory.path];
-    const { stdout, status } = await run(process.execPath, words, 32);
+    const { stdout, status } = await run(process.execPath, words, { fileKiB: 32 });
     const [, id, key] = /^key (\S+) (\S+)\nfull DiskFullError\nrevoked\n$/.exec(stdout) ?? [];
     expect([id, status]).toEqual([expect.stringMatching(/^key_/), null]);
     const store = await openStore(directory.path);

@@ -1,5 +1,4 @@
 /** The `fathom` command and its server: within this process, or as separate processes. */
-import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -13,7 +12,7 @@ import { logInto } from './log.js';
 import { sharedPool } from './pool.js';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { Store } from '../../storage/store.js';
-import { MAIN, type Ended } from './processes.js';
+import { cleanEnvironment, type Ended, MAIN, run, type RunOptions, start } from './processes.js';
 import { PATIENCE_MS } from './waiting.js';
 
 /** A digest of a file, or of every file's name and bytes below a directory. */
@@ -28,61 +27,9 @@ export function digestOf(place: string): string {
   return digest.digest('hex');
 }
 
-interface RunOptions {
-  env?: Record<string, string>;
-  cwd?: string;
-  /** Standard input; none by default. */
-  input?: string | Uint8Array;
-  /** Limit on open files; by default this process's own. */
-  descriptors?: number;
-  /** Limit on the size of files it writes, which `prlimit` may raise. */
-  fileKiB?: number;
-}
-
-/** This process's variables without those that configure Fathom. */
-function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('FATHOM_'));
-  return { ...Object.fromEntries(inherited), ...extra };
-}
-
-function start(
-  words: readonly string[],
-  { env, cwd, input, descriptors, fileKiB }: RunOptions,
-): ChildProcess {
-  const limits = [
-    ...(descriptors === undefined ? [] : [`ulimit -n ${descriptors}`]),
-    // Without the signal, a write beyond the limit fails as on a full disk.
-    ...(fileKiB === undefined ? [] : ["trap '' XFSZ", `ulimit -S -f ${fileKiB}`]),
-  ];
-  const limited = limits.length === 0 ? [] : ['bash', '-c', `${limits.join('; ')}; exec "$0" "$@"`];
-  const [program, ...args] = [...limited, process.execPath, MAIN, ...words];
-  const child = spawn(program, args, {
-    cwd: cwd ?? process.cwd(),
-    env: cleanEnvironment(env),
-    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-  });
-  child.stdin?.end(input);
-  return child;
-}
-
 /** Runs the built command as a process, to its end. */
-export function fathomProcess(words: readonly string[], options: RunOptions = {}): Promise<Ended> {
-  const child = start(words, options);
-  return new Promise((resolve, reject) => {
-    let stdout = '';
-    let stderr = '';
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-    const timer = setTimeout(() => {
-      child.kill('SIGKILL');
-      reject(new Error(`fathom ${words.join(' ')} hung; it said: ${stderr}`));
-    }, PATIENCE_MS);
-    child.once('close', (status) => {
-      clearTimeout(timer);
-      resolve({ status, stdout, stderr });
-    });
-  });
-}
+export const fathomProcess = (words: readonly string[], options?: RunOptions): Promise<Ended> =>
+  run(process.execPath, [MAIN, ...words], options);
 
 let running: Promise<unknown> = Promise.resolve();
 
@@ -136,7 +83,7 @@ export async function serve(
   options: RunOptions = {},
 ): Promise<Server> {
   const data = directory === null ? [] : ['--data', directory];
-  const child = start(['serve', ...data, ...words], options);
+  const child = start(process.execPath, [MAIN, 'serve', ...data, ...words], options);
   let log = '';
   let stdout = '';
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));

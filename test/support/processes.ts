@@ -15,26 +15,66 @@ export interface Ended {
   stderr: string;
 }
 
-/** Runs a program to its end; with `fileKiB` no file that it writes may grow beyond that. */
-export function run(program: string, words: readonly string[], fileKiB?: number): Promise<Ended> {
-  const child =
-    fileKiB === undefined
-      ? spawn(program, words)
-      : spawn('bash', [
-          '-c',
-          // Without the signal, a write beyond the limit fails as on a full disk.
-          `trap '' XFSZ; ulimit -f ${fileKiB}; exec "$@"`,
-          'bash',
-          program,
-          ...words,
-        ]);
-  let stdout = '';
-  let stderr = '';
-  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+export interface RunOptions {
+  env?: Record<string, string>;
+  cwd?: string;
+  /** Standard input; none by default. */
+  input?: string | Uint8Array;
+  /** Limit on open files; by default this process's own. */
+  descriptors?: number;
+  /** Limit on the size of files it writes, which `prlimit` may raise. */
+  fileKiB?: number;
+}
+
+/** This process's variables without those that configure Fathom. */
+export function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('FATHOM_'));
+  return { ...Object.fromEntries(inherited), ...extra };
+}
+
+/** Starts a program. */
+export function start(
+  program: string,
+  words: readonly string[],
+  { env, cwd, input, descriptors, fileKiB }: RunOptions = {},
+): ChildProcess {
+  const limits = [
+    ...(descriptors === undefined ? [] : [`ulimit -n ${descriptors}`]),
+    // Without the signal, a write beyond the limit fails as on a full disk.
+    ...(fileKiB === undefined ? [] : ["trap '' XFSZ", `ulimit -S -f ${fileKiB}`]),
+  ];
+  const limited = limits.length === 0 ? [] : ['bash', '-c', `${limits.join('; ')}; exec "$0" "$@"`];
+  const [first, ...args] = [...limited, program, ...words];
+  const child = spawn(first, args, {
+    cwd: cwd ?? process.cwd(),
+    env: cleanEnvironment(env),
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+  });
+  child.stdin?.end(input);
+  return child;
+}
+
+/** Runs a program to its end. */
+export function run(
+  program: string,
+  words: readonly string[],
+  options: RunOptions = {},
+): Promise<Ended> {
+  const child = start(program, words, options);
   return new Promise((resolve, reject) => {
+    let stdout = '';
+    let stderr = '';
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      reject(new Error(`${program} ${words.join(' ')} hung; it said: ${stderr}`));
+    }, PATIENCE_MS);
     child.once('error', reject);
-    child.once('close', (status) => resolve({ status, stdout, stderr }));
+    child.once('close', (status) => {
+      clearTimeout(timer);
+      resolve({ status, stdout, stderr });
+    });
   });
 }
 
