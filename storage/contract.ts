@@ -22,8 +22,10 @@ export interface TokenRow {
   name: string | null;
   icon: string | null;
   decimals: number | null;
+  /** Tokens with the same asset are legs of one asset. */
   asset: string | null;
   coverage: Coverage;
+  /** A snapshot's price takes precedence. */
   price_usd: number | null;
   mcap: number | null;
   liquidity_usd: number | null;
@@ -32,14 +34,8 @@ export interface TokenRow {
 }
 
 /** A token known from a row of `tokens` or from a snapshot. */
-export interface TokenRecord {
+export interface TokenRecord extends TokenRow {
   tokenId: number;
-  chain: Chain;
-  address: string;
-  symbol: string | null;
-  name: string | null;
-  /** Tokens with the same asset are legs of one asset. */
-  asset: string | null;
 }
 
 /** One visible snapshot of a plan: row `row` of segment `segmentIds[segment]`. */
@@ -200,18 +196,6 @@ export interface SegmentEntry {
   marketCount: number;
 }
 
-/** Everything known about a token; unknown fields are null. */
-export interface TokenDetails extends TokenRecord {
-  icon: string | null;
-  decimals: number | null;
-  coverage: Coverage;
-  /** From the row in `tokens`; a snapshot's price takes precedence. */
-  priceUsd: number | null;
-  mcap: number | null;
-  liquidityUsd: number | null;
-  lastRefreshS: number | null;
-}
-
 /** A stored snapshot: row `row` of a segment. */
 export interface SnapshotRef {
   segmentId: number;
@@ -233,7 +217,7 @@ export interface NewestSnapshots {
 export interface MarketSource extends Pick<DepthSource, 'token' | 'readSegments'> {
   /** Ids of all tokens, ascending; may miss tokens that a commit adds during the iteration. */
   tokenIds(): Iterable<number>;
-  tokenDetails(tokenId: number): TokenDetails | null;
+  tokenById(tokenId: number): TokenRecord | null;
   /** The token's markets in order of first arrival; segments' market columns index it. */
   markets(tokenId: number): readonly Market[];
   newestSnapshots(tokenId: number, nowS: number, delayS: number): Promise<NewestSnapshots>;

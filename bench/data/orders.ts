@@ -4,6 +4,7 @@ import { BASE58_DIGITS } from '../../compute/market.js';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import type { BinSums } from '../../compute/segment/snapshots.js';
 import type { LiveToken } from '../../server/tokens/token-table.js';
+import { bareTokenRow } from '../../storage/depth/catalog.js';
 import { BENCH_SEED, benchAddress, START_S } from './pages.js';
 
 export const FLOW_TOKENS = 1_000;
@@ -65,21 +66,7 @@ export function benchOrders(token: number): DcaOrder[] {
 export function benchState(token: number): LiveToken {
   const spot = benchLadder(token);
   return {
-    details: {
-      tokenId: token + 1,
-      chain: 'mainchain',
-      address: benchAddress(token),
-      symbol: null,
-      name: null,
-      asset: null,
-      icon: null,
-      decimals: null,
-      coverage: 'full',
-      priceUsd: null,
-      mcap: null,
-      liquidityUsd: null,
-      lastRefreshS: null,
-    },
+    details: { tokenId: token + 1, ...bareTokenRow('mainchain', benchAddress(token)) },
     newest: {
       ref: { segmentId: token, row: 0, t: FLOW_NOW_S, tier: 'raw' },
       priceUsd: PRICE_USD,

@@ -211,7 +211,7 @@ const snapshotOf = ({ newest, delayed }: HeldToken, request: DepthRequest): Held
 function depthDocument(token: LiveToken, request: DepthRequest, held: HeldToken): DepthDocument {
   const { details, standing } = token;
   const cells = snapshotOf(held, request)?.cells ?? null;
-  const priceUsd = cells?.priceUsd ?? details.priceUsd;
+  const priceUsd = cells?.priceUsd ?? details.price_usd;
   const { markets } = held;
   const elsewhere = cells && otherExchangeType(cells, markets, request.exchangeType);
   return {
@@ -224,7 +224,7 @@ function depthDocument(token: LiveToken, request: DepthRequest, held: HeldToken)
       chain: details.chain,
     },
     chain: details.chain,
-    last_refresh: cells?.t ?? details.lastRefreshS,
+    last_refresh: cells?.t ?? details.last_refresh,
     service_score: standing.asset?.score.score ?? null,
     ...staleField(standing),
     score_msg: standing.message,

@@ -3,7 +3,7 @@
  * store, the tokens or the hour change.
  */
 import type { ComputePool } from '../../compute/pool.js';
-import type { DepthSource, LpSource, StoreChange, TokenDetails } from '../../storage/contract.js';
+import type { DepthSource, LpSource, StoreChange, TokenRecord } from '../../storage/contract.js';
 import { LargeMap } from '../../compute/large-map.js';
 import type { Clock } from '../clock.js';
 import { Board } from '../board.js';
@@ -37,7 +37,7 @@ export class LpTools {
   /** Ids of committed tokens that are not loaded yet. */
   private readonly committed = new LargeMap<number, true>();
   /** Each token's details when it was last loaded; only its symbol, name and icon matter. */
-  private readonly labels = new LargeMap<string, TokenDetails>();
+  private readonly labels = new LargeMap<string, TokenRecord>();
   /** Grows with every change of a token's symbol, name or icon. */
   labelRevision = 0;
   private started = false;
@@ -129,7 +129,7 @@ export class LpTools {
     if (addresses.some(needsRebuild)) this.feeDensity.request();
   }
 
-  private noteLabel(details: TokenDetails): void {
+  private noteLabel(details: TokenRecord): void {
     const before = this.labels.get(details.address);
     this.labels.set(details.address, details);
     const isSame = LABEL.every((field) => before?.[field] === details[field]);

@@ -12,7 +12,7 @@ import {
   readStored,
   SegmentGoneError,
   type SnapshotRef,
-  type TokenDetails,
+  type TokenRecord,
 } from '../../storage/contract.js';
 import { DEFAULT_SHARES } from '../memory.js';
 
@@ -63,7 +63,7 @@ const NO_SNAPSHOTS: NewestSnapshots = { newest: null, delayed: null, nextChangeS
 
 /** A token as stored. */
 export interface LoadedToken {
-  details: TokenDetails;
+  details: TokenRecord;
   /** null: its newest snapshot is unchanged, and it is not held. */
   held: HeldToken | null;
   /** When it next changes without a commit. */
@@ -123,7 +123,7 @@ export class DepthLoader {
 
   /** A token whose newest snapshot is damaged. */
   damaged(tokenId: number, damage: Error): LoadedToken[] {
-    const details = this.source.tokenDetails(tokenId);
+    const details = this.source.tokenById(tokenId);
     if (details === null) return [];
     const held = { newest: null, delayed: null, markets: [] };
     return [{ details, held, nextChangeS: null, damage }];
@@ -133,7 +133,7 @@ export class DepthLoader {
     const { always = false, onlyNewest = false } = options;
     const found = await this.find(tokenId, options);
     const snapshots = onlyNewest ? { ...found, delayed: null } : found;
-    const details = this.source.tokenDetails(tokenId);
+    const details = this.source.tokenById(tokenId);
     if (details === null) return null;
     const held = this.held.get(tokenId);
     const known = this.knownNewest(tokenId);

@@ -7,7 +7,7 @@ import {
   type ScoreLadder,
   scoreOfLadder,
 } from '../../compute/scores/score.js';
-import type { SnapshotRef, TokenDetails } from '../../storage/contract.js';
+import type { SnapshotRef, TokenRecord } from '../../storage/contract.js';
 
 export const TOKEN_STATUSES = [
   'available',
@@ -93,7 +93,7 @@ const WITHOUT_PRICE: Standing = {
 
 /** The part of a leg that its asset's score uses. */
 export interface ScorableLeg {
-  readonly details: TokenDetails;
+  readonly details: TokenRecord;
   readonly newest: { ref: SnapshotRef; priceUsd: number; ladder: ScoreLadder } | null;
   /** Why its newest snapshot cannot be read; undefined: it can. */
   readonly damage?: Error;
@@ -103,9 +103,9 @@ export interface ScorableLeg {
  * A token's score, from the newest snapshots of its asset's legs; null: it has none.
  * @param legs including the token itself
  */
-export function scoreOfLegs(details: TokenDetails, legs: readonly ScorableLeg[]): number | null {
+export function scoreOfLegs(details: TokenRecord, legs: readonly ScorableLeg[]): number | null {
   const own = legs.find((leg) => leg.details.tokenId === details.tokenId);
-  const priceUsd = own?.newest?.priceUsd ?? details.priceUsd;
+  const priceUsd = own?.newest?.priceUsd ?? details.price_usd;
   const asset = scoreAsset(legs, () => false);
   return standingOf(details, priceUsd, asset).asset?.score.score ?? null;
 }
@@ -140,7 +140,7 @@ export function scoreAsset(
 
 /** A token's standing from its coverage, its price and its asset's score. */
 export function standingOf(
-  { coverage }: TokenDetails,
+  { coverage }: TokenRecord,
   priceUsd: number | null,
   asset: AssetScore | null,
 ): Standing {

@@ -68,7 +68,7 @@ export const boardToken = document('BoardToken', {
 });
 
 export function boardTokenDocument(token: LiveToken): Static<typeof boardToken> {
-  const { address, chain, symbol, name, icon, mcap, liquidityUsd } = token.details;
+  const { address, chain, symbol, name, icon, mcap, liquidity_usd } = token.details;
   return {
     address,
     chain,
@@ -76,7 +76,7 @@ export function boardTokenDocument(token: LiveToken): Static<typeof boardToken> 
     name,
     icon,
     mcap,
-    liquidity_usd: liquidityUsd,
+    liquidity_usd,
     price_usd: currentPriceUsd(token),
   };
 }
@@ -88,7 +88,7 @@ export const lastRefresh = nullable(
 );
 
 export function lastRefreshOf(token: LiveToken): number | null {
-  return dataTime(token) ?? token.details.lastRefreshS;
+  return dataTime(token) ?? token.details.last_refresh;
 }
 
 /** The field `token` of a reply with one token's orders. */
@@ -103,14 +103,14 @@ export const ordersToken = document('OrdersToken', {
 
 export function ordersTokenDocument(token: LiveToken): Static<typeof ordersToken> {
   const { details, standing } = token;
-  const { address, chain, symbol, name, mcap, liquidityUsd } = details;
+  const { address, chain, symbol, name, mcap, liquidity_usd } = details;
   return {
     address,
     chain,
     symbol,
     name,
     mcap,
-    liquidity_usd: liquidityUsd,
+    liquidity_usd,
     service_score: standing.asset?.score.score ?? null,
     ...staleField(standing),
     price_usd: currentPriceUsd(token),

@@ -8,7 +8,7 @@ import {
   marketMask,
   supportUsdWithin,
 } from '../../compute/segment/snapshots.js';
-import type { SnapshotRef, TokenDetails } from '../../storage/contract.js';
+import type { SnapshotRef, TokenRecord } from '../../storage/contract.js';
 import { LargeMap } from '../../compute/large-map.js';
 import { isSameSnapshot, type LoadedToken } from './newest-depth.js';
 import { type AssetScore, scoreAsset, type Standing, standingOf } from './standing.js';
@@ -27,7 +27,7 @@ export interface NewestSnapshot {
 }
 
 export interface LiveToken {
-  readonly details: TokenDetails;
+  readonly details: TokenRecord;
   readonly newest: NewestSnapshot | null;
   /** Why its newest snapshot cannot be read; undefined: it can. */
   readonly damage?: Error;
@@ -46,7 +46,7 @@ type Row = { -readonly [K in keyof LiveToken]: LiveToken[K] } & {
 
 /** `price_usd` of the newest snapshot, else of the token's row; null without either. */
 export function currentPriceUsd({ newest, details }: LiveToken): number | null {
-  return newest?.priceUsd ?? details.priceUsd;
+  return newest?.priceUsd ?? details.price_usd;
 }
 
 /** Time of the token's newest snapshot; null: it has none. */
@@ -223,7 +223,7 @@ export class TokenTable {
 
 /** The newest snapshot's data; `before` if it is the same snapshot. */
 function newestOf(
-  details: TokenDetails,
+  details: TokenRecord,
   { newest, markets }: NonNullable<LoadedToken['held']>,
   before: NewestSnapshot | null | undefined,
 ): NewestSnapshot | null {

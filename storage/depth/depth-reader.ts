@@ -21,7 +21,6 @@ import {
   type SnapshotRef,
   type TierKey,
   type TokenMoment,
-  type TokenDetails,
   type TokenRecord,
 } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
@@ -56,14 +55,12 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
   ) {}
 
   token(chain: Chain, address: string): TokenRecord | null {
-    const entry = this.catalog.token(chain, address);
-    return entry === undefined ? null : tokenRecord(entry);
+    return tokenRecord(this.catalog.token(chain, address));
   }
 
   mainchainLeg(token: TokenRecord): TokenRecord | null {
     if (token.asset === null || token.chain === 'mainchain') return null;
-    const leg = this.catalog.leg(token.asset, 'mainchain');
-    return leg === undefined ? null : tokenRecord(leg);
+    return tokenRecord(this.catalog.leg(token.asset, 'mainchain'));
   }
 
   async plan(request: PlanRequest): Promise<PagePlan> {
@@ -182,20 +179,8 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
     }
   }
 
-  tokenDetails(tokenId: number): TokenDetails | null {
-    const entry = this.catalog.tokenById(tokenId);
-    if (entry === undefined) return null;
-    const { icon, decimals, coverage, price_usd, mcap, liquidity_usd, last_refresh } = entry.row;
-    return {
-      ...tokenRecord(entry),
-      icon,
-      decimals,
-      coverage,
-      priceUsd: price_usd,
-      mcap,
-      liquidityUsd: liquidity_usd,
-      lastRefreshS: last_refresh,
-    };
+  tokenById(tokenId: number): TokenRecord | null {
+    return tokenRecord(this.catalog.tokenById(tokenId));
   }
 
   markets(tokenId: number): readonly Market[] {
@@ -295,7 +280,6 @@ function inOrder<T>(ids: readonly number[], found: ReadonlyMap<number, T>): T[] 
   });
 }
 
-function tokenRecord({ tokenId, row }: TokenEntry): TokenRecord {
-  const { chain, address, symbol, name, asset } = row;
-  return { tokenId, chain, address, symbol, name, asset };
+function tokenRecord(entry: TokenEntry | undefined): TokenRecord | null {
+  return entry === undefined ? null : { tokenId: entry.tokenId, ...entry.row };
 }

@@ -22,7 +22,7 @@ const MIXED = NaN;
 export async function contentsOf(store: Store): Promise<Map<string, number>> {
   const rows = new Map<string, number>();
   for (const tokenId of store.depth.tokenIds()) {
-    const details = store.depth.tokenDetails(tokenId);
+    const details = store.depth.tokenById(tokenId);
     if (details === null) continue;
     const { address, symbol } = details;
     if (symbol !== null) rows.set(`token ${address}`, Number(symbol.slice(1)));

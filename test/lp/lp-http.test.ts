@@ -183,7 +183,7 @@ describe('the LP tools', () => {
       hourOf(2, { fees: 10, tvl: 40_000 }),
       hourOf(3, { fees: 99, hour: THIS_HOUR - HOUR_S }),
     ];
-    const details = { [BASE]: { symbol: 'BBB' }, [USDC]: { priceUsd: 1 } };
+    const details = { [BASE]: { symbol: 'BBB' }, [USDC]: { price_usd: 1 } };
     const depth = new MemoryDepth().add('mainchain', BASE, baseStore());
     depth.add('mainchain', USDC, { markets: [], snapshots: [] });
     await start(source, { depth, details });

@@ -69,11 +69,11 @@ export class OrderService {
         name: 'Token A',
         icon: 'https://icons.example/a.png',
         mcap: 5_000_000,
-        liquidityUsd: 40_000,
-        lastRefreshS: 77,
+        liquidity_usd: 40_000,
+        last_refresh: 77,
       },
-      [LEG]: { symbol: 'AAAe', name: 'Token A bridged', mcap: 9, lastRefreshS: 78 },
-      [HALF]: { priceUsd: 3, lastRefreshS: 79 },
+      [LEG]: { symbol: 'AAAe', name: 'Token A bridged', mcap: 9, last_refresh: 78 },
+      [HALF]: { price_usd: 3, last_refresh: 79 },
     };
     return new OrderService(await heldService({ depth, details }));
   }

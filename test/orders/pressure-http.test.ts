@@ -66,7 +66,7 @@ source.dca.push(dcaOrder({ tokenAddress: UNKNOWN }));
 const details = Object.fromEntries(
   TOKENS.map(({ address, mcap, price, markets }) => [
     address,
-    { mcap, symbol: address.slice(0, 4), priceUsd: markets === null ? price : 77 },
+    { mcap, symbol: address.slice(0, 4), price_usd: markets === null ? price : 77 },
   ]),
 );
 const service = await heldService({ depth, details, orderSource: source, clock });

@@ -1,6 +1,7 @@
 /** Plain tokens as in the market in memory. */
 import { binSums, marketMask } from '../../compute/segment/snapshots.js';
 import type { LiveToken, NewestSnapshot } from '../../server/tokens/token-table.js';
+import { bareTokenRow } from '../../storage/depth/catalog.js';
 import { type PlainFlowToken, plainSupportLiquidity } from '../reference/flow.js';
 import { cellsOf, marketsOf } from '../scores/ladders.js';
 import { NOW_S } from './orders.js';
@@ -11,19 +12,11 @@ export function tokenStateOf(plain: PlainFlowToken, revision: number): LiveToken
   return {
     details: {
       tokenId: 1,
-      chain: 'mainchain',
-      address,
+      ...bareTokenRow('mainchain', address),
       symbol: address.slice(0, 3),
-      name: null,
-      asset: null,
-      icon: null,
-      decimals: null,
-      coverage: 'full',
       // Only from the row in `tokens`.
-      priceUsd: markets === null ? price : null,
+      price_usd: markets === null ? price : null,
       mcap,
-      liquidityUsd: null,
-      lastRefreshS: null,
     },
     newest: markets === null ? null : newestOf(plain),
     standing: { status: 'pending', message: '', asset: null },

@@ -25,10 +25,10 @@ import {
   type StoredTimes,
   type SnapshotRef,
   type TierKey,
-  type TokenDetails,
   type TokenQueue,
   type TokenRecord,
 } from '../../storage/contract.js';
+import { bareTokenRow } from '../../storage/depth/catalog.js';
 import { runOf } from '../compute/replay-stores.js';
 import {
   newestOfSteps,
@@ -65,7 +65,7 @@ export class MemoryDepth implements DepthSource {
     { asset = null, perSegment = 4 }: { asset?: string | null; perSegment?: number } = {},
   ): this {
     const tokenId = this.ownTokens.length + 1;
-    const record = { tokenId, chain, address, symbol: null, name: null, asset };
+    const record = { ...bareTokenRow(chain, address), tokenId, asset };
     this.ownTokens.push({ record, store, places: this.write(store, perSegment) });
     return this;
   }
@@ -242,7 +242,7 @@ export class MemoryKeys implements KeySource {
 }
 
 /** Fields that a test may set in a tokens row. */
-export type DetailsOf = Readonly<Record<string, Partial<TokenDetails>>>;
+export type DetailsOf = Readonly<Record<string, Partial<TokenRecord>>>;
 
 export class MemoryMarket implements MarketSource {
   private readonly depth: MemoryDepth;
@@ -262,19 +262,9 @@ export class MemoryMarket implements MarketSource {
     return this.depth.token(chain, address);
   }
 
-  tokenDetails(tokenId: number): TokenDetails {
+  tokenById(tokenId: number): TokenRecord {
     const { record } = this.depth.tokens()[tokenId - 1];
-    return {
-      ...record,
-      icon: null,
-      decimals: null,
-      coverage: 'full',
-      priceUsd: null,
-      mcap: null,
-      liquidityUsd: null,
-      lastRefreshS: null,
-      ...this.details[record.address],
-    };
+    return { ...record, ...this.details[record.address] };
   }
 
   markets(tokenId: number) {

@@ -153,7 +153,7 @@ describe('tokens in memory', () => {
       const newestSnapshots = depth.newestSnapshots.bind(depth);
       const read: string[] = [];
       vi.spyOn(depth, 'newestSnapshots').mockImplementation(async (tokenId, ...others) => {
-        const one = depth.tokenDetails(tokenId)?.address ?? '';
+        const one = depth.tokenById(tokenId)?.address ?? '';
         read.push(one);
         await goes(one === address, read.length);
         return newestSnapshots(tokenId, ...others);
