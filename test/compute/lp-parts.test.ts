@@ -4,7 +4,6 @@ import { poolPrice } from '../../compute/lp/dlmm-pool.js';
 import { joinRanges, poolRanges } from '../../compute/lp/pool-range.js';
 import { binsOfPrices, priceHours } from '../../compute/lp/price-range.js';
 import { joinTexts } from '../../storage/turns.js';
-import { sharedPool } from '../support/pool.js';
 import { QUOTES, storedOf } from './lp-market.js';
 
 const HOUR = 1_794_657_600;
@@ -45,7 +44,10 @@ describe('ranges', () => {
   const stored = storedOf(place, 'AAA');
   const input = { ...stored, poolOfMarket: new Int32Array(1), poolCount: 1, thisHourS: HOUR };
 
-  it('are refused for an hour out of sight, a missing block, or a row past its end', () => {
+  it('are refused for an hour out of sight, a missing or damaged block, or a row past its end', () => {
+    expect(() =>
+      priceHours({ ...stored, blocks: stored.blocks.map(() => new Uint8Array(40)) }),
+    ).toThrow();
     expect(() => poolRanges({ ...input, thisHourS: HOUR + 3600 })).toThrow(/not in sight/);
     expect(() => poolRanges({ ...input, thisHourS: HOUR - 7200 })).toThrow(/not in sight/);
     expect(() => priceHours({ ...stored, selection: { run: [9], row: [0] } })).toThrow(/block 9/);
@@ -68,9 +70,4 @@ it('lists of texts of any length reach another thread unchanged', async () => {
     expect(splitTexts(joined)).toEqual(texts);
     expect(joined.parts.length).toBeLessThanOrEqual(5);
   }
-});
-
-it('a task of the pool fails if a block is damaged', async () => {
-  const input = { blocks: [new Uint8Array(40)], selection: { run: [0], row: [0] }, firstHourS: 0 };
-  await expect((await sharedPool(1)).run('priceHours', input)).rejects.toThrow();
 });

@@ -8,7 +8,6 @@ import { LevelSorter } from '../../storage/ingest/level-sorter.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { cells, csv, lines, MINT, readJson, StoreScratch } from '../support/ingest.js';
 import type { Json } from '../support/tables.js';
-import { importAll } from '../storage/import-helpers.js';
 
 const scratch = new StoreScratch();
 const T = 1_793_995_200;
@@ -366,35 +365,4 @@ describe('files of Arrow', () => {
     const file = fileOf(rowsOf(fresh()), { size: decimals(['1', '-20.25', '1'], 2, 128) }, 'file');
     expect(await scratch.refuses('levels', file)).toEqual(['2: size: must be a number >= 0']);
   });
-});
-
-it('rows of a book give the same snapshot as an import of the same book', async () => {
-  const [imported, recorded] = [fresh(), fresh()];
-  const sides = ['asks', 'bids'] as const;
-  const depth = Array.from({ length: 25 }, (_, i) => i);
-  const priceOf = (side: (typeof sides)[number], i: number) =>
-    side === 'asks' ? 100.1 + i * 0.7 : 99.9 - i * 0.7;
-  const fields = depth.flatMap((i) =>
-    sides.flatMap((side) => [
-      [`${side}[${i}].price`, priceOf(side, i)],
-      [`${side}[${i}].amount`, 10 + i],
-    ]),
-  );
-  const us = T * 1e6;
-  const file = scratch.file(
-    '.csv',
-    `exchange,symbol,timestamp,local_timestamp,${fields.map(([name]) => name).join(',')}\n` +
-      `Kraken,SOL/USD,${us},${us},${fields.map(([, value]) => value).join(',')}\n`,
-  );
-  const flags = { token: `mainchain:${imported}`, every: '1s' };
-  const { rows } = await importAll('tardis-book-snapshot', [file], flags);
-  const snapshots = scratch.file('.ndjson', lines(rows));
-  await scratch.ingest('snapshots', snapshots);
-  const levels = depth.flatMap((i) =>
-    sides.map((side) => level(recorded, side === 'asks' ? 'ask' : 'bid', priceOf(side, i), 10 + i)),
-  );
-  const expected = await scratch.snapshots(imported);
-  expect(expected).toHaveLength(1);
-  expect(expected[0].cells.length).toBeGreaterThan(10);
-  expect(await stored(recorded, levels)).toEqual(expected);
 });

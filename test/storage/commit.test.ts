@@ -310,19 +310,6 @@ describe('A deletion', () => {
 });
 
 describe('A whole commit is refused', () => {
-  it('if a venue has another type in the store', async () => {
-    await commitRows(held.store, [snapshot(1, [binance()])]);
-    const perp = { ...binance(), source: 'BINANCE', type: 'cex_perp' };
-    const rows = [
-      snapshot(2, [orca()]),
-      snapshot(2, [perp], { chain: 'evmchain', address: EVM_TOKEN }),
-    ];
-    await expectRefused(
-      () => commitRows(held.store, rows),
-      /^test\.ndjson:2: markets\[0\]\.type: venue binance is cex_spot in the store, not cex_perp: give that type, or the venue another name$/,
-    );
-  });
-
   it('if a market has another exchange type in the store', async () => {
     await commitRows(held.store, [snapshot(1, [binance()])]);
     const moved = { ...binance(), exchange_type: 'DEX' as const, type: 'cex_spot' };
