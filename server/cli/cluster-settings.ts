@@ -1,6 +1,7 @@
 /** The settings of a cluster node, among them the access to the servers of its log. */
 import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
+import { recordOf } from '../../compute/collections.js';
 import { UsageError } from '../../storage/errors.js';
 import type { NatsAccess } from '../../storage/log/connection.js';
 import { variableOf } from './effective-settings.js';
@@ -22,6 +23,8 @@ const FILES = {
   'cluster-cert': file('client certificate for tls:// servers, in PEM', 'none given'),
   'cluster-key': file('private key of the client certificate, in PEM', 'none given'),
 } as const;
+type FileName = keyof typeof FILES;
+const FILE_NAMES = Object.keys(FILES) as FileName[];
 
 export const CLUSTER_SETTINGS = {
   cluster: {
@@ -57,13 +60,9 @@ export const CLUSTER_FLAGS = {
     variable: variableOf('cluster'),
     read: natsServers,
   },
-  'cluster-credentials': withVariable('cluster-credentials'),
-  'cluster-ca': withVariable('cluster-ca'),
-  'cluster-cert': withVariable('cluster-cert'),
-  'cluster-key': withVariable('cluster-key'),
+  ...recordOf(FILE_NAMES, (name) => ({ ...FILES[name], variable: variableOf(name) })),
 } as const;
 
-type FileName = keyof typeof FILES;
 /** The settings' values; null or undefined if they are not given. */
 type AccessValues = { cluster: readonly string[] | null } & {
   [N in FileName]?: string | null | undefined;
@@ -99,7 +98,7 @@ export function checkAccess(
   from = (name: FileName): string => `--${name}`,
 ): void {
   const { cluster } = values;
-  const given = (Object.keys(FILES) as FileName[]).filter((name) => values[name]);
+  const given = FILE_NAMES.filter((name) => values[name]);
   for (const name of given) {
     if (cluster === null) throw new UsageError(`${from(name)}: needs --cluster`);
     const needsTls = name !== 'cluster-credentials';
@@ -154,8 +153,4 @@ function readableFile(name: string, from: string): string {
     throw new UsageError(`${from}: ${name} cannot be read: ${(error as Error).message}`);
   }
   return path.resolve(name);
-}
-
-function withVariable<N extends FileName>(name: N) {
-  return { ...FILES[name], variable: variableOf(name) };
 }

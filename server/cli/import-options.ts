@@ -115,10 +115,10 @@ type Given = FlagValues<typeof DESCRIBING>;
 /** @throws UsageError that names a flag that is missing, malformed or does not apply to the format */
 export function importOptions(format: ImportFormat, flags: Given): ImportOptions {
   const kind = kindOfFormat(format);
-  for (const [name, value] of Object.entries(flags)) {
+  for (const [name, { of: kinds }] of Object.entries<DescribingFlag>(DESCRIBING)) {
+    const value = flags[name as keyof Given];
     const given = Array.isArray(value) ? value.length > 0 : value !== undefined;
-    const applicable: readonly ImportKind[] = DESCRIBING[name as keyof Given].of;
-    if (given && !applicable.includes(kind)) {
+    if (given && !kinds.includes(kind)) {
       throw new UsageError(`--${name}: does not apply to ${format}`);
     }
   }

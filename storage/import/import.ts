@@ -30,7 +30,7 @@ import { importSolanaTokenList, importWormholeCsv } from './token-lists.js';
 /** Bytes of JSON at which a chunk of rows is complete. */
 const CHUNK_BYTES = 1024 * 1024;
 
-interface ImportRequest {
+export interface ImportRequest {
   directory: string;
   format: ImportFormat;
   files: readonly string[];

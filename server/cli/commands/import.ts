@@ -11,7 +11,7 @@ import {
   ImportReport,
   type Tally,
 } from '../../../storage/import/formats.js';
-import { importIntoStore, importRows } from '../../../storage/import/import.js';
+import { importIntoStore, type ImportRequest, importRows } from '../../../storage/import/import.js';
 import { NothingImportedError } from '../../../storage/import/refusals.js';
 import { defineCommand } from '../command.js';
 import {
@@ -21,6 +21,7 @@ import {
   type FlagValues,
   JSON_OUTPUT,
   STORE_FLAGS,
+  type StoreFlags,
 } from '../flags.js';
 import { DESCRIBING, importOptions, leftOutReason, withFlags } from '../import-options.js';
 import { count, PartlyDone, printJson, Progress, printNote } from '../output.js';
@@ -67,8 +68,7 @@ async function importFiles(
   files: readonly string[],
   given: FlagValues<typeof FLAGS>,
 ): Promise<void> {
-  const { data, out, replace, json, ...flags } = given;
-  const { 'dry-run': dryRun, 'accept-damaged-log': acceptDamagedLog, ...describing } = flags;
+  const { data, out, replace, json, 'dry-run': dryRun } = given;
   const ofStores = ['replace', 'dry-run', 'accept-damaged-log'] as const;
   const misplaced = out === undefined ? undefined : ofStores.find((name) => given[name]);
   if (misplaced !== undefined) {
@@ -77,11 +77,11 @@ async function importFiles(
   if (out !== undefined && data !== undefined) {
     throw new UsageError('--data and --out: expected one of them');
   }
-  const options = importOptions(format, describing);
+  const options = importOptions(format, given);
   const done =
     out === undefined
       ? rehearsed(dryRun, dataDirectory(data), (directory) =>
-          intoStore({ format, files, options, directory, acceptDamagedLog, replace, dryRun }),
+          intoStore({ format, files, options, directory, replace, dryRun }, given),
         )
       : intoFile(format, files, options, out);
   const report = await done.catch((error: unknown) => {
@@ -100,17 +100,10 @@ interface Outcome {
   json: object;
 }
 
-interface StoreImport {
-  format: ImportFormat;
-  files: readonly string[];
-  options: ImportOptions;
-  directory: string;
-  acceptDamagedLog: boolean;
-  replace: boolean;
-  dryRun: boolean;
-}
-
-async function intoStore({ acceptDamagedLog, ...request }: StoreImport): Promise<Outcome> {
+async function intoStore(
+  request: Omit<ImportRequest, 'pool' | 'useStore'>,
+  flags: StoreFlags,
+): Promise<Outcome> {
   const progress = new Progress();
   const startedMs = performance.now();
   try {
@@ -118,7 +111,7 @@ async function intoStore({ acceptDamagedLog, ...request }: StoreImport): Promise
       const { stored, read } = await importIntoStore({
         ...request,
         pool,
-        useStore: storeThrough(request.directory, pool, { 'accept-damaged-log': acceptDamagedLog }),
+        useStore: storeThrough(request.directory, pool, flags),
         onProgress: ({ rows, cells }) =>
           progress.show(`${count(rows)} rows, ${count(cells)} cells`),
       });
