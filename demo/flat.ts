@@ -1,4 +1,5 @@
 /** The simulated market's flat datasets at a moment, as a collector reports them. */
+import type { HolderRow } from '../storage/ingest/holders.js';
 import { LRUCache } from 'lru-cache';
 import { DAY_S, HOUR_S, MINUTE_S } from '../compute/time.js';
 import { base58Address, between, hash, keyOf, sizeDraw, unit } from './hash.js';
@@ -111,18 +112,10 @@ function holderTimes(untilS: number): number[] {
   return [...new Set(times)].sort((a, b) => a - b);
 }
 
-/** A row of dataset `holders`. */
-export interface DemoHolderRow {
-  token_address: string;
-  t: number;
-  owner: string;
-  balance: number;
-}
-
 /** A token's holders at `t`: wallets that come, trade now and then, and leave. */
-function holderRows(token: DemoToken, t: number): DemoHolderRow[] {
+function holderRows(token: DemoToken, t: number): HolderRow[] {
   if (token.chain !== 'mainchain') return [];
-  const rows: DemoHolderRow[] = [];
+  const rows: HolderRow[] = [];
   const holdersKey = keyOf(token.key, 'holders');
   for (let slot = 0; slot < KINDS[token.kind].wallets; slot++) {
     const slotKey = hash(holdersKey, slot);

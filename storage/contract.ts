@@ -2,6 +2,8 @@
  * What the server reads from `storage`, and the types of the results. operations.ts has the operations of commands.
  * Nothing here depends on DuckDB.
  */
+import type { TokenHours } from '../compute/lp/fee-density.js';
+import type { PoolHours } from '../compute/lp/dlmm-board.js';
 import type { OwnerNames } from '../compute/holders/owners.js';
 import type { DlmmPool } from '../compute/lp/dlmm-pool.js';
 import type { Chain, Market, Tier } from '../compute/market.js';
@@ -265,34 +267,12 @@ export interface OrderSource {
   allLimitOrders(): AsyncIterable<LimitOrder[]>;
 }
 
-/** Hours of pools as columns; row i is index i of each. */
-export interface DlmmHourColumns {
-  pubkeys: string[];
-  /** Index into `pubkeys`. */
-  pool: Uint32Array;
-  /** Start of the hour, epoch seconds. */
-  hour: Uint32Array;
-  feesUsd: Float64Array;
-  volumeUsd: Float64Array;
-  tvlUsd: Float64Array;
-}
-
-/** Hours of mainchain tokens as columns; row i is index i of each. */
-export interface TokenHourColumns {
-  addresses: string[];
-  /** Index into `addresses`. */
-  token: Uint32Array;
-  /** Start of the hour, epoch seconds. */
-  hour: Uint32Array;
-  organicVolumeUsd: Float64Array;
-}
-
 export interface LpSource {
   dlmmPools(): Promise<DlmmPool[]>;
   /** Rows of hours `fromHourS <= hour <= toHourS`, in no order. */
-  dlmmHours(fromHourS: number, toHourS: number): Promise<DlmmHourColumns>;
+  dlmmHours(fromHourS: number, toHourS: number): Promise<PoolHours>;
   /** Hours of mainchain tokens, like dlmmHours(). */
-  tokenHours(fromHourS: number, toHourS: number): Promise<TokenHourColumns>;
+  tokenHours(fromHourS: number, toHourS: number): Promise<TokenHours>;
 }
 
 /** Tokens' holder history, thinned (docs/definitions.md#holder-retention). */
@@ -333,8 +313,9 @@ export interface TokenQueue {
 
 /** Names one token. */
 export interface TokenName {
-  chain: Chain;
-  address: string;
+  readonly chain: Chain;
+  /** In canonical form. */
+  readonly address: string;
 }
 
 /** A token by its symbol. */

@@ -2,7 +2,7 @@
  * The table `queue`: tokens requested before the store knew them, counted in memory and written behind.
  */
 import type { Chain } from '../compute/market.js';
-import type { QueuedToken, TokenQueue } from './contract.js';
+import type { QueuedToken, TokenName, TokenQueue } from './contract.js';
 import type { Database } from './duckdb/database.js';
 import type { SqlValue } from './duckdb/statements.js';
 import { wallS } from './wall-clock.js';
@@ -90,7 +90,7 @@ export class WaitingTokens implements TokenQueue {
   }
 
   /** Removes the tokens that have a record by now. */
-  settle(tokens: Iterable<{ chain: Chain; address: string }>): void {
+  settle(tokens: Iterable<TokenName>): void {
     for (const { chain, address } of tokens) {
       if (this.entries.has(address) && this.options.hasRecord(chain, address)) this.remove(address);
     }

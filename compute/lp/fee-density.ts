@@ -75,7 +75,7 @@ export function densityTokens(
 }
 
 /** Hours of tokens as columns: row i is index i of each. At most one row per token and hour. */
-interface TokenHours {
+export interface TokenHours {
   addresses: readonly string[];
   /** Index into `addresses`. */
   token: Uint32Array;

@@ -2,6 +2,7 @@
  * The rules of the chain parameter (docs/definitions.md#chain-rules), applied to what an endpoint
  * declares. Checks run in the order invalid_chain, chain_not_supported, chain_mismatch.
  */
+import type { TokenName } from '../../storage/contract.js';
 import { canonicalAddress, type Chain, chainOfAddress, CHAINS } from '../../compute/market.js';
 import { ApiError } from '../http/errors.js';
 import { excerpt } from './errors.js';
@@ -48,12 +49,6 @@ export type ChainRule =
 export const takesChain = ({ kind }: ChainRule): boolean =>
   kind !== 'none' && kind !== 'batch' && kind !== 'absent';
 
-export interface RequestedToken {
-  readonly chain: Chain;
-  /** In canonical form. */
-  readonly address: string;
-}
-
 /** The chain and addresses of a request, as sent; null if absent. */
 export interface RequestedChain {
   readonly chain: string | null;
@@ -65,8 +60,8 @@ export interface RequestedChain {
 
 interface ChainAnswer {
   readonly chain: ChainFilter | null;
-  readonly token: RequestedToken | null;
-  readonly tokens: readonly RequestedToken[];
+  readonly token: TokenName | null;
+  readonly tokens: readonly TokenName[];
   readonly invalidAddresses: readonly string[];
 }
 
@@ -135,14 +130,14 @@ function effective({ supported }: ChainRule, chain: ChainFilter): ChainFilter {
   return chain === 'all' && supported.length === 1 ? supported[0] : chain;
 }
 
-function supportedToken(rule: ChainRule, address: string): RequestedToken {
+function supportedToken(rule: ChainRule, address: string): TokenName {
   const token = requestedToken(address);
   if (token === null) throw invalidAddress(addressName(rule), address, rule.supported);
   if (!rule.supported.includes(token.chain)) throw chainNotSupported(rule, token.chain);
   return token;
 }
 
-function requestedToken(address: string): RequestedToken | null {
+function requestedToken(address: string): TokenName | null {
   const chain = chainOfAddress(address);
   return chain && { chain, address: canonicalAddress(address) };
 }
@@ -153,7 +148,7 @@ function addressName(rule: ChainRule): string {
   return ('scope' in rule && rule.scope) || 'address';
 }
 
-function contradicts(requested: ChainFilter | null, token: RequestedToken): boolean {
+function contradicts(requested: ChainFilter | null, token: TokenName): boolean {
   return requested !== null && requested !== 'all' && requested !== token.chain;
 }
 
@@ -163,7 +158,7 @@ function resolveBatch(
   requested: ChainFilter | null,
   addresses: readonly string[],
 ): ChainAnswer {
-  const tokens: RequestedToken[] = [];
+  const tokens: TokenName[] = [];
   const invalidAddresses: string[] = [];
   for (const address of addresses) {
     const token = requestedToken(address);
@@ -189,8 +184,8 @@ function chainNotSupported({ supported }: ChainRule, chain: string): ApiError {
 
 function chainMismatch(
   sent: string,
-  { chain, address }: RequestedToken,
-  offenders: readonly RequestedToken[] | null = null,
+  { chain, address }: TokenName,
+  offenders: readonly TokenName[] | null = null,
 ): ApiError {
   const message = `chain: ${address} is an address of ${chain}, not of ${sent}`;
   const named = offenders && { mismatched_addresses: offenders.map((token) => token.address) };

@@ -3,10 +3,10 @@
  * description; its handler; and how plans check a call.
  */
 import type { Static, TObject, TSchema } from './type.js';
-import type { KeyRecord, KeyTier } from '../../storage/contract.js';
+import type { KeyRecord, KeyTier, TokenName } from '../../storage/contract.js';
 import type { Headers } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
-import type { AddressRule, RequestedToken, ChainFilter, ChainRule } from './chain.js';
+import type { AddressRule, ChainFilter, ChainRule } from './chain.js';
 import type { ErrorCode } from './errors.js';
 import type { CachedReply, KeptReply, RemoteReply } from './replies.js';
 
@@ -100,12 +100,12 @@ export interface Call<E extends EndpointSpec = EndpointSpec> {
   readonly chain: ChainOf<E['chain']>;
   /** The requested address; null on list endpoints if none was sent. */
   readonly token: E['chain'] extends { at: AddressRule }
-    ? RequestedToken
+    ? TokenName
     : E['chain'] extends { scope: string }
-      ? RequestedToken | null
+      ? TokenName | null
       : null;
   /** The addresses of a batch in the order of the request, duplicates included; else empty. */
-  readonly tokens: readonly RequestedToken[];
+  readonly tokens: readonly TokenName[];
   /** Items of a batch that are not addresses, as sent, if the endpoint lists them; else empty. */
   readonly invalidAddresses: readonly string[];
   /** For work that ends when the client disconnects, and for prepared replies. */
@@ -116,7 +116,7 @@ type ChainOf<R extends ChainRule> = R extends { kind: 'list' | 'filter' }
   ? ChainFilter
   : R extends { kind: 'batch' | 'absent' }
     ? null
-    : RequestedToken['chain'];
+    : TokenName['chain'];
 
 /** A reply whose bytes and headers its handler makes. */
 export interface PreparedReply {

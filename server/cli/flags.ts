@@ -2,9 +2,10 @@
  * Flags and words of a command line. A command declares each once; parsing, help, completion and the
  * tables of docs/cli.md follow from the declaration.
  */
+import type { TokenName } from '../../storage/contract.js';
 import path from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { canonicalAddress, type Chain, chainOfAddress, CHAINS } from '../../compute/market.js';
+import { canonicalAddress, chainOfAddress, CHAINS } from '../../compute/market.js';
 import { closeMatch } from '../../compute/nearest.js';
 import { InstantError, parseInstant, TIME_FORMS, UNITS_S } from '../../compute/time.js';
 import { UsageError } from '../../storage/errors.js';
@@ -251,7 +252,7 @@ function secondsOf(text: string): number {
 }
 
 /** A token on the command line: CHAIN:ADDRESS. @throws UsageError */
-export function token(text: string, from: string): { chain: Chain; address: string } {
+export function token(text: string, from: string): TokenName {
   const colon = text.indexOf(':');
   const chain = CHAINS.find((known) => known === text.slice(0, colon));
   const address = text.slice(colon + 1);

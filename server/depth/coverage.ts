@@ -7,9 +7,8 @@ import {
   newestGaps,
 } from '../../compute/depth/coverage.js';
 import { type Chain, CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
-import type { DepthSource, StoredHistory, TokenRecord } from '../../storage/contract.js';
+import type { DepthSource, StoredHistory, TokenName, TokenRecord } from '../../storage/contract.js';
 import { Turns } from '../../storage/turns.js';
-import type { RequestedToken } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
 import {
   chainKey,
@@ -113,7 +112,7 @@ export function coverageHandler({ depth, clock }: Services): Handler<typeof getC
  */
 export function sourceOf(
   depth: Pick<DepthSource, 'token' | 'mainchainLeg'>,
-  requested: RequestedToken,
+  requested: TokenName,
 ): { source: TokenRecord | null; leg: TokenRecord | null } {
   const own = depth.token(requested.chain, requested.address);
   const leg = own && depth.mainchainLeg(own);
@@ -122,7 +121,7 @@ export function sourceOf(
 
 /** The fields of a reply that name its token, and the leg whose data it shows, if any. */
 export function namedToken(
-  { address, chain }: RequestedToken,
+  { address, chain }: TokenName,
   leg: TokenRecord | null,
 ): { token: string; chain: Chain; resolved_token?: string } {
   if (leg === null) return { token: address, chain };

@@ -1,7 +1,6 @@
 /** A subscription of channel `depth`: history, revisions and new snapshots of one token, in order. */
 import { isDamage } from '../../compute/damage.js';
-import type { DepthSource, TokenRecord } from '../../storage/contract.js';
-import type { RequestedToken } from '../api/chain.js';
+import type { DepthSource, TokenName, TokenRecord } from '../../storage/contract.js';
 import { sourceOf } from '../depth/coverage.js';
 import { ApiError, replayBusy } from '../http/errors.js';
 import type { Cohorts, Follower, Message } from './cohorts.js';
@@ -25,7 +24,7 @@ export interface Beginning {
 interface DepthSubscriptionOptions {
   id: string;
   connection: Connection;
-  token: RequestedToken;
+  token: TokenName;
   view: View;
   account: Account;
   beginning: Beginning;

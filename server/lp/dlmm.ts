@@ -1,8 +1,8 @@
 /** GET /dlmm/:address: the DLMM pools of one token and its leaders (docs/definitions.md#chips). */
+import type { TokenName } from '../../storage/contract.js';
 import Type, { type Static } from '../api/type.js';
 import { CHIP_KEYS, chipLeaders, type ChipKey } from '../../compute/lp/dlmm-board.js';
 import { poolPrice, type DlmmPool } from '../../compute/lp/dlmm-pool.js';
-import type { RequestedToken } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
 import { addDataTime, CachedReply, replyKey } from '../api/replies.js';
 import {
@@ -158,7 +158,7 @@ interface PricedPool {
   totalUsd: number | null;
 }
 
-function poolsDocument(requested: RequestedToken, board: PoolBoard, tokens: Tokens): PoolsDocument {
+function poolsDocument(requested: TokenName, board: PoolBoard, tokens: Tokens): PoolsDocument {
   const indexes = board.book.ofMint.get(requested.address) ?? [];
   const leaders = leadersOf(board, indexes);
   const pubkeyOf = (index: number) => board.book.pools[index].pubkey;

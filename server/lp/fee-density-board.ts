@@ -1,15 +1,16 @@
 /** The boards of LP fee density in memory; the pool computes them. */
 import {
+  type Denominators,
   denominatorsOf,
   densityTokens,
   feeDensityBoards,
-  type Denominators,
   type FeeDensityBoards,
+  type TokenHours,
 } from '../../compute/lp/fee-density.js';
 import { thisHour } from '../../compute/lp/hours.js';
 import type { HourPrices } from '../../compute/lp/price-range.js';
 import type { ComputePool } from '../../compute/pool.js';
-import type { LpSource, TokenHourColumns } from '../../storage/contract.js';
+import type { LpSource } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
 import type { NewestSnapshot, TokenTable } from '../tokens/token-table.js';
 import { joinTexts, Turns } from '../../storage/turns.js';
@@ -49,7 +50,7 @@ const NO_HOURS = {
 };
 
 export class FeeDensityBuilder {
-  readonly hours: HoursInSight<TokenHourColumns>;
+  readonly hours: HoursInSight<TokenHours>;
   /** Tokens that have hours. */
   private listed: ReadonlySet<string> = new Set();
   private known = new Map<string, KnownToken>();

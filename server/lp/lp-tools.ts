@@ -2,28 +2,23 @@
  * The LP tools: the boards of DLMM pools and of fee density, rebuilt in the background when the
  * store, the tokens or the hour change.
  */
-import type { ComputePool } from '../../compute/pool.js';
-import type { DepthSource, LpSource, StoreChange, TokenRecord } from '../../storage/contract.js';
+import type { LpSource, StoreChange, TokenRecord } from '../../storage/contract.js';
 import { LargeMap } from '../../compute/large-map.js';
 import type { Clock } from '../clock.js';
 import { Board } from '../board.js';
-import type { Log } from '../log.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
 import { FeeDensityBuilder, type FeeDensityBoard } from './fee-density-board.js';
 import { PoolBoardBuilder, type PoolBoard } from './pool-board.js';
 import { RangeBook } from './range-book.js';
-import type { RangeRequest } from './token-depth.js';
+import type { RangeRequest, TokenDepthServices } from './token-depth.js';
 
 /** Fields of a token that the boards show. */
 const LABEL = ['symbol', 'name', 'icon'] as const;
 
-interface LpOptions {
+interface LpOptions extends TokenDepthServices {
   source: LpSource;
-  depth: DepthSource;
   tokens: Pick<LiveTokens, 'table' | 'onLoad'>;
-  workers: Pick<ComputePool, 'run'>;
   clock: Clock;
-  log: Log;
   /** Mints of quote tokens, highest rank first. */
   quotes: readonly string[];
 }

@@ -1,12 +1,12 @@
 /** The board of DLMM pools in memory: the pools and their rows by period. */
 import { LargeMap } from '../../compute/large-map.js';
 import { pushTo } from '../../compute/collections.js';
-import type { BoardPeriod, DlmmBoard, DlmmSort } from '../../compute/lp/dlmm-board.js';
+import type { BoardPeriod, DlmmBoard, DlmmSort, PoolHours } from '../../compute/lp/dlmm-board.js';
 import { BoardPoolList, type BoardPools, type DlmmPool } from '../../compute/lp/dlmm-pool.js';
 import { hourOf, thisHour, type DlmmPeriod } from '../../compute/lp/hours.js';
 import { joinRanges } from '../../compute/lp/pool-range.js';
 import type { ComputePool } from '../../compute/pool.js';
-import type { DlmmHourColumns, LpSource } from '../../storage/contract.js';
+import type { LpSource } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
 import { joinTexts, sortInTurns, Turns } from '../../storage/turns.js';
 import { HoursInSight } from './hours-in-sight.js';
@@ -122,7 +122,7 @@ interface PoolBoardServices {
 
 /** Builds the board from the stored pools and hours, in the compute pool. */
 export class PoolBoardBuilder {
-  readonly hours: HoursInSight<DlmmHourColumns>;
+  readonly hours: HoursInSight<PoolHours>;
   private book: PoolBook = {
     pools: [],
     columns: new BoardPoolList([]).columns(),
@@ -199,7 +199,7 @@ export class PoolBoardBuilder {
 }
 
 /** Copies the columns into memory that threads share. */
-async function sharedColumns(hours: DlmmHourColumns): Promise<DlmmHourColumns> {
+async function sharedColumns(hours: PoolHours): Promise<PoolHours> {
   const turns = new Turns();
   const shared = { ...hours };
   for (const name of ['pool', 'hour'] as const) {

@@ -1,4 +1,5 @@
 /** The parameters of GET /replay/:address (docs/definitions.md#replay). */
+import type { TokenName } from '../../storage/contract.js';
 import Type, { type Static, type TObject } from '../api/type.js';
 import {
   type BinRange,
@@ -16,7 +17,6 @@ import {
   type ReplayGroup,
   type ReplayQuery,
 } from '../../compute/replay/query.js';
-import type { RequestedToken } from '../api/chain.js';
 import { invalidParameter } from '../api/errors.js';
 import { instant, list, share, word } from '../api/schemas.js';
 import { ApiError } from '../http/errors.js';
@@ -142,7 +142,7 @@ type Markets = ReplayParameters['markets'];
  * @throws ApiError 400
  */
 export function replayRequest(
-  token: RequestedToken,
+  token: TokenName,
   parameters: ReplayParameters,
   nowS: number,
 ): ReplayRequest {

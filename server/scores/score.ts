@@ -1,4 +1,5 @@
 /** GET /score/:address and POST /score, answered from memory at once. */
+import type { TokenName } from '../../storage/contract.js';
 import Type, { type Static } from '../api/type.js';
 import { canBeMint, CHAINS, TIERS } from '../../compute/market.js';
 import {
@@ -10,7 +11,6 @@ import {
   scoreWeight,
 } from '../../compute/scores/score.js';
 import type { RunTask } from '../../compute/pool.js';
-import type { RequestedToken } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
 import { KeptReply, addDataTime } from '../api/replies.js';
 import {
@@ -254,7 +254,7 @@ function explainedDocument(token: LiveToken): ScoreDocument {
 }
 
 export function batchScoreHandler(services: Services): Handler<typeof postScore> {
-  const item = ({ address, chain }: RequestedToken) => {
+  const item = ({ address, chain }: TokenName) => {
     const { table } = services.tokens;
     const token = table.token(address);
     if (token !== null) table.checkReadable(token);
@@ -287,7 +287,7 @@ export function batchScoreHandler(services: Services): Handler<typeof postScore>
 /** The standing of a token that is not in memory; queues the token if it can be a mint and has no record. */
 function standingWithoutState(
   { tokens, queue, log }: Services,
-  { chain, address }: RequestedToken,
+  { chain, address }: TokenName,
 ): Standing {
   if (tokens.hasRecord(chain, address)) return BEING_LOADED;
   if (chain === 'evmchain') return NOT_INDEXED;
@@ -298,7 +298,7 @@ function standingWithoutState(
 
 /** @param token null: not in memory */
 function scoreDocument(
-  { address, chain }: RequestedToken,
+  { address, chain }: TokenName,
   token: LiveToken | null,
   standing: Standing,
 ): ScoreDocument {

@@ -10,11 +10,11 @@ import type {
   MarketSource,
   NewestSnapshots,
   SnapshotRef,
+  TokenName,
   TokenRecord,
 } from '../../storage/contract.js';
 import { LargeMap } from '../../compute/large-map.js';
 import { Turns } from '../../storage/turns.js';
-import type { RequestedToken } from '../api/chain.js';
 import type { Clock } from '../clock.js';
 import { Follower } from '../follower.js';
 import { ApiError, replayBusy } from '../http/errors.js';
@@ -141,7 +141,7 @@ export class LiveTokens {
    * @throws ApiError 404 token_not_found, at once; 503 replay_busy after MAX_LOAD_WAIT_MS
    * @throws Error if its newest snapshot is damaged
    */
-  known({ chain, address }: RequestedToken): LiveToken | Promise<LiveToken> {
+  known({ chain, address }: TokenName): LiveToken | Promise<LiveToken> {
     const token = this.readable(address);
     if (token !== null) return token;
     const record = this.options.source.token(chain, address);

@@ -21,7 +21,7 @@ const MAX_WAITING_ROWS = 1_000_000;
 const OWNER = /^[!-~]+$/;
 
 /** A valid row. */
-interface HolderRow {
+export interface HolderRow {
   token_address: string;
   t: number;
   owner: string;

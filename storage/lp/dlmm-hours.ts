@@ -1,5 +1,5 @@
 /** The table `dlmm_hours`: fees, volume and value of each DLMM pool, by hour. */
-import type { DlmmHourColumns } from '../contract.js';
+import type { PoolHours } from '../../compute/lp/dlmm-board.js';
 import {
   CodedTexts,
   NumberColumn,
@@ -26,7 +26,7 @@ export async function dlmmHours(
   source: FlatSource,
   fromHourS: number,
   toHourS: number,
-): Promise<DlmmHourColumns> {
+): Promise<PoolHours> {
   const pool = new CodedTexts();
   const hour = NumberColumn.uints();
   const [fees, volume, tvl] = Array.from({ length: 3 }, NumberColumn.doubles);

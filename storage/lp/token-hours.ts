@@ -1,5 +1,5 @@
 /** The table `token_hours`: organic volume of each token, by hour. */
-import type { TokenHourColumns } from '../contract.js';
+import type { TokenHours } from '../../compute/lp/fee-density.js';
 import {
   CodedTexts,
   NumberColumn,
@@ -25,7 +25,7 @@ export async function tokenHours(
   source: FlatSource,
   fromHourS: number,
   toHourS: number,
-): Promise<TokenHourColumns> {
+): Promise<TokenHours> {
   const token = new CodedTexts();
   const hour = NumberColumn.uints();
   const volume = NumberColumn.doubles();

@@ -1,13 +1,9 @@
 /** The demo's orders, holders, pools and hours: valid, the same every time, and continued correctly. */
+import type { HolderRow } from '../../storage/ingest/holders.js';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  demoFlatChanges,
-  demoFlatRows,
-  type DemoHolderRow,
-  type DemoRows,
-} from '../../demo/flat.js';
+import { demoFlatChanges, demoFlatRows, type DemoRows } from '../../demo/flat.js';
 import type { DemoDcaOrderRow, DemoLimitOrderRow } from '../../demo/orders.js';
 import { DEMO_SEED, demoTokenRows, demoTokens } from '../../demo/tokens.js';
 import { FaultLog } from '../../compute/ingest/fields.js';
@@ -106,7 +102,7 @@ describe("the demo's flat datasets", () => {
 
   it('follow holders for a month: some new, some gone, most balances unchanged', () => {
     const liquid = tokens.filter(({ kind, chain }) => kind === 'liquid' && chain === 'mainchain');
-    const rows = rowsOf<DemoHolderRow>(demoFlatRows(liquid.slice(0, 1), UNTIL_S), 'holders');
+    const rows = rowsOf<HolderRow>(demoFlatRows(liquid.slice(0, 1), UNTIL_S), 'holders');
     const times = [...new Set(rows.map(({ t }) => t))];
     expect(times).toEqual([...times].sort((a, b) => a - b));
     expect(times[0]).toBeLessThan(UNTIL_S - 31 * DAY_S);

@@ -1,4 +1,6 @@
 /** What a store serves besides depth, kept in memory: orders, holders, pools and hours, with counts of calls. */
+import type { PoolHours } from '../../compute/lp/dlmm-board.js';
+import type { TokenHours } from '../../compute/lp/fee-density.js';
 import type { HolderSnapshot } from '../../compute/holders/block-format.js';
 import type { OwnerNames } from '../../compute/holders/owners.js';
 import type { DlmmPool } from '../../compute/lp/dlmm-pool.js';
@@ -7,12 +9,10 @@ import type { LimitOrder } from '../../compute/orders/limit-orders.js';
 import type {
   DayUsage,
   DayUsageSource,
-  DlmmHourColumns,
   HolderBlocks,
   HolderSource,
   LpSource,
   OrderSource,
-  TokenHourColumns,
   UsageCounter,
   UsageSource,
 } from '../../storage/contract.js';
@@ -152,7 +152,7 @@ export class MemoryLp implements LpSource {
     return this.pools.map((pool) => ({ ...pool }));
   }
 
-  async dlmmHours(fromHourS: number, toHourS: number): Promise<DlmmHourColumns> {
+  async dlmmHours(fromHourS: number, toHourS: number): Promise<PoolHours> {
     await this.read();
     const rows = this.poolHours.filter(({ hour }) => hour >= fromHourS && hour <= toHourS);
     const pubkeys = [...new Set(rows.map(({ pubkey }) => pubkey))];
@@ -166,7 +166,7 @@ export class MemoryLp implements LpSource {
     };
   }
 
-  async tokenHours(fromHourS: number, toHourS: number): Promise<TokenHourColumns> {
+  async tokenHours(fromHourS: number, toHourS: number): Promise<TokenHours> {
     await this.read();
     const rows = this.mintHours.filter(({ hour }) => hour >= fromHourS && hour <= toHourS);
     const addresses = [...new Set(rows.map(({ address }) => address))];
