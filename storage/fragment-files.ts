@@ -13,6 +13,7 @@ import {
   type FragmentGroup,
 } from '../compute/replay/fragments.js';
 import { LargeMap } from '../compute/large-map.js';
+import { countedCache } from './counted-cache.js';
 import { freeBytesOf } from './disk.js';
 import { isDiskFull } from './errors.js';
 import { Trouble } from './trouble.js';
@@ -94,7 +95,7 @@ export class FragmentFiles {
   private uses = 0;
   /** The next files to remove, the first at the end; some may have been used since, or be gone. */
   private victims: { entry: Entry; lastUse: number }[] = [];
-  private readonly removed = new Set<number>();
+  private readonly removed = countedCache<number, true>(MAX_REMOVED);
   private written = 0;
   /** Number of files read since the start. */
   reads = 0;
@@ -167,14 +168,10 @@ export class FragmentFiles {
   /** Removes the files of segments that the store no longer has. */
   remove(segmentIds: readonly number[]): void {
     for (const segmentId of segmentIds) {
-      this.removed.add(segmentId);
+      this.removed.set(segmentId, true);
       for (const group of FRAGMENT_GROUPS) {
         for (const coding of FRAGMENT_CODINGS) this.drop({ segmentId, group, coding });
       }
-    }
-    for (const oldest of this.removed) {
-      if (this.removed.size <= MAX_REMOVED) break;
-      this.removed.delete(oldest);
     }
   }
 

@@ -1,6 +1,7 @@
 /**
  * The table `queue`: tokens requested before the store knew them, counted in memory and written behind.
  */
+import { LRUCache } from 'lru-cache';
 import type { Chain } from '../compute/market.js';
 import type { QueuedToken, TokenName, TokenQueue } from './contract.js';
 import type { Database } from './duckdb/database.js';
@@ -26,19 +27,22 @@ interface WaitingTokensOptions {
 }
 
 export class WaitingTokens implements TokenQueue {
-  /** By address, which is unique over both chains; the least recently requested first. */
-  private readonly entries = new Map<string, Waiting>();
+  /** By address, which is unique over both chains. */
+  private readonly entries: LRUCache<string, Waiting>;
   /** Addresses to write; the row of a removed entry is deleted. */
   private readonly rows: WriteBehind<string>;
   private readonly nowS: () => number;
-  private readonly maxTokens: number;
 
   private constructor(
     private readonly database: Pick<Database, 'rows' | 'shortTransaction'>,
     private readonly options: WaitingTokensOptions,
   ) {
     this.nowS = options.nowS ?? wallS;
-    this.maxTokens = options.maxTokens ?? MAX_QUEUED_TOKENS;
+    this.entries = new LRUCache({
+      maxSize: options.maxTokens ?? MAX_QUEUED_TOKENS,
+      sizeCalculation: () => 1,
+      dispose: (_, address) => this.rows.mark(address),
+    });
     this.rows = new WriteBehind({
       write: (addresses) => this.write(addresses),
       onError: options.onError,
@@ -70,13 +74,8 @@ export class WaitingTokens implements TokenQueue {
     const entry = known ?? { chain, address, requestedAtS: nowS, requests: 0, lastRequestedAtS: 0 };
     entry.requests++;
     entry.lastRequestedAtS = nowS;
-    this.entries.delete(address);
     this.entries.set(address, entry);
     this.rows.mark(address);
-    for (const oldest of this.entries.keys()) {
-      if (this.entries.size <= this.maxTokens) break;
-      this.remove(oldest);
-    }
     return known === undefined;
   }
 
@@ -92,7 +91,8 @@ export class WaitingTokens implements TokenQueue {
   /** Removes the tokens that have a record by now. */
   settle(tokens: Iterable<TokenName>): void {
     for (const { chain, address } of tokens) {
-      if (this.entries.has(address) && this.options.hasRecord(chain, address)) this.remove(address);
+      const isKnown = this.entries.has(address) && this.options.hasRecord(chain, address);
+      if (isKnown) this.entries.delete(address);
     }
   }
 
@@ -106,15 +106,10 @@ export class WaitingTokens implements TokenQueue {
     return this.rows.close();
   }
 
-  private remove(address: string): void {
-    this.entries.delete(address);
-    this.rows.mark(address);
-  }
-
   private async write(addresses: readonly string[]): Promise<void> {
     const gone = addresses.filter((address) => !this.entries.has(address));
     const kept = addresses.flatMap((address): SqlValue[][] => {
-      const entry = this.entries.get(address);
+      const entry = this.entries.peek(address);
       if (entry === undefined) return [];
       const { chain, requestedAtS, requests, lastRequestedAtS } = entry;
       return [[chain, address, requestedAtS, requests, lastRequestedAtS]];
