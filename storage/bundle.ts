@@ -4,11 +4,11 @@ import { type FileHandle, open, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { OwnerNames } from '../compute/holders/owners.js';
 import type { MarketOrigin } from '../compute/ingest/binned-chunk.js';
-import type { Chain, Market, Tier } from '../compute/market.js';
+import type { Market, Tier } from '../compute/market.js';
 import type { JoinMode } from '../compute/segment/merge.js';
 import type { EncodedSegment } from '../compute/segment/segment.js';
 import { holdsStore, makeDirectory, removeMadeDirectories } from './data-directory.js';
-import type { FlatDataset, TokenRow } from './contract.js';
+import type { FlatDataset, TierKey, TokenName, TokenRow } from './contract.js';
 import { readFully, writeFully } from './disk.js';
 import type { SqlValue } from './duckdb/statements.js';
 import { BundleVersionError, MalformedError } from './errors.js';
@@ -31,21 +31,16 @@ export interface HeaderFrame {
 }
 
 /** Markets of a token, in order of first arrival; its next segments of any tier refer to them. */
-export interface MarketsFrame {
+export interface MarketsFrame extends TokenName {
   kind: 'markets';
-  chain: Chain;
-  address: string;
   markets: Market[];
   /** Where the file first names each market, for faults. */
   origins?: MarketOrigin[];
 }
 
 /** One segment of one token and tier. */
-export interface SegmentFrame {
+export interface SegmentFrame extends TierKey {
   kind: 'segment';
-  chain: Chain;
-  address: string;
-  tier: Tier;
   /** The markets that the segment's market column indexes. */
   markets: readonly Market[];
   segment: EncodedSegment;
@@ -83,10 +78,8 @@ export interface HoldersFrame {
 }
 
 /** Deletes a token's snapshots of `fromS <= t < toS`. */
-export interface DeleteFrame {
+export interface DeleteFrame extends TokenName {
   kind: 'delete';
-  chain: Chain;
-  address: string;
   fromS: number;
   toS: number;
   /** null: all tiers. */

@@ -9,6 +9,7 @@ import type { DlmmPool } from '../compute/lp/dlmm-pool.js';
 import type { Chain, Market, Tier } from '../compute/market.js';
 import type { DcaOrder } from '../compute/orders/dca-orders.js';
 import type { LimitOrder } from '../compute/orders/limit-orders.js';
+import type { RunKey } from '../compute/segment/run.js';
 import type { StoredBlock } from '../compute/segment/segment.js';
 
 export * from './keys/contract.js';
@@ -16,10 +17,15 @@ export * from './keys/contract.js';
 export const COVERAGES = ['full', 'depth_only', 'excluded'] as const;
 export type Coverage = (typeof COVERAGES)[number];
 
+/** Names one token. */
+export interface TokenName {
+  readonly chain: Chain;
+  /** In canonical form. */
+  readonly address: string;
+}
+
 /** A row of dataset `tokens`. For a token known only from snapshots, only its chain, address and coverage are set. */
-export interface TokenRow {
-  chain: Chain;
-  address: string;
+export interface TokenRow extends TokenName {
   symbol: string | null;
   name: string | null;
   icon: string | null;
@@ -293,9 +299,7 @@ export interface HolderBlocks {
 }
 
 /** A token that was requested before the store knew it. */
-export interface QueuedToken {
-  chain: Chain;
-  address: string;
+export interface QueuedToken extends TokenName {
   /** Epoch seconds of the first request. */
   requestedAtS: number;
   requests: number;
@@ -311,13 +315,6 @@ export interface TokenQueue {
   list(): QueuedToken[];
 }
 
-/** Names one token. */
-export interface TokenName {
-  readonly chain: Chain;
-  /** In canonical form. */
-  readonly address: string;
-}
-
 /** A token by its symbol. */
 export interface TokenSymbol extends TokenName {
   symbol: string;
@@ -329,9 +326,7 @@ export interface TokenMoment extends TokenName {
 }
 
 /** Names one token's snapshots of one tier. */
-export interface TierKey extends TokenName {
-  tier: Tier;
-}
+export type TierKey = RunKey;
 
 /** Names one snapshot. */
 export interface SnapshotKey extends TierKey {

@@ -1,17 +1,13 @@
 /** Compares a stored segment with its entry. */
 import { crc32 } from 'node:zlib';
 import { MAX_BIN, MIN_BIN } from '../ladder.js';
-import type { Chain, Tier } from '../market.js';
-import type { RunColumns, SnapshotRun } from './run.js';
+import type { RunColumns, RunKey, SnapshotRun } from './run.js';
 import { PlainMemory } from './lz4.js';
 import { decodeSample } from './sample.js';
 import { decodeSegment, describeBand, digestsOf, type StoredBlock } from './segment.js';
 
 /** What the store states about a segment. */
-interface SegmentEntry {
-  chain: Chain;
-  address: string;
-  tier: Tier;
+interface SegmentEntry extends RunKey {
   cells: number;
   times: Uint32Array;
   bandCells: Uint32Array;
