@@ -1,8 +1,9 @@
 /** `--merge`: how collectors of several venues build one ladder. */
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { withBasePrices } from '../../storage/ingest/base-prices.js';
 import type { Chunk } from '../../storage/ingest/chunks.js';
+import { StoreChangedError } from '../../storage/errors.js';
 import type { Store } from '../../storage/store.js';
 import { replayBytes } from '../support/cli.js';
 import {
@@ -14,7 +15,7 @@ import {
   Scratch,
   snapshotsIn,
 } from '../support/ingest.js';
-import { openStore } from '../support/stores.js';
+import { bundleOf, openStore, orca, snapshot } from '../support/stores.js';
 import {
   cellsOfSnapshot,
   writeCellsArrow,
@@ -198,6 +199,32 @@ describe('cells made elsewhere', () => {
       ['Bybit/A/USD', 1, 0, 700],
     ]);
   });
+});
+
+it.each([
+  ['again until its price stays', 4, true],
+  ['five times at most', 5, false],
+])('a file is prepared %s', async (_, changes, isStored) => {
+  const data = place(`changed-${changes}`);
+  await send(data, [ndjson(first)]);
+  const store = await storeOf(data);
+  const commit = store.commit.bind(store);
+  let price = 2;
+  vi.spyOn(store, 'commit').mockImplementation(async (name) => {
+    if (price < 2 + changes) {
+      // Somebody else replaces the snapshot just before.
+      const other = await bundleOf(store, [snapshot(T, [orca()], { price_usd: ++price })]);
+      await commit(other.name);
+      await other.discard();
+    }
+    return commit(name);
+  });
+  const sending = send(data, [ndjson(second)], { merge: true });
+  if (isStored) await sending;
+  else await expect(sending).rejects.toThrow(StoreChangedError);
+  const [{ priceUsd, cells }] = await stored(data);
+  const names = ['Orca/pool-1', ...(isStored ? ['Binance/A/USD'] : [])];
+  expect([priceUsd, [...new Set(cells.map(([name]) => name))]]).toEqual([2 + changes, names]);
 });
 
 it('over HTTP files ingested again, in another order, change no byte of replay', async () => {
