@@ -1,11 +1,10 @@
 /** A subscription of a channel whose messages are whole documents. */
 import type { Call } from '../api/endpoint.js';
-import { ApiError } from '../http/errors.js';
 import type { Account } from './account.js';
 import type { Connection, Subscription } from './connection.js';
 import { type DocumentRequest, DOCUMENT_FIELDS, type DocumentFeed } from './document-feed.js';
 import { HEARTBEAT_MS } from './depth-subscription.js';
-import { encodeError, encodeMessage, joinMessage, type LiveFormat } from './protocol.js';
+import { encodeMessage, joinMessage, type LiveFormat } from './protocol.js';
 
 interface DocumentSubscriptionOptions {
   id: string;
@@ -16,6 +15,8 @@ interface DocumentSubscriptionOptions {
   feed: DocumentFeed;
   nowS: () => number;
   onMessage: (type: string) => void;
+  /** Ends the subscription with an error. */
+  onFailed: (error: unknown) => void;
 }
 
 export class DocumentSubscription implements Subscription {
@@ -55,9 +56,7 @@ export class DocumentSubscription implements Subscription {
     try {
       account.payHour(nowMs);
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      this.send('error', encodeError(connection.format, this.id, error));
-      connection.end(this.id);
+      this.options.onFailed(error);
       return;
     }
     if (nowMs - this.sentMs >= HEARTBEAT_MS && connection.hasRoom) {

@@ -56,7 +56,8 @@ export class FeeDensityBuilder {
   private known = new Map<string, KnownToken>();
   /** Whether the current build waits for ranges. */
   waitsForRanges = false;
-  private hasBuilt = false;
+  /** Whether a board has been built with the ranges of all tokens. */
+  isWhole = false;
 
   constructor(private readonly services: FeeDensityServices) {
     const { source, clock } = services;
@@ -80,8 +81,7 @@ export class FeeDensityBuilder {
     await ranges.wantPrices(this.listed);
     const loadMs = performance.now() - startMs;
     this.waitsForRanges = true;
-    await ranges.ready({ first: !this.hasBuilt });
-    this.hasBuilt = true;
+    const hasRanges = await ranges.ready('prices', { first: !this.isWhole });
     this.waitsForRanges = false;
     startMs = performance.now();
     const thisHourS = thisHour(nowS, (hourS) => hours.hour.includes(hourS));
@@ -98,6 +98,7 @@ export class FeeDensityBuilder {
             tokens: { ...tokens, addresses: await joinTexts(tokens.addresses) },
             hours: { ...hours, addresses: await joinTexts(hours.addresses) },
           });
+    this.isWhole ||= hasRanges;
     const costMs = loadMs + performance.now() - startMs;
     return { value: { addresses: tokens.addresses, boards }, costMs };
   }

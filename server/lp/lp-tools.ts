@@ -79,9 +79,14 @@ export class LpTools {
     if (tokenHours) this.feeDensity.request();
   }
 
-  /** Whether the first boards are built, as far as their data allow. */
+  /** Whether boards with the ranges of all tokens are built, as far as their data allow. */
   get isReady(): boolean {
-    return this.poolBoard.isSettled && this.feeDensity.isSettled;
+    const { poolBoard, feeDensity, poolBuilder, feeDensityBuilder } = this;
+    const isReady = (
+      board: Pick<Board<object>, 'current' | 'isSettled'>,
+      { isWhole }: { isWhole: boolean },
+    ): boolean => board.isSettled && (board.current === null || isWhole);
+    return isReady(poolBoard, poolBuilder) && isReady(feeDensity, feeDensityBuilder);
   }
 
   /** Resolves when the boards show every change so far. */

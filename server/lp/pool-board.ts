@@ -132,7 +132,8 @@ export class PoolBoardBuilder {
   private hasNewPools = true;
   /** Whether the current build waits for ranges. */
   waitsForRanges = false;
-  private hasBuilt = false;
+  /** Whether a board has been built with the ranges of all tokens. */
+  isWhole = false;
 
   constructor(private readonly services: PoolBoardServices) {
     const { source, clock } = services;
@@ -162,8 +163,7 @@ export class PoolBoardBuilder {
     await ranges.wantPools(await poolsByBase(book, indexes), thisHours);
     const loadMs = performance.now() - startMs;
     this.waitsForRanges = true;
-    await ranges.ready({ first: !this.hasBuilt });
-    this.hasBuilt = true;
+    const hasRanges = await ranges.ready('pools', { first: !this.isWhole });
     this.waitsForRanges = false;
     startMs = performance.now();
     const joined = joinRanges(ranges.poolRanges(thisHourS), thisHourS);
@@ -180,6 +180,7 @@ export class PoolBoardBuilder {
             ranges: { ...joined, pubkeys: await joinTexts(joined.pubkeys) },
             thisHourS,
           });
+    this.isWhole ||= hasRanges;
     const costMs = loadMs + performance.now() - startMs;
     return { value: new PoolBoard(book, board), costMs };
   }

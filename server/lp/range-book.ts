@@ -22,7 +22,7 @@ const NEXT_TOKENS = 4;
 const RETRY_AFTER_MS = 10_000;
 /** Longest wait of a board for the ranges of its new tokens. */
 const READY_WAIT_MS = 500;
-/** The same for the first board, when all tokens are new. */
+/** The same until a board has had the ranges of all tokens: after the start all tokens are new. */
 const FIRST_READY_WAIT_MS = 5_000;
 
 interface WantedRanges {
@@ -117,15 +117,22 @@ export class RangeBook {
     return found;
   }
 
-  /** Resolves when all wanted ranges are known, or after the longest wait. */
-  async ready({ first }: { first: boolean }): Promise<void> {
-    if (this.lacking.size === 0) return;
+  /**
+   * Resolves when all wanted ranges are known, or after the longest wait.
+   * @returns whether the board's are known
+   */
+  async ready(board: 'pools' | 'prices', { first }: { first: boolean }): Promise<boolean> {
+    if (this.lacking.size === 0) return true;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, first ? FIRST_READY_WAIT_MS : READY_WAIT_MS);
       this.waiting.push(() => {
         clearTimeout(timer);
         resolve();
       });
+    });
+    return ![...this.lacking].some((address) => {
+      const { pubkeys, prices } = this.wanted.get(address) ?? NOTHING_WANTED;
+      return board === 'pools' ? pubkeys.length > 0 : prices;
     });
   }
 

@@ -38,7 +38,7 @@ describe('the ranges of tokens', () => {
     const { book, reads } = bookOf(50);
     await book.wantPrices(new Set([BUSY, QUIET]));
     let ready = false;
-    void book.ready({ first: false }).then(() => (ready = true));
+    void book.ready('prices', { first: false }).then(() => (ready = true));
     await vi.advanceTimersByTimeAsync(99);
     expect(ready).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
@@ -53,7 +53,7 @@ describe('the ranges of tokens', () => {
     const waitedMs: number[] = [];
     for (const first of [true, false]) {
       const startMs = performance.now();
-      void book.ready({ first }).then(() => waitedMs.push(performance.now() - startMs));
+      void book.ready('prices', { first }).then(() => waitedMs.push(performance.now() - startMs));
     }
     await vi.advanceTimersByTimeAsync(10_000);
     expect(waitedMs).toEqual([500, 5000]);

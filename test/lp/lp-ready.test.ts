@@ -1,0 +1,64 @@
+/** When the boards of a server that has just started are ready. */
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { dlmmBoardTask } from '../../compute/lp/dlmm-board.js';
+import type { DlmmPool } from '../../compute/lp/dlmm-pool.js';
+import { LpTools } from '../../server/lp/lp-tools.js';
+import { NO_LOG } from '../support/log.js';
+
+const NOW_S = 1_794_659_696;
+const BASE = 'B'.repeat(40);
+const USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+const POOL = 'P'.repeat(40);
+
+beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
+afterEach(() => vi.useRealTimers());
+
+it('is when they have the ranges of all tokens, though replies do not wait as long', async () => {
+  let readRanges = (): void => undefined;
+  const noDepth = { snapshots: [], segmentIds: [], markets: [], nextT: null };
+  const pool: DlmmPool = {
+    ...{ pubkey: POOL, binStep: 25, activeId: 100, tokenXMint: BASE, tokenYMint: USDC },
+    ...{ tokenXDecimals: 9, tokenYDecimals: 6, reserveX: 10, reserveY: 200 },
+    ...{ baseFeePct: 0.25, dynamicFeePct: 0.5, numPositions: 3, numWallets: 2 },
+  };
+  const hours = {
+    ...{ pubkeys: [POOL], pool: Uint32Array.of(0), hour: Uint32Array.of(NOW_S - (NOW_S % 3600)) },
+    ...{ feesUsd: Float64Array.of(1), volumeUsd: Float64Array.of(2), tvlUsd: Float64Array.of(3) },
+  };
+  const noHours = { addresses: [], token: new Uint32Array(), hour: new Uint32Array() };
+  const tools = new LpTools({
+    source: {
+      dlmmPools: () => Promise.resolve([pool]),
+      dlmmHours: () => Promise.resolve(hours),
+      tokenHours: () => Promise.resolve({ ...noHours, organicVolumeUsd: new Float64Array() }),
+    } as never,
+    depth: {
+      token: () => ({ tokenId: 1 }),
+      plan: () => new Promise((resolve) => (readRanges = () => resolve(noDepth))),
+    } as never,
+    workers: {
+      run: (_name: string, input: never) => Promise.resolve(dlmmBoardTask(input)),
+    } as never,
+    tokens: { table: { token: () => null }, onLoad: () => undefined } as never,
+    clock: { nowS: () => NOW_S },
+    quotes: [USDC],
+    log: NO_LOG,
+  });
+  const pass = async (seconds: number): Promise<void> => {
+    for (let s = 0; s < seconds; s++) {
+      await vi.advanceTimersByTimeAsync(1000);
+      // Turns of the event loop are not timers.
+      await new Promise(setImmediate);
+    }
+  };
+  tools.start();
+  const board = Promise.resolve(tools.poolBoard.get());
+  await pass(6);
+  expect((await board).period('1h')?.pool).toEqual(Uint32Array.of(0));
+  await pass(60);
+  expect(tools.isReady).toBe(false);
+  readRanges();
+  await pass(20);
+  expect(tools.isReady).toBe(true);
+  await tools.close();
+});
