@@ -31,7 +31,7 @@ it('is when they have the ranges of all tokens, though replies do not wait as lo
       dlmmPools: () => Promise.resolve([pool]),
       dlmmHours: () => Promise.resolve(hours),
       tokenHours: () => Promise.resolve({ ...noHours, organicVolumeUsd: new Float64Array() }),
-    } as never,
+    },
     depth: {
       token: () => ({ tokenId: 1 }),
       plan: () => new Promise((resolve) => (readRanges = () => resolve(noDepth))),

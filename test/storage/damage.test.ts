@@ -291,7 +291,7 @@ describe('Whatever the umask, and whoever made the directory', () => {
       expect(modes().map(([name]) => name)).toContain(`${DATABASE_FILE}.wal`);
       expect(statSync(directory.path).mode & 0o777).toBe(0o700);
       await store.close();
-      // As earlier versions left them.
+      // As other programs may leave them.
       chmodSync(directory.path, 0o755);
       chmodSync(file, 0o644);
       store = await openStore(directory.path);
@@ -313,6 +313,16 @@ describe('Whatever the umask, and whoever made the directory', () => {
 
 describe('The pepper', () => {
   const pepper = () => path.join(directory.path, 'pepper');
+
+  it('is made with mode 0600, and keys live as long as it stays', async () => {
+    let store = await openStore(directory.path);
+    const { key } = await store.createKey({ tier: 'premium' });
+    await store.close();
+    expect(statSync(pepper()).mode & 0o777).toBe(0o600);
+    store = await openStore(directory.path);
+    expect(store.keys.verify(key)?.tier).toBe('premium');
+    await store.close();
+  });
 
   it('or the log without the database means a lost store: no new one is made', async () => {
     await storeWith(1);

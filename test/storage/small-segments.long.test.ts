@@ -41,6 +41,15 @@ describe('Small segments', () => {
     expect(await storedSnapshots(held.store, tokenOf(held.store))).toEqual(stored);
   });
 
+  it('are joined in tokens that took snapshots out of order, too', async () => {
+    const times = Array.from({ length: 40 }, (_, i) => 1000 + ((i * 37) % 40) * 60);
+    for (const t of times) await commitRows(held.store, [snapshot(t)]);
+    await held.store.settled();
+    expect((await segmentIds(held.store)).length).toBeLessThan(COMPACT_SEGMENTS);
+    const stored = await storedSnapshots(held.store, tokenOf(held.store));
+    expect(stored.map(({ t }) => t)).toEqual([...times].sort((a, b) => a - b));
+  });
+
   it('planned by a reader fail its read, and are never replaced by other data', async () => {
     for (let i = 0; i < COMPACT_SEGMENTS - 1; i++)
       await commitRows(held.store, [snapshot(100 + i)]);
