@@ -20,11 +20,14 @@ export const PROBE_FILE = '.probe';
 /** The files of a store; the database last, because without it there is no store. */
 export const STORE_FILES = [PEPPER_FILE, REVOKED_FILE, COPY_FILE, LOG_FILE, DATABASE_FILE];
 
-/** Whether the directory holds a store. */
+/** Whether the directory holds a store. @throws the system's error if this user may not look into it */
 export async function holdsStore(directory: string): Promise<boolean> {
   return stat(path.join(directory, DATABASE_FILE)).then(
     (found) => found.isFile(),
-    () => false,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return false;
+      throw error;
+    },
   );
 }
 
@@ -72,13 +75,11 @@ export async function makeDirectory(directory: string): Promise<void> {
 const OWN_NAMES = /^(fathom\.|pepper$|staging$|fragments$|demo\.json$|\.probe$|lost\+found$)/;
 
 /**
- * Closes a data directory and its files to everyone but the owner. Files that this process creates later are private
- * too: DuckDB creates files at any time. A directory that also holds other things, such as /tmp or a home, keeps its
- * mode: others may need it.
+ * Closes a data directory and its files to everyone but the owner. A directory that also holds other things, such as
+ * /tmp or a home, keeps its mode: others may need it.
  * @throws StoreBusyError if the directory is gone: the command that made it has removed it with its empty store
  */
 export async function makePrivate(directory: string): Promise<void> {
-  process.umask(0o077);
   const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
     throw new StoreBusyError(`${directory} is being removed`);

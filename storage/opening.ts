@@ -108,7 +108,8 @@ export function backgroundFailures(
  */
 export async function openParts(directory: string, options: StoreOptions): Promise<StoreParts> {
   await makeDirectory(directory);
-  await makePrivate(directory);
+  // Files that this process creates are private: DuckDB creates some at any time.
+  process.umask(0o077);
   const file = path.join(directory, DATABASE_FILE);
   const heldStore = await holdsStore(directory);
   if (!heldStore) await refuseRemains(directory);
@@ -116,6 +117,8 @@ export async function openParts(directory: string, options: StoreOptions): Promi
   try {
     database = await Database.openFile(file, databaseOptions(options));
     const schema = await schemaVersion(database, file);
+    // Only now: a directory whose database is no store stays as it is.
+    await makePrivate(directory);
     if (schema > 0 && schema < SCHEMA_VERSION) {
       await database.checkpoint();
       await database.whileClosed(async () =>

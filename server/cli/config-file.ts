@@ -1,5 +1,5 @@
 /** Reads the config file of `fathom serve`: JSON, with the settings by name. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { UsageError } from '../../storage/errors.js';
 import { didYouMean, type Flag, isSwitch, refuseEmpty } from './flags.js';
@@ -31,6 +31,10 @@ export function readConfig(settings: Readonly<Record<string, Flag>>): ConfigFile
   if (!existsSync(file)) {
     if (named) throw new UsageError(`FATHOM_CONFIG: ${named}: no such file`);
     return { file: null, entries: {}, faults: [] };
+  }
+  if (statSync(file).isDirectory()) {
+    const from = named ? `FATHOM_CONFIG: ${named}` : file;
+    throw new UsageError(`${from}: expected a file, found a directory`);
   }
   const parsed = parseJson(file);
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {

@@ -177,14 +177,17 @@ export function createInstance(options: InstanceOptions): Promise<DuckDBInstance
   });
 }
 
-/** Attaches a file and replays its log; by default for writing and under the name `store`. */
+/**
+ * Attaches a file and replays its log; by default for writing and under the name `store`. Without a type, DuckDB looks
+ * for an extension that reads a file of another program.
+ */
 export async function attach(
   connection: DuckDBConnection,
   file: string,
   mode: string = FOR_WRITING,
   alias = 'store',
 ): Promise<void> {
-  await called(() => connection.run(`ATTACH ${quoted(file)} AS ${alias} (${mode})`));
+  await called(() => connection.run(`ATTACH ${quoted(file)} AS ${alias} (TYPE DUCKDB, ${mode})`));
 }
 
 /**

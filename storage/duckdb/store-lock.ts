@@ -12,6 +12,7 @@ import { realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { DiskFullError, isDiskFull, StoreUnavailableError } from '../errors.js';
 import { client } from './client.js';
+import { duckdbErrorIn } from './duckdb-error.js';
 import {
   holderFileOf,
   holderName,
@@ -204,7 +205,9 @@ async function hold(name: string, mode?: 'READ_ONLY'): Promise<Held> {
     lockInstance = null;
     if (!(named instanceof DatabaseDamagedError)) throw named;
     throw new DatabaseDamagedError(
-      `${named.message}\nit holds no data: delete it while no Fathom process uses the directory`,
+      existsSync(name)
+        ? `${named.message}\nit holds no data: delete it while no Fathom process uses the directory`
+        : `${path.dirname(name)} cannot be written: ${duckdbErrorIn(error)?.reason}`,
     );
   }
 }

@@ -140,6 +140,7 @@ describe('A setting', () => {
     [{ words: ['--verbose'] }, /^unknown flag --verbose$/],
     [{ words: ['--thread', '2'] }, /^unknown flag --thread; did you mean --threads\?$/],
     [{ env: { FATHOM_CONFIG: '/nowhere.json' } }, /^FATHOM_CONFIG: \/nowhere\.json: no such file$/],
+    [{ env: { FATHOM_CONFIG: '/' } }, /^FATHOM_CONFIG: \/: expected a file, found a directory$/],
     [{ config: { portt: 1 } }, /config\.json: portt: expected one of data, host, port/],
     ...['0', '1.5h', '-1h', 'hour', '36501d', '1h30m'].map((wrong): [Given, string] => [
       { env: { FATHOM_STALE_AFTER: wrong } },
