@@ -21,6 +21,8 @@ export interface LogOptions {
 /** Copies of torn ends to keep. All copies of damaged logs are kept. */
 export const MAX_TORN_COPIES = 10;
 
+/** What a disk writes or loses as a whole. */
+const SECTOR_BYTES = 512;
 /** A log's header takes 30 to 60 bytes. */
 const LOG_HEADER_BYTES = 128;
 /** Positions of the numbers in a DuckDB file's two heads. Checkpoints write the heads in turn. */
@@ -130,12 +132,22 @@ export async function mendLog(
     return;
   }
   const copy = await cut(log, bytes, keptBytes, loss === null ? 'torn' : 'damaged');
-  const cutBytes = `${log}: cut ${bytes.length - keptBytes} bytes from byte ${keptBytes} on`;
+  let what = 'of a commit that was not finished; every commit before it is there';
+  if (loss !== null) {
+    what = 'where it was damaged: the commits there are lost, load their files again';
+  } else if (endsInZeros(bytes)) {
+    what =
+      'which end in zeros; every commit before them is there; if the disk lost what it had confirmed, acknowledged commits were there: compare with the records of what was loaded';
+  }
   onLogNotice?.(
-    loss === null
-      ? `${cutBytes}, of a commit that was not finished; every commit before it is there; what was cut is kept in ${copy}`
-      : `${cutBytes}, where it was damaged: the commits there are lost, load their files again; what was cut is kept in ${copy}`,
+    `${log}: cut ${bytes.length - keptBytes} bytes from byte ${keptBytes} on, ${what}; what was cut is kept in ${copy}`,
   );
+}
+
+/** Whether a log's last sector is blank: it was never written, or its disk has lost it. */
+function endsInZeros(bytes: Uint8Array): boolean {
+  const lastSectorAt = Math.floor((bytes.length - 1) / SECTOR_BYTES) * SECTOR_BYTES;
+  return bytes.subarray(lastSectorAt).every((byte) => byte === 0);
 }
 
 /** Cuts a log, possibly all of it, and keeps a copy of what it cuts. @returns the copy's name */

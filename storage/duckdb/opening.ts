@@ -125,7 +125,7 @@ export async function openAttachedReadOnly(
     if (fault === null) return;
     if (fault.loss !== null) throw new DamagedLogError(fault.loss);
     throw new StoreUnavailableError(
-      `${logOf(file)} ends with a commit that was not finished: start the server, or run any command that opens the store, which cuts it off`,
+      `${logOf(file)} ends with a commit that was not finished, or with zeros: start the server, or run any command that opens the store, which cuts that off`,
     );
   });
 }

@@ -63,9 +63,11 @@ describe('A database whose log was damaged', () => {
 
   it('has every commit before the damage, and says what was cut, or is refused', async () => {
     const [tail, middle] = [ends[6] + 3, ends[3]];
-    const faults: [Buffer, 'torn' | 'damaged', number][] = [
-      [Buffer.concat([log, Buffer.alloc(1 << 20)]), 'torn', log.length],
-      [Buffer.concat([log.subarray(0, tail), Buffer.alloc(64)]), 'torn', tail],
+    const zeros = 'which end in zeros; every commit before them is there; if the disk lost';
+    const faults: [Buffer, 'torn' | 'damaged', number, string?][] = [
+      [Buffer.concat([log, Buffer.alloc(1 << 20)]), 'torn', log.length, zeros],
+      [Buffer.concat([log.subarray(0, tail), Buffer.alloc(600)]), 'torn', tail, zeros],
+      [log.subarray(0, tail), 'torn', tail, 'of a commit that was not finished; every'],
       [Buffer.concat([log.subarray(0, tail), log.subarray(100, 4000)]), 'damaged', tail],
       [withBit(middle * 8), 'damaged', middle],
       [withBit(middle * 8 + 40), 'damaged', middle],
@@ -74,7 +76,7 @@ describe('A database whose log was damaged', () => {
       [withBit(14 * 8), 'damaged', 0],
       [Buffer.alloc(4096), 'damaged', 0],
     ];
-    for (const [bytes, kind, from] of faults) {
+    for (const [bytes, kind, from, said = 'where it was damaged'] of faults) {
       const place = new DataDirectory();
       cpSync(directory.path, place.path, { recursive: true });
       writeFileSync(`${file(place.path)}.wal`, bytes);
@@ -84,7 +86,7 @@ describe('A database whose log was damaged', () => {
         Database.openFile(file(place.path), { ...OPTIONS, acceptDamagedLog, onLogNotice });
       if (kind === 'torn') {
         await expect(Database.openReadOnly(file(place.path), OPTIONS)).rejects.toThrow(
-          `${file(place.path)}.wal ends with a commit that was not finished: `,
+          `${file(place.path)}.wal ends with a commit that was not finished, or with zeros: `,
         );
       } else {
         await expect(open(false)).rejects.toBeInstanceOf(DamagedLogError);
@@ -101,6 +103,7 @@ describe('A database whose log was damaged', () => {
       expect(kept.equals(bytes.subarray(cutFrom))).toBe(true);
       expect(notices).toEqual([expect.stringContaining(`cut ${kept.length} bytes`)]);
       expect(notices[0]).toContain(copy);
+      expect(notices[0]).toContain(said);
       await opened.close();
       place.remove();
     }
