@@ -29,6 +29,7 @@ import type { Log } from './log.js';
 import { THREAD_HEAPS } from './memory.js';
 import { diskGauges, fragmentTroubleLines, shortageLines } from './operations/disk.js';
 import { Metrics } from './operations/metrics.js';
+import type { Checks } from './operations/operations.js';
 import { FragmentFiller } from './replay/fragment-filler.js';
 import { Fragments } from './replay/fragments.js';
 import { SegmentColumns } from './replay/segment-columns.js';
@@ -112,6 +113,9 @@ export async function startService(
       hub?.checkKeys();
     });
     followParts(metrics, { store, pool, fragments, files, tokens, clock });
+    if (cluster === null && store.mark !== null) {
+      log.warn('the store belongs to a node of a cluster, and follows no log without --cluster');
+    }
     const node = cluster && (await startNode({ ...cluster, store, clock, metrics, log, closing }));
     const operations = node?.operations ?? store;
     const control = await listenForCommands(directory, operations, onError('a command failed'));
@@ -160,7 +164,7 @@ export async function startService(
           disk: () => store.checkCommits(),
           pool: () => pool.probe(),
           boards: () => lp.isReady,
-          ...(node === null ? {} : checksOf(node)),
+          ...(node === null ? alone(store) : checksOf(node)),
         },
         admin: options.admin,
       },
@@ -259,6 +263,16 @@ function followParts(metrics: Metrics, parts: MeasuredParts): void {
     },
     staleTokens: () => tokens.table.staleCount,
   });
+}
+
+/** The condition for a server without a cluster: a node's store needs its log, and falls behind without it. */
+function alone(store: Store): Checks {
+  return {
+    following: () => {
+      store.log.refuseOtherChanges();
+      return true;
+    },
+  };
 }
 
 /** Closes a server's parts after the delay, within STOP_DEADLINE_MS; otherwise the process ends. */

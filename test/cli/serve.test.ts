@@ -6,10 +6,19 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../../bench/programs.js';
 import { THREAD_NICENESS } from '../../compute/pool.js';
-import { fathomProcess, newKey, serve, withStoreOf, type Server } from '../support/cli.js';
+import { DATABASE_FILE } from '../../storage/data-directory.js';
+import {
+  fathomProcess,
+  newKey,
+  serve,
+  serveHere,
+  withStoreOf,
+  type Server,
+} from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
+import { tamper } from '../support/stores.js';
 import { handlesSignals, MAIN, niceValuesOf } from '../support/processes.js';
-import { eventually } from '../support/waiting.js';
+import { becomes, eventually } from '../support/waiting.js';
 
 const directory = temporaryDirectory();
 const data = path.join(directory, 'data');
@@ -18,6 +27,19 @@ let key: string;
 
 beforeAll(async () => {
   key = await newKey(data);
+});
+
+it("does not call itself ready with the store of a cluster's node, which its log leaves behind", async () => {
+  const node = temporaryDirectory();
+  const nodeKey = await newKey(node);
+  const mark = JSON.stringify({ logId: 'a log', position: 3, entryId: 'an entry' });
+  await tamper(path.join(node, DATABASE_FILE), `INSERT INTO meta VALUES ('log', '${mark}')`);
+  const server = await serveHere(node);
+  const readiness = async () => (await fetch(`${server.url}/readyz`)).json();
+  await becomes(readiness, { status: 'not_ready', reasons: ['following'] });
+  expect(server.logged()).toContain('the store belongs to a node of a cluster');
+  expect((await server.get('/top-scores', nodeKey)).status).toBe(200);
+  await server.stop();
 });
 
 describe('a server', () => {
