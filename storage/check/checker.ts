@@ -21,7 +21,8 @@ import { byFirstColumn, type SqlRow } from '../duckdb/statements.js';
 import { readBlockAndOwners, readRefs } from '../holders/holder-blocks.js';
 import { checkNames } from '../holders/owner-names.js';
 import { InputError } from '../errors.js';
-import { PEPPER_BYTES } from '../keys/pepper.js';
+import { pepperFault } from '../keys/pepper.js';
+import { readMeta } from '../meta.js';
 import { checkSchema } from '../migrations.js';
 import { checkFragments } from './fragments.js';
 import { RULES, SCANNED, UNIQUE } from './rules.js';
@@ -95,9 +96,8 @@ export class Checker {
     const damages: Damage[] = [];
     const [[keys]] = await this.database.rows('SELECT count(*) FROM keys');
     const pepper = await readFile(path.join(this.directory, PEPPER_FILE)).catch(() => null);
-    if (keys !== 0 && pepper?.length !== PEPPER_BYTES) {
-      damages.push(damage('keys', `${PEPPER_FILE} is ${pepper === null ? 'missing' : 'damaged'}`));
-    }
+    const fault = pepperFault(pepper, await readMeta(this.database));
+    if (keys !== 0 && fault !== null) damages.push(damage('keys', `${PEPPER_FILE} is ${fault}`));
     return { damages, next: null };
   }
 

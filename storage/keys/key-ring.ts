@@ -1,7 +1,6 @@
 /** API keys: creates, lists, changes, rotates, revokes and verifies them. Stores only their HMAC digests. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { EventEmitter } from 'node:events';
-import path from 'node:path';
 import { countedCache } from '../counted-cache.js';
 import {
   type IssuedKey,
@@ -13,17 +12,15 @@ import {
   type KeyTerms,
 } from '../contract.js';
 import { isoOf } from '../../compute/time.js';
-import { PEPPER_FILE } from '../data-directory.js';
 import type { Database } from '../duckdb/database.js';
 import { Lanes } from '../duckdb/lanes.js';
-import { writeWhole } from '../disk.js';
 import { RefusalError, UnwrittenError, UsageError } from '../errors.js';
 import { type LogMark, writeMark } from '../log/mark.js';
 import { wallS } from '../wall-clock.js';
 import { WriteBehind } from '../write-behind.js';
 import { readKeys, type StoredKey, writeKey, writeRevocations, writeTerms } from './key-table.js';
 import { isWellFormedKey, keyHint, newKey, newKeyId } from './key-text.js';
-import { loadPepper } from './pepper.js';
+import { loadPepper, replacePepper } from './pepper.js';
 import { type Revocation, RevocationFile } from './revocations.js';
 
 /** Keys of one store, including revoked ones. */
@@ -98,7 +95,7 @@ export class KeyRing implements KeySource {
     onError: (error: unknown) => void,
   ): Promise<KeyRing> {
     const keys = await readKeys(database);
-    const pepper = await loadPepper(directory, keys.length > 0);
+    const pepper = await loadPepper(database, directory, keys.length > 0);
     const revocations = await RevocationFile.open(directory);
     const ring = new KeyRing(database, directory, revocations, pepper, onError);
     for (const stored of keys) ring.remember(stored);
@@ -202,8 +199,7 @@ export class KeyRing implements KeySource {
 
   /** Takes the secret of a cluster. Call while there are no keys. */
   async adoptSecret(secret: Uint8Array): Promise<void> {
-    await writeWhole(path.join(this.directory, PEPPER_FILE), secret);
-    this.secret = Buffer.from(secret);
+    this.secret = await replacePepper(this.database, this.directory, Buffer.from(secret));
   }
 
   /** Number of keys, including revoked ones. */

@@ -1,31 +1,71 @@
-/** The pepper: the secret with which a store makes the digests of its keys. */
-import { randomBytes } from 'node:crypto';
+/**
+ * The pepper: the secret with which a store makes the digests of its keys. The store keeps a digest of it, to recognize
+ * the pepper of another store.
+ */
+import { createHmac, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PEPPER_FILE } from '../data-directory.js';
 import { writeWhole } from '../disk.js';
-import { InputError } from '../errors.js';
+import type { Database } from '../duckdb/database.js';
+import { absent, InputError } from '../errors.js';
+import { type Meta, readMeta, writeMeta } from '../meta.js';
 
-export const PEPPER_BYTES = 32;
+const PEPPER_BYTES = 32;
+/** The key of `meta` for the pepper's digest. */
+const META_KEY = 'pepper_digest';
+
+function digestOf(pepper: Uint8Array): string {
+  return createHmac('sha256', pepper).update('the pepper of a store').digest('hex');
+}
 
 /**
- * Reads a directory's pepper. Creates it if it is missing or damaged and no key depends on it yet (`required` is
- * false).
- * @throws InputError if it is required and cannot be read
+ * What is wrong with a pepper, or null.
+ * @param pepper the file's bytes; null if it is missing
  */
-export async function loadPepper(directory: string, required: boolean): Promise<Buffer> {
+export function pepperFault(pepper: Uint8Array | null, meta: Meta): string | null {
+  if (pepper === null) return 'missing';
+  if (pepper.length !== PEPPER_BYTES) return 'damaged';
+  const digest = meta.get(META_KEY);
+  return digest === undefined || digest === digestOf(pepper) ? null : "another store's";
+}
+
+/**
+ * Reads a directory's pepper. While no key depends on it (`required` is false), creates it if it is missing or damaged,
+ * and accepts any other.
+ * @throws InputError if it is required and cannot be read, or is not this store's
+ */
+export async function loadPepper(
+  database: Database,
+  directory: string,
+  required: boolean,
+): Promise<Uint8Array> {
   const file = path.join(directory, PEPPER_FILE);
-  const found = await readFile(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw new InputError(`${file} cannot be read (${error.code ?? 'unknown'})`);
-  });
-  if (found?.length === PEPPER_BYTES) return found;
-  if (required) {
+  const found = await readFile(file)
+    .catch(absent)
+    .catch((error: NodeJS.ErrnoException) => {
+      throw new InputError(`${file} cannot be read (${error.code ?? 'unknown'})`);
+    });
+  const meta = await readMeta(database);
+  const fault = pepperFault(found, meta);
+  if (fault !== null && required) {
     throw new InputError(
-      `${file} is ${found === null ? 'missing' : 'damaged'}: without it no key of this store can be checked; restore it from a backup`,
+      `${file} is ${fault}: without this store's pepper none of its keys can be checked; restore it from a backup`,
     );
   }
-  const pepper = randomBytes(PEPPER_BYTES);
-  await writeWhole(file, pepper);
+  if (found?.length !== PEPPER_BYTES)
+    return replacePepper(database, directory, randomBytes(PEPPER_BYTES));
+  if (meta.get(META_KEY) !== digestOf(found)) await writeMeta(database, META_KEY, digestOf(found));
+  return found;
+}
+
+/** Gives a store without keys another pepper. */
+export async function replacePepper(
+  database: Database,
+  directory: string,
+  pepper: Uint8Array,
+): Promise<Uint8Array> {
+  await writeWhole(path.join(directory, PEPPER_FILE), pepper);
+  await writeMeta(database, META_KEY, digestOf(pepper));
   return pepper;
 }

@@ -371,6 +371,27 @@ describe('The pepper', () => {
     await again.close();
   });
 
+  it("may not be another store's once there are keys, unless the store took it over before", async () => {
+    await storeWith(1);
+    const [own, others] = [readFileSync(pepper()), Buffer.alloc(32, 7)];
+    writeFileSync(pepper(), others);
+    let store = await openStore(directory.path);
+    await store.createKey({ tier: 'premium' });
+    await store.close();
+    writeFileSync(pepper(), own);
+    await expectNotOpened(
+      /pepper is another store's: without this store's pepper none of its keys/,
+    );
+    const { stderr } = await fathom(['check', '--data', directory.path]);
+    expect(stderr).toMatch(/^keys: pepper is another store's$/m);
+    writeFileSync(pepper(), others);
+    store = await openStore(directory.path);
+    await store.keys.adoptSecret(own);
+    await store.close();
+    await (await openStore(directory.path)).close();
+    expect((await fathom(['check', '--data', directory.path])).status).toBe(0);
+  });
+
   it('is made again if it was cut short before any key needed it', async () => {
     await storeWith(1);
     writeFileSync(pepper(), 'short');
