@@ -4,7 +4,6 @@ import { DiskFullError, StoreUnavailableError } from '../errors.js';
 import { type Meta, readMeta, writeMeta } from '../meta.js';
 import type { Connection } from './connection.js';
 import { DuckDBError } from './duckdb-error.js';
-import type { LogOptions } from './log-mending.js';
 import { OpenLog } from './open-log.js';
 import {
   closeOpened,
@@ -42,11 +41,11 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     private readonly lock: StoreLock,
     private readonly reopenFile: () => Promise<Opened>,
     private opened: Opened,
-    private readonly listeners: FaultListeners & LogOptions = {},
+    private readonly listeners: FaultListeners & DatabaseOptions,
   ) {
     this.file = lock.file;
     this.identity = identityOf(this.file);
-    this.log = new OpenLog(this.file, listeners, () => this.checkpoint());
+    this.log = new OpenLog(this.file, listeners, () => this.checkpoint(), listeners.memoryLimitMiB);
   }
 
   /**
@@ -76,7 +75,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     const lock = await StoreLock.share(file);
     try {
       const open = (): Promise<Opened> => openAttachedReadOnly(file, options);
-      return new Database(lock, open, await open());
+      return new Database(lock, open, await open(), options);
     } catch (error) {
       await lock.release();
       throw error;
@@ -337,6 +336,11 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       if (!this.closed) this.reopening = this.reopen(error);
     }
     if (error.isDiskFull) return new DiskFullError(this.file);
+    if (error.isOutOfMemory) {
+      return new StoreUnavailableError(`the database is out of memory: ${error.reason}`, {
+        cause: error,
+      });
+    }
     if (!error.isFatal) return error;
     return new StoreUnavailableError(`the database failed and is being reopened: ${error.reason}`, {
       cause: error,

@@ -36,6 +36,11 @@ export class DuckDBError extends Error {
     return KINDS_OF_FILES.includes(this.kind) && FULL.test(this.words);
   }
 
+  /** The statement needs more memory than `memory_limit` leaves: a later attempt may succeed. */
+  get isOutOfMemory(): boolean {
+    return this.kind === 'Out of Memory';
+  }
+
   /** Another process has the file open. */
   get isLock(): boolean {
     return this.kind === 'IO' && this.text.startsWith('Could not set lock on file "');

@@ -7,10 +7,13 @@ import { DuckDBError } from './duckdb-error.js';
 import { Lanes } from './lanes.js';
 import { logOf, type LogOptions, markLog, unmarkLog } from './log-mending.js';
 
+const MIB = 1024 * 1024;
 /** A log shorter than this is not worth a checkpoint. */
-const LOG_BYTES = 16 * 1024 * 1024;
+const LOG_BYTES = 16 * MIB;
+/** DuckDB takes up to ten times a log's size in memory until the checkpoint, and needs some for its work. */
+const MEMORY_PER_LOG = 24;
 /** Greatest size of the log: DuckDB holds its rows in memory too. */
-const MAX_LOG_BYTES = 128 * 1024 * 1024;
+const MAX_LOG_BYTES = 128 * MIB;
 
 export class OpenLog {
   readonly room: DiskRoom;
@@ -22,16 +25,20 @@ export class OpenLog {
   /** A checkpoint has met a damaged block of the database. */
   private isDamaged = false;
   private readonly holds = new Lanes([null]);
+  private readonly longBytes: number;
 
   /**
    * @param file of the open database
    * @param checkpoint writes the log into the file
+   * @param memoryLimitMiB of DuckDB
    */
   constructor(
     private readonly file: string,
     private readonly listeners: RoomListener & LogOptions,
     private readonly checkpoint: () => Promise<void>,
+    memoryLimitMiB: number,
   ) {
+    this.longBytes = Math.min(LOG_BYTES, (memoryLimitMiB * MIB) / MEMORY_PER_LOG);
     this.name = logOf(file);
     this.room = new DiskRoom(file, listeners);
     this.note();
@@ -94,7 +101,7 @@ export class OpenLog {
    */
   async shorten(): Promise<void> {
     const logBytes = await this.room.logBytes();
-    if (logBytes < (this.holds.allInUse ? MAX_LOG_BYTES : LOG_BYTES)) return;
+    if (logBytes < (this.holds.allInUse ? MAX_LOG_BYTES : this.longBytes)) return;
     if (this.isDamaged) {
       if (logBytes < MAX_LOG_BYTES) return;
       throw new DamagedDataError(

@@ -110,6 +110,29 @@ describe('Database', () => {
     await database.close();
   });
 
+  it('shortens a log that takes much of a small memory', async () => {
+    const logBytes = async (memoryLimitMiB: number) => {
+      const database = await Database.openFile(file, { ...options, memoryLimitMiB });
+      const text = `repeat('x', ${6 * 2 ** 20})`;
+      await database.run(`CREATE OR REPLACE TABLE things AS SELECT ${text} AS text`);
+      await database.log.shorten();
+      const bytes = await database.log.room.logBytes();
+      await database.close();
+      return bytes;
+    };
+    expect(await logBytes(128)).toBe(0);
+    expect(await logBytes(384)).toBeGreaterThan(6 * 2 ** 20);
+  });
+
+  it('is unavailable for a statement that needs too much memory, and continues', async () => {
+    const database = await Database.openFile(file, options);
+    const large = database.rows('SELECT list(range) FROM range(50_000_000)');
+    await expect(large).rejects.toThrow(/^the database is out of memory: /);
+    await expect(large).rejects.toBeInstanceOf(StoreUnavailableError);
+    expect(await database.rows('SELECT 1')).toEqual([[1]]);
+    await database.close();
+  });
+
   it('tries no checkpoint for a backup without room on the disk, and keeps serving', async () => {
     const onFault = vi.fn();
     const database = await Database.openFile(file, { ...options, onFault });
