@@ -11,7 +11,7 @@ const MIB = 1024 * 1024;
 /** A log shorter than this is not worth a checkpoint. */
 const LOG_BYTES = 16 * MIB;
 /** DuckDB takes up to ten times a log's size in memory until the checkpoint, and needs some for its work. */
-const MEMORY_PER_LOG = 24;
+const MEMORY_PER_LOG = 32;
 /** Greatest size of the log: DuckDB holds its rows in memory too. */
 const MAX_LOG_BYTES = 128 * MIB;
 
