@@ -8,7 +8,7 @@ import type { Clock } from './clock.js';
 import type { Log } from './log.js';
 import type { Metrics } from './operations/metrics.js';
 import type { Checks } from './operations/operations.js';
-import { VERSION } from './version.js';
+import { VERSION } from '../storage/version.js';
 
 /** The settings that a node shares with the others of its cluster. */
 export function sharedSettings(

@@ -118,7 +118,9 @@ export async function startService(
     }
     const node = cluster && (await startNode({ ...cluster, store, clock, metrics, log, closing }));
     const operations = node?.operations ?? store;
-    const control = await listenForCommands(directory, operations, onError('a command failed'));
+    const control = await listenForCommands(directory, operations, onError('a command failed'), {
+      onNotice: (text) => log.warn(text),
+    });
     closing.push(() => control.close());
     await live.start();
     const retaining =

@@ -1,4 +1,7 @@
-/** The data directory's socket, over which a running server gives commands access to its store: MessagePack over HTTP. */
+/**
+ * The data directory's socket, over which a running server gives commands of its own version access to its store:
+ * MessagePack over HTTP.
+ */
 import { once } from 'node:events';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import {
@@ -15,6 +18,7 @@ import { buffer } from 'node:stream/consumers';
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  isChange,
   isOperation,
   type OperationName,
   operationsBy,
@@ -29,9 +33,13 @@ import {
   UsageError,
 } from './errors.js';
 import { pack, unpack } from './messagepack.js';
+import { VERSION } from './version.js';
 
 /** The socket's name within a data directory. */
 export const SOCKET_FILE = 'fathom.sock';
+/** Requests and replies have a header with the version of the program that sends them. */
+const VERSION_HEADER = 'fathom-version';
+const VERSION_REMEDY = "use the server's version, and restart the server after an upgrade";
 /** Longest socket path that every system accepts, in bytes. */
 const MAX_SOCKET_PATH_BYTES = 100;
 /** Commands connected at once. */
@@ -128,14 +136,24 @@ function remoteStore(socket: Socket): RemoteStore {
   agent.createConnection = () => socket;
   // Between two requests nothing else listens.
   socket.on('error', () => undefined);
+  const ask = async (operation: OperationName, args: unknown[]): Promise<Response> => {
+    if (socket.destroyed) throw new Error('the connection has ended');
+    return send(agent, pack({ operation, args }));
+  };
+  let greeting: Promise<Response> | null = null;
   const call = async (operation: OperationName, args: unknown[]): Promise<unknown> => {
-    const gone = new Error('the server went away before it answered');
-    if (socket.destroyed) throw gone;
-    const response = await send(agent, pack({ operation, args })).catch(() => {
-      throw gone;
+    // A server of another version rejects the first request, which changes nothing.
+    greeting ??= ask('isNode', []);
+    const greeted = await greeting.catch(() => {
+      throw new StoreUnavailableError(
+        `the server did not give its version: it stopped meanwhile, or its version is not that of this command, ${VERSION}; nothing was stored; ${VERSION_REMEDY}`,
+      );
     });
-    if (response.ok) return response.result;
-    throw errorOf(response);
+    const isNode = resultOf(greeted) === true;
+    const response = await ask(operation, args).catch(() => {
+      throw wentAway(operation, isNode);
+    });
+    return resultOf(response);
   };
   return {
     ...operationsBy(
@@ -148,16 +166,42 @@ function remoteStore(socket: Socket): RemoteStore {
 }
 
 async function send(agent: Agent, body: Buffer): Promise<Response> {
-  const sent = post({ agent, method: 'POST', headers: { 'Content-Length': body.length } }).end(
-    body,
-  );
+  const headers = { 'Content-Length': body.length, [VERSION_HEADER]: VERSION };
+  const sent = post({ agent, method: 'POST', headers }).end(body);
+  // One that comes after the reply has begun ends the reply's body, too.
+  sent.on('error', () => undefined);
   const [received] = (await once(sent, 'response')) as [IncomingMessage];
+  if (received.headers[VERSION_HEADER] === undefined) throw new Error('a reply without a version');
   return unpack(await buffer(received)) as Response;
+}
+
+/** @throws the error of a failed response */
+function resultOf(response: Response): unknown {
+  if (response.ok) return response.result;
+  throw errorOf(response);
+}
+
+/** The error of an operation that was sent, and whose reply did not come. */
+function wentAway(operation: OperationName, isNode: boolean): Error {
+  const gone = 'the server went away before it answered';
+  if (!isChange(operation)) return new Error(gone);
+  const advice =
+    operation === 'commit'
+      ? 'try again, which is harmless if it has'
+      : 'fathom keys list shows whether it has';
+  return isNode
+    ? new PendingError(`${gone}: the log may or may not have taken the change; ${advice}`)
+    : new Error(`${gone}: the change may or may not have been stored; ${advice}`);
 }
 
 interface ControlServer {
   /** Stops accepting connections, waits for running requests, removes the socket. */
   close(): Promise<void>;
+}
+
+interface ControlOptions {
+  /** Told of rejected commands. */
+  onNotice?: (text: string) => void;
 }
 
 /**
@@ -168,6 +212,7 @@ export async function listenForCommands(
   directory: string,
   store: StoreOperations,
   onError: (error: unknown) => void,
+  { onNotice }: ControlOptions = {},
 ): Promise<ControlServer> {
   const file = path.join(directory, SOCKET_FILE);
   await rm(file, { force: true });
@@ -176,9 +221,15 @@ export async function listenForCommands(
   let isClosing = false;
   const server = createServer({ requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 });
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const sent = await readRequest(request);
+    const body = await readBody(request);
     if (isClosing) throw new Error('the server is closing');
-    const replied = reply(response, answer(store, sent, onError, request.socket));
+    const fault = versionFault(request);
+    if (fault !== null) onNotice?.(`a command was rejected: ${fault.message}`);
+    const answered =
+      fault === null
+        ? answer(store, unpack(body) as Request, onError, request.socket)
+        : Promise.resolve(failure(fault));
+    const replied = reply(response, answered);
     running.add(replied);
     await replied.finally(() => running.delete(replied));
   };
@@ -222,15 +273,25 @@ function listen(server: Server, file: string): Promise<void> {
   });
 }
 
-async function readRequest(request: IncomingMessage): Promise<Request> {
+async function readBody(request: IncomingMessage): Promise<Buffer> {
   const length = Number(request.headers['content-length']);
   if (!(length <= MAX_REQUEST_BYTES)) throw new Error('a request without a length, or too long');
-  return unpack(await buffer(request)) as Request;
+  return buffer(request);
+}
+
+/** Why a command is rejected for its version; null if it is not. */
+function versionFault({ headers }: IncomingMessage): InputError | null {
+  const version = headers[VERSION_HEADER] ?? 'unknown';
+  if (version === VERSION) return null;
+  return new InputError(
+    `the command's version is ${version}, the server's ${VERSION}: ${VERSION_REMEDY}`,
+  );
 }
 
 /** Resolves once the command has its reply, or has had the time to take it. */
 async function reply(response: ServerResponse, answered: Promise<Response>): Promise<void> {
   const body = pack(await answered);
+  response.setHeader(VERSION_HEADER, VERSION);
   response.setHeader('Content-Length', body.length);
   const late = sleep(TAKE_REPLY_MS, undefined, { ref: false });
   await Promise.race([finished(response.end(body)), late]);

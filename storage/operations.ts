@@ -30,12 +30,20 @@ interface OfNode<F> {
   readonly by: 'node';
   readonly signature?: F;
 }
+/** A change of what is stored, which a node makes through its cluster's log. */
+interface OfLog<F> {
+  readonly by: 'log';
+  readonly signature?: F;
+}
 const ofStore = <F>(): OfStore<F> => ({ by: 'store' });
 const ofNode = <F>(): OfNode<F> => ({ by: 'node' });
+const ofLog = <F>(): OfLog<F> => ({ by: 'log' });
 
 const OPERATIONS = {
+  /** Whether a node of a cluster performs the operations. */
+  isNode: ofNode<() => Promise<boolean>>(),
   /** Commits a finished bundle of the staging folder in one transaction. */
-  commit: ofNode<(bundle: string) => Promise<CommitReport>>(),
+  commit: ofLog<(bundle: string) => Promise<CommitReport>>(),
   /** Like commit(), with the same report and errors, but leaves the store unchanged. */
   rehearse: ofStore<(bundle: string) => Promise<CommitReport>>(),
   /** Price of each snapshot, NaN if it is not stored. */
@@ -61,15 +69,15 @@ const OPERATIONS = {
   /** Takes one step that returns the database's free space to the disk. */
   shrink: ofStore<() => Promise<Shrunk>>(),
   summary: ofStore<() => Promise<StoreSummary>>(),
-  createKey: ofNode<(request: KeyRequest) => Promise<IssuedKey>>(),
+  createKey: ofLog<(request: KeyRequest) => Promise<IssuedKey>>(),
   /** The plans that keys can have, as the server has them, or the command that opened the store. */
   plans: ofStore<() => Promise<KeyPlans>>(),
   listKeys: ofStore<() => Promise<ListedKey[]>>(),
   /** Changes the given terms of a key, found by its id or its name. */
-  updateKey: ofNode<(key: string, changes: Partial<KeyTerms>) => Promise<KeyRecord>>(),
+  updateKey: ofLog<(key: string, changes: Partial<KeyTerms>) => Promise<KeyRecord>>(),
   /** Replaces a key's text; the old one stays valid for `overlapS` seconds (default 0). */
-  rotateKey: ofNode<(key: string, overlapS?: number) => Promise<IssuedKey>>(),
-  revokeKey: ofNode<(key: string) => Promise<KeyRecord>>(),
+  rotateKey: ofLog<(key: string, overlapS?: number) => Promise<IssuedKey>>(),
+  revokeKey: ofLog<(key: string) => Promise<KeyRecord>>(),
   /** Calls in a month (202611) of up to 1,000 keys with ids after `afterId`, in the order of the ids. */
   monthUsage: ofStore<(month: number, afterId: string) => Promise<KeyDayUsage[]>>(),
   /** Detaches a store from its log. @returns its last position; null if it followed none */
@@ -85,7 +93,9 @@ export type OperationName = keyof Operations;
 
 /** What a command may do with a store that it, or a running server, has opened. */
 export type StoreOperations = {
-  [N in OperationName]: Operations[N] extends OfStore<infer F> | OfNode<infer F> ? F : never;
+  [N in OperationName]: Operations[N] extends OfStore<infer F> | OfNode<infer F> | OfLog<infer F>
+    ? F
+    : never;
 };
 
 /** Runs `body` with the store: opened for this purpose, or through the server that has it open. */
@@ -93,11 +103,16 @@ export type UseStore = <T>(body: (store: StoreOperations) => Promise<T>) => Prom
 
 /** What a node of a cluster performs itself. */
 type NodeOperations = {
-  [N in OperationName as Operations[N] extends { by: 'node' } ? N : never]: StoreOperations[N];
+  [N in OperationName as Operations[N] extends { by: 'store' } ? never : N]: StoreOperations[N];
 };
 
 export function isOperation(name: string): name is OperationName {
   return Object.hasOwn(OPERATIONS, name);
+}
+
+/** Whether an operation changes what is stored: if its outcome is unknown, the change may have been made. */
+export function isChange(name: OperationName): boolean {
+  return OPERATIONS[name].by === 'log';
 }
 
 /** All operations, each made from its name. */
@@ -109,7 +124,7 @@ export function operationsBy(make: (name: OperationName) => unknown): StoreOpera
 /** The operations of a node: its own, and otherwise those of its store. */
 export function operationsOfNode(store: StoreOperations, own: NodeOperations): StoreOperations {
   return operationsBy((name) =>
-    OPERATIONS[name].by === 'node' ? own[name as keyof NodeOperations] : store[name].bind(store),
+    OPERATIONS[name].by === 'store' ? store[name].bind(store) : own[name as keyof NodeOperations],
   );
 }
 

@@ -156,6 +156,10 @@ export class Store implements StoreOperations {
       });
   }
 
+  isNode(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
   async commit(bundle: string): Promise<CommitReport> {
     this.log.refuseOtherChanges();
     return this.changes.commit(() => readBundle(this.directory, bundle));

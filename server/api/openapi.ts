@@ -16,7 +16,7 @@ import { EXAMPLES, EXAMPLES_OF } from './generated/examples.js';
 import { isRequired } from './query.js';
 import { MEDIA_TYPES } from './replies.js';
 import { damagedData, internalError, replayBusy } from '../http/errors.js';
-import { VERSION } from '../version.js';
+import { VERSION } from '../../storage/version.js';
 import { addressParameter, takeNamedSchemas } from './schemas.js';
 
 /** Version of the API, raised with every addition. The program is versioned separately. */

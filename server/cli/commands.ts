@@ -12,7 +12,7 @@ import {
   printNote,
 } from './output.js';
 import { checkDescriptors } from '../http/connection-limit.js';
-import { VERSION } from '../version.js';
+import { VERSION } from '../../storage/version.js';
 
 /**
  * What each command does, in a few words; help lists them in this order. The first word of a name is also the name of

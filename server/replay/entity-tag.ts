@@ -5,7 +5,7 @@ import type { ReplayEnvelope } from '../../compute/replay/page.js';
 import type { RenderInput } from '../../compute/replay/render.js';
 import type { PagePlan } from '../../storage/contract.js';
 import type { Headers } from '../http/errors.js';
-import { VERSION } from '../version.js';
+import { VERSION } from '../../storage/version.js';
 
 /** Collectors deliver late: a window that ended less than this ago may still get snapshots. */
 const SETTLED_AFTER_S = 3600;

@@ -163,6 +163,7 @@ export class LogNode {
   get operations(): StoreOperations {
     const { publisher } = this;
     return operationsOfNode(this.options.store, {
+      isNode: () => Promise.resolve(true),
       commit: (bundle) => publisher.commit(bundle),
       createKey: (request) => publisher.createKey(request),
       updateKey: (key, changes) => publisher.updateKey(key, changes),

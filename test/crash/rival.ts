@@ -28,7 +28,7 @@ const LATEST_KILL = 1.3;
 const GUESS_MS = 200;
 
 /** What a command may report when its server goes away. */
-const SERVER_GONE = /the server went away before it answered/;
+const SERVER_GONE = /the server (went away before it answered|did not give its version)/;
 /** A migration was killed, and nobody has opened the store for writing since. */
 const OLD_SCHEMA = /was written by an earlier version of Fathom: check it with that version/;
 const IN_USE = /is in use by another Fathom process/;

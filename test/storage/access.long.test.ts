@@ -286,7 +286,9 @@ describe('The control socket', () => {
     const remote = await connectToServer(directory.path);
     await control.close();
     expect(existsSync(socketFile)).toBe(false);
-    await expect(remote?.listKeys()).rejects.toThrow('the server went away before it answered');
+    await expect(remote?.listKeys()).rejects.toThrow(
+      'the server did not give its version: it stopped',
+    );
     expect(await connectToServer(directory.path)).toBeNull();
     idle.destroy();
     await store.close();

@@ -54,6 +54,10 @@ export class NodeProcess {
     this.child.stderr?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
   }
 
+  get pid(): number {
+    return this.child?.pid as number;
+  }
+
   pause(isPaused: boolean): void {
     this.child?.kill(isPaused ? 'SIGSTOP' : 'SIGCONT');
   }
@@ -61,7 +65,7 @@ export class NodeProcess {
   async kill(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
     const { child } = this;
     this.child = null;
-    if (child === null) return;
+    if (child === null || child.signalCode !== null) return;
     const gone = new Promise((resolve) => child.once('close', resolve));
     child.kill('SIGCONT');
     child.kill(signal);

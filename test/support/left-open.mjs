@@ -258,6 +258,7 @@ const cases = {
     for (const place of [at('store'), at('a'.repeat(60), 'b'.repeat(60))]) {
       mkdirSync(place, { recursive: true });
       const store = {
+        isNode: () => Promise.resolve(false),
         summary: () => Promise.resolve({}),
         bytes: () => Promise.reject(new Error('no')),
       };
