@@ -120,6 +120,11 @@ export async function startService(
     const operations = node?.operations ?? store;
     const control = await listenForCommands(directory, operations, onError('a command failed'), {
       onNotice: (text) => log.warn(text),
+      isHeld: () =>
+        store.probe().then(
+          () => true,
+          () => false,
+        ),
     });
     closing.push(() => control.close());
     await live.start();

@@ -17,6 +17,7 @@ import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { identityOf } from './disk.js';
 import {
   isChange,
   isOperation,
@@ -40,6 +41,8 @@ export const SOCKET_FILE = 'fathom.sock';
 /** Requests and replies have a header with the version of the program that sends them. */
 const VERSION_HEADER = 'fathom-version';
 const VERSION_REMEDY = "use the server's version, and restart the server after an upgrade";
+/** How often a server checks that its socket is still there. */
+const SOCKET_CHECK_MS = 1000;
 /** Longest socket path that every system accepts, in bytes. */
 const MAX_SOCKET_PATH_BYTES = 100;
 /** Commands connected at once. */
@@ -200,22 +203,22 @@ interface ControlServer {
 }
 
 interface ControlOptions {
-  /** Told of rejected commands. */
+  /** Told of rejected commands, and of a socket that another program removed or replaced. */
   onNotice?: (text: string) => void;
+  /** Whether this process still holds the store: otherwise the socket may be another server's. */
+  isHeld?: () => Promise<boolean>;
 }
 
 /**
- * Listens on the data directory's socket (mode 0600). The caller has the store open, so a socket
- * found there is stale and is removed.
+ * Listens on the data directory's socket (mode 0600), and again if the socket is removed or replaced. The caller has the
+ * store open, so a socket found there is stale and is removed.
  */
 export async function listenForCommands(
   directory: string,
   store: StoreOperations,
   onError: (error: unknown) => void,
-  { onNotice }: ControlOptions = {},
+  { onNotice, isHeld }: ControlOptions = {},
 ): Promise<ControlServer> {
-  const file = path.join(directory, SOCKET_FILE);
-  await rm(file, { force: true });
   const bound = await socketPath(directory);
   const running = new Set<Promise<void>>();
   let isClosing = false;
@@ -239,32 +242,55 @@ export async function listenForCommands(
   });
   server.on('clientError', (_, socket) => socket.destroy());
   server.maxConnections = MAX_CONNECTIONS;
-  await listen(server, bound.path).catch(async (error: unknown) => {
+  let identity: string | null = null;
+  const begin = async (): Promise<void> => {
+    await rm(bound.path, { force: true });
+    await listen(server, bound.path, onError);
+    identity = identityOf(bound.path);
+  };
+  await begin().catch(async (error: unknown) => {
     await bound.handle?.close();
     throw error;
   });
-  server.on('error', onError);
+  const beginAgain = async (): Promise<void> => {
+    const isThere = identity !== null && identityOf(bound.path) === identity;
+    if (isClosing || isThere || (await isHeld?.()) === false) return;
+    const found = `${path.join(directory, SOCKET_FILE)} was removed or replaced`;
+    const wasListening = server.listening;
+    server.close();
+    await begin().then(
+      () => onNotice?.(`${found}: the server made it again and takes commands`),
+      ({ message }: Error) => {
+        if (wasListening) onNotice?.(`${found}, and the server takes no commands: ${message}`);
+      },
+    );
+  };
+  let checking = Promise.resolve();
+  const check = (): unknown => (checking = checking.then(beginAgain).catch(onError));
+  const timer = setInterval(check, SOCKET_CHECK_MS).unref();
   return {
     async close() {
       isClosing = true;
+      clearInterval(timer);
+      await checking;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       await Promise.allSettled(running);
       server.closeAllConnections();
       await closed;
+      await rm(bound.path, { force: true });
       await bound.handle?.close();
-      await rm(file, { force: true });
     },
   };
 }
 
 /** Listens with mode 0600 from the first moment on. */
-function listen(server: Server, file: string): Promise<void> {
+function listen(server: Server, file: string, onError: (error: unknown) => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
+    server.off('error', onError).once('error', reject);
     const before = process.umask(0o177);
     try {
       server.listen(file, () => {
-        server.off('error', reject);
+        server.off('error', reject).on('error', onError);
         resolve();
       });
     } finally {

@@ -1,4 +1,5 @@
-/** Files and their disk: complete reads and writes, sizes, and free space. */
+/** Files and their disk: complete reads and writes, sizes, identities, and free space. */
+import { statSync } from 'node:fs';
 import { type FileHandle, open, rename, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 
@@ -54,6 +55,12 @@ export function fileBytes(file: string): Promise<number> {
     ({ size }) => size,
     () => 0,
   );
+}
+
+/** Distinguishes a file from others that get its name; null if it does not exist. */
+export function identityOf(name: string): string | null {
+  const found = statSync(name, { throwIfNoEntry: false });
+  return found === undefined ? null : `${found.dev}:${found.ino}`;
 }
 
 /** Bytes that are free for this user on the directory's disk. */

@@ -1,5 +1,6 @@
 /** A DuckDB instance for one file, with a fixed set of connections. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { identityOf } from '../disk.js';
 import { DiskFullError, StoreUnavailableError } from '../errors.js';
 import { type Meta, readMeta, writeMeta } from '../meta.js';
 import type { Connection } from './connection.js';
@@ -13,7 +14,7 @@ import {
   type FaultListeners,
   type Opened,
 } from './opening.js';
-import { identityOf, StoreLock } from './store-lock.js';
+import { StoreLock } from './store-lock.js';
 import type { ResultChunk, SqlRow, SqlValue, Statements, StoredValue } from './statements.js';
 
 /** Most attempts to reopen a failed database until a write succeeds. */

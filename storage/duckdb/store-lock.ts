@@ -7,9 +7,10 @@
  */
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { randomUUID } from 'node:crypto';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { identityOf } from '../disk.js';
 import { DiskFullError, isDiskFull, StoreUnavailableError } from '../errors.js';
 import { client } from './client.js';
 import { duckdbErrorIn } from './duckdb-error.js';
@@ -219,10 +220,4 @@ async function detach({ connection, alias }: Pick<Held, 'connection' | 'alias'>)
   } finally {
     connection.closeSync();
   }
-}
-
-/** Null if the file does not exist. */
-export function identityOf(name: string): string | null {
-  const found = statSync(name, { throwIfNoEntry: false });
-  return found === undefined ? null : `${found.dev}:${found.ino}`;
 }

@@ -1,5 +1,14 @@
-/** Commands beside a running server: of another version, and when the server is killed. */
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+/** Commands beside a running server: of another version, without the socket, and when the server is killed. */
+import {
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -10,6 +19,7 @@ import { atEnd, temporaryDirectory } from '../support/folders.js';
 import { losingReplyTo } from '../support/lost-reply.js';
 import { run } from '../support/processes.js';
 import { snapshot } from '../support/stores.js';
+import { eventually } from '../support/waiting.js';
 
 const newDirectory = (): string => path.join(temporaryDirectory(), 'data');
 const createKey = (data: string) => fathom(['keys', 'create', '--tier', 'premium', '--data', data]);
@@ -68,6 +78,32 @@ describe('a command of another version than the server', () => {
       1,
       `the server did not give its version: it stopped meanwhile, or its version is not that of this command, ${VERSION}; nothing was stored; use the server's version, and restart the server after an upgrade\n`,
     ]);
+  });
+});
+
+describe('a socket that is gone while the server runs', () => {
+  it('is made again, and the log says so', async () => {
+    const data = newDirectory();
+    const server = await serveHere(data);
+    const socket = path.join(data, SOCKET_FILE);
+    const isLogged = (text: string) => () => server.logged().includes(`${SOCKET_FILE} was ${text}`);
+    rmSync(socket);
+    expect((await createKey(data)).status).toBe(0);
+    const again = 'removed or replaced: the server made it again and takes commands';
+    expect(isLogged(again)()).toBe(true);
+    expect(statSync(socket).mode & 0o777).toBe(0o600);
+    rmSync(socket);
+    mkdirSync(socket);
+    await eventually(
+      'it says why it cannot',
+      isLogged('removed or replaced, and the server takes no commands: '),
+    );
+    rmdirSync(socket);
+    expect((await createKey(data)).status).toBe(0);
+    rmSync(socket);
+    await otherServer(data, '');
+    await eventually('it replaces another program', async () => (await keysOf(data)).length === 2);
+    expect(server.logged().split(again)).toHaveLength(4);
   });
 });
 
