@@ -125,6 +125,14 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await page.locator('.heatmap[data-state=ready]').waitFor();
     return page;
   }
+  /** Turns the wheel three times, each once the page has drawn the one before. */
+  async function zoomIn(page: Page): Promise<void> {
+    for (let i = 0; i < 3; i++) {
+      const view = await viewOf(page);
+      await page.mouse.wheel(0, -250);
+      await changed(page, view);
+    }
+  }
   /** Every snapshot visible now. */
   async function snapshots(group: 'all' | 'venue' = 'all'): Promise<Snapshot[]> {
     const client = fathomClient({ url: service.server.url, key: ENTERPRISE_KEY });
@@ -221,7 +229,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     const { x, y, width, height } = await plotOf(page);
     await page.mouse.move(x + width / 2, y + height / 2);
     // A third of the times, and fewer prices than there are.
-    for (let i = 0; i < 3; i++) await page.mouse.wheel(0, -250);
+    await zoomIn(page);
     await page.locator('.heatmap-frame').focus();
     const [, , , high] = await viewOf(page);
     await page.keyboard.press('PageUp');
@@ -445,7 +453,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     const page = await ready((tab) => tab.clock.install());
     const { x, y, width, height } = await plotOf(page);
     await page.mouse.move(x + width / 2, y + height / 2);
-    for (let i = 0; i < 3; i++) await page.mouse.wheel(0, -250);
+    await zoomIn(page);
     const heldOf = async () => {
       const label = await page.locator('.heatmap-cells').getAttribute('aria-label');
       return Number(/in (\d+) snapshots/.exec(label ?? '')?.[1]);
