@@ -16,7 +16,7 @@ interface DocumentSubscriptionOptions {
   nowS: () => number;
   onMessage: (type: string) => void;
   /** Ends the subscription with an error. */
-  onFailed: (error: unknown) => void;
+  fail: (error: unknown) => void;
 }
 
 export class DocumentSubscription implements Subscription {
@@ -56,7 +56,7 @@ export class DocumentSubscription implements Subscription {
     try {
       account.payHour(nowMs);
     } catch (error) {
-      this.options.onFailed(error);
+      this.options.fail(error);
       return;
     }
     if (nowMs - this.sentMs >= HEARTBEAT_MS && connection.hasRoom) {

@@ -306,7 +306,7 @@ export class LiveHub {
       ...{ id, connection, account, request, key: key.record, feed: this.documents },
       nowS: () => this.options.clock.nowS(),
       onMessage: (type) => this.options.onMessage?.(type, null),
-      onFailed: (error) => {
+      fail: (error) => {
         this.refuse(connection, id, error);
         connection.end(id);
       },

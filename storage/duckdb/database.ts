@@ -42,11 +42,11 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     private readonly lock: StoreLock,
     private readonly reopenFile: () => Promise<Opened>,
     private opened: Opened,
-    private readonly listeners: FaultListeners & DatabaseOptions,
+    private readonly options: FaultListeners & DatabaseOptions,
   ) {
     this.file = lock.file;
     this.identity = identityOf(this.file);
-    this.log = new OpenLog(this.file, listeners, () => this.checkpoint(), listeners.memoryLimitMiB);
+    this.log = new OpenLog(this.file, options, () => this.checkpoint());
   }
 
   /**
@@ -333,7 +333,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     if (error.isFatal && !opened.invalidated) {
       opened.invalidated = true;
       // Reported once, until a write succeeds again.
-      if (this.reopenings === 0) this.listeners.onFault?.(error);
+      if (this.reopenings === 0) this.options.onFault?.(error);
       if (!this.closed) this.reopening = this.reopen(error);
     }
     if (error.isDiskFull) return new DiskFullError(this.file);
@@ -362,7 +362,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
         `the database holds commit ${stored}, but the last one that succeeded in this process is ${this.commits}: the next start reads what is stored`,
       );
     } catch (error) {
-      this.listeners.onLost?.(error);
+      this.options.onLost?.(error);
     }
   }
 

@@ -5,7 +5,8 @@ import { DamagedDataError, DiskFullError } from '../errors.js';
 import { DiskRoom, type RoomListener } from './disk-room.js';
 import { DuckDBError } from './duckdb-error.js';
 import { Lanes } from './lanes.js';
-import { logOf, type LogOptions, markLog, unmarkLog } from './log-mending.js';
+import { logOf, markLog, unmarkLog } from './log-mending.js';
+import type { DatabaseOptions } from './opening.js';
 
 const MIB = 1024 * 1024;
 /** A log shorter than this is not worth a checkpoint. */
@@ -30,17 +31,15 @@ export class OpenLog {
   /**
    * @param file of the open database
    * @param checkpoint writes the log into the file
-   * @param memoryLimitMiB of DuckDB
    */
   constructor(
     private readonly file: string,
-    private readonly listeners: RoomListener & LogOptions,
+    private readonly options: RoomListener & DatabaseOptions,
     private readonly checkpoint: () => Promise<void>,
-    memoryLimitMiB: number,
   ) {
-    this.longBytes = Math.min(LOG_BYTES, (memoryLimitMiB * MIB) / MEMORY_PER_LOG);
+    this.longBytes = Math.min(LOG_BYTES, (options.memoryLimitMiB * MIB) / MEMORY_PER_LOG);
     this.name = logOf(file);
-    this.room = new DiskRoom(file, listeners);
+    this.room = new DiskRoom(file, options);
     this.note();
   }
 
@@ -78,7 +77,7 @@ export class OpenLog {
   async closed(isReadOnly: boolean): Promise<void> {
     if (!isReadOnly) await unmarkLog(this.file);
     if (existsSync(this.name)) {
-      this.listeners.onLogNotice?.(
+      this.options.onLogNotice?.(
         `${this.name} could not be written into the database, and stays: the next start reads it (is the disk full?)`,
       );
     }
@@ -145,7 +144,7 @@ export class OpenLog {
    */
   async save(): Promise<void> {
     await this.writeIfRoom();
-    this.listeners.onLogNotice?.(
+    this.options.onLogNotice?.(
       `${this.name} was removed, shortened or replaced while it was open: what it held has been written into the database`,
     );
   }
