@@ -1,7 +1,8 @@
 /** Reads the config file of `fathom serve`: JSON, with the settings by name. */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { UsageError } from '../../storage/errors.js';
+import { parseJson } from '../json-text.js';
 import { didYouMean, type Flag, isSwitch, refuseEmpty } from './flags.js';
 
 export interface ConfigEntry {
@@ -23,20 +24,14 @@ interface ConfigFile {
 /**
  * Reads the config file that FATHOM_CONFIG names, else fathom.config.json if it exists.
  * @param settings by name
- * @throws UsageError if it is no JSON object
+ * @throws UsageError if it cannot be read, is no JSON object, or has a key twice
  */
 export function readConfig(settings: Readonly<Record<string, Flag>>): ConfigFile {
   const named = process.env.FATHOM_CONFIG;
   const file = path.resolve(named || 'fathom.config.json');
-  if (!existsSync(file)) {
-    if (named) throw new UsageError(`FATHOM_CONFIG: ${named}: no such file`);
-    return { file: null, entries: {}, faults: [] };
-  }
-  if (statSync(file).isDirectory()) {
-    const from = named ? `FATHOM_CONFIG: ${named}` : file;
-    throw new UsageError(`${from}: expected a file, found a directory`);
-  }
-  const parsed = parseJson(file);
+  // In a directory that may not be entered, a file that nobody named counts as absent.
+  if (!named && !existsSync(file)) return { file: null, entries: {}, faults: [] };
+  const parsed = parseJson(readText(file, named ? `FATHOM_CONFIG: ${named}` : file), file);
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
     throw new UsageError(`${file}: expected a JSON object`);
   }
@@ -80,16 +75,14 @@ function textsOf(value: unknown, setting: Flag, from: string): readonly string[]
   throw new UsageError(`${from}: expected ${form}`);
 }
 
-function parseJson(file: string): unknown {
-  let text: string;
+/** @throws UsageError that names the file by `from` */
+function readText(file: string, from: string): string {
   try {
-    text = readFileSync(file, 'utf8');
+    return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new UsageError(`${file}: cannot be read: ${(error as Error).message}`);
-  }
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new UsageError(`${file}: expected JSON: ${(error as Error).message}`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') throw new UsageError(`${from}: no such file`);
+    if (code === 'EISDIR') throw new UsageError(`${from}: expected a file, found a directory`);
+    throw new UsageError(`${from}: cannot be read: ${message}`);
   }
 }

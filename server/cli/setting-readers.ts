@@ -3,7 +3,8 @@ import { chainOfAddress, TIERS } from '../../compute/market.js';
 import type { Retention } from '../../storage/depth/retention-steps.js';
 import { allOf, UsageError } from '../../storage/errors.js';
 import { ANY_ORIGIN } from '../http/cors.js';
-import { parseJson, readFields } from '../limits/plans.js';
+import { parseJson } from '../json-text.js';
+import { readFields } from '../limits/plans.js';
 import { duration, wholeNumber } from './flags.js';
 
 const MAX_QUOTE_TOKENS = 100;

@@ -2,6 +2,7 @@
 import { allOf, UsageError } from '../../storage/errors.js';
 import { KEY_TIERS, type KeyRecord, type KeyTier } from '../../storage/contract.js';
 import { RATE_BUCKETS, type RateBucket } from '../api/endpoint.js';
+import { parseJson } from '../json-text.js';
 
 /** A bucket of `requests` that starts full and refills evenly over the period. */
 interface RateRule {
@@ -307,15 +308,6 @@ export function readFields<T>(
 function objectOf(value: unknown, at: string, expected: string): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
   return fail(at, expected);
-}
-
-/** @throws UsageError */
-export function parseJson(text: string, from: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return fail(from, 'JSON');
-  }
 }
 
 function fail(at: string, expected: string): never {

@@ -360,4 +360,21 @@ describe('fathom config', () => {
     const { status, stderr } = await fathom(['config'], { FATHOM_CONFIG: file });
     expect([status, stderr]).toEqual([2, expect.stringMatching(/config.json: expected JSON: .+/)]);
   });
+
+  it('refuses a file that has a key twice, and names each such key', async () => {
+    writeFileSync(
+      file,
+      `{"port": 1, "cors-origin": ["{\\"", "port"], "p\\u006frt": 2, "host": "port",
+        "retention": {"raw": "1d", "1h": "2d"},
+        "plans": {"premium": {"quota": 1}, "enterprise": {"quota": 1, "depth": "live", "quota" : 2}}}`,
+    );
+    const { status, stderr } = await fathom(['config'], { FATHOM_CONFIG: file });
+    expect([status, stderr]).toEqual([
+      2,
+      `fathom: ${file}: port: given twice
+${file}: plans.enterprise.quota: given twice
+See fathom help config
+`,
+    ]);
+  });
 });

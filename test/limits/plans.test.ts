@@ -116,6 +116,7 @@ describe('the setting plans', () => {
 
   it.each([
     ['{', 'FATHOM_PLANS: expected JSON'],
+    ['{"gold":{"tier":"premium"},"gold":{}}', 'FATHOM_PLANS: gold: given twice'],
     ['[]', 'FATHOM_PLANS: expected an object with plans by their names'],
     ['{"gold":{}}', 'FATHOM_PLANS: gold.tier: expected "premium" or "enterprise"'],
     ['{"gold":{"tier":"gold"}}', 'gold.tier: expected "premium" or "enterprise"'],
