@@ -11,6 +11,7 @@ import {
   printLine,
   printNote,
 } from './output.js';
+import { unknownVariables } from './variables.js';
 import { checkDescriptors } from '../http/connection-limit.js';
 import { VERSION } from '../../storage/version.js';
 
@@ -53,7 +54,7 @@ const WRONG_USAGE = 2;
 const PENDING = 3;
 const HELP_FLAGS = ['--help', '-h'];
 
-/** Commands that run a server. */
+/** Commands that run a server, and log. */
 const SERVERS = ['serve', 'start'];
 
 /**
@@ -108,11 +109,16 @@ export async function runCommand(given: readonly string[]): Promise<number> {
     name = actionsOf(first).length > 0 ? first : '';
     name = commandName(given);
     const command = await loadCommand(name);
+    if (!SERVERS.includes(name)) await warnOfVariables(command);
     await command.run(given.slice(name.split(' ').length));
     return 0;
   } catch (error) {
     return report(error, name, given.includes('--json'));
   }
+}
+
+async function warnOfVariables({ flags }: Command): Promise<void> {
+  for (const text of await unknownVariables(flags)) printNote(`warning: ${text}`);
 }
 
 /** The name of the command that the words call, of one word or two. @throws UsageError */

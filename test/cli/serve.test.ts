@@ -135,8 +135,11 @@ describe('settings', () => {
     const [port] = await freePorts(1);
     const config = { host: '127.0.0.1', port, 'as-of': 'never' };
     writeFileSync(path.join(home, 'fathom.config.json'), JSON.stringify(config));
-    const env = { FATHOM_AS_OF: '2026-11-11T00:00:00Z', FATHOM_THREADS: '1' };
+    const env = { FATHOM_AS_OF: '2026-11-11T00:00:00Z', FATHOM_THREADS: '1', FATHOM_HOTS: '::1' };
     const server = await serve(null, [], { cwd: home, env });
+    expect(server.logged()).toContain(
+      '"msg":"FATHOM_HOTS: no command reads this variable; did you mean FATHOM_HOST?"',
+    );
     expect(server.url).toBe(`http://127.0.0.1:${port}`);
     // A new store is reported, because the directory may be mistyped.
     const isLogged = () => server.logged().includes('"msg":"the store is empty"');

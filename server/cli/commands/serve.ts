@@ -9,6 +9,7 @@ import { onStore } from '../runtime.js';
 import { serveOptions, type ServeOptions } from '../serve-options.js';
 import { SERVE_ENVIRONMENT, SERVE_FLAGS } from '../settings.js';
 import { stopSignal } from '../signals.js';
+import { unknownVariables } from '../variables.js';
 
 /** `accept-damaged-log` has no variable, because it should apply to one start only. */
 export const FLAGS = { ...SERVE_FLAGS, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
@@ -47,6 +48,7 @@ export async function serveUntilSignal(
   const log = createLog(options.log);
   reportCrashesWith((error) => log.fatal('the server crashed', error));
   try {
+    for (const text of await unknownVariables(FLAGS)) log.warn(text);
     const service = await startService(options, log, ending.signal);
     await body(service, log, stopped);
     await service.close();

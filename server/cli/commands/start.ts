@@ -30,6 +30,8 @@ export const command = defineCommand({
  */
 const COLLECTOR_FLAGS = ['--max-semi-space-size=4'];
 const COLLECTOR_ENVIRONMENT = { MALLOC_ARENA_MAX: '2' };
+/** Variables of the server, which has already warned of those that are unknown. */
+const SERVER_VARIABLE = /^FATHOM_(?!DEBUG$)/i;
 /** The collector is killed if it takes longer than this to stop. */
 const COLLECTOR_STOP_MS = 5000;
 const FILLING =
@@ -76,9 +78,10 @@ async function startCollector(directory: string): Promise<ChildProcess | null> {
   }
   const main = fileURLToPath(new URL('../main.js', import.meta.url));
   const words = ['demo', '--live', '--data', directory];
+  const inherited = Object.entries(process.env).filter(([name]) => !SERVER_VARIABLE.test(name));
   return spawn(process.execPath, [...COLLECTOR_FLAGS, main, ...words], {
     stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, ...COLLECTOR_ENVIRONMENT },
+    env: { ...Object.fromEntries(inherited), ...COLLECTOR_ENVIRONMENT },
   });
 }
 

@@ -1,0 +1,38 @@
+/** Variables that no command reads. */
+import { afterEach, expect, it, vi } from 'vitest';
+import { loadAll } from '../../server/cli/commands.js';
+import { unknownVariables } from '../../server/cli/variables.js';
+import { fathom, withStoreOf } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+it('of no command is one unknown', async () => {
+  const commands = (await loadAll()).map(({ command }) => command);
+  const declared = commands.flatMap(({ flags, environment = {} }) => [
+    ...Object.values(flags).flatMap(({ variable }) => variable ?? []),
+    ...Object.keys(environment),
+  ]);
+  expect(declared).toEqual(expect.arrayContaining(['FATHOM_PORT', 'FATHOM_URL', 'FATHOM_CONFIG']));
+  const before = await unknownVariables({});
+  for (const name of ['FATHOM_DEBUG', ...declared]) vi.stubEnv(name, 'x');
+  for (const { flags } of commands) expect(await unknownVariables(flags)).toEqual(before);
+});
+
+it('get a warning with the closest known name, and change nothing else', async () => {
+  const data = temporaryDirectory();
+  await withStoreOf(data, () => Promise.resolve());
+  const run = (env: Record<string, string>) => fathom(['queue', '--json', '--data', data], env);
+  const plain = await run({ FATHOM_PORT: '1', FATHOM_EMPTY: '', FATHOMLESS: '1' });
+  expect(plain).toEqual({ status: 0, stdout: '[]\n', stderr: '' });
+  const env = { FATHOM_MEMROY_MIB: '512', fathom_url: 'x', FATHOM_BACKUP_HOST: 'x' };
+  expect(await run(env)).toEqual({
+    ...plain,
+    stderr: `warning: FATHOM_MEMROY_MIB: no command reads this variable; did you mean FATHOM_MEMORY_MIB?
+warning: fathom_url: no command reads this variable; did you mean FATHOM_URL?
+warning: FATHOM_BACKUP_HOST: no command reads this variable
+`,
+  });
+});
