@@ -11,6 +11,7 @@ import {
   printLine,
   printNote,
 } from './output.js';
+import { SERVERS } from './signals.js';
 import { unknownVariables } from './variables.js';
 import { checkDescriptors } from '../http/connection-limit.js';
 import { VERSION } from '../../storage/version.js';
@@ -53,9 +54,6 @@ const WRONG_USAGE = 2;
 /** The cluster's log has the change, or may have it, but this node has not applied it yet. */
 const PENDING = 3;
 const HELP_FLAGS = ['--help', '-h'];
-
-/** Commands that run a server, and log. */
-const SERVERS = ['serve', 'start'];
 
 /**
  * A command by its name. A command of a group is exported by its action, any other as `command`. Its module is loaded

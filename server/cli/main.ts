@@ -1,7 +1,11 @@
 #!/usr/bin/env node
 /** Entry point of the `fathom` command. */
-import { FAILED, runCommand } from './commands.js';
-import { endWithoutReader, reportCrash, tolerateOutputErrors } from './output.js';
+import { endAtSignal, SERVERS } from './signals.js';
+
+// Loading the rest takes most of a start.
+if (SERVERS.includes(process.argv[2])) endAtSignal();
+const { FAILED, runCommand } = await import('./commands.js');
+const { endWithoutReader, reportCrash, tolerateOutputErrors } = await import('./output.js');
 
 function endAtOnce(error: unknown): void {
   reportCrash(error);

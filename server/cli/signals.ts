@@ -20,6 +20,16 @@ export function atSignal(listener: (signal: NodeJS.Signals) => void): () => void
   return stop;
 }
 
+/** Commands that run a server. */
+export const SERVERS = ['serve', 'start'];
+
+let stopEnding: () => void = () => undefined;
+
+/** Lets a signal end a server that is still loading with status 0. Once it listens itself, stopSignal() takes over. */
+export function endAtSignal(): void {
+  stopEnding = atSignal(() => process.exit(0));
+}
+
 /** How often a command started by npx checks that npx still runs. */
 const PARENT_POLL_MS = 250;
 
@@ -44,6 +54,7 @@ export function stopSignal(): Promise<void> {
     };
     watch?.unref();
     const unlisten = atSignal(stop);
+    stopEnding();
   });
 }
 

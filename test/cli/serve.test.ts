@@ -17,7 +17,7 @@ import {
 } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { tamper } from '../support/stores.js';
-import { handlesSignals, MAIN, niceValuesOf } from '../support/processes.js';
+import { MAIN, niceValuesOf, opensStore } from '../support/processes.js';
 import { becomes, eventually } from '../support/waiting.js';
 
 const directory = temporaryDirectory();
@@ -121,7 +121,7 @@ function stoppedWhileWaiting(): Promise<void> {
     let output = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
     const ended = new Promise((resolve) => child.once('close', resolve));
-    await eventually('it can be stopped', () => handlesSignals(child.pid as number));
+    await eventually('it waits for the store', () => opensStore(child.pid as number));
     expect([child.exitCode, output]).toEqual([null, '']);
     child.kill('SIGTERM');
     expect(await ended).toBe(0);

@@ -6,6 +6,8 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { serve, withStoreOf } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
+import { MAIN, run } from '../support/processes.js';
+
 const directory = temporaryDirectory();
 /** Commits that are not in the database yet: none if it was closed. */
 const logIn = (data: string) => existsSync(path.join(data, 'fathom.duckdb.wal'));
@@ -17,6 +19,17 @@ it('SIGHUP drains a server and closes its store, as SIGTERM does', async () => {
   expect(await server.stop('SIGHUP')).toEqual({ status: 0, signal: null });
   expect(server.logged()).toContain('"msg":"stopped"');
   expect(logIn(data)).toBe(false);
+});
+
+it('a signal ends a server with status 0 while it loads, before it reads its settings', async () => {
+  // The signal comes as soon as something listens for it; wrong settings would end with status 2.
+  const script = `
+    const signal = () => process.kill(process.pid, 'SIGTERM');
+    process.on('newListener', (name) => name === 'SIGTERM' && queueMicrotask(signal));
+    process.argv.push(${JSON.stringify(MAIN)}, 'serve', '--port', 'none');
+    await import(process.argv[1]);`;
+  const ended = await run(process.execPath, ['--input-type=module', '-e', script]);
+  expect(ended).toMatchObject({ status: 0, stdout: '' });
 });
 
 it.each(['SIGHUP', 'SIGINT', 'SIGTERM'] as const)(

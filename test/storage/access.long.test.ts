@@ -16,7 +16,7 @@ import { makePrivate } from '../../storage/data-directory.js';
 import { InputError, LossError, StoreBusyError } from '../../storage/errors.js';
 import { fathom, fathomProcess, serveHere } from '../support/cli.js';
 import { packedRequest, requestOf } from '../support/command-requests.js';
-import { handlesSignals, Script } from '../support/processes.js';
+import { opensStore, Script } from '../support/processes.js';
 import {
   bundleOf,
   commitRows,
@@ -155,7 +155,7 @@ describe('Processes that want one store', () => {
     const { key } = await store.createKey(request);
     const server = startServer(directory.path);
     if (process.platform === 'linux') {
-      await eventually('it can be stopped', () => handlesSignals(server.pid));
+      await eventually('it waits for the store', () => opensStore(server.pid));
     }
     await commitRows(store, [snapshot(NOW_S - 4)]);
     await store.close();

@@ -166,11 +166,7 @@ export function niceValuesOf(pid: number): Map<number, number> {
   );
 }
 
-/**
- * Whether a process ends gracefully when told to, on Linux. Node catches SIGTERM from its start; SIGHUP,
- * the first of the signals, is caught once a program asks for it, and Fathom asks for both at once.
- */
-export function handlesSignals(pid: number): boolean {
-  const caught = /^SigCgt:\s+([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return (BigInt(`0x${caught}`) & 1n) !== 0n;
+/** Whether a process opens a store or waits for it, on Linux: it then loads DuckDB. */
+export function opensStore(pid: number): boolean {
+  return readFileSync(`/proc/${pid}/maps`, 'latin1').includes('duckdb');
 }
