@@ -33,6 +33,20 @@ const warningsOf = async (dataset: string, rows: readonly object[]): Promise<Jso
   return (document.files as Json[])[0].warnings as Json[];
 };
 
+it('a file without rows is valid, and stderr says that it has none', async () => {
+  const files = [
+    scratch.file('.csv', 'chain,address,symbol\n'),
+    scratch.file('.ndjson', ''),
+    scratch.file('.csv', `chain,address,symbol\nmainchain,${MINT},A\n`),
+  ];
+  const words = ['ingest', 'tokens', ...files, '--strict', '--dry-run', '--data', scratch.data];
+  const { status, stdout, stderr } = await fathom(words);
+  expect([status, stdout]).toEqual([0, '']);
+  expect(stderr.split('\n').filter((line) => line.startsWith('warning'))).toEqual(
+    files.slice(0, 2).map((file) => `warning: ${file} has no rows`),
+  );
+});
+
 describe('a file gets warnings about', () => {
   it('nothing that is normal', async () => {
     expect(await warningsOf('snapshots', [book(T), book(T + 60)])).toEqual([]);

@@ -94,6 +94,7 @@ async function ingest(
         reports.push(timed);
         progress.end();
         printNote(`${dryRun ? 'dry run, nothing stored: ' : ''}${reportText(timed)}`);
+        if (timed.rows === 0) printNote(`warning: ${timed.file} has no rows`);
         for (const warning of timed.warnings) printNote(warningText(timed.file, warning));
       }
     });
