@@ -1,7 +1,16 @@
 /** Errors of requests. */
+import type { components } from './generated/api.js';
 
 /** Why a request is retried: the server is busy, a limit is reached, or the server is unavailable. */
 export type WaitKind = 'busy' | 'limited' | 'connection';
+
+type Own<Name extends keyof components['schemas']> = Omit<
+  components['schemas'][Name],
+  'error' | 'message' | 'error_code'
+>;
+
+/** Fields that bodies of some errors have, by their names in the API. */
+export type ErrorFields = Partial<Own<'ChainNotSupportedError'> & Own<'BatchChainMismatchError'>>;
 
 interface Details {
   /** HTTP status; null if no reply came. */
@@ -12,6 +21,10 @@ interface Details {
   parameter?: string | null;
   /** The wait that the reply's Retry-After asks for; null: none. */
   retryAfterMs?: number | null;
+  /** The reply's other fields: of errors of chains, which chains there are and which addresses contradict them. */
+  fields?: ErrorFields;
+  /** `X-Request-Id` of the reply; null without one. */
+  requestId?: string | null;
   cause?: unknown;
 }
 
@@ -22,14 +35,17 @@ export class FathomError extends Error {
   readonly code: string | null;
   readonly parameter: string | null;
   readonly retryAfterMs: number | null;
+  readonly fields: ErrorFields;
+  readonly requestId: string | null;
 
   constructor(message: string, details: Details) {
-    const { status, code = null, parameter = null, retryAfterMs = null, cause } = details;
-    super(message, { cause });
-    this.retryAfterMs = retryAfterMs;
-    this.status = status;
-    this.code = code;
-    this.parameter = parameter;
+    super(message, { cause: details.cause });
+    this.status = details.status;
+    this.code = details.code ?? null;
+    this.parameter = details.parameter ?? null;
+    this.retryAfterMs = details.retryAfterMs ?? null;
+    this.fields = details.fields ?? {};
+    this.requestId = details.requestId ?? null;
   }
 }
 

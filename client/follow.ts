@@ -1,7 +1,7 @@
 /** Follows a token's depth over Server-Sent Events, which fetch can read in Node and in browsers. */
 import { FathomError, quoted, type WaitKind } from './errors.js';
 import type { ReplayPage } from './generated/api.js';
-import { type Http, kindOf, type RequestOptions } from './http.js';
+import { type Http, kindOf, requestIdOf, type RequestOptions } from './http.js';
 import type { OpenReply } from './open-reply.js';
 import { pathWith } from './methods.js';
 import type { ReplayParameters } from './replay.js';
@@ -78,7 +78,7 @@ const RESTART = 1012;
 /** The server ended the stream, and said when to reconnect. */
 class Restart extends Error {
   constructor(readonly retryMs: number) {
-    super('the server is restarting');
+    super('the server is stopping');
   }
 }
 
@@ -98,19 +98,23 @@ export async function* follow(
         { method: 'GET', path, accept: 'text/event-stream', signal },
         SILENCE_MS,
       );
+      const requestId = requestIdOf(open.headers);
       let retryMs = 0;
       for await (const message of messagesOf(open)) {
-        if (message.type === 'close') throw ended(message, retryMs);
-        if (message.type === 'error') throw failed(message);
+        if (message.type === 'close') throw ended(message, retryMs, requestId);
+        if (message.type === 'error') throw failed(message, requestId);
         failures = 0;
         begin = { cursor: message.cursor };
         if (message.type === 'closing') retryMs = message.retry_ms;
         else if (isYielded(message, heartbeats)) yield message;
       }
-      throw new Error('the connection ended');
+      throw new Error('the connection was closed');
     } catch (error) {
       signal?.throwIfAborted();
-      const failure = error instanceof FathomError ? error : http.noReply(error);
+      const failure =
+        error instanceof FathomError
+          ? error
+          : http.noReply(error, `the stream from ${http.base} ended`);
       const kind = error instanceof Restart ? 'connection' : kindOfFailure(http, failure);
       if (kind === null) throw failure;
       const askedMs = error instanceof Restart ? error.retryMs : failure.retryAfterMs;
@@ -139,16 +143,21 @@ const kindOfFailure = (http: Http, failure: FathomError): WaitKind | null =>
       : kindOf(failure)
     : null;
 
-function ended({ code, reason }: { code: number; reason: string }, retryMs: number): Error {
+type Closed = Extract<OtherMessage, { type: 'close' }>;
+
+function ended({ code, reason }: Closed, retryMs: number, requestId: string | null): Error {
   if (code === RESTART) return new Restart(retryMs);
-  const status = STATUS_OF_CODE[code] ?? null;
-  return new FathomError(`the server closed the stream (${code}): ${quoted(reason)}`, { status });
+  const message = `the server closed the stream (${code}): ${quoted(reason)}`;
+  return new FathomError(message, { status: STATUS_OF_CODE[code] ?? null, requestId });
 }
 
-function failed({ error, message, error_code: code }: Extract<OtherMessage, { type: 'error' }>) {
+type Failed = Extract<OtherMessage, { type: 'error' }>;
+
+function failed({ error, message, error_code: given }: Failed, requestId: string | null): Error {
   const reason = [message, error].find((one) => typeof one === 'string') ?? 'no reason given';
-  const isBusy = code === 'replay_busy';
-  const details = { status: isBusy ? 503 : null, code: typeof code === 'string' ? code : 'error' };
+  const status = given === 'replay_busy' ? 503 : null;
+  const code = typeof given === 'string' ? given : 'error';
+  const details = { status, code, requestId };
   return new FathomError(`the server ended the subscription: ${quoted(reason)}`, details);
 }
 

@@ -105,11 +105,12 @@ export class Http {
 
   /** The document of a JSON reply. @throws FathomError */
   async json<T>(request: Request): Promise<T> {
-    const { bytes } = await this.request(request);
+    const { bytes, headers } = await this.request(request);
     try {
       return JSON.parse(new TextDecoder().decode(bytes)) as T;
     } catch (cause) {
-      throw new FathomError(`${this.base} did not answer with JSON`, { status: 200, cause });
+      const details = { status: 200, requestId: requestIdOf(headers), cause };
+      throw new FathomError(`${this.base} did not answer with JSON`, details);
     }
   }
 
@@ -153,9 +154,8 @@ export class Http {
   }
 
   /** The error of a try without a reply, or without the rest of it. */
-  noReply(cause: unknown): FathomError {
-    const message = `no reply from ${this.base} (${quoted(reasonOf(cause))})`;
-    return new FathomError(message, { status: null, cause });
+  noReply(cause: unknown, what = `no reply from ${this.base}`): FathomError {
+    return new FathomError(`${what} (${quoted(reasonOf(cause))})`, { status: null, cause });
   }
 
   /** Waits until a time on the clock of performance.now(), and calls `onWait`. */
@@ -249,7 +249,7 @@ function failureOf(
   { status, headers, bytes }: Reply & { status: number },
 ): FathomError {
   const text = new TextDecoder().decode(bytes);
-  const { message, error, error_code: code, parameter } = errorBody(text);
+  const { message, error, error_code: code, parameter, ...fields } = errorBody(text);
   const given = [message, error].find((one) => typeof one === 'string');
   const location = headers.get('location');
   const reason =
@@ -259,8 +259,15 @@ function failureOf(
     code: typeof code === 'string' ? code : null,
     parameter: typeof parameter === 'string' ? quoted(parameter) : null,
     retryAfterMs: retryAfterMs(headers, Date.now()),
+    fields,
+    requestId: requestIdOf(headers),
     cause: quoted(reason),
   });
+}
+
+export function requestIdOf(headers: Headers): string | null {
+  const id = headers.get('x-request-id');
+  return id === null ? null : quoted(id);
 }
 
 function errorBody(text: string): Record<string, unknown> {

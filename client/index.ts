@@ -21,7 +21,7 @@ import { type SeriesParameters, seriesReplies } from './series.js';
 
 export type * from './generated/api.js';
 export type { Cell, Group, MarketType, Snapshot, Tier } from './cells.js';
-export { FathomError, type WaitKind } from './errors.js';
+export { type ErrorFields, FathomError, type WaitKind } from './errors.js';
 export type {
   FollowOptions,
   FollowParameters,

@@ -18,6 +18,7 @@ import {
 import { eventually } from '../support/waiting.js';
 
 const BUSY = { error: 'Service Unavailable', message: 'busy', error_code: 'replay_busy' };
+const EVM_ADDRESS = `0x${'1'.repeat(40)}`;
 const FROM = NOW_S - 86_400;
 const WINDOW = { from: FROM, to: NOW_S };
 
@@ -107,9 +108,23 @@ describe('methods', () => {
       parameter: 'address',
       message: expect.stringContaining('answered 400: address: expected a base58 mint') as string,
     });
+    await expect(client.getDcaOrders({ token_address: EVM_ADDRESS })).rejects.toMatchObject({
+      code: 'chain_not_supported',
+      fields: { chain: 'evmchain', supported_chains: ['mainchain'] },
+      requestId: expect.stringMatching(/^[0-9a-f]{12}-/) as string,
+    });
+    const enterprise = clientOf(service.server.url, { key: ENTERPRISE_KEY });
+    const mixed = { addresses: [MINT, EVM_ADDRESS], chain: 'mainchain' as const };
+    await expect(enterprise.postScore(mixed)).rejects.toMatchObject({
+      code: 'chain_mismatch',
+      fields: {
+        ...{ chain: 'mainchain', resolved_chain: 'evmchain', address: EVM_ADDRESS },
+        mismatched_addresses: [EVM_ADDRESS],
+      },
+    });
     await expect(client.getDcaPressure({ limit: 0 })).rejects.toMatchObject({ parameter: 'limit' });
     const wrong = clientOf(service.server.url, { key: 'wrong' });
-    await expect(wrong.getUsage()).rejects.toMatchObject({ status: 401, code: null });
+    await expect(wrong.getUsage()).rejects.toMatchObject({ status: 401, code: null, fields: {} });
     // Nothing is sent, and nothing retried.
     const unsendable = clientOf(proxy.url, { key: 'fathom_–' });
     await expect(unsendable.getUsage()).rejects.toMatchObject({

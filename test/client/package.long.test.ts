@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fathomClient, type ReplayPage } from '../../client/index.js';
 import { describeApi } from '../../server/api/openapi.js';
+import { ERROR_CODES } from '../../server/api/errors.js';
 import { ENDPOINTS } from '../../server/endpoints.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import {
@@ -139,8 +140,14 @@ it('exports the type of each reply by name, and compiles without apache-arrow', 
   });
   expect(names).toContainEqual({ operationId: 'getScore', name: 'Score' });
   expect(names).toContainEqual({ operationId: 'getReplay', name: 'ReplayPage' });
+  const ofErrors = Object.values(ERROR_CODES).flatMap((code) =>
+    'fields' in code ? Object.keys(code.fields) : [],
+  );
+  const fields = new Set(['mismatched_addresses', ...ofErrors]);
+  // The error has it itself.
+  fields.delete('parameter');
   const program = `
-    import { fathomClient, type FathomClient, type Cell } from '@fathom/client';
+    import { fathomClient, type ErrorFields, type FathomClient, type Cell } from '@fathom/client';
     import type { ${[...new Set(names.map(({ name }) => name))].join(', ')} } from '@fathom/client';
     type Same<A, B> = [A, B] extends [B, A] ? true : never;
     type Reply<K extends keyof FathomClient> =
@@ -148,6 +155,7 @@ it('exports the type of each reply by name, and compiles without apache-arrow', 
     ${names
       .map(({ operationId, name }) => `true satisfies Same<${name}, Reply<'${operationId}'>>;`)
       .join('\n')}
+    true satisfies Same<keyof ErrorFields, ${[...fields].map((name) => `'${name}'`).join(' | ')}>;
     const fathom = fathomClient({ url: 'http://127.0.0.1:8080', key: 'k' });
     const score: Score = await fathom.getScore({ address: 'a', explain: true });
     // @ts-expect-error: there is no such field
