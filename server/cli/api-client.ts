@@ -99,12 +99,14 @@ export async function interruptible<T>(body: (signal: AbortSignal) => Promise<T>
   }
 }
 
-/** Rewords the failure of a request: names the flag instead of the refused parameter. */
+/** Rewords the failure of a request: names flags instead of parameters, which the server puts in backticks. */
 export function namedFailure(error: unknown): unknown {
   if (!(error instanceof FathomError)) return error;
   const { message, parameter, status } = error;
   if (parameter === null || status !== 400) return new ReplayError(message);
-  const words = message.slice(message.indexOf(': ') + 2);
+  const words = message
+    .slice(message.indexOf(': ') + 2)
+    .replace(/`([a-z_]+)`/g, (_, name: string) => flagOf(name));
   const own = `${parameter}: `;
   return new UsageError(
     `${flagOf(parameter)}: ${words.startsWith(own) ? words.slice(own.length) : words}`,

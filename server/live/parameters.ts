@@ -45,7 +45,7 @@ export function beginningOf(
   nowS: number,
 ): Beginning {
   if (from === undefined) return { fromS: null, isClamped: false, cursor: cursor ?? null };
-  if (cursor !== undefined) throw invalidParameter('cursor', 'cannot be combined with from');
+  if (cursor !== undefined) throw invalidParameter('cursor', 'cannot be combined with `from`');
   const askedS = Math.ceil(instantOf(from, nowS));
   if (askedS > nowS + MAX_AHEAD_S) {
     const expected = 'expected a time at most an hour ahead of now';

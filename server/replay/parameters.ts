@@ -165,7 +165,7 @@ export function viewOf(
   if (minPct >= maxPct) {
     throw invalidParameter(
       'min_pct',
-      `expected less than max_pct (${maxPct} percent); was ${minPct}`,
+      `expected less than \`max_pct\` (${maxPct} percent); was ${minPct}`,
     );
   }
   return {
@@ -189,7 +189,10 @@ export function windowOf(
   const to = instantOf(requested.to, nowS);
   const from = requested.from === null ? to - DEFAULT_WINDOW_S : instantOf(requested.from, nowS);
   if (from >= to) {
-    throw invalidParameter('from', `expected a time before to (${isoOf(to)}); was ${isoOf(from)}`);
+    throw invalidParameter(
+      'from',
+      `expected a time before \`to\` (${isoOf(to)}); was ${isoOf(from)}`,
+    );
   }
   checkAge('to', to, nowS);
   const oldestS = nowS - WINDOW_LIMIT_S;
@@ -254,10 +257,10 @@ function filterOf(parameters: FilterParameters): ReplayFilter {
   const excludeVenues = venueKeysOf(parameters.exclude_venues);
   const types = keptTypes(parameters);
   if (types !== undefined && excludeTypes !== undefined) {
-    throw invalidParameter('exclude_types', 'cannot be combined with types or onchain=true');
+    throw invalidParameter('exclude_types', 'cannot be combined with `types` or `onchain`');
   }
   if (venues !== undefined && excludeVenues !== undefined) {
-    throw invalidParameter('exclude_venues', 'cannot be combined with venues');
+    throw invalidParameter('exclude_venues', 'cannot be combined with `venues`');
   }
   return {
     types: types ?? null,
@@ -279,7 +282,7 @@ function venueKeysOf(names: readonly string[] | undefined): readonly string[] | 
 function keptTypes({ types, onchain }: FilterParameters): readonly MarketType[] | undefined {
   if (onchain !== true) return types;
   const same = types === undefined || sameMembers(types, ONCHAIN_TYPES);
-  if (!same) throw invalidParameter('onchain', `true means types=${ONCHAIN_TYPES.join(',')}`);
+  if (!same) throw invalidParameter('onchain', `true means \`types\`=${ONCHAIN_TYPES.join(',')}`);
   return types ?? ONCHAIN_TYPES;
 }
 

@@ -75,10 +75,29 @@ describe('wrong usage', () => {
 
 it.each([
   ['a bad type', ['--types', 'pool'], /^--types: expected any of/],
-  ['both of a pair', ['--venues', 'a', '--exclude-venues', 'b'], /^--exclude-venues: /],
+  [
+    'both of a pair',
+    ['--venues', 'a', '--exclude-venues', 'b'],
+    /^--exclude-venues: cannot be combined with --venues$/,
+  ],
+  [
+    'types twice',
+    ['--onchain', '--exclude-types', 'cex_perp'],
+    /^--exclude-types: cannot be combined with --types or --onchain$/,
+  ],
+  ['other types', ['--onchain', '--types', 'cex_perp'], /^--onchain: true means --types=onchain_/],
+  [
+    'times the wrong way round',
+    ['--from', '-1h', '--to', '-2h'],
+    /^--from: expected a time before --to \(/,
+  ],
   ['an empty time', ['--from', ''], /^--from: expected a value/],
   ['milliseconds', ['--to', '1790000000000'], /^--to: .*not milliseconds/],
-  ['a band upside down', ['--min-pct', '-5', '--max-pct', '-10'], /^--min-pct: /],
+  [
+    'a band upside down',
+    ['--min-pct', '-5', '--max-pct', '-10'],
+    /^--min-pct: expected less than --max-pct \(-10 percent\); was -5$/,
+  ],
 ])('a value that the server refuses is wrong usage of its flag %s', async (_, words, message) => {
   const error = await failure([MINT, '--out', file(), ...words]);
   expect(error).toBeInstanceOf(UsageError);

@@ -117,6 +117,34 @@ describe('The client that follows a token', () => {
     });
   });
 
+  it.each([
+    [
+      'is stopping',
+      [
+        { type: 'closing', retry_ms: 1, next_from: T0, cursor: 'c' },
+        { type: 'close', code: 1012, reason: 'the server is stopping: reconnect in 1 ms' },
+      ],
+      'the server is stopping',
+    ],
+    ['goes away', [], 'the connection was closed'],
+  ])('says how a stream ended if the server %s', async (_, messages, reason) => {
+    const stop = new AbortController();
+    const events = messages.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('');
+    const waits: string[] = [];
+    const client = fathomClient({
+      ...{ url: service.url, key, fetch: () => Promise.resolve(new Response(events)) },
+      onWait: ({ message }) => {
+        waits.push(message);
+        stop.abort(new Error('enough'));
+      },
+    });
+    const { signal } = stop;
+    await expect(client.follow(MINT, {}, { signal }).next()).rejects.toThrow('enough');
+    expect(waits).toEqual([
+      expect.stringContaining(`the stream from ${service.url} ended (${reason}); trying again in`),
+    ]);
+  });
+
   it('says that history begins later than requested', async () => {
     const client = fathomClient({ url: service.url, key });
     const heard: LiveMessage[] = [];
@@ -150,5 +178,8 @@ describe('The client that follows a token', () => {
       FATHOM_KEY: key,
     });
     expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringMatching(/^fathom: --from: /)]);
+    const both = ['follow', MINT, '--from', '-1h', '--cursor', 'x', '--url', service.url];
+    const { stderr } = await fathom(both, { FATHOM_KEY: key });
+    expect(stderr).toMatch(/^fathom: --cursor: cannot be combined with --from\n/);
   });
 });
