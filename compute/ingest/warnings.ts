@@ -13,6 +13,8 @@ const WARNING_KINDS = [
   'far_from_price',
   /** A token whose first price in the file is less than 1/100 of its stored price, or more than 100 times that. */
   'far_from_stored',
+  /** A DCA order of which more is left than was deposited. */
+  'over_deposit',
   /** A time more than an hour ahead. */
   'future_time',
 ] as const;

@@ -1,11 +1,11 @@
 /** How ingest and import report the stored snapshots that they replaced. */
 import type { Replaced } from '../../storage/operations.js';
-import { count } from './output.js';
+import { count, counted } from './output.js';
 
 /** Empty if nothing was replaced. */
 export function replacedText({ snapshots, cellsBefore, cellsAfter }: Replaced): string {
   if (snapshots === 0) return '';
-  return `, replaced ${count(snapshots)} stored snapshots (${count(cellsBefore)} cells before, ${count(cellsAfter)} after)`;
+  return `, replaced ${counted(snapshots, 'stored snapshot')} (${counted(cellsBefore, 'cell')} before, ${count(cellsAfter)} after)`;
 }
 
 export function replacedJson({ snapshots, cellsBefore, cellsAfter }: Replaced): object {

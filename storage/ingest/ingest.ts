@@ -123,9 +123,10 @@ function strictRefusal(file: string, warnings: readonly Warning[]): InputError {
   const examples = warnings.map((warning) => exampleOf(file, warning));
   const kinds = warnings.map(({ kind, count }) => `${count} ${kind}`).join(', ');
   return new InputError(
-    [...examples, `${file}: nothing was stored: --strict, and there are warnings: ${kinds}`].join(
-      '\n',
-    ),
+    [
+      ...examples,
+      `${file}: nothing was stored: --strict refuses a file with warnings: ${kinds}`,
+    ].join('\n'),
     examples,
   );
 }

@@ -41,9 +41,9 @@ export function prepareTable(
     for await (const { line, row } of rows) {
       faults.line = line;
       report.rows++;
-      if (pastTime !== undefined) {
-        warnOfTime(warnings, (row as Record<string, unknown> | null)?.[pastTime], line);
-      }
+      const fields = row as Record<string, unknown> | null;
+      if (pastTime !== undefined) warnOfTime(warnings, fields?.[pastTime], line);
+      if (dataset === 'dca_orders') warnOfRemainder(warnings, fields, line);
       const added = sink.add(row, faults);
       // Awaiting a promise for each of millions of rows would take longer than most rows do.
       const shouldContinue = typeof added === 'boolean' ? added : await added;
@@ -59,6 +59,21 @@ export function prepareTable(
     stopped ||= unreadable.count >= MAX_FAULTS;
     throw refusal(request.file, [...faults.faults, ...unreadable.faults], { found, stopped });
   });
+}
+
+/** Valid, since the two may have been valued at different prices; but often they are swapped. */
+function warnOfRemainder(
+  warnings: WarningTally,
+  row: Record<string, unknown> | null,
+  line: number,
+): void {
+  const { deposited_usd: deposited, remaining_usd: remaining } = row ?? {};
+  if (typeof deposited !== 'number' || typeof remaining !== 'number' || remaining <= deposited) {
+    return;
+  }
+  const what = (): string =>
+    `remaining_usd, ${remaining}, is greater than deposited_usd, ${deposited}`;
+  warnings.add('over_deposit', line, what);
 }
 
 function sinkOf(dataset: TableDataset, bundle: BundleWriter): RowSink {

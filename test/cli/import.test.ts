@@ -53,6 +53,11 @@ describe('an import over snapshots of the same market and times', () => {
   beforeAll(async () => {
     const rehearsed = await importFull('--dry-run', '--json');
     expect(rehearsed.stderr).toMatch(/^dry run: would store 5 rows, 5 snapshots, /);
+    const every = [...TOKEN.slice(0, 2), '--every', '5s', '--data', data, '--dry-run'];
+    const single = await fathom(['import', 'tardis-book-snapshot', top, ...every]);
+    expect(single.stderr).toMatch(
+      /^dry run: would store 1 row, 1 snapshot, 2 cells \(0 levels outside the ladder\) in /,
+    );
     expect(existsSync(data)).toBe(false);
     const ended = await importFull('--json');
     expect(ended.status).toBe(0);

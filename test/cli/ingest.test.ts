@@ -159,7 +159,7 @@ it('the report of holders counts their snapshots, which have no cells', async ()
   const words = ['ingest', 'holders', holders, '--data', path.join(directory, 'holders')];
   const { status, stderr } = await fathom([...words, '--dry-run']);
   expect(status).toBe(0);
-  expect(stderr).toMatch(/holders\.ndjson: 1 rows, 1 snapshots in \d+\.\d s$/m);
+  expect(stderr).toMatch(/holders\.ndjson: 1 row, 1 snapshot in \d+\.\d s$/m);
 });
 
 const fresh = { replaced: { snapshots: 0, cells_before: 0, cells_after: 0 } };

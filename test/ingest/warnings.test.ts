@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { fathom } from '../support/cli.js';
 import { cells, lines, MINT, Scratch, snapshot, storedSnapshots } from '../support/ingest.js';
+import { dcaRow } from '../support/flat.js';
 import type { Json } from '../support/tables.js';
 
 const scratch = Scratch.held();
@@ -174,6 +175,19 @@ describe('a file gets warnings about', () => {
       { kind: 'future_time', count: 1 },
     ]);
   });
+
+  it('DCA orders with more left than was deposited', async () => {
+    const order = (dca: string, left: number) =>
+      dcaRow({ dca_address: dca, deposited_usd: 100, remaining_usd: left });
+    const rows = [order('a', 100), order('b', 100.5), order('c', 500)];
+    expect(await warningsOf('dca_orders', rows)).toEqual([
+      {
+        kind: 'over_deposit',
+        count: 2,
+        example: '2: remaining_usd, 100.5, is greater than deposited_usd, 100',
+      },
+    ]);
+  });
 });
 
 it('the report counts levels of books that a later one within their second replaced', async () => {
@@ -204,7 +218,7 @@ it('--strict refuses a whole file for a warning, and accepts one without', async
     document: { files: [], faults: ['2: the book of Kraken A/B has no asks'] },
   });
   expect(refused.stderr).toContain(
-    'nothing was stored: --strict, and there are warnings: 1 one_sided_book',
+    'nothing was stored: --strict refuses a file with warnings: 1 one_sided_book',
   );
   const taken = await run('snapshots', [book(T)], '--strict');
   expect(taken.status).toBe(0);
@@ -214,4 +228,5 @@ it('--strict refuses a whole file for a warning, and accepts one without', async
   expect(warned.stderr).toContain(
     'warning: books with only one side: 1, such as 2: the book of Kraken A/B has no asks',
   );
+  expect(warned.stderr).toContain(', replaced 1 stored snapshot (2 cells before, 2 after) in ');
 });

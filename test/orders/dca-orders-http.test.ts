@@ -74,6 +74,12 @@ describe('GET /dca-orders', () => {
     ]);
   });
 
+  it('are not filled by less than nothing', async () => {
+    const more = dcaOrder({ tokenAddress: MINT, depositedUsd: 100, remainingUsd: 500 });
+    await service.hold({ dca: [more] });
+    expect((await service.dcaOf(MINT)).body.orders[0]).toMatchObject({ pct_filled: 0 });
+  });
+
   const addresses = (body: Json): string[] =>
     body.orders.map((order: Json) => order.dca_address as string);
   const state = { priceUsd: PRICE_USD, ladder: LADDER };

@@ -139,7 +139,7 @@ describe('Processes that want one store', () => {
       directory.path,
     ];
     const finished = await Promise.all([1, 2].map((t) => fathomProcess(words(t))));
-    expect(finished.map(({ status, stderr }) => [status, stderr.includes('1 snapshots')])).toEqual(
+    expect(finished.map(({ status, stderr }) => [status, stderr.includes('1 snapshot,')])).toEqual(
       [1, 2].map(() => [0, true]),
     );
     const store = await openStore(directory.path);

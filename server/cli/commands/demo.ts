@@ -20,7 +20,7 @@ import {
   STORE_FLAGS,
   type StoreFlags,
 } from '../flags.js';
-import { count, printJson, printLine, Progress, printNote } from '../output.js';
+import { counted, printJson, printLine, Progress, printNote } from '../output.js';
 import { storeThrough, withPool } from '../runtime.js';
 import { stopSignal } from '../signals.js';
 
@@ -72,7 +72,9 @@ async function demo(flags: FlagValues<typeof FLAGS>): Promise<void> {
       if (live) return fillWithin(request, marker);
       const { rows, snapshots, cells } = await fillWithProgress(request, marker);
       const { key } = await request.useStore(renewDemoKey);
-      printNote(`${count(rows)} rows, ${count(snapshots)} snapshots, ${count(cells)} cells`);
+      printNote(
+        `${counted(rows, 'row')}, ${counted(snapshots, 'snapshot')}, ${counted(cells, 'cell')}`,
+      );
       const { seed, untilS: until } = marker;
       if (flags.json) printJson({ seed, until, rows, snapshots, cells, key });
       else printLine(key);
@@ -102,7 +104,7 @@ async function fillWithin(request: DemoRequest, marker: DemoMarker) {
 async function fillWithProgress(request: DemoRequest, marker: DemoMarker): Promise<DemoTotals> {
   const progress = new Progress();
   const onProgress: DemoRequest['onProgress'] = (done, of, { cells }) =>
-    progress.bar(done / of, `${done} of ${of} pieces of history, ${count(cells)} cells`);
+    progress.bar(done / of, `${done} of ${of} pieces of history, ${counted(cells, 'cell')}`);
   try {
     return await fillDemo({ ...request, onProgress }, marker);
   } finally {

@@ -24,7 +24,7 @@ import {
   type StoreFlags,
 } from '../flags.js';
 import { DESCRIBING, importOptions, leftOutReason, withFlags } from '../import-options.js';
-import { count, PartlyDone, printJson, Progress, printNote } from '../output.js';
+import { count, counted, PartlyDone, printJson, Progress, printNote } from '../output.js';
 import { replacedJson, replacedText } from '../replaced.js';
 import { rehearsed, storeThrough, withPool } from '../runtime.js';
 
@@ -113,13 +113,13 @@ async function intoStore(
         pool,
         useStore: storeThrough(request.directory, pool, flags),
         onProgress: ({ rows, cells }) =>
-          progress.show(`${count(rows)} rows, ${count(cells)} cells`),
+          progress.show(`${counted(rows, 'row')}, ${counted(cells, 'cell')}`),
       });
       const seconds = (performance.now() - startedMs) / 1000;
       const { snapshots, cells, droppedLevels, replaced } = stored;
       return {
         read,
-        text: `${request.dryRun ? 'dry run: would store' : 'stored'} ${count(stored.rows)} rows, ${count(snapshots)} snapshots, ${count(cells)} cells (${count(droppedLevels)} levels outside the ladder)${replacedText(replaced)} in ${seconds.toFixed(1)} s`,
+        text: `${request.dryRun ? 'dry run: would store' : 'stored'} ${counted(stored.rows, 'row')}, ${counted(snapshots, 'snapshot')}, ${counted(cells, 'cell')} (${counted(droppedLevels, 'level')} outside the ladder)${replacedText(replaced)} in ${seconds.toFixed(1)} s`,
         json: {
           stored: { snapshots, cells, dropped_levels: droppedLevels },
           replaced: replacedJson(replaced),
@@ -149,7 +149,7 @@ async function intoFile(
     await once(stream, 'open');
     for await (const row of importRows(format, files, options, read)) {
       if (!stream.write(`${JSON.stringify(row)}\n`)) await once(stream, 'drain');
-      progress.show(`${count(read.rows)} rows`);
+      progress.show(counted(read.rows, 'row'));
     }
     stream.end();
     await once(stream, 'close');
@@ -161,7 +161,7 @@ async function intoFile(
   } finally {
     progress.end();
   }
-  return { read, text: `wrote ${count(read.rows)} rows to ${out}`, json: { out } };
+  return { read, text: `wrote ${counted(read.rows, 'row')} to ${out}`, json: { out } };
 }
 
 /** @throws UsageError if the output would replace a file that is read, or its folder does not exist */

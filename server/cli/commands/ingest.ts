@@ -14,7 +14,7 @@ import {
   STORE_FLAGS,
 } from '../flags.js';
 import { MAPPING_FLAGS, mappingOf } from '../ingest-options.js';
-import { count, PartlyDone, printJson, Progress, printNote } from '../output.js';
+import { count, counted, PartlyDone, printJson, Progress, printNote } from '../output.js';
 import { replacedJson, replacedText } from '../replaced.js';
 import { rehearsed, storeThrough, withPool } from '../runtime.js';
 
@@ -121,6 +121,7 @@ const WARNING_TEXTS: Readonly<Record<WarningKind, string>> = {
   one_sided_book: 'books with only one side',
   far_from_price: 'books far from the price of their snapshot',
   far_from_stored: 'tokens whose price is far from the stored one',
+  over_deposit: 'orders with more left than was deposited',
   future_time: 'times more than an hour ahead',
 };
 
@@ -152,20 +153,20 @@ function jsonReport({
 }
 
 function progressText({ file, rows, cells }: FileReport): string {
-  return `${file}: ${count(rows)} rows, ${count(cells)} cells`;
+  return `${file}: ${counted(rows, 'row')}, ${counted(cells, 'cell')}`;
 }
 
 function reportText(report: TimedReport): string {
   const { file, rows, snapshots, cells, droppedLevels, seconds } = report;
-  const counted = snapshots === 0 ? '' : `, ${count(snapshots)} snapshots`;
+  const shots = snapshots === 0 ? '' : `, ${counted(snapshots, 'snapshot')}`;
   // Snapshots of holders have no cells.
   const depth =
     cells + droppedLevels === 0
       ? ''
-      : `, ${count(cells)} cells (${count(report.cells_per_second)} cells/s), ${count(droppedLevels)} levels outside the ladder`;
+      : `, ${counted(cells, 'cell')} (${counted(report.cells_per_second, 'cell')}/s), ${counted(droppedLevels, 'level')} outside the ladder`;
   const earlier =
     report.earlierLevels === 0
       ? ''
-      : `, ${count(report.earlierLevels)} levels of earlier books within a second left out`;
-  return `${file}: ${count(rows)} rows${counted}${depth}${earlier}${replacedText(report.replaced)} in ${seconds.toFixed(1)} s`;
+      : `, ${counted(report.earlierLevels, 'level')} of earlier books within a second left out`;
+  return `${file}: ${counted(rows, 'row')}${shots}${depth}${earlier}${replacedText(report.replaced)} in ${seconds.toFixed(1)} s`;
 }
