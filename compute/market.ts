@@ -77,7 +77,7 @@ export function marketKey(market: Pick<Market, 'source' | 'address' | 'pair'>): 
 /** By value. */
 export const BASE58_DIGITS = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const BASE58 = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
-const EVM = /^0x[0-9a-fA-F]{40}$/;
+const EVM = /^0x[0-9a-f]{40}$/i;
 
 /** The chain of an address, by its form; null if it is neither base58 nor `0x`. */
 export function chainOfAddress(address: string): Chain | null {

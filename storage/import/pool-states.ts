@@ -193,7 +193,7 @@ function readPoolHead(fields: JsonFields, names: PoolLayout['names']): PoolHead 
   const pool = fields.textOrNull('pool');
   return {
     source: fields.text(names[0]),
-    pool: pool !== null && /^0x[0-9a-fA-F]+$/.test(pool) ? pool.toLowerCase() : pool,
+    pool: pool !== null && /^0x[0-9a-f]+$/i.test(pool) ? pool.toLowerCase() : pool,
     t: fields.integerOrNull('t', 1, MAX_T_S),
     tokens: [readToken(fields.child(names[1])), readToken(fields.child(names[2]))],
   };

@@ -9,7 +9,7 @@ import { readJsonObject } from './json-documents.js';
 import { excerpt } from './refusals.js';
 
 const MAINNET_CHAIN_ID = 101;
-const CONTRACT = /0x[0-9a-fA-F]{40}(?![0-9a-zA-Z])/;
+const CONTRACT = /0x[0-9a-f]{40}(?![0-9a-z])/i;
 
 /** Tokens that one import of lists keeps until the last file is read. */
 const MAX_LIST_TOKENS = 2_000_000;

@@ -22,7 +22,7 @@ function* snapshots(): Generator<CellRow[]> {
   for (let s = 0; s < SNAPSHOTS; s++) {
     const rows = wideCells(s % 2 === 0 ? MINT : EVM, T + s, MARKETS);
     for (const [i, row] of rows.entries()) {
-      if (i % 3 === 1) row.address = String(row.address).replace('0xA0b', '0xa0b');
+      if (i % 3 === 1) row.address = String(row.address).replace('0xA0b', '0Xa0b');
       if (i % 5 === 1) row.tier = null;
     }
     yield rows;

@@ -213,7 +213,7 @@ describe('dlmm-bins', () => {
     const pools = read(file).filter((pool) => pool.protocol.startsWith('traderjoe'));
     for (const pool of pools) {
       const flags = {
-        ...evm(pool.token_x.address.toUpperCase().replace('0X', '0x')),
+        ...evm(pool.token_x.address.toUpperCase()),
         'quote-usd': `${pool.token_y.address}=1`,
       };
       const { rows } = await importAll('dlmm-bins', [file], flags);

@@ -122,7 +122,7 @@ describe('wormhole-csv', () => {
     const contracts = ['a', 'b'].map((digit) => `0x${digit.repeat(40)}`);
     const file = scratch.file(
       'dest.csv',
-      `${head}bsc,X,X,0x1,8.0,sol,${SOL},9.0,\neth,X,X,${contracts[0].toUpperCase().replace('X', 'x')},,sol,${SOL},9.0,\n` +
+      `${head}bsc,X,X,0x1,8.0,sol,${SOL},9.0,\neth,X,X,${contracts[0].toUpperCase()},,sol,${SOL},9.0,\n` +
         `eth,X,X,${contracts[1]},8.0,sol,${SOL},9.0,\neth,X,X,${contracts[0]},8.0,sol,${SOL},9.0,\n`,
     );
     const { rows, report } = await importAll<TokensRow>('wormhole-csv', [file]);
