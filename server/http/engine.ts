@@ -166,6 +166,11 @@ export const requestHeadBytes = () => Number(process.env.UWS_HTTP_MAX_HEADERS_SI
 /** The reply to bytes that are not a valid request; the engine then closes the connection. */
 export const badRequest = (message: string) => new ApiError(400, 'bad_request', message);
 
+/** The reply to a request that should have a header once. */
+export function wrongCount(header: string, sent: number): ApiError {
+  return badRequest(`${header}: expected one, ${sent === 0 ? 'none was' : `${sent} were`} sent`);
+}
+
 /** Why an engine cannot listen, by the code of Node's error. */
 export function listenFault(host: string, port: number, code = 'for an unknown reason'): Error {
   const why = LISTEN_FAULTS[code] ?? ` cannot be opened (${code})`;

@@ -16,6 +16,7 @@ import {
   type ReplyHead,
   type ReplyStream,
   requestHeadBytes,
+  wrongCount,
 } from './engine.js';
 import { ApiError, type Headers, reasonPhrase } from './errors.js';
 import { isHandshake, upgrade } from './node-socket.js';
@@ -348,7 +349,7 @@ function refuse(connection: Connection, fault: ApiError): void {
 function hostFault({ httpVersion, rawHeaders }: IncomingMessage): ApiError | null {
   const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length;
   if (hosts === 1 || (hosts === 0 && httpVersion === '1.0')) return null;
-  return badRequest(`Host: expected one, not ${hosts}`);
+  return wrongCount('Host', hosts);
 }
 
 /** The reply to a request that Node's parser refuses; null: no reply, because the client has gone or is too slow. */

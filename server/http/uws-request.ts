@@ -11,6 +11,7 @@ import {
   type OpenSocket,
   type ReplyHead,
   type ReplyStream,
+  wrongCount,
 } from './engine.js';
 import { type ApiError, type Headers, reasonPhrase } from './errors.js';
 import type { SocketData } from './uws-socket.js';
@@ -42,11 +43,11 @@ export function framingFault(names: readonly string[], values: readonly string[]
       isEmptyLength = values[i] === '';
     }
   }
-  if (hosts !== 1) return badRequest(`Host: expected one, not ${hosts}`);
+  if (hosts !== 1) return wrongCount('Host', hosts);
   if (codings > chunked || codings > 1) {
     return badRequest('Transfer-Encoding: expected only chunked');
   }
-  if (lengths > 1) return badRequest(`Content-Length: expected one, not ${lengths}`);
+  if (lengths > 1) return wrongCount('Content-Length', lengths);
   return isEmptyLength ? badRequest('Content-Length: expected a number') : null;
 }
 
@@ -293,11 +294,13 @@ export class UwsRequest implements EngineRequest {
   ): boolean {
     const { res } = this;
     const total = body.byteLength;
-    this.writeHead(head);
     if (head.isLast && total <= MAX_COPIED_BYTES) {
+      // The library adds `Connection: close`.
+      this.writeHead({ ...head, isLast: false });
       res.end(body, true);
       return true;
     }
+    this.writeHead(head);
     // `end` would copy what the kernel does not take, even for clients that do not read.
     if (res.tryEnd(body, total)[1]) return true;
     this.watch();

@@ -264,6 +264,17 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
     });
   });
 
+  it('names the header that came too often, or not at all', () => {
+    const messageOf = (case_: string) => {
+      const [, each] = [...outcomes].find(([{ name: own }]) => own === case_) ?? [];
+      return each?.text.split('\r\n\r\n')[1];
+    };
+    expect(messageOf('two Hosts')).toContain('Host: expected one, 2 were sent');
+    // uWebSockets.js answers that itself.
+    const none = name === 'node' ? 'Host: expected one, none was sent' : 'Bad Request';
+    expect(messageOf('no Host')).toContain(none);
+  });
+
   it('a request in two parts, wherever it is cut', async () => {
     const request = post('Content-Length: 5', 'hello');
     const line = request.indexOf('\r\n');
@@ -305,7 +316,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
     const client = await RawClient.connect(server.port);
     client.send(post('Transfer-Encoding: chunked', '2\r\nab\r\n0\r\n\r\n'));
     const reply = await client.until('"ab"');
-    expect(/^Connection: close\r$/m.test(reply)).toBe(name === 'uws');
+    expect(reply.match(/^connection: close\r$/gim)?.length ?? 0).toBe(name === 'uws' ? 1 : 0);
     if (name === 'uws') await client.closed;
     client.socket.destroy();
   });
