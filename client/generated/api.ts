@@ -384,7 +384,7 @@ export interface paths {
     };
     /**
      * Tokens by symbol, name or address
-     * @description Tokens whose symbol, name or address begins with `query`, in any case (base58 in the exact case); all tokens without it. A token whose symbol is the query comes first, then by score, then by address. To get the next page, send `next_cursor` as `cursor` with the same parameters, until it is null.
+     * @description Tokens whose symbol, name or address begins with `query`, in any case (base58 in the exact case); all tokens without it. A token whose symbol is the query comes first, then by score, then by address. To get the next page, send `next_cursor` as `cursor` with the same `query` and `chain`, until it is null.
      *
      *     Premium and Enterprise. Costs one call of the monthly quota; draws on the rate limit `general`.
      */
@@ -977,6 +977,8 @@ export interface components {
       price_usd: number | null;
       /** @description Liquidity score of the asset, 0 to 100 with one decimal; null if not scored. */
       service_score: number | null;
+      /** @description True if the newest snapshot that the score is based on is older than the server allows (`stale_after`, 1 hour unless configured), absent otherwise. The score keeps its value. */
+      stale?: boolean;
       /**
        * @description `available`: scored. `pending`: not scored yet; the score follows its data within 15 seconds. `unsupported`: on mainchain, permanently excluded; on evmchain, not indexed yet, do not poll. `unscored`: depth and price only, never scored. `price_unavailable`: supported, but without a price.
        * @enum {string}
@@ -2824,7 +2826,7 @@ export interface operations {
         limit?: number;
         /**
          * @description `next_cursor` of the page before.
-         * @example W2ZhbHNlLDk4LCIweDEwZjUyYTU2NGEwNzlhZmRiZTc3Mjg4NDdmMjBjOWZiOWE4MWM3MzUiXQ
+         * @example W2ZhbHNlLDk4LCJTbzExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTEyIiw4ODcwOTQ5MTBd
          */
         cursor?: string;
       };

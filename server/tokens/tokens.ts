@@ -1,4 +1,5 @@
 /** GET /tokens: search, answered from memory. */
+import { crc32 } from 'node:zlib';
 import Type, { type Static } from '../api/type.js';
 import { CHAINS } from '../../compute/market.js';
 import type { ChainFilter } from '../api/chain.js';
@@ -18,10 +19,12 @@ import {
 import { Turns } from '../../storage/turns.js';
 import {
   icon,
+  isStaleScore,
   lastRefresh,
   lastRefreshOf,
   priceUsd,
   serviceScore,
+  staleField,
   tokenStatus,
 } from './token-fields.js';
 import { currentPriceUsd, type LiveToken, type TokenTable } from './token-table.js';
@@ -45,7 +48,7 @@ export const getTokens = defineEndpoint({
   description:
     'Tokens whose symbol, name or address begins with `query`, in any case (base58 in the exact case); all ' +
     'tokens without it. A token whose symbol is the query comes first, then by score, then by address. ' +
-    'To get the next page, send `next_cursor` as `cursor` with the same parameters, until it is null.',
+    'To get the next page, send `next_cursor` as `cursor` with the same `query` and `chain`, until it is null.',
   chain: { kind: 'list', supported: CHAINS },
   query: Type.Object({
     query: Type.Optional(
@@ -60,7 +63,9 @@ export const getTokens = defineEndpoint({
       Type.String({
         maxLength: MAX_CURSOR_CHARS,
         description: '`next_cursor` of the page before.',
-        examples: ['W2ZhbHNlLDk4LCIweDEwZjUyYTU2NGEwNzlhZmRiZTc3Mjg4NDdmMjBjOWZiOWE4MWM3MzUiXQ'],
+        examples: [
+          'W2ZhbHNlLDk4LCJTbzExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTEyIiw4ODcwOTQ5MTBd',
+        ],
       }),
     ),
   }),
@@ -83,6 +88,7 @@ export const getTokens = defineEndpoint({
         icon,
         price_usd: priceUsd,
         service_score: serviceScore,
+        stale: isStaleScore,
         status: tokenStatus,
         last_refresh: lastRefresh,
         first_snapshot_at: nullable(
@@ -123,6 +129,7 @@ export function tokensHandler({ tokens, depth, clock }: Services): Handler<typeo
       icon: url,
       price_usd: currentPriceUsd(token),
       service_score: token.standing.asset?.score.score ?? null,
+      ...staleField(token.standing),
       status: token.standing.status,
       last_refresh: lastRefreshOf(token),
       first_snapshot_at: firstT,
@@ -130,14 +137,15 @@ export function tokensHandler({ tokens, depth, clock }: Services): Handler<typeo
     };
   };
   return async ({ chain, query: { query: text, limit, cursor: sent } }) => {
-    const after = sent === undefined ? null : placeOfCursor(sent);
+    const list = JSON.stringify([chain, text ?? '']);
+    const after = sent === undefined ? null : placeOfCursor(sent, list);
     const found = await search(tokens.table, { text: text ?? '', chain, after, limit: limit + 1 });
     const page = found.slice(0, limit);
     return {
       query_parameters: { query: text ?? null, chain, limit, cursor: sent ?? null },
       chain,
       count: page.length,
-      next_cursor: found.length > limit ? cursorOf(page[limit - 1].place) : null,
+      next_cursor: found.length > limit ? cursorOf(page[limit - 1].place, list) : null,
       tokens: await Promise.all(page.map(({ token }) => documentOf(token))),
     };
   };
@@ -204,21 +212,30 @@ function compare(a: Place, b: Place): number {
   return a.address < b.address ? -1 : Number(a.address > b.address);
 }
 
-function cursorOf({ isExact, score, address }: Place): string {
-  return Buffer.from(JSON.stringify([isExact, score, address])).toString('base64url');
+/** @param list names the list that the place is in */
+function cursorOf({ isExact, score, address }: Place, list: string): string {
+  return Buffer.from(JSON.stringify([isExact, score, address, crc32(list)])).toString('base64url');
 }
 
 /** @throws ApiError 400 invalid_parameter */
-function placeOfCursor(text: string): Place {
+function placeOfCursor(text: string, list: string): Place {
   let parts: unknown;
   try {
     parts = JSON.parse(Buffer.from(text, 'base64url').toString());
   } catch {
     parts = null;
   }
-  const [isExact, score, address] = Array.isArray(parts) ? (parts as unknown[]) : [];
-  if (typeof isExact === 'boolean' && typeof score === 'number' && typeof address === 'string') {
-    return { isExact, score, address };
+  const [isExact, score, address, name] = Array.isArray(parts) ? (parts as unknown[]) : [];
+  if (
+    typeof isExact !== 'boolean' ||
+    typeof score !== 'number' ||
+    typeof address !== 'string' ||
+    typeof name !== 'number'
+  ) {
+    throw invalidParameter('cursor', 'expected the next_cursor of a page');
   }
-  throw invalidParameter('cursor', 'expected the next_cursor of a page');
+  if (name !== crc32(list)) {
+    throw invalidParameter('cursor', 'expected one of the same query and chain');
+  }
+  return { isExact, score, address };
 }

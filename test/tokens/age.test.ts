@@ -92,11 +92,13 @@ async function otherBoards(): Promise<unknown> {
   };
 }
 
-/** Replies with a score of each token: single, in a batch, and beside orders and depth. */
+/** Replies with a score of each token: single, in a batch, in the search, and beside orders and depth. */
 async function scoredReplies(): Promise<[string, Json][]> {
   const addresses = [FRESH, OLD, BARE, NONE, MAIN, LEG];
   const { body: batch } = await service.post({ addresses });
   const replies: [string, Json][] = batch.tokens.map((row: Json) => [row.address as string, row]);
+  const { body: search } = await service.get('/tokens?chain=all');
+  replies.push(...search.tokens.map((row: Json): [string, Json] => [row.address as string, row]));
   for (const address of addresses) {
     const of = async (path: string) => (await service.get(path)).body;
     replies.push([address, await of(`/market-depth?token_address=${address}`)]);
@@ -185,7 +187,7 @@ describe('the age of data', () => {
     await service.turnTo(NOW_S + 1);
     expect(await scoreOf(OLD)).toEqual({ ...before, stale: true });
     const replies = await scoredReplies();
-    expect(replies.length).toBe(28);
+    expect(replies.length).toBe(34);
     // BARE's snapshot is as old, but BARE has no score.
     for (const [address, reply] of replies) {
       expect([address, 'stale' in reply, reply.stale]).toEqual(

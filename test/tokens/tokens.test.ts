@@ -143,6 +143,18 @@ describe('GET /tokens', () => {
     expect((await get('')).tokens.every(({ chain }) => chain === 'mainchain')).toBe(true);
   });
 
+  it('takes a cursor only of the same query and chain, whatever the limit', async () => {
+    const { next_cursor: cursor } = await get('query=s&chain=all&limit=1');
+    expect((await get(`query=s&chain=all&limit=2&cursor=${cursor}`)).count).toBe(2);
+    for (const other of ['query=so&chain=all', 'chain=all', 'query=s', 'query=S&chain=all']) {
+      const reply = await service.get(`/tokens?${other}&cursor=${cursor}`);
+      expect(await reply.json(), other).toMatchObject({
+        error_code: 'invalid_parameter',
+        message: 'cursor: expected one of the same query and chain',
+      });
+    }
+  });
+
   it.each([
     ['cursor=abc', 'cursor'],
     ['cursor=WzEsMiwzXQ', 'cursor'],

@@ -1213,7 +1213,8 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
       query_parameters: { query: 'so', chain: 'all', limit: 1, cursor: null },
       chain: 'all',
       count: 1,
-      next_cursor: 'W2ZhbHNlLDk4LCIweDEwZjUyYTU2NGEwNzlhZmRiZTc3Mjg4NDdmMjBjOWZiOWE4MWM3MzUiXQ',
+      next_cursor:
+        'W2ZhbHNlLDk4LCIweDEwZjUyYTU2NGEwNzlhZmRiZTc3Mjg4NDdmMjBjOWZiOWE4MWM3MzUiLDQwNDExMzgxNTVd',
       tokens: [
         {
           address: '0x10f52a564a079afdbe7728847f20c9fb9a81c735',
