@@ -59,7 +59,7 @@ const RESPONSE_HEADERS = {
     'Time of the snapshot that the reply is based on, Unix epoch seconds; absent if there is none.',
   ),
   'X-Next-From': whole(
-    '`next_from`, as in the body: where the next page begins. Absent on the last page, and for HEAD.',
+    '`next_from`, as in the body: where the next page begins. Absent on the last page, and for HEAD unless the page is made of fragments.',
   ),
   ETag: text('Tag of this page in this representation; sent if its window is in the past.'),
   'Repr-Digest': text(
