@@ -31,7 +31,6 @@ export interface Subscription {
 
 export class Connection {
   readonly subscriptions = new Map<string, Subscription>();
-  readonly openedMs = performance.now();
   /** The client's messages since the last tick. */
   messages = 0;
   /** Null until the client has sent a key. */

@@ -130,6 +130,7 @@ export class LiveHub {
     const connection = new Connection(wire);
     this.connections.add(connection);
     if (this.isClosed) this.end(connection, CLOSE_CODES.restart, 'the server is stopping');
+    else setTimeout(() => this.endKeyless(connection), AUTH_LIMIT_MS).unref();
     return connection;
   }
 
@@ -345,6 +346,12 @@ export class LiveHub {
     connection.send(message);
   }
 
+  private endKeyless(connection: Connection): void {
+    if (connection.key !== null || !this.connections.has(connection)) return;
+    const limitS = AUTH_LIMIT_MS / 1000;
+    this.end(connection, CLOSE_CODES.key, `expected a key within ${limitS} seconds`);
+  }
+
   private checkKey(connection: Connection): void {
     if (connection.key === null) return;
     const { keys } = this.options;
@@ -366,11 +373,6 @@ export class LiveHub {
       await turns.take();
       connection.messages = 0;
       const nowMs = performance.now();
-      if (connection.key === null && nowMs - connection.openedMs > AUTH_LIMIT_MS) {
-        const limitS = AUTH_LIMIT_MS / 1000;
-        this.end(connection, CLOSE_CODES.key, `expected a key within ${limitS} seconds`);
-        continue;
-      }
       if (mayHaveEnded(connection, nowS)) this.checkKey(connection);
       connection.keepAlive(this.ticks);
       for (const subscription of [...connection.subscriptions.values()]) subscription.tick(nowMs);
