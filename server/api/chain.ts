@@ -93,7 +93,7 @@ export function resolveChain(
     case 'none':
     case 'address': {
       const token = supportedToken(rule, address ?? '');
-      if (contradicts(requested, token)) throw chainMismatch(sent ?? '', token);
+      if (contradicts(requested, token)) throw chainMismatch(sent, requested, token);
       return { chain: token.chain, token, tokens: NONE, invalidAddresses: NONE };
     }
     case 'batch':
@@ -109,20 +109,27 @@ function readChain(rule: ChainRule, sent: string | null, evmChainId: number): Ch
   const chain = findChain(sent) ?? chainOfNumber(rule, sent, evmChainId);
   if (chain === 'all') return chain;
   if (chain === null) {
-    const expected = `expected ${rule.supported.join(', ')} or all; was '${excerpt(sent)}'`;
+    const words = [
+      ...rule.supported,
+      ...(takesNumber(rule) ? [`${evmChainId} (evmchain)`] : []),
+    ].join(', ');
+    const expected = `expected ${words} or all; was '${excerpt(sent)}'`;
     throw new ApiError(400, 'invalid_chain', `chain: ${expected}`, {
       fields: { chain: sent, supported_chains: rule.supported },
     });
   }
-  if (!rule.supported.includes(chain)) throw chainNotSupported(rule, sent);
+  if (!rule.supported.includes(chain)) throw chainNotSupported(rule, 'chain', chain, sent);
   return chain;
 }
 
 const findChain = wordFinder<ChainFilter>([...CHAINS, 'all']);
 
 function chainOfNumber(rule: ChainRule, text: string, evmChainId: number): Chain | null {
-  const understood = rule.kind === 'address' && rule.numericIds === true;
-  return understood && text === String(evmChainId) ? 'evmchain' : null;
+  return takesNumber(rule) && text === String(evmChainId) ? 'evmchain' : null;
+}
+
+function takesNumber(rule: ChainRule): boolean {
+  return rule.kind === 'address' && rule.numericIds === true;
 }
 
 /** If the endpoint covers a single chain, `all` means that chain. */
@@ -133,7 +140,7 @@ function effective({ supported }: ChainRule, chain: ChainFilter): ChainFilter {
 function supportedToken(rule: ChainRule, address: string): TokenName {
   const token = requestedToken(address);
   if (token === null) throw invalidAddress(addressName(rule), address, rule.supported);
-  if (!rule.supported.includes(token.chain)) throw chainNotSupported(rule, token.chain);
+  if (!rule.supported.includes(token.chain)) throw foreignAddress(rule, token);
   return token;
 }
 
@@ -167,27 +174,39 @@ function resolveBatch(
     else throw invalidAddress(rule.name, address, rule.supported);
   }
   const foreign = tokens.find(({ chain }) => !rule.supported.includes(chain));
-  if (foreign) throw chainNotSupported(rule, foreign.chain);
+  if (foreign) throw foreignAddress(rule, foreign);
   const offenders = tokens.filter((token) => contradicts(requested, token));
   if (offenders.length > 0) {
-    throw chainMismatch(sent ?? '', offenders[0], rule.namesOffenders ? offenders : null);
+    throw chainMismatch(sent, requested, offenders[0], rule.namesOffenders ? offenders : null);
   }
   return { chain: null, token: null, tokens, invalidAddresses };
 }
 
-function chainNotSupported({ supported }: ChainRule, chain: string): ApiError {
-  const message = `chain: this endpoint covers ${supported.join(', ')} only, not ${chain}`;
+function foreignAddress(rule: ChainRule, { chain, address }: TokenName): ApiError {
+  return chainNotSupported(rule, addressName(rule), `${address}, an address of ${chain}`, chain);
+}
+
+/** @param parameter the one that decided the chain @param given its value, for the message */
+function chainNotSupported(
+  { supported }: ChainRule,
+  parameter: string,
+  given: string,
+  chain: string,
+): ApiError {
+  const message = `${parameter}: this endpoint covers ${supported.join(', ')} only, not ${given}`;
   return new ApiError(400, 'chain_not_supported', message, {
     fields: { chain, supported_chains: supported },
   });
 }
 
+/** @param meant the chain that `sent` means */
 function chainMismatch(
-  sent: string,
+  sent: string | null,
+  meant: ChainFilter | null,
   { chain, address }: TokenName,
   offenders: readonly TokenName[] | null = null,
 ): ApiError {
-  const message = `chain: ${address} is an address of ${chain}, not of ${sent}`;
+  const message = `chain: ${address} is an address of ${chain}, not of ${meant}`;
   const named = offenders && { mismatched_addresses: offenders.map((token) => token.address) };
   return new ApiError(400, 'chain_mismatch', message, {
     fields: { chain: sent, resolved_chain: chain, address, ...named },

@@ -1,5 +1,6 @@
 /** Checks JSON values against schemas of type.ts. */
 import type { TSchema } from './type.js';
+import { excerpt } from './errors.js';
 
 /** The first part of a value that does not match its schema. */
 export interface Fault {
@@ -43,25 +44,37 @@ export function checkerOf(schema: Constraints): Checker {
   if (type === 'array' && items !== undefined)
     return listChecker(checkerOf(items), schema.maxItems);
   if (type === 'object') return objectChecker(properties ?? {}, schema.required ?? []);
-  const isOfType = TYPES[type ?? ''];
-  if (isOfType === undefined) throw new Error(`no checker for values of this kind: ${type}`);
+  const kind = TYPES[type ?? ''];
+  if (kind === undefined) throw new Error(`no checker for values of this kind: ${type}`);
   const { minimum = -Infinity } = schema;
   return (value) => {
-    if (!isOfType(value)) return here(`must be ${type}`);
-    return typeof value === 'number' && value < minimum ? here(`must be >= ${minimum}`) : null;
+    if (kind.matches(value) && !((value as number) < minimum)) return null;
+    const range = minimum === -Infinity ? '' : ` of at least ${minimum}`;
+    return otherThan(kind.name + range, value);
   };
 }
 
-const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
-  string: (value) => typeof value === 'string',
-  number: Number.isFinite,
-  integer: Number.isInteger,
-  boolean: (value) => typeof value === 'boolean',
-  null: (value) => value === null,
+const TYPES: Readonly<Record<string, { name: string; matches: (value: unknown) => boolean }>> = {
+  string: { name: 'a text', matches: (value) => typeof value === 'string' },
+  number: { name: 'a number', matches: Number.isFinite },
+  integer: { name: 'a whole number', matches: Number.isInteger },
+  boolean: { name: 'true or false', matches: (value) => typeof value === 'boolean' },
+  null: { name: 'null', matches: (value) => value === null },
 };
 
 function here(expected: string): Fault {
   return { path: [], expected };
+}
+
+function otherThan(wanted: string, value: unknown): Fault {
+  return here(`expected ${wanted}; was ${shown(value)}`);
+}
+
+/** A JSON value for an error message. */
+function shown(value: unknown): string {
+  if (typeof value === 'string') return `'${excerpt(value)}'`;
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' && value !== null ? 'an object' : String(value);
 }
 
 function within(step: string | number, { path, expected }: Fault): Fault {
@@ -69,8 +82,8 @@ function within(step: string | number, { path, expected }: Fault): Fault {
 }
 
 function oneOf(words: readonly unknown[]): Checker {
-  const fault = here(`expected any of ${words.join(', ')}`);
-  return (value) => (words.includes(value) ? null : fault);
+  const wanted = `any of ${words.join(', ')}`;
+  return (value) => (words.includes(value) ? null : otherThan(wanted, value));
 }
 
 /** Reports the fault of the first alternative, because that is the schema of a nullable value. */
@@ -88,8 +101,10 @@ function anyChecker(checkers: readonly Checker[]): Checker {
 
 function listChecker(check: Checker, maxItems = Infinity): Checker {
   return (value) => {
-    if (!Array.isArray(value)) return here('must be array');
-    if (value.length > maxItems) return here(`must not have more than ${maxItems} items`);
+    if (!Array.isArray(value)) return otherThan('a list', value);
+    if (value.length > maxItems) {
+      return here(`expected at most ${maxItems} items, ${value.length} were sent`);
+    }
     for (let i = 0; i < value.length; i++) {
       const fault = check(value[i]);
       if (fault !== null) return within(i, fault);
@@ -107,7 +122,7 @@ function objectChecker(
   );
   return (value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      return here('must be object');
+      return otherThan('an object', value);
     }
     const missing = required.find((name) => !Object.hasOwn(value, name));
     if (missing !== undefined) return { path: [missing], expected: null };

@@ -141,12 +141,20 @@ export const BATCH_MISMATCH = errorSchema('chain_mismatch', 'BatchChainMismatchE
 
 /** A parameter with a bad value; `expectation` completes `NAME: `. */
 export function invalidParameter(parameter: string, expectation: string): ApiError {
-  return new ApiError(400, 'invalid_parameter', `${parameter}: ${expectation}`, {
+  const name = /^\S+$/.test(parameter) ? parameter : `'${parameter}'`;
+  return new ApiError(400, 'invalid_parameter', `${name}: ${expectation}`, {
     fields: { parameter },
   });
 }
 
-/** A bad value, shortened for an error message. */
+/** Characters of a value in an error message: addresses have up to 44. */
+const MAX_EXCERPT_CHARS = 64;
+
+/** A client's value for an error message: shortened, and without control characters. */
 export function excerpt(value: string): string {
-  return value.length <= 40 ? value : `${value.slice(0, 40)}...`;
+  const short =
+    value.length <= MAX_EXCERPT_CHARS ? value : `${value.slice(0, MAX_EXCERPT_CHARS)}...`;
+  return short.replace(/[\p{Cc}\p{Cs}]/gu, (char) => {
+    return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
 }

@@ -22,30 +22,37 @@ export interface ReadingOptions {
   evmChainId?: number;
   /** Whether unknown query parameters are ignored. */
   lenientParameters?: boolean;
+  /** A live channel whose messages have the parameters, for the error about an unknown one. */
+  channel?: string;
 }
 
-/** The query parameters that an endpoint has. */
-function queryNames({ query, chain }: Pick<EndpointSpec, 'query' | 'chain'>): ReadonlySet<string> {
-  return new Set([...(takesChain(chain) ? ['chain'] : []), ...Object.keys(query.properties)]);
+/** The parameters that a request of an endpoint has in its query, or a message to its channel. */
+function namesOf({ query, chain }: EndpointSpec, isChannel: boolean): ReadonlySet<string> {
+  return new Set([
+    ...(isChannel && 'at' in chain ? [chain.at.name] : []),
+    ...(takesChain(chain) ? ['chain'] : []),
+    ...Object.keys(query.properties),
+  ]);
 }
 
 /** Makes the function that reads and checks the parameters of an endpoint's requests. */
 export function parameterReader<E extends EndpointSpec>(
   endpoint: E,
-  { evmChainId = DEFAULT_EVM_CHAIN_ID, lenientParameters = false }: ReadingOptions = {},
+  { evmChainId = DEFAULT_EVM_CHAIN_ID, lenientParameters = false, channel }: ReadingOptions = {},
 ): (
   exchange: Pick<Exchange, 'query'>,
   pathAddress: string | null,
   body: Uint8Array | null,
 ) => Parameters<E> {
   const rule = endpoint.chain;
-  const known = queryNames(endpoint);
+  const known = namesOf(endpoint, channel !== undefined);
+  const holder = channel === undefined ? 'this endpoint' : `channel ${channel}`;
   const readQuery = compileQuery(endpoint.query);
   const readBody = endpoint.body && compileBody(endpoint.body);
   return ({ query }, pathAddress, bytes) => {
     const body = readBody && bytes ? readBody(bytes) : null;
     const sent = new QueryParameters(query);
-    if (!lenientParameters) sent.allowOnly(known);
+    if (!lenientParameters) sent.allowOnly(known, holder);
     const requested = requestedChainOf(rule, sent, pathAddress, body);
     const { chain, token, tokens, invalidAddresses } = resolveChain(rule, requested, evmChainId);
     const values = { chain, token, tokens, invalidAddresses, query: readQuery(sent), body };
@@ -87,7 +94,8 @@ const JSON_TYPE = /^application\/json *(; *charset="?utf-8"? *)?$/i;
 /** @throws ApiError 415 */
 export function requireJson(contentType: string, contentEncoding: string): void {
   if (!JSON_TYPE.test(contentType.trim())) {
-    throw unsupported(`Content-Type: expected application/json; was '${excerpt(contentType)}'`);
+    const given = contentType === '' ? ', was not sent' : `; was '${excerpt(contentType)}'`;
+    throw unsupported(`Content-Type: expected application/json${given}`);
   }
   if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity') {
     throw unsupported(`Content-Encoding: expected none; was '${excerpt(contentEncoding)}'`);

@@ -48,9 +48,14 @@ export class QueryParameters {
     return this.raw.size === 0;
   }
 
-  /** @throws ApiError 400 if there is a parameter that is not `known` */
-  allowOnly(known: ReadonlySet<string>): void {
-    for (const name of this.raw.keys()) if (!known.has(name)) throw unknownParameter(name, known);
+  /**
+   * @param holder what has the `known` parameters, for the error
+   * @throws ApiError 400 if there is a parameter that is not `known`
+   */
+  allowOnly(known: ReadonlySet<string>, holder: string): void {
+    for (const name of this.raw.keys()) {
+      if (!known.has(name)) throw unknownParameter(name, known, holder);
+    }
   }
 
   /**
@@ -84,15 +89,15 @@ function tooManyPairs() {
   return invalidParameter('query', `expected at most ${MAX_PAIRS} parameters`);
 }
 
-function unknownParameter(name: string, known: ReadonlySet<string>) {
-  return invalidParameter(excerpt(name), knownNamesHint(name, [...known]));
+function unknownParameter(name: string, known: ReadonlySet<string>, holder: string) {
+  return invalidParameter(excerpt(name), knownNamesHint(name, [...known], holder));
 }
 
-function knownNamesHint(name: string, known: readonly string[]): string {
-  if (known.length === 0) return 'this endpoint has no query parameters';
+function knownNamesHint(name: string, known: readonly string[], holder: string): string {
+  if (known.length === 0) return `${holder} has no query parameters`;
   const near = closeMatch(name, known);
   const has = near === null ? `it has ${known.join(', ')}` : `did you mean ${near}?`;
-  return `this endpoint has no such parameter; ${has}`;
+  return `${holder} has no such parameter; ${has}`;
 }
 
 function malformed(name: string) {
@@ -122,8 +127,8 @@ interface CompiledParameter {
   required: boolean;
 }
 
-/** A JSON number, also with leading zeros. */
-const DECIMAL = /^-?\d{1,40}(\.\d{1,40})?([eE][+-]?\d{1,3})?$/;
+/** A JSON number, also with leading zeros, or without digits on one side of the point. */
+const DECIMAL = /^-?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,3})?$/;
 const WHOLE = /^-?\d{1,20}$/;
 
 /** The keywords of a parameter's schema that the readers use. */
@@ -260,7 +265,7 @@ function listReader(name: string, { maxItems = 0, items = {} }: ParameterSchema)
   return (text) => {
     const texts = text.split(',');
     if (texts.length > maxItems) {
-      throw invalidParameter(name, `expected at most ${maxItems} items, were ${texts.length}`);
+      throw invalidParameter(name, `expected at most ${maxItems} items, ${texts.length} were sent`);
     }
     if (texts.includes('')) throw invalidParameter(name, 'expected no empty item between commas');
     return [...new Set(texts.map(read))];

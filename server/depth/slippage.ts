@@ -160,7 +160,7 @@ function slippageRequest(
   const nowS = clock.nowS();
   const { usd, move_pct: movePct } = query;
   if (usd === undefined && movePct === undefined) {
-    throw invalidParameter('usd', 'expected usd, move_pct or both, was neither');
+    throw invalidParameter('usd', 'expected usd, move_pct or both, neither was sent');
   }
   const filter = filterWithoutPerps(query);
   const atS = instantAt(query.at, nowS);

@@ -81,7 +81,7 @@ export class Limiter {
     }
     for (let i = 0; i < buckets.length; i++) buckets[i].draw(nowUs);
     if (TIER_RANKS[tier] < TIER_RANKS[endpoint.tier]) {
-      const message = `This endpoint needs an ${endpoint.tier} key, this one is ${tier}`;
+      const message = `This endpoint needs an ${endpoint.tier} key; this one is ${tier}`;
       throw new ApiError(403, null, message, { headers: call.headers() });
     }
     // A call charged by its tokens holds one call until they are counted.
@@ -184,8 +184,11 @@ class LimitedCall implements PlanGrant {
   overQuota(calls: number, headers: Headers): ApiError {
     const { account, quota, clock } = this;
     const waitMs = account.endMs - clock.wallMs();
-    const waitS = account.used + calls <= quota ? IN_PROGRESS_WAIT_S : Math.ceil(waitMs / 1000);
-    return tooMany('Monthly quota exceeded', waitS, headers);
+    const left = quota - account.used;
+    const waitS = calls <= left ? IN_PROGRESS_WAIT_S : Math.ceil(waitMs / 1000);
+    const isShort = calls > left && left > 0;
+    const detail = isShort ? ` (the request costs ${calls} calls, the key has ${left} left)` : '';
+    return tooMany(`Monthly quota exceeded${detail}`, waitS, headers);
   }
 }
 

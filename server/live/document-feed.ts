@@ -123,7 +123,7 @@ export class DocumentFeed {
     key: Call['key'],
   ): () => Promise<string> {
     const { endpoint, handler } = this.channels[channel];
-    const read = parameterReader(endpoint, this.reading);
+    const read = parameterReader(endpoint, { ...this.reading, channel });
     return async () => {
       const call = { ...read({ query }, address, null), key, exchange: NO_REQUEST };
       return jsonOf((await handler(call)) as object);

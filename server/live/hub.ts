@@ -74,6 +74,7 @@ export class LiveHub {
   private readonly cohorts: Cohorts;
   private readonly documents: DocumentFeed;
   private readonly readStream: ReturnType<typeof parameterReader<typeof getStream>>;
+  private readonly readChannel: ReturnType<typeof parameterReader<typeof getStream>>;
   private readonly timer = setInterval(() => void this.tick(), TICK_MS).unref();
   private ticks = 0;
   private isTicking = false;
@@ -94,6 +95,7 @@ export class LiveHub {
       (error) => log.error('a live document failed', {}, error),
     );
     this.readStream = parameterReader(getStream, reading);
+    this.readChannel = parameterReader(getStream, { ...reading, channel: 'depth' });
   }
 
   /** Open connections. */
@@ -213,7 +215,8 @@ export class LiveHub {
     isOnly = false,
   ): Promise<void> {
     const { depth, clock, log } = this.options;
-    const { token, query: parameters } = this.readStream({ query }, address, null);
+    const read = isOnly ? this.readStream : this.readChannel;
+    const { token, query: parameters } = read({ query }, address, null);
     const beginning = beginningOf(parameters, clock.nowS());
     const view = viewOf(parameters);
     const account = this.accountOf(connection, STREAM);
@@ -260,7 +263,9 @@ export class LiveHub {
       return;
     }
     if (request.op === 'auth') {
-      if (connection.key !== null) throw invalidParameter('op', 'expected auth once');
+      if (connection.key !== null) {
+        throw invalidParameter('op', 'expected no auth; the connection already has a key');
+      }
       this.admit(connection, request.key, 'the one in the message');
       return;
     }

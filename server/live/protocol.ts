@@ -98,9 +98,10 @@ export function readRequest(message: Uint8Array, isText: boolean): Request {
     case 'unsubscribe':
       return { op, id: idOf(value) };
     case 'subscribe': {
+      const id = idOf(value);
       const channel = wordOf(value, 'channel', CHANNELS);
       const address = value.address === undefined ? null : textOf(value, 'address');
-      return { op, id: idOf(value), channel, address, query: queryOf(value) };
+      return { op, id, channel, address, query: queryOf(value) };
     }
   }
 }

@@ -17,7 +17,51 @@ describe('the chain parameter', () => {
     const question = { chain: '8453', address: LEG, addresses: [] };
     expect(resolveChain(ENDPOINTS.getScore.chain, question, 8453).chain).toBe('evmchain');
     const mint = () => resolveChain(ENDPOINTS.getScore.chain, { ...question, address: MINT }, 8453);
-    expect(mint).toThrow(/address of mainchain, not of 8453/);
+    expect(mint).toThrow(/address of mainchain, not of evmchain$/);
+    const other = () => resolveChain(ENDPOINTS.getScore.chain, { ...question, chain: '101' }, 8453);
+    expect(other).toThrow("chain: expected mainchain, evmchain, 8453 (evmchain) or all; was '101'");
+  });
+
+  const leg = `${LEG.toLowerCase()}, an address of evmchain`;
+  it.each([
+    [
+      'getDcaOrders',
+      { address: LEG },
+      `token_address: this endpoint covers mainchain only, not ${leg}`,
+    ],
+    [
+      'getDlmm',
+      { address: LEG, chain: 'all' },
+      `address: this endpoint covers mainchain only, not ${leg}`,
+    ],
+    ['getDlmmPools', { address: LEG }, `mint: this endpoint covers mainchain only, not ${leg}`],
+    [
+      'postWhaleActivity',
+      { addresses: [MINT, LEG] },
+      `token_addresses: this endpoint covers mainchain only, not ${leg}`,
+    ],
+    [
+      'getDlmm',
+      { address: LEG, chain: 'EvmChain' },
+      'chain: this endpoint covers mainchain only, not evmchain',
+    ],
+    [
+      'getMarketDepth',
+      { address: LEG, chain: 'MainChain' },
+      `chain: ${LEG.toLowerCase()} is an address of evmchain, not of mainchain`,
+    ],
+    ['getDlmm', { address: 'z'.repeat(60) }, `was '${'z'.repeat(60)}'`],
+  ] as const)('%s of %o names what decided', (id, sent, message) => {
+    const question = { chain: null, address: null, addresses: [], ...sent };
+    expect(() => resolveChain(ENDPOINTS[id].chain, question, EVM_ID)).toThrow(message);
+  });
+
+  it('takes the x of a 0x address in either case', () => {
+    const question = { chain: null, address: LEG.replace('0x', '0X'), addresses: [] };
+    expect(resolveChain(ENDPOINTS.getScore.chain, question, EVM_ID).token).toEqual({
+      chain: 'evmchain',
+      address: LEG.toLowerCase(),
+    });
   });
 });
 

@@ -58,14 +58,15 @@ describe('a checker', () => {
 
   it.each<[string, string | null, object]>([
     ['id', null, { id: undefined }],
-    ['id', 'must be >= 1', { id: 0 }],
-    ['id', 'must be integer', { id: 1.5 }],
-    ['price', 'must be number', { price: '1' }],
-    ['kind', 'expected any of DEX, CEX', { kind: 'dex' }],
-    ['names', 'must be array', { names: 'a' }],
-    ['names', 'must not have more than 3 items', { names: ['', '', '', ''] }],
-    ['names[1]', 'must be string', { names: ['', null] }],
-    ['within[1].n[2]', 'must be number', { within: [{ n: [] }, { n: [1, 2, true] }] }],
+    ['id', 'expected a whole number of at least 1; was 0', { id: 0 }],
+    ['id', 'expected a whole number of at least 1; was 1.5', { id: 1.5 }],
+    ['price', "expected a number; was '1'", { price: '1' }],
+    ['kind', "expected any of DEX, CEX; was 'dex'", { kind: 'dex' }],
+    ['names', "expected a list; was 'a'", { names: 'a' }],
+    ['names', 'expected at most 3 items, 4 were sent', { names: ['', '', '', ''] }],
+    ['names[1]', 'expected a text; was null', { names: ['', null] }],
+    ['isOn', 'expected true or false; was an object', { isOn: {} }],
+    ['within[1].n[2]', 'expected a number; was true', { within: [{ n: [] }, { n: [1, 2, true] }] }],
     ['within[0].n', null, { within: [{}] }],
   ])('names %s: %s', (field, expected, change) => {
     const right = { id: 1, price: null, kind: 'CEX', always: 'yes', names: [] };

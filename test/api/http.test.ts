@@ -140,7 +140,11 @@ describe('bodies', () => {
   it('without a type are refused', async () => {
     const init = { body: Buffer.from(addresses), headers: { 'x-api-key': ENTERPRISE_KEY } };
     const url = `${service.server.url}/api/v1/score`;
-    expect((await checkedFetch(url, { method: 'POST', ...init })).status).toBe(415);
+    const reply = await checkedFetch(url, { method: 'POST', ...init });
+    expect(reply.status).toBe(415);
+    expect(await reply.json()).toMatchObject({
+      message: 'Content-Type: expected application/json, was not sent',
+    });
   });
 
   it.each<[string, string | Uint8Array<ArrayBuffer>]>([
@@ -149,7 +153,7 @@ describe('bodies', () => {
     ['body: expected a JSON document', '{"addresses":[]}}'],
     ['body: expected a JSON document', "{'addresses':[]}"],
     ['body: expected UTF-8', new Uint8Array([0x22, 0xff, 0x22])],
-    ['addresses[1]: must be string', `{"addresses":["${MINT}",1]}`],
+    ['addresses[1]: expected a text; was 1', `{"addresses":["${MINT}",1]}`],
     ['body: expected a JSON document', '['.repeat(60_000)],
   ])('of the wrong shape: %s', async (message, body) => {
     const response = await post(body);

@@ -247,7 +247,7 @@ describe('GET /slippage/:address', () => {
     const reply = await service.get(`/slippage/${MINT}?side=buy`);
     expect([reply.status, await reply.json()]).toMatchObject([
       400,
-      { parameter: 'usd', message: 'usd: expected usd, move_pct or both, was neither' },
+      { parameter: 'usd', message: 'usd: expected usd, move_pct or both, neither was sent' },
     ]);
   });
 });

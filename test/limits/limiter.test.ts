@@ -59,7 +59,7 @@ it('the use of a key is recorded once an hour, whatever the outcome of the call'
   expect(usage.uses).toEqual([['key_1', NOV_20_MS / 1000]]);
   clock.pass(3600);
   expect(() => limiter.check(keyRecord(), { ...GENERAL, tier: 'enterprise' })).toThrow(
-    'needs an enterprise key',
+    'needs an enterprise key; this one is premium',
   );
   expect(usage.uses).toEqual([
     ['key_1', NOV_20_MS / 1000],
@@ -246,7 +246,10 @@ describe('the monthly quota', () => {
     call.costs(7);
     expect(named(call.settle(200))['X-Quota-Used']).toBe('7');
     const dear = limiter.check(ten, BULK);
-    const { status, headers } = refusal(() => dear.costs(4));
+    const { status, headers, body } = refusal(() => dear.costs(4));
+    const costs = 'the request costs 4 calls, the key has 3 left';
+    const waitS = DEC_1_S - NOV_20_MS / 1000;
+    expect(body).toEqual({ error: `Monthly quota exceeded (${costs}): retry in ${waitS} seconds` });
     // The reply's own headers are those of settle.
     expect([status, Object.keys(headers)]).toEqual([429, ['Retry-After']]);
     expect(named(dear.settle(429))['X-Quota-Remaining']).toBe('3');

@@ -61,16 +61,18 @@ describe('replay parameters', () => {
     ['types=cex_spot&typse=', 'typse', 'did you mean types?'],
     ['limit=5', 'limit', /^it has from, to, group, types,.* max_pct$/],
     ['chain=mainchain', 'chain', /^it has from, to/],
-    ['=1', '', /^it has from/],
-    [`${'x'.repeat(5000)}=1`, `${'x'.repeat(40)}...`, /^it has from/],
-  ])('refuse %s, which replay does not know', (query, parameter, advice) => {
+    ['=1', '', /^it has from/, "''"],
+    ['%00=1', '\\u0000', /^it has from/],
+    ['a%0A+b=1', 'a\\u000a b', /^it has from/, "'a\\u000a b'"],
+    [`${'x'.repeat(5000)}=1`, `${'x'.repeat(64)}...`, /^it has from/],
+  ])('refuse %s, which replay does not know', (query, parameter, advice, named = parameter) => {
     const { message, ...body } = failure(query);
     expect(body).toEqual({
       error: 'Bad Request',
       error_code: 'invalid_parameter',
       parameter,
     });
-    const prefix = `${parameter}: this endpoint has no such parameter; `;
+    const prefix = `${named}: this endpoint has no such parameter; `;
     expect(String(message).slice(0, prefix.length)).toBe(prefix);
     expect(String(message).slice(prefix.length)).toMatch(advice);
   });
@@ -187,6 +189,7 @@ it.each([
   ['max_pct=0', -50, 0],
   ['min_pct=-2.5&max_pct=2.5', -2.5, 2.5],
   ['min_pct=0.001&max_pct=0.002', 0.001, 0.002],
+  ['min_pct=-.5&max_pct=5.', -0.5, 5],
 ])('the band %s', (query, minPct, maxPct) => {
   expect(parse(query).query).toMatchObject({ minPct, maxPct, band: binsOfBand(minPct, maxPct) });
 });

@@ -51,7 +51,7 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
   invalid_chain: {
     value: {
       error: 'Bad Request',
-      message: "chain: expected mainchain, evmchain or all; was 'nowhere'",
+      message: "chain: expected mainchain, evmchain, 1 (evmchain) or all; was 'nowhere'",
       error_code: 'invalid_chain',
       chain: 'nowhere',
       supported_chains: ['mainchain', 'evmchain'],
@@ -131,6 +131,15 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
       invalid_addresses: [],
     },
   },
+  'invalid_chain.postScore': {
+    value: {
+      error: 'Bad Request',
+      message: "chain: expected mainchain, evmchain or all; was 'nowhere'",
+      error_code: 'invalid_chain',
+      chain: 'nowhere',
+      supported_chains: ['mainchain', 'evmchain'],
+    },
+  },
   'chain_mismatch.postScore': {
     value: {
       error: 'Bad Request',
@@ -158,7 +167,7 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
       error_code: 'invalid_body',
     },
   },
-  lower_tier: { value: { error: 'This endpoint needs an enterprise key, this one is premium' } },
+  lower_tier: { value: { error: 'This endpoint needs an enterprise key; this one is premium' } },
   payload_too_large: {
     value: {
       error: 'Payload Too Large',
@@ -1271,7 +1280,7 @@ export const EXAMPLES_OF: Readonly<
   postScore: {
     '200': { reply: 'postScore' },
     '400': {
-      invalid_chain: 'invalid_chain',
+      invalid_chain: 'invalid_chain.postScore',
       chain_mismatch: 'chain_mismatch.postScore',
       invalid_parameter: 'invalid_parameter.postScore',
       invalid_body: 'invalid_body',
@@ -1285,7 +1294,10 @@ export const EXAMPLES_OF: Readonly<
   },
   getTopScores: {
     '200': { reply: 'getTopScores' },
-    '400': { invalid_chain: 'invalid_chain', invalid_parameter: 'invalid_parameter.getTopScores' },
+    '400': {
+      invalid_chain: 'invalid_chain.postScore',
+      invalid_parameter: 'invalid_parameter.getTopScores',
+    },
     '401': { no_key: 'no_key' },
     '406': { not_acceptable: 'not_acceptable' },
     '429': { rate_limit: 'rate_limit' },
@@ -1293,7 +1305,7 @@ export const EXAMPLES_OF: Readonly<
   getMarketDepth: {
     '200': { reply: 'getMarketDepth' },
     '400': {
-      invalid_chain: 'invalid_chain',
+      invalid_chain: 'invalid_chain.postScore',
       chain_mismatch: 'chain_mismatch',
       invalid_parameter: 'invalid_parameter.getMarketDepth',
       invalid_address: 'invalid_address.getMarketDepth',
@@ -1341,7 +1353,7 @@ export const EXAMPLES_OF: Readonly<
   getLimitOrders: {
     '200': { reply: 'getLimitOrders' },
     '400': {
-      invalid_chain: 'invalid_chain',
+      invalid_chain: 'invalid_chain.postScore',
       invalid_parameter: 'invalid_parameter.getDcaPressure',
       invalid_address: 'invalid_address.getMarketDepth',
     },
@@ -1457,7 +1469,7 @@ export const EXAMPLES_OF: Readonly<
   getTokens: {
     '200': { reply: 'getTokens' },
     '400': {
-      invalid_chain: 'invalid_chain',
+      invalid_chain: 'invalid_chain.postScore',
       invalid_parameter: 'invalid_parameter.getDcaPressure',
     },
     '401': { no_key: 'no_key' },
