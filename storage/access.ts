@@ -157,8 +157,8 @@ async function untilOpen<S>(
   for (;;) {
     const store = await open();
     if (store !== null) return store;
-    if (performance.now() >= deadlineMs) throw new StoreBusyError(busy);
     stop?.throwIfAborted();
+    if (performance.now() >= deadlineMs) throw new StoreBusyError(busy);
     await sleep(RETRY_EVERY_MS);
   }
 }

@@ -1,5 +1,4 @@
 /** `fathom serve`: its settings, its start and its end. */
-import { spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import path from 'node:path';
@@ -15,9 +14,9 @@ import {
   withStoreOf,
   type Server,
 } from '../support/cli.js';
-import { temporaryDirectory } from '../support/folders.js';
+import { atEnd, temporaryDirectory } from '../support/folders.js';
 import { tamper } from '../support/stores.js';
-import { MAIN, niceValuesOf, opensStore } from '../support/processes.js';
+import { MAIN, niceValuesOf, opensStore, start, WAITING_ON } from '../support/processes.js';
 import { becomes, eventually } from '../support/waiting.js';
 
 const directory = temporaryDirectory();
@@ -115,11 +114,11 @@ describe('a server', () => {
 function stoppedWhileWaiting(): Promise<void> {
   const taken = path.join(directory, 'taken');
   return withStoreOf(taken, async () => {
-    const child = spawn(process.execPath, [MAIN, 'serve', '--data', taken, '--port', '0'], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
+    const words = ['serve', '--data', taken, '--port', '0'];
+    const child = start(process.execPath, [MAIN, ...words], { env: WAITING_ON });
+    atEnd(() => child.kill('SIGKILL'));
     let output = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (output += text));
     const ended = new Promise((resolve) => child.once('close', resolve));
     await eventually('it waits for the store', () => opensStore(child.pid as number));
     expect([child.exitCode, output]).toEqual([null, '']);

@@ -16,7 +16,7 @@ import { makePrivate } from '../../storage/data-directory.js';
 import { InputError, LossError, StoreBusyError } from '../../storage/errors.js';
 import { fathom, fathomProcess, serveHere } from '../support/cli.js';
 import { packedRequest, requestOf } from '../support/command-requests.js';
-import { opensStore, Script } from '../support/processes.js';
+import { opensStore, Script, WAITING_ON } from '../support/processes.js';
 import {
   bundleOf,
   commitRows,
@@ -44,9 +44,9 @@ function fileOf(directory: DataDirectory, t: number, cells = 3): string {
   return file;
 }
 
-function startServer(directory: string): Script {
+function startServer(directory: string, env: Record<string, string> = {}): Script {
   const words = ['serve', '--data', directory, '--port', '0', '--as-of', String(NOW_S)];
-  return Script.fathom([...words, '--threads', '1']);
+  return Script.fathom([...words, '--threads', '1'], env);
 }
 
 async function urlOf(server: Script): Promise<string> {
@@ -138,7 +138,9 @@ describe('Processes that want one store', () => {
       '--data',
       directory.path,
     ];
-    const finished = await Promise.all([1, 2].map((t) => fathomProcess(words(t))));
+    const finished = await Promise.all(
+      [1, 2].map((t) => fathomProcess(words(t), { env: WAITING_ON })),
+    );
     expect(finished.map(({ status, stderr }) => [status, stderr.includes('1 snapshot,')])).toEqual(
       [1, 2].map(() => [0, true]),
     );
@@ -153,7 +155,7 @@ describe('Processes that want one store', () => {
     const store = await openStore(directory.path);
     await commitRows(store, [snapshot(NOW_S - 5)]);
     const { key } = await store.createKey(request);
-    const server = startServer(directory.path);
+    const server = startServer(directory.path, WAITING_ON);
     if (process.platform === 'linux') {
       await eventually('it waits for the store', () => opensStore(server.pid));
     }
@@ -180,6 +182,10 @@ describe('Processes that want one store', () => {
     await expect(openForServer(directory.path, options, 300)).rejects.toThrow(
       `${directory.path} is in use by another Fathom process`,
     );
+    // Stopped when the time is up, too.
+    const stopped = AbortSignal.abort(new Error('stopped'));
+    const opening = openForServer(directory.path, options, 0, stopped);
+    await expect(opening).rejects.toThrow('stopped');
     expect(readFileSync(log)).toEqual(bytes);
     await holder.kill();
     expect((await withStore(directory.path, options, (store) => store.summary())).tokens).toBe(0);

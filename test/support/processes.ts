@@ -8,6 +8,11 @@ import { PATIENCE_MS } from './waiting.js';
 /** The built command. */
 export const MAIN = path.resolve('dist/server/cli/main.js');
 
+/** Variables of a process whose waits for a store never end by themselves: their clock stands still. */
+export const WAITING_ON = {
+  NODE_OPTIONS: '--import=data:text/javascript,performance.now=()=>0',
+};
+
 export interface Ended {
   /** Exit status; null if a signal ended it. */
   status: number | null;
@@ -105,8 +110,10 @@ export class Script {
   }
 
   /** `fathom WORDS`, left running. */
-  static fathom(words: readonly string[]): Script {
-    return new Script(spawn(process.execPath, [MAIN, ...words]));
+  static fathom(words: readonly string[], env: Record<string, string> = {}): Script {
+    return new Script(
+      spawn(process.execPath, [MAIN, ...words], { env: { ...process.env, ...env } }),
+    );
   }
 
   get pid(): number {
