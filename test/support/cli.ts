@@ -186,11 +186,21 @@ export async function replayBytes(
 ): Promise<string[]> {
   const key = await newKey(directory);
   const server = await serveHere(directory, ['--as-of', String(asOf)]);
+  const answers = await replayedBy(server, key, queries);
+  await server.stop();
+  return answers;
+}
+
+/** Status and body with which a server answers each query for replay. */
+export async function replayedBy(
+  server: Service,
+  key: string,
+  queries: readonly string[],
+): Promise<string[]> {
   const answers: string[] = [];
   for (const query of queries) {
     const response = await server.get(`/replay/${query}`, key);
     answers.push(`${response.status} ${await response.text()}`);
   }
-  await server.stop();
   return answers;
 }
