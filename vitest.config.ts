@@ -54,7 +54,7 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 120_000 } },
-    setupFiles: ['test/support/clean-up.ts'],
+    setupFiles: ['test/support/connections.ts', 'test/support/clean-up.ts'],
     // Projects run in the order of their names, so that no shared process ends early for one alone.
     projects: [
       { extends: true, test: { name: 'alone', include: ALONE } },

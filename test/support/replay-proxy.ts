@@ -45,7 +45,9 @@ export async function startProxy(upstream: string): Promise<Proxy> {
 
 function forward(upstream: string, req: IncomingMessage, res: ServerResponse): void {
   const { method, headers } = req;
-  const outgoing = request(upstream + req.url, { method, headers }, (incoming) => {
+  // A connection of its own: the server may close one that was used before.
+  const options = { method, headers, agent: false };
+  const outgoing = request(upstream + req.url, options, (incoming) => {
     res.writeHead(incoming.statusCode as number, incoming.headers);
     incoming.pipe(res);
   });
