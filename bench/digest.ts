@@ -49,7 +49,13 @@ export function digestOfPage(page: Page): string {
   const { t, tier, priceUsd, cellOffsets, index, bin, supportCents, resistanceCents } = page;
   const { markets, groups, facets, end, nextFrom } = page;
   return digestOf([
-    ...[t, tier, priceUsd, cellOffsets, bin, supportCents, resistanceCents],
+    t,
+    tier,
+    priceUsd,
+    cellOffsets,
+    bin,
+    supportCents,
+    resistanceCents,
     ...(index === null ? [] : [index]),
     JSON.stringify({ markets, groups, facets, end, nextFrom }),
   ]);
@@ -59,7 +65,11 @@ function partsOfRun(run: SnapshotRun): Part[] {
   const { chain, address, tier, t, priceUsd, cellOffsets, market, bin } = run;
   return [
     `${chain} ${address} ${tier}`,
-    ...[t, priceUsd, cellOffsets, market, bin],
+    t,
+    priceUsd,
+    cellOffsets,
+    market,
+    bin,
     Float64Array.from(run.supportCents),
     Float64Array.from(run.resistanceCents),
   ];

@@ -28,13 +28,25 @@ interface Pace extends Effort, HttpEffort {
 
 const FULL: Pace = {
   smoke: false,
-  ...{ rounds: 5, turnMs: 110, warmups: 5, tokens: 32 },
-  ...{ clients: [1, 8], httpMs: 1300, warmReplies: 256, columnPages: 16 },
+  rounds: 5,
+  turnMs: 110,
+  warmups: 5,
+  tokens: 32,
+  clients: [1, 8],
+  httpMs: 1300,
+  warmReplies: 256,
+  columnPages: 16,
 };
 const SMOKE: Pace = {
   smoke: true,
-  ...{ rounds: 1, turnMs: 0, warmups: 1, tokens: 2 },
-  ...{ clients: [1, 2], httpMs: 5, warmReplies: 4, columnPages: 2 },
+  rounds: 1,
+  turnMs: 0,
+  warmups: 1,
+  tokens: 2,
+  clients: [1, 2],
+  httpMs: 5,
+  warmReplies: 4,
+  columnPages: 2,
 };
 
 /** The results so far. */

@@ -141,7 +141,10 @@ export async function extendDepth(
       const { chain, address } = token;
       const last = (await store.snapshotTimes({ chain, address, tier: 'raw' })).at(-1) ?? 0;
       const unit: DemoUnit = {
-        ...{ token, tier: 'raw', fromS: Math.max(last + 1, nowS - MAX_GAP_S), toS: nowS + 1 },
+        token,
+        tier: 'raw',
+        fromS: Math.max(last + 1, nowS - MAX_GAP_S),
+        toS: nowS + 1,
       };
       if (demoSnapshotTimes(token, unit.fromS, unit.toS, 'raw').length > 0) due.push(unit);
     }

@@ -97,7 +97,8 @@ const ASSETS: readonly AssetLine[] = [
 /** Real mints, by which clients know these tokens. */
 const MINTS: Readonly<Record<string, string>> = { SOL: NATIVE_MINT, USDC: USDC_MINT };
 const COVERAGE: Readonly<Record<string, DemoToken['coverage']>> = {
-  ...{ FOGHN: 'depth_only', USDC: 'excluded' },
+  FOGHN: 'depth_only',
+  USDC: 'excluded',
 };
 const KNOWN_DECIMALS: Readonly<Record<string, number>> = { SOL: 9, USDC: 6 };
 const MAIN_DECIMALS = [6, 9, 6, 8] as const;
@@ -156,7 +157,10 @@ function tokenOf(asset: AssetLine, chain: Chain, seed: number): DemoToken {
     KNOWN_DECIMALS[symbol] ?? MAIN_DECIMALS[keyOf(0, legName) % MAIN_DECIMALS.length];
   const liquidityUsd = LIQUIDITY_FACTOR * Math.pow(mcapUsd, LIQUIDITY_POWER);
   const leg: Leg = {
-    ...{ chain, symbol, kind, key },
+    chain,
+    symbol,
+    kind,
+    key,
     decimals: isMain ? decimals : EVM_DECIMALS,
     liquidityUsd: isHome ? liquidityUsd : liquidityUsd * BRIDGED_SHARE,
   };
@@ -166,7 +170,11 @@ function tokenOf(asset: AssetLine, chain: Chain, seed: number): DemoToken {
   const quote = isNative ? null : priceModel(native, chain, seed, EVM_CADENCE_S);
   return {
     ...leg,
-    ...{ index: -1, name, price, cadenceS, offsetS: hash(key, 2) % cadenceS },
+    index: -1,
+    name,
+    price,
+    cadenceS,
+    offsetS: hash(key, 2) % cadenceS,
     address: isMain ? (MINTS[symbol] ?? base58Address(legName)) : evmAddress(legName),
     asset: chains.length > 1 ? symbol.toLowerCase() : null,
     coverage: COVERAGE[symbol] ?? 'full',

@@ -91,7 +91,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const engine = options.engine ?? (await loadEngine('uws', log));
   const connections = connectionLimits(log);
   const server = await startHttpServer({
-    ...{ engine, host, port: options.port, handle, log, limits, connections: connections.api },
+    engine,
+    host,
+    port: options.port,
+    handle,
+    log,
+    limits,
+    connections: connections.api,
     ...(options.hub === undefined ? {} : { socketPath: SOCKET_PATH }),
     keepsBody: (exchange) => hasKey(keys, exchange),
     onRequestEnd: (exchange) => {
@@ -107,7 +113,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   if (admin !== null) {
     try {
       const forAdmin = {
-        ...{ engine, ...admin, handle: createRouter(forOperators, log), log, limits },
+        engine,
+        ...admin,
+        handle: createRouter(forOperators, log),
+        log,
+        limits,
         connections: connections.admin,
       };
       servers.push(

@@ -18,7 +18,9 @@ export function sharedSettings(
   log: Log,
 ): SharedSettings {
   const settings = new SharedSettings({
-    ...{ store: store.log, node, own: sharedSettingsOf(options) },
+    store: store.log,
+    node,
+    own: sharedSettingsOf(options),
     onOther: (names) =>
       names.length === 0
         ? log.info("the cluster's settings are those of this node again")
@@ -63,7 +65,11 @@ export async function startNode({
   const { published, applied } = metrics.logTimes();
   const journal = new JetStreamLog({ ...access, replicas, name: `fathom ${name}` });
   const node = new LogNode({
-    ...{ store, name, version: VERSION, settings, nowS: () => clock.nowS() },
+    store,
+    name,
+    version: VERSION,
+    settings,
+    nowS: () => clock.nowS(),
     log: journal,
     onStopped: (why) => log.error('the node no longer follows the log', { why }),
     onError: (error) =>
@@ -75,7 +81,8 @@ export async function startNode({
     onApplied: applied,
     onMalformed: (position, why) =>
       log.warn('an entry of the log was not written by Fathom: every node skips it', {
-        ...{ position, why },
+        position,
+        why,
       }),
   });
   const usage = new SharedUsage(store.usage, journal, name, (error) =>

@@ -46,14 +46,21 @@ export class LiveParts {
   constructor(options: LivePartsOptions) {
     const { sources, pool, clock, log, staleAfterS, quotes, memory = DEFAULT_SHARES } = options;
     this.tokens = new LiveTokens({
-      ...{ source: sources.market, pool, clock, log, staleAfterS },
+      source: sources.market,
+      pool,
+      clock,
+      log,
+      staleAfterS,
       maxHeldBytes: memory.ladders,
     });
     const { tokens } = this;
     this.topScores = topScoreBoards(tokens, log);
     this.orders = new LiveOrders({ source: sources.orders, tokens, pool, clock, log });
     this.holderFlows = new HolderFlows({
-      ...{ source: sources.holders, pool, clock, log },
+      source: sources.holders,
+      pool,
+      clock,
+      log,
       maxKeptBytes: memory.holders / 2,
     });
     const { lp: source, depth } = sources;

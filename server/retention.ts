@@ -26,7 +26,9 @@ export function startRetention({
   log: Log;
 }): RetentionWorker {
   return new RetentionWorker({
-    ...{ retention, nowS: () => clock.nowS(), newestT: () => tokens.newestT() },
+    retention,
+    nowS: () => clock.nowS(),
+    newestT: () => tokens.newestT(),
     store: {
       tokensBefore: (times) => store.tokensBefore(times),
       snapshotTimes: (key) => store.snapshotTimes(key),

@@ -100,7 +100,12 @@ export async function startService(
     });
     const live = new LiveParts({
       sources: { market: depth, depth, orders: store.orders, holders: store.holders, lp: store.lp },
-      ...{ pool, clock, log, staleAfterS, quotes, memory },
+      pool,
+      clock,
+      log,
+      staleAfterS,
+      quotes,
+      memory,
     });
     const { tokens, lp } = live;
     closing.push(() => live.close());
@@ -140,19 +145,38 @@ export async function startService(
     const columns = new SegmentColumns(depth, memory.columns);
     const reading = { evmChainId, lenientParameters: options.lenientParameters };
     const handlers = handlersOf({
-      ...{ depth, live, pool, fragments, limiter, clock, log, quotes, native, columns },
+      depth,
+      live,
+      pool,
+      fragments,
+      limiter,
+      clock,
+      log,
+      quotes,
+      native,
+      columns,
       queue: store.queue,
       keptReplyBytes: memory.keptReplies,
       isDelayed: ({ tier }) => plans[tier]?.delayedDepth === true,
       onAnswered: (source) => metrics.pageAnswered(source),
     });
     hub = new LiveHub({
-      ...{ depth, columns, pool, clock, log, keys: store.keys, limiter, handlers, reading },
+      depth,
+      columns,
+      pool,
+      clock,
+      log,
+      keys: store.keys,
+      limiter,
+      handlers,
+      reading,
       onMessage: (type, lagMs) => metrics.streamed(type, lagMs),
     });
     metrics.followStream(hub);
     const server = await startServer({
-      ...{ keys: store.keys, handlers, hub },
+      keys: store.keys,
+      handlers,
+      hub,
       reading,
       ...(clock.frozenS === undefined ? {} : { frozenS: clock.frozenS }),
       addressLimit: options.addressLimit,
@@ -206,7 +230,9 @@ async function openFragmentFiles(
     return null;
   }
   return FragmentFiles.open({
-    ...{ directory, maxBytes, onTrouble: fragmentTroubleLines(log) },
+    directory,
+    maxBytes,
+    onTrouble: fragmentTroubleLines(log),
     stored: (ids) => depth.storedSegments(ids),
   });
 }

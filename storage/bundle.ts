@@ -107,8 +107,14 @@ export type Frame =
   | EndFrame;
 
 const FRAME_KINDS: Readonly<Record<Frame['kind'], true>> = {
-  ...{ header: true, markets: true, segment: true, tokens: true },
-  ...{ rows: true, holders: true, delete: true, end: true },
+  header: true,
+  markets: true,
+  segment: true,
+  tokens: true,
+  rows: true,
+  holders: true,
+  delete: true,
+  end: true,
 };
 
 export const STAGING = 'staging';

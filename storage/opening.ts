@@ -159,7 +159,11 @@ function databaseOptions(options: StoreOptions): Parameters<typeof Database.open
         ? DEFAULT_MEMORY_LIMIT_MIB
         : Math.floor(memory.database / 2 ** 20),
     threads: options.threads ?? DEFAULT_THREADS,
-    ...{ acceptDamagedLog, onLogNotice, onFault, onLost, onShortage },
+    acceptDamagedLog,
+    onLogNotice,
+    onFault,
+    onLost,
+    onShortage,
   };
 }
 
@@ -180,7 +184,13 @@ async function partsOf(
   if (options.plans !== undefined) keys.plans = options.plans;
   const events = new EventEmitter<StoreEvents>();
   return {
-    ...{ directory, database, catalog, directories, holderTokens, events, isNew },
+    directory,
+    database,
+    catalog,
+    directories,
+    holderTokens,
+    events,
+    isNew,
     commits: new Commits(database, catalog, directories, holderTokens, events, {
       onDamage: failures('reading a segment'),
       ...options,

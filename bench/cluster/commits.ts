@@ -51,7 +51,11 @@ export async function measureCommits(
     const store = await openStore(path.join(root, `${count}-${name}`));
     const log = new JetStreamLog({ servers: servers.urls, name, replicas: count });
     const node = new LogNode({
-      ...{ store, log, name, version: 'bench', onApplied },
+      store,
+      log,
+      name,
+      version: 'bench',
+      onApplied,
       onPublished: (ms) => publishMs.push(ms),
       onStopped: (why) => reportProgress(why),
       onError: () => undefined,
@@ -104,8 +108,10 @@ export function commitLines(results: readonly CommitsResult[]): string[] {
   const rows = results.map((one) => [
     one.servers,
     ...[one.singleMs, one.nodeMs, one.publishMs].flatMap(({ p50, p99 }) => [p50, p99]),
-    ...[one.applyMs.p50, one.logBytesASnapshot],
-    ...[one.catchUp.entriesPerS, one.catchUp.snapshotsPerS],
+    one.applyMs.p50,
+    one.logBytesASnapshot,
+    one.catchUp.entriesPerS,
+    one.catchUp.snapshotsPerS,
   ]);
   return aligned([columns, ...rows.map((row) => row.map(figure))], []);
 }
@@ -118,8 +124,11 @@ async function commitOf(
   commit: (bundle: string) => Promise<CommitReport>,
 ): Promise<number> {
   const markets = Array.from({ length: MARKETS }, (_, i) => ({
-    ...{ source: `venue-${i}`, exchangeType: 'DEX' as const, type: 'onchain_pool' as const },
-    ...{ address: `pool-${i}`, pair: null },
+    source: `venue-${i}`,
+    exchangeType: 'DEX' as const,
+    type: 'onchain_pool' as const,
+    address: `pool-${i}`,
+    pair: null,
   }));
   const frames = Array.from({ length: tokens }, (_, token) => {
     const run = runOf(`So${String(token).padStart(41, '0').replaceAll('0', 'z')}`, index, token);
@@ -140,8 +149,12 @@ function runOf(address: string, index: number, token: number): SnapshotRun {
   const cells = Array.from({ length: CELLS }, (_, i) => i);
   const amount = (i: number): number => 100 + (((i + 1) * 7919 + index * 31 + token) % 900_001);
   return {
-    ...{ chain: 'mainchain', address, tier: 'raw', t: Uint32Array.of(T0 + index * 60) },
-    ...{ priceUsd: Float64Array.of(2), cellOffsets: Int32Array.of(0, CELLS) },
+    chain: 'mainchain',
+    address,
+    tier: 'raw',
+    t: Uint32Array.of(T0 + index * 60),
+    priceUsd: Float64Array.of(2),
+    cellOffsets: Int32Array.of(0, CELLS),
     market: Uint16Array.from(cells, (i) => Math.floor((i * MARKETS) / CELLS)),
     bin: Int16Array.from(cells, (i) => (i % Math.ceil(CELLS / MARKETS)) - 10),
     supportCents: Uint32Array.from(cells, (i) => (i % 2 === 0 ? amount(i) : 0)),

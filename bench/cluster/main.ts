@@ -27,7 +27,9 @@ await runProgram('bench:cluster', USAGE, async (words) => {
     await writeResults(options.jsonFile, { machine, revision: revision(), options, results });
     const lines = [
       headingOf(machine),
-      ...['', ...commitLines(commits), ''],
+      '',
+      ...commitLines(commits),
+      '',
       ...readingLines(reading),
       ...(options.smoke ? ['', SMOKE_NOTE] : []),
     ];

@@ -52,7 +52,9 @@ export async function measureReading(options: ClusterOptions): Promise<ReadingRe
     const start = async (of: Place, flags: readonly string[]): Promise<LoadedServer> => {
       const directory = directoryOf(of);
       const server = await startBenchServer(directory, nowS, {
-        ...{ probeLoop: true, smoke: options.smoke, flags },
+        probeLoop: true,
+        smoke: options.smoke,
+        flags,
       });
       started.push(server);
       const files = { directory, folder: folder.path };

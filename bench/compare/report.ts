@@ -98,8 +98,14 @@ export function documentOf(
   const faults = faultsOf(comparison, { allowOtherResults });
   return {
     version: REPORT_VERSION,
-    ...{ base, head, turns, turnMs, threshold, allowOtherResults },
-    ...{ passed: faults.length === 0, faults },
+    base,
+    head,
+    turns,
+    turnMs,
+    threshold,
+    allowOtherResults,
+    passed: faults.length === 0,
+    faults,
     ...comparison,
     cases: comparison.cases.map((one) => ({
       ...one,

@@ -46,6 +46,10 @@ export function botSnapshotLine(index: number, t: number): string {
   }));
   const price = PRICE_USD * (1 + 0.02 * (unit(hash(key, 9)) - 0.5));
   return JSON.stringify({
-    ...{ chain: 'mainchain', address: botAddress(index), t, price_usd: price, markets },
+    chain: 'mainchain',
+    address: botAddress(index),
+    t,
+    price_usd: price,
+    markets,
   });
 }

@@ -8,9 +8,17 @@ export function cellColumns({ run, markets }: TokenHistory): CellColumns {
   const rows = Array.from(run.bin, (bin, i) => {
     const { source, exchangeType, type, address, pair } = markets[run.market[i]];
     return {
-      ...{ chain: run.chain, address: run.address, tier: run.tier },
-      ...{ source, exchange_type: exchangeType, type, market_address: address, pair },
-      ...{ t: run.t[snapshotOf[i]], price_usd: run.priceUsd[snapshotOf[i]], bin },
+      chain: run.chain,
+      address: run.address,
+      tier: run.tier,
+      source,
+      exchange_type: exchangeType,
+      type,
+      market_address: address,
+      pair,
+      t: run.t[snapshotOf[i]],
+      price_usd: run.priceUsd[snapshotOf[i]],
+      bin,
       support_usd: run.supportCents[i] / 100,
       resistance_usd: run.resistanceCents[i] / 100,
     };

@@ -47,8 +47,10 @@ export function datasetLines(dataset: (typeof OTHER_DATASETS)[number], round: nu
     case 'holders': {
       const t = START_S - (round % HOLDER_TIMES) * DAY_S;
       return rows((i) => ({
-        ...{ token_address: botAddress(0), t },
-        ...{ owner: base58Address(`owner ${i}`), balance: value + i },
+        token_address: botAddress(0),
+        t,
+        owner: base58Address(`owner ${i}`),
+        balance: value + i,
       }));
     }
     case 'dlmm_pools':
@@ -66,8 +68,12 @@ function cellLines(snapshot: string): string[] {
   return markets.flatMap(({ cells, address, ...market }) =>
     cells.map(([bin, support_usd, resistance_usd]) =>
       JSON.stringify({
-        ...{ ...head, ...market, market_address: address },
-        ...{ bin, support_usd, resistance_usd },
+        ...head,
+        ...market,
+        market_address: address,
+        bin,
+        support_usd,
+        resistance_usd,
       }),
     ),
   );

@@ -52,8 +52,12 @@ export async function measureDay(
   }
   const fileBytes = await databaseBytes(directory);
   return {
-    ...{ tokens, commits, cells, commitMs: commitMs / commits },
-    ...{ fileBytes: fileBytes / cells, mostBytes: Math.max(mostBytes, fileBytes) / cells },
+    tokens,
+    commits,
+    cells,
+    commitMs: commitMs / commits,
+    fileBytes: fileBytes / cells,
+    mostBytes: Math.max(mostBytes, fileBytes) / cells,
     ...(await contentsOf(directory, tokens, cells)),
   };
 }

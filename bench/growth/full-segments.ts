@@ -57,7 +57,10 @@ function frameOf(
   const address = benchAddress(token);
   const t = stretch.t.map((_, s) => START_S + (first + s) * everyS);
   return {
-    ...{ kind: 'segment', chain, address, tier },
+    kind: 'segment',
+    chain,
+    address,
+    tier,
     markets: marketsOfToken(token),
     segment: describeSegment({ ...stretch, address, t }),
   };

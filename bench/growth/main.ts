@@ -64,7 +64,9 @@ function segmentShapes(options: GrowthOptions): Omit<StoreShape, 'directory'>[] 
   const pageSnapshots = Math.min(TINY_PAGE_SEGMENTS, least);
   const tokens = Math.min(options.tokens, Math.max(1, Math.floor(least / pageSnapshots)));
   return shares.map((share, i) => ({
-    ...{ name: nameOf(shares, i), tokens, pageSnapshots },
+    name: nameOf(shares, i),
+    tokens,
+    pageSnapshots,
     snapshots: Math.max(pageSnapshots, Math.round((segments * share) / tokens)),
   }));
 }

@@ -75,12 +75,18 @@ export function readGrowthOptions(words: readonly string[]): GrowthOptions {
         ...sizes,
         cellShares: [1 / 1000, 1 / 100, 1 / 10, 1],
         segmentShares: [1 / 100, 1 / 10, 1],
-        ...{ starts: 3, pages: 200, warmups: 30, dayCommits: DAY_COMMITS },
+        starts: 3,
+        pages: 200,
+        warmups: 30,
+        dayCommits: DAY_COMMITS,
       };
 }
 
 const SMOKE = {
   cellShares: [1 / 4, 1],
   segmentShares: [1],
-  ...{ starts: 1, pages: 4, warmups: 1, dayCommits: 20 },
+  starts: 1,
+  pages: 4,
+  warmups: 1,
+  dayCommits: 20,
 };

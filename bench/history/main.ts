@@ -67,7 +67,13 @@ async function main(words: readonly string[]): Promise<void> {
   const machine = machineFacts();
   const results = await measure(effort, smoke);
   await writeResults(path.resolve(values.json), {
-    ...{ machine, revision: revision(), smoke, seed: SEED, memoryMib, ...effort, ...results },
+    machine,
+    revision: revision(),
+    smoke,
+    seed: SEED,
+    memoryMib,
+    ...effort,
+    ...results,
   });
   const { filled, rows } = results;
   const memoryBytes = divideMemory(memoryMib, defaultThreads(memoryMib)).fragments;
@@ -222,7 +228,9 @@ function walks(
 
 function targetOf(url: string, key: string, path: (n: number) => string): Target {
   return {
-    ...{ url, status: 200, pathOf: path },
+    url,
+    status: 200,
+    pathOf: path,
     headers: { 'x-api-key': key, 'accept-encoding': 'gzip' },
   };
 }

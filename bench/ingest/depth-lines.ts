@@ -74,10 +74,19 @@ function csvLine(address: string, t: number, price: number, market: Market, cent
 
 function jsonLine(address: string, t: number, price: number, market: Market, cents: Cents): string {
   const row = {
-    ...{ chain: 'mainchain', address, t, tier: 'raw', price_usd: price },
-    ...{ source: market.source, exchange_type: market.exchangeType, type: market.type },
-    ...{ market_address: market.address, pair: market.pair },
-    ...{ bin: cents[0], support_usd: cents[1] / 100, resistance_usd: cents[2] / 100 },
+    chain: 'mainchain',
+    address,
+    t,
+    tier: 'raw',
+    price_usd: price,
+    source: market.source,
+    exchange_type: market.exchangeType,
+    type: market.type,
+    market_address: market.address,
+    pair: market.pair,
+    bin: cents[0],
+    support_usd: cents[1] / 100,
+    resistance_usd: cents[2] / 100,
   };
   return `${JSON.stringify(row)}\n`;
 }
@@ -92,7 +101,9 @@ export function linesOfSnapshots(file: string, pages: Pages): Written {
       lists[run.market[i]].push([run.bin[i], ...amounts]);
     }
     const bodies = markets.map(({ exchangeType: exchange_type, ...market }, m) => ({
-      ...{ ...market, exchange_type, cells: lists[m] },
+      ...market,
+      exchange_type,
+      cells: lists[m],
     }));
     const head = { chain, address, t: run.t[s], price_usd: run.priceUsd[s] };
     out.write(`${JSON.stringify({ ...head, markets: bodies })}\n`);

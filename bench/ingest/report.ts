@@ -29,7 +29,9 @@ export const FOOTER =
 export function rowOf({ name, rows, cells }: Input, runs: readonly IngestRun[]): IngestRow {
   const medianOf = (figure: (run: IngestRun) => number): number => median(runs.map(figure));
   return {
-    ...{ name, rows, cells },
+    name,
+    rows,
+    cells,
     wallS: medianOf(({ wallS }) => wallS),
     ownS: medianOf(({ ownS }) => ownS),
     cpuS: medianOf(({ cpuS }) => cpuS),

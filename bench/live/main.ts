@@ -85,7 +85,10 @@ async function main(words: readonly string[]): Promise<void> {
         ? await measureSubscribers(market, sizes)
         : await measureIdle(market, { count: sizes.idle, seconds: sizes.seconds, smoke });
     await writeResults(path.resolve(values.json), {
-      ...{ machine, revision: revision(), ...sizes, rows },
+      machine,
+      revision: revision(),
+      ...sizes,
+      rows,
     });
     const lines = [headingOf(machine), '', ...aligned(rows, [rows[0][0]])];
     process.stdout.write(`${[...lines, ...(smoke ? ['', SMOKE_NOTE] : [])].join('\n')}\n`);

@@ -79,7 +79,11 @@ export class LiveMarket {
     await writeFile(file, `${lines.join('\n')}\n`);
     const rewrite = (input: RewriteInput) => pool.run('rewriteSegments', input);
     const reports = ingestFiles({
-      ...{ directory, dataset, files: [file], merge: false, pool },
+      directory,
+      dataset,
+      files: [file],
+      merge: false,
+      pool,
       useStore: (body) => withStore(directory, { rewrite }, body),
     });
     while ((await reports.next()).done !== true);

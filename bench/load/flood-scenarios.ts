@@ -19,7 +19,11 @@ export interface FloodResult {
 }
 
 export const FLOOD_COLUMNS = [
-  ...['scenario', 'requests/s', 'loop us a request', 'all threads us', 'requests/s a core of loop'],
+  'scenario',
+  'requests/s',
+  'loop us a request',
+  'all threads us',
+  'requests/s a core of loop',
 ];
 
 /** Floods once to warm up, then to measure. */

@@ -37,8 +37,17 @@ export interface PeersReport {
 const LEFT = ['server', 'way', 'state', 'format', 'coding'];
 const ROW_COLUMNS = [...LEFT, 'clients', 'pages/s', 'p50 ms', 'p99 ms', 'cpu ms/page', 'KB', 'n'];
 const SUMMARY_COLUMNS = [
-  ...['server', 'way', 'format', 'coding', 'clients', 'pages/s', 'KB', 'fragments x', 'cold x'],
-  ...['fragments cpu x', 'cold cpu x'],
+  'server',
+  'way',
+  'format',
+  'coding',
+  'clients',
+  'pages/s',
+  'KB',
+  'fragments x',
+  'cold x',
+  'fragments cpu x',
+  'cold cpu x',
 ];
 
 const FOOTER =
@@ -81,7 +90,12 @@ function setLines({ title, size, notRun, peers, rows, summary }: SetReport): str
 
 function rowsTable(rows: readonly PeerRow[]): string[] {
   const cells = rows.map((row) => [
-    ...[row.peer, row.way, row.state, row.format, row.coding, String(row.clients)],
+    row.peer,
+    row.way,
+    row.state,
+    row.format,
+    row.coding,
+    String(row.clients),
     ...[row.pagesPerSecond, row.p50Ms, row.p99Ms].map(figure),
     row.cpuMsPerPage === null ? '' : figure(row.cpuMsPerPage),
     figure(row.bytes / 1000),
@@ -94,7 +108,11 @@ function summaryTable(summary: readonly PeerSummary[]): string[] {
   if (summary.length === 0) return [];
   const ratio = (value: number | null): string => (value === null ? '' : figure(value));
   const cells = summary.map((one) => [
-    ...[one.peer, one.way, one.format, one.coding, String(one.clients)],
+    one.peer,
+    one.way,
+    one.format,
+    one.coding,
+    String(one.clients),
     figure(one.pagesPerSecond),
     figure(one.bytes / 1000),
     ...[one.fathomTimes.fragments, one.fathomTimes.cold].map(ratio),

@@ -36,7 +36,13 @@ export function summaryOf(rows: readonly PeerRow[]): PeerSummary[] {
     const against = (state: FathomState) => ratios(best, fathomRow(rows, state, best));
     const [kept, cold] = [against('fragments'), against('cold')];
     return {
-      ...{ peer, clients, way, format, coding, pagesPerSecond, bytes },
+      peer,
+      clients,
+      way,
+      format,
+      coding,
+      pagesPerSecond,
+      bytes,
       fathomTimes: { fragments: kept.pages, cold: cold.pages },
       cpuTimes: { fragments: kept.cpu, cold: cold.cpu },
     };

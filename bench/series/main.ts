@@ -63,7 +63,13 @@ async function main(words: readonly string[]): Promise<void> {
     rows.push(...(await measured({ tokens: 1, days: yearDays }, replies, smoke, daily)));
   }
   await writeResults(path.resolve(values.json), {
-    ...{ machine, revision: revision(), smoke, tokens, days, yearDays, rows },
+    machine,
+    revision: revision(),
+    smoke,
+    tokens,
+    days,
+    yearDays,
+    rows,
   });
   const columns = ['series', 'p50 ms', 'p99 ms', 'cpu ms', 'loop ms, longest', 'n'];
   const table = rows.map(({ name, p50Ms, p99Ms, cpuMs, loopMaxMs, replies: n }) => [
@@ -92,7 +98,11 @@ async function measured(
     reportProgress(`filling ${tokens} x ${days} days of minute snapshots`);
     const snapshots = (days * DAY_S) / MINUTE_S;
     const store = await fullSegmentStore({
-      ...{ name: 'series', directory: folder.path, tokens, snapshots, pageSnapshots: 1 },
+      name: 'series',
+      directory: folder.path,
+      tokens,
+      snapshots,
+      pageSnapshots: 1,
       everyS: MINUTE_S,
     });
     const rows: Row[] = [];

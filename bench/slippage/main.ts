@@ -53,12 +53,19 @@ async function main(words: readonly string[]): Promise<void> {
   const machine = machineFacts();
   const rows = await measure(requests, turns, smoke);
   await writeResults(path.resolve(values.json), {
-    ...{ machine, revision: revision(), smoke, requests, turns, rows },
+    machine,
+    revision: revision(),
+    smoke,
+    requests,
+    turns,
+    rows,
   });
   const columns = ['request', 'loop us', 'p50 ms', 'bytes'];
   const table = rows.map(({ name, loopUs, p50Ms, bytes }) => [
     name,
-    ...[loopUs === null ? '' : figure(loopUs), figure(p50Ms), figure(bytes)],
+    loopUs === null ? '' : figure(loopUs),
+    figure(p50Ms),
+    figure(bytes),
   ]);
   const lines = [headingOf(machine), '', ...aligned([columns, ...table], ['request'])];
   process.stdout.write(`${[...lines, ...(smoke ? ['', SMOKE_NOTE] : [])].join('\n')}\n`);
@@ -125,7 +132,12 @@ async function fill(directory: string): Promise<string> {
       await commitFrames(
         store,
         encoded.segments.map((segment) => ({
-          ...{ kind: 'segment', chain, address, tier, markets: encoded.markets, segment },
+          kind: 'segment',
+          chain,
+          address,
+          tier,
+          markets: encoded.markets,
+          segment,
         })),
       );
     }

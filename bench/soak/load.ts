@@ -66,16 +66,26 @@ export async function underLoad(load: SoakLoad): Promise<SoakWork> {
         url: server.url,
         paths: pagePaths(store, query),
         headers: { ...headers, 'accept-encoding': encoding },
-        ...{ clients: CLIENTS_PER_VIEW, retriesBusy: true, forMs },
+        clients: CLIENTS_PER_VIEW,
+        retriesBusy: true,
+        forMs,
       }),
     );
     const collector = inProcess('collect', {
-      ...{ directory, folder, forMs, tokens: botTokens },
-      ...{ fromS: lastS(store) - COLLECTED_S, repeatAfter: REPEAT_AFTER, everyDataset: true },
+      directory,
+      folder,
+      forMs,
+      tokens: botTokens,
+      fromS: lastS(store) - COLLECTED_S,
+      repeatAfter: REPEAT_AFTER,
+      everyDataset: true,
       snapshotsPerSecond: Math.min(botTokens, SNAPSHOTS_PER_SECOND),
     });
     const bots = inProcess('bots', {
-      ...{ port: Number(new URL(server.url).port), headers, forMs, ...BOTS },
+      port: Number(new URL(server.url).port),
+      headers,
+      forMs,
+      ...BOTS,
       paths: pathsOfBots(botTokens),
     });
     const [calls, collected, replayed] = await Promise.all([bots, collector, Promise.all(pages)]);

@@ -68,8 +68,11 @@ async function soak(options: SoakOptions): Promise<SoakResult> {
   try {
     reportProgress('filling');
     const store = await fullSegmentStore({
-      ...{ name: 'soak', directory: data.path, tokens: pageTokens },
-      ...{ snapshots: 2 * PAGE_A.snapshots, pageSnapshots: PAGE_A.snapshots },
+      name: 'soak',
+      directory: data.path,
+      tokens: pageTokens,
+      snapshots: 2 * PAGE_A.snapshots,
+      pageSnapshots: PAGE_A.snapshots,
     });
     await fillBots({ ...place, tokens: botTokens, fromS: asOfS(store) - COLLECTED_S });
     const server = await startBenchServer(data.path, asOfS(store), {

@@ -102,7 +102,9 @@ function seriesOf({ t, snapshotT, numbers, score, query, ...input }: SeriesInput
       ? groups
       : groups.filter(({ support, resistance }) => !isEmpty(support) || !isEmpty(resistance));
   return {
-    ...{ t, snapshotT, score },
+    t,
+    snapshotT,
+    score,
     priceUsd: column(0),
     groups: kept.flatMap(({ about }) => about ?? []),
     supportUsd: kept.map(({ support }) => support),

@@ -58,7 +58,9 @@ export function slippageDocument(
 }
 
 const NO_ANSWER = {
-  ...{ t: null, priceUsd: null, groups: [] },
+  t: null,
+  priceUsd: null,
+  groups: [],
   found: { fillableUsd: null, costs: [], moves: [] },
 };
 

@@ -90,7 +90,10 @@ function column<T>(
   fill: (values: T) => void,
 ): StreamColumn {
   return {
-    ...{ name, type, nullable: false, nullCount: 0 },
+    name,
+    type,
+    nullable: false,
+    nullCount: 0,
     bytesPerRow: ValuesType.BYTES_PER_ELEMENT,
     fill: ({ buffer, byteOffset }: Place) => fill(new ValuesType(buffer, byteOffset, rows)),
   };
@@ -126,7 +129,11 @@ function marketColumns({ markets, rowCount }: Page, index: Uint16Array): StreamC
     const { values, codes } = distinctTexts(markets.map((market) => market[name]));
     const nullCount = codes.includes(-1) ? nullsOf(codes, index) : 0;
     return {
-      ...{ name, type, nullable, nullCount, dictionary: utf8Vector(values) },
+      name,
+      type,
+      nullable,
+      nullCount,
+      dictionary: utf8Vector(values),
       bytesPerRow: Int32Array.BYTES_PER_ELEMENT,
       fill({ buffer, byteOffset }, validity) {
         const cells = new Int32Array(buffer, byteOffset, rowCount);

@@ -146,8 +146,13 @@ function segmentToIpc(run: SnapshotRun): Uint8Array {
 
 /** Buffers of the record batch: one for each column without cells, and one for each column of cells, after its nulls. */
 const BUFFERS = {
-  ...{ t: 1, priceUsd: 3, cellOffsets: 5 },
-  ...{ market: 8, bin: 10, supportCents: 12, resistanceCents: 14 },
+  t: 1,
+  priceUsd: 3,
+  cellOffsets: 5,
+  market: 8,
+  bin: 10,
+  supportCents: 12,
+  resistanceCents: 14,
   count: 15,
 } as const;
 /** Where the field of support is: field `cells`, its list's item, the item's third child. */

@@ -5,7 +5,10 @@ import { COMPARE_PCTS, type CompareView, METRICS, PARTS, PRESETS, SCALES } from 
 import { hasParts, partsOf } from './parts.js';
 
 export const METRIC_LABELS = {
-  ...{ depth: 'Depth', score: 'Score', price: 'Price change', maps: 'Maps' },
+  depth: 'Depth',
+  score: 'Score',
+  price: 'Price change',
+  maps: 'Maps',
 } as const;
 const SCALE_LABELS = { linear: 'Linear', log: 'Log' } as const;
 const PART_LABELS = { venue: 'By venue', type: 'By type' } as const;

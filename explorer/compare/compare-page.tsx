@@ -51,7 +51,8 @@ export default function ComparePage({ view }: { view: CompareView }) {
   const maps = useMemo(
     (): MapPart[] =>
       lines.map(({ key, label }) => ({
-        ...{ key, label },
+        key,
+        label,
         address: parts === null ? key : tokens[0],
         parameters: parts === null ? {} : { [`${parts}s`]: [key] },
       })),
@@ -173,8 +174,10 @@ function queryOf(view: CompareView): SeriesParameters {
   const nowS = currentS();
   const stepS = Math.max(MIN_STEP_S, stepFor(PRESET_S[window], MAX_POINTS, MIN_STEP_S));
   return {
-    ...{ from: `-${window}`, to: Math.ceil(nowS / stepS) * stepS + AHEAD_S },
-    ...{ step: stepName(stepS), pct: [pct] },
+    from: `-${window}`,
+    to: Math.ceil(nowS / stepS) * stepS + AHEAD_S,
+    step: stepName(stepS),
+    pct: [pct],
     ...(metric === 'score' ? { score: true } : {}),
     ...(group === null ? {} : { group }),
     // Include perps, as on a token's page.

@@ -49,7 +49,8 @@ function partsOf({ address, label, series }: Compared, metric: LineMetric) {
     const resistance = series.resistance_usd as number[][][];
     return groups
       .map(({ key, label: venue }, at) => ({
-        ...{ key, label: venue },
+        key,
+        label: venue,
         values: sums(support[at][0], resistance[at][0]),
       }))
       .toSorted((a, b) => (b.values.at(-1) ?? 0) - (a.values.at(-1) ?? 0))

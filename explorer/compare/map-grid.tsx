@@ -130,7 +130,11 @@ function PartMap(props: PartMapProps) {
     [client, address, JSON.stringify(parameters)],
   );
   const { canvases, picture, drawn, state } = useMap({
-    ...{ source, zoom, theme, isLive, reloadMs },
+    source,
+    zoom,
+    theme,
+    isLive,
+    reloadMs,
     window: { from: `-${window}`, to: 'now' },
     spanS: PRESET_S[window],
     showsWholeWindow: true,
@@ -169,7 +173,9 @@ function PartMap(props: PartMapProps) {
           <a
             href={hashOf({
               ...tokenView(address),
-              ...{ window, types: parameters.types ?? [], venues: parameters.venues ?? [] },
+              window,
+              types: parameters.types ?? [],
+              venues: parameters.venues ?? [],
             })}
           >
             {label}

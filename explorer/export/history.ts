@@ -26,9 +26,17 @@ export async function columnsOfHistory(
   parameters: ReplayParameters,
 ): Promise<FileColumn[]> {
   const columns = [
-    ...['chain', 'address', 't', 'tier', 'price_usd'],
+    'chain',
+    'address',
+    't',
+    'tier',
+    'price_usd',
     ...SLOT_COLUMNS[parameters.group ?? 'market'],
-    ...['bin', 'support_usd', 'resistance_usd', 'timestamp', 'price'],
+    'bin',
+    'support_usd',
+    'resistance_usd',
+    'timestamp',
+    'price',
   ].map((name): FileColumn => ({ name, values: [], kind: KINDS[name] }));
   for await (const page of client.replay(address, parameters)) {
     for (const row of rowsOf(page)) {
@@ -82,10 +90,17 @@ function* rowsOf(page: ReplayPage): Generator<Field[]> {
     const index = snapshot.market_idx ?? snapshot.group_idx ?? [];
     for (const [at, bin] of bins.entries()) {
       yield [
-        ...[chain, address, t, tier, priceUsd],
+        chain,
+        address,
+        t,
+        tier,
+        priceUsd,
         ...(slots[index[at]] ?? []),
-        ...[bin, snapshot.support_usd[at], snapshot.resistance_usd[at]],
-        ...[t * 1000, priceUsd * BIN_RATIO ** bin],
+        bin,
+        snapshot.support_usd[at],
+        snapshot.resistance_usd[at],
+        t * 1000,
+        priceUsd * BIN_RATIO ** bin,
       ];
     }
   }
@@ -95,8 +110,11 @@ function marketFields({ markets, facets }: ReplayPage): Field[][] {
   // A venue has one type.
   const types = new Map(facets?.venues.map(({ label, type }) => [label, type]));
   return markets.map(({ source, exchange_type: exchange, address, pair }) => [
-    ...[source, exchange, types.get(source) ?? null],
-    ...[address, pair],
+    source,
+    exchange,
+    types.get(source) ?? null,
+    address,
+    pair,
   ]);
 }
 

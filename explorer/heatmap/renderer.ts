@@ -36,7 +36,10 @@ export class Renderer {
   private readonly slots: { codes: Column['codes']; number: number }[] = [];
   private uploads = 0;
   private uploaded: Uploaded = {
-    ...{ held: [], extent: null, numbers: new Float64Array(1), referenceLn: 0 },
+    held: [],
+    extent: null,
+    numbers: new Float64Array(1),
+    referenceLn: 0,
   };
   private theme: Theme | null = null;
   /** The step length of the picture; null if pixels read snapshots singly. */

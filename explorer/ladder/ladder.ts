@@ -91,7 +91,8 @@ export function ladderOf(
     t: snapshot.t,
     priceUsd: snapshot.price_usd,
     bins: Int32Array.from({ length }, (_, i) => first + i),
-    ...{ supportUsd, resistanceUsd },
+    supportUsd,
+    resistanceUsd,
     perps: perpsText(filter.venues === undefined ? filter.types : chosenTypes),
     parts: bySize(chosen.filter((part) => partUsd(part) > 0)),
     choices: {
@@ -102,7 +103,10 @@ export function ladderOf(
 }
 
 const partOf = (key: string, label: string): LadderPart => ({
-  ...{ key, label, supportUsd: 0, resistanceUsd: 0 },
+  key,
+  label,
+  supportUsd: 0,
+  resistanceUsd: 0,
 });
 
 /** Support and resistance. */

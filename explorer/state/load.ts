@@ -52,7 +52,10 @@ export function useDocument<T>(
   reloads: Reloads = 'by time',
 ): Loaded<T> {
   const [state, setState] = useState<Loaded<T> & { name: string | null }>({
-    ...{ name: null, document: null, error: null, isLoading: true },
+    name: null,
+    document: null,
+    error: null,
+    isLoading: true,
   });
   const latest = useRef(ask);
   latest.current = ask;

@@ -10,8 +10,18 @@ const CLOCK = /^\d{1,2}:\d{2}(:\d{2})?$/;
 type OffsetOf = (t: number) => number;
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
 const MONTHS = [
-  ...['january', 'february', 'march', 'april', 'may', 'june'],
-  ...['july', 'august', 'september', 'october', 'november', 'december'],
+  'january',
+  'february',
+  'march',
+  'april',
+  'may',
+  'june',
+  'july',
+  'august',
+  'september',
+  'october',
+  'november',
+  'december',
 ];
 /** `nov 20`, `20 nov`, with a year after it or not. */
 const MONTH_DAYS = [

@@ -72,9 +72,13 @@ export async function linesOf(
   const stepS = stepOf(window, MAX_POINTS);
   const reply = await client.getDepthSeries(
     {
-      ...{ address, score: true, pct: [LINE_PCT, NEAR_PCT], step: stepName(stepS) },
+      address,
+      score: true,
+      pct: [LINE_PCT, NEAR_PCT],
+      step: stepName(stepS),
       // The window's newest snapshot may belong to a step that ends after the window.
-      ...{ from: Math.floor(window.from / stepS) * stepS, to: window.to + stepS },
+      from: Math.floor(window.from / stepS) * stepS,
+      to: window.to + stepS,
       ...(isFiltered ? { types, venues } : { types: [...TYPES] }),
       ...(group === 'venue' || group === 'type' ? { group } : {}),
     },
@@ -101,13 +105,18 @@ function linesIn(
   const sums = (side: number[][][]): number[] =>
     t.map((_, at) => side.reduce((sum, one) => sum + one[0][at], 0));
   const layers = groups.map(({ key, label }, at): Layer => ({
-    ...{ key, label, supportUsd: support[at][1], resistanceUsd: resistance[at][1] },
+    key,
+    label,
+    supportUsd: support[at][1],
+    resistanceUsd: resistance[at][1],
   }));
   return {
-    ...{ ...window, ...pointsOf(t, stepS) },
+    ...window,
+    ...pointsOf(t, stepS),
     scores,
     scoreT: reply.t.map((end, at) => Math.max(t[at], Math.min(end, nowS))),
-    ...{ supportUsd: sums(support), resistanceUsd: sums(resistance) },
+    supportUsd: sums(support),
+    resistanceUsd: sums(resistance),
     layers: largest(layers),
   };
 }
@@ -142,8 +151,12 @@ async function snapshotsOf(
   const layers = new Map<string, Layer>();
   const t: number[] = [];
   const query = {
-    ...{ ...parameters, from, to, step: stepName(stepS) },
-    ...{ min_pct: -NEAR_PCT, max_pct: NEAR_PCT },
+    ...parameters,
+    from,
+    to,
+    step: stepName(stepS),
+    min_pct: -NEAR_PCT,
+    max_pct: NEAR_PCT,
   };
   for await (const one of client.snapshots(address, query, { signal })) {
     const at = t.push(one.t) - 1;

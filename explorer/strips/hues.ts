@@ -4,12 +4,28 @@ import type { Theme } from '../heatmap/palette.js';
 /** More colours than layers, so that a free one is left for a venue that comes into sight. */
 const HUES: Record<Theme, readonly string[]> = {
   dark: [
-    ...['#4c9be8', '#f0883e', '#56c596', '#c678dd', '#e5c07b'],
-    ...['#ef6f6c', '#45c7cf', '#f29bc1', '#a8c256', '#9b8cff'],
+    '#4c9be8',
+    '#f0883e',
+    '#56c596',
+    '#c678dd',
+    '#e5c07b',
+    '#ef6f6c',
+    '#45c7cf',
+    '#f29bc1',
+    '#a8c256',
+    '#9b8cff',
   ],
   light: [
-    ...['#1f6fbf', '#c25e10', '#1f8a5b', '#8e44ad', '#9a7400'],
-    ...['#c0392b', '#0b7f8c', '#c2417f', '#5f7a14', '#5a4fcf'],
+    '#1f6fbf',
+    '#c25e10',
+    '#1f8a5b',
+    '#8e44ad',
+    '#9a7400',
+    '#c0392b',
+    '#0b7f8c',
+    '#c2417f',
+    '#5f7a14',
+    '#5a4fcf',
   ],
 };
 /** The colour of the sum of the smallest layers. */

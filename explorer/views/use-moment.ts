@@ -71,7 +71,12 @@ export function useMoment({ address, atS, filter }: MomentSource): ShownMoment {
   const ownLadder = useLast(scored && newLadder, `${address} ${atS} ${filterName}`);
   const ladder = t === null ? null : noLadder === null ? lastLadder : ownLadder;
   return {
-    ...{ identity, score, scored, t, ladder, error },
+    identity,
+    score,
+    scored,
+    t,
+    ladder,
+    error,
     choices: lastLadder?.choices ?? null,
     notFound: venuesWithout(newLadder, filter),
     isKnown: scored !== null && newLadder !== null,

@@ -26,7 +26,9 @@ const PICTURES = [
     colorScheme: 'dark',
   },
   {
-    ...{ name: 'explorer-phone', hash: `#/token/${SOL}`, colorScheme: 'dark' },
+    name: 'explorer-phone',
+    hash: `#/token/${SOL}`,
+    colorScheme: 'dark',
     viewport: { width: 390, height: 844 },
   },
   {

@@ -76,7 +76,8 @@ export interface NamedCommand {
 export function loadAll(): Promise<NamedCommand[]> {
   return Promise.all(
     Object.entries(SUMMARIES).map(async ([name, summary]) => ({
-      ...{ name, summary },
+      name,
+      summary,
       command: await loadCommand(name),
     })),
   );

@@ -281,7 +281,10 @@ function renderSeries(
     const early = job.withScore ? replyWithoutBody(job, tag) : null;
     if (early !== null) return early;
     const summed = snapshots.map(({ segment, row, t }, i) => ({
-      ...{ point: point[i], segmentId: plan.segmentIds[segment], row, t },
+      point: point[i],
+      segmentId: plan.segmentIds[segment],
+      row,
+      t,
     }));
     const key = JSON.stringify([job.plan.source?.tokenId, stepS, query, plan.markets.length]);
     const numbers = await readSums(services, { key, stepS, sums }, summed, run, exchange);

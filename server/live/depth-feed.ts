@@ -179,8 +179,15 @@ export class DepthFeed {
     const { columns, pool } = this.options;
     const { segmentIds, selection } = locate(plan, length);
     const inputOf = (segments: SegmentInput[]): RenderInput => ({
-      ...{ segments, selection, markets: plan.markets, query, format },
-      ...{ envelope: null, encoding: 'identity', windowContinues: false, limits: PAGE_LIMITS },
+      segments,
+      selection,
+      markets: plan.markets,
+      query,
+      format,
+      envelope: null,
+      encoding: 'identity',
+      windowContinues: false,
+      limits: PAGE_LIMITS,
     });
     const render = (run: RunTask) =>
       columns.use(segmentIds, (segments, transfer) =>

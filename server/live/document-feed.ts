@@ -76,7 +76,10 @@ export class DocumentFeed {
       const make = this.maker(request, key);
       const text = await make();
       followed = this.followed.get(name) ?? {
-        ...{ make, text, polledMs: performance.now(), listeners: new Set() },
+        make,
+        text,
+        polledMs: performance.now(),
+        listeners: new Set(),
       };
       this.followed.set(name, followed);
     }

@@ -222,7 +222,12 @@ export class LiveHub {
     const account = this.accountOf(connection, STREAM);
     if (!isOnly) account.pay();
     const subscription = new DepthSubscription({
-      ...{ id, connection, token, account, beginning, depth },
+      id,
+      connection,
+      token,
+      account,
+      beginning,
+      depth,
       feed: this.depthFeed,
       cohorts: this.cohorts,
       view: { query: view, name: JSON.stringify(view), format: connection.format },
@@ -309,7 +314,12 @@ export class LiveHub {
     const account = this.accountOf(connection, { ...endpoint, quotaCost: 1 });
     account.pay();
     const subscription = new DocumentSubscription({
-      ...{ id, connection, account, request, key: key.record, feed: this.documents },
+      id,
+      connection,
+      account,
+      request,
+      key: key.record,
+      feed: this.documents,
       nowS: () => this.options.clock.nowS(),
       onMessage: (type) => this.options.onMessage?.(type, null),
       fail: (error) => {

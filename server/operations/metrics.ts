@@ -318,7 +318,9 @@ export class Metrics {
   /** A counter whose count is kept elsewhere. */
   private count(name: string, help: string, read: () => Promise<number>): void {
     new Counter({
-      ...{ name, help, registers: [this.registry] },
+      name,
+      help,
+      registers: [this.registry],
       async collect() {
         const value = await read();
         this.reset();
@@ -342,7 +344,10 @@ export class Metrics {
     labelNames: L[] = [],
   ): void {
     new Gauge<L>({
-      ...{ name, help, labelNames, registers: [this.registry] },
+      name,
+      help,
+      labelNames,
+      registers: [this.registry],
       collect() {
         return collect(this);
       },

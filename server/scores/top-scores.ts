@@ -157,7 +157,9 @@ export function boardsOf(
 export function topScore(token: LiveToken): TopScore {
   const { address, chain, symbol } = token.details;
   return {
-    ...{ address, chain, symbol },
+    address,
+    chain,
+    symbol,
     service_score: scoreOf(token),
     // An available token has a price: it would be price_unavailable without one.
     service_current_price: currentPriceUsd(token) as number,

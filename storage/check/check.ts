@@ -23,7 +23,9 @@ export async function checkStore(
   onProgress?: (share: number) => void,
 ): Promise<Checked> {
   const checked: Checked = {
-    ...{ damages: [], segments: 0, strays: [] },
+    damages: [],
+    segments: 0,
+    strays: [],
     leftovers: await stagingLeftovers(directory),
   };
   let isOpen = false as boolean;

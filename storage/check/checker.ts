@@ -48,7 +48,11 @@ type Part = (after: number) => Promise<Found>;
 export type OutlineBlock = (block: Uint8Array) => Promise<BlockOutline>;
 
 const damage = (dataset: string, what: string, token: string | null = null): Damage => ({
-  ...{ dataset, token, from: null, to: null, what },
+  dataset,
+  token,
+  from: null,
+  to: null,
+  what,
 });
 const reasonOf = (error: unknown): string =>
   (error instanceof Error ? error.message : 'unknown').split('\n')[0];
@@ -232,7 +236,8 @@ export class Checker {
     for (const [i, ref] of refs.entries()) {
       const own = (what: string): Damage => ({
         ...damage('holders', `block ${ref.blockId}: ${what}`, token),
-        ...{ from: ref.times[0] ?? null, to: ref.times.at(-1) ?? null },
+        from: ref.times[0] ?? null,
+        to: ref.times.at(-1) ?? null,
       });
       const before = refs[i - 1]?.times.at(-1) ?? -1;
       if (!isAscending(ref.times) || ref.times[0] <= before) damages.push(own('its times overlap'));
@@ -267,7 +272,8 @@ export async function stagingLeftovers(directory: string): Promise<number> {
 function ofSegment(token: string, ref: SegmentRef, what: string): Damage {
   return {
     ...damage('snapshots', `segment ${ref.segmentId} (${ref.tier}): ${what}`, token),
-    ...{ from: ref.times[0] ?? null, to: ref.times.at(-1) ?? null },
+    from: ref.times[0] ?? null,
+    to: ref.times.at(-1) ?? null,
   };
 }
 

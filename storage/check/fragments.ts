@@ -32,7 +32,8 @@ export async function checkFragments(
     files.flatMap(({ file }) => file?.segmentId ?? []),
   );
   const checked: CheckedFragments = {
-    ...{ faults: [], strays: [] },
+    faults: [],
+    strays: [],
     next: from + FILES_PER_STEP < names.length ? from + FILES_PER_STEP : null,
   };
   for (const { name, file } of files) {

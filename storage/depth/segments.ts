@@ -154,8 +154,13 @@ export class SegmentWriter {
     const checksum = isLost ? LOST_CRC32 : crc32(block);
     this.recent.add({ segmentId, block, crc32: checksum });
     this.entries.push([
-      ...[segmentId, tokenId, TIERS.indexOf(tier), cells],
-      ...[bytesOf(times), bytesOf(bandCells), checksum],
+      segmentId,
+      tokenId,
+      TIERS.indexOf(tier),
+      cells,
+      bytesOf(times),
+      bytesOf(bandCells),
+      checksum,
       isInline ? block : block.subarray(0, 0),
       bytesOf(marketRows),
       bytesOf(digests),

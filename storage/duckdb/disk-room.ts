@@ -66,8 +66,11 @@ export class DiskRoom {
     const { bavail, blocks, bsize } = await statfs(path.dirname(this.file));
     const { checkpointsPutOff, commitsRefused } = this;
     return {
-      ...{ freeBytes: bavail * bsize, totalBytes: blocks * bsize, logBytes: await this.logBytes() },
-      ...{ checkpointsPutOff, commitsRefused },
+      freeBytes: bavail * bsize,
+      totalBytes: blocks * bsize,
+      logBytes: await this.logBytes(),
+      checkpointsPutOff,
+      commitsRefused,
     };
   }
 

@@ -19,8 +19,14 @@ import { excerpt } from './refusals.js';
 const MAX_MESSAGE_ROWS = 2_000_000;
 
 const COLUMNS = [
-  ...['symbol', 'timestamp', 'first_update_id', 'last_update_id'],
-  ...['side', 'update_type', 'price', 'qty'],
+  'symbol',
+  'timestamp',
+  'first_update_id',
+  'last_update_id',
+  'side',
+  'update_type',
+  'price',
+  'qty',
 ] as const;
 /** Older files lack this column. */
 const PREVIOUS = 'pu';

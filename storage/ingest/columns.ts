@@ -46,7 +46,9 @@ export class Instant {
 
 /** A required column of texts. @param values those that it may have; by default any */
 export const text = (name: string, values?: readonly string[]) => ({
-  ...{ name, kind: 'text' as const, required: true },
+  name,
+  kind: 'text' as const,
+  required: true,
   ...(values === undefined ? {} : { values }),
 });
 export const number = (name: string) => ({ name, kind: 'number' as const, required: true });

@@ -35,7 +35,11 @@ export const FRACTION = 'fraction_s';
 
 /** Fields of nested rows that are texts even if they look like numbers. */
 const NESTED_TEXTS: readonly string[] = [
-  ...['source', 'exchange_type', 'type', 'address', 'pair'],
+  'source',
+  'exchange_type',
+  'type',
+  'address',
+  'pair',
   'sqrt_price_x96',
 ];
 

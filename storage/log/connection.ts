@@ -61,7 +61,8 @@ export class NatsLink {
         checkServerIdentity(serverHost, certificate),
     };
     const options = {
-      ...{ servers: [...servers], name },
+      servers: [...servers],
+      name,
       timeout: DIAL_MS,
       maxReconnectAttempts: -1,
       // While credentials are being renewed, the two sides may differ for a moment.

@@ -65,7 +65,8 @@ export class LogConsumer {
     const attempts = Array.from({ length: MAX_ATTEMPTS }, async (_, i) => {
       await sleep(i * NEXT_ATTEMPT_MS, undefined, { signal: found.signal });
       return attempt(manager, stream, {
-        ...{ deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: from },
+        deliver_policy: DeliverPolicy.StartSequence,
+        opt_start_seq: from,
         ...(subject === undefined ? {} : { filter_subject: subject }),
       });
     });
@@ -126,7 +127,10 @@ async function attempt(
   const name = randomUUID();
   try {
     return await manager.consumers.add(stream, {
-      ...{ name, ack_policy: AckPolicy.None, mem_storage: true, num_replicas: 1 },
+      name,
+      ack_policy: AckPolicy.None,
+      mem_storage: true,
+      num_replicas: 1,
       inactive_threshold: nanos(INACTIVE_MS),
       ...reading,
     });

@@ -91,9 +91,14 @@ const KINDS: Readonly<Record<Entry['kind'], Check>> = {
   key: hasFields({
     stored: hasFields({
       record: hasFields({
-        ...{ id: isText, tier: isText, hint: isText, createdAtS: isNumber },
-        ...{ requestsPerMinute: orNull(isNumber), monthlyQuota: orNull(isNumber) },
-        ...{ expiresAtS: orNull(isNumber), earlierUntilS: orNull(isNumber) },
+        id: isText,
+        tier: isText,
+        hint: isText,
+        createdAtS: isNumber,
+        requestsPerMinute: orNull(isNumber),
+        monthlyQuota: orNull(isNumber),
+        expiresAtS: orNull(isNumber),
+        earlierUntilS: orNull(isNumber),
       }),
       digest: isBytes,
       earlierDigest: orNull(isBytes),

@@ -99,7 +99,9 @@ export class LogNode {
     const { store, log, name, version, onApplied, onMalformed } = options;
     this.times = { ...TIMES, ...options.times };
     this.publisher = new Publisher({
-      ...{ store, log, ...this.times },
+      store,
+      log,
+      ...this.times,
       checkFollows: () => this.checkFollows(),
       isApplying: (id) => this.applying?.id === id,
       whyWaiting: () => `${this.lag.text}${this.reason}`,
@@ -109,7 +111,11 @@ export class LogNode {
       },
     });
     this.applier = new Applier({
-      ...{ store, log, name, onApplied, onMalformed },
+      store,
+      log,
+      name,
+      onApplied,
+      onMalformed,
       publisher: this.publisher,
     });
     this.sweep = new BundleSweep(log, options.onError, this.times.abandonedAfterMs);

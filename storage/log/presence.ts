@@ -47,7 +47,7 @@ export class Presence {
 
   private get status(): NodeStatus {
     const { node, version, process, joined } = this;
-    return { ...{ node, version, process, joined }, ...this.following() };
+    return { node, version, process, joined, ...this.following() };
   }
 
   /** Stores a report, which other nodes read when this one no longer answers. */

@@ -131,7 +131,9 @@ export class Publisher {
     if (step === null) return null;
     const name = tokenKey(token.chain, token.address);
     const entry = {
-      ...{ kind: 'retirement' as const, token, made },
+      kind: 'retirement' as const,
+      token,
+      made,
       cutoffs: { ...cutoffs, [step.tier]: step.toS },
     };
     // Each node publishes the step when it is due: all use one id, so the log takes only the first.

@@ -21,8 +21,12 @@ const each = EVERY.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, end
 const gets = each.filter(([, { method }]) => method === 'GET');
 
 const OF_FILTER = {
-  ...{ types: [0, 100], exclude_types: [0, 100], venues: [0, 100], exclude_venues: [0, 100] },
-  ...{ 'an item of venues': [0, 200], 'an item of exclude_venues': [0, 200] },
+  types: [0, 100],
+  exclude_types: [0, 100],
+  venues: [0, 100],
+  exclude_venues: [0, 100],
+  'an item of venues': [0, 200],
+  'an item of exclude_venues': [0, 200],
 } satisfies Record<string, [number, number]>;
 
 /** Calls that draw on other buckets than the general one. */
@@ -39,15 +43,21 @@ const COSTS: Record<string, number> = { getUsage: 0, postWhaleActivity: 2 };
 const BOUNDS: Record<string, Record<string, [number, number | null]>> = {
   postScore: { addresses: [0, 50] },
   getMarketDepth: { currency: [0, 16], low_pct_change: [-0.9, 10], high_pct_change: [-0.9, 10] },
-  getSlippage: { ...{ usd: [0, 20], move_pct: [0, 20] }, ...OF_FILTER },
+  getSlippage: { usd: [0, 20], move_pct: [0, 20], ...OF_FILTER },
   getDcaPressure: {
-    ...{ order_limit: [1, 20], limit: [1, 50] },
-    ...{ min_mcap: [0, null], max_mcap: [0, null] },
-    ...{ min_liquidity: [0, null], max_liquidity: [0, null] },
+    order_limit: [1, 20],
+    limit: [1, 50],
+    min_mcap: [0, null],
+    max_mcap: [0, null],
+    min_liquidity: [0, null],
+    max_liquidity: [0, null],
   },
   getDcaOrders: {
-    ...{ min_mcap: [0, null], max_mcap: [0, null] },
-    ...{ min_liquidity: [0, null], max_liquidity: [0, null], limit: [1, 50] },
+    min_mcap: [0, null],
+    max_mcap: [0, null],
+    min_liquidity: [0, null],
+    max_liquidity: [0, null],
+    limit: [1, 50],
   },
   getLimitOrders: { low_pct_change: [-0.99, 10], high_pct_change: [-0.99, 10], limit: [1, 500] },
   getWhaleActivity: { include: [0, 100] },
@@ -59,7 +69,8 @@ const BOUNDS: Record<string, Record<string, [number, number | null]>> = {
 };
 const OF_REPLAY = {
   ...OF_FILTER,
-  ...{ min_pct: [-90, 1000], max_pct: [-90, 1000] },
+  min_pct: [-90, 1000],
+  max_pct: [-90, 1000],
 } satisfies (typeof BOUNDS)[string];
 
 const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(5, 2), { asset: 'A' });

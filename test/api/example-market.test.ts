@@ -223,7 +223,10 @@ function expectPage(page: Json, want: Json): void {
     served_to: want.served_to,
   });
   const summed = page.snapshots.map(({ t, tier, price_usd, bin, ...columns }: Json) => ({
-    ...{ t, tier, price_usd, cells: bin.length },
+    t,
+    tier,
+    price_usd,
+    cells: bin.length,
     support: sum(columns.support_usd as number[]),
     resistance: sum(columns.resistance_usd as number[]),
   }));
@@ -247,8 +250,10 @@ function expectPage(page: Json, want: Json): void {
   const newest = page.snapshots.at(-1) as Json;
   const cells = newest.bin.map((bin: number, i: number) =>
     JSON.stringify([
-      ...[groupName(page, newest, i), bin],
-      ...[cents(newest.support_usd[i] as number), cents(newest.resistance_usd[i] as number)],
+      groupName(page, newest, i),
+      bin,
+      cents(newest.support_usd[i] as number),
+      cents(newest.resistance_usd[i] as number),
     ]),
   );
   const wanted = want.newest_cells.map(([group, bin, support, resistance]: Json[]) =>

@@ -220,7 +220,9 @@ async function askForExamples(): Promise<{ examples: Examples; examplesOf: Examp
       for (const label of labels.filter((one) => !FAILURES.includes(one))) {
         const provoked = await PROVOKING[label](operation, good);
         expect([id, label, String(provoked.status), provoked.body.error_code]).toEqual([
-          ...[id, label, described],
+          id,
+          label,
+          described,
           codes.length > 0 ? label : undefined,
         ]);
         const value = cut(provoked.body);

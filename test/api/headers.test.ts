@@ -140,13 +140,16 @@ describe.each(ENGINE_NAMES)('over engine %s', (name) => {
       const before = bodiesRead;
       const replies: number[] = [];
       const requestWith = (value: string): EngineRequest => ({
-        ...{ method: 'POST', path: '/api/v1/score', query: '' },
+        method: 'POST',
+        path: '/api/v1/score',
+        query: '',
         header: (name) => (name === 'x-api-key' ? value : ''),
         address: () => '127.0.0.1',
         onGone: () => undefined,
         onData: () => undefined,
         reply: ({ status }) => replies.push(status) > 0,
-        ...{ socketProtocols: null, openSocket: () => undefined },
+        socketProtocols: null,
+        openSocket: () => undefined,
         stream: () => ({ waitingBytes: 0, write: () => 0, end: () => 0, cut: () => 0 }),
         cut: () => undefined,
       });

@@ -25,8 +25,13 @@ async function serve(delayMs: (n: number) => number, status = 200): Promise<numb
 }
 
 const order = (port: number) => ({
-  ...{ port, paths: ['/a', '/b'], headers: {}, connections: 2 },
-  ...{ requestsPerSecond: 200, warmupMs: 50, forMs: 500 },
+  port,
+  paths: ['/a', '/b'],
+  headers: {},
+  connections: 2,
+  requestsPerSecond: 200,
+  warmupMs: 50,
+  forMs: 500,
 });
 
 afterAll(() => {

@@ -141,17 +141,16 @@ describe('the content', () => {
     const server = http.createServer((_, response) => response.end(body));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const peer = {
-      ...{ name: 'other', headers: {} },
+      name: 'other',
+      headers: {},
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     } as Peer;
     const way: PeerWay = {
-      ...{
-        name: 'plain',
-        coding: 'none',
-        state: 'cold',
-        format: 'JSON',
-        contentCoding: 'identity',
-      },
+      name: 'plain',
+      coding: 'none',
+      state: 'cold',
+      format: 'JSON',
+      contentCoding: 'identity',
       pathOf: () => '/',
       snapshotsOf: (bytes) => JSON.parse(Buffer.from(bytes).toString()) as PlainSnapshot[],
     };
@@ -274,8 +273,16 @@ function realMarketData(at: string): string {
 describe('the summary', () => {
   const row = (peer: string, way: string, pagesPerSecond: number, cpu: number, more: object = {}) =>
     ({
-      ...{ peer, way, clients: 1, pagesPerSecond, cpuMsPerPage: cpu },
-      ...{ state: 'cold', format: 'JSON', coding: 'gzip', contentCoding: 'gzip', bytes: 9 },
+      peer,
+      way,
+      clients: 1,
+      pagesPerSecond,
+      cpuMsPerPage: cpu,
+      state: 'cold',
+      format: 'JSON',
+      coding: 'gzip',
+      contentCoding: 'gzip',
+      bytes: 9,
       ...more,
     }) as PeerRow;
   const arrow = { format: 'Arrow' };
@@ -297,8 +304,12 @@ describe('the summary', () => {
 
   it("compares each peer's best way with Fathom's gzip for as many clients", () => {
     expect(summary[0]).toEqual({
-      ...{ peer: 'peer', way: 'fast', format: 'JSON', coding: 'gzip' },
-      ...{ clients: 1, pagesPerSecond: 10 },
+      peer: 'peer',
+      way: 'fast',
+      format: 'JSON',
+      coding: 'gzip',
+      clients: 1,
+      pagesPerSecond: 10,
       bytes: 9,
       fathomTimes: { fragments: 100, cold: 10 },
       cpuTimes: { fragments: 80, cold: 4 },

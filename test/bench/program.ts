@@ -24,7 +24,8 @@ export function resultsOf<Results>(
   env = process.env,
 ): { stdout: string; results: Results } {
   const { status, stdout, stderr } = runProgram(folder, [...words, '--json', file], {
-    ...{ cwd: path.dirname(file), env },
+    cwd: path.dirname(file),
+    env,
   });
   expect([status, stderr]).toEqual([0, expect.not.stringContaining('Error')]);
   return { stdout, results: JSON.parse(readFileSync(file, 'utf8')) as Results };

@@ -25,7 +25,11 @@ describe('npm run soak', () => {
   /** Samples of a server that holds `of(i)` descriptors and 100 of everything else. */
   const samples = (of: (i: number) => number): Sample[] =>
     Array.from({ length: 400 }, (_, i) => ({
-      ...{ residentMib: 100, heapMib: 100, externalMib: 100, files: 100, databaseMib: 100 },
+      residentMib: 100,
+      heapMib: 100,
+      externalMib: 100,
+      files: 100,
+      databaseMib: 100,
       descriptors: of(i),
     }));
   const grown = (of: (i: number) => number): Held[] =>

@@ -148,7 +148,8 @@ describe('A backup of a store that changes in the meantime', () => {
   it('leaves nothing if it fails', async () => {
     const out = path.join(root, 'failed', 'copy');
     const failing = backupStore({
-      ...{ directory: data, out },
+      directory: data,
+      out,
       useStore: () => Promise.reject(new Error('the server went away before it answered')),
     });
     await expect(failing).rejects.toThrow('the server went away');

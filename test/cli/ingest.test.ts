@@ -60,8 +60,15 @@ describe('several files', () => {
   let ended: Ended;
   beforeAll(async () => {
     ended = await fathom([
-      ...['ingest', 'snapshots', good, better, bad, good],
-      ...['--data', data, '--json'],
+      'ingest',
+      'snapshots',
+      good,
+      better,
+      bad,
+      good,
+      '--data',
+      data,
+      '--json',
     ]);
   });
 

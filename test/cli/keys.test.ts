@@ -96,14 +96,16 @@ describe('with the server stopped', () => {
     const limits = { minute: { general: 7 }, month: 100_000, connections: 10 };
     expect(listed.find(({ id }) => id === first.id)).toEqual({
       ...shown,
-      ...{ limits, last_used_at: null },
+      limits,
+      last_used_at: null,
     });
     expect(listed.find(({ id }) => id === second.id)).toMatchObject({
       limits: { minute: { general: null }, month: 5000, connections: 100 },
     });
     expect(listed.map((one) => one.limits)).toContainEqual({
       minute: { general: 12, 'market-depth': 60, 'dca-pressure': 6 },
-      ...{ month: 100_000, connections: 10 },
+      month: 100_000,
+      connections: 10,
     });
     expect(JSON.stringify(listed)).not.toContain(text);
     for (const name of readdirSync(data)) {
@@ -118,12 +120,26 @@ describe('with the server stopped', () => {
     const { stdout } = await keys('list');
     const [headings, ...rows] = stdout.trim().split('\n');
     expect(headings.split(/ {2,}/)).toEqual([
-      ...['ID', 'PLAN', 'KEY', 'STATE', 'A MINUTE', 'A MONTH'],
-      ...['CREATED', 'EXPIRES', 'LAST USED', 'NAME'],
+      'ID',
+      'PLAN',
+      'KEY',
+      'STATE',
+      'A MINUTE',
+      'A MONTH',
+      'CREATED',
+      'EXPIRES',
+      'LAST USED',
+      'NAME',
     ]);
     const row = rows.find((line) => line.startsWith(second.id as string)) ?? '';
     expect(row.split(/ {2,}/).slice(3)).toEqual([
-      ...['valid', 'unlimited', '5000', expect.stringMatching(/Z$/), 'never', '-', '-'],
+      'valid',
+      'unlimited',
+      '5000',
+      expect.stringMatching(/Z$/),
+      'never',
+      '-',
+      '-',
     ]);
     expect(rows.find((line) => line.endsWith('Ann “A”'))).toMatch(/ 7 +100000 /);
     expect(stdout).toContain(' 12, market-depth 60, dca-pressure 6  100000 ');
@@ -359,7 +375,11 @@ describe('with the server running', () => {
     const document = JSON.parse((await usage('--json')).stdout) as Json;
     expect(document.month).toBe(today.slice(0, 7));
     expect((document.keys as Json[]).find(({ id }) => id === made.id)).toEqual({
-      ...{ id: made.id, name: 'a, "b"', tier: 'premium', calls: 2, days: [day] },
+      id: made.id,
+      name: 'a, "b"',
+      tier: 'premium',
+      calls: 2,
+      days: [day],
     });
     const csv = (await usage('--csv')).stdout.split('\n');
     expect(csv[0]).toBe('key_id,name,tier,date,endpoint,calls');

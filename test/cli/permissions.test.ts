@@ -35,7 +35,8 @@ it("On another user's store, commands say that there is no permission", async ()
       'keys create --tier premium',
     ]) {
       expect(await restrained([...words.split(' '), '--data', data]), words).toEqual({
-        ...{ status: 1, stdout: '' },
+        status: 1,
+        stdout: '',
         stderr: `fathom: no permission: ${data}/fathom.duckdb\n`,
       });
     }

@@ -45,7 +45,12 @@ describe('a server', () => {
   it('logs one line with its URL, keeps its port and directory for itself, and drains at SIGTERM', async () => {
     const port = String((await freePorts(1))[0]);
     const server = await serve(data, [
-      ...['--port', port, '--threads', '1', '--lenient-parameters', '--cors-origin=*'],
+      '--port',
+      port,
+      '--threads',
+      '1',
+      '--lenient-parameters',
+      '--cors-origin=*',
     ]);
     const listening = server
       .logged()

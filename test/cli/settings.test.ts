@@ -56,9 +56,16 @@ function optionsOf({ words = [], env = {}, config = {} }: Given): ServeOptions {
 describe('A setting', () => {
   it('has a default', () => {
     expect(optionsOf({})).toMatchObject({
-      ...{ directory: path.resolve('data'), host: '127.0.0.1', port: 8080, asOfS: null },
-      ...{ threads: defaultThreads(2048), corsOrigins: [], addressLimit: null, stopDelayS: 0 },
-      ...{ lenientParameters: false, staleAfterS: 3600 },
+      directory: path.resolve('data'),
+      host: '127.0.0.1',
+      port: 8080,
+      asOfS: null,
+      threads: defaultThreads(2048),
+      corsOrigins: [],
+      addressLimit: null,
+      stopDelayS: 0,
+      lenientParameters: false,
+      staleAfterS: 3600,
     });
   });
 
@@ -205,8 +212,11 @@ describe('The servers of a cluster', () => {
     const { cluster } = optionsOf(`${CLUSTER}=tls://x:1,tls://y:1 ${words}`);
     const file = path.resolve(own);
     expect(cluster?.access).toEqual({
-      ...{ servers: ['tls://x:1', 'tls://y:1'], credentials: null },
-      ...{ ca: file, cert: file, key: file },
+      servers: ['tls://x:1', 'tls://y:1'],
+      credentials: null,
+      ca: file,
+      cert: file,
+      key: file,
     });
     const faults: [string, string][] = [
       [`${CLUSTER}=tls://x:1,nats://y:1`, '--cluster: expected all servers as tls://host:port'],

@@ -118,7 +118,9 @@ describe('methods', () => {
     await expect(enterprise.postScore(mixed)).rejects.toMatchObject({
       code: 'chain_mismatch',
       fields: {
-        ...{ chain: 'mainchain', resolved_chain: 'evmchain', address: EVM_ADDRESS },
+        chain: 'mainchain',
+        resolved_chain: 'evmchain',
+        address: EVM_ADDRESS,
         mismatched_addresses: [EVM_ADDRESS],
       },
     });

@@ -170,8 +170,13 @@ it('exports the type of each reply by name, and compiles without apache-arrow', 
   `;
   writeFileSync(path.join(folder, 'program.mts'), program);
   const compilerOptions = {
-    ...{ strict: true, noEmit: true, skipLibCheck: false, types: [] },
-    ...{ target: 'ES2022', module: 'NodeNext', lib: ['ES2023', 'DOM', 'DOM.AsyncIterable'] },
+    strict: true,
+    noEmit: true,
+    skipLibCheck: false,
+    types: [],
+    target: 'ES2022',
+    module: 'NodeNext',
+    lib: ['ES2023', 'DOM', 'DOM.AsyncIterable'],
   };
   const settings = { compilerOptions, files: ['program.mts'] };
   writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify(settings));

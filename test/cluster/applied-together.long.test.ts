@@ -89,7 +89,9 @@ describe('Entries applied together', () => {
     );
     const known = TOKENS.filter((_, i) => rows[i] !== null);
     return {
-      ...{ rows, mark: store.mark, flat: await flatContents(store) },
+      rows,
+      mark: store.mark,
+      flat: await flatContents(store),
       holders: await storedHolders(store.holders, MINT),
       depth: await Promise.all(known.map((address) => seen(store, address))),
       revisions: await Promise.all(

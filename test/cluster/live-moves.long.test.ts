@@ -39,7 +39,7 @@ class Model {
   set(t: number, market: 'orca' | 'binance', isMerge: boolean): number {
     const before = isMerge ? this.markets.get(t) : undefined;
     const amount = this.changes * (market === 'orca' ? FACTOR : 1);
-    const amounts = { ...{ orca: 0, binance: 0, ...before }, [market]: amount };
+    const amounts = { orca: 0, binance: 0, ...before, [market]: amount };
     this.markets.set(t, amounts);
     this.push(t, amounts.orca + amounts.binance);
     return amount;
@@ -176,7 +176,9 @@ describe.skipIf(!hasNats)('Subscribers that go from node to node', () => {
       const events = new CheckedSnapshots(`events (seed ${SEED})`, model);
       const stop = new AbortController();
       const client = fathomClient({
-        ...{ url: nodes[0].url, key: key.key, fetch: wandering(nodes, below) },
+        url: nodes[0].url,
+        key: key.key,
+        fetch: wandering(nodes, below),
       });
       const following = (async () => {
         const options = { signal: stop.signal };
@@ -189,7 +191,8 @@ describe.skipIf(!hasNats)('Subscribers that go from node to node', () => {
       const heard = [
         { from: T0, held: events },
         ...sockets.map(({ from, wanderer }) => ({
-          ...{ from, held: wanderer.held as CheckedSnapshots },
+          from,
+          held: wanderer.held as CheckedSnapshots,
         })),
       ];
 

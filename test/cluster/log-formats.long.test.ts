@@ -19,7 +19,10 @@ import { expectSame, LogNodes, type Node, T0 } from './log-nodes.js';
 
 const NEWER = BUNDLE_VERSION + 1;
 const headOf = (version: number): Frame => ({
-  ...{ kind: 'header', version, file: 'newer.ndjson', mode: 'replace' },
+  kind: 'header',
+  version,
+  file: 'newer.ndjson',
+  mode: 'replace',
 });
 /** A frame that a later version may have. */
 const STRANGE = { kind: 'strange', bytes: new Uint8Array(64) } as unknown as Frame;

@@ -74,13 +74,15 @@ export class Node {
     const store = await openStore(directory.path, { onDamage: () => undefined, memory });
     const log = new JetStreamLog({ servers, name, replicas });
     const onOther = (names: readonly string[]): unknown => (made.others = names.join());
-    const settings =
-      own && new SharedSettings({ ...{ store: store.log, node: name, own }, onOther });
+    const settings = own && new SharedSettings({ store: store.log, node: name, own, onOther });
     const made: Node = new Node(
       store,
       log,
       new LogNode({
-        ...{ store, log, name, version: '1' },
+        store,
+        log,
+        name,
+        version: '1',
         ...(settings && { settings }),
         onStopped: (why) => (made.stopped = why),
         onError: () => undefined,
@@ -159,7 +161,9 @@ export async function seen(store: Store, address: string) {
   const { snapshots, nextT, markets } = plan;
   return {
     tag: entityTag({ query: {}, envelope: {}, format: 'json', encoding: 'gzip' } as never, plan),
-    ...{ nextT, markets, times: snapshots.map(({ t, tier }) => [t, tier]) },
+    nextT,
+    markets,
+    times: snapshots.map(({ t, tier }) => [t, tier]),
     stored: await retryWhileJoined(() => storedSnapshots(store, tokenId)),
   };
 }

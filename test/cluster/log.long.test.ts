@@ -376,7 +376,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     await again.reached(1);
     const out = new DataDirectory();
     const useStore = <T>(body: (store: Store) => Promise<T>): Promise<T> => body(again.commands);
-    const copied = await backupStore({ ...{ directory: directory.path, out: out.path }, useStore });
+    const copied = await backupStore({ directory: directory.path, out: out.path, useStore });
     expect(copied.position).toBe(1);
     await commitRows(again.commands, [snapshot(T0 + 120)]);
     const restored = await open('c', out);

@@ -21,7 +21,8 @@ describe.skipIf(!hasNats || findProgram('openssl') === null)(
     });
     const openssl = (...words: string[]) =>
       execFileSync('openssl', ['req', '-newkey', 'rsa:2048', '-nodes', '-days', '1', ...words], {
-        ...{ stdio: 'ignore', cwd: folder },
+        stdio: 'ignore',
+        cwd: folder,
       });
     const filesOf = (name: string) => ['-keyout', `${name}.key`, '-out', `${name}.pem`];
     const fileOf = (name: string, text?: string): string => {

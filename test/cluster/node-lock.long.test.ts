@@ -44,7 +44,8 @@ describe.skipIf(!hasNats)('Another process finds the store of a node locked', ()
     const during: Promise<string[]>[] = [];
     const committed: Promise<unknown>[] = [];
     const { position } = await backupStore({
-      ...{ directory: node.directory.path, out: copy.path },
+      directory: node.directory.path,
+      out: copy.path,
       useStore: (body) => node.command(body),
       onProgress: () => {
         during.push(seen());

@@ -134,7 +134,11 @@ export class RandomChanges {
     const file = path.join(this.folder, `${name}.ndjson`);
     const lines = Array.from(ladders, ([t, { price, amounts }]) => {
       const markets = Array.from(amounts, ([address, amount]) => ({
-        ...{ source: 'Orca', exchange_type: 'DEX', type: 'onchain_pool', address, pair: null },
+        source: 'Orca',
+        exchange_type: 'DEX',
+        type: 'onchain_pool',
+        address,
+        pair: null,
         cells: [[5, amount / 100, 0]],
       }));
       const of = { chain: 'mainchain', address: LADDER_TOKEN, tier: 'raw' };

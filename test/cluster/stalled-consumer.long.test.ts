@@ -41,7 +41,8 @@ describe.skipIf(!hasNats)('A node that receives nothing from its log', () => {
     const errors: string[] = [];
     const onError = (error: unknown): unknown => errors.push((error as Error).message);
     const b = await ours.open('b', undefined, undefined, {
-      ...{ times: { maxLagMs: 500 }, onError },
+      times: { maxLagMs: 500 },
+      onError,
     });
     const consumers = hushing(b);
     consumers.hush();

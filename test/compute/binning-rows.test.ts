@@ -64,7 +64,8 @@ it('a snapshot of every kind of market gives the cells of another implementation
     return [market, bin, run.supportCents[i], run.resistanceCents[i]] as const;
   }).filter(([, bin]) => bin >= DEFAULT_BAND.first && bin <= DEFAULT_BAND.last);
   const expected = cells.map(([name, bin, ...usd]: [string, number, number, number]) => [
-    ...[name, bin],
+    name,
+    bin,
     ...usd.map((amount) => Math.round(amount * 100)),
   ]);
   expect(found.map(String).sort()).toEqual(expected.map(String).sort());

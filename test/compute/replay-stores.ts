@@ -183,10 +183,13 @@ export function envelopeOf(request: PlainRequest, resolvedToken: string | null =
 /** One tier's snapshots as columns. */
 export function runOf(tier: PlainSnapshot['tier'], snapshots: PlainSnapshot[]): SnapshotRun {
   const rows = snapshots.map(({ t, price, cells }) => ({
-    ...{ t, price },
+    t,
+    price,
     cells: cells.map((cell) => [
-      ...[cell.market, cell.bin],
-      ...[Number(cell.support), Number(cell.resistance)],
+      cell.market,
+      cell.bin,
+      Number(cell.support),
+      Number(cell.resistance),
     ]),
   }));
   return runOfCells(rows, { tier });

@@ -39,10 +39,16 @@ const plain = (run: SnapshotRun) => ({
 
 describe('digests of snapshots', () => {
   const one: SnapshotRun = {
-    ...{ chain: 'mainchain', address: 'T', tier: 'raw' },
-    ...{ t: Uint32Array.of(1), priceUsd: Float64Array.of(2), cellOffsets: Int32Array.of(0, 2) },
-    ...{ market: Uint16Array.of(0, 1), bin: Int16Array.of(-1, 3) },
-    ...{ supportCents: Uint32Array.of(5, 0), resistanceCents: Uint32Array.of(0, 7) },
+    chain: 'mainchain',
+    address: 'T',
+    tier: 'raw',
+    t: Uint32Array.of(1),
+    priceUsd: Float64Array.of(2),
+    cellOffsets: Int32Array.of(0, 2),
+    market: Uint16Array.of(0, 1),
+    bin: Int16Array.of(-1, 3),
+    supportCents: Uint32Array.of(5, 0),
+    resistanceCents: Uint32Array.of(0, 7),
   };
   const digest = (changed: Partial<SnapshotRun>): number => digestsOf({ ...one, ...changed })[0];
 

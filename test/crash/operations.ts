@@ -45,7 +45,10 @@ export const depthRow = (token: string, t: number, tier: Tier = 'raw'): string =
 /** Where the files' pools trade. */
 export const MARKET_SOURCE = 'Orca';
 export const MARKET = {
-  ...{ source: MARKET_SOURCE, exchange_type: 'DEX', type: 'onchain_pool', pair: null },
+  source: MARKET_SOURCE,
+  exchange_type: 'DEX',
+  type: 'onchain_pool',
+  pair: null,
 } as const;
 export const mergedRow = (t: number, market: string): string => `merged ${t} ${market}`;
 
@@ -163,36 +166,64 @@ export class Operations {
         return some(60, 200).map((i) => ({
           name: `dca dca-${i}`,
           row: {
-            ...{ dca_address: `dca-${i}`, token_address: address(), direction: 'BUY' },
-            ...{ paired_symbol: 'USDC', deposited_usd: 1e9, remaining_usd: n, cycle_usd: 1 },
-            ...{ cycle_frequency: 300, next_cycle_at: HOUR * HOUR_S, closed: false },
+            dca_address: `dca-${i}`,
+            token_address: address(),
+            direction: 'BUY',
+            paired_symbol: 'USDC',
+            deposited_usd: 1e9,
+            remaining_usd: n,
+            cycle_usd: 1,
+            cycle_frequency: 300,
+            next_cycle_at: HOUR * HOUR_S,
+            closed: false,
           },
         }));
       case 'limit_orders':
         return some(60, 200).map((i) => ({
           name: `limit order-${i}`,
           row: {
-            ...{ order_address: `order-${i}`, chain, token_address: address() },
-            ...{ direction: 'SELL', platform: 'p', paired_symbol: 'USDC', maker: tokenOf(0) },
-            ...{ usd_price: 1, remaining_usd: n, pct_complete: 0, created_at: 1, closed: false },
+            order_address: `order-${i}`,
+            chain,
+            token_address: address(),
+            direction: 'SELL',
+            platform: 'p',
+            paired_symbol: 'USDC',
+            maker: tokenOf(0),
+            usd_price: 1,
+            remaining_usd: n,
+            pct_complete: 0,
+            created_at: 1,
+            closed: false,
           },
         }));
       case 'dlmm_pools':
         return some(20, 40).map((i) => ({
           name: `pool pool-${i}`,
           row: {
-            ...{ pubkey: `pool-${i}`, bin_step: 80, active_id: 1 },
-            ...{ token_x_mint: tokenOf(0), token_y_mint: tokenOf(1) },
-            ...{ token_x_decimals: 9, token_y_decimals: 6, reserve_x: n, reserve_y: 1 },
-            ...{ base_fee_pct: 1, dynamic_fee_pct: 1, num_positions: 1, num_wallets: 1 },
+            pubkey: `pool-${i}`,
+            bin_step: 80,
+            active_id: 1,
+            token_x_mint: tokenOf(0),
+            token_y_mint: tokenOf(1),
+            token_x_decimals: 9,
+            token_y_decimals: 6,
+            reserve_x: n,
+            reserve_y: 1,
+            base_fee_pct: 1,
+            dynamic_fee_pct: 1,
+            num_positions: 1,
+            num_wallets: 1,
           },
         }));
       case 'dlmm_hours':
         return some(60, 200).map((i) => ({
           name: `hour pool-${i % 10} ${(HOUR - Math.floor(i / 10)) * HOUR_S}`,
           row: {
-            ...{ pubkey: `pool-${i % 10}`, hour: (HOUR - Math.floor(i / 10)) * HOUR_S },
-            ...{ fees_usd: n, volume_usd: 1, tvl_usd: 1 },
+            pubkey: `pool-${i % 10}`,
+            hour: (HOUR - Math.floor(i / 10)) * HOUR_S,
+            fees_usd: n,
+            volume_usd: 1,
+            tvl_usd: 1,
           },
         }));
       case 'token_hours':

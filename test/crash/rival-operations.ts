@@ -107,7 +107,11 @@ function merge(operations: Operations, n: number, random: () => number): Operati
     const t = timeOf(first + i);
     const cells = Array.from({ length: 8 }, (_cell, bin) => [bin - 4, amount, amount]);
     const row = {
-      ...{ chain: 'mainchain', address: MERGED, tier: 'raw', t, price_usd: 1 },
+      chain: 'mainchain',
+      address: MERGED,
+      tier: 'raw',
+      t,
+      price_usd: 1,
       markets: [{ ...MARKET, address: market, cells }],
     };
     return { name: mergedRow(t, market), row };

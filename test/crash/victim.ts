@@ -62,9 +62,15 @@ async function hold(beforeS: number | null): Promise<void> {
   print('ready');
   if (beforeS === null) return;
   new RetentionWorker({
-    ...{ store, retention: { raw: KEPT_S }, nowS: () => beforeS + KEPT_S, restShare: 0 },
-    ...{ newestT: () => null, allowedToS: () => Promise.resolve(Infinity) },
-    ...{ onWaiting: () => undefined, onResume: () => undefined, onRemoved: () => undefined },
+    store,
+    retention: { raw: KEPT_S },
+    nowS: () => beforeS + KEPT_S,
+    restShare: 0,
+    newestT: () => null,
+    allowedToS: () => Promise.resolve(Infinity),
+    onWaiting: () => undefined,
+    onResume: () => undefined,
+    onRemoved: () => undefined,
     onError: (error) => failed(error),
   });
   while ((await store.tokensBefore({ raw: beforeS, '15m': 0, '1h': 0 })).length > 0) await sleep(2);

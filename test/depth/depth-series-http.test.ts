@@ -141,8 +141,12 @@ describe('GET /depth-series/:address', () => {
 
   it('has empty lists for a token without snapshots', async () => {
     expect(await ask('pct=1,2', UNKNOWN)).toMatchObject({
-      ...{ t: [], snapshot_t: [], price_usd: [], next_from: null },
-      ...{ support_usd: [[], []], resistance_usd: [[], []] },
+      t: [],
+      snapshot_t: [],
+      price_usd: [],
+      next_from: null,
+      support_usd: [[], []],
+      resistance_usd: [[], []],
     });
     expect(await ask('pct=1,2&group=type', UNKNOWN)).toMatchObject({ groups: [], support_usd: [] });
   });
@@ -162,9 +166,14 @@ describe('GET /depth-series/:address', () => {
     const rows = (head.groups as Json[]).flatMap(({ key }, g) =>
       [1, 5].flatMap((pct, p) =>
         t.map((time, i) => ({
-          ...{ t: time, snapshot_t: snapshot_t[i], price_usd: price_usd[i] },
-          ...{ score: score[i], group: key, pct },
-          ...{ support_usd: support_usd[g][p][i], resistance_usd: resistance_usd[g][p][i] },
+          t: time,
+          snapshot_t: snapshot_t[i],
+          price_usd: price_usd[i],
+          score: score[i],
+          group: key,
+          pct,
+          support_usd: support_usd[g][p][i],
+          resistance_usd: resistance_usd[g][p][i],
         })),
       ),
     );

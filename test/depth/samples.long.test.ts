@@ -147,7 +147,9 @@ describe('Samples of stored segments', () => {
       ),
     ) as Uint8Array;
     const lacking = await altered(({ segmentId }) => ({
-      ...{ segmentId, block: new Uint8Array(other), crc32: crc32(other) },
+      segmentId,
+      block: new Uint8Array(other),
+      crc32: crc32(other),
     }));
     expect(lacking).toEqual(damaged);
   });

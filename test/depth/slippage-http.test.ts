@@ -174,8 +174,13 @@ describe('GET /slippage/:address', () => {
 
   it('has nulls and empty lists without a snapshot', async () => {
     const none = {
-      ...{ chain: 'mainchain', t: null, price_usd: null, side: 'buy', fillable_usd: null },
-      ...{ quotes: [], moves: [] },
+      chain: 'mainchain',
+      t: null,
+      price_usd: null,
+      side: 'buy',
+      fillable_usd: null,
+      quotes: [],
+      moves: [],
     };
     for (const [address, more] of [
       [UNKNOWN, ''],

@@ -98,7 +98,8 @@ describe('an order', () => {
         const { fillableUsd } = slippage(ladder, { usd: [], movePct });
         if (fillableUsd === 0) return;
         const { costs, moves } = slippage(ladder, {
-          ...{ usd: [fillableUsd, fillableUsd + 0.01], movePct },
+          usd: [fillableUsd, fillableUsd + 0.01],
+          movePct,
         });
         expect(costs.map(({ filled }) => filled)).toEqual([true, false]);
         expect(moves).toEqual([fillableUsd]);

@@ -34,8 +34,12 @@ const scriptFile = (recipe: Recipe, ending: string) =>
 async function compileScripts(): Promise<void> {
   for (const recipe of scripts) writeFileSync(scriptFile(recipe, 'mts'), recipe.text);
   const compilerOptions = {
-    ...{ strict: true, module: 'nodenext', target: 'es2023', skipLibCheck: true },
-    ...{ types: ['node'], typeRoots: [path.resolve('node_modules/@types')] },
+    strict: true,
+    module: 'nodenext',
+    target: 'es2023',
+    skipLibCheck: true,
+    types: ['node'],
+    typeRoots: [path.resolve('node_modules/@types')],
     paths: {
       '@fathom/client': [path.resolve('dist/client/index.d.ts')],
       '@duckdb/node-api': [path.resolve('node_modules/@duckdb/node-api/lib/index.d.ts')],

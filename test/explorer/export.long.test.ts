@@ -178,11 +178,14 @@ describe('a program of a request', () => {
       query: { from: String(NOW_S - 7200), to: 'now', group: 'venue', types: 'onchain_pool' },
     },
     {
-      ...{ method: 'GET', path: `/depth-series/${MINT}` },
+      method: 'GET',
+      path: `/depth-series/${MINT}`,
       query: { from: String(NOW_S - 7200), to: String(NOW_S + 60), step: '1m', pct: '2' },
     },
     {
-      ...{ method: 'POST', path: '/whale-activity', query: {} },
+      method: 'POST',
+      path: '/whale-activity',
+      query: {},
       body: { token_addresses: [MINT] },
     },
   ];

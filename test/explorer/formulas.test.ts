@@ -47,8 +47,13 @@ describe('formulas', () => {
         const [support, resistance] = [total('support'), total('resistance')];
         const part = { value: 0.5, points: 10 };
         const explanation = {
-          ...{ formula_version: 'fathom.score.1' as const, weights, legs, unrounded: 20 },
-          ...{ support, resistance, depth: support + resistance },
+          formula_version: 'fathom.score.1' as const,
+          weights,
+          legs,
+          unrounded: 20,
+          support,
+          resistance,
+          depth: support + resistance,
           components: { depth: { ...part, points: 40 }, balance: part },
         };
         const steps = formulas.scoreSteps(explanation, 20);

@@ -73,8 +73,11 @@ describe('amounts', () => {
     histogram.count(outlier, -1);
     expect(histogram.scale()).toEqual(scale);
     expect([50, 200, 10_000, 500_000, 1e9].map((usd) => shadeOf(usd, scale).toFixed(3))).toEqual([
-      ...['0.000', '0.000', '0.500'],
-      ...['1.000', '1.000'],
+      '0.000',
+      '0.000',
+      '0.500',
+      '1.000',
+      '1.000',
     ]);
   });
 });
@@ -192,8 +195,16 @@ describe('the history', () => {
     expect(history.held.map(({ until }) => until)).toEqual([60, 120, 180, 460, 520]);
     const at = (t: number) => history.at(t)?.t ?? null;
     expect([-1, 0, 59, 60, 179, 180, 399, 400, 519, 520].map(at)).toEqual([
-      ...[null, 0, 0, 60, 120],
-      ...[null, null, 400, 460, null],
+      null,
+      0,
+      0,
+      60,
+      120,
+      null,
+      null,
+      400,
+      460,
+      null,
     ]);
     history.replace(-9000, 0, [column(-7200, 1, { tier: '1h' }), column(-3600, 1, { tier: '1h' })]);
     expect(history.held.slice(0, 2).map(({ until }) => until)).toEqual([-3600, 0]);

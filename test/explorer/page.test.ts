@@ -102,7 +102,9 @@ describe('files that do not exist yet', () => {
   beforeAll(async () => {
     server = await startHttpServer({
       engine: await loadEngine('uws', NO_LOG),
-      ...{ host: '127.0.0.1', port: 0, log: NO_LOG },
+      host: '127.0.0.1',
+      port: 0,
+      log: NO_LOG,
       handle: createRouter(explorerRoutes({ folder }), NO_LOG),
     });
   });

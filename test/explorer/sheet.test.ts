@@ -69,8 +69,14 @@ describe('a sheet', () => {
 
 describe('what a history has changed', () => {
   const column = (t: number, price: number): Column => ({
-    ...{ t, tier: 'raw', stepS: 0, priceUsd: price, lnPrice: Math.log(price) },
-    ...{ firstBin: 0, lastBin: 0, codes: new Uint16Array(950) },
+    t,
+    tier: 'raw',
+    stepS: 0,
+    priceUsd: price,
+    lnPrice: Math.log(price),
+    firstBin: 0,
+    lastBin: 0,
+    codes: new Uint16Array(950),
   });
   const view = { from: 0, to: 1200, lnLow: Math.log(50), lnHigh: Math.log(200) };
 

@@ -53,10 +53,18 @@ const MINT = 'So11111111111111111111111111111111111111112';
 
 describe('what is compared', () => {
   const seriesOf = (t: number[], support: number[], price: number[]): Compared['series'] => ({
-    ...{ token: MINT, chain: 'mainchain', step: '1h', pct: [2], next_from: null },
+    token: MINT,
+    chain: 'mainchain',
+    step: '1h',
+    pct: [2],
+    next_from: null,
     window: { from: 0, to: 9, clamped: false },
-    ...{ t, snapshot_t: t, price_usd: price, score: t.map((time) => (time === 2 ? null : time)) },
-    ...{ support_usd: [support], resistance_usd: [support.map((usd) => 2 * usd)] },
+    t,
+    snapshot_t: t,
+    price_usd: price,
+    score: t.map((time) => (time === 2 ? null : time)),
+    support_usd: [support],
+    resistance_usd: [support.map((usd) => 2 * usd)],
   });
   const compared: Compared[] = [
     { address: 'a', label: 'A', series: seriesOf([1, 2, 4], [10, 20, 30], [2, 1, 4]) },
@@ -98,13 +106,16 @@ describe('what is compared', () => {
     const count = 10;
     const places = Array.from({ length: count }, (_, at) => at);
     const groups = places.map((at) => ({
-      ...{ key: `v${at}`, label: `V${at}` },
+      key: `v${at}`,
+      label: `V${at}`,
       type: 'cex_spot',
     }));
     const amounts = places.map((at) => [[100 - at, at]]);
     const series = {
-      ...{ ...seriesOf([1, 2], [], [1, 1]), groups },
-      ...{ support_usd: amounts, resistance_usd: amounts },
+      ...seriesOf([1, 2], [], [1, 1]),
+      groups,
+      support_usd: amounts,
+      resistance_usd: amounts,
     } as Compared['series'];
     const { lines } = linesOf([{ address: 'a', label: 'A', series }], 'depth');
     expect(lines.map(({ key }) => key)).toEqual(
@@ -160,22 +171,37 @@ describe('a typed time', () => {
   });
 
   it.each([
-    ...[
-      '',
-      'sol',
-      't',
-      '24:00',
-      '12:60',
-      '9:00:60',
-      'today 11:00',
-      '2026-11-31',
-      '2026-02-29',
-      'su',
-      '3 ago',
-    ],
-    ...['nov', 'nov 31', 'nov 0', 'feb 29', 'no 20', 'ma 2', 'mars 2', 'nov 20 2027', 'nov 2026'],
-    ...['nov 20 3', 'nov 20 25:00', '3:00 nov 20', 'nov 20 25', '11 20', 'nov 20 yesterday'],
-    ...['2027-01-01', 'yesterday noon', '-2y', '12:00 yesterday', '99999h ago'],
+    '',
+    'sol',
+    't',
+    '24:00',
+    '12:60',
+    '9:00:60',
+    'today 11:00',
+    '2026-11-31',
+    '2026-02-29',
+    'su',
+    '3 ago',
+    'nov',
+    'nov 31',
+    'nov 0',
+    'feb 29',
+    'no 20',
+    'ma 2',
+    'mars 2',
+    'nov 20 2027',
+    'nov 2026',
+    'nov 20 3',
+    'nov 20 25:00',
+    '3:00 nov 20',
+    'nov 20 25',
+    '11 20',
+    'nov 20 yesterday',
+    '2027-01-01',
+    'yesterday noon',
+    '-2y',
+    '12:00 yesterday',
+    '99999h ago',
   ])('"%s" is invalid', (text) => {
     expect(spokenTime(text, NOW, () => 0)).toBeNull();
   });
@@ -224,7 +250,8 @@ describe('the address of a view', () => {
     pool: fc.option(word),
     zoom: fc.option(
       fc.record({
-        ...{ fromS: fc.nat(1e9), toS: fc.integer({ min: 1_000_000_001, max: 2e9 }) },
+        fromS: fc.nat(1e9),
+        toS: fc.integer({ min: 1_000_000_001, max: 2e9 }),
         prices: fc.option(fc.constant({ lowUsd: 0.00012345, highUsd: 1234.5 })),
       }),
     ),
@@ -375,8 +402,13 @@ describe('numbers', () => {
     // A small slippage is not 0.
     const slippages = [-0.0124, 0.1, -0.00036, -0.0000072, 0.00001, 0, null];
     expect(slippages.map(signedFinePercent)).toEqual([
-      ...['\u22121.24%', '+10.00%', '\u22120.036%', '\u22120.00072%'],
-      ...['+0.0010%', '0.00%', '\u2013'],
+      '\u22121.24%',
+      '+10.00%',
+      '\u22120.036%',
+      '\u22120.00072%',
+      '+0.0010%',
+      '0.00%',
+      '\u2013',
     ]);
   });
 
@@ -396,8 +428,18 @@ describe('numbers', () => {
       '1.2.3',
     ];
     expect(texts.map(amountOf)).toEqual([
-      ...[500_000, 500_000, 500_000, 1_500_000, 500_000_000, 2_000_000_000],
-      ...[null, null, null, null, null, null],
+      500_000,
+      500_000,
+      500_000,
+      1_500_000,
+      500_000_000,
+      2_000_000_000,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
     ]);
   });
 
@@ -446,7 +488,9 @@ describe('the request of a view', () => {
 
 describe('the newest ladder', () => {
   const snapshot = {
-    ...{ t: 7, tier: 'raw', price_usd: 2 },
+    t: 7,
+    tier: 'raw',
+    price_usd: 2,
     group_idx: [0, 0, 1, 1, 2],
     bin: [-2, 0, 0, 30, 30],
     support_usd: [10, 1, 2, 0, 0],

@@ -8,7 +8,10 @@ import { layersIn, layersOf, linesAt, momentAt } from '../../explorer/strips/rea
 describe('the layers of a strip', () => {
   it('are the largest ones, and one for all others', () => {
     const layer = (key: string, usd: number) => ({
-      ...{ key, label: key, supportUsd: [usd, 0], resistanceUsd: [1, usd] },
+      key,
+      label: key,
+      supportUsd: [usd, 0],
+      resistanceUsd: [1, usd],
     });
     const layers = largest(Array.from({ length: 9 }, (_, i) => layer(`v${i}`, i)));
     expect(layers.map(({ key }) => key)).toEqual(['v8', 'v7', 'v6', 'v5', 'v4', 'v3', 'others']);
@@ -24,7 +27,7 @@ describe('the layers of a strip', () => {
     const points = pointsOf([100, 200, 610], 100);
     expect(
       [0, 99, 100, 199, 200, 299, 300, 609, 610, 709, 710].map((t) => pointAt(points, t)),
-    ).toEqual([...[-1, -1, 0, 0, 1], ...[1, -1, -1, 2, 2, -1]]);
+    ).toEqual([-1, -1, 0, 0, 1, 1, -1, -1, 2, 2, -1]);
   });
 
   it('hold until the next point, or for the usual distance of points if a gap follows', () => {
@@ -50,7 +53,11 @@ describe('the layers of a strip', () => {
     const at = (ladderT: number, t: number) =>
       momentAt({ ladder: { t: ladderT } as Ladder, scored: null }, t, course)?.ladder.t ?? null;
     expect([at(150, 150), at(160, 150), at(150, 199), at(150, 200), at(200, 250)]).toEqual([
-      ...[150, null, 150, null, 200],
+      150,
+      null,
+      150,
+      null,
+      200,
     ]);
   });
 });
@@ -65,9 +72,14 @@ it('a strip has no values after its course ends, unless the course ends now', ()
 
 it('a score is that of the snapshot beside it, or has its own time', () => {
   const lines = {
-    ...{ from: 0, to: 900, ...pointsOf([110, 300, 410], 300), layers: [] },
-    ...{ scores: [70, 80, null], scoreT: [300, 300, 600] },
-    ...{ supportUsd: [1, 2, 3], resistanceUsd: [0, 0, 0] },
+    from: 0,
+    to: 900,
+    ...pointsOf([110, 300, 410], 300),
+    layers: [],
+    scores: [70, 80, null],
+    scoreT: [300, 300, 600],
+    supportUsd: [1, 2, 3],
+    resistanceUsd: [0, 0, 0],
   };
   const none = { bins: [], supportUsd: [], resistanceUsd: [] };
   const ladder = { t: 350, ...none } as unknown as Ladder;

@@ -37,7 +37,8 @@ it('an axis spans its values: from zero, around them, or by their ratio', () => 
   // A steady depth is a line in the middle, not noise.
   const [low, high] = rangeOf('log', 100, 100);
   expect([high / low, (low * high) / 1e4].map((one) => one.toFixed(6))).toEqual([
-    ...['2.000000', '1.000000'],
+    '2.000000',
+    '1.000000',
   ]);
   for (const axis of ['from zero', 'fitted', 'log'] as const)
     expect(rangeOf(axis, null, null)[0]).toBeLessThan(rangeOf(axis, null, null)[1]);

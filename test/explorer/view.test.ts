@@ -35,7 +35,8 @@ describe('a zoom', () => {
       prices: null,
     });
     expect(of({ from: NOW_S - 9000, to: NOW_S - 3600.5 })).toEqual({
-      ...{ fromS: NOW_S - 9000, toS: NOW_S - 3600 },
+      fromS: NOW_S - 9000,
+      toS: NOW_S - 3600,
       prices: null,
     });
     expect(of({}, true, true)?.prices?.highUsd).toBeCloseTo(110, 9);

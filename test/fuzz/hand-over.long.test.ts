@@ -113,8 +113,14 @@ describe('the config file', () => {
     rates: { general: { requests: 30, seconds: 60 } },
   };
   const good: Record<string, unknown> = {
-    ...{ data, host: '127.0.0.1', port: 0, 'stale-after': '1h', 'lenient-parameters': true },
-    ...{ 'cors-origin': ['https://app.example.com'], 'as-of': '2026-11-14', threads: 1 },
+    data,
+    host: '127.0.0.1',
+    port: 0,
+    'stale-after': '1h',
+    'lenient-parameters': true,
+    'cors-origin': ['https://app.example.com'],
+    'as-of': '2026-11-14',
+    threads: 1,
     plans: { premium: plan },
   };
 

@@ -21,9 +21,20 @@ export const ROWS: Readonly<Record<Dataset, Json[]>> = {
   cells: [...cells(T), ...cells(T + 60)],
   levels: [T, T + 60].flatMap((t) =>
     ['bid', 'ask'].map((side) => ({
-      ...{ chain: 'mainchain', address: MINT, t, tier: null, price_usd: null },
-      ...{ source: 'Kraken', exchange_type: 'CEX', type: 'cex_spot', market_address: null },
-      ...{ pair: 'A/B', quote_usd: 1, side, price: side === 'bid' ? 1.9 : 2.1, size: 500 },
+      chain: 'mainchain',
+      address: MINT,
+      t,
+      tier: null,
+      price_usd: null,
+      source: 'Kraken',
+      exchange_type: 'CEX',
+      type: 'cex_spot',
+      market_address: null,
+      pair: 'A/B',
+      quote_usd: 1,
+      side,
+      price: side === 'bid' ? 1.9 : 2.1,
+      size: 500,
     })),
   ),
   dca_orders: [

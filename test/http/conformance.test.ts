@@ -34,7 +34,9 @@ const get = (headers: string, line = 'GET / HTTP/1.1') => `${line}\r\n${HOST}${h
 const post = (headers: string, body: string) =>
   `POST / HTTP/1.1\r\n${HOST}${headers}\r\n\r\n${body}`;
 const part = (name: string, request: string, old?: Outcome): Case => ({
-  ...{ name, request, right: ['waits'] as Outcome[] },
+  name,
+  request,
+  right: ['waits'] as Outcome[],
   ...(old === undefined ? {} : { old }),
 });
 
@@ -79,7 +81,9 @@ const H1SPEC: Case[] = [
   { name: 'invalid line end', request: get('\rSome-Header: Test\r\n'), right: [400], old: 'waits' },
   { name: 'POST', request: post('Content-Length: 5', 'hello'), right: [200], body: '"hello"' },
   {
-    ...{ name: 'POST in chunks', right: [200], body: '"Hello world1"' },
+    name: 'POST in chunks',
+    right: [200],
+    body: '"Hello world1"',
     request: post('Transfer-Encoding: chunked', 'c\r\nHello world1\r\n0\r\n\r\n'),
   },
   {
@@ -237,7 +241,10 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
     isOld = !(await takesSplitRequestLine(engine));
     server = await startHttpServer({
       engine,
-      ...{ host: '127.0.0.1', port: 0, handle: createRouter(routes, log), log },
+      host: '127.0.0.1',
+      port: 0,
+      handle: createRouter(routes, log),
+      log,
     });
     const ask = async (each: Case) => {
       outcomes.set(each, await outcomeOf(server.port, each));

@@ -47,7 +47,10 @@ describe.concurrent.each(ENGINE_NAMES)('engine %s waits for clients that', (name
   beforeAll(async () => {
     server = await startHttpServer({
       engine: await loadEngine(name, log),
-      ...{ host: '127.0.0.1', port: 0, handle: createRouter(routes, log), log },
+      host: '127.0.0.1',
+      port: 0,
+      handle: createRouter(routes, log),
+      log,
       limits: { ...HTTP_LIMITS, maxKeylessBytesInFlight: 4 * BIG.length },
     });
   });

@@ -180,7 +180,9 @@ describeEngines((engine) => {
         socket.on('error', () => (isReset = true));
         socket.write(
           requestText('GET /socket', {
-            ...{ Connection: 'Upgrade', Upgrade: 'websocket', 'Sec-WebSocket-Version': '13' },
+            Connection: 'Upgrade',
+            Upgrade: 'websocket',
+            'Sec-WebSocket-Version': '13',
             'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
           }),
         );

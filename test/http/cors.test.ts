@@ -120,7 +120,9 @@ describe('with another setting', () => {
   beforeAll(async () => {
     server = await startHttpServer({
       engine: await loadEngine('uws', NO_LOG),
-      ...{ host: '127.0.0.1', port: 0, log: NO_LOG },
+      host: '127.0.0.1',
+      port: 0,
+      log: NO_LOG,
       handle: (exchange) => {
         const handle = withCors((exchange) => exchange.replyJson(200, {}), {
           origins,

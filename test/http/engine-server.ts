@@ -113,7 +113,10 @@ const routes: Route[] = [
 const startWith = async (name: EngineName, limits = {}) =>
   startHttpServer({
     engine: await loadEngine(name, log),
-    ...{ host: '127.0.0.1', port: 0, handle: createRouter(routes, log), log },
+    host: '127.0.0.1',
+    port: 0,
+    handle: createRouter(routes, log),
+    log,
     keepsBody: () => true,
     // With one, the server listens for requests to upgrade.
     socketPath: '/socket',

@@ -29,7 +29,10 @@ describe.each(ENGINE_NAMES)('a stream of engine %s', (name) => {
   beforeAll(async () => {
     server = await startHttpServer({
       engine: await loadEngine(name, log),
-      ...{ host: '127.0.0.1', port: 0, handle: createRouter(routes, log), log },
+      host: '127.0.0.1',
+      port: 0,
+      handle: createRouter(routes, log),
+      log,
       limits: HTTP_LIMITS,
     });
   });

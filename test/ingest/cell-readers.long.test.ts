@@ -347,7 +347,9 @@ function batchOf(t: number[], bins: number[]): CellColumns {
   return {
     t: Float64Array.from(t),
     bin: Float64Array.from(bins),
-    ...{ price_usd: zeros, support_usd: zeros, resistance_usd: zeros },
+    price_usd: zeros,
+    support_usd: zeros,
+    resistance_usd: zeros,
     starts: Uint32Array.from(starts),
     texts: cellTexts((name) => (name === 'pair' ? pair : same)),
   };

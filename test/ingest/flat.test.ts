@@ -247,7 +247,9 @@ describe('A fault', () => {
 
 it('Addresses of the other chain are stored in lower case', async () => {
   const row = FLAT_ROWS.limit_orders({
-    ...{ token_address: EVM.replace('x', 'X'), maker: EVM, order_address: EVM.toUpperCase() },
+    token_address: EVM.replace('x', 'X'),
+    maker: EVM,
+    order_address: EVM.toUpperCase(),
   });
   const data = scratch.place('lower');
   await ingest(data, 'limit_orders', [file('.ndjson', lines([row]))]);

@@ -23,8 +23,15 @@ const level = (
   size: unknown,
   more: Json = {},
 ): Json => ({
-  ...{ chain: 'mainchain', address, t: T, source: 'Kraken', exchange_type: 'CEX', pair: 'SOL/USD' },
-  ...{ side, price, size },
+  chain: 'mainchain',
+  address,
+  t: T,
+  source: 'Kraken',
+  exchange_type: 'CEX',
+  pair: 'SOL/USD',
+  side,
+  price,
+  size,
   ...more,
 });
 
@@ -185,7 +192,10 @@ describe('levels', () => {
     const [found] = await stored(address, rows, ['--time-unit', 'ms']);
     expect(found).toMatchObject({ t: T, priceUsd: 100 });
     expect(found.cells.map(([name, bin]) => `${name} ${bin}`)).toEqual([
-      ...['A/SOL/USD -1', 'A/SOL/USD 1', 'B/SOL/USD -1', 'B/SOL/USD 1'],
+      'A/SOL/USD -1',
+      'A/SOL/USD 1',
+      'B/SOL/USD -1',
+      'B/SOL/USD 1',
     ]);
   });
 
@@ -257,8 +267,12 @@ it('sorting is the same whether levels fit into memory or not, and leaves nothin
   const small = { token: 0, fraction: 0, quoteUsd: 1, priceUsd: NaN };
   const levels = Array.from({ length: 5000 }, (_, i) => ({
     ...small,
-    ...{ t: (i * 7919) % 13, market: (i * 31) % 3, side: i % 2, price: (i * 104_729) % 997 },
-    ...{ line: i, size: i / 3 },
+    t: (i * 7919) % 13,
+    market: (i * 31) % 3,
+    side: i % 2,
+    price: (i * 104_729) % 997,
+    line: i,
+    size: i / 3,
   }));
   const sortedBy = async (runLevels: number) => {
     const sorter = new LevelSorter(directory, runLevels);

@@ -27,7 +27,11 @@ const levels = (
   side = (name: 'bid' | 'ask'): string => name,
 ): Record<string, unknown>[] =>
   LEVELS.map(([name, price, size]) => ({
-    ...{ chain: 'mainchain', address: MINT, t: T, source: 'Kraken', exchange_type: 'CEX' },
+    chain: 'mainchain',
+    address: MINT,
+    t: T,
+    source: 'Kraken',
+    exchange_type: 'CEX',
     side: side(name),
     price: write(price),
     size: write(size),
@@ -196,7 +200,10 @@ describe('files of another dataset', () => {
 describe('rows of JSON without a field', () => {
   it('name the flag that gives it', async () => {
     const rows = levels(String).map(({ t, price, side, ...rest }) => ({
-      ...{ ticker: 'SOL', time: t, px: price, side },
+      ticker: 'SOL',
+      time: t,
+      px: price,
+      side,
       size: rest.size,
       exchange: rest.source,
     }));

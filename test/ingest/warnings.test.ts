@@ -143,8 +143,14 @@ describe('a file gets warnings about', () => {
   it('levels whose prices are in another unit than the stored ones', async () => {
     const levels = (t: number, factor: number) =>
       [99, 101].map((price, i) => ({
-        ...{ chain: 'mainchain', address: MINT, t, source: 'Kraken', exchange_type: 'CEX' },
-        ...{ side: ['bid', 'ask'][i], price: price * factor, size: 10 },
+        chain: 'mainchain',
+        address: MINT,
+        t,
+        source: 'Kraken',
+        exchange_type: 'CEX',
+        side: ['bid', 'ask'][i],
+        price: price * factor,
+        size: 10,
       }));
     expect((await run('levels', levels(T, 1))).document).toMatchObject({
       files: [{ warnings: [] }],
@@ -192,14 +198,15 @@ describe('a file gets warnings about', () => {
 
 it('the report counts levels of books that a later one within their second replaced', async () => {
   const at = (ms: number, bid: number) => ({
-    ...{
-      chain: 'mainchain',
-      address: MINT,
-      t: T + ms / 1000,
-      source: 'Kraken',
-      exchange_type: 'CEX',
-    },
-    ...{ side: 'bid', price: bid, size: 10, price_usd: 100 },
+    chain: 'mainchain',
+    address: MINT,
+    t: T + ms / 1000,
+    source: 'Kraken',
+    exchange_type: 'CEX',
+    side: 'bid',
+    price: bid,
+    size: 10,
+    price_usd: 100,
   });
   const rows = [at(100, 97), at(100, 98), at(300, 99), at(1200, 98)];
   const flags = ['--time-unit', 'auto', '--dry-run'];

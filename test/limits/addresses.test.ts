@@ -28,7 +28,10 @@ describe('A limit by client address', () => {
   function limited({ proxyHops = 0, maxAddresses = 10 } = {}) {
     let nowMs = 0;
     const handle = withAddressLimit(() => got.push('handled'), {
-      ...{ requestsPerS: 2, proxyHops, below: '/api/v1/', maxAddresses },
+      requestsPerS: 2,
+      proxyHops,
+      below: '/api/v1/',
+      maxAddresses,
       clock: { steadyUs: () => nowMs * 1000, wallMs: () => 0 },
     });
     let got: unknown[] = [];

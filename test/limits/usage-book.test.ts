@@ -73,7 +73,9 @@ async function twoNodes() {
   );
   const sharing: SharedUsage[] = [];
   return {
-    ...{ bus, one, other },
+    bus,
+    one,
+    other,
     share(book: UsageBook, name: string, log = bus): void {
       sharing.push(new SharedUsage(book, log, name, onError));
     },

@@ -58,7 +58,10 @@ describe('Followers of equal progress', () => {
     const view = await store.depth.view(tokenId);
     const nextFromS = (view.newestT(clock.nowS()) ?? 0) + 1;
     const follower = {
-      ...{ tokenId, keyId: 'key', messageName: 'name', hasRoom: true },
+      tokenId,
+      keyId: 'key',
+      messageName: 'name',
+      hasRoom: true,
       view: { query: QUERY, name: 'all', format: 'json' as const },
       progress: { position: view.position, nextFromS, fromS: 0, pending: null },
       /** `nextFromS` after each message. */
@@ -96,10 +99,8 @@ describe('Followers of equal progress', () => {
     await commit(T0 + 180);
     await eventually('the others', () => others[2].received.length > 0);
     expect(others.map(({ received, isAlone }) => [received, isAlone])).toEqual([
-      ...[
-        [[T0 + 181], false],
-        [[], true],
-      ],
+      [[T0 + 181], false],
+      [[], true],
       [[T0 + 181], false],
     ]);
     expect(others[1].progress).toBe(progress);

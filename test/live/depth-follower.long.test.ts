@@ -141,7 +141,9 @@ describe('A client that follows a token', () => {
               }
               case 'delete':
                 await commitDelete(store, {
-                  ...{ address: MINT, fromS: next.fromS, toS: next.fromS + next.lengthS },
+                  address: MINT,
+                  fromS: next.fromS,
+                  toS: next.fromS + next.lengthS,
                   needsAny: false,
                 });
                 break;

@@ -52,7 +52,9 @@ describe('The client that follows a token', () => {
     const first = [300, 700];
     const bytes = () => first.shift() ?? 200 + (random() % 12_000);
     const client = fathomClient({
-      ...{ url: service.url, key, fetch: cutting(bytes) },
+      url: service.url,
+      key,
+      fetch: cutting(bytes),
       onWait: ({ kind }) => waits.push(kind),
     });
     await ingest(Array.from({ length: 40 }, (_, i) => [T0 + i * 60, 1 + i]));
@@ -65,7 +67,9 @@ describe('The client that follows a token', () => {
         if (message.type !== 'snapshots' && message.type !== 'revised') continue;
         for (const one of message.snapshots) {
           expect([seed, one.t, message.type === 'snapshots' && held.has(one.t)]).toEqual([
-            ...[seed, one.t, false],
+            seed,
+            one.t,
+            false,
           ]);
           held.set(one.t, one);
         }
@@ -106,14 +110,22 @@ describe('The client that follows a token', () => {
     const { cursor } = (await first({}, { from: T0 })) ?? {};
     expect(await failing({}, { cursor, from: T0 })).toEqual({ status: 400, parameter: 'cursor' });
     const { stdout } = await fathom([
-      ...['keys', 'create', '--tier', 'premium', '--quota', '1', '--data', directory],
+      'keys',
+      'create',
+      '--tier',
+      'premium',
+      '--quota',
+      '1',
+      '--data',
+      directory,
     ]);
     const spent = stdout.trim();
     expect((await service.get('/top-scores', spent)).status).toBe(200);
     // The next month is too far away to wait for.
     expect(await failing({ key: spent }, {})).toEqual({ status: 429, parameter: null });
     expect(await failing({ retry: false, url: 'http://127.0.0.1:9' }, {})).toEqual({
-      ...{ status: null, parameter: null },
+      status: null,
+      parameter: null,
     });
   });
 
@@ -132,7 +144,9 @@ describe('The client that follows a token', () => {
     const events = messages.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('');
     const waits: string[] = [];
     const client = fathomClient({
-      ...{ url: service.url, key, fetch: () => Promise.resolve(new Response(events)) },
+      url: service.url,
+      key,
+      fetch: () => Promise.resolve(new Response(events)),
       onWait: ({ message }) => {
         waits.push(message);
         stop.abort(new Error('enough'));

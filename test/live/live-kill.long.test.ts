@@ -43,9 +43,16 @@ describe.each<EngineName>(['uws', 'node'])(
         const times = new Set(Array.from({ length: 1 + random(8) }, () => T0 + random(80) * 60));
         const lines = [...times].map((t) =>
           JSON.stringify({
-            ...{ chain: 'mainchain', address: MINT, t, price_usd: 2, ...market },
-            ...{ tier: ['raw', 'raw', 'raw', '15m'][random(4)], market_address: 'pool' },
-            ...{ bin: -1, support_usd: 1 + random(9), resistance_usd: 0 },
+            chain: 'mainchain',
+            address: MINT,
+            t,
+            price_usd: 2,
+            ...market,
+            tier: ['raw', 'raw', 'raw', '15m'][random(4)],
+            market_address: 'pool',
+            bin: -1,
+            support_usd: 1 + random(9),
+            resistance_usd: 0,
           }),
         );
         writeFileSync(file, `${lines.join('\n')}\n`);
@@ -75,7 +82,11 @@ describe.each<EngineName>(['uws', 'node'])(
         ws.on('open', () =>
           ws.send(
             JSON.stringify({
-              ...{ op: 'subscribe', id: 'a', channel: 'depth', address: MINT, group: 'all' },
+              op: 'subscribe',
+              id: 'a',
+              channel: 'depth',
+              address: MINT,
+              group: 'all',
               ...begin,
             }),
           ),

@@ -42,8 +42,11 @@ describe.each(ENGINES)('A slow reader on engine %s', (engine) => {
       );
       const lines = times.map((t) => {
         const markets = Array.from({ length: MARKETS }, (_, market) => ({
-          ...{ source: `Venue ${market}`, exchange_type: 'DEX', type: 'onchain_pool' },
-          ...{ address: `pool${market}`, pair: 'A/B' },
+          source: `Venue ${market}`,
+          exchange_type: 'DEX',
+          type: 'onchain_pool',
+          address: `pool${market}`,
+          pair: 'A/B',
           cells: Array.from({ length: BINS }, (_, i) => [i - 74, 1.5 + i * market, t % 1000]),
         }));
         const snapshot = { chain: 'mainchain', address: mint, t, tier: 'raw', price_usd: 2 };

@@ -55,8 +55,12 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     client.send({ ...subscribe, from: T0 + 60, group: 'all' });
     const subscribed = await client.next();
     expect(subscribed).toEqual({
-      ...{ type: 'subscribed', id: 'a', token: MINT, chain: 'mainchain' },
-      ...{ next_from: T0 + 60, cursor: expect.any(String) },
+      type: 'subscribed',
+      id: 'a',
+      token: MINT,
+      chain: 'mainchain',
+      next_from: T0 + 60,
+      cursor: expect.any(String),
     });
     const history = await client.next();
     expect(history).toMatchObject({ type: 'snapshots', id: 'a', markets: [], groups: [] });
@@ -208,7 +212,10 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     const subscribe = { op: 'subscribe', channel: 'depth', address: MINT };
     client.send({ ...subscribe, id: 'old', from: '-366d' });
     expect(await client.next()).toMatchObject({
-      ...{ type: 'subscribed', id: 'old', clamped: true, next_from: NOW_S - 365 * 86_400 },
+      type: 'subscribed',
+      id: 'old',
+      clamped: true,
+      next_from: NOW_S - 365 * 86_400,
     });
     client.socket.close();
     const other = await open(service.url, key);

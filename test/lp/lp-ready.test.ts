@@ -17,13 +17,27 @@ it('is when they have the ranges of all tokens, though replies do not wait as lo
   let readRanges = (): void => undefined;
   const noDepth = { snapshots: [], segmentIds: [], markets: [], nextT: null };
   const pool: DlmmPool = {
-    ...{ pubkey: POOL, binStep: 25, activeId: 100, tokenXMint: BASE, tokenYMint: USDC },
-    ...{ tokenXDecimals: 9, tokenYDecimals: 6, reserveX: 10, reserveY: 200 },
-    ...{ baseFeePct: 0.25, dynamicFeePct: 0.5, numPositions: 3, numWallets: 2 },
+    pubkey: POOL,
+    binStep: 25,
+    activeId: 100,
+    tokenXMint: BASE,
+    tokenYMint: USDC,
+    tokenXDecimals: 9,
+    tokenYDecimals: 6,
+    reserveX: 10,
+    reserveY: 200,
+    baseFeePct: 0.25,
+    dynamicFeePct: 0.5,
+    numPositions: 3,
+    numWallets: 2,
   };
   const hours = {
-    ...{ pubkeys: [POOL], pool: Uint32Array.of(0), hour: Uint32Array.of(NOW_S - (NOW_S % 3600)) },
-    ...{ feesUsd: Float64Array.of(1), volumeUsd: Float64Array.of(2), tvlUsd: Float64Array.of(3) },
+    pubkeys: [POOL],
+    pool: Uint32Array.of(0),
+    hour: Uint32Array.of(NOW_S - (NOW_S % 3600)),
+    feesUsd: Float64Array.of(1),
+    volumeUsd: Float64Array.of(2),
+    tvlUsd: Float64Array.of(3),
   };
   const noHours = { addresses: [], token: new Uint32Array(), hour: new Uint32Array() };
   const tools = new LpTools({

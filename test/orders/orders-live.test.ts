@@ -14,8 +14,12 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 const dcaOrder = dcaRow({
-  ...{ dca_address: 'one', deposited_usd: 100, remaining_usd: 80, max_usd: null },
-  ...{ cycle_frequency: 600, next_cycle_at: NOW_S + 600 },
+  dca_address: 'one',
+  deposited_usd: 100,
+  remaining_usd: 80,
+  max_usd: null,
+  cycle_frequency: 600,
+  next_cycle_at: NOW_S + 600,
 });
 const limitOrder = (order_address: string, more: Json = {}) =>
   limitRow({ order_address, chain: 'mainchain', token_address: MINT, usd_price: 3, ...more });

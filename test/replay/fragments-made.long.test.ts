@@ -72,7 +72,10 @@ describe('fragments made ahead', () => {
     const files = await here.openFiles({ stored, maxBytes });
     const fragments = here.open(store.depth, files);
     const filler = new FragmentFiller({
-      ...{ source: store.depth, fragments, files, log: here.log },
+      source: store.depth,
+      fragments,
+      files,
+      log: here.log,
       restMs: 0,
     });
     store.events.on('segments', (removed) => {
@@ -140,7 +143,10 @@ describe('fragments made ahead', () => {
       expect(files.count).toBe(2);
       await filler.close();
       const later = new FragmentFiller({
-        ...{ source: store.depth, files, log: here.log, joinedWithinMs: 1 },
+        source: store.depth,
+        files,
+        log: here.log,
+        joinedWithinMs: 1,
         fragments: here.open(store.depth, files),
       });
       later.scan();

@@ -120,9 +120,9 @@ describe('the window', () => {
     [`from=${NOW}000`, 'from', /not milliseconds/],
     [`to=${NOW}000`, 'to', /not milliseconds/],
     ['to=2026-11-14T00:00:00', 'to', /no zone/],
-    ['from=-24h&to=-48h', 'from', /before to/],
+    ['from=-24h&to=-48h', 'from', /before `to`/],
     ['from=-999999d', 'from', /at most 18250 days before now/],
-    [`from=${NOW}`, 'from', /before to/],
+    [`from=${NOW}`, 'from', /before `to`/],
   ])('refuses %s', (query, parameter, message) => {
     expect(failure(query)).toEqual({
       error: 'Bad Request',

@@ -93,8 +93,8 @@ describe('metrics', () => {
     const help = 'Time from a request to the end of its reply';
     const registry = new Registry();
     const buckets = [
-      ...[0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
-      ...[2.5, 5, 10],
+      0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
+      10,
     ];
     const labelNames = ['route'];
     const own = new Histogram({ name, help, buckets, labelNames, registers: [registry] });
@@ -123,7 +123,9 @@ describe('metrics', () => {
     });
     const http = await startHttpServer({
       engine: await loadEngine('uws', NO_LOG),
-      ...{ host: '127.0.0.1', port: 0, log: NO_LOG },
+      host: '127.0.0.1',
+      port: 0,
+      log: NO_LOG,
       handle: createRouter(operationsRoutes({}, metrics, NO_LOG), NO_LOG),
     });
     try {

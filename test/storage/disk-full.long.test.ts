@@ -72,7 +72,8 @@ describe('On a full disk', () => {
     const words = ['ingest', 'levels', file, '--data', directory.path];
     const full = await fathomProcess(words, { fileKiB: 20_000 });
     expect([full.status, full.stdout, full.stderr]).toEqual([
-      ...[1, ''],
+      1,
+      '',
       expect.stringMatching(/^.*cannot grow: its disk is full.*\n$/),
     ]);
     expect(existsSync(directory.path)).toBe(false);

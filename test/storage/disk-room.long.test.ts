@@ -26,7 +26,8 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
   async function open(mib: number): Promise<NonNullable<Database['log']['room']>> {
     disk = SmallDisk.make(mib) as SmallDisk;
     database = await Database.openFile(path.join(disk.path, 'small.duckdb'), {
-      ...{ memoryLimitMiB: 128, threads: 1 },
+      memoryLimitMiB: 128,
+      threads: 1,
       onShortage: (what, shortage) => {
         events.push(`${what} ${shortage === null ? 'go on' : 'wait'}`);
         if (shortage !== null) shortages.push(shortage);
@@ -53,8 +54,11 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
     expect(neededBytes).toBeGreaterThan(4 * logBytes);
     expect(freeBytes).toBeLessThan(31 * MIB);
     expect(await room.figures()).toEqual({
-      ...{ freeBytes, logBytes, totalBytes: 48 * MIB },
-      ...{ checkpointsPutOff: 3, commitsRefused: 0 },
+      freeBytes,
+      logBytes,
+      totalBytes: 48 * MIB,
+      checkpointsPutOff: 3,
+      commitsRefused: 0,
     });
     await room.checkCommits();
     disk.resize(200);

@@ -115,7 +115,8 @@ describe('An error of DuckDB', () => {
     for (const end of ['No space left on device', 'File too large', 'Disk quota exceeded']) {
       expect(errorOf(`IO Error: ${full(end)}`).isDiskFull).toBe(true);
       expect(errorOf(`TransactionContext Error: Failed to commit: ${full(end)}`)).toMatchObject({
-        ...{ isDiskFull: true, isFatal: false },
+        isDiskFull: true,
+        isFatal: false,
       });
       expect(errorOf(CHECKPOINT + full(end))).toMatchObject({ isDiskFull: true, isFatal: true });
     }

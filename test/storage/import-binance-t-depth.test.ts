@@ -20,7 +20,10 @@ interface Step {
 }
 
 const SNAPSHOT: Step = {
-  ...{ ms: T0_MS, first: 10, last: 10, previous: -1 },
+  ms: T0_MS,
+  first: 10,
+  last: 10,
+  previous: -1,
   bids: [
     ['99.5', '3'],
     ['99', '1'],
@@ -54,8 +57,14 @@ const stream = () => {
   const messages = [
     { E: ms, symbol: 'BTCUSDT', lastUpdateId: last, bids, asks },
     ...UPDATES.map((one) => ({
-      ...{ e: 'depthUpdate', E: one.ms, s: 'BTCUSDT', U: one.first, u: one.last },
-      ...{ pu: one.previous, b: one.bids, a: one.asks },
+      e: 'depthUpdate',
+      E: one.ms,
+      s: 'BTCUSDT',
+      U: one.first,
+      u: one.last,
+      pu: one.previous,
+      b: one.bids,
+      a: one.asks,
     })),
   ];
   const lines = messages.map((message) => `1700000000000000000 ${JSON.stringify(message)}`);

@@ -109,8 +109,13 @@ describe('jupiter-dca', () => {
     const sell = { ...DCA, inputMint: SOL, outputMint: USDC, minOutAmount: '2600' };
     const { rows } = await run('jupiter-dca', [sell], { 'quote-usd': `${SOL}=150` });
     expect(rows[0]).toMatchObject({
-      ...{ token_address: SOL, direction: 'SELL', paired_symbol: 'USDC' },
-      ...{ deposited_usd: 15_600, remaining_usd: 7800, cycle_usd: 3900, min_usd: 100 },
+      token_address: SOL,
+      direction: 'SELL',
+      paired_symbol: 'USDC',
+      deposited_usd: 15_600,
+      remaining_usd: 7800,
+      cycle_usd: 3900,
+      min_usd: 100,
       max_usd: null,
     });
   });
@@ -187,8 +192,13 @@ describe('jupiter-limit-orders', () => {
 
   it('reads the accounts of the earlier API, with the decimals that flags give', async () => {
     const account = {
-      ...{ maker: WALLET, inputMint: MINT, outputMint: USDC, createdAt: '1741661513' },
-      ...{ oriMakingAmount: '1000000', oriTakingAmount: '20000000', makingAmount: '250000' },
+      maker: WALLET,
+      inputMint: MINT,
+      outputMint: USDC,
+      createdAt: '1741661513',
+      oriMakingAmount: '1000000',
+      oriTakingAmount: '20000000',
+      makingAmount: '250000',
     };
     const document = [{ publicKey: 'limit-2', account }];
     const without = await run('jupiter-limit-orders', document);
@@ -200,8 +210,13 @@ describe('jupiter-limit-orders', () => {
     );
     const { rows } = await run('jupiter-limit-orders', document, { decimals: `${MINT}=5` });
     expect(rows[0]).toMatchObject({
-      ...{ order_address: 'limit-2', maker: WALLET, usd_price: 2, remaining_usd: 5 },
-      ...{ pct_complete: 0.75, created_at: CREATED_S, closed: false },
+      order_address: 'limit-2',
+      maker: WALLET,
+      usd_price: 2,
+      remaining_usd: 5,
+      pct_complete: 0.75,
+      created_at: CREATED_S,
+      closed: false,
     });
   });
 
@@ -300,8 +315,11 @@ it('orders and holders enter a store, and closed orders leave it', async () => {
     const intoStore = async (format: ImportFormat, text: string, flags: Flags) =>
       (
         await importIntoStore({
-          ...{ directory: directory.path, format, options: optionsOf(format, flags) },
-          ...{ files: [scratch.file('input', text)], pool: await sharedPool(2) },
+          directory: directory.path,
+          format,
+          options: optionsOf(format, flags),
+          files: [scratch.file('input', text)],
+          pool: await sharedPool(2),
           useStore: openStoreOf(store),
         })
       ).stored.rows;

@@ -27,11 +27,11 @@ const KEPT = 30 * DAY;
 const NOW = 1_795_132_800;
 const YEAR_2036 = 2_085_000_000;
 const MINTS = [
-  ...[MINT, OTHER_MINT, '9n4nbM75f5Ui33ZbPYXn59EwSgE8CGsHtAeTH5YFeJ9E'],
-  ...[
-    'JUPyiwrYJFskUPiHa7hkeR8VUtAeFoSYbKedZNsDvCN',
-    'DezXAZ8z7PnrnRzjz3wXBoRgixCa6xjnB7YaB1pPB263',
-  ],
+  MINT,
+  OTHER_MINT,
+  '9n4nbM75f5Ui33ZbPYXn59EwSgE8CGsHtAeTH5YFeJ9E',
+  'JUPyiwrYJFskUPiHa7hkeR8VUtAeFoSYbKedZNsDvCN',
+  'DezXAZ8z7PnrnRzjz3wXBoRgixCa6xjnB7YaB1pPB263',
 ];
 
 const data = freshDirectory();
@@ -73,7 +73,9 @@ let looks = 0;
 function begin(retire: Store['retire'] = (...step) => store.retire(...step)): void {
   looks = 0;
   retaining = new RetentionWorker({
-    ...{ retention: { raw: KEPT }, nowS: () => (looks++, nowS), newestT: () => newestT },
+    retention: { raw: KEPT },
+    nowS: () => (looks++, nowS),
+    newestT: () => newestT,
     store: {
       tokensBefore: (times) => store.tokensBefore(times),
       snapshotTimes: (key) => store.snapshotTimes(key),
@@ -81,7 +83,8 @@ function begin(retire: Store['retire'] = (...step) => store.retire(...step)): vo
     },
     allowedToS: () => store.retentionAllowance(),
     clockDoubt: () => Promise.resolve(doubt),
-    ...{ restShare: 0, everyMs: 1 },
+    restShare: 0,
+    everyMs: 1,
     onWaiting: (wait) => {
       events.push('waits');
       waits.push(wait);

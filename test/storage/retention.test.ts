@@ -101,7 +101,8 @@ describe('The steps of retention', () => {
 
   it('end at whole bounds of a step', () => {
     const list = Array.from({ length: 1000 }, (_, i) => ({
-      ...{ tier: 'raw' as const, t: NOW - 9 * DAY + i * 60 },
+      tier: 'raw' as const,
+      t: NOW - 9 * DAY + i * 60,
       of: '',
     }));
     const directory = directoryOfTimes(list, 2);
@@ -172,9 +173,15 @@ describe('A store with retention', () => {
     let end = (): Promise<void> => Promise.resolve();
     await new Promise<void>((resolve, reject) => {
       const retaining = new RetentionWorker({
-        ...{ store, retention, nowS: () => NOW + 5 * HOUR, restShare: 0 },
-        ...{ newestT: () => null, allowedToS: () => Promise.resolve(Infinity) },
-        ...{ onWaiting: reject, onResume: reject, onRemoved: () => resolve() },
+        store,
+        retention,
+        nowS: () => NOW + 5 * HOUR,
+        restShare: 0,
+        newestT: () => null,
+        allowedToS: () => Promise.resolve(Infinity),
+        onWaiting: reject,
+        onResume: reject,
+        onRemoved: () => resolve(),
         onError: reject,
       });
       end = () => retaining.close();

@@ -32,7 +32,11 @@ const noise = (size: number): Uint8Array =>
   Uint8Array.from({ length: size }, (_, i) => (i * i * 31 + (i >> 3) + size) & 255);
 
 const segmentOf = (block: Uint8Array) => ({
-  ...{ block, times: one, bandCells: one, digests: one, cells: 1 },
+  block,
+  times: one,
+  bandCells: one,
+  digests: one,
+  cells: 1,
   marketRows: new Uint16Array(0),
 });
 
@@ -115,7 +119,8 @@ describe('The parts at the end of a transaction', () => {
             { length: parts },
             (_, p) =>
               [
-                ...[id, p + 1 + (id === 0 ? first : 0)],
+                id,
+                p + 1 + (id === 0 ? first : 0),
                 bytes.subarray(p * PART_BYTES, (p + 1) * PART_BYTES),
               ] as unknown as PartRow,
           );

@@ -225,8 +225,11 @@ async function expectDeleted(
 }
 
 const fullMarket = ({ source, address, pair }: Omit<MarketFields, 'cells'>) => ({
-  ...{ source, address: address ?? null, pair: pair ?? null },
-  ...{ exchangeType: 'DEX' as const, type: 'onchain_pool' as const },
+  source,
+  address: address ?? null,
+  pair: pair ?? null,
+  exchangeType: 'DEX' as const,
+  type: 'onchain_pool' as const,
 });
 
 async function expectPlan(

@@ -118,8 +118,10 @@ export function identityOf({
 }: AskedPage = {}): PageIdentity {
   const request = plainRequest(from, to, { group });
   return {
-    ...{ query: queryOf(request), envelope: envelopeOf(request) },
-    ...{ format: 'json', encoding: 'gzip' },
+    query: queryOf(request),
+    envelope: envelopeOf(request),
+    format: 'json',
+    encoding: 'gzip',
   };
 }
 
@@ -133,13 +135,20 @@ export async function pageOf(
   const page = identityOf(view);
   const tokenId = depth.token('mainchain', MINT)?.tokenId as number;
   const plan = await depth.plan({
-    ...{ tokenId, fromS: from, toS: to, nowS: NOW_S, maxSnapshots: 288 },
+    tokenId,
+    fromS: from,
+    toS: to,
+    nowS: NOW_S,
+    maxSnapshots: 288,
   });
   const made = await fragments.page(plan, page);
   if (made === null) return null;
   const part = readOfPlan(plan, page.query, Infinity);
   const rendered = renderPage({
-    ...{ ...page, ...part, encoding: 'identity', markets: plan.markets },
+    ...page,
+    ...part,
+    encoding: 'identity',
+    markets: plan.markets,
     segments: await depth.readSegments(part.segmentIds),
   });
   if (rendered.status !== 'done') throw new Error(rendered.status);

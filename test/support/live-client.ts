@@ -19,8 +19,16 @@ export async function ingestCells(
   const market = { source: 'Orca', exchange_type: 'DEX', type: 'onchain_pool', pair: 'A/B' };
   const cells = rows.map(([t, support_usd]) =>
     JSON.stringify({
-      ...{ chain: 'mainchain', address: mint, t, tier: 'raw', price_usd: 2, ...market },
-      ...{ market_address: 'pool', bin: -1, support_usd, resistance_usd: 0 },
+      chain: 'mainchain',
+      address: mint,
+      t,
+      tier: 'raw',
+      price_usd: 2,
+      ...market,
+      market_address: 'pool',
+      bin: -1,
+      support_usd,
+      resistance_usd: 0,
     }),
   );
   const file = path.join(temporaryDirectory(), 'cells.ndjson');
@@ -32,8 +40,16 @@ export async function ingestCells(
 /** Has the command delete a token's snapshots from `fromS` until before `toS`. */
 export async function deleteSnapshots(directory: string, fromS: number, toS: number) {
   return fathom([
-    ...['delete', '--token', `mainchain:${MINT}`, '--yes', '--data', directory],
-    ...['--from', String(fromS), '--to', String(toS)],
+    'delete',
+    '--token',
+    `mainchain:${MINT}`,
+    '--yes',
+    '--data',
+    directory,
+    '--from',
+    String(fromS),
+    '--to',
+    String(toS),
   ]);
 }
 

@@ -22,7 +22,10 @@ export function runOfCells(
   const cellOffsets = new Int32Array(snapshots.length + 1);
   snapshots.forEach((s, i) => (cellOffsets[i + 1] = cellOffsets[i] + s.cells.length));
   return {
-    ...{ chain: 'mainchain', address: MINT, tier: 'raw', ...key },
+    chain: 'mainchain',
+    address: MINT,
+    tier: 'raw',
+    ...key,
     t: Uint32Array.from(snapshots, ({ t }) => t),
     priceUsd: Float64Array.from(snapshots, ({ price }) => price),
     cellOffsets,

@@ -176,10 +176,17 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const quotes = defaultQuoteTokens(DEFAULT_NATIVE.mint);
   const live = new LiveParts({
     sources: {
-      ...{ market: source, depth, orders: orderSource, holders: holderSource },
+      market: source,
+      depth,
+      orders: orderSource,
+      holders: holderSource,
       lp: options.lpSource ?? new MemoryLp(),
     },
-    ...{ pool, clock, log, staleAfterS: STALE_AFTER_S, quotes },
+    pool,
+    clock,
+    log,
+    staleAfterS: STALE_AFTER_S,
+    quotes,
   });
   await live.start();
   depth.reads.length = 0;
@@ -187,7 +194,15 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const limiter = options.limiter ?? limiterOf(Infinity);
   const metrics = new Metrics();
   const handlers = handlersOf({
-    ...{ depth, live, pool, fragments, limiter, clock, log, quotes, queue },
+    depth,
+    live,
+    pool,
+    fragments,
+    limiter,
+    clock,
+    log,
+    quotes,
+    queue,
     columns: new SegmentColumns(depth, options.columnBytes),
     native: DEFAULT_NATIVE,
     onAnswered: (source) => metrics.pageAnswered(source),
@@ -203,7 +218,9 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     corsOrigins: options.corsOrigins,
     addressLimit: options.addressLimit,
     operations: options.isReady && {
-      ...{ metrics, checks: { store: options.isReady }, admin: null },
+      metrics,
+      checks: { store: options.isReady },
+      admin: null,
     },
     ...(typeof options.engine === 'string'
       ? { engine: await loadEngine(options.engine, log) }

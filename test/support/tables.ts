@@ -61,10 +61,20 @@ export function cellsOfSnapshot(
 ): CellRow[] {
   const chain = address.startsWith('0x') ? 'evmchain' : 'mainchain';
   return cells.map(([bin, support, resistance]) => ({
-    ...{ chain, address, t, tier: 'raw', price_usd: priceUsd },
-    ...{ source: 'Kraken', exchange_type: 'CEX', type: null, market_address: null, pair: null },
+    chain,
+    address,
+    t,
+    tier: 'raw',
+    price_usd: priceUsd,
+    source: 'Kraken',
+    exchange_type: 'CEX',
+    type: null,
+    market_address: null,
+    pair: null,
     ...market,
-    ...{ bin, support_usd: support, resistance_usd: resistance },
+    bin,
+    support_usd: support,
+    resistance_usd: resistance,
   }));
 }
 
@@ -212,7 +222,12 @@ const orNull = (value: Json | undefined): Json | null => value ?? null;
 function typedMarket(market: Json, ticks: 'structs' | 'texts'): Json {
   const { book, clmm, dlmm, ...rest } = market;
   return {
-    ...{ type: null, address: null, pair: null, cells: null, constant_product: null, ...rest },
+    type: null,
+    address: null,
+    pair: null,
+    cells: null,
+    constant_product: null,
+    ...rest,
     book: orNull(book) && {
       bids: book.bids,
       asks: book.asks.map(([price_usd, size]: number[]) => ({ price_usd, size })),

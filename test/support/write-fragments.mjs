@@ -7,7 +7,10 @@ const [directory, block] = process.argv.slice(2);
 const form = { group: 'market', coding: 'gzip' };
 const made = makeFragments({ segment: Buffer.from(block, 'base64'), ...form, marketCount: 5 });
 const files = await FragmentFiles.open({
-  ...{ directory, maxBytes: 2 ** 30, keptFreeBytes: 0, onTrouble: () => process.exit(1) },
+  directory,
+  maxBytes: 2 ** 30,
+  keptFreeBytes: 0,
+  onTrouble: () => process.exit(1),
   stored: (ids) => Promise.resolve(new Set(ids)),
 });
 for (let round = 0; ; round++) {

@@ -72,7 +72,11 @@ export class MarketService {
     const { depth, orders, holders, lp, queue } = store;
     const live = new LiveParts({
       sources: { market: depth, depth, orders, holders, lp },
-      ...{ pool, clock, log, staleAfterS: STALE_AFTER_S, quotes },
+      pool,
+      clock,
+      log,
+      staleAfterS: STALE_AFTER_S,
+      quotes,
       memory: { ...DEFAULT_SHARES, ...(maxHeldBytes !== undefined && { ladders: maxHeldBytes }) },
     });
     store.events.on('change', (change) => live.touch(change));
@@ -80,7 +84,14 @@ export class MarketService {
     const server = await startServer({
       keys,
       handlers: handlersOf({
-        ...{ depth, live, pool, clock, log, quotes, queue, native: DEFAULT_NATIVE },
+        depth,
+        live,
+        pool,
+        clock,
+        log,
+        quotes,
+        queue,
+        native: DEFAULT_NATIVE,
         columns: new SegmentColumns(depth),
         limiter: new Limiter({ usage: store.usage }),
         isDelayed: ({ id }) => id === delayedId,

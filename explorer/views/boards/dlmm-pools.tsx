@@ -12,8 +12,11 @@ const basisPointsText = (bps: number): string => `${bps.toFixed(bps < 10 ? 2 : 0
 
 /** Columns by values of `sort`. */
 const RANKED_COLUMNS: Readonly<Record<string, string>> = {
-  ...{ rangeyield: 'rangeYield', feespertvl: 'feesPerTvl' },
-  ...{ fees: 'fees', volume: 'volume', tvl: 'tvl' },
+  rangeyield: 'rangeYield',
+  feespertvl: 'feesPerTvl',
+  fees: 'fees',
+  volume: 'volume',
+  tvl: 'tvl',
 };
 
 const nameOf = (row: DlmmPoolRow): string => row.baseSymbol ?? shortAddress(row.baseMint);

@@ -110,7 +110,9 @@ export const whales: BoardSpec<WhaleRow> = {
     for (let at = 0; at < best.length; at += BATCH) {
       const token_addresses = best.slice(at, at + BATCH).map(({ address }) => address);
       requests.push({
-        ...{ method: 'POST', path: '/whale-activity', query: {} },
+        method: 'POST',
+        path: '/whale-activity',
+        query: {},
         body: { token_addresses },
       });
       found.push(...(await client.postWhaleActivity({ token_addresses }, { signal })).tokens);

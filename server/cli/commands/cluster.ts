@@ -23,12 +23,17 @@ export const status = defineCommand({
       printJson({
         log: log && { first, last, bytes, replicas },
         nodes: nodes.map(({ node, version, position, stopped, lagS, otherSettings }) => ({
-          ...{ node, version, position, stopped },
+          node,
+          version,
+          position,
+          stopped,
           lag_s: lagS,
           other_settings: otherSettings,
         })),
         silent: silent.map(({ node, version, position, sinceS }) => ({
-          ...{ node, version, position },
+          node,
+          version,
+          position,
           silent_since: sinceS,
         })),
       });

@@ -54,7 +54,8 @@ async function follow(address: string, flags: FlagValues<typeof FLAGS>): Promise
   const parameters = parametersOf(flags, Object.keys(PASSED_ON));
   const request = requestOf(address, flags.url, parameters);
   const client = fathomClient({
-    ...{ url: request.url, key: keyOf() },
+    url: request.url,
+    key: keyOf(),
     onWait: ({ message }) => printNote(message),
   });
   const readerGone = new AbortController();

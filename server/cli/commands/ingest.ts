@@ -139,7 +139,10 @@ function jsonReport({
 }: TimedReport): object {
   const { file, rows, snapshots, cells, ...times } = report;
   return {
-    ...{ file, rows, snapshots, cells },
+    file,
+    rows,
+    snapshots,
+    cells,
     dropped_levels: droppedLevels,
     ...(earlierLevels === 0 ? {} : { earlier_levels: earlierLevels }),
     replaced: replacedJson(replaced),

@@ -79,8 +79,11 @@ export const create = defineCommand({
   ],
   run: async ({ tier, name, rpm, quota, expires, json, ...flags }) => {
     const request = {
-      ...{ tier, name: name ?? null, requestsPerMinute: rpm ?? null },
-      ...{ monthlyQuota: quota ?? null, expiresAtS: expires ?? null },
+      tier,
+      name: name ?? null,
+      requestsPerMinute: rpm ?? null,
+      monthlyQuota: quota ?? null,
+      expiresAtS: expires ?? null,
     };
     const createKey = (store: StoreOperations) => store.createKey(request);
     printIssued(await onNewStore(flags, createKey, plansInEffect()), json);
@@ -216,7 +219,15 @@ const UNKNOWN_PLAN = 'unknown plan';
 type KeyWithLimits = ListedKey & { limits: LimitsDocument | null };
 
 const HEADINGS = [
-  ...['ID', 'PLAN', 'KEY', 'STATE', 'A MINUTE', 'A MONTH', 'CREATED', 'EXPIRES', 'LAST USED'],
+  'ID',
+  'PLAN',
+  'KEY',
+  'STATE',
+  'A MINUTE',
+  'A MONTH',
+  'CREATED',
+  'EXPIRES',
+  'LAST USED',
   'NAME',
 ];
 
@@ -256,7 +267,11 @@ function timeText(atS: number | null, none: string): string {
 function recordText(record: KeyRecord): string {
   const state = stateOf(record);
   return [
-    ...[record.id, record.tier, record.hint, isoOf(record.createdAtS), record.name ?? '-'],
+    record.id,
+    record.tier,
+    record.hint,
+    isoOf(record.createdAtS),
+    record.name ?? '-',
     ...(record.expiresAtS === null ? [] : [`expires ${isoOf(record.expiresAtS)}`]),
     ...(state === 'valid' ? [] : [state]),
   ].join('  ');

@@ -94,7 +94,11 @@ function printRows(month: number, keys: KnownKeys, usage: readonly KeyDayUsage[]
     printTable([
       ['KEY', 'NAME', 'DATE', 'CALLS', 'ENDPOINT'],
       ...usage.map(({ keyId, day, endpoint, calls }) => [
-        ...[keyId, keys.get(keyId)?.name ?? '-', dateOfDigits(day), count(calls), endpoint],
+        keyId,
+        keys.get(keyId)?.name ?? '-',
+        dateOfDigits(day),
+        count(calls),
+        endpoint,
       ]),
     ]);
   }
