@@ -644,7 +644,7 @@ export interface components {
       deposited_usd: number;
       /** @description Amount left to trade, USD */
       remaining_usd: number;
-      /** @description `1 - remaining_usd / deposited_usd`, at least 0, as a fraction: 0.25 is 25%; null if nothing was deposited. */
+      /** @description `1 - remaining_usd / deposited_usd` as a fraction: 0.25 is 25%, and below 0 if more is left than was deposited; null if nothing was deposited. */
       pct_filled: number | null;
       /** @description Whether the current price is within `price_range` (inclusive); false without a current price. */
       in_active_range: boolean;

@@ -35,7 +35,7 @@ export const dcaOrder = document('DcaOrder', {
   remaining_usd: usd('Amount left to trade'),
   pct_filled: nullable(
     Type.Number(),
-    '`1 - remaining_usd / deposited_usd`, at least 0, as a fraction: 0.25 is 25%; null if nothing was deposited.',
+    '`1 - remaining_usd / deposited_usd` as a fraction: 0.25 is 25%, and below 0 if more is left than was deposited; null if nothing was deposited.',
   ),
   in_active_range: Type.Boolean({
     description:
@@ -76,7 +76,7 @@ export function dcaOrderDocument(
     paired_symbol: order.pairedSymbol,
     deposited_usd: depositedUsd,
     remaining_usd: remainingUsd,
-    pct_filled: depositedUsd === 0 ? null : Math.max(0, 1 - remainingUsd / depositedUsd),
+    pct_filled: depositedUsd === 0 ? null : 1 - remainingUsd / depositedUsd,
     in_active_range: isInRange(order, priceUsd),
     cycle_frequency: order.cycleFrequencyS,
     price_range: { min_usd: minUsd, max_usd: maxUsd, current_price_usd: priceUsd },

@@ -74,10 +74,10 @@ describe('GET /dca-orders', () => {
     ]);
   });
 
-  it('are not filled by less than nothing', async () => {
+  it('have a negative fraction filled if more is left than was deposited', async () => {
     const more = dcaOrder({ tokenAddress: MINT, depositedUsd: 100, remainingUsd: 500 });
     await service.hold({ dca: [more] });
-    expect((await service.dcaOf(MINT)).body.orders[0]).toMatchObject({ pct_filled: 0 });
+    expect((await service.dcaOf(MINT)).body.orders[0]).toMatchObject({ pct_filled: -4 });
   });
 
   const addresses = (body: Json): string[] =>
