@@ -7,6 +7,8 @@
  */
 interface Handler {
   onData?(chunk: Uint8Array): boolean;
+  /** In Node 24, in place of onData(). */
+  onResponseData?(controller: { pause(): void }, chunk: Uint8Array): void;
 }
 type Dispatch = (options: object, handler: Handler) => boolean;
 interface Dispatcher {
@@ -21,11 +23,16 @@ if (found.steadyDispatcher === undefined) {
   void new Response();
   found.steadyDispatcher = found[DISPATCHER]?.compose((dispatch) => (options, handler) => {
     const take = handler.onData?.bind(handler);
-    if (take === undefined) throw new Error('this fetch() cannot be told not to pause');
-    handler.onData = (chunk) => {
-      take(chunk);
-      return true;
-    };
+    const takeData = handler.onResponseData?.bind(handler);
+    if (takeData !== undefined) {
+      const steady = { pause: () => undefined };
+      handler.onResponseData = (_controller, chunk) => takeData(steady, chunk);
+    } else if (take !== undefined) {
+      handler.onData = (chunk) => {
+        take(chunk);
+        return true;
+      };
+    } else throw new Error('this fetch() cannot be told not to pause');
     return dispatch({ ...options, reset: true }, handler);
   });
   if (found.steadyDispatcher === undefined) throw new Error('fetch() has another dispatcher');
