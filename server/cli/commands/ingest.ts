@@ -166,7 +166,7 @@ function reportText(report: TimedReport): string {
   const depth =
     cells + droppedLevels === 0
       ? ''
-      : `, ${counted(cells, 'cell')} (${counted(report.cells_per_second, 'cell')}/s), ${counted(droppedLevels, 'level')} outside the ladder`;
+      : `, ${counted(cells, 'cell')} (${count(report.cells_per_second)} cells/s), ${counted(droppedLevels, 'level')} outside the ladder`;
   const earlier =
     report.earlierLevels === 0
       ? ''
