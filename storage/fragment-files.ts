@@ -2,7 +2,7 @@
  * Fragments of segments as files in a folder beside the store, limited in size: a cache, from which any file may
  * disappear at any time. A file's name states its segment, form and size, so no file is read at the start.
  */
-import { close, open, read } from 'node:fs';
+import { closeSync, open, read } from 'node:fs';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { FragmentsKey } from '../compute/replay/fragment-file.js';
@@ -146,12 +146,17 @@ export class FragmentFiles {
   }
 
   /**
-   * A file's bytes, not checked yet, in a separate ArrayBuffer; null if the file is gone or has another length.
+   * A file's bytes, not checked yet; null if the file is gone or has another length.
+   * @param memory returns an ArrayBuffer of at least so many bytes; they begin it
    */
-  async read(key: FragmentsKey): Promise<Uint8Array | null> {
+  async read(
+    key: FragmentsKey,
+    memory = (bytes: number) => new ArrayBuffer(bytes),
+  ): Promise<Uint8Array | null> {
     const entry = this.entries.get(textOfKey(key));
     if (entry === undefined) return null;
-    const bytes = await readFile(path.join(this.folder, nameOf(entry)), entry.bytes);
+    const name = path.join(this.folder, nameOf(entry));
+    const bytes = await readFile(name, entry.bytes, memory);
     if (bytes === null) this.drop(key);
     else this.reads++;
     return bytes;
@@ -327,17 +332,20 @@ export class FragmentFiles {
 }
 
 /** A file with exactly this many bytes; null if it has another length or cannot be read. Cheaper than node:fs/promises. */
-function readFile(name: string, bytes: number): Promise<Uint8Array | null> {
+function readFile(
+  name: string,
+  bytes: number,
+  memory: (bytes: number) => ArrayBuffer,
+): Promise<Uint8Array | null> {
   return new Promise((resolve) => {
     open(name, 'r', (error, file) => {
       if (error !== null) return resolve(null);
       // One byte more than expected, to recognize a longer file.
-      const content = Buffer.allocUnsafeSlow(bytes + 1);
+      const content = new Uint8Array(memory(bytes + 1));
       read(file, content, 0, bytes + 1, 0, (failure, length) => {
-        close(file);
-        resolve(
-          failure === null && length === bytes ? new Uint8Array(content.buffer, 0, bytes) : null,
-        );
+        // Waking another thread for it would take longer.
+        closeSync(file);
+        resolve(failure === null && length === bytes ? content.subarray(0, bytes) : null);
       });
     });
   });

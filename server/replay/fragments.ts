@@ -42,6 +42,10 @@ const MAX_SEGMENTS_AT_ONCE = 8;
 const MAX_NAMES = 65_536;
 /** Pages whose fragments are read from files at one time: bounds the memory that they take. */
 const PAGES_READ_AT_ONCE = 8;
+/** Memory that stays with each of them for the next page. */
+const MAX_READ_BYTES = 2 ** 21;
+/** A buffer has this many bytes, or a multiple: files of similar size use the same one. */
+const READ_BUFFER_BYTES = 2 ** 16;
 
 /** Fragments to be made. */
 export interface FragmentsOrder {
@@ -79,7 +83,12 @@ export class Fragments {
   private readonly kept: LRUCache<string, Kept> | null;
   private readonly files: FragmentFiles | null;
   private readonly admission = new FragmentsAdmission();
-  private readonly reading = new Lanes(Array.from({ length: PAGES_READ_AT_ONCE }, () => null));
+  private readonly reading = new Lanes(
+    Array.from({ length: PAGES_READ_AT_ONCE }, () => new ReadBuffers()),
+  );
+  /** By name: when fragments were last read from their file, as a count of files read. */
+  private readonly lastRead = countedCache<string, number>(MAX_NAMES);
+  private filesRead = 0;
   /** Fragments to be made, by name. */
   private readonly orders = new Map<string, FragmentsOrder>();
   private readonly missed = countedCache<string, true>(MAX_NAMES);
@@ -114,7 +123,9 @@ export class Fragments {
     const missing = this.find(request, found);
     if (missing.length === 0) return this.assemble(request, found);
     const lacking = missing.filter((segment) => this.files?.has(keyOf(request, segment)) !== true);
-    if (lacking.length === 0) return this.readAndAssemble(request, missing, found);
+    if (this.files !== null && lacking.length === 0) {
+      return this.readAndAssemble(this.files, request, found);
+    }
     this.recordMisses(request, lacking);
     return null;
   }
@@ -165,45 +176,64 @@ export class Fragments {
   }
 
   private async readAndAssemble(
+    files: FragmentFiles,
     request: Request,
-    missing: readonly number[],
     found: Map<number, SegmentFragments>,
   ): Promise<MadePage | null> {
-    await this.reading.use(() =>
-      Promise.all(
-        missing.map(async (segment) => {
-          const fragments = await this.read(request, segment);
-          if (fragments !== null) found.set(segment, fragments);
-        }),
-      ),
-    );
-    const lacking = missing.filter((segment) => !found.has(segment));
-    if (lacking.length === 0) return this.assemble(request, found);
-    this.recordMisses(request, lacking);
-    return null;
+    return this.reading.use(async (buffers) => {
+      // Another page may have read some while this one waited.
+      const missing = this.find(request, found);
+      const read = await Promise.all(
+        missing.map((segment, i) =>
+          files.read(keyOf(request, segment), (bytes) => buffers.at(i, bytes)),
+        ),
+      );
+      missing.forEach((segment, i) => {
+        const fragments = this.takeRead(request, segment, read[i]);
+        if (fragments !== null) found.set(segment, fragments);
+      });
+      const lacking = missing.filter((segment) => !found.has(segment));
+      if (lacking.length === 0) return this.assemble(request, found);
+      this.recordMisses(request, lacking);
+      return null;
+    });
   }
 
-  /** Fragments from their file; null if it is missing, or is deleted because it is incomplete or another segment's. */
-  private async read(request: Request, segment: number): Promise<SegmentFragments | null> {
+  /**
+   * Fragments as views of the bytes of their file; null if it is missing, or is deleted because it is incomplete or
+   * another segment's.
+   */
+  private takeRead(
+    request: Request,
+    segment: number,
+    bytes: Uint8Array | null,
+  ): SegmentFragments | null {
     const key = keyOf(request, segment);
     const name = textOfKey(key);
-    const bytes = this.kept?.has(name) ? null : await this.files?.read(key);
-    // Another page may have read them in between.
-    const known = this.kept?.get(name);
-    const fragments = known?.fragments ?? (bytes ? unpackFragments(bytes, key) : null);
-    if (fragments === null) {
-      this.files?.drop(key);
-      return null;
-    }
-    const kept = known ?? { fragments, isDoubtful: true };
-    if (!this.fitsAll(kept, request, segment)) {
+    const fragments = bytes && unpackFragments(bytes, key);
+    if (!fragments || !this.fitsAll({ fragments, isDoubtful: true }, request, segment)) {
       this.files?.drop(key);
       this.kept?.delete(name);
       return null;
     }
-    if (known === undefined) this.kept?.set(name, kept);
+    if (this.earnsMemory(name, bytes.length)) {
+      const own = unpackFragments(bytes.slice(), key);
+      if (own !== null) this.kept?.set(name, { fragments: own, isDoubtful: true });
+    }
     this.files?.touch(key);
     return fragments;
+  }
+
+  /**
+   * Whether fragments that were read are kept in memory: it has room, or would still have them from the last time. One
+   * walk through a long history evicts nothing.
+   */
+  private earnsMemory(name: string, bytes: number): boolean {
+    const before = this.lastRead.get(name) ?? -Infinity;
+    this.lastRead.set(name, ++this.filesRead);
+    const { calculatedSize = 0, maxSize = 0, size = 0 } = this.kept ?? {};
+    const hasRoom = calculatedSize + bytes + ENTRY_BYTES <= maxSize;
+    return hasRoom || this.filesRead - before <= size;
   }
 
   private fitsAll(kept: Kept, { plan, spans }: Request, segment: number): boolean {
@@ -330,6 +360,25 @@ export class Fragments {
     });
     const transfer = segments.map(({ buffer }) => buffer as ArrayBuffer);
     return run('makeFragments', inputs, transfer);
+  }
+}
+
+/** Memory for the files of one page after another: touching fresh memory takes longer than reading into it. */
+class ReadBuffers {
+  private readonly buffers: ArrayBuffer[] = [];
+  private bytes = 0;
+
+  /** A buffer of at least `bytes` for file number `index` of a page. */
+  at(index: number, bytes: number): ArrayBuffer {
+    const kept = this.buffers[index];
+    if (kept !== undefined && kept.byteLength >= bytes) return kept;
+    const buffer = new ArrayBuffer(Math.ceil(bytes / READ_BUFFER_BYTES) * READ_BUFFER_BYTES);
+    const total = this.bytes + buffer.byteLength - (kept?.byteLength ?? 0);
+    if (total <= MAX_READ_BYTES) {
+      this.buffers[index] = buffer;
+      this.bytes = total;
+    }
+    return buffer;
   }
 }
 

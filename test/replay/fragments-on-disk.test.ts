@@ -44,6 +44,42 @@ describe('fragments on disk', () => {
     expect([here.pool.postedTasks, files.reads >= 10]).toEqual([posted, true]);
   });
 
+  it('serve many pages at once, though each reads into memory that others use before and after it', async () => {
+    const store = steadyStore(48, 20);
+    const depth = depthOf(store);
+    const files = await here.openFiles();
+    const fragments = here.open(depth, files, 1);
+    await warm(fragments, depth);
+    const pages = store.snapshots.map(({ t }) => pageOf(fragments, depth, { from: t }));
+    expect(await Promise.all(pages)).not.toContain(null);
+    expect([fragments.memoryBytes, files.reads >= 12 * 24]).toEqual([0, true]);
+  });
+
+  it('that pages use again stay in memory while another walks through the rest of a history', async () => {
+    const store = steadyStore(48, 20);
+    const depth = depthOf(store);
+    const before = here.open(depth, await here.openFiles());
+    await warm(before, depth);
+    const { memoryBytes } = before;
+    const files = await here.openFiles();
+    const fragments = here.open(depth, files, memoryBytes / 3);
+    const page = (snapshot: number, end = snapshot + 8) => {
+      const [from, to] = [snapshot, end - 1].map((at) => store.snapshots[at].t);
+      return pageOf(fragments, depth, { from, to: to + 1 });
+    };
+    // Fills the memory with the oldest, which nobody reads twice.
+    await page(0, 24);
+    // The newest gain their place when they are read twice.
+    await page(40);
+    await page(40);
+    const { reads } = files;
+    for (let at = 0; at < 40; at += 8) await page(at);
+    const walked = files.reads;
+    expect(walked).toBeGreaterThan(reads);
+    await page(40);
+    expect(files.reads).toBe(walked);
+  });
+
   const spoilers: [string, (file: string, others: string[]) => void][] = [
     ['cut short', (file) => truncateSync(file, 100)],
     ['emptied', (file) => truncateSync(file, 0)],
