@@ -28,6 +28,7 @@ import {
   startOfPlan,
 } from './page-plan.js';
 import type { PageIdentity } from './entity-tag.js';
+import { ReadBuffers } from './read-buffers.js';
 
 /** Memory of a segment's fragments besides their columns: objects, key. */
 const ENTRY_BYTES = 2048;
@@ -42,10 +43,6 @@ const MAX_SEGMENTS_AT_ONCE = 8;
 const MAX_NAMES = 65_536;
 /** Pages whose fragments are read from files at one time: bounds the memory that they take. */
 const PAGES_READ_AT_ONCE = 8;
-/** Memory that stays with each of them for the next page. */
-const MAX_READ_BYTES = 2 ** 21;
-/** A buffer has this many bytes, or a multiple: files of similar size use the same one. */
-const READ_BUFFER_BYTES = 2 ** 16;
 
 /** Fragments to be made. */
 export interface FragmentsOrder {
@@ -360,25 +357,6 @@ export class Fragments {
     });
     const transfer = segments.map(({ buffer }) => buffer as ArrayBuffer);
     return run('makeFragments', inputs, transfer);
-  }
-}
-
-/** Memory for the files of one page after another: touching fresh memory takes longer than reading into it. */
-class ReadBuffers {
-  private readonly buffers: ArrayBuffer[] = [];
-  private bytes = 0;
-
-  /** A buffer of at least `bytes` for file number `index` of a page. */
-  at(index: number, bytes: number): ArrayBuffer {
-    const kept = this.buffers[index];
-    if (kept !== undefined && kept.byteLength >= bytes) return kept;
-    const buffer = new ArrayBuffer(Math.ceil(bytes / READ_BUFFER_BYTES) * READ_BUFFER_BYTES);
-    const total = this.bytes + buffer.byteLength - (kept?.byteLength ?? 0);
-    if (total <= MAX_READ_BYTES) {
-      this.buffers[index] = buffer;
-      this.bytes = total;
-    }
-    return buffer;
   }
 }
 
