@@ -93,14 +93,16 @@ function withClients(kinds: readonly Kind[], counts: readonly number[]): HttpCas
   );
 }
 
-/** Requests pages until this many in a row came from fragments. @throws Error if that takes too long */
+/** Requests this many pages, again and again, until all of them come from fragments. @throws Error if that takes too long */
 async function warmUp(target: Target, warmReplies: number): Promise<void> {
   const deadline = performance.now() + WARM_DEADLINE_MS;
-  for (let inRow = 0, n = 0; inRow < warmReplies; n++) {
-    const before = await pagesFromFragments(target.url);
-    await getOnce(target, n);
-    inRow = (await pagesFromFragments(target.url)) > before ? inRow + 1 : 0;
+  let before = await pagesFromFragments(target.url);
+  for (let warm = 0; warm < warmReplies;) {
     if (performance.now() > deadline) throw new Error('pages do not come from fragments');
+    for (let n = 0; n < warmReplies; n++) await getOnce(target, n);
+    const after = await pagesFromFragments(target.url);
+    warm = after - before;
+    before = after;
   }
 }
 
@@ -110,7 +112,7 @@ export interface HttpEffort {
   clients: readonly number[];
   /** For how many milliseconds clients send requests. */
   httpMs: number;
-  /** Pages count as warm when this many different ones in a row came from fragments. */
+  /** Pages count as warm when this many different ones came from fragments. */
   warmReplies: number;
   /** How many pages of each token load its columns into memory; 16 of them read each segment several times. */
   columnPages: number;
