@@ -1,5 +1,5 @@
 /** Ends processes, and reads their times and memory from /proc, which only Linux has. */
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
 import { openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 
 /** Linux counts a process' time in hundredths of a second. */
@@ -28,6 +28,11 @@ export async function endProcess(
   const timer = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
   await ended;
   clearTimeout(timer);
+}
+
+/** Lets all threads of a process, and its later children, run on these cores only. @throws Error without Linux's taskset */
+export function runOnCores(pid: number, cores: readonly number[]): void {
+  execFileSync('taskset', ['-a', '-c', '-p', cores.join(), `${pid}`], { stdio: 'ignore' });
 }
 
 /** CPU time of all threads of a process; null if it has ended, or without /proc. */

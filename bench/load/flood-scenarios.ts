@@ -30,7 +30,7 @@ export const FLOOD_COLUMNS = [
 export async function runFlood(
   name: FloodName,
   { server, key, botTokens }: LoadedServer,
-  { floodConnections, warmupMs, forMs }: ScenarioOptions,
+  { floodConnections, warmupMs, forMs, botsCore }: ScenarioOptions,
 ): Promise<FloodResult> {
   const order = {
     port: Number(new URL(server.url).port),
@@ -39,10 +39,10 @@ export async function runFlood(
     connections: floodConnections,
     depth: FLOODS[name],
   };
-  await inProcess('flood', { ...order, forMs: warmupMs });
+  await inProcess('flood', { ...order, forMs: warmupMs }, botsCore);
   server.resetLoopDelay();
   const beforeMs = server.cpuMs();
-  const report = await inProcess('flood', { ...order, forMs });
+  const report = await inProcess('flood', { ...order, forMs }, botsCore);
   const afterMs = server.cpuMs();
   const loop = await server.loopDelay();
   const cpuMs = beforeMs === null || afterMs === null ? null : afterMs - beforeMs;

@@ -1,9 +1,11 @@
 /** `npm run bench:http`: a real server under an open loop of bots, alone and beside other load. */
+import { availableParallelism } from 'node:os';
 import { asOfS } from '../cases/http.js';
 import { PAGE_A } from '../data/pages.js';
 import { temporaryFolder } from '../folder.js';
 import { startBenchServer } from '../http/server.js';
 import { machineFacts, revision } from '../machine.js';
+import { runOnCores } from '../processes.js';
 import { headingOf, runProgram, SMOKE_NOTE, reportProgress, writeResults } from '../program.js';
 import { aligned, figure } from '../report.js';
 import { COLLECTED_S } from './collector.js';
@@ -75,6 +77,7 @@ async function measure(options: HttpBenchOptions): Promise<Results> {
   const files = temporaryFolder();
   const nowS = asOfS(PAGE_A);
   const filledS = nowS - COLLECTED_S;
+  keepOff(options.load.botsCore);
   try {
     reportProgress('filling');
     const place = { directory: data.path, folder: files.path };
@@ -113,6 +116,16 @@ async function measure(options: HttpBenchOptions): Promise<Results> {
     await data.remove();
     await files.remove();
   }
+}
+
+/** Keeps this process and those that it starts, the server among them, off the bots' core. */
+function keepOff(core: number | null | undefined): void {
+  if (typeof core !== 'number') return;
+  const cores = Array.from({ length: availableParallelism() }, (_, i) => i);
+  runOnCores(
+    process.pid,
+    cores.filter((one) => one !== core),
+  );
 }
 
 const isFlood = (name: string): name is FloodName => Object.hasOwn(FLOODS, name);

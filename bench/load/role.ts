@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { collect, type CollectOrder, type CollectReport } from './collector.js';
 import { flood, type FloodOrder, type FloodReport } from './flood.js';
 import { generate, type LoadOrder, type LoadReport } from './generator.js';
+import { runOnCores } from '../processes.js';
 import { replay, type ReplayOrder, type ReplayReport } from './replayer.js';
 
 interface Roles {
@@ -31,15 +32,18 @@ const GRACE_MS = 60_000;
 
 /**
  * Runs a role in a separate process.
+ * @param core the only core on which it runs, if given
  * @throws Error if it fails or hangs
  */
 export function inProcess<R extends Role>(
   role: R,
   order: Roles[R]['order'],
+  core: number | null = null,
 ): Promise<Roles[R]['report']> {
   const child = fork(fileURLToPath(import.meta.url), {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
+  if (core !== null && child.pid !== undefined) runOnCores(child.pid, [core]);
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       child.kill('SIGKILL');

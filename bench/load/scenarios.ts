@@ -20,6 +20,8 @@ export interface ScenarioOptions {
   snapshotsPerSecond: number;
   warmupMs: number;
   forMs: number;
+  /** The core on which the bots run alone; null: they share all cores. */
+  botsCore?: number | null;
 }
 
 export interface LoadedServer {
@@ -108,7 +110,7 @@ export async function runScenario(
         forMs: besideMs,
       })
     : null;
-  const bots = inProcess('bots', {
+  const order = {
     port: Number(new URL(server.url).port),
     paths: botPaths(botTokens),
     headers: { 'x-api-key': key },
@@ -116,7 +118,8 @@ export async function runScenario(
     connections: options.connections,
     warmupMs,
     forMs,
-  });
+  };
+  const bots = inProcess('bots', order, options.botsCore);
   await sleep(warmupMs);
   server.resetLoopDelay();
   const report = await bots;

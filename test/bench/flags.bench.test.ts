@@ -41,6 +41,7 @@ const PROGRAMS: Program[] = [
       [['--only', 'nothing']],
       [['--rate', '0']],
       [['--http-engine', 'x'], 'uws or node'],
+      [['--bots-core', 'last'], '--bots-core: expected a'],
       [['again']],
     ],
   ],
