@@ -1,19 +1,23 @@
 import { defineConfig } from 'oxlint';
 
-/** Packages that exactly one module, or the modules of one folder, may import: where they are. */
-const wrapped = {
-  ws: '{server/http/node-socket,bench/live/main}.ts',
-  'uWebSockets.js': 'server/http/uws{,-request,-socket}.ts',
-  '@duckdb/node-api': 'storage/duckdb/*.ts',
-  'lz4-napi': 'compute/segment/lz4.ts',
-  '@nats-io/transport-node': 'storage/log/{connection,consumer,jetstream,reports}.ts',
-  '@nats-io/jetstream':
-    'storage/log/{consumer,jetstream,jetstream-errors,large-bundles,reports}.ts',
-  '@nats-io/obj': 'storage/log/large-bundles.ts',
-  piscina: 'compute/{pool,outcome}.ts',
-  pino: 'server/log.ts',
-  'pino-pretty': 'server/log.ts',
+/** Modules, and the packages that only they may import. */
+const wrappers = {
+  'bench/live/main.ts': ['ws'],
+  'compute/{pool,outcome}.ts': ['piscina'],
+  'compute/segment/lz4.ts': ['lz4-napi'],
+  'server/http/node-socket.ts': ['ws'],
+  'server/http/uws{,-request,-socket}.ts': ['uWebSockets.js'],
+  'server/log.ts': ['pino', 'pino-pretty'],
+  'server/operations/metrics.ts': ['prom-client'],
+  'storage/duckdb/*.ts': ['@duckdb/node-api'],
+  'storage/log/connection.ts': ['@nats-io/transport-node'],
+  'storage/log/{consumer,jetstream,jetstream-errors,reports}.ts': [
+    '@nats-io/jetstream',
+    '@nats-io/transport-node',
+  ],
+  'storage/log/large-bundles.ts': ['@nats-io/jetstream', '@nats-io/obj'],
 };
+const wrapped = new Set(Object.values(wrappers).flat());
 
 /** What each room may import besides itself; `bench` and `test` may import all. */
 const rooms = {
@@ -27,21 +31,29 @@ const rooms = {
 /** Rooms that run in browsers as well. */
 const BROWSER_ROOMS = ['client', 'explorer'];
 
-const importRules = (patterns = []) => ({
+/** @param own packages that may be imported */
+const importRules = (patterns = [], own = []) => ({
   'no-restricted-imports': [
     'error',
     {
-      paths: Object.entries(wrapped).map(([name, home]) => ({
-        name,
-        message: `Only ${home} may import ${name}.`,
-      })),
+      paths: [...wrapped]
+        .filter((name) => !own.includes(name))
+        .map((name) => ({ name, message: `Only ${homesOf(name)} may import ${name}.` })),
       patterns,
     },
   ],
 });
 
+function homesOf(name) {
+  return Object.keys(wrappers)
+    .filter((home) => wrappers[home].includes(name))
+    .join(' and ');
+}
+
 /** The borders of a room. */
-function bordersOf([room, allowed]) {
+function bordersOf(room) {
+  const allowed = rooms[room];
+  if (allowed === undefined) return [];
   const others = [...Object.keys(rooms), 'bench', 'test'].filter(
     (other) => other !== room && !allowed.includes(other),
   );
@@ -57,7 +69,7 @@ function bordersOf([room, allowed]) {
   if (room === 'compute') {
     patterns.push({ regex: '^node:(fs|net|http)', message: 'compute is pure: no I/O.' });
   }
-  return { files: [`${room}/**/*.{ts,tsx}`], rules: importRules(patterns) };
+  return patterns;
 }
 
 /** Values of any type may be used. */
@@ -121,11 +133,14 @@ export default defineConfig({
     ...importRules(),
   },
   overrides: [
-    ...Object.entries(rooms).map(bordersOf),
-    {
-      files: Object.values(wrapped),
-      rules: { 'no-restricted-imports': 'off' },
-    },
+    ...Object.keys(rooms).map((room) => ({
+      files: [`${room}/**/*.{ts,tsx}`],
+      rules: importRules(bordersOf(room)),
+    })),
+    ...Object.entries(wrappers).map(([home, own]) => ({
+      files: [home],
+      rules: importRules(bordersOf(home.slice(0, home.indexOf('/'))), own),
+    })),
     { files: ['**/*.mjs'], rules: untyped },
     { files: ['bench/**', 'server/bootstrap/**', 'test/**'], rules: { 'no-console': 'off' } },
     {

@@ -76,7 +76,10 @@ export class Http {
     const { key } = this.options;
     if (!KEY_FORM.test(key)) {
       // The server's status for a wrong key.
-      throw new FathomError('key: has characters that no key has', { status: 401 });
+      throw new FathomError(
+        'key: expected an API key; this text has characters that keys never have',
+        { status: 401 },
+      );
     }
     const retries = new Retries();
     const place = this.turns.place();

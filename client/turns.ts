@@ -51,7 +51,7 @@ export class Turns {
 
   /** A request has ended. @param left how many more the limit leaves room for */
   end(place: number, left: number): void {
-    // The reply to a request that had no turn may be of another limit.
+    // A request that was sent before the limit was reached has no turn: its reply ends nobody's turn.
     if (this.current !== place) return;
     this.current = null;
     if (left <= this.waiting.length) return this.next();

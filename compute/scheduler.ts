@@ -35,7 +35,7 @@ const FRAGMENTS_WAIT_MS = 20;
 
 /** Weight of the latest job in the average time of jobs. */
 const LATEST_WEIGHT = 1 / 8;
-/** Least charge for a job: jobs that cost nothing would have no order. */
+/** The least time charged for a job: with free jobs, a key would never give up its place. */
 const MIN_CHARGE_MS = 0.1;
 
 /** The limits of each class, by the pool's number of threads. */

@@ -32,7 +32,7 @@ const SOURCE = 'simulated market';
 const UNITS_PER_COMMIT = 6;
 /** Snapshots, of up to 2,000 cells each, that a thread makes at once: few, to save memory. */
 const SNAPSHOTS_PER_CHUNK = 128;
-/** The longest gap that is filled; of a longer one, only the end is. */
+/** The longest gap that is filled whole; of a longer one, only the last part of this length is filled. */
 const MAX_GAP_S = DEMO_RAW_S;
 
 export interface DemoMarker {

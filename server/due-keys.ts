@@ -51,7 +51,7 @@ export class DueKeys<K extends string | number> {
     this.at = 0;
   }
 
-  /** Removes the first keys and returns them. Keys added by addFirst() are returned without others, so they do not wait for them. */
+  /** Removes the first keys and returns them. Keys added by addFirst() come alone, so they wait for no other key's work. */
   take(count: number): K[] {
     const taken = [...this.first].slice(0, count);
     for (const key of taken) this.delete(key);

@@ -11,7 +11,7 @@ const PAUSE_FACTOR = 10;
 const MIN_PAUSE_MS = 100;
 /** Default for the longest rest of a paced key. */
 const MAX_PAUSE_MS = 15_000;
-/** The cheapest of a key's last runs is its cost: the others also waited for other work. */
+/** How many of a key's last runs are remembered. The cheapest counts as its cost: the others include waiting. */
 const RECENT_RUNS = 4;
 /** After a quiet time, a paced key may run this often without a rest. */
 const BURST = 3;

@@ -78,7 +78,7 @@ export class LiveParts {
   /** Resolves when tokens, their boards and orders can answer. Requests for the first boards of `lp` wait for them. */
   async start(): Promise<void> {
     await this.tokens.start();
-    // Boards ranked before this point would lack tokens, and would rest before the next ranking.
+    // An earlier board would lack tokens, and its rest would delay the complete one.
     this.tokens.onLoad(() => this.topScores.request());
     this.topScores.request();
     await this.topScores.settled();

@@ -52,7 +52,7 @@ async function untilStopped<T>(body: () => Promise<T>, stop?: AbortSignal): Prom
   return Promise.race([body(), stopped]);
 }
 
-/** The directory's store, and how its use ends; null while another command has the store open. */
+/** Opens the directory's store. Returns it with the function that closes it; null while another command has it open. */
 async function storeOfCommand(
   directory: string,
   options: StoreOptions,

@@ -1,4 +1,4 @@
-/** Deletes depth by age, in the background. What may be due only because of a wrong clock waits for an operator. */
+/** Deletes depth by age, in the background. If a wrong clock may be the only reason that data are due, an operator has to allow it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MAX_T_S } from '../compute/ingest/fields.js';
 import { TIERS } from '../compute/market.js';

@@ -1,8 +1,8 @@
 /** Thins holder snapshots as they age (docs/definitions.md#holder-retention). */
 import { DAY_S, HOUR_S } from '../time.js';
 
-/** Looks at the newest `zones` spans of `zoneS` seconds that have snapshots; keeps all snapshots or the last of each. */
-interface Retention {
+/** A rule: of each of the newest `zones` spans of `zoneS` seconds that have snapshots, every snapshot stays, or the last. */
+interface ThinningRule {
   zoneS: number;
   zones: number;
   keeps: 'every' | 'last';
@@ -15,7 +15,7 @@ interface Retention {
  * snapshot do not count: rare snapshots are kept for long, and a snapshot with a wrong time displaces
  * at most one hour of others.
  */
-const RETENTION: readonly Retention[] = [
+const RETENTION: readonly ThinningRule[] = [
   { zoneS: HOUR_S, zones: 2 * 24 + 1, keeps: 'every' },
   { zoneS: HOUR_S, zones: 9 * 24, keeps: 'last' },
   { zoneS: 6 * HOUR_S, zones: 33 * 4, keeps: 'last' },

@@ -5,7 +5,7 @@ import { impactPct } from './impact.js';
 
 /** Only flows within this time count. */
 const HORIZON_S = 86_400;
-/** Size of a flow without depth to use up: below any other size, so it ranks last. */
+/** The size of a flow without depth to trade against: below every real size, so its orders rank last. */
 const NO_DEPTH = -1;
 
 /** Orders rank by the price move that their flow alone would cause, or by the flow. */

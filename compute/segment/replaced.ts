@@ -57,7 +57,7 @@ export function replacedSnapshots(
   };
 }
 
-/** Number of cells with an amount by market; 0 for a market named without amounts. */
+/** How many cells of each market have an amount; 0 for a market that is only named. */
 function cellsByMarket(run: SnapshotRun, row: number): Map<number, number> {
   const cells = new Map<number, number>();
   for (let c = run.cellOffsets[row]; c < run.cellOffsets[row + 1]; c++) {

@@ -42,7 +42,7 @@ export async function pngOf(photograph: Photograph | null, title: string): Promi
     return context.measureText(text).width;
   };
   write(title, MARGIN, 20, TITLE_PX, style.text);
-  // The map draws the newest snapshot beyond now, until the next one is due; the title ends at now.
+  // The map extends the newest snapshot past the present; the title must not.
   const to = Math.min(view.to, currentS());
   const times = `${absoluteTime(view.from)} to ${absoluteTime(to)}`;
   write(times, MARGIN, 42, TEXT_PX, style.textSoft);

@@ -15,7 +15,7 @@ export const EVERY_SNAPSHOT = 0;
 const SNAPSHOTS_PER_PX = 2.5;
 /** The most snapshots of a picture: memory has room for a few such pictures. */
 const MAX_SNAPSHOTS = 2600;
-/** The limit per column never falls below this many snapshots in total. */
+/** A picture may always have this many snapshots, however narrow it is. */
 const MIN_SNAPSHOTS = 300;
 
 /** The most snapshots that a picture of some width needs. */

@@ -15,7 +15,7 @@ export interface DepthHeatmapProps extends Omit<MapProps, 'source'> {
   pinnedT: number | null;
   /** What the page knows of that moment, or of the one that playback shows; null if nothing yet. */
   moment: Moment | null;
-  /** The shortest window that ends now and has a time, and the address of the page with it. */
+  /** The shortest preset window, ending now, that contains `t`, and the page's address with that window. */
   windowAt: (t: number) => { name: string; href: string };
   /** Called with each moment that playback shows; null if it shows none. */
   onPlay: (played: Played | null) => void;

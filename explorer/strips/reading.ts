@@ -113,7 +113,7 @@ function pointHeldAt(
   { to, endsNow }: { to: number; endsNow: boolean },
   t: number,
 ): number {
-  // Nothing is known after the end of a course that does not end now.
+  // A course that ends in the past says nothing about later times.
   if (!endsNow && t > to) return -1;
   const at = pointAt(points, t);
   const last = points.t.length - 1;

@@ -85,7 +85,9 @@ export function keyOf(): string {
   const key = process.env.FATHOM_KEY?.trim() ?? '';
   if (key === '') throw new UsageError('FATHOM_KEY: expected the API key in this variable');
   if (/^[\x21-\x7e]+$/.test(key)) return key;
-  throw new UsageError('FATHOM_KEY: expected an API key, this has characters that no key has');
+  throw new UsageError(
+    'FATHOM_KEY: expected an API key; this text has characters that keys never have',
+  );
 }
 
 /** The first signal aborts the command; a second one ends the process at once. */

@@ -133,7 +133,10 @@ function readPositionals(given: readonly string[], words: Words): Record<string,
     const values = texts.map((text) => readValue(text, from, word));
     read[name] = word.repeated === true ? values : values[0];
   }
-  if (rest.length > 0) throw new UsageError(`unexpected ${rest[0]}`);
+  if (rest.length > 0) {
+    const names = [...Object.keys(words).map((name) => name.toUpperCase()), 'flags'];
+    throw new UsageError(`unexpected ${rest[0]}: expected only ${names.join(', ')}`);
+  }
   return read;
 }
 

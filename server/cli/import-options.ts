@@ -37,7 +37,7 @@ export const DESCRIBING = {
     of: ['book', 'pools', 'holders', 'orders'],
     placeholder: 'CHAIN:ADDRESS',
     meaning:
-      'books, pools, holders: the token that the data are of; needed. Orders: the token whose orders are imported; by default all',
+      'books, pools, holders: the token that the data are of; required. Orders: the token whose orders are imported; by default all',
     read: token,
   },
   symbol: {
@@ -105,7 +105,7 @@ export const DESCRIBING = {
   at: {
     of: ['pools', 'holders'],
     placeholder: 'TIME',
-    meaning: 'pools: time of states that have none; holders: time of the export; needed',
+    meaning: 'pools: time of states that have none; holders: time of the export; required',
     read: dataTimeS,
   },
 } as const satisfies Record<string, DescribingFlag>;

@@ -45,7 +45,7 @@ export const MAPPING_FLAGS = {
   },
   delimiter: {
     placeholder: 'CHAR',
-    meaning: 'CSV: character between the fields; tab for a tab',
+    meaning: 'CSV: character between the fields; the word tab stands for a tab',
     default: ',',
     read: delimiterOf,
   },

@@ -11,7 +11,7 @@ import { printNote } from './output.js';
 import { dataDirectory, type StoreFlags } from './flags.js';
 import { closingAtSignal } from './signals.js';
 
-/** Opens the store for each call, for as long as the call needs it. */
+/** Opens the store for each call and closes it afterwards, so other commands can run in between. */
 export function storeThrough(directory: string, pool: ComputePool, flags: StoreFlags): UseStore {
   const options = { ...storeOptions(pool), acceptDamagedLog: flags['accept-damaged-log'] };
   return (body) =>

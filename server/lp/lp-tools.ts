@@ -123,7 +123,7 @@ export class LpTools {
     }
     if (!this.started) return;
     this.ranges.touch(touched);
-    // A token whose ranges are about to be read requests the rebuild after that.
+    // A token whose ranges are next in the queue needs none here: reading them requests a rebuild.
     const needsRebuild = (address: string): boolean =>
       this.feeDensityBuilder.hasNewDepth(address) && !this.ranges.isNext(address);
     if (addresses.some(needsRebuild)) this.feeDensity.request();

@@ -222,8 +222,8 @@ export class Fragments {
   }
 
   /**
-   * Whether fragments that were read are kept in memory: it has room, or would still have them from the last time. One
-   * walk through a long history evicts nothing.
+   * Whether fragments that were read stay in memory: if it has room, or if a cache of its size would still have them from
+   * their last use. So one walk through a long history evicts nothing.
    */
   private earnsMemory(name: string, bytes: number): boolean {
     const before = this.lastRead.get(name) ?? -Infinity;

@@ -1,4 +1,4 @@
-/** The tokens of a store, with their markets and venues, in memory; only commits change them. */
+/** The tables `tokens` and `markets` in memory, with the venues; only commits change them. */
 import {
   type Chain,
   type ExchangeType,

@@ -311,7 +311,7 @@ export class DepthCommit {
   }
 }
 
-/** A damaged segment's snapshots as segments without a block, none of which spans a cut. */
+/** Splits a damaged segment at the given times into segments without a block, which mark its snapshots as lost. */
 function lostSegments(
   { times, bandCells, digests }: SegmentRef,
   cuts: readonly number[],

@@ -1,6 +1,6 @@
 /**
- * The latest commits that changed snapshots already shown: which tokens they changed, and at which times. From them a
- * client that follows a token learns what was revised or deleted since its last request. A commit that only adds
+ * The table `depth_revisions`: the latest commits that changed snapshots already shown, with their tokens and times. From
+ * them a client that follows a token learns what was revised or deleted since its last request. A commit that only adds
  * snapshots after a token's last one is not a revision: it writes nothing here.
  */
 import { randomUUID } from 'node:crypto';

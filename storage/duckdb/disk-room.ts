@@ -103,7 +103,7 @@ export class DiskRoom {
     this.commits.began('full', shortage);
   }
 
-  /** Records that a commit has succeeded. Smaller writes prove nothing. */
+  /** Records that a commit has succeeded. Smaller writes can succeed on a disk with no room for a commit. */
   committed(): void {
     this.commits.over();
   }

@@ -24,7 +24,7 @@ const MAX_NUMBER_BYTES = 10;
 const PREFIX_BYTES = 16;
 /** The entry that ends a commit. */
 const COMMIT_MARK = Buffer.from('0500000000000000e7fe7d722fed3d5e640064ffff', 'hex');
-/** A mark with at most this many wrong bits counts as damaged. Anything else in its place differs in many more. */
+/** An entry that differs from the mark in at most this many bits is a damaged mark: other entries differ in far more. */
 const MAX_FLIPPED_BITS = 4;
 
 export function readLog(bytes: Uint8Array): LogReading {

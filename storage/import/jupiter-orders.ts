@@ -107,7 +107,7 @@ export class OrderPrices {
     };
   }
 
-  /** The price of a token; any one for a closed order, whose row deletes the stored order whatever the price. */
+  /** The price of a token. A closed order's row deletes the stored order, so without a price it gets ANY_PRICE_USD. */
   usdOf(address: string, isClosed: boolean): number | null {
     return quoteUsdOf(this.options, address) ?? (isClosed ? ANY_PRICE_USD : null);
   }

@@ -9,7 +9,7 @@ import { NO_MAPPING } from './mapping.js';
 import { refusal } from './prepared.js';
 import type { RowSource } from './rows.js';
 
-/** Fields that identify files of a dataset. For tokens, those that rows need also occur in most other datasets. */
+/** Fields that identify files of a dataset. The fields that rows of `tokens` need do not identify them: most datasets have them. */
 function identifyingFields(dataset: Dataset): readonly string[] {
   const needed = columnsOf(dataset).filter(({ required }) => required);
   return [...needed.map(({ name }) => name), ...(dataset === 'tokens' ? ['symbol'] : [])];

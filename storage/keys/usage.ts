@@ -1,5 +1,6 @@
 /**
- * The table `usage`: calls by key and month, counted in memory and written behind. A key's calls by month and by day are
+ * The tables `usage`, `other_usage` and `other_usage_days`: calls by key and month, counted in memory and written behind, and
+ * the calls that other nodes of a cluster counted. A key's calls by month and by day are
  * written in one transaction, so both tables always show the same moment.
  */
 import type { DayUsage, UsageCounter, UsageSource } from '../contract.js';
@@ -16,12 +17,12 @@ const KEPT_MONTHS = 4;
 const OWNER_KEY = 'usage_node';
 
 class Counter implements UsageCounter {
-  /** By other node of the cluster. */
+  /** Calls that other nodes of the cluster counted, by node. */
   private readonly others = new Map<string, number>();
   private ofOthers = 0;
   /** Calls that the table has. */
   written: number;
-  /** Calls that this node had counted before this process began, as far as known. */
+  /** This node's calls before this process started, as far as the table or other nodes know them. */
   before: number;
 
   constructor(

@@ -1,4 +1,4 @@
-/** The log in NATS JetStream. Only this module, connection.ts, consumer.ts, large-bundles.ts and reports.ts use NATS. */
+/** The log in NATS JetStream. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {

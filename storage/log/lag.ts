@@ -5,7 +5,7 @@ export class Lag {
   /** Position of the last entry that the log is known to have. */
   private end = 0;
   private polledAtMs: number | null = null;
-  /** When the node learned of entries that it lacks; 0 if before it began. */
+  /** When the node learned that it lacks entries; 0 if it lacked them when it started. */
   private behindSinceMs = 0;
 
   /**

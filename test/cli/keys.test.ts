@@ -226,7 +226,7 @@ describe('with the server stopped', () => {
     [['update', 'x', '--name', '\u001b[31mred'], /^--name: expected 1 to 100 characters on one/],
     [['update', 'x', '--name', 'key_0ddfeb50b54c5711'], /^--name: expected a name, not the id of/],
     [['list', '--data', ''], /^--data: expected a value, not an empty text$/],
-    [['list', 'extra'], /^unexpected extra$/],
+    [['list', 'extra'], /^unexpected extra: expected only flags$/],
     [['revoke'], /^KEY: expected one$/],
     [['update', 'x'], /^expected at least one of --name, --tier, --rpm, --quota, --expires$/],
     [['update', 'x', '--rpm', 'none'], /^--rpm: .*, default or unlimited, not none$/],
@@ -239,7 +239,7 @@ describe('with the server stopped', () => {
     [['update', 'x', '--expires', '+1y'], /^--expires: expected a duration from 1s to 3650d/],
     [['create', '--tier', 'premium', '--expires', 'never'], /^--expires: expected epoch seconds/],
     [['rotate', 'x', '--overlap', '91d'], /^--overlap: expected a duration from 1s to 90d/],
-    [['rotate', 'a', 'b'], /^unexpected b$/],
+    [['rotate', 'a', 'b'], /^unexpected b: expected only KEY, flags$/],
   ];
 
   it.each(wrong)('%j is wrong usage', async (words, expected) => {

@@ -143,7 +143,7 @@ describe('A setting', () => {
       { env: { FATHOM_CORS_ORIGIN: 'https://a.example,,*' } },
       /^FATHOM_CORS_ORIGIN: expected an orig/,
     ],
-    [{ words: ['extra'] }, /^unexpected extra$/],
+    [{ words: ['extra'] }, /^unexpected extra: expected only flags$/],
     [{ words: ['--verbose'] }, /^unknown flag --verbose$/],
     [{ words: ['--thread', '2'] }, /^unknown flag --thread; did you mean --threads\?$/],
     [{ env: { FATHOM_CONFIG: '/nowhere.json' } }, /^FATHOM_CONFIG: \/nowhere\.json: no such file$/],

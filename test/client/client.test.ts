@@ -131,7 +131,7 @@ describe('methods', () => {
     const unsendable = clientOf(proxy.url, { key: 'fathom_–' });
     await expect(unsendable.getUsage()).rejects.toMatchObject({
       status: 401,
-      message: 'key: has characters that no key has',
+      message: 'key: expected an API key; this text has characters that keys never have',
     });
     proxy.script = () => answer(500, { error: 'no', error_code: 'damaged_data' });
     await expect(clientOf(proxy.url).getUsage()).rejects.toMatchObject({ code: 'damaged_data' });

@@ -94,7 +94,7 @@ export class ServerKills {
     const beganMs = performance.now();
     for (;;) {
       const info = await this.impatient.streams.info(STREAM).catch(() => null);
-      // A server that has not noticed the end still names the ended one.
+      // A server that has not noticed the end still names the dead server as leader.
       const leader = info?.cluster?.leader;
       if (leader && leader !== ended) return performance.now() - beganMs;
       await sleep(REST_MS);

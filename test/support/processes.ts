@@ -8,7 +8,7 @@ import { PATIENCE_MS } from './waiting.js';
 /** The built command. */
 export const MAIN = path.resolve('dist/server/cli/main.js');
 
-/** Variables of a process whose waits for a store never end by themselves: their clock stands still. */
+/** The environment of a process that waits for a store without a time limit: the clock of its waits stands still. */
 export const WAITING_ON = {
   NODE_OPTIONS: '--import=data:text/javascript,performance.now=()=>0',
 };
