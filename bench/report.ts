@@ -19,7 +19,7 @@ export interface Report {
 const COLUMNS = ['case', 'ops/s', 'p50 ms', 'p99 ms', 'cpu ms/op', 'n', 'hash', 'more'];
 const LEFT = ['case', 'hash', 'more'];
 
-export const FOOTER =
+const FOOTER =
   'ms: how long the caller of one operation waits; cpu ms/op: its CPU time in this process, or the server, in ' +
   'all threads; MB = 10^6 bytes. The clients share the cores with the server, over loopback, and with ' +
   'whatever else runs: compare rows of one table, not times of different machines.';

@@ -5,6 +5,8 @@
 export const MINUTE_S = 60;
 export const HOUR_S = 3600;
 export const DAY_S = 86_400;
+export const HOUR_MS = 1000 * HOUR_S;
+export const DAY_MS = 1000 * DAY_S;
 
 /** Integers from here on are milliseconds: as seconds they would be after the year 5138. */
 const FIRST_MILLISECONDS = 100_000_000_000;

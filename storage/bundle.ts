@@ -13,6 +13,7 @@ import { readFully, writeFully } from './disk.js';
 import type { SqlValue } from './duckdb/statements.js';
 import { BundleVersionError, MalformedError } from './errors.js';
 import { pack, unpack, unpackOrNull } from './messagepack.js';
+import { DAY_MS } from '../compute/time.js';
 
 /** Changes with the layout of the frames. */
 export const BUNDLE_VERSION = 6;
@@ -121,7 +122,7 @@ export const STAGING = 'staging';
 const SUFFIX = '.bundle';
 const NAME = /^[0-9a-f-]{36}\.bundle$/;
 /** A staged file, or a bundle beside a log, that was not touched for this long was left by a killed process. */
-export const ABANDONED_AFTER_MS = 24 * 3600 * 1000;
+export const ABANDONED_AFTER_MS = DAY_MS;
 
 /** The data directory's staging folder, made if needed. */
 export async function stagingFolder(directory: string): Promise<string> {

@@ -5,7 +5,7 @@ import { type Frame, framesOf, readBundle } from './bundle.js';
 import { applyBundle, type Added, type CommitTools, retireAll } from './commit.js';
 import type { StoreChange, TokenName } from './contract.js';
 import type { CommitReport } from './operations.js';
-import { type Cutoffs, nextStep, type RetentionStep } from './depth/retention-steps.js';
+import { type Cutoffs, nextRetentionStep, type RetentionStep } from './depth/retention-steps.js';
 import { Housekeeping } from './housekeeping.js';
 import type { Entry, SharedEntry } from './log/entry.js';
 import type { LogMark } from './log/mark.js';
@@ -93,7 +93,7 @@ export class Changes {
     if ((await this.dueStep(name, cutoffs, made)) === null) return null;
     const { result } = await this.run(async ({ stage, depth }) => {
       const token = stage.token(name.chain, name.address);
-      const step = nextStep(await stage.directory(token), cutoffs, made);
+      const step = nextRetentionStep(await stage.directory(token), cutoffs, made);
       return step && depth.retire(token, step);
     });
     return result;
@@ -107,7 +107,7 @@ export class Changes {
   ): Promise<RetentionStep | null> {
     const { catalog, directories } = this.parts;
     const entry = catalog.token(chain, address);
-    return entry ? nextStep(await directories.get(entry.tokenId), cutoffs, made) : null;
+    return entry ? nextRetentionStep(await directories.get(entry.tokenId), cutoffs, made) : null;
   }
 
   /** Runs `body` in one transaction; listeners hear what it changed before this resolves. */

@@ -11,7 +11,7 @@ import { addRemoved, DepthCommit, nothingRemoved, type Rewrite } from './depth/d
 import type { Directories } from './depth/directories.js';
 import { isLost, readBlocks, readStoredBlocks, UnreadableSegmentsError } from './depth/segments.js';
 import { Replacements } from './depth/replacements.js';
-import { nextStep, NO_LIMITS } from './depth/retention-steps.js';
+import { nextRetentionStep, NO_LIMITS } from './depth/retention-steps.js';
 import { checkSpelling, Stage } from './depth/stage.js';
 import type { Database } from './duckdb/database.js';
 import { Lanes } from './duckdb/lanes.js';
@@ -208,7 +208,7 @@ export async function retireAll(
   const removed = nothingRemoved();
   const known = stage.knownToken(token.chain, token.address);
   for (let step; known !== null; addRemoved(removed, await depth.retire(known, step))) {
-    step = nextStep(await stage.directory(known), cutoffs, made, NO_LIMITS);
+    step = nextRetentionStep(await stage.directory(known), cutoffs, made, NO_LIMITS);
     if (step === null) break;
   }
   return removed;

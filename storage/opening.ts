@@ -32,7 +32,7 @@ import { DiskFullError, InputError, StoreBusyError, StoreUnavailableError } from
 import { HolderTokens } from './holders/holder-tokens.js';
 import type { KeyPlans } from './keys/contract.js';
 import { KeyRing } from './keys/key-ring.js';
-import { UsageBook } from './keys/usage.js';
+import { UsageBook } from './keys/usage-book.js';
 import { type LogMark, markOf } from './log/mark.js';
 import { type KnownSettings, settingsOf } from './log/settings.js';
 import { type Meta, readMeta } from './meta.js';

@@ -20,24 +20,17 @@ import type {
   TokenSymbol,
 } from './contract.js';
 
-/** An operation that a node passes to its store. `F` is the operation's signature. */
-interface OfStore<F> {
-  readonly by: 'store';
+/** `F` is the operation's signature. */
+interface Operation<By, F> {
+  readonly by: By;
   readonly signature?: F;
 }
+/** An operation that a node passes to its store. */
+const ofStore = <F>(): Operation<'store', F> => ({ by: 'store' });
 /** An operation that a node performs itself, because other nodes take part. */
-interface OfNode<F> {
-  readonly by: 'node';
-  readonly signature?: F;
-}
+const ofNode = <F>(): Operation<'node', F> => ({ by: 'node' });
 /** A change of what is stored, which a node makes through its cluster's log. */
-interface OfLog<F> {
-  readonly by: 'log';
-  readonly signature?: F;
-}
-const ofStore = <F>(): OfStore<F> => ({ by: 'store' });
-const ofNode = <F>(): OfNode<F> => ({ by: 'node' });
-const ofLog = <F>(): OfLog<F> => ({ by: 'log' });
+const ofLog = <F>(): Operation<'log', F> => ({ by: 'log' });
 
 const OPERATIONS = {
   /** Whether a node of a cluster performs the operations. */
@@ -93,9 +86,7 @@ export type OperationName = keyof Operations;
 
 /** What a command may do with a store that it, or a running server, has opened. */
 export type StoreOperations = {
-  [N in OperationName]: Operations[N] extends OfStore<infer F> | OfNode<infer F> | OfLog<infer F>
-    ? F
-    : never;
+  [N in OperationName]: Operations[N] extends Operation<string, infer F> ? F : never;
 };
 
 /** Runs `body` with the store: opened for this purpose, or through the server that has it open. */
@@ -183,7 +174,6 @@ export interface CheckStep {
 }
 
 export interface StoreSummary {
-  schemaVersion: number;
   tokens: number;
   segments: number;
   cells: number;

@@ -43,13 +43,12 @@ import { readRows, readRowsOf } from './flat-columns.js';
 import { FollowedLog } from './followed-log.js';
 import { HolderReader } from './holders/holder-tokens.js';
 import type { KeyRing } from './keys/key-ring.js';
-import type { UsageBook } from './keys/usage.js';
+import type { UsageBook } from './keys/usage-book.js';
 import { type LogMark, markOf } from './log/mark.js';
 import { dlmmHours } from './lp/dlmm-hours.js';
 import { dlmmPools } from './lp/dlmm-pools.js';
 import { tokenHours } from './lp/token-hours.js';
 import { readMeta, writeMeta } from './meta.js';
-import { SCHEMA_VERSION } from './migrations.js';
 import {
   backgroundFailures,
   openParts,
@@ -276,7 +275,6 @@ export class Store implements StoreOperations {
       'SELECT count(*), coalesce(sum(cells), 0)::BIGINT FROM segments',
     );
     return {
-      schemaVersion: SCHEMA_VERSION,
       tokens: this.parts.catalog.tokenCount,
       segments: segments as number,
       cells: cells as number,

@@ -28,7 +28,7 @@ export function windowOf(first: number, snapshots: number): { from: number; to: 
 const WINDOW_STRIDE = 131;
 
 /** A full page of one token: snapshots from number `first` on, epoch seconds `from <= t < to`. */
-export interface PageWindow {
+interface PageWindow {
   token: number;
   first: number;
   from: number;

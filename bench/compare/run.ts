@@ -13,7 +13,7 @@ import {
 } from './verdict.js';
 
 /** A figure for both builds. */
-export interface Both<T> {
+interface Both<T> {
   base: T;
   head: T;
 }

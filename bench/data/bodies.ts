@@ -3,7 +3,7 @@ import { between, hash, keyOf, sizeDraw, unit } from '../../demo/hash.js';
 import { BENCH_SEED, EVERY_S, START_S, benchAddress } from './pages.js';
 
 export const BODY_KINDS = ['book', 'constant_product', 'clmm', 'dlmm'] as const;
-export type BodyKind = (typeof BODY_KINDS)[number];
+type BodyKind = (typeof BODY_KINDS)[number];
 
 /** Levels, ticks, bins or pools of one body. */
 export const LEVELS_OF_BODY: Readonly<Record<BodyKind, number>> = {

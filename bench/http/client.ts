@@ -20,7 +20,7 @@ export interface Target {
   retriesBusy?: boolean;
 }
 
-export interface Reply {
+interface Reply {
   status: number;
   encoding: string;
   body: Buffer;

@@ -20,7 +20,7 @@ interface Reader {
   readonly heardMs: HeardMs;
 }
 
-export interface Pace {
+interface Pace {
   /** Per second; they share the snapshots of a second. */
   files: number;
   seconds: number;

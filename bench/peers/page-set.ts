@@ -9,7 +9,7 @@ export interface PageSet {
 }
 
 /** As many snapshots as the API's largest page. A shorter history is one page. */
-export const PAGE_SNAPSHOTS = PAGE_A.snapshots;
+const PAGE_SNAPSHOTS = PAGE_A.snapshots;
 
 /** Cold pages are requested with this band, which has no fragments: no cell of a set is below it. */
 export const COLD_MIN_PCT = -49;

@@ -2,9 +2,10 @@
 import type { BinSums } from '../segment/snapshots.js';
 import { type DcaOrder, usdNext } from './dca-orders.js';
 import { impactPct } from './impact.js';
+import { DAY_S } from '../time.js';
 
 /** Only flows within this time count. */
-const HORIZON_S = 86_400;
+const HORIZON_S = DAY_S;
 /** The size of a flow without depth to trade against: below every real size, so its orders rank last. */
 const NO_DEPTH = -1;
 

@@ -2,6 +2,7 @@
 import { binFactor, type BinRange, MAX_BIN, MIN_BIN } from '../ladder.js';
 import type { Market } from '../market.js';
 import type { SnapshotCells } from '../segment/snapshots.js';
+import { DAY_S } from '../time.js';
 
 /** Name of the formula below; it changes when the formula does. */
 export const SCORE_FORMULA = 'fathom.score.1';
@@ -18,7 +19,7 @@ const MIN_DEPTH_USD = 1;
 /** From this ratio on, the message says that one side outweighs the other. */
 const NOTABLE_RATIO = 1.25;
 /** A leg whose newest snapshot is this much older than the asset's newest is left out. */
-export const MAX_LEG_AGE_S = 24 * 3600;
+export const MAX_LEG_AGE_S = DAY_S;
 
 /** `w(b) = max(0, 1 - |1.01^b - 1| / 0.25)` */
 export function scoreWeight(bin: number): number {

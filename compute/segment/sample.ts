@@ -5,9 +5,10 @@
 import { lz4Compress, lz4DecompressInto, type PlainMemory, statedPlainBytes } from './lz4.js';
 import { type CentsColumn, type RunColumns, runOfSlice, sliceOfRun } from './run.js';
 import { checkedBlock, decodeSegment, type StoredBlock } from './segment.js';
+import { HOUR_S, DAY_S } from '../time.js';
 
 /** A sample has the last snapshot of each period: the shortest of these periods that keeps the sample small enough. */
-const PERIODS_S = [3600, 86_400] as const;
+const PERIODS_S = [HOUR_S, DAY_S] as const;
 /** A sample holds at most one in this many of its segment's snapshots. */
 export const SNAPSHOTS_PER_SAMPLED = 8;
 

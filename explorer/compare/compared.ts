@@ -20,7 +20,7 @@ export interface Compared {
 }
 
 /** Most venues of a token that are compared: those with the most depth at the last point. */
-export const MAX_VENUES = 8;
+const MAX_VENUES = 8;
 
 /** All times at which a compared series has a point, and each series' line over these times. */
 export function linesOf(

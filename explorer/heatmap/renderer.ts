@@ -11,7 +11,7 @@ import { newTexture, PICTURE, Program, select, uploadRow } from './shaders.js';
 import { Steps, type Uploaded } from './steps.js';
 import { priceLineOf, rowsOf, spansOf, stepOf, stepsOf, type View } from './view.js';
 
-export interface Frame {
+interface Frame {
   view: View;
   scale: Scale;
   theme: Theme;

@@ -4,7 +4,7 @@ import { BIN_COUNT, MIN_BIN } from './columns.js';
 import { SHADES } from './palette.js';
 
 /** Textures, named like the samplers that read them; each has a separate unit. */
-export const UNITS = ['cells', 'columns', 'spans', 'palette', 'steps', 'stepSpans'] as const;
+const UNITS = ['cells', 'columns', 'spans', 'palette', 'steps', 'stepSpans'] as const;
 type Unit = (typeof UNITS)[number];
 
 /** The code of a step without data. */

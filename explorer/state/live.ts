@@ -63,7 +63,7 @@ export async function followToken(
 }
 
 /** If the key has ended, the next request says why. @param error that ended a stream */
-export function retryIfRefused(error: unknown, signal: AbortSignal): void {
+function retryIfRefused(error: unknown, signal: AbortSignal): void {
   if (!signal.aborted && error instanceof FathomError && error.status === 401) tryAgain();
 }
 

@@ -14,7 +14,7 @@ import { changed } from './live.js';
 import { pause } from './pause.js';
 import { useValue } from './use-value.js';
 
-export interface Loaded<T> {
+interface Loaded<T> {
   /** The newest document; null before the first. It stays while the next one loads or fails to load. */
   document: T | null;
   error: FathomError | null;
@@ -39,7 +39,7 @@ export function leastReloadMs(): number {
  * When a document is reloaded while the page is visible and live: never, every reloadMs(), or when the token in sight
  * changes.
  */
-export type Reloads = 'never' | 'by time' | 'by change';
+type Reloads = 'never' | 'by time' | 'by change';
 
 /**
  * Loads a document, and again after every change of its name or of the key.

@@ -32,7 +32,7 @@ export type Trouble =
   | { kind: 'limited' | 'busy' | 'connection'; untilMs: number }
   | { kind: 'offline' };
 
-export interface Limits {
+interface Limits {
   tier: string;
   /** Requests per minute; null: unlimited. */
   rate: { limit: number; remaining: number; atMs: number } | null;

@@ -5,9 +5,6 @@ export type Zone = 'utc' | 'local';
 
 export const zone = new Value<Zone>('utc');
 
-/** The zone's name for `Intl`. */
-export const timeZone = (): 'UTC' | undefined => (zone.value === 'utc' ? 'UTC' : undefined);
-
 /** The offset of the chosen zone's clocks from UTC. @param t epoch seconds */
 export function offsetS(t: number): number {
   return zone.value === 'utc' ? 0 : -60 * new Date(t * 1000).getTimezoneOffset();

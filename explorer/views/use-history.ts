@@ -5,7 +5,7 @@ import { useDocument } from '../state/load.js';
 import { filterOf, MAX_HISTORY_S, windowTimes } from '../state/requests.js';
 import { PRESET_S, type TokenView } from '../state/url.js';
 
-export interface TokenHistory {
+interface TokenHistory {
   /** Whether the token has no snapshot. */
   isEmpty: boolean;
   /** Why its coverage is not known. */

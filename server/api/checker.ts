@@ -17,7 +17,7 @@ export function fieldOf(path: Fault['path']): string {
 }
 
 /** Finds the first fault of a value; null if it matches. */
-export type Checker = (value: unknown) => Fault | null;
+type Checker = (value: unknown) => Fault | null;
 
 /** The keywords that are checked; others only describe the value. */
 interface Constraints extends TSchema {

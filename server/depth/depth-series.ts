@@ -24,7 +24,7 @@ import {
   word,
 } from '../api/schemas.js';
 import { replayBusy } from '../http/errors.js';
-import { makePlan, type PlanRequest, withPlan } from '../replay/page-plan.js';
+import { makePlan, type PageRequest, withPlan } from '../replay/page-plan.js';
 import {
   filterParameters,
   filterWithoutPerps,
@@ -142,7 +142,7 @@ export const getDepthSeries = defineEndpoint({
 type SeriesCall = Call<typeof getDepthSeries>;
 
 interface SeriesJob extends ReplyJob {
-  plan: PlanRequest;
+  plan: PageRequest;
   turns: Turns;
   stepS: number;
   /** As requested. */

@@ -137,7 +137,7 @@ type SumPart = (
 ) => Promise<void>;
 
 /** Where sums come from, and where they are kept. */
-export interface SumsSources {
+interface SumsSources {
   depth: Pick<DepthSource, 'readSamples'>;
   columns: SegmentColumns;
   kept: ReplyMemory;

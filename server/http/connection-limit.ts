@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { InputError } from '../../storage/errors.js';
+import { Trouble } from '../../storage/trouble.js';
 import type { Log } from '../log.js';
 
 /** Half of the descriptors that are free at the start are kept for other things, at most this many. */
@@ -15,32 +16,33 @@ const MAX_ADMIN_CONNECTIONS = 64;
 
 export class ConnectionLimit {
   private open = 0;
-  private isFull = false;
+  private readonly shortage: Trouble<void>;
 
   /** @param limit connections open at a time */
   constructor(
     private readonly limit: number,
-    private readonly log: Log,
-  ) {}
+    log: Log,
+  ) {
+    this.shortage = new Trouble({
+      onBegan: () =>
+        log.warn('out of descriptors: connections beyond these are closed at once', {
+          connections: limit,
+        }),
+      onOver: () => log.info('connections are accepted again', { connections: this.open }),
+    });
+  }
 
   /** Counts a connection. False: it exceeds the limit, and the caller closes it. */
   opened(): boolean {
     this.open++;
     if (this.open <= this.limit) return true;
-    if (!this.isFull) {
-      this.isFull = true;
-      this.log.warn('out of descriptors: connections beyond these are closed at once', {
-        connections: this.limit,
-      });
-    }
+    this.shortage.began('full');
     return false;
   }
 
   closed(): void {
     this.open--;
-    if (!this.isFull || this.open > this.limit / 2) return;
-    this.isFull = false;
-    this.log.info('connections are accepted again', { connections: this.open });
+    if (this.open <= this.limit / 2) this.shortage.over();
   }
 }
 

@@ -44,7 +44,7 @@ const UNCOUNTED_BODY_BYTES = 16 * 1024;
  * Who uses a reply's body. `once`: only this reply, and its memory is freed once it has been sent. `shared`: other
  * replies, too. `permanent`: all replies as long as the process runs, and it does not count as bytes in flight.
  */
-export type BodyUse = 'once' | 'shared' | 'permanent';
+type BodyUse = 'once' | 'shared' | 'permanent';
 
 interface RequestOrigin {
   /** At the other end of the connection. */

@@ -4,8 +4,7 @@ import type { RateBucket } from '../api/endpoint.js';
 import { Bucket } from './buckets.js';
 import { MonthAccount } from './month-account.js';
 import { type Plan, SHARED_BUCKET } from './plans.js';
-
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from '../../compute/time.js';
 
 /** The buckets that a request draws on, each once. */
 export interface DrawnBuckets {

@@ -3,6 +3,7 @@ import { allOf, UsageError } from '../../storage/errors.js';
 import { KEY_TIERS, type KeyRecord, type KeyTier } from '../../storage/contract.js';
 import { RATE_BUCKETS, type RateBucket } from '../api/endpoint.js';
 import { parseJson } from '../json-text.js';
+import { DAY_S } from '../../compute/time.js';
 
 /** A bucket of `requests` that starts full and refills evenly over the period. */
 interface RateRule {
@@ -125,7 +126,7 @@ function withLimits(
 }
 
 const MAX_REQUESTS = 1_000_000_000;
-const MAX_PERIOD_S = 86_400;
+const MAX_PERIOD_S = DAY_S;
 const DEFAULT_PERIOD_S = 60;
 const MAX_MONTHLY_QUOTA = 1_000_000_000;
 const MAX_CONNECTIONS = 1_000_000;

@@ -3,11 +3,10 @@ import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import type { KeyRecord } from '../../storage/contract.js';
 import { type LimitedEndpoint, type PlanCheck, USUAL } from '../api/endpoint.js';
 import { ApiError } from '../http/errors.js';
+import { HOUR_MS } from '../../compute/time.js';
 
 /** The longest wait of a key that exceeds its rate; a longer one means that its quota is used up. */
 const MAX_WAIT_S = 60;
-
-const HOUR_MS = 3_600_000;
 
 /** Pays for one subscription: when it begins, and for each further hour. */
 export class Account {

@@ -7,13 +7,14 @@ import { pushTo } from '../../compute/collections.js';
 import type { Progress } from './cursor.js';
 import type { DepthFeed, Update, View } from './depth-feed.js';
 import type { UpdateStep } from './depth-follower.js';
+import { DAY_S } from '../../compute/time.js';
 
 /** How long messages are sent before the event loop gets a turn. */
 const TURN_MS = 1.5;
 /** Messages kept while a step is sent, one for each subscription id; each has about 0.5 MB at most. */
 const MAX_KEPT_MESSAGES = 32;
 /** Node's timers overflow after 24 days. */
-const MAX_TIMER_S = 86_400;
+const MAX_TIMER_S = DAY_S;
 
 /** A message, and the follower's progress after it. */
 export interface Message {

@@ -1,7 +1,7 @@
 /** The parameters of a depth subscription: those of the event stream, and of a message that subscribes. */
 import Type, { type Static } from '../api/type.js';
 import { CHAINS } from '../../compute/market.js';
-import { instantOf, isoOf } from '../../compute/time.js';
+import { instantOf, isoOf, HOUR_S } from '../../compute/time.js';
 import { BASE_PATH, defineEndpoint } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
 import { instant } from '../api/schemas.js';
@@ -12,7 +12,7 @@ import type { Beginning } from './depth-subscription.js';
 export const SOCKET_PATH = `${BASE_PATH}/stream`;
 const MAX_CURSOR_CHARS = 200;
 /** How far `from` may lie ahead: clocks differ, but a later time is a mistake, and nothing would ever be sent. */
-const MAX_AHEAD_S = 3_600;
+const MAX_AHEAD_S = HOUR_S;
 
 export const getStream = defineEndpoint({
   operationId: 'getStream',

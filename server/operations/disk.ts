@@ -44,7 +44,7 @@ export function diskGauges(disk: () => Promise<DiskFigures>) {
     diskFreeBytes: figure('freeBytes'),
     diskBytes: figure('totalBytes'),
     storeLogBytes: figure('logBytes'),
-    checkpointsPutOff: figure('checkpointsPutOff'),
+    checkpointsPostponed: figure('checkpointsPostponed'),
     commitsRefused: figure('commitsRefused'),
   } satisfies Partial<Gauges>;
 }

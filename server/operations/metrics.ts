@@ -44,8 +44,8 @@ const GAUGES = {
     'fathom_store_log_bytes',
     'Bytes of committed data that are not yet in the database file',
   ],
-  checkpointsPutOff: [
-    'fathom_checkpoints_put_off_total',
+  checkpointsPostponed: [
+    'fathom_checkpoints_postponed_total',
     'Checkpoints postponed because the disk had too little space',
   ],
   commitsRefused: [

@@ -6,9 +6,10 @@ import type { RenderInput } from '../../compute/replay/render.js';
 import type { PagePlan } from '../../storage/contract.js';
 import type { Headers } from '../http/errors.js';
 import { VERSION } from '../../storage/version.js';
+import { HOUR_S } from '../../compute/time.js';
 
 /** Collectors deliver late: a window that ended less than this ago may still get snapshots. */
-const SETTLED_AFTER_S = 3600;
+const SETTLED_AFTER_S = HOUR_S;
 /** A settled window changes only if an operator loads or corrects history. */
 const SETTLED_MAX_AGE_S = 300;
 /** Characters of a tag: 160 bits. */

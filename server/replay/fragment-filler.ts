@@ -6,6 +6,7 @@ import type { FragmentFiles } from '../../storage/fragment-files.js';
 import { Turns } from '../../storage/turns.js';
 import type { Log } from '../log.js';
 import type { Fragments, FragmentsOrder } from './fragments.js';
+import { HOUR_MS } from '../../compute/time.js';
 
 /** The coding that clients request most; fragments of the other are made after pages have missed them. */
 const CODING: FragmentCoding = 'gzip';
@@ -19,7 +20,7 @@ const REST_MS = 1_000;
 const RETRY_AFTER_MS = 60_000;
 
 /** Compaction will soon join a tiny segment, unless it is older than this or than the process. */
-const JOINED_WITHIN_MS = 3_600_000;
+const JOINED_WITHIN_MS = HOUR_MS;
 
 interface FragmentFillerOptions {
   source: SegmentSource;

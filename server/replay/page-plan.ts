@@ -24,7 +24,7 @@ import type { SegmentColumns } from './segment-columns.js';
 const MAX_PLANS = 3;
 
 /** The input of a plan. */
-export interface PlanRequest {
+export interface PageRequest {
   /** The token whose snapshots the page shows; null if the token is unknown: its plan is empty. */
   source: TokenRecord | null;
   fromS: number;
@@ -41,7 +41,7 @@ const SNAPSHOTS_PER_TURN = PAGE_LIMITS.maxSnapshots;
 /** The next snapshots of the window. A plan of many is made in turns. */
 export async function makePlan(
   depth: DepthSource,
-  { source, maxSnapshots = PAGE_LIMITS.maxSnapshots, ...window }: PlanRequest,
+  { source, maxSnapshots = PAGE_LIMITS.maxSnapshots, ...window }: PageRequest,
   turns: Turns = new Turns(),
 ): Promise<PagePlan> {
   if (source === null) return { segmentIds: [], snapshots: [], nextT: null, markets: [] };
@@ -73,7 +73,7 @@ function joinedPlans(plan: PagePlan, { snapshots, ...next }: PagePlan): PagePlan
  */
 export async function withPlan<T>(
   depth: DepthSource,
-  request: PlanRequest,
+  request: PageRequest,
   plan: PagePlan,
   use: (plan: PagePlan) => Promise<T>,
 ): Promise<T> {

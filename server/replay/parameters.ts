@@ -9,7 +9,7 @@ import {
   DEFAULT_MIN_PCT,
 } from '../../compute/ladder.js';
 import { MARKET_TYPES, type Chain, type MarketType, venueKey } from '../../compute/market.js';
-import { type RequestedTime, instantOf, isoOf } from '../../compute/time.js';
+import { type RequestedTime, instantOf, isoOf, DAY_S, HOUR_S } from '../../compute/time.js';
 import {
   hasFilter,
   REPLAY_GROUPS,
@@ -22,11 +22,11 @@ import { instant, list, share, word } from '../api/schemas.js';
 import { ApiError } from '../http/errors.js';
 
 /** Data older than this is not served. */
-export const WINDOW_LIMIT_S = 365 * 86_400;
+export const WINDOW_LIMIT_S = 365 * DAY_S;
 /** The end of the window if `to` is not sent. */
 const NOW: RequestedTime = { s: 0, fromNow: true };
 /** Length of the window if `from` is not sent. */
-const DEFAULT_WINDOW_S = 86_400;
+const DEFAULT_WINDOW_S = DAY_S;
 
 /** What `onchain=true` means. */
 const ONCHAIN_TYPES: readonly MarketType[] = ['onchain_pool', 'onchain_limit_order'];
@@ -71,9 +71,9 @@ export const STEPS = {
   '1m': 60,
   '5m': 300,
   '15m': 900,
-  '1h': 3600,
+  '1h': HOUR_S,
   '4h': 14_400,
-  '1d': 86_400,
+  '1d': DAY_S,
 } as const;
 export type Step = keyof typeof STEPS;
 export const STEP_NAMES = Object.keys(STEPS) as [Step, ...Step[]];

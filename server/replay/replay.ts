@@ -21,7 +21,7 @@ import { resolvedToken, sourceOf } from '../depth/coverage.js';
 import { type Headers, replayBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { namesTag } from '../http/negotiation.js';
-import { type MadePage, makePlan, type PlanRequest, renderPlan, withPlan } from './page-plan.js';
+import { type MadePage, makePlan, type PageRequest, renderPlan, withPlan } from './page-plan.js';
 import { replayParameters, replayRequest, type ReplayRequest } from './parameters.js';
 import { cacheHeaders, entityTag, type PageIdentity } from './entity-tag.js';
 import {
@@ -198,7 +198,7 @@ function jobOf(
   return { exchange, request, source, page, representation, nowS };
 }
 
-function planRequest({ source, request: { fromS, toS, stepS }, nowS }: PageJob): PlanRequest {
+function planRequest({ source, request: { fromS, toS, stepS }, nowS }: PageJob): PageRequest {
   return { source, fromS, toS, stepS, nowS };
 }
 

@@ -14,6 +14,7 @@ import type {
   TokenRecord,
 } from '../../storage/contract.js';
 import { LargeMap } from '../../compute/large-map.js';
+import { Trouble } from '../../storage/trouble.js';
 import { Turns } from '../../storage/turns.js';
 import type { Clock } from '../clock.js';
 import { Follower } from '../follower.js';
@@ -62,8 +63,11 @@ export class LiveTokens {
   private readonly reading = new Map<number, Promise<HeldToken>>();
   private readonly loadListeners: LoadListener[] = [];
   private ticking: NodeJS.Timeout | null = null;
-  /** Whether every token's newest snapshot is stale. */
-  private allStale = false;
+  /** Every token's newest snapshot is stale, for example because no collector runs. */
+  private readonly staleness = new Trouble<{ newest: string }>({
+    onBegan: (details) => this.options.log.warn("every token's newest snapshot is stale", details),
+    onOver: () => this.options.log.info('snapshots are fresh again', { newest: this.newestText() }),
+  });
   private closed = false;
 
   constructor(private readonly options: LiveTokensOptions) {
@@ -259,16 +263,14 @@ export class LiveTokens {
     return this.table.newestT;
   }
 
-  /** Logs when the last token has become stale, for example because no collector runs, and when that is over. */
   private logStaleness(): void {
     const { snapshotCount, staleCount } = this.table;
-    const allStale = snapshotCount > 0 && staleCount === snapshotCount;
-    if (allStale === this.allStale) return;
-    this.allStale = allStale;
-    const newest = new Date((this.newestT() ?? 0) * 1000).toISOString();
-    const { log } = this.options;
-    if (allStale) log.warn("every token's newest snapshot is stale", { newest });
-    else log.info('snapshots are fresh again', { newest });
+    if (snapshotCount === 0 || staleCount < snapshotCount) this.staleness.over();
+    else this.staleness.began('stale', { newest: this.newestText() });
+  }
+
+  private newestText(): string {
+    return new Date((this.newestT() ?? 0) * 1000).toISOString();
   }
 
   private knownNewest(tokenId: number): SnapshotRef | null {

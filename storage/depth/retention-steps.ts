@@ -55,7 +55,7 @@ export function cutoffsAt(retention: Retention, nowS: number): Cutoffs {
  * The next step for a token; null if nothing is left to do. The step that deletes a raw snapshot also copies it if it
  * is the newest of its interval. So the work can be cut into steps anywhere, with the same result.
  */
-export function nextStep(
+export function nextRetentionStep(
   directory: Directory,
   cutoffs: Cutoffs,
   made: readonly Tier[],

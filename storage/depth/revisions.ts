@@ -15,9 +15,10 @@ import { bytesOf, uint32Of } from '../typed-arrays.js';
 import { wallS } from '../wall-clock.js';
 import { shownChanges } from './shown-changes.js';
 import type { Stage } from './stage.js';
+import { DAY_S } from '../../compute/time.js';
 
 /** Older commits are forgotten. */
-const KEPT_S = 24 * 3600;
+const KEPT_S = DAY_S;
 /** How many commits are remembered at most. */
 const MAX_REVISING_COMMITS = 100_000;
 /** How many bytes they take at most. */

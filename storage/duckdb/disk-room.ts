@@ -33,12 +33,12 @@ export interface DiskFigures {
   freeBytes: number;
   totalBytes: number;
   logBytes: number;
-  checkpointsPutOff: number;
+  checkpointsPostponed: number;
   commitsRefused: number;
 }
 
 export class DiskRoom {
-  private checkpointsPutOff = 0;
+  private checkpointsPostponed = 0;
   private commitsRefused = 0;
   private freeBytesWhenRefused = 0;
   private readonly checkpoints: Trouble<Shortage>;
@@ -64,12 +64,12 @@ export class DiskRoom {
 
   async figures(): Promise<DiskFigures> {
     const { bavail, blocks, bsize } = await statfs(path.dirname(this.file));
-    const { checkpointsPutOff, commitsRefused } = this;
+    const { checkpointsPostponed, commitsRefused } = this;
     return {
       freeBytes: bavail * bsize,
       totalBytes: blocks * bsize,
       logBytes: await this.logBytes(),
-      checkpointsPutOff,
+      checkpointsPostponed,
       commitsRefused,
     };
   }
@@ -81,8 +81,8 @@ export class DiskRoom {
   }
 
   /** Records that a checkpoint was due and was postponed. */
-  async putOff(): Promise<void> {
-    this.checkpointsPutOff++;
+  async postponed(): Promise<void> {
+    this.checkpointsPostponed++;
     this.checkpoints.began('full', await this.look());
   }
 

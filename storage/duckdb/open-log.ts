@@ -110,7 +110,7 @@ export class OpenLog {
     if (await this.room.takesCheckpoint()) {
       await this.checkpoint().catch(async (error: unknown) => {
         if (error instanceof DiskFullError) {
-          await this.room.putOff();
+          await this.room.postponed();
           await this.room.refused();
         }
         // Further checkpoints would fail too, and each would reopen the database.
@@ -120,7 +120,7 @@ export class OpenLog {
       });
       return;
     }
-    await this.room.putOff();
+    await this.room.postponed();
     if (logBytes < MAX_LOG_BYTES) return;
     await this.room.refused();
     throw new DiskFullError(this.file);

@@ -15,7 +15,7 @@ import { FLAT_TABLES } from '../flat-tables.js';
 import { number, optional, text, type WantedColumn } from './columns.js';
 
 /** What a field of a flat dataset holds. */
-export interface FlatField extends WantedColumn {
+interface FlatField extends WantedColumn {
   kind: 'text' | 'number' | 'boolean';
   isInteger?: true;
   /** The value of a field that is not required, if it is null or missing; by default null. */

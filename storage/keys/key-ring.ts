@@ -21,7 +21,7 @@ import { WriteBehind } from '../write-behind.js';
 import { readKeys, type StoredKey, writeKey, writeRevocations, writeTerms } from './key-table.js';
 import { isWellFormedKey, keyHint, newKey, newKeyId } from './key-text.js';
 import { loadPepper, replacePepper } from './pepper.js';
-import { type Revocation, RevocationFile } from './revocations.js';
+import { type Revocation, RevocationFile } from './revocation-file.js';
 
 /** Keys of one store, including revoked ones. */
 const MAX_KEYS = 100_000;

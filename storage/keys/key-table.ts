@@ -1,7 +1,7 @@
 /** The table `keys`: every key of a store, with the digests of its texts. */
 import type { KeyRecord, KeyTerms } from '../contract.js';
 import type { SqlRow, Statements } from '../duckdb/statements.js';
-import type { Revocation } from './revocations.js';
+import type { Revocation } from './revocation-file.js';
 
 export interface StoredKey {
   record: KeyRecord;

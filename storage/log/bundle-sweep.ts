@@ -3,9 +3,10 @@ import { ABANDONED_AFTER_MS } from '../bundle.js';
 import { wallMs } from '../wall-clock.js';
 import { largeBundleOf } from './entry.js';
 import type { JetStreamLog } from './jetstream.js';
+import { HOUR_MS } from '../../compute/time.js';
 
 /** How often a node searches for them. */
-const EVERY_MS = 6 * 3_600_000;
+const EVERY_MS = 6 * HOUR_MS;
 /** Time limit for reading the entries with large bundles: entries trimmed in the meantime never arrive. */
 const READING_MS = 60_000;
 

@@ -11,7 +11,7 @@ import type { TokenName } from '../contract.js';
 import type { KeyUpdate } from '../keys/key-ring.js';
 import type { StoredKey } from '../keys/key-table.js';
 import { pack, unpackOrNull } from '../messagepack.js';
-import type { Revocation } from '../keys/revocations.js';
+import type { Revocation } from '../keys/revocation-file.js';
 import type { Settings } from './settings.js';
 
 /**

@@ -9,13 +9,14 @@ import { nanos } from '@nats-io/transport-node';
 import { pack, unpackOrNull } from '../messagepack.js';
 import { isNoResponders, NO_MESSAGE, NO_STREAM, nullWith } from './jetstream-errors.js';
 import type { OpenSeparate } from './large-bundles.js';
+import { DAY_MS } from '../../compute/time.js';
 
 const STREAM = 'FATHOM_NODES';
 const SUBJECTS = 'fathom-nodes.known.';
 /** Nodes known at once. The one that has been silent longest is forgotten first. */
 const MAX_KNOWN = 256;
 /** Nodes forget a node that has been silent for this long. */
-const FORGOTTEN_AFTER_MS = 30 * 86_400_000;
+const FORGOTTEN_AFTER_MS = 30 * DAY_MS;
 
 export interface NodeReport {
   version: string;

@@ -1,9 +1,10 @@
 /** Counts calls over all nodes of a cluster: each reports its counts to the others, and adds theirs to its own. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KeyUse } from '../keys/key-uses.js';
-import type { KeyUsage, UsageBook } from '../keys/usage.js';
+import type { KeyUsage, UsageBook } from '../keys/usage-book.js';
 import { wallMs } from '../wall-clock.js';
 import type { JetStreamLog } from './jetstream.js';
+import { DAY_MS } from '../../compute/time.js';
 
 const TOPIC = 'usage';
 const EVERY_MS = 1000;
@@ -14,7 +15,6 @@ const ALL_AFTER_DAYS = 7;
 const ASKED_DAYS = 31;
 /** Approximate number of counts in a message, which stays well below the limit of NATS. */
 const COUNTS_AT_ONCE = 1000;
-const DAY_MS = 86_400_000;
 
 interface Report {
   /** The node that counted them: the sender, or the node that asked. */

@@ -38,7 +38,7 @@ interface MarketRow {
   pair: string | null;
   cells: Cell[];
 }
-export interface SnapshotRow {
+interface SnapshotRow {
   chain: string;
   address: string;
   t: number;
@@ -69,7 +69,7 @@ const MARKETS: Listed[] = [
 ];
 
 /** Early snapshots are of a coarser tier; some have no cells. */
-export function snapshotRows(): SnapshotRow[] {
+function snapshotRows(): SnapshotRow[] {
   const numbers = Array.from({ length: SNAPSHOTS }, (_, s) => s);
   return numbers
     .filter((s) => s >= COARSE_BEFORE || s % COARSE_EVERY === 0)
@@ -154,7 +154,7 @@ export function serveMarket(data: string): Promise<Service> {
 /** Everything, unless the words say otherwise. */
 export const WHOLE = ['--from', String(FIRST_T), '--to', String(AS_OF)];
 
-export interface Told {
+interface Told {
   /** null if the command succeeded. */
   error: Error | null;
   /** The JSON document; null if it failed. */

@@ -13,7 +13,7 @@ const LISTED_MS = 15_000;
 /** Time of the first change; each change has a different one. */
 const T0 = 1_790_000_000;
 
-export interface Kill {
+interface Kill {
   server: string;
   /** Its role: `stream` if it led the log's stream, and the number of nodes whose `consumers` it had. */
   role: string;

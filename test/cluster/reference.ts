@@ -18,7 +18,7 @@ export const LADDER_T = HOUR * 3600;
 export type Ladders = Map<number, { price: number; amounts: Map<string, number> }>;
 export type LadderChange = { kind: 'ladder'; isMerge: boolean; ladders: Ladders };
 
-export interface Expected {
+interface Expected {
   rows: Map<string, number>;
   ladders: Ladders;
 }

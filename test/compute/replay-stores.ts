@@ -227,7 +227,7 @@ function makeRuns(store: PlainStore, runLength: number): StoreRuns {
 }
 
 /** How a caller passes the selection: this many rows at first, with or without the next time. */
-export interface Supply {
+interface Supply {
   rows: number;
   namesNext: boolean;
   runLength: number;

@@ -6,7 +6,7 @@ import { SCHEMA_VERSION } from '../../storage/migrations.js';
 import { openStore } from '../../bench/store.js';
 
 /** Takes the tables of a store back to the schema before this build's. */
-export const TO_OLDER_SCHEMA: readonly string[] = [
+const TO_OLDER_SCHEMA: readonly string[] = [
   'DROP TABLE IF EXISTS segment_samples',
   "DELETE FROM meta WHERE key = 'sampled_segments'",
   "DELETE FROM meta WHERE key = 'schema_version'",

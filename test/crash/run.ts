@@ -19,7 +19,7 @@ const RIVALS_SHARE = 0.3;
 const SAY_EVERY_KILLS = 100;
 const MINUTE_MS = 60_000;
 
-export interface Outcome {
+interface Outcome {
   kills: number;
   acknowledged: number;
   violation: Violation | null;

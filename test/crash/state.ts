@@ -70,7 +70,7 @@ export class State {
   }
 }
 
-export interface Contents {
+interface Contents {
   rows: Map<string, number>;
   keys: string[];
 }

@@ -6,7 +6,7 @@ import { Database } from '../../storage/duckdb/database.js';
 import { migrate, schemaVersion } from '../../storage/migrations.js';
 import { SharedUsage } from '../../storage/log/shared-usage.js';
 import type { JetStreamLog } from '../../storage/log/jetstream.js';
-import { UsageBook } from '../../storage/keys/usage.js';
+import { UsageBook } from '../../storage/keys/usage-book.js';
 import { openStore } from '../support/stores.js';
 import { becomes, eventually } from '../support/waiting.js';
 import { temporaryDirectory } from '../support/folders.js';

@@ -9,7 +9,7 @@ export const NOW_S = 1_794_659_696;
 const ALPHABET = [...'123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'];
 
 /** A mint, or an order's address. */
-export function address(): fc.Arbitrary<string> {
+function address(): fc.Arbitrary<string> {
   const letters = fc.array(fc.constantFrom(...ALPHABET), { minLength: 32, maxLength: 44 });
   return letters.map((list) => list.join(''));
 }

@@ -5,7 +5,7 @@
 
 const HOUR = 3600;
 
-export interface PlainCell {
+interface PlainCell {
   /** The market's address. */
   market: string | null;
   /** Whether the market is an on-chain pool. */

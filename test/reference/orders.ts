@@ -2,7 +2,7 @@
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import type { LimitOrder } from '../../compute/orders/limit-orders.js';
 
-export interface PlainLeg {
+interface PlainLeg {
   orders: readonly LimitOrder[];
   /** null if unknown. */
   priceUsd: number | null;

@@ -91,7 +91,7 @@ function plainVenueKey(source: string): string {
   return key.endsWith('-') ? key.slice(0, -1) : key;
 }
 
-export function inBand(bin: number, minPct: number, maxPct: number): boolean {
+function inBand(bin: number, minPct: number, maxPct: number): boolean {
   const factor = 1.01 ** bin;
   return factor >= (1 + minPct / 100) * (1 - 1e-9) && factor <= (1 + maxPct / 100) * (1 + 1e-9);
 }

@@ -3,7 +3,7 @@
  * no code with Fathom.
  */
 
-export interface PlainCell {
+interface PlainCell {
   bin: number;
   /** Whole cents. */
   support: number;

@@ -57,7 +57,7 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
       freeBytes,
       logBytes,
       totalBytes: 48 * MIB,
-      checkpointsPutOff: 3,
+      checkpointsPostponed: 3,
       commitsRefused: 0,
     });
     await room.checkCommits();

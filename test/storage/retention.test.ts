@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Tier, TIERS } from '../../compute/market.js';
-import { cutoffsAt, tiersToMake, nextStep } from '../../storage/depth/retention-steps.js';
+import { cutoffsAt, tiersToMake, nextRetentionStep } from '../../storage/depth/retention-steps.js';
 import { RetentionWorker } from '../../storage/retention.js';
 import type { Store } from '../../storage/store.js';
 import { retained } from '../reference/retention.js';
@@ -80,7 +80,7 @@ describe('The steps of retention', () => {
           for (let steps = 0; ; steps++) {
             // Segments are cut differently each time, as after a restart of the server.
             const directory = directoryOfTimes(left, cuts[steps % cuts.length]);
-            const step = nextStep(directory, cutoffs, tiersToMake(retention), limits);
+            const step = nextRetentionStep(directory, cutoffs, tiersToMake(retention), limits);
             if (step === null) break;
             expect(steps).toBeLessThan(200);
             const before = left.length;
@@ -108,8 +108,8 @@ describe('The steps of retention', () => {
     const directory = directoryOfTimes(list, 2);
     const cutoffs = cutoffsAt({ raw: DAY }, NOW);
     // Without coarser tiers there is nothing to read; with them, one segment in eight holds a newest snapshot.
-    expect(nextStep(directory, cutoffs, [])?.toS).toBe(NOW - 9 * DAY + 512 * 60);
-    const step = nextStep(directory, cutoffs, ['15m']);
+    expect(nextRetentionStep(directory, cutoffs, [])?.toS).toBe(NOW - 9 * DAY + 512 * 60);
+    const step = nextRetentionStep(directory, cutoffs, ['15m']);
     expect(new Set(step?.copies.map(({ from }) => from)).size).toBe(16);
   });
 });

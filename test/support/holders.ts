@@ -29,7 +29,7 @@ export function holderSnapshot(t: number, held: Iterable<readonly [number, numbe
 }
 
 /** Any valid balance, down to the smallest. */
-export const balances = fc.double({ min: Number.MIN_VALUE, max: Number.MAX_VALUE, noNaN: true });
+const balances = fc.double({ min: Number.MIN_VALUE, max: Number.MAX_VALUE, noNaN: true });
 
 /** Snapshots by ascending t whose owners come, go, come back and change. */
 export const histories = fc

@@ -99,7 +99,7 @@ export async function faultsOf(
 /** A stored cell: market's name, bin, cents of support, cents of resistance. */
 type StoredCell = [string, number, number, number];
 
-export interface StoredSnapshot {
+interface StoredSnapshot {
   t: number;
   tier: string;
   priceUsd: number;

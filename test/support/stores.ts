@@ -163,7 +163,7 @@ export function noiseRows(count: number): SnapshotRow[] {
   });
 }
 
-export interface CommitOptions {
+interface CommitOptions {
   mode?: JoinMode;
   /** Rows before each of these indexes are binned separately from those after it, like pieces of a file. */
   cuts?: readonly number[];
