@@ -55,6 +55,7 @@ const RESPONSE_HEADERS = {
   'RateLimit-Policy': text('Size and period of every bucket that the request drew on.'),
   RateLimit: text('Requests left in each of these buckets, and seconds until it is full.'),
   'Retry-After': whole('Seconds to wait before retrying.'),
+  'WWW-Authenticate': text('`ApiKey`: the request needs a key in the header `x-api-key`.'),
   'X-Data-Time': whole(
     'Time of the snapshot that the reply is based on, Unix epoch seconds; absent if there is none.',
   ),
@@ -333,7 +334,8 @@ function examplesOf(operationId: string, status: number, codes: readonly ErrorCo
 /** References to the headers of a reply. */
 function headersOf(status: number, more: readonly HeaderName[] = []) {
   const names: HeaderName[] = ['X-Request-Id'];
-  if (status !== 401) names.push(...PLAN_HEADERS);
+  if (status === 401) names.push('WWW-Authenticate');
+  else names.push(...PLAN_HEADERS);
   if (status === 429 || status === 503) names.push('Retry-After');
   return Object.fromEntries(
     [...names, ...more].map((name) => [name, { $ref: `#/components/headers/${name}` }]),

@@ -118,7 +118,8 @@ export function negotiateForm(exchange: Exchange, forms: SmallForms = NOT_CACHED
 
 /** The request accepts none of the offers. */
 export function notAcceptable(header: string, offers: readonly string[]): ApiError {
-  return new ApiError(406, 'not_acceptable', `${header}: expected any of ${offers.join(', ')}`);
+  const message = `${header}: expected any of ${offers.join(', ')}`;
+  return new ApiError(406, 'not_acceptable', message, { headers: [VARY] });
 }
 
 /** A document that replies to many requests: each form of it is encoded once. */

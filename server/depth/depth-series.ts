@@ -156,8 +156,8 @@ interface SeriesJob extends ReplyJob {
 export function depthSeriesHandler(services: Services): Handler<typeof getDepthSeries> {
   return async (call) => {
     const { exchange, key } = call;
-    exchange.addHeader(...VARY);
     const job = seriesJob(services, call);
+    exchange.addHeader(...VARY);
     const plan = await firstPlan(services, job);
     // The tag covers the scores, so they are looked up first.
     const tag = job.withScore ? null : tagOf(job, plan, null);

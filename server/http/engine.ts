@@ -154,6 +154,31 @@ export function declaresLongBody(request: Pick<EngineRequest, 'header'>): boolea
   return length !== '' && Number(length) > MAX_RECEIVED_BODY_BYTES;
 }
 
+/** Whether the client wants the connection to end with the reply (RFC 9112, 9.6). */
+export function asksToClose(request: Pick<EngineRequest, 'header'>): boolean {
+  return hasToken(request.header('connection'), 'close');
+}
+
+const hasToken = (header: string, token: string): boolean =>
+  header !== '' &&
+  header
+    .toLowerCase()
+    .split(',')
+    .some((one) => one.trim() === token);
+
+export const WEBSOCKET_VERSION = '13';
+
+/** Whether a request opens a WebSocket (RFC 6455, 4.2.1). */
+export function isHandshake(request: Pick<EngineRequest, 'method' | 'header'>): boolean {
+  return (
+    request.method === 'GET' &&
+    hasToken(request.header('upgrade'), 'websocket') &&
+    hasToken(request.header('connection'), 'upgrade') &&
+    /^[+/0-9A-Za-z]{22}==$/.test(request.header('sec-websocket-key')) &&
+    request.header('sec-websocket-version') === WEBSOCKET_VERSION
+  );
+}
+
 /** Joins the lines of a repeated header. */
 export const LIST_SEPARATOR = ', ';
 
@@ -167,8 +192,46 @@ export const requestHeadBytes = () => Number(process.env.UWS_HTTP_MAX_HEADERS_SI
 export const badRequest = (message: string) => new ApiError(400, 'bad_request', message);
 
 /** The reply to a request that should have a header once. */
-export function wrongCount(header: string, sent: number): ApiError {
+function wrongCount(header: string, sent: number): ApiError {
   return badRequest(`${header}: expected one, ${sent === 0 ? 'none was' : `${sent} were`} sent`);
+}
+
+/** Characters of a host, also of an IPv6 address, and of its port. */
+const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
+
+/**
+ * A fault that an engine accepts but a proxy in front may interpret differently.
+ * @param names in lower case
+ */
+export function framingFault(
+  names: readonly string[],
+  values: readonly string[],
+  needsHost = true,
+): ApiError | null {
+  let hosts = 0;
+  let codings = 0;
+  let chunked = 0;
+  let lengths = 0;
+  let isEmptyLength = false;
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i];
+    if (name === 'host') {
+      hosts++;
+      if (!HOST.test(values[i])) return badRequest('Host: expected a name or an address');
+    } else if (name === 'transfer-encoding') {
+      codings++;
+      if (values[i].toLowerCase() === 'chunked') chunked++;
+    } else if (name === 'content-length') {
+      lengths++;
+      isEmptyLength = values[i] === '';
+    }
+  }
+  if (hosts > 1 || (hosts === 0 && needsHost)) return wrongCount('Host', hosts);
+  if (codings > chunked || codings > 1) {
+    return badRequest('Transfer-Encoding: expected only chunked');
+  }
+  if (lengths > 1) return wrongCount('Content-Length', lengths);
+  return isEmptyLength ? badRequest('Content-Length: expected a number') : null;
 }
 
 /** Why an engine cannot listen, by the code of Node's error. */

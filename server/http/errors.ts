@@ -53,6 +53,9 @@ const REASON_PHRASES: Readonly<Record<number, string>> = {
   505: 'HTTP Version Not Supported',
 };
 
+/** A cache must not answer one client with the error of another one: the requests differ in their key only. */
+export const NOT_STORED = ['Cache-Control', 'no-store'] as const;
+
 export function reasonPhrase(status: number): string {
   return REASON_PHRASES[status] ?? 'Unknown';
 }

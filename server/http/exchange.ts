@@ -5,7 +5,7 @@
 import { RequestBody } from './body.js';
 import type { BytesInFlight } from './budget.js';
 import type { EngineRequest, OpenSocket, ReplyStream } from './engine.js';
-import { type ApiError, reasonPhrase, replayBusy, type Headers } from './errors.js';
+import { type ApiError, NOT_STORED, reasonPhrase, replayBusy, type Headers } from './errors.js';
 import { freeMemory } from './free-memory.js';
 import { type StallLimits, StallWatch } from './stall-watch.js';
 
@@ -206,7 +206,7 @@ export class Exchange {
   }
 
   replyError({ status, body, headers }: ApiError): void {
-    this.replyJson(status, body, headers);
+    this.replyJson(status, body, [NOT_STORED, ...headers]);
   }
 
   /**

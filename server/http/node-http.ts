@@ -5,7 +5,9 @@ import {
   badRequest,
   declaresLongBody,
   type EngineRequest,
+  framingFault,
   type HttpEngine,
+  isHandshake,
   LIST_SEPARATOR,
   listenFault,
   type Listener,
@@ -16,10 +18,9 @@ import {
   type ReplyHead,
   type ReplyStream,
   requestHeadBytes,
-  wrongCount,
 } from './engine.js';
-import { ApiError, type Headers, reasonPhrase } from './errors.js';
-import { isHandshake, upgrade } from './node-socket.js';
+import { ApiError, type Headers, NOT_STORED, reasonPhrase } from './errors.js';
+import { upgrade } from './node-socket.js';
 
 /** The longest time for a request to arrive, and between two requests; uWebSockets.js has the same. */
 const IDLE_LIMIT_MS = 10_000;
@@ -40,7 +41,7 @@ function listen(options: ListenOptions): Promise<Listener> {
     requestTimeout: IDLE_LIMIT_MS,
     keepAliveTimeout: IDLE_LIMIT_MS,
     connectionsCheckingInterval: CHECK_INTERVAL_MS,
-    // hostFault() checks it: its error has the form of the others.
+    // requestFault() checks it: its error has the form of the others.
     requireHostHeader: false,
   });
   server.maxHeadersCount = 0;
@@ -55,7 +56,7 @@ function listen(options: ListenOptions): Promise<Listener> {
   });
   const onIncoming = (req: IncomingMessage, res: ServerResponse, head: Buffer | null = null) => {
     const connection = connections.get(req.socket) as Connection;
-    const fault = hostFault(req);
+    const fault = requestFault(req);
     if (!connection.isReady) connection.cut();
     else if (fault !== null) refuse(connection, fault);
     else onRequest(connection.take(req, res, head));
@@ -63,7 +64,9 @@ function listen(options: ListenOptions): Promise<Listener> {
   server.on('request', (req, res) => onIncoming(req, res));
   if (socketPath !== undefined) {
     server.on('upgrade', (req, socket, head) => {
-      if (req.url?.split('?')[0] !== socketPath || !isHandshake(req)) {
+      const header = (name: string) => req.headers[name]?.toString() ?? '';
+      const isSocket = isHandshake({ method: req.method ?? '', header });
+      if (req.url?.split('?')[0] !== socketPath || !isSocket) {
         parseAgain(server, req, socket as Socket, head);
         return;
       }
@@ -227,7 +230,8 @@ class NodeRequest implements EngineRequest {
   ): boolean {
     const { req, res } = this;
     const fields = headers.flat();
-    if (isLast || declaresLongBody(this)) fields.push('Connection', 'close');
+    const closes = isLast || declaresLongBody(this) || !res.shouldKeepAlive;
+    if (closes) fields.push('Connection', 'close');
     if (body !== null) fields.push('Content-Length', String(body.byteLength));
     // HTTP/1.1 keeps connections open by default, HTTP/1.0 does not.
     if (req.httpVersion === '1.1') res.removeHeader('Connection');
@@ -340,17 +344,22 @@ function refuse(connection: Connection, fault: ApiError): void {
     `HTTP/1.1 ${fault.status} ${reasonPhrase(fault.status)}`,
     'Connection: close',
     'Content-Type: application/json',
+    NOT_STORED.join(': '),
     `Content-Length: ${Buffer.byteLength(body)}`,
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }
 
-/** HTTP/1.1 requires exactly one Host. */
-function hostFault({ httpVersion, rawHeaders }: IncomingMessage): ApiError | null {
-  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length;
-  if (hosts === 1 || (hosts === 0 && httpVersion === '1.0')) return null;
-  return wrongCount('Host', hosts);
+/** A fault that Node accepts. HTTP/1.0 needs no Host. */
+function requestFault({ httpVersion, rawHeaders }: IncomingMessage): ApiError | null {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return wrongVersion();
+  const names = rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
+  const values = rawHeaders.filter((_, i) => i % 2 === 1);
+  return framingFault(names, values, httpVersion === '1.1');
 }
+
+const wrongVersion = () =>
+  new ApiError(505, 'version_not_supported', 'Expected HTTP/1.1 or HTTP/1.0');
 
 /** The reply to a request that Node's parser refuses; null: no reply, because the client has gone or is too slow. */
 function parseFault(code: string): ApiError | null {
@@ -362,7 +371,7 @@ function parseFault(code: string): ApiError | null {
         `Request line and headers: expected at most ${requestHeadBytes()} bytes`,
       );
     case 'HPE_INVALID_VERSION':
-      return new ApiError(505, 'version_not_supported', 'Expected HTTP/1.1 or HTTP/1.0');
+      return wrongVersion();
     default:
       return code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE'
         ? badRequest('This is not a valid HTTP request')

@@ -8,13 +8,6 @@ import type { Headers } from './errors.js';
 /** How long a client may take to answer a close frame. */
 const CLOSE_LIMIT_MS = 2_000;
 
-/** Whether ws accepts a request. It would answer any other request itself. */
-export const isHandshake = ({ method, headers }: IncomingMessage): boolean =>
-  method === 'GET' &&
-  headers.upgrade?.toLowerCase() === 'websocket' &&
-  /^[+/0-9A-Za-z]{22}==$/.test(headers['sec-websocket-key'] ?? '') &&
-  ['13', '8'].includes(headers['sec-websocket-version'] ?? '');
-
 interface Upgrade {
   req: IncomingMessage;
   socket: Socket;
@@ -25,7 +18,7 @@ interface Upgrade {
   protocol: string | null;
 }
 
-/** Upgrades the connection of a request that passes isHandshake(). */
+/** Upgrades the connection of a request that is a handshake; ws would answer any other itself. */
 export function upgrade(
   { req, socket, upgradeHead, headers, protocol }: Upgrade,
   open: OpenSocket,

@@ -2,18 +2,18 @@
 import type * as Uws from 'uWebSockets.js';
 import { wallMs } from '../../storage/wall-clock.js';
 import {
-  badRequest,
+  asksToClose,
   declaresLongBody,
   type EngineRequest,
+  isHandshake,
   LIST_SEPARATOR,
   MAX_RECEIVED_BODY_BYTES,
   offeredProtocols,
   type OpenSocket,
   type ReplyHead,
   type ReplyStream,
-  wrongCount,
 } from './engine.js';
-import { type ApiError, type Headers, reasonPhrase } from './errors.js';
+import { type ApiError, type Headers, NOT_STORED, reasonPhrase } from './errors.js';
 import type { SocketData } from './uws-socket.js';
 
 /**
@@ -24,32 +24,6 @@ const REWIND_MS = 4_000;
 /** A last reply up to this size is left to the library, which copies what the kernel does not take and then closes. */
 const MAX_COPIED_BYTES = 16 * 1024;
 const LINE_BREAK = '\r\n';
-
-/** A fault that the library accepts but a proxy in front may interpret differently. */
-export function framingFault(names: readonly string[], values: readonly string[]): ApiError | null {
-  let hosts = 0;
-  let codings = 0;
-  let chunked = 0;
-  let lengths = 0;
-  let isEmptyLength = false;
-  for (let i = 0; i < names.length; i++) {
-    const name = names[i];
-    if (name === 'host') hosts++;
-    else if (name === 'transfer-encoding') {
-      codings++;
-      if (values[i].toLowerCase() === 'chunked') chunked++;
-    } else if (name === 'content-length') {
-      lengths++;
-      isEmptyLength = values[i] === '';
-    }
-  }
-  if (hosts !== 1) return wrongCount('Host', hosts);
-  if (codings > chunked || codings > 1) {
-    return badRequest('Transfer-Encoding: expected only chunked');
-  }
-  if (lengths > 1) return wrongCount('Content-Length', lengths);
-  return isEmptyLength ? badRequest('Content-Length: expected a number') : null;
-}
 
 /** Only this class uses the library's `res`, which is invalid after the reply and once the client has disconnected. */
 export class UwsRequest implements EngineRequest {
@@ -65,6 +39,10 @@ export class UwsRequest implements EngineRequest {
   private isWatched = false;
   /** Whether the body is chunked, or declared longer than the server receives. */
   private readonly hasOpenEndedBody: boolean;
+  /** Whether the library ends the connection with the reply. It then adds no header, and reads no lists of options. */
+  private readonly libraryCloses: boolean;
+  /** Whether this class ends the connection with the reply. */
+  private readonly isLast: boolean;
   private isBodyReceived = false;
   private isBodyWhole = false;
   /** Sends a large reply that waits for the end of the body. */
@@ -85,6 +63,8 @@ export class UwsRequest implements EngineRequest {
       this.values.push(value);
     });
     this.hasOpenEndedBody = this.names.includes('transfer-encoding') || declaresLongBody(this);
+    this.libraryCloses = this.header('connection').toLowerCase() === 'close';
+    this.isLast = this.hasOpenEndedBody || (!this.libraryCloses && asksToClose(this));
   }
 
   header(name: string): string {
@@ -146,7 +126,7 @@ export class UwsRequest implements EngineRequest {
   ): boolean {
     // After a reply the library would drop the rest of a body uncounted, and treat trailers of a chunked body as the
     // next request. A last reply prevents both.
-    const head = this.hasOpenEndedBody ? { ...given, isLast: true } : given;
+    const head = this.isLast ? { ...given, isLast: true } : given;
     this.isReplied = true;
     const isBodyless = body === null || body.byteLength === 0 || this.method === 'HEAD';
     if (!isBodyless && body.byteLength > MAX_COPIED_BYTES && this.expectsMoreBody) {
@@ -167,7 +147,7 @@ export class UwsRequest implements EngineRequest {
   }
 
   get socketProtocols(): readonly string[] | null {
-    if (this.socketContext === null) return null;
+    if (this.socketContext === null || !isHandshake(this)) return null;
     return offeredProtocols(this.header('sec-websocket-protocol'));
   }
 
@@ -243,7 +223,7 @@ export class UwsRequest implements EngineRequest {
   /** Replies to bytes that are not a valid request, and closes the connection. */
   refuse({ status, body }: ApiError): void {
     const text = JSON.stringify(body);
-    const headers = [['Content-Type', 'application/json']] as const;
+    const headers = [['Content-Type', 'application/json'], NOT_STORED] as const;
     const head = { status, reason: reasonPhrase(status), headers, isLast: true };
     this.sendLast(head, Buffer.byteLength(text) + LINE_BREAK.length, LINE_BREAK + text);
   }
@@ -252,7 +232,7 @@ export class UwsRequest implements EngineRequest {
   private writeHead({ status, reason, headers, isLast }: ReplyHead): void {
     let head = `${status} ${reason}`;
     for (const [name, value] of headers) head += `${LINE_BREAK}${name}: ${value}`;
-    if (isLast) head += `${LINE_BREAK}Connection: close`;
+    if (isLast || this.libraryCloses) head += `${LINE_BREAK}Connection: close`;
     this.res.writeStatus(head);
   }
 

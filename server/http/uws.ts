@@ -2,8 +2,14 @@
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import type * as Uws from 'uWebSockets.js';
-import { type HttpEngine, listenFault, type Listener, type ListenOptions } from './engine.js';
-import { framingFault, UwsRequest } from './uws-request.js';
+import {
+  framingFault,
+  type HttpEngine,
+  listenFault,
+  type Listener,
+  type ListenOptions,
+} from './engine.js';
+import { UwsRequest } from './uws-request.js';
 import { SOCKET_BEHAVIOR, type SocketData } from './uws-socket.js';
 
 const uws = createRequire(import.meta.url)('uWebSockets.js') as typeof Uws;

@@ -116,6 +116,15 @@ const SENT: readonly [type: string, summary: string, fields: TProperties][] = [
     { code: Type.Integer(), reason: Type.String() },
   ],
 ];
+const SECURITY_SCHEMES = {
+  apiKey: {
+    type: 'httpApiKey',
+    name: 'x-api-key',
+    in: 'header',
+    description: 'A socket can send the key in the message auth instead.',
+  },
+};
+const KEY = [{ $ref: '#/components/securitySchemes/apiKey' }];
 /** Messages that only one of the channels has. */
 const SOCKET_ONLY = ['document', 'unsubscribed', 'pong'];
 const EVENTS_ONLY = ['close'];
@@ -192,19 +201,22 @@ export function describeLive(): object {
       send: {
         action: 'send',
         channel: { $ref: '#/channels/socket' },
+        security: KEY,
         messages: refs('socket', socketNames),
       },
       receive: {
         action: 'receive',
         channel: { $ref: '#/channels/socket' },
+        security: KEY,
         messages: refs('socket', receivedNames),
       },
       stream: {
         action: 'send',
         channel: { $ref: '#/channels/events' },
+        security: KEY,
         messages: refs('events', eventNames),
       },
     },
-    components: { ...(value as object), schemas },
+    components: { ...(value as object), schemas, securitySchemes: SECURITY_SCHEMES },
   };
 }

@@ -3,10 +3,10 @@ import type { KeySource } from '../../storage/contract.js';
 import { BASE_PATH, type PlanCheck } from '../api/endpoint.js';
 import { admit } from '../api/routes.js';
 import { KeptReply, negotiateForm, notAcceptable, replyDocument } from '../api/replies.js';
-import type { ReplyStream } from '../http/engine.js';
+import { type ReplyStream, WEBSOCKET_VERSION } from '../http/engine.js';
 import { ApiError } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
-import { negotiateMediaType } from '../http/negotiation.js';
+import { negotiateEncoding, negotiateMediaType } from '../http/negotiation.js';
 import type { Route } from '../http/router.js';
 import { STREAM } from './account.js';
 import { ASYNC_DESCRIPTION_PATH, describeLive } from './asyncapi.js';
@@ -58,8 +58,11 @@ function openSocket({ hub, keys, checkPlan }: StreamOptions, exchange: Exchange)
     throw new ApiError(
       400,
       'invalid_parameter',
-      'Upgrade: expected websocket; for Server-Sent Events, the address follows: /stream/ADDRESS',
-      { fields: { parameter: 'Upgrade' } },
+      `Upgrade: expected the handshake of a WebSocket, version ${WEBSOCKET_VERSION}; for Server-Sent Events, the address follows: /stream/ADDRESS`,
+      {
+        fields: { parameter: 'Upgrade' },
+        headers: [['Sec-WebSocket-Version', WEBSOCKET_VERSION]],
+      },
     );
   }
   const protocol = offered.find((name) => Object.hasOwn(PROTOCOLS, name)) ?? null;
@@ -105,9 +108,8 @@ async function openEvents(
   if (negotiateMediaType(accept, [EVENT_STREAM]) === null) {
     throw notAcceptable('Accept', [EVENT_STREAM]);
   }
-  if (exchange.method === 'HEAD') {
-    exchange.reply(200, EVENT_HEADERS, null);
-    return;
+  if (negotiateEncoding(exchange.header('accept-encoding'), []) === null) {
+    throw notAcceptable('Accept-Encoding', ['identity']);
   }
   const last = exchange.header('last-event-id');
   const query = last === '' ? exchange.query : withCursor(exchange.query, last);
@@ -120,6 +122,11 @@ async function openEvents(
   } catch (error) {
     hub.forget(connection);
     throw error;
+  }
+  if (exchange.method === 'HEAD') {
+    hub.forget(connection);
+    exchange.reply(200, EVENT_HEADERS, null);
+    return;
   }
   const stream = exchange.stream(EVENT_HEADERS, COMMENT, () => connection.onRoom());
   if (stream === null) hub.forget(connection);

@@ -158,10 +158,10 @@ export const MAX_PAGES_IN_PREPARATION = 1024;
 /** Makes the handler of GET /replay/:address. */
 export function replayHandler(services: Services): Handler<typeof getReplay> {
   return async ({ exchange, key, token, query }) => {
-    exchange.addHeader(...VARY);
     const nowS = services.clock.nowS();
     const request = replayRequest(token, query, nowS);
     const job = jobOf(services, exchange, request, negotiate(exchange), nowS);
+    exchange.addHeader(...VARY);
     const { plan, reply } = await prepare(services, job);
     if (reply !== null) {
       if (reply.status === 304) services.onAnswered?.('not_modified');

@@ -11,6 +11,7 @@ import {
   type Message,
   timesOf,
 } from '../support/live-client.js';
+import { RawClient } from '../support/raw-client.js';
 import { MINT, OTHER_MINT } from '../support/stores.js';
 import { eventually, letPass } from '../support/waiting.js';
 
@@ -247,6 +248,48 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     expect((await (await open(service.url, own)).end()).code).toBe(4429);
     await fathom(['keys', 'revoke', `brief-${engine}`, '--data', directory]);
     for (const client of clients) expect((await client.end()).code).toBe(4401);
+  });
+
+  it('answers HEAD of a stream as GET, without opening one', async () => {
+    const status = async (path: string, headers: Record<string, string> = {}) =>
+      (
+        await fetch(`${service.url}/api/v1/stream/${path}`, {
+          method: 'HEAD',
+          headers: { 'x-api-key': key, ...headers },
+        })
+      ).status;
+    expect(await status(MINT)).toBe(200);
+    expect(await status('abc')).toBe(400);
+    expect(await status(`${MINT}?nothing=1`)).toBe(400);
+    expect(await status(MINT, { accept: 'text/html' })).toBe(406);
+    expect(await status(MINT, { 'accept-encoding': 'identity;q=0' })).toBe(406);
+  });
+
+  it.each([
+    ['another version', { 'Sec-WebSocket-Version': '12' }],
+    ['no version', { 'Sec-WebSocket-Version': null }],
+    ['no Connection: Upgrade', { Connection: 'keep-alive' }],
+    ['an invalid key', { 'Sec-WebSocket-Key': 'short' }],
+  ])('refuses a handshake with %s', async (_, changes) => {
+    const handshake: Record<string, string | null> = {
+      Host: 'x',
+      Upgrade: 'websocket',
+      Connection: 'Upgrade',
+      'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      'Sec-WebSocket-Version': '13',
+      'x-api-key': key,
+      ...changes,
+    };
+    const lines = Object.entries(handshake).flatMap(([name, value]) =>
+      value === null ? [] : [`${name}: ${value}`],
+    );
+    const client = await RawClient.connect(Number(new URL(service.url).port));
+    client.send(`GET /api/v1/stream HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+    await client.until('expected the handshake of a WebSocket, version 13');
+    expect(client.received.toString()).toMatch(
+      /^HTTP\/1\.1 400 [^]*\r\nSec-WebSocket-Version: 13\r\n/,
+    );
+    client.socket.destroy();
   });
 
   it('ends Server-Sent Events whole, and says why', async () => {

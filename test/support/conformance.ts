@@ -89,6 +89,11 @@ export async function checkReply(method: string, url: string, response: Response
   const { pathname } = new URL(url);
   const where = `${method} ${pathname} ${response.status}`;
   if (!response.headers.has('x-request-id')) throw new Error(`${where}: no X-Request-Id`);
+  const isStored = response.headers.get('cache-control') !== 'no-store';
+  if (response.status >= 400 && isStored) throw new Error(`${where}: a cache may store it`);
+  if (response.status === 406 && !/\bAccept-Encoding\b/.test(response.headers.get('vary') ?? '')) {
+    throw new Error(`${where}: no Vary`);
+  }
   if (!pathname.startsWith(`${BASE_PATH}/`) || pathname.endsWith('/openapi.json')) return;
   const type = response.headers.get('content-type') ?? '';
   const operation = operationOf(method, pathname);
