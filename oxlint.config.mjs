@@ -4,6 +4,7 @@ import { defineConfig } from 'oxlint';
 const wrappers = {
   'bench/live/main.ts': ['ws'],
   'compute/{pool,outcome}.ts': ['piscina'],
+  'compute/messagepack.ts': ['msgpackr'],
   'compute/segment/lz4.ts': ['lz4-napi'],
   'server/http/node-socket.ts': ['ws'],
   'server/http/uws{,-request,-socket}.ts': ['uWebSockets.js'],

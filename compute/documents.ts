@@ -1,6 +1,6 @@
 /** Turns documents into the bytes of replies. */
 import zlib, { type BrotliOptions, type ZlibOptions } from 'node:zlib';
-import { Packr } from 'msgpackr';
+import { packMaps } from './messagepack.js';
 
 export const DOCUMENT_TYPES = ['application/json', 'application/msgpack'] as const;
 export const DOCUMENT_ENCODINGS = ['br', 'gzip'] as const;
@@ -18,16 +18,6 @@ export interface DocumentForm {
   /** Bodies up to this size are not compressed. */
   compressAbove: number;
 }
-
-/** Plain MessagePack maps; undefined values are left out, as in JSON. */
-const packr = new Packr({
-  useRecords: false,
-  variableMapSize: true,
-  skipValues: [undefined],
-} as ConstructorParameters<typeof Packr>[0]);
-
-/** MessagePack of replies and of messages to clients. */
-export const packMaps = (value: unknown): Buffer => packr.pack(value);
 
 /** A document's bytes; MessagePack has the same content as JSON. */
 export function serialize(document: unknown, mediaType: DocumentForm['mediaType']): Uint8Array {

@@ -7,13 +7,13 @@ import type { MarketOrigin } from '../compute/ingest/binned-chunk.js';
 import type { Market, Tier } from '../compute/market.js';
 import type { JoinMode } from '../compute/segment/merge.js';
 import type { EncodedSegment } from '../compute/segment/segment.js';
+import { DAY_MS } from '../compute/time.js';
+import { pack, unpack, unpackOrNull } from '../compute/messagepack.js';
 import { holdsStore, makeDirectory, removeMadeDirectories } from './data-directory.js';
 import type { FlatDataset, TierKey, TokenName, TokenRow } from './contract.js';
 import { readFully, writeFully } from './disk.js';
 import type { SqlValue } from './duckdb/statements.js';
 import { BundleVersionError, MalformedError } from './errors.js';
-import { pack, unpack, unpackOrNull } from './messagepack.js';
-import { DAY_MS } from '../compute/time.js';
 
 /** Changes with the layout of the frames. */
 export const BUNDLE_VERSION = 6;

@@ -17,6 +17,7 @@ import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pack, unpack } from '../compute/messagepack.js';
 import { identityOf } from './disk.js';
 import {
   isChange,
@@ -33,7 +34,6 @@ import {
   StoreUnavailableError,
   UsageError,
 } from './errors.js';
-import { pack, unpack } from './messagepack.js';
 import { VERSION } from './version.js';
 
 /** The socket's name within a data directory. */

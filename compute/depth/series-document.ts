@@ -1,6 +1,6 @@
 /** The reply body of depth over time, from the sums of its snapshots. */
 import type { Data } from 'apache-arrow';
-import { packMaps } from '../documents.js';
+import { packMaps } from '../messagepack.js';
 import type { Chain, Market } from '../market.js';
 import {
   dictionaryData,

@@ -2,7 +2,7 @@
  * A replay page as MessagePack: the structure of the JSON reply, only in standard types (maps with string
  * keys, arrays, integers, floats, strings, booleans, nil) that every library reads.
  */
-import { packMaps } from '../documents.js';
+import { packMaps } from '../messagepack.js';
 import { TIERS } from '../market.js';
 import { textBuffer } from './digits.js';
 import { indexKey, type Page, pageHead, type ReplayEnvelope } from './page.js';

@@ -2,10 +2,10 @@
  * Samples: the snapshots of a segment that a series with a step of an hour or a day shows, stored apart from its block.
  * A long series reads one or two snapshots of each segment: from a sample this costs a tenth of reading the whole.
  */
+import { HOUR_S, DAY_S } from '../time.js';
 import { lz4Compress, lz4DecompressInto, type PlainMemory, statedPlainBytes } from './lz4.js';
 import { type CentsColumn, type RunColumns, runOfSlice, sliceOfRun } from './run.js';
 import { checkedBlock, decodeSegment, type StoredBlock } from './segment.js';
-import { HOUR_S, DAY_S } from '../time.js';
 
 /** A sample has the last snapshot of each period: the shortest of these periods that keeps the sample small enough. */
 const PERIODS_S = [HOUR_S, DAY_S] as const;

@@ -172,7 +172,7 @@ export const WEBSOCKET_VERSION = '13';
 export function isHandshake(request: Pick<EngineRequest, 'method' | 'header'>): boolean {
   return (
     request.method === 'GET' &&
-    hasToken(request.header('upgrade'), 'websocket') &&
+    request.header('upgrade').toLowerCase() === 'websocket' &&
     hasToken(request.header('connection'), 'upgrade') &&
     /^[+/0-9A-Za-z]{22}==$/.test(request.header('sec-websocket-key')) &&
     request.header('sec-websocket-version') === WEBSOCKET_VERSION
@@ -196,7 +196,7 @@ function wrongCount(header: string, sent: number): ApiError {
   return badRequest(`${header}: expected one, ${sent === 0 ? 'none was' : `${sent} were`} sent`);
 }
 
-/** Characters of a host, also of an IPv6 address, and of its port. */
+/** Characters of a host, an IPv6 address among them, and of its port. */
 const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
 
 /**

@@ -53,7 +53,7 @@ const REASON_PHRASES: Readonly<Record<number, string>> = {
   505: 'HTTP Version Not Supported',
 };
 
-/** A cache must not answer one client with the error of another one: the requests differ in their key only. */
+/** Of replies that no cache may store. Errors have it: requests with the same URL may differ in their key only. */
 export const NOT_STORED = ['Cache-Control', 'no-store'] as const;
 
 export function reasonPhrase(status: number): string {

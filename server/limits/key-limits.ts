@@ -1,10 +1,10 @@
 /** The state of one key's limits: its rate buckets and its calls this month. */
+import { HOUR_MS } from '../../compute/time.js';
 import type { KeyRecord, UsageSource } from '../../storage/contract.js';
 import type { RateBucket } from '../api/endpoint.js';
 import { Bucket } from './buckets.js';
 import { MonthAccount } from './month-account.js';
 import { type Plan, SHARED_BUCKET } from './plans.js';
-import { HOUR_MS } from '../../compute/time.js';
 
 /** The buckets that a request draws on, each once. */
 export interface DrawnBuckets {

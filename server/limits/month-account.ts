@@ -1,7 +1,7 @@
 /** The calls of a key in a month, charged and in progress. */
+import { DAY_MS } from '../../compute/time.js';
 import type { CallCounter, UsageCounter, UsageSource } from '../../storage/contract.js';
 import type { LimitedEndpoint } from '../api/endpoint.js';
-import { DAY_MS } from '../../compute/time.js';
 
 /**
  * A key's calls in a UTC month: those charged, and those held by calls in progress. A call holds its

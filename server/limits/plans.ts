@@ -1,9 +1,9 @@
 /** The limits of each tier (docs/definitions.md#plans), and of keys with individual limits. */
+import { DAY_S } from '../../compute/time.js';
 import { allOf, UsageError } from '../../storage/errors.js';
 import { KEY_TIERS, type KeyRecord, type KeyTier } from '../../storage/contract.js';
 import { RATE_BUCKETS, type RateBucket } from '../api/endpoint.js';
 import { parseJson } from '../json-text.js';
-import { DAY_S } from '../../compute/time.js';
 
 /** A bucket of `requests` that starts full and refills evenly over the period. */
 interface RateRule {

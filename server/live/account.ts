@@ -1,9 +1,9 @@
 /** What live connections cost a key: its requests and its quota (docs/live.md#limits). */
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
+import { HOUR_MS } from '../../compute/time.js';
 import type { KeyRecord } from '../../storage/contract.js';
 import { type LimitedEndpoint, type PlanCheck, USUAL } from '../api/endpoint.js';
 import { ApiError } from '../http/errors.js';
-import { HOUR_MS } from '../../compute/time.js';
 
 /** The longest wait of a key that exceeds its rate; a longer one means that its quota is used up. */
 const MAX_WAIT_S = 60;

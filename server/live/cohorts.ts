@@ -4,10 +4,10 @@
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { pushTo } from '../../compute/collections.js';
+import { DAY_S } from '../../compute/time.js';
 import type { Progress } from './cursor.js';
 import type { DepthFeed, Update, View } from './depth-feed.js';
 import type { UpdateStep } from './depth-follower.js';
-import { DAY_S } from '../../compute/time.js';
 
 /** How long messages are sent before the event loop gets a turn. */
 const TURN_MS = 1.5;

@@ -1,6 +1,5 @@
 /** The messages of a live connection (docs/live.md#messages): how they are read and written. */
-import { unpack } from 'msgpackr';
-import { packMaps } from '../../compute/documents.js';
+import { packMaps, unpackMaps } from '../../compute/messagepack.js';
 import type { PageFormat } from '../../compute/replay/render.js';
 import { closeMatch } from '../../compute/nearest.js';
 import { excerpt, invalidParameter } from '../api/errors.js';
@@ -140,7 +139,9 @@ export function idIn(message: Uint8Array, isText: boolean): string | null {
 function decoded(message: Uint8Array, isText: boolean): Record<string, unknown> {
   let value: unknown;
   try {
-    value = isText ? JSON.parse(Buffer.from(message).toString()) : unpack(Uint8Array.from(message));
+    value = isText
+      ? JSON.parse(Buffer.from(message).toString())
+      : unpackMaps(Uint8Array.from(message));
   } catch {
     value = null;
   }

@@ -4,7 +4,7 @@ import { BASE_PATH, type PlanCheck } from '../api/endpoint.js';
 import { admit } from '../api/routes.js';
 import { KeptReply, negotiateForm, notAcceptable, replyDocument } from '../api/replies.js';
 import { type ReplyStream, WEBSOCKET_VERSION } from '../http/engine.js';
-import { ApiError } from '../http/errors.js';
+import { ApiError, NOT_STORED } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { negotiateEncoding, negotiateMediaType } from '../http/negotiation.js';
 import type { Route } from '../http/router.js';
@@ -135,7 +135,7 @@ async function openEvents(
 
 const EVENT_HEADERS = [
   ['Content-Type', EVENT_STREAM],
-  ['Cache-Control', 'no-store'],
+  NOT_STORED,
   // Without this header, nginx would buffer events.
   ['X-Accel-Buffering', 'no'],
 ] as const;

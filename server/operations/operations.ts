@@ -1,5 +1,6 @@
 /** The routes for operators, which need no key: /healthz, /readyz and /metrics (docs/operating.md). */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { NOT_STORED } from '../http/errors.js';
 import type { Route } from '../http/router.js';
 import { Trouble } from '../../storage/trouble.js';
 import type { Log, LogFields } from '../log.js';
@@ -32,7 +33,7 @@ export function operationsRoutes(
     {
       method: 'GET',
       path: '/healthz',
-      handle: ({ exchange }) => exchange.replyJson(200, { status: 'ok' }, NOT_STORED),
+      handle: ({ exchange }) => exchange.replyJson(200, { status: 'ok' }, [NOT_STORED]),
     },
     {
       method: 'GET',
@@ -41,8 +42,8 @@ export function operationsRoutes(
         const reasons = await readiness.reasons();
         const place = position && { position: position() };
         if (reasons.length === 0)
-          exchange.replyJson(200, { status: 'ready', ...place }, NOT_STORED);
-        else exchange.replyJson(503, { status: 'not_ready', reasons, ...place }, NOT_STORED);
+          exchange.replyJson(200, { status: 'ready', ...place }, [NOT_STORED]);
+        else exchange.replyJson(503, { status: 'not_ready', reasons, ...place }, [NOT_STORED]);
       },
     },
     {
@@ -50,13 +51,11 @@ export function operationsRoutes(
       path: '/metrics',
       async handle({ exchange }) {
         const text = await scrapes.text();
-        exchange.reply(200, [['Content-Type', metrics.contentType], ...NOT_STORED], text);
+        exchange.reply(200, [['Content-Type', metrics.contentType], NOT_STORED], text);
       },
     },
   ];
 }
-
-const NOT_STORED = [['Cache-Control', 'no-store']] as const;
 
 /** Reads the metrics once for all waiting requests: anyone can request them, and reading them blocks the event loop for milliseconds. */
 class Scrapes {

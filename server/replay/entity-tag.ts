@@ -3,10 +3,10 @@ import { hash } from 'node:crypto';
 import { type Market, TIERS } from '../../compute/market.js';
 import type { ReplayEnvelope } from '../../compute/replay/page.js';
 import type { RenderInput } from '../../compute/replay/render.js';
-import type { PagePlan } from '../../storage/contract.js';
-import type { Headers } from '../http/errors.js';
-import { VERSION } from '../../storage/version.js';
 import { HOUR_S } from '../../compute/time.js';
+import type { PagePlan } from '../../storage/contract.js';
+import { type Headers, NOT_STORED } from '../http/errors.js';
+import { VERSION } from '../../storage/version.js';
 
 /** Collectors deliver late: a window that ended less than this ago may still get snapshots. */
 const SETTLED_AFTER_S = HOUR_S;
@@ -69,7 +69,7 @@ export function cacheHeaders(
   nowS: number,
   tag: string | null,
 ): Headers {
-  if (tag === null) return [['Cache-Control', 'no-store']];
+  if (tag === null) return [NOT_STORED];
   const settled = toS <= nowS - SETTLED_AFTER_S && !moves;
   return [
     ['Cache-Control', settled ? `private, max-age=${SETTLED_MAX_AGE_S}` : 'private, no-cache'],

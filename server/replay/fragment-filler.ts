@@ -1,12 +1,12 @@
 /** Makes fragments of stored segments before they are requested, the newest first, while the pool is idle. */
 import type { FragmentCoding, FragmentGroup } from '../../compute/replay/fragments.js';
 import { FRAGMENT_GROUPS } from '../../compute/replay/fragments.js';
+import { HOUR_MS } from '../../compute/time.js';
 import type { SegmentRange, SegmentSource } from '../../storage/contract.js';
 import type { FragmentFiles } from '../../storage/fragment-files.js';
 import { Turns } from '../../storage/turns.js';
 import type { Log } from '../log.js';
 import type { Fragments, FragmentsOrder } from './fragments.js';
-import { HOUR_MS } from '../../compute/time.js';
 
 /** The coding that clients request most; fragments of the other are made after pages have missed them. */
 const CODING: FragmentCoding = 'gzip';

@@ -9,7 +9,6 @@ import {
   DEFAULT_MIN_PCT,
 } from '../../compute/ladder.js';
 import { MARKET_TYPES, type Chain, type MarketType, venueKey } from '../../compute/market.js';
-import { type RequestedTime, instantOf, isoOf, DAY_S, HOUR_S } from '../../compute/time.js';
 import {
   hasFilter,
   REPLAY_GROUPS,
@@ -17,6 +16,7 @@ import {
   type ReplayGroup,
   type ReplayQuery,
 } from '../../compute/replay/query.js';
+import { type RequestedTime, instantOf, isoOf, DAY_S, HOUR_S } from '../../compute/time.js';
 import { invalidParameter } from '../api/errors.js';
 import { instant, list, share, word } from '../api/schemas.js';
 import { ApiError } from '../http/errors.js';

@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { LargeMap } from '../../compute/large-map.js';
+import { DAY_S } from '../../compute/time.js';
 import type { DepthRevision } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import { MAX_VALUE_BYTES, type SqlValue, type Statements } from '../duckdb/statements.js';
@@ -15,7 +16,6 @@ import { bytesOf, uint32Of } from '../typed-arrays.js';
 import { wallS } from '../wall-clock.js';
 import { shownChanges } from './shown-changes.js';
 import type { Stage } from './stage.js';
-import { DAY_S } from '../../compute/time.js';
 
 /** Older commits are forgotten. */
 const KEPT_S = DAY_S;

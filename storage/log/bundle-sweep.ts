@@ -1,9 +1,9 @@
 /** Removes large bundles that no entry refers to. */
+import { HOUR_MS } from '../../compute/time.js';
 import { ABANDONED_AFTER_MS } from '../bundle.js';
 import { wallMs } from '../wall-clock.js';
 import { largeBundleOf } from './entry.js';
 import type { JetStreamLog } from './jetstream.js';
-import { HOUR_MS } from '../../compute/time.js';
 
 /** How often a node searches for them. */
 const EVERY_MS = 6 * HOUR_MS;

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { CHAINS, type Tier, TIERS } from '../../compute/market.js';
+import { pack, unpackOrNull } from '../../compute/messagepack.js';
 import { type Frame, isBundleName } from '../bundle.js';
 import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
@@ -10,7 +11,6 @@ import { MalformedError } from '../errors.js';
 import type { TokenName } from '../contract.js';
 import type { KeyUpdate } from '../keys/key-ring.js';
 import type { StoredKey } from '../keys/key-table.js';
-import { pack, unpackOrNull } from '../messagepack.js';
 import type { Revocation } from '../keys/revocation-file.js';
 import type { Settings } from './settings.js';
 

@@ -13,8 +13,8 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
+import { pack, unpackOrNull } from '../../compute/messagepack.js';
 import { PendingError, StoreUnavailableError } from '../errors.js';
-import { pack, unpackOrNull } from '../messagepack.js';
 import { type NatsAccess, NatsLink, RECONNECT_MS } from './connection.js';
 import { LogConsumer, type LogMessage, type Reading } from './consumer.js';
 import {

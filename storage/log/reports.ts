@@ -6,10 +6,10 @@ import {
   StorageType,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
-import { pack, unpackOrNull } from '../messagepack.js';
+import { DAY_MS } from '../../compute/time.js';
+import { pack, unpackOrNull } from '../../compute/messagepack.js';
 import { isNoResponders, NO_MESSAGE, NO_STREAM, nullWith } from './jetstream-errors.js';
 import type { OpenSeparate } from './large-bundles.js';
-import { DAY_MS } from '../../compute/time.js';
 
 const STREAM = 'FATHOM_NODES';
 const SUBJECTS = 'fathom-nodes.known.';

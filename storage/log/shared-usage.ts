@@ -1,10 +1,10 @@
 /** Counts calls over all nodes of a cluster: each reports its counts to the others, and adds theirs to its own. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DAY_MS } from '../../compute/time.js';
 import type { KeyUse } from '../keys/key-uses.js';
 import type { KeyUsage, UsageBook } from '../keys/usage-book.js';
 import { wallMs } from '../wall-clock.js';
 import type { JetStreamLog } from './jetstream.js';
-import { DAY_MS } from '../../compute/time.js';
 
 const TOPIC = 'usage';
 const EVERY_MS = 1000;

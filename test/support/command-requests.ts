@@ -1,5 +1,5 @@
 /** Requests on the socket for commands, as bytes. */
-import { pack } from '../../storage/messagepack.js';
+import { pack } from '../../compute/messagepack.js';
 import { VERSION } from '../../storage/version.js';
 
 export function requestOf(body: Uint8Array): Buffer {
