@@ -235,12 +235,20 @@ describe('the check of replies', () => {
   const reply = (body: unknown, status = 200, headers = {}) =>
     new Response(JSON.stringify(body), {
       status,
-      headers: { 'content-type': 'application/json', 'x-request-id': 'x', ...headers },
+      headers: {
+        'content-type': 'application/json',
+        'x-request-id': 'x',
+        'cache-control': 'no-store',
+        ...headers,
+      },
     });
   const url = 'http://test/api/v1/top-scores';
   const good = { chain: 'all', count: 0, stale_count: 0, tokens: [] };
+  const refused = { error: 'Not Acceptable', message: 'no', error_code: 'not_acceptable' };
 
   it('passes what the description allows', async () => {
+    const vary = { vary: 'Accept, Accept-Encoding' };
+    await checkReply('GET', url, reply(refused, 406, vary));
     await checkReply('GET', url, reply(good));
     await checkReply('GET', url, reply({ error: 'no' }, 401));
   });
@@ -253,6 +261,11 @@ describe('the check of replies', () => {
     ['a data time that is not described', reply(good, 200, { 'x-data-time': '1' })],
     ['a media type that is not described', reply(good, 200, { 'content-type': 'text/html' })],
     ['an error with a field too many', reply({ error: 'no', message: 'no' }, 401)],
+    [
+      'an error that a cache may store',
+      reply({ error: 'no' }, 401, { 'cache-control': 'private' }),
+    ],
+    ['a 406 without Vary', reply(refused, 406)],
   ])('refuses %s', async (_, response) => {
     await expect(checkReply('GET', url, response)).rejects.toThrow('/api/v1/top-scores');
   });
