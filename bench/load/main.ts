@@ -77,7 +77,7 @@ async function measure(options: HttpBenchOptions): Promise<Results> {
   const files = temporaryFolder();
   const nowS = asOfS(PAGE_A);
   const filledS = nowS - COLLECTED_S;
-  keepOff(options.load.botsCore);
+  if (options.load.botsCore !== undefined) keepOff(options.load.botsCore);
   try {
     reportProgress('filling');
     const place = { directory: data.path, folder: files.path };
@@ -119,8 +119,7 @@ async function measure(options: HttpBenchOptions): Promise<Results> {
 }
 
 /** Keeps this process and those that it starts, the server among them, off the bots' core. */
-function keepOff(core: number | null | undefined): void {
-  if (typeof core !== 'number') return;
+function keepOff(core: number): void {
   const cores = Array.from({ length: availableParallelism() }, (_, i) => i);
   runOnCores(
     process.pid,

@@ -38,8 +38,8 @@ const MAX_RATE = 100_000;
 const MAX_SECONDS = 600;
 
 /** @throws BenchUsageError */
-function botsCoreFlag(text: string | undefined): number | null {
-  if (text === undefined) return null;
+function botsCoreFlag(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
   const cores = os.availableParallelism();
   if (cores < 2)
     throw new BenchUsageError('--bots-core: expected a machine with two cores or more');

@@ -38,12 +38,12 @@ const GRACE_MS = 60_000;
 export function inProcess<R extends Role>(
   role: R,
   order: Roles[R]['order'],
-  core: number | null = null,
+  core?: number,
 ): Promise<Roles[R]['report']> {
   const child = fork(fileURLToPath(import.meta.url), {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  if (core !== null && child.pid !== undefined) runOnCores(child.pid, [core]);
+  if (core !== undefined && child.pid !== undefined) runOnCores(child.pid, [core]);
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       child.kill('SIGKILL');

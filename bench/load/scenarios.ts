@@ -20,8 +20,8 @@ export interface ScenarioOptions {
   snapshotsPerSecond: number;
   warmupMs: number;
   forMs: number;
-  /** The core on which the bots run alone; null: they share all cores. */
-  botsCore?: number | null;
+  /** The core on which the bots run alone; by default they share all cores. */
+  botsCore?: number;
 }
 
 export interface LoadedServer {

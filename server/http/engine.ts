@@ -154,12 +154,8 @@ export function declaresLongBody(request: Pick<EngineRequest, 'header'>): boolea
   return length !== '' && Number(length) > MAX_RECEIVED_BODY_BYTES;
 }
 
-/** Whether the client wants the connection to end with the reply (RFC 9112, 9.6). */
-export function asksToClose(request: Pick<EngineRequest, 'header'>): boolean {
-  return hasToken(request.header('connection'), 'close');
-}
-
-const hasToken = (header: string, token: string): boolean =>
+/** Whether a header's list has an option, in lower case. */
+export const hasToken = (header: string, token: string): boolean =>
   header !== '' &&
   header
     .toLowerCase()

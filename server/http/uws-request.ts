@@ -2,9 +2,9 @@
 import type * as Uws from 'uWebSockets.js';
 import { wallMs } from '../../storage/wall-clock.js';
 import {
-  asksToClose,
   declaresLongBody,
   type EngineRequest,
+  hasToken,
   isHandshake,
   LIST_SEPARATOR,
   MAX_RECEIVED_BODY_BYTES,
@@ -63,8 +63,10 @@ export class UwsRequest implements EngineRequest {
       this.values.push(value);
     });
     this.hasOpenEndedBody = this.names.includes('transfer-encoding') || declaresLongBody(this);
-    this.libraryCloses = this.header('connection').toLowerCase() === 'close';
-    this.isLast = this.hasOpenEndedBody || (!this.libraryCloses && asksToClose(this));
+    const connection = this.header('connection');
+    this.libraryCloses = connection.toLowerCase() === 'close';
+    const asksToClose = !this.libraryCloses && hasToken(connection, 'close');
+    this.isLast = this.hasOpenEndedBody || asksToClose;
   }
 
   header(name: string): string {
