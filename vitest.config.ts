@@ -4,23 +4,25 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'vitest/config';
 
 const root = path.dirname(fileURLToPath(import.meta.url));
-/** What the build compiles. */
+/** What the build compiles, and the part that has no sources that Vite can transform. */
 const COMPILED = /^(client|compute|storage|demo|server|bench)\//;
+const WEB_ASSEMBLY = /^compute\/page-writer\//;
 
 /**
  * Tests import the compiled modules, as Node runs them: transforming the sources again took longer than
  * building them, and this way tests and the servers that they start run the same files.
+ * @param names which modules, by their paths
  */
-const compiled: Plugin = {
+const compiled = (names: RegExp): Plugin => ({
   name: 'compiled',
   enforce: 'pre',
   resolveId(source, importer) {
     if (importer === undefined || !source.startsWith('.') || !source.endsWith('.js')) return null;
     const name = path.relative(root, path.resolve(path.dirname(importer), source));
     const file = path.join(root, 'dist', name);
-    return COMPILED.test(name) && existsSync(file) ? file : null;
+    return names.test(name) && existsSync(file) ? file : null;
   },
-};
+});
 
 /**
  * Each has a process to itself: it measures its memory, collects its garbage many times, or puts modules in
@@ -57,10 +59,14 @@ export default defineConfig({
     setupFiles: ['test/support/connections.ts', 'test/support/clean-up.ts'],
     // Projects run in the order of their names, so that no shared process ends early for one alone.
     projects: [
-      { extends: true, test: { name: 'alone', include: ALONE } },
       {
         extends: true,
-        plugins: [compiled],
+        plugins: [compiled(WEB_ASSEMBLY)],
+        test: { name: 'alone', include: ALONE },
+      },
+      {
+        extends: true,
+        plugins: [compiled(COMPILED)],
         test: {
           name: 'shared',
           include: ['test/**/*.test.ts'],
@@ -68,8 +74,16 @@ export default defineConfig({
           ...shared,
         },
       },
-      { extends: true, plugins: [compiled], test: { name: 'long', include: LONG, ...shared } },
-      { extends: true, plugins: [compiled], test: { name: 'bench', include: BENCH, ...shared } },
+      {
+        extends: true,
+        plugins: [compiled(COMPILED)],
+        test: { name: 'long', include: LONG, ...shared },
+      },
+      {
+        extends: true,
+        plugins: [compiled(COMPILED)],
+        test: { name: 'bench', include: BENCH, ...shared },
+      },
     ],
   },
 });

@@ -1,6 +1,7 @@
 /** Encodes fragments of a brotli stream (RFC 7932); the caller finds the matches. */
 import { BitWriter, DEFLATE_SLACK_BYTES } from './prefix-codes.js';
-import { checkMatch, type FragmentEncoder } from './encoder.js';
+import { textBytes } from '../page-writer/page-writer.js';
+import type { FragmentEncoder } from './encoder.js';
 import {
   canOmitDistance,
   COMMAND_SYMBOLS,
@@ -41,7 +42,6 @@ const MAX_PUT_BITS = 16;
 
 export class BrotliEncoder implements FragmentEncoder {
   readonly maxDistance: number;
-  taken = 0;
   private readonly writer = new BitWriter();
   private readonly literals = new PrefixCode(256);
   private readonly commands = new PrefixCode(COMMAND_SYMBOLS);
@@ -59,30 +59,35 @@ export class BrotliEncoder implements FragmentEncoder {
     this.maxDistance = 2 ** windowBits - 16;
   }
 
-  begin(text: Uint8Array<ArrayBuffer>): void {
-    this.text = text;
+  begin(): void {
     this.writer.clear();
     this.skip(0);
   }
 
-  plain(to: number): void {
-    this.taken = to;
-  }
+  /** Nothing to do: what no match repeats becomes literals. */
+  plain(): void {}
 
   skip(to: number): void {
-    this.taken = this.fragmentStart = this.copied = to;
+    this.fragmentStart = this.copied = to;
     this.used = 0;
     this.last.clear();
   }
 
-  match(from: number, length: number, distance: number): void {
-    checkMatch(from, distance, this);
-    this.add(from - this.copied, length, distance);
-    this.taken = this.copied = from + length;
+  take(matches: Uint32Array): void {
+    for (let m = 0; m < matches.length; m += 3) {
+      const from = matches[m];
+      const distance = matches[m + 2];
+      if (from < this.copied || distance < 1 || distance > Math.min(this.maxDistance, from)) {
+        throw new RangeError('no match: it begins too early or reaches back too far');
+      }
+      this.add(from - this.copied, matches[m + 1], distance);
+      this.copied = from + matches[m + 1];
+    }
   }
 
   endFragment(to: number): number {
     const bytes = to - this.fragmentStart;
+    this.text = textBytes(to);
     // The last command only inserts.
     if (to > this.copied) this.add(to - this.copied, 0, 0);
     this.count();

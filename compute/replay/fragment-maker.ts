@@ -1,7 +1,8 @@
 /** Makes the fragments of a segment: a task of the pool. */
 import zlib from 'node:zlib';
-import { ByteMatcher } from '../deflate/byte-matches.js';
-import type { FragmentEncoder } from '../deflate/encoder.js';
+import { BrotliEncoder } from '../deflate/brotli-encoder.js';
+import { DeflateEncoder, type FragmentEncoder } from '../deflate/encoder.js';
+import { Matcher, textBytes, writeSnapshot } from '../page-writer/page-writer.js';
 import { DEFAULT_BAND } from '../ladder.js';
 import { TIERS } from '../market.js';
 import type { SnapshotRun } from '../segment/run.js';
@@ -12,17 +13,10 @@ import {
   type CompressedTexts,
   type FragmentForm,
   type FragmentGroup,
+  LGWIN,
   type SegmentFragments,
 } from './fragments.js';
-import {
-  type AmountRange,
-  emptyMarks,
-  type SnapshotColumns,
-  type SnapshotMarks,
-  type TextListener,
-  writeSnapshots,
-} from './json.js';
-import { PageMatcher, SeenAmounts, takeAmounts } from './matches.js';
+import { beginSnapshotTexts, type SnapshotColumns } from './json.js';
 
 /** Plain data and bytes that can cross threads. */
 export interface FragmentsInput extends FragmentForm {
@@ -44,11 +38,13 @@ export function makeFragments({
 }: FragmentsInput): SegmentFragments {
   const compressor = compressors[coding];
   const run = decodeSegment(segment);
-  const { text, textEnds, ...columns } = writeRun(run, group, marketCount, compressor);
-  const crcs = crcsOf(text, textEnds);
-  const { comma } = CODING_BLOCKS[coding];
+  const { columns, ...sums } = served(run, group, marketCount);
+  const textEnds = compressor.compress(columns);
+  const crcs = crcsOf(textBytes(textEnds[run.t.length]), textEnds);
+  const t = Uint32Array.from(run.t);
   const digests = digestsOf(run);
-  return { group, coding, ...columns, digests, textEnds, crcs, ...compressor.texts(comma) };
+  const texts = compressor.texts(CODING_BLOCKS[coding].comma);
+  return { group, coding, t, ...sums, digests, textEnds, crcs, ...texts };
 }
 
 /** CRC-32 of the text before each end. */
@@ -61,17 +57,10 @@ function crcsOf(text: Uint8Array, ends: Uint32Array): Uint32Array {
 }
 
 /**
- * Writes every snapshot of a run as JSON, a comma before each, in the default band and unfiltered. The text is
- * valid until the next one is written.
- *
+ * A run's cells in the default band, unfiltered, and the sums of its markets.
  * @throws RangeError if a cell names a market that the token does not have
  */
-function writeRun(
-  run: SnapshotRun,
-  group: FragmentGroup,
-  marketCount: number,
-  follower: TextListener,
-) {
+function served(run: SnapshotRun, group: FragmentGroup, marketCount: number) {
   const snapshots = run.t.length;
   const ranges = emptyRanges(marketCount);
   const cells = emptyCells(run.bin.length);
@@ -104,108 +93,89 @@ function writeRun(
     supportCents: cells.supportCents.subarray(0, cells.length),
     resistanceCents: cells.resistanceCents.subarray(0, cells.length),
   };
-  const { bytes, offsets } = writeSnapshots(columns, follower);
   return {
-    t: Uint32Array.from(run.t),
+    columns,
     cellEnds,
     sumOffsets,
     sumMarket: Uint16Array.from(sumMarket),
     sumCents: Float64Array.from(sumCents),
-    text: bytes,
-    textEnds: offsets,
   };
 }
 
-/** The previous amounts for the form that stands alone: it repeats none. */
-const NO_AMOUNTS: AmountRange = emptyMarks().support;
+const linkedMatcher = new Matcher(0);
+const aloneMatcher = new Matcher(1);
 
 /**
  * Compresses each of a segment's snapshots twice while it is written: `alone` repeats only text of the snapshot
  * itself; `linked`, which includes the comma before it, also text of the snapshot before it.
  */
-class SnapshotCompressor implements TextListener {
-  private readonly linkedEncoder: FragmentEncoder;
-  private readonly linked: PageMatcher;
-  private readonly aloneEncoder: FragmentEncoder;
-  private readonly bytes = new ByteMatcher();
-  private readonly seen = new SeenAmounts();
-  private text: Uint8Array<ArrayBuffer> = new Uint8Array(0);
-  private marks = emptyMarks();
-  /** Where the previous snapshot begins. */
-  private lastStart = 0;
+class SnapshotCompressor {
+  private readonly linked: FragmentEncoder;
+  private readonly alone: FragmentEncoder;
   private linkedEnds: number[] = [];
   private aloneEnds: number[] = [];
 
-  constructor(newEncoder: () => FragmentEncoder) {
-    this.linkedEncoder = newEncoder();
-    this.linked = new PageMatcher(this.linkedEncoder, false);
-    this.aloneEncoder = newEncoder();
+  constructor(newEncoder: (id: 0 | 1) => FragmentEncoder) {
+    this.linked = newEncoder(0);
+    this.alone = newEncoder(1);
   }
 
-  begin(text: Uint8Array<ArrayBuffer>): void {
-    this.text = text;
-    this.linked.begin(text, 0);
-    this.aloneEncoder.begin(text);
-    this.bytes.clear();
-    this.seen.clear();
-    this.lastStart = 0;
+  /** @returns where the text before each snapshot ends, its comma not included; one more entry than snapshots */
+  compress(columns: SnapshotColumns): Uint32Array {
+    const { maxDistance } = this.linked;
+    beginSnapshotTexts(columns, { encoders: 2, maxDistance });
+    for (const part of [linkedMatcher, aloneMatcher, this.linked, this.alone]) part.begin();
     this.linkedEnds = [];
     this.aloneEnds = [];
-  }
-
-  marksFor(from: number, to: number): SnapshotMarks {
-    this.marks = this.linked.marksFor(from, to);
-    return this.marks;
-  }
-
-  follow(columns: SnapshotColumns, s: number): void {
-    const { start } = this.marks;
-    this.takeAlone(columns);
-    this.takeLinked(columns, s);
-    this.lastStart = start;
+    const ends = new Uint32Array(columns.t.length + 1);
+    for (let s = 0; s < columns.t.length; s++) {
+      ends[s + 1] = writeSnapshot(s, true);
+      this.addAlone(ends[s] + COMMA_BYTES, ends[s + 1]);
+      this.addLinked(s, ends);
+    }
+    return ends;
   }
 
   /**
-   * The compressed snapshots since begin(). A linked form that is not shorter is left out: snapshots longer than the
-   * coding's window have too little text in reach.
+   * The compressed snapshots. A linked form that is not shorter is left out: snapshots longer than the coding's window
+   * have too little text in reach.
    */
   texts(comma: Uint8Array): Record<'alone' | 'linked', CompressedTexts> {
-    const alone = fragmentsOf(this.aloneEncoder, this.aloneEnds).map((text) => [comma, text]);
-    const linked = fragmentsOf(this.linkedEncoder, this.linkedEnds).map((text, s) =>
+    const alone = fragmentsOf(this.alone, this.aloneEnds).map((text) => [comma, text]);
+    const linked = fragmentsOf(this.linked, this.linkedEnds).map((text, s) =>
       text.length < comma.length + alone[s][1].length ? [text] : [],
     );
     return { alone: gathered(alone), linked: gathered(linked) };
   }
 
-  private takeAlone({ supportCents, resistanceCents }: SnapshotColumns): void {
-    const encoder = this.aloneEncoder;
-    const text = this.text;
-    const seen = this.seen;
-    const { start, supportKey, support, resistance, end } = this.marks;
-    encoder.skip(start);
-    this.bytes.floor = seen.floor = start;
-    this.bytes.take(encoder, text, start, supportKey);
-    takeAmounts(encoder, text, supportCents, support, NO_AMOUNTS, null, seen, end);
-    takeAmounts(encoder, text, resistanceCents, resistance, NO_AMOUNTS, null, seen, end);
-    this.aloneEnds.push(encoder.endFragment(end));
+  private addAlone(start: number, end: number): void {
+    aloneMatcher.limit(start, start);
+    this.alone.skip(start);
+    this.alone.take(aloneMatcher.ofSnapshotAlone());
+    this.aloneEnds.push(this.alone.endFragment(end));
   }
 
-  private takeLinked(columns: SnapshotColumns, s: number): void {
-    const encoder = this.linkedEncoder;
-    const { start, end } = this.marks;
+  private addLinked(s: number, ends: Uint32Array): void {
+    const end = ends[s + 1];
     // A match would repeat the previous snapshot's comma, which is missing if that snapshot begins a page.
-    if (s > 0) encoder.plain(start);
-    this.linked.setFloor(this.lastStart);
-    this.linked.follow(columns, s);
-    if (s === 0) encoder.skip(end);
-    this.linkedEnds.push(s === 0 ? 0 : encoder.endFragment(end));
+    const start = ends[s] + COMMA_BYTES;
+    linkedMatcher.limit(start, s === 0 ? start : ends[s - 1] + COMMA_BYTES);
+    const matches = linkedMatcher.ofSnapshot();
+    // The first has no snapshot before it: its matches are only remembered.
+    if (s === 0) this.linked.skip(end);
+    else this.linked.take(matches);
+    this.linkedEnds.push(s === 0 ? 0 : this.linked.endFragment(end));
   }
 }
 
+const COMMA_BYTES = 1;
+/** How many deflate blocks may share codes: adjacent snapshots are similar. */
+const BLOCKS_PER_CODE = 8;
+
 /** This thread's compressors, reused for every segment. */
 const compressors = {
-  gzip: new SnapshotCompressor(CODING_BLOCKS.gzip.newEncoder),
-  br: new SnapshotCompressor(CODING_BLOCKS.br.newEncoder),
+  gzip: new SnapshotCompressor((id) => new DeflateEncoder(id, BLOCKS_PER_CODE)),
+  br: new SnapshotCompressor(() => new BrotliEncoder(LGWIN)),
 };
 
 function fragmentsOf(encoder: FragmentEncoder, ends: readonly number[]): Uint8Array[] {

@@ -3,16 +3,10 @@
  * default band show it. A page is assembled from fragments; only its head is encoded per page.
  */
 import zlib from 'node:zlib';
-import { BrotliEncoder } from '../deflate/brotli-encoder.js';
-import {
-  DeflateEncoder,
-  type FragmentEncoder,
-  GZIP_HEAD,
-  GZIP_TRAILER_BYTES,
-} from '../deflate/encoder.js';
+import { GZIP_HEAD, GZIP_TRAILER_BYTES } from '../deflate/gzip.js';
 import type { Market } from '../market.js';
-import { encodeHead, PAGE_TAIL } from './json.js';
 import type { PageSummary, ReplayEnvelope } from './page.js';
+import { encodeHead, PAGE_TAIL } from './page-text.js';
 import { facetsOfMarkets, type ReplayQuery, slotsOfMarkets } from './query.js';
 
 /** The groupings with fragments. */
@@ -69,7 +63,6 @@ export function bytesOfFragments({ alone, linked, ...columns }: SegmentFragments
 
 /** What a coding needs around its fragments. Every block ends on a byte boundary. */
 interface CodingBlocks {
-  newEncoder: () => FragmentEncoder;
   /** A stored comma. */
   comma: Uint8Array;
   /** The stream's header and a page's head, compressed. */
@@ -80,8 +73,6 @@ interface CodingBlocks {
   end: (text: Uint8Array) => Uint8Array;
 }
 
-/** How many deflate blocks may share codes: adjacent snapshots are similar. */
-const BLOCKS_PER_CODE = 8;
 /**
  * A head is stored if it has at most this share of the page: compressing it takes an eighth of the event loop's
  * time for a full page, and saves less than a fiftieth of the page's bytes.
@@ -90,7 +81,7 @@ const STORED_HEAD_SHARE = 1 / 32;
 const MAX_STORED_BYTES = 65_535;
 const DEFLATE_BEGIN = { level: 1, finishFlush: zlib.constants.Z_SYNC_FLUSH };
 /** A window of 2^18 bytes reaches back over the widest snapshots. */
-const LGWIN = 18;
+export const LGWIN = 18;
 const BROTLI_BEGIN = {
   finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH,
   params: {
@@ -106,14 +97,12 @@ const COMMA = Buffer.from(',');
 /** RFC 1951, 1952 and 7932. */
 export const CODING_BLOCKS: Readonly<Record<FragmentCoding, CodingBlocks>> = {
   gzip: {
-    newEncoder: () => new DeflateEncoder(BLOCKS_PER_CODE),
     comma: storedDeflate(COMMA, false),
     begin: (text) => [GZIP_HEAD, zlib.deflateRawSync(text, DEFLATE_BEGIN)],
     beginStored: (text) => [GZIP_HEAD, storedDeflateHead(text.length, false), text],
     end: (text) => storedDeflate(text, true),
   },
   br: {
-    newEncoder: () => new BrotliEncoder(LGWIN),
     comma: storedBrotli(COMMA),
     begin: (text) => [zlib.brotliCompressSync(text, BROTLI_BEGIN)],
     beginStored: (text) => [storedBrotliHead(text.length, LGWIN_BITS), text],

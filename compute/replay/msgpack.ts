@@ -4,7 +4,7 @@
  */
 import { packMaps } from '../messagepack.js';
 import { TIERS } from '../market.js';
-import { textBuffer } from './digits.js';
+import { pageBuffer } from './page-buffer.js';
 import { indexKey, type Page, pageHead, type ReplayEnvelope } from './page.js';
 
 /** A snapshot's array headers, names, time, tier and price. */
@@ -76,7 +76,7 @@ class Writer {
   private at = 0;
 
   constructor(bytes: number) {
-    const { out, view } = textBuffer(bytes);
+    const { out, view } = pageBuffer(bytes);
     this.out = out;
     this.view = view;
   }

@@ -1,6 +1,7 @@
 /** Renders a replay page, from segments to the body of a reply: a task of the pool. */
 import { crc32 } from 'node:zlib';
 import { GzipEncoder } from '../deflate/encoder.js';
+import { Matcher, writeSnapshot } from '../page-writer/page-writer.js';
 import type { Market } from '../market.js';
 import { PlainMemory } from '../segment/lz4.js';
 import { fillSlice, runOfSlice, type RunColumns, type SharedSlice } from '../segment/run.js';
@@ -10,9 +11,7 @@ import { encodeArrow } from './arrow.js';
 import { ownedBytes } from './arrow-stream.js';
 import { reusedCells } from './cells.js';
 import { compressPage, type ContentEncoding } from './compress.js';
-import { textBuffer } from './digits.js';
-import { writeJson } from './json.js';
-import { PageMatcher } from './matches.js';
+import { beginJson, endJson, writeJson } from './json.js';
 import { writeMsgpack } from './msgpack.js';
 import {
   buildPage,
@@ -24,6 +23,7 @@ import {
   type ReplayEnvelope,
   type Selection,
 } from './page.js';
+import { pageBuffer } from './page-buffer.js';
 import type { ReplayQuery } from './query.js';
 
 export const PAGE_FORMATS = ['json', 'msgpack', 'arrow'] as const;
@@ -181,7 +181,7 @@ export function encodePage(
 }
 
 /** Memory of this thread that is valid until the next page is encoded. */
-const keptBytes = (bytes: number) => textBuffer(bytes).out.subarray(0, bytes);
+const keptBytes = (bytes: number) => pageBuffer(bytes).out.subarray(0, bytes);
 
 /**
  * Encodes a page; the bytes may be valid only until the next page is encoded.
@@ -219,15 +219,21 @@ export interface GzippedText {
   plainBytes: number;
 }
 
-/** This thread's encoder, reused for every page. */
+/** This thread's encoder and matcher, reused for every page. */
 const encoder = new GzipEncoder();
-const matcher = new PageMatcher(encoder);
+const matcher = new Matcher(0);
+/** After this many cells a page is judged while it is being written. */
+const MIN_JUDGED_CELLS = 4096;
+/** At most one in this many of the changed amounts may occur elsewhere. */
+const STRAYS_LIMIT = 2;
+/** At most one in this many cells may be new. */
+const ADDED_LIMIT = 4;
 
 /**
- * Encodes a page as JSON in one gzip member: by PageMatcher if that pays, otherwise by zlib. The choice depends
+ * Encodes a page as JSON in one gzip member: by the page writer's matches if they pay, otherwise by zlib. The choice depends
  * only on the page.
  *
- * @param onText called before the text is compressed; may throw to stop
+ * @param onText called before the text is compressed to its end; may throw to stop
  */
 export function gzipJson(
   page: Page,
@@ -235,10 +241,42 @@ export function gzipJson(
   onText: () => void = () => undefined,
 ): GzippedText {
   if (page.rowCount < MIN_MATCHED_CELLS) return plainGzipJson(page, envelope);
-  const text = writeJson(page, envelope, matcher);
+  return matchedGzipJson(page, envelope, onText, matchesPay);
+}
+
+/** Like gzipJson(), by zlib only once the matches do not pay. @param pays asked with the number of cells so far */
+export function matchedGzipJson(
+  page: Page,
+  envelope: ReplayEnvelope | null,
+  onText: () => void,
+  pays: (cells: number) => boolean,
+): GzippedText {
+  let end = beginJson(page, envelope, { encoders: 1, maxDistance: encoder.maxDistance });
+  matcher.begin();
+  encoder.begin();
+  encoder.take(matcher.ofText(0, end));
+  let isMatched = true;
+  for (let s = 0; s < page.snapshotCount; s++) {
+    end = writeSnapshot(s, s > 0);
+    if (!isMatched) continue;
+    encoder.take(matcher.ofSnapshot());
+    const cells = page.cellOffsets[s + 1];
+    if (cells >= MIN_JUDGED_CELLS) isMatched = pays(cells);
+  }
+  const text = endJson(end);
   onText();
-  const body = matcher.pays() ? encoder.end(text.length) : compressPage(text, 'gzip');
+  isMatched &&= pays(page.rowCount);
+  const body = isMatched ? encoder.finish(text.length) : compressPage(text, 'gzip');
   return { body, plainBytes: text.length };
+}
+
+/**
+ * Whether the matches pay: zlib compresses better if amounts often move to other cells, and is as fast if many cells are
+ * added and removed.
+ */
+function matchesPay(cells: number): boolean {
+  const { changed, strays, added } = matcher.counts();
+  return STRAYS_LIMIT * strays <= changed && ADDED_LIMIT * added <= cells;
 }
 
 /** Like gzipJson(), always by zlib. */

@@ -2,11 +2,14 @@ import zlib from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BrotliEncoder } from '../../compute/deflate/brotli-encoder.js';
-import { ByteMatcher } from '../../compute/deflate/byte-matches.js';
+import { beginText, Matcher } from '../../compute/page-writer/page-writer.js';
 import { CODING_BLOCKS } from '../../compute/replay/fragments.js';
 
 const WINDOW_BITS = 18;
 const encoder = new BrotliEncoder(WINDOW_BITS);
+const matcher = new Matcher(0);
+/** None of the page writer's encoders reads the text. */
+const USE = { encoders: 0, maxDistance: encoder.maxDistance };
 const EDGE = Buffer.from('|');
 
 /** What zlib reads from fragments within a stream. */
@@ -18,21 +21,16 @@ function read(fragments: Uint8Array): Buffer {
 
 /** Part of a text: literal bytes, or a copy of earlier text. */
 type Part = { bytes: Uint8Array } | { back: number; length: number };
-interface Copy {
-  from: number;
-  length: number;
-  distance: number;
-}
 
-/** The text of the parts, and its copies. */
-function textOf(parts: readonly Part[]): { text: Uint8Array<ArrayBuffer>; copies: Copy[] } {
+/** The text of the parts, and its copies: where each begins, its length and its distance. */
+function textOf(parts: readonly Part[]): { text: Uint8Array<ArrayBuffer>; copies: number[] } {
   const text: number[] = [];
-  const copies: Copy[] = [];
+  const copies: number[] = [];
   for (const part of parts) {
     if ('bytes' in part) for (const byte of part.bytes) text.push(byte);
     else if (text.length > 0) {
       const distance = 1 + (part.back % Math.min(text.length, encoder.maxDistance));
-      copies.push({ from: text.length, length: part.length, distance });
+      copies.push(text.length, part.length, distance);
       for (let i = 0; i < part.length; i++) text.push(text[text.length - distance]);
     }
   }
@@ -40,8 +38,9 @@ function textOf(parts: readonly Part[]): { text: Uint8Array<ArrayBuffer>; copies
 }
 
 function encoded({ text, copies }: ReturnType<typeof textOf>): Uint8Array {
-  encoder.begin(text);
-  for (const { from, length, distance } of copies) encoder.match(from, length, distance);
+  beginText(text, USE);
+  encoder.begin();
+  encoder.take(Uint32Array.from(copies));
   encoder.endFragment(text.length);
   return encoder.written().slice();
 }
@@ -119,17 +118,17 @@ describe('a fragment of a brotli stream', () => {
       fc.property(
         fc.array(fc.string({ minLength: 8 }), { minLength: 2, maxLength: 8 }),
         (words) => {
-          const matcher = new ByteMatcher();
           const texts = words.map((word) => Buffer.from(word.repeat(4)));
           const text = new Uint8Array(Buffer.concat(texts));
-          encoder.begin(text);
-          matcher.clear();
+          beginText(text, USE);
+          encoder.begin();
+          matcher.begin();
           const pieces: Uint8Array[] = [];
           let from = 0;
           for (const { length } of texts) {
             const before = encoder.written().length;
-            matcher.floor = from;
-            matcher.take(encoder, text, from, from + length);
+            matcher.limit(from, from);
+            encoder.take(matcher.ofText(from, from + length));
             encoder.endFragment((from += length));
             pieces.push(encoder.written().slice(before));
           }

@@ -1,18 +1,21 @@
 import zlib from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ByteMatcher } from '../../compute/deflate/byte-matches.js';
-import { DeflateEncoder, GzipEncoder } from '../../compute/deflate/encoder.js';
+import { DeflateEncoder, GzipEncoder, MAX_DISTANCE_BYTES } from '../../compute/deflate/encoder.js';
 import { canonicalCodes, codeLengths } from '../../compute/deflate/prefix-codes.js';
+import { beginText, Matcher } from '../../compute/page-writer/page-writer.js';
 import { sequence } from './ladder-store.js';
 
 const WINDOW_BYTES = 32_768;
 const SEED = 4321;
 
-/** A text and the matches from which it was made. */
+/** For one encoder. */
+const USE = { encoders: 1, maxDistance: MAX_DISTANCE_BYTES };
+
+/** A text and the matches from which it was made: where each begins, its length and its distance. */
 interface MadeText {
   text: Uint8Array<ArrayBuffer>;
-  matches: { from: number; length: number; distance: number }[];
+  matches: number[];
 }
 
 /** One step of making a text: literal bytes, or a copy of earlier text. */
@@ -47,7 +50,7 @@ function madeOf(list: Step[]): MadeText {
     if ('bytes' in step) bytes.push(...step.bytes);
     else if (bytes.length > 0) {
       const distance = Math.min(step.distance, bytes.length);
-      matches.push({ from: bytes.length, length: step.length, distance });
+      matches.push(bytes.length, step.length, distance);
       for (let i = 0; i < step.length; i++) bytes.push(bytes[bytes.length - distance]);
     }
   }
@@ -55,19 +58,25 @@ function madeOf(list: Step[]): MadeText {
 }
 
 function encoded({ text, matches }: MadeText, encoder: GzipEncoder) {
-  encoder.begin(text);
-  for (const { from, length, distance } of matches) encoder.match(from, length, distance);
-  return encoder.end(text.length);
+  beginText(text, USE);
+  encoder.begin();
+  encoder.take(Uint32Array.from(matches));
+  return encoder.finish(text.length);
 }
 
-function matchedBytes(text: Uint8Array<ArrayBuffer>, encoder: GzipEncoder, matcher: ByteMatcher) {
-  encoder.begin(text);
-  matcher.clear();
-  const half = text.length >> 1;
-  matcher.take(encoder, text, 0, half);
-  matcher.take(encoder, text, half, text.length);
-  return encoder.end(text.length);
+/** Encodes a text with the matches found in it, part by part. */
+function matchedBytes(text: Uint8Array, encoder: GzipEncoder, parts = 2) {
+  beginText(text, USE);
+  encoder.begin();
+  matcher.begin();
+  for (let part = 0; part < parts; part++) {
+    const [from, to] = [part, part + 1].map((i) => Math.floor((i * text.length) / parts));
+    encoder.take(matcher.ofText(from, to));
+  }
+  return encoder.finish(text.length);
 }
+
+const matcher = new Matcher(0);
 
 describe('the gzip encoder', () => {
   const encoder = new GzipEncoder();
@@ -105,17 +114,14 @@ describe('the gzip encoder', () => {
   it('finds no match if only the bytes before a position are repeated', () => {
     // Two positions have the same hash, different bytes, and the same six bytes before them.
     const text = Uint8Array.from(Buffer.from('-220,-17,1-177220,-220,-88,63,'));
-    const gzip = matchedBytes(text, encoder, new ByteMatcher());
-    expect(zlib.gunzipSync(gzip).toString()).toBe(Buffer.from(text).toString());
-    encoder.begin(text);
-    const matcher = new ByteMatcher();
-    matcher.take(encoder, text, 0, text.length);
-    expect(zlib.gunzipSync(encoder.end(text.length)).toString()).toBe(Buffer.from(text).toString());
+    for (const parts of [1, 2]) {
+      const gzip = matchedBytes(text, encoder, parts);
+      expect(zlib.gunzipSync(gzip).toString()).toBe(Buffer.from(text).toString());
+    }
   });
 
   it('finds matches in ascending numbers, which are partly alike everywhere', () => {
     const next = sequence(SEED);
-    const matcher = new ByteMatcher();
     for (let n = 0; n < 3000; n++) {
       const step = 1 + next() * 9;
       let value = Math.floor(next() * 300) - 300;
@@ -125,11 +131,8 @@ describe('the gzip encoder', () => {
         value += Math.ceil(next() * step);
         if (next() < 0.1) value -= Math.floor(next() * 200);
       }
-      const text = Uint8Array.from(Buffer.from(list));
-      encoder.begin(text);
-      matcher.clear();
-      matcher.take(encoder, text, 0, text.length);
-      expect(zlib.gunzipSync(encoder.end(text.length)).toString()).toBe(list);
+      const gzip = matchedBytes(Buffer.from(list), encoder, 1);
+      expect(zlib.gunzipSync(gzip).toString()).toBe(list);
     }
   });
 
@@ -141,20 +144,19 @@ describe('the gzip encoder', () => {
       [10, 11],
       [39_000, WINDOW_BYTES + 1],
     ]) {
-      encoder.begin(text);
-      expect(() => encoder.match(from, 9, distance)).toThrow('no match');
+      expect(() => encoded({ text, matches: [from, 9, distance] }, encoder)).toThrow('no match');
     }
-    encoder.begin(text);
-    encoder.match(10, 9, 1);
-    expect(() => encoder.match(12, 9, 1)).toThrow('no match');
+    const overlapping = { text, matches: [10, 9, 1, 12, 9, 1] };
+    expect(() => encoded(overlapping, encoder)).toThrow('no match');
   });
 
   it('omits skipped text from fragments, however much of it has been written', () => {
     const next = sequence(SEED);
     const text = Uint8Array.from({ length: 120_000 }, () => 48 + next() * 10);
     const pieces = (skipped: number) => {
-      const maker = new DeflateEncoder();
-      maker.begin(text);
+      const maker = new DeflateEncoder(0);
+      beginText(text, USE);
+      maker.begin();
       maker.plain(skipped);
       maker.skip(100_000);
       maker.endFragment(110_000);
@@ -171,7 +173,6 @@ describe('the gzip encoder', () => {
   });
 
   it('finds matches in arbitrary bytes', () => {
-    const matcher = new ByteMatcher();
     const texts = fc.oneof(
       steps.map((list) => madeOf(list).text),
       fc
@@ -180,13 +181,13 @@ describe('the gzip encoder', () => {
     );
     fc.assert(
       fc.property(texts, (text) => {
-        const gzip = matchedBytes(text, encoder, matcher);
+        const gzip = matchedBytes(text, encoder);
         expect(Buffer.compare(zlib.gunzipSync(gzip), text)).toBe(0);
       }),
       { numRuns: 200 },
     );
     const repeated = Uint8Array.from({ length: 100_000 }, (_, i) => ((i * i) % 1000) % 251);
-    expect(matchedBytes(repeated, encoder, matcher).length).toBeLessThan(3000);
+    expect(matchedBytes(repeated, encoder).length).toBeLessThan(3000);
   });
 });
 
