@@ -6,7 +6,7 @@ import { defineConfig, type Plugin } from 'vitest/config';
 const root = path.dirname(fileURLToPath(import.meta.url));
 /** What the build compiles, and the part that has no sources that Vite can transform. */
 const COMPILED = /^(client|compute|storage|demo|server|bench)\//;
-const WEB_ASSEMBLY = /^compute\/page-writer\//;
+const WEB_ASSEMBLY = /^compute\/web-assembly\.js$/;
 
 /**
  * Tests import the compiled modules, as Node runs them: transforming the sources again took longer than

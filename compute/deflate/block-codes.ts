@@ -4,7 +4,7 @@ import {
   type CodeTables,
   DISTANCE_SYMBOLS,
   LITERAL_SYMBOLS,
-} from '../page-writer/page-writer.js';
+} from '../replay/page-writer.js';
 import {
   BitWriter,
   canonicalCodes,

@@ -1,6 +1,6 @@
 /** Encodes fragments of a brotli stream (RFC 7932); the caller finds the matches. */
 import { BitWriter, DEFLATE_SLACK_BYTES } from './prefix-codes.js';
-import { textBytes } from '../page-writer/page-writer.js';
+import { textBytes } from '../replay/page-writer.js';
 import type { FragmentEncoder } from './encoder.js';
 import {
   canOmitDistance,

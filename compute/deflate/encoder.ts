@@ -1,6 +1,6 @@
 /** Encoders of deflate and gzip, and the interface that they share with brotli's: of the page writer's text and its matches. */
 import zlib from 'node:zlib';
-import { BlockWriter, textBytes } from '../page-writer/page-writer.js';
+import { BlockWriter, textBytes } from '../replay/page-writer.js';
 import { BlockCodes } from './block-codes.js';
 import { GZIP_HEAD, GZIP_TRAILER_BYTES } from './gzip.js';
 

@@ -40,26 +40,24 @@ export function findRanges(
   const { first, last } = band;
   const end = run.cellOffsets[row + 1];
   let count = 0;
-  let i = run.cellOffsets[row];
-  while (i < end) {
-    const m = market[i];
-    while (i < end && market[i] === m && bin[i] < first) i++;
-    const start = i;
+  for (let next = run.cellOffsets[row]; next < end;) {
+    const m = market[next];
+    let start = next;
+    while (next < end && market[next] === m) next++;
+    // Bins ascend.
+    let stop = next;
+    while (start < stop && bin[start] < first) start++;
+    while (start < stop && bin[stop - 1] > last) stop--;
+    if (start === stop) continue;
+    if (count === ranges.market.length || m >= ranges.market.length) {
+      throw new RangeError(`cell of market ${m}, but the token has ${ranges.market.length}`);
+    }
     let cents = 0;
-    while (i < end && market[i] === m && bin[i] <= last) {
-      cents += supportCents[i] + resistanceCents[i];
-      i++;
-    }
-    if (i > start) {
-      if (count === ranges.market.length || m >= ranges.market.length) {
-        throw new RangeError(`cell of market ${m}, but the token has ${ranges.market.length}`);
-      }
-      ranges.market[count] = m;
-      ranges.start[count] = start;
-      ranges.end[count] = i;
-      ranges.cents[count++] = cents;
-    }
-    while (i < end && market[i] === m) i++;
+    for (let i = start; i < stop; i++) cents += supportCents[i] + resistanceCents[i];
+    ranges.market[count] = m;
+    ranges.start[count] = start;
+    ranges.end[count] = stop;
+    ranges.cents[count++] = cents;
   }
   ranges.count = count;
 }
@@ -118,12 +116,34 @@ function appendMarkets(
   ranges: MarketRanges,
   slot: Int32Array,
 ): void {
+  // Adjacent cells that are not copied yet.
+  let start = 0;
+  let end = 0;
+  let at = cells.length;
   for (let r = 0; r < ranges.count; r++) {
     const index = slot[ranges.market[r]];
-    if (index >= 0) appendRange(cells, run, ranges.start[r], ranges.end[r], index);
+    if (index < 0) continue;
+    if (ranges.start[r] !== end) {
+      copyRange(cells, run, start, end);
+      start = ranges.start[r];
+    }
+    end = ranges.end[r];
+    for (const next = at + end - ranges.start[r]; at < next; at++) cells.index[at] = index;
   }
+  copyRange(cells, run, start, end);
 }
 
+/** Appends cells of a run without their indexes. */
+function copyRange(cells: ServedCells, run: RunColumns, start: number, end: number): void {
+  if (start === end) return;
+  const at = cells.length;
+  cells.bin.set(run.bin.subarray(start, end), at);
+  cells.supportCents.set(run.supportCents.subarray(start, end), at);
+  cells.resistanceCents.set(run.resistanceCents.subarray(start, end), at);
+  cells.length = at + end - start;
+}
+
+/** Appends adjacent cells of one slot. */
 function appendRange(
   cells: ServedCells,
   run: RunColumns,
@@ -131,16 +151,8 @@ function appendRange(
   end: number,
   slot: number,
 ): void {
-  const { index, bin, supportCents, resistanceCents } = cells;
-  const { bin: runBin, supportCents: runSupport, resistanceCents: runResistance } = run;
-  let at = cells.length;
-  for (let i = start; i < end; i++, at++) {
-    index[at] = slot;
-    bin[at] = runBin[i];
-    supportCents[at] = runSupport[i];
-    resistanceCents[at] = runResistance[i];
-  }
-  cells.length = at;
+  cells.index.fill(slot, cells.length, cells.length + end - start);
+  copyRange(cells, run, start, end);
 }
 
 /** Working memory for sums: one ladder, and each group's ranges as a linked list. */

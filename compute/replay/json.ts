@@ -1,10 +1,5 @@
 /** A replay page as JSON text, byte for byte as JSON.stringify writes it. */
-import {
-  beginSnapshots,
-  textBytes,
-  type TextUse,
-  writeSnapshot,
-} from '../page-writer/page-writer.js';
+import { beginSnapshots, textBytes, type TextUse, writeSnapshot } from './page-writer.js';
 import { TIERS } from '../market.js';
 import { indexKey, type Page, type ReplayEnvelope } from './page.js';
 import { encodeHead, PAGE_TAIL } from './page-text.js';

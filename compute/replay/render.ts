@@ -1,11 +1,11 @@
 /** Renders a replay page, from segments to the body of a reply: a task of the pool. */
 import { crc32 } from 'node:zlib';
 import { GzipEncoder } from '../deflate/encoder.js';
-import { Matcher, writeSnapshot } from '../page-writer/page-writer.js';
+import { Matcher, writeSnapshot } from './page-writer.js';
 import type { Market } from '../market.js';
 import { PlainMemory } from '../segment/lz4.js';
 import { fillSlice, runOfSlice, type RunColumns, type SharedSlice } from '../segment/run.js';
-import { decodeSample } from '../segment/sample.js';
+import { runOfSample } from '../segment/sample.js';
 import { checkedBlock, decodeSegmentInto, type StoredBlock } from '../segment/segment.js';
 import { encodeArrow } from './arrow.js';
 import { ownedBytes } from './arrow-stream.js';
@@ -122,11 +122,7 @@ export function untilCancelled<R>(
 
 /** The page is valid until the next one is built. */
 function pageOf(input: PageSource, stopIfCancelled: StopIfCancelled): Page {
-  plainMemory.clear();
-  const runs = input.segments.map((segment) => {
-    stopIfCancelled();
-    return runOfSegment(segment);
-  });
+  const runs = runsOf(input.segments, stopIfCancelled);
   return buildPage({ ...input, runs }, input.limits ?? PAGE_LIMITS, stopIfCancelled, newCells);
 }
 
@@ -150,25 +146,35 @@ function render(input: RenderInput, stopIfCancelled: StopIfCancelled): RenderRes
   return { ...written, body, plainBytes: plain.length };
 }
 
-/** Decodes one segment; the run is valid until this thread decodes another one. */
+/** Decodes one segment; the run is valid until this thread decodes others. */
 export function decodeRun(segment: SegmentInput): RunColumns {
-  plainMemory.clear();
-  return runOfSegment(segment);
+  return runsOf([segment])[0];
 }
 
 /** Decodes a sample, like decodeRun(); null if the sample is damaged: the segment still has all snapshots. */
 export function decodeSampleRun({ block, crc32: written }: StoredBlock): RunColumns | null {
   if (crc32(block) !== written) return null;
-  plainMemory.clear();
-  return decodeSample(plainMemory, block);
+  plainMemory.begin([block]);
+  return runOfSample(plainMemory.decompress(block));
 }
 
-function runOfSegment(segment: SegmentInput): RunColumns {
-  if (segment instanceof Uint8Array) return decodeSegmentInto(plainMemory, segment);
-  if ('keptAt' in segment) return runOfSlice(segment.keptAt);
-  const run = decodeSegmentInto(plainMemory, checkedBlock(segment));
-  if (segment.fillAt !== null) fillSlice(run, segment.fillAt);
-  return run;
+/** Decodes segments; the runs are valid until this thread decodes others. */
+function runsOf(
+  segments: readonly SegmentInput[],
+  stopIfCancelled: StopIfCancelled = () => undefined,
+): RunColumns[] {
+  const blocks = segments.map((segment) => {
+    if (segment instanceof Uint8Array) return segment;
+    return 'keptAt' in segment ? null : checkedBlock(segment);
+  });
+  plainMemory.begin(blocks.filter((block) => block !== null));
+  return segments.map((segment, i) => {
+    stopIfCancelled();
+    if ('keptAt' in segment) return runOfSlice(segment.keptAt);
+    const run = decodeSegmentInto(plainMemory, blocks[i] as Uint8Array);
+    if ('fillAt' in segment && segment.fillAt !== null) fillSlice(run, segment.fillAt);
+    return run;
+  });
 }
 
 /** Encodes a page; the bytes own their whole ArrayBuffer. */

@@ -1,5 +1,6 @@
 /** LZ4; no other module imports the library. A block begins with its plain length as a little-endian u32. */
 import { compressSync, decompressFrameSync, uncompressSync } from 'lz4-napi';
+import { grown, newInstance, type WebAssemblyMemory } from '../web-assembly.js';
 
 /** A segment's plain bytes never exceed this; a block that states more is damaged. */
 export const MAX_PLAIN_BYTES = 256 * 1024 * 1024;
@@ -42,133 +43,67 @@ export function lz4FrameDecompress(frame: Uint8Array): Uint8Array {
 
 /** The plain length in front of a block. */
 const HEADER_BYTES = 4;
-const MIN_MATCH_BYTES = 4;
-/** A length with this value continues in further bytes. */
-const LENGTH_CONTINUES = 15;
-/** Shorter copies are made word by word, longer ones by the engine. */
-const LONG_COPY_BYTES = 48;
-/** Copies by words may touch this many bytes after their end. */
-const WORD_BYTES = 4;
-
-/**
- * Decompresses a block from lz4Compress() into memory of exactly its plain length (the format: lz4_Block_format.md).
- * About four times slower than the library, which allocates each time (PlainMemory).
- * @throws Error if the block is truncated or damaged; no byte outside `plain` is touched
- */
-export function lz4DecompressInto(block: Uint8Array, plain: Uint8Array): void {
-  const source = viewOf(block);
-  const target = viewOf(plain);
-  const sourceEnd = block.length;
-  const targetEnd = plain.length;
-  let from = HEADER_BYTES;
-  let to = 0;
-  for (;;) {
-    if (from >= sourceEnd) throw damaged();
-    const token = block[from++];
-    let length = token >> 4;
-    if (length === LENGTH_CONTINUES) {
-      let more;
-      do length += more = block[from++];
-      while (more === 255);
-    }
-    // A length that continues beyond the block's end is NaN.
-    if (!(length <= sourceEnd - from && length <= targetEnd - to)) throw damaged();
-    copyLiterals(block, source, from, plain, target, to, length);
-    to += length;
-    from += length;
-    // A block ends with literals.
-    if (from === sourceEnd) break;
-    const distance = block[from] | (block[from + 1] << 8);
-    from += 2;
-    length = token & 15;
-    if (length === LENGTH_CONTINUES) {
-      let more;
-      do length += more = block[from++];
-      while (more === 255);
-    }
-    length += MIN_MATCH_BYTES;
-    if (!(length <= targetEnd - to) || distance === 0 || distance > to) throw damaged();
-    copyMatch(plain, target, to, distance, length);
-    to += length;
-  }
-  if (to !== targetEnd) throw damaged();
-}
-
-function copyLiterals(
-  block: Uint8Array,
-  source: DataView,
-  from: number,
-  plain: Uint8Array,
-  target: DataView,
-  to: number,
-  length: number,
-): void {
-  const end = to + length;
-  const fitsWords = from + length + WORD_BYTES <= block.length && end + WORD_BYTES <= plain.length;
-  if (length > LONG_COPY_BYTES || !fitsWords) {
-    plain.set(block.subarray(from, from + length), to);
-    return;
-  }
-  for (; to < end; to += WORD_BYTES, from += WORD_BYTES) {
-    target.setUint32(to, source.getUint32(from, true), true);
-  }
-}
-
-/** Repeats the bytes `distance` before `to`; they may overlap the bytes being written. */
-function copyMatch(
-  plain: Uint8Array,
-  target: DataView,
-  to: number,
-  distance: number,
-  length: number,
-): void {
-  const end = to + length;
-  if (length > LONG_COPY_BYTES && distance >= length) {
-    plain.copyWithin(to, to - distance, end - distance);
-    return;
-  }
-  if (distance >= WORD_BYTES && end + WORD_BYTES <= plain.length) {
-    for (; to < end; to += WORD_BYTES) {
-      target.setUint32(to, target.getUint32(to - distance, true), true);
-    }
-    return;
-  }
-  for (; to < end; to++) plain[to] = plain[to - distance];
-}
-
-function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
-  return new DataView(buffer, byteOffset, byteLength);
-}
-
-function damaged(): Error {
-  return new Error('LZ4 block is damaged');
-}
-
 /** Arrow reads columns in place if they begin at multiples of 8. */
-const ALIGNMENT = 8;
+const ALIGNMENT_BYTES = 8;
+/** Bytes that are touched after the end of a block, plain or not. */
+const SLACK_BYTES = 8;
 /** The most memory kept. A full page's segments take 1.3 MB, an aggregate of wide snapshots more. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
+
+/** Numbers are addresses. */
+interface Exports {
+  memory: WebAssemblyMemory;
+  freeMemory(): number;
+  lz4Decompress(from: number, fromEnd: number, to: number, end: number): number;
+}
 
 /**
  * Reused memory for the segments of each page. The LZ4 library allocates each time and reports memory pressure to V8
  * with every block, which causes a full collection every dozen pages.
  */
 export class PlainMemory {
-  private kept = new Uint8Array(0);
-  private taken = 0;
+  private readonly wasm = newInstance<Exports>();
+  private memory = new Uint8Array(this.wasm.memory.buffer);
+  private readonly start = aligned(this.wasm.freeMemory());
+  /** Where the next plain bytes begin, and where the blocks are copied to. */
+  private next = this.start;
+  private blockAt = this.start;
 
-  /** Frees everything that was taken. */
-  clear(): void {
-    const wanted = Math.min(this.taken, MAX_KEPT_BYTES);
-    if (wanted > this.kept.length) this.kept = new Uint8Array(wanted);
-    this.taken = 0;
+  /**
+   * Frees everything that was decompressed, and makes room for these blocks.
+   * @throws Error if one states an impossible length
+   */
+  begin(blocks: readonly Uint8Array[]): void {
+    let longest = 0;
+    let end = this.start;
+    for (const block of blocks) {
+      longest = Math.max(longest, block.length);
+      end += roomFor(statedPlainBytes(block));
+    }
+    this.next = this.blockAt = this.start;
+    const all = end + longest + SLACK_BYTES;
+    if (all - this.start > MAX_KEPT_BYTES) return;
+    this.blockAt = end;
+    if (all > this.memory.length) this.memory = grown(this.wasm.memory, all);
   }
 
-  /** Memory with arbitrary contents, valid until clear(); newly allocated if the kept memory is full. */
-  take(bytes: number): Uint8Array<ArrayBuffer> {
-    const start = this.taken;
-    this.taken += Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
-    if (start + bytes > this.kept.length) return new Uint8Array(bytes);
-    return this.kept.subarray(start, start + bytes);
+  /**
+   * The plain bytes of one of the blocks, valid until the next begin(). If there is no room, they are newly allocated.
+   * @throws Error if the block is truncated or damaged
+   */
+  decompress(block: Uint8Array): Uint8Array<ArrayBuffer> {
+    const { next, blockAt, memory } = this;
+    const bytes = statedPlainBytes(block);
+    if (next + roomFor(bytes) > blockAt) return new Uint8Array(lz4Decompress(block));
+    this.next += roomFor(bytes);
+    memory.set(block, blockAt);
+    const end = blockAt + block.length;
+    if (this.wasm.lz4Decompress(blockAt + HEADER_BYTES, end, next, next + bytes) === 0) {
+      throw new Error('LZ4 block is damaged');
+    }
+    return memory.subarray(next, next + bytes);
   }
 }
+
+const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNMENT_BYTES) * ALIGNMENT_BYTES;
+const roomFor = (plainBytes: number): number => aligned(plainBytes + SLACK_BYTES);

@@ -3,7 +3,7 @@
  * A long series reads one or two snapshots of each segment: from a sample this costs a tenth of reading the whole.
  */
 import { HOUR_S, DAY_S } from '../time.js';
-import { lz4Compress, lz4DecompressInto, type PlainMemory, statedPlainBytes } from './lz4.js';
+import { lz4Compress } from './lz4.js';
 import { type CentsColumn, type RunColumns, runOfSlice, sliceOfRun } from './run.js';
 import { checkedBlock, decodeSegment, type StoredBlock } from './segment.js';
 
@@ -50,12 +50,11 @@ export function sampleSegments(segments: readonly StoredBlock[]): (Uint8Array | 
 }
 
 /**
- * The snapshots of a sample, in memory that is valid until it is cleared.
- * @throws Error if the bytes are damaged
+ * The snapshots of a decompressed sample; the columns are views.
+ * @param plain begins at a multiple of 8 of its buffer
+ * @throws Error if it holds no run
  */
-export function decodeSample(memory: PlainMemory, sample: Uint8Array): RunColumns {
-  const plain = memory.take(statedPlainBytes(sample));
-  lz4DecompressInto(sample, plain);
+export function runOfSample(plain: Uint8Array<ArrayBuffer>): RunColumns {
   return runOfSlice({ memory: plain.buffer, offset: plain.byteOffset, bytes: plain.length });
 }
 

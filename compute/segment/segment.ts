@@ -7,13 +7,7 @@ import type { Data, DataType } from 'apache-arrow';
 import { DamageError } from '../damage.js';
 import { DEFAULT_BAND } from '../ladder.js';
 import type { Chain, Tier } from '../market.js';
-import {
-  lz4Compress,
-  lz4Decompress,
-  lz4DecompressInto,
-  type PlainMemory,
-  statedPlainBytes,
-} from './lz4.js';
+import { lz4Compress, lz4Decompress, type PlainMemory } from './lz4.js';
 import {
   type CentsColumn,
   narrowCents,
@@ -77,11 +71,9 @@ export function decodeSegment(block: Uint8Array): SnapshotRun {
   return ipcToRun(lz4Decompress(block));
 }
 
-/** Like decodeSegment(), in memory that is valid until it is cleared. */
+/** Like decodeSegment(), for one of the blocks for which the memory has room; valid until it begins others. */
 export function decodeSegmentInto(memory: PlainMemory, block: Uint8Array): SnapshotRun {
-  const plain = memory.take(statedPlainBytes(block));
-  lz4DecompressInto(block, plain);
-  return ipcToRun(plain);
+  return ipcToRun(memory.decompress(block));
 }
 
 function segmentToIpc(run: SnapshotRun): Uint8Array {

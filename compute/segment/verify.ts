@@ -2,8 +2,8 @@
 import { crc32 } from 'node:zlib';
 import { MAX_BIN, MIN_BIN } from '../ladder.js';
 import type { RunColumns, RunKey, SnapshotRun } from './run.js';
-import { PlainMemory } from './lz4.js';
-import { decodeSample } from './sample.js';
+import { lz4Decompress } from './lz4.js';
+import { runOfSample } from './sample.js';
 import { decodeSegment, describeBand, digestsOf, type StoredBlock } from './segment.js';
 
 /** What the store states about a segment. */
@@ -51,7 +51,7 @@ export function sampleFault(
   if (crc32(block) !== written) return 'the checksum of its sample does not match';
   let run: RunColumns;
   try {
-    run = decodeSample(new PlainMemory(), block);
+    run = runOfSample(new Uint8Array(lz4Decompress(block)));
   } catch (error) {
     return `its sample cannot be decoded: ${error instanceof Error ? error.message : 'unknown'}`;
   }

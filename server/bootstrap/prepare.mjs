@@ -21,11 +21,7 @@ const SOURCES = [
   'explorer',
 ];
 const SETTINGS = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
-const BUILT = [
-  'dist/build.tsbuildinfo',
-  'dist/compute/page-writer/page-writer.wasm',
-  'dist/explorer',
-];
+const BUILT = ['dist/build.tsbuildinfo', 'dist/compute/kernels.wasm', 'dist/explorer'];
 const SUPPORTED = /^v(20\.(19|[2-9]\d)|22\.(1[2-9]|[2-9]\d)|24)\./;
 
 /** Runs a program in the clone. If it fails, ends this process with its status. */
@@ -99,11 +95,7 @@ export default async function prepare() {
   const steps = [
     // `npm run typecheck` checks types; it takes three times as long as the rest of the build.
     ['node_modules/@typescript/native/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck'],
-    [
-      'node_modules/assemblyscript/bin/asc.js',
-      '--config',
-      'compute/page-writer/assembly/asconfig.json',
-    ],
+    ['node_modules/assemblyscript/bin/asc.js', '--config', 'compute/assembly/asconfig.json'],
     ['node_modules/vite/bin/vite.js', 'build', 'explorer'],
   ];
   const built = await Promise.all(steps.map(succeeds));

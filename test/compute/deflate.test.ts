@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DeflateEncoder, GzipEncoder, MAX_DISTANCE_BYTES } from '../../compute/deflate/encoder.js';
 import { canonicalCodes, codeLengths } from '../../compute/deflate/prefix-codes.js';
-import { beginText, Matcher } from '../../compute/page-writer/page-writer.js';
+import { beginText, Matcher } from '../../compute/replay/page-writer.js';
 import { sequence } from './ladder-store.js';
 
 const WINDOW_BYTES = 32_768;

@@ -1,14 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  lz4Compress,
-  lz4Decompress,
-  lz4DecompressInto,
-  PlainMemory,
-} from '../../compute/segment/lz4.js';
+import { lz4Compress, lz4Decompress, PlainMemory } from '../../compute/segment/lz4.js';
 
-const MARGIN = 32;
-const MARK = 0xa5;
+const memory = new PlainMemory();
+/** A block between which the others are decompressed. */
+const NEIGHBOUR = Uint8Array.from({ length: 1000 }, (_, i) => (i * i) & 255);
+const neighbour = lz4Compress(NEIGHBOUR);
 
 /** Texts that repeat themselves at short and long distances, in runs, or not at all. */
 const plains = fc
@@ -33,24 +30,31 @@ const plains = fc
     return Uint8Array.from(out);
   });
 
-/** Decompresses into the middle of marked memory, and checks that nothing around it was touched. */
-function decompressed(block: Uint8Array, bytes: number): Uint8Array {
-  const memory = new Uint8Array(bytes + 2 * MARGIN).fill(MARK);
+/** Decompresses a block between two others, and checks that nothing of them was touched. */
+function decompressed(block: Uint8Array): Uint8Array {
+  memory.begin([neighbour, block, neighbour]);
+  const before = memory.decompress(neighbour);
   try {
-    lz4DecompressInto(block, memory.subarray(MARGIN, MARGIN + bytes));
+    return memory.decompress(block);
   } finally {
-    expect(memory.subarray(0, MARGIN).every((byte) => byte === MARK)).toBe(true);
-    expect(memory.subarray(MARGIN + bytes).every((byte) => byte === MARK)).toBe(true);
+    const after = memory.decompress(neighbour);
+    for (const bytes of [before, after]) expect(Buffer.compare(bytes, NEIGHBOUR)).toBe(0);
   }
-  return memory.subarray(MARGIN, MARGIN + bytes);
 }
 
-describe('LZ4 into given memory', () => {
+/** A block with another stated length. */
+function stating(block: Uint8Array, bytes: number): Uint8Array {
+  const changed = block.slice();
+  new DataView(changed.buffer).setUint32(0, bytes, true);
+  return changed;
+}
+
+describe('LZ4 into reused memory', () => {
   it('gives the same as the library', () => {
     fc.assert(
       fc.property(plains, (plain) => {
         const block = lz4Compress(plain);
-        expect(Buffer.compare(decompressed(block, plain.length), plain)).toBe(0);
+        expect(Buffer.compare(decompressed(block), plain)).toBe(0);
       }),
       { numRuns: 500 },
     );
@@ -64,7 +68,7 @@ describe('LZ4 into given memory', () => {
       );
       for (const plain of [random, new Uint8Array(bytes), Buffer.concat([random, random])]) {
         const block = lz4Compress(plain);
-        expect(Buffer.compare(decompressed(block, plain.length), plain)).toBe(0);
+        expect(Buffer.compare(decompressed(block), plain)).toBe(0);
       }
     }
   });
@@ -86,7 +90,7 @@ describe('LZ4 into given memory', () => {
         }
         let own: Uint8Array | null = null;
         try {
-          own = decompressed(bad, plain.length);
+          own = decompressed(bad);
         } catch (error) {
           expect((error as Error).message).toBe('LZ4 block is damaged');
           refused++;
@@ -103,27 +107,33 @@ describe('LZ4 into given memory', () => {
     expect(agreed).toBeGreaterThan(100);
   });
 
-  it('refuses a block whose length differs from the memory’s', () => {
+  it('refuses a block with another length than it states', () => {
     const block = lz4Compress(new Uint8Array(1000));
-    expect(() => decompressed(block, 999)).toThrow('LZ4 block is damaged');
-    expect(() => decompressed(block, 1001)).toThrow('LZ4 block is damaged');
+    for (const bytes of [0, 999, 1001, 100_000]) {
+      expect(() => decompressed(stating(block, bytes))).toThrow('LZ4 block is damaged');
+    }
   });
-});
 
-it('memory for plain bytes gives what was not taken yet, aligned, and grows as requested', () => {
-  const room = new PlainMemory();
-  const first = [room.take(13), room.take(100)];
-  expect(first.map((bytes) => bytes.length)).toEqual([13, 100]);
-  room.clear();
-  const again = [room.take(13), room.take(100)];
-  expect(again[0].buffer).toBe(again[1].buffer);
-  expect(again[1].byteOffset % 8).toBe(0);
-  expect(again[1].byteOffset).toBeGreaterThanOrEqual(13);
-  again[0].fill(1);
-  again[1].fill(2);
-  expect(again[0].every((byte) => byte === 1)).toBe(true);
-  // Beyond the kept memory, bytes are newly allocated.
-  expect(room.take(1).buffer).not.toBe(again[0].buffer);
-  room.clear();
-  expect(room.take(13).buffer.byteLength).toBeGreaterThanOrEqual(113);
+  it('gives bytes where Arrow can read columns in place, until it begins others', () => {
+    memory.begin([neighbour, neighbour]);
+    const [first, second] = [memory.decompress(neighbour), memory.decompress(neighbour)];
+    expect(first.buffer).toBe(second.buffer);
+    for (const { byteOffset } of [first, second]) expect(byteOffset % 8).toBe(0);
+    memory.begin([neighbour]);
+    expect(memory.decompress(neighbour).byteOffset).toBe(first.byteOffset);
+  });
+
+  it('reads blocks for which it has no room, and keeps no more than 16 MiB', () => {
+    const large = new Uint8Array(17 * 1024 * 1024).fill(7);
+    const block = lz4Compress(large);
+    memory.begin([neighbour, block]);
+    const before = memory.decompress(neighbour);
+    expect(Buffer.compare(memory.decompress(block), large)).toBe(0);
+    expect(Buffer.compare(before, NEIGHBOUR)).toBe(0);
+    memory.begin([neighbour]);
+    expect(memory.decompress(neighbour).buffer.byteLength).toBeLessThan(17 * 1024 * 1024);
+    // Nor does it have room for blocks that were not announced.
+    const announced = memory.decompress(neighbour);
+    expect(Buffer.compare(announced, NEIGHBOUR)).toBe(0);
+  });
 });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { pack } from 'msgpackr';
 import { describe, expect, it } from 'vitest';
 import { encodeArrow } from '../../compute/replay/arrow.js';
-import { beginSnapshots, textBytes, writeSnapshot } from '../../compute/page-writer/page-writer.js';
+import { beginSnapshots, textBytes, writeSnapshot } from '../../compute/replay/page-writer.js';
 import { type Page, PAGE_LIMITS } from '../../compute/replay/page.js';
 import { encodePage } from '../../compute/replay/render.js';
 import { decodeMsgpack } from '../reference/msgpack.js';

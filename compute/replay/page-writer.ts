@@ -2,13 +2,12 @@
  * The page writer: a page's text, its matches and its deflate blocks, in WebAssembly. Its sources are in
  * `assembly`. Each thread has one, which holds one text at a time; positions count from the text's first byte.
  */
-import { readFileSync } from 'node:fs';
+import { grown, newInstance, type WebAssemblyMemory } from '../web-assembly.js';
 
 /** Bytes that the page writer may touch after the end of a text or of encoded bytes. */
 const SLACK_BYTES = 16;
 /** Everything in memory begins at multiples of this. */
 const ALIGNMENT_BYTES = 16;
-const PAGE_BYTES = 65_536;
 /** Deflate's symbols: literals, the end of a block and lengths; distances. */
 export const LITERAL_SYMBOLS = 286;
 export const DISTANCE_SYMBOLS = 30;
@@ -73,9 +72,9 @@ export interface CodeMaker {
   ): { head: Uint8Array; bits: number } | null;
 }
 
-/** The compiled page writer's exports. Numbers are addresses in its memory, unless they count something. */
+/** What it calls. Numbers are addresses in its memory, unless they count something. */
 interface Exports {
-  memory: { readonly buffer: ArrayBuffer; grow: (pages: number) => number };
+  memory: WebAssemblyMemory;
   freeMemory(): number;
   beginText(text: number, headBytes: number): void;
   setColumns(...addresses: number[]): void;
@@ -105,16 +104,9 @@ interface Exports {
   setHeadBits(e: number, bits: number): void;
 }
 
-/** What is used of WebAssembly: the libraries of types for Node do not have it. */
-declare const WebAssembly: {
-  Module: new (code: Uint8Array) => object;
-  Instance: new (module: object, imports: object) => { exports: unknown };
-};
-
 /** The encoders' codes. */
 const makers: (CodeMaker | null)[] = [null, null];
-const compiled = new WebAssembly.Module(readFileSync(new URL('page-writer.wasm', import.meta.url)));
-const wasm = new WebAssembly.Instance(compiled, { deflate: { makeCodes } }).exports as Exports;
+const wasm = newInstance<Exports>(makeCodes);
 
 /** All of the page writer's memory. Growing it replaces the view. */
 let memory = new Uint8Array(wasm.memory.buffer);
@@ -204,11 +196,7 @@ function layOut(
   const blocks = 1 + room.snapshots + 2 * Math.ceil(room.bytes / TWO_BLOCKS_BYTES);
   const outBytes = BYTES_PER_TEXT_BYTE * room.bytes + MAX_BLOCK_BYTES * blocks;
   outAt = Array.from({ length: encoders }, () => take(outBytes + SLACK_BYTES));
-  const missing = end - memory.length;
-  if (missing > 0) {
-    wasm.memory.grow(Math.ceil(missing / PAGE_BYTES));
-    memory = new Uint8Array(wasm.memory.buffer);
-  }
+  if (end > memory.length) memory = grown(wasm.memory, end);
   parts.forEach(({ buffer, byteOffset, byteLength }, i) => {
     memory.set(new Uint8Array(buffer, byteOffset, byteLength), addresses[i]);
   });

@@ -1,4 +1,4 @@
-/** The exports of the page writer; ../page-writer.ts calls them. */
+/** What JavaScript calls: see ../replay/page-writer.ts, and ../segment/lz4.ts for LZ4. */
 export { beginText, setColumns, writeSnapshot } from './snapshots';
 export {
   addedCells,
@@ -28,7 +28,9 @@ export {
   takePlain,
 } from './deflate';
 
-/** The first address that the page writer does not use itself. */
+export { lz4Decompress } from './lz4';
+
+/** The first address that these modules do not use themselves. */
 export function freeMemory(): usize {
   return __heap_base;
 }
