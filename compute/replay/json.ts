@@ -4,10 +4,6 @@ import { TIERS } from '../market.js';
 import { indexKey, type Page, type ReplayEnvelope } from './page.js';
 import { encodeHead, PAGE_TAIL } from './page-text.js';
 
-/** A cell's four numbers with their commas: `65535,` `-232,` and twice 2^53 cents. */
-const MAX_CELL_BYTES = 6 + 5 + 2 * 18;
-/** A snapshot's names and brackets, time, tier and price (at most 24 characters). */
-const MAX_SNAPSHOT_BYTES = 192;
 const TAIL = Buffer.from(PAGE_TAIL);
 /** Nothing compresses the text while it is written. */
 const TEXT_ALONE: TextUse = { encoders: 0, maxDistance: 0 };
@@ -72,8 +68,6 @@ function beginText(columns: SnapshotColumns, head: Uint8Array, use: TextUse): vo
       openings,
       tierOffsets,
       arrayKeys: [`,"${key}":[`, ',"bin":[', ',"support_usd":[', ',"resistance_usd":['],
-      snapshotBytes: MAX_SNAPSHOT_BYTES,
-      cellBytes: MAX_CELL_BYTES,
     },
     head,
     TAIL.length,

@@ -17,6 +17,10 @@ const MATCH_NUMBERS = 3;
 const MIN_MATCH_BYTES = 6;
 /** By cell of the widest snapshot: where its amounts begin, in it and in the one before, and which cell it was there. */
 const CELL_NUMBERS = 5;
+/** A cell's text at most: `65535,` `-232,` and twice 2^53 cents, `90071992547409.92,`. */
+const MAX_CELL_BYTES = 6 + 5 + 2 * 18;
+/** A snapshot's text besides its opening, its keys and its cells: a comma, four brackets and a brace. */
+const MAX_SIGN_BYTES = 6;
 /** What deflate writes for a byte of text at most, and for a block or a fragment besides. */
 const BYTES_PER_TEXT_BYTE = 2;
 const MAX_BLOCK_BYTES = 1024;
@@ -38,9 +42,6 @@ export interface TextColumns {
   tierOffsets: Uint32Array;
   /** The texts that open the arrays of indexes, bins, support and resistance. */
   arrayKeys: readonly string[];
-  /** No snapshot takes more bytes than these for itself and for each cell. */
-  snapshotBytes: number;
-  cellBytes: number;
 }
 
 /** Where and for whom a text is made. */
@@ -134,16 +135,24 @@ export function beginSnapshots(
 ): void {
   const { cellOffsets, index, bin, supportCents, resistanceCents, tierOffsets } = columns;
   const snapshots = tierOffsets.length;
+  const keys = asciiBytes(columns.arrayKeys);
+  const openings = asciiBytes(columns.openings);
   const openingEnds = new Uint32Array(snapshots + 1);
   let widest = 0;
+  let longestOpening = 0;
   for (let s = 0; s < snapshots; s++) {
-    openingEnds[s + 1] = openingEnds[s] + columns.openings[s].length;
+    const { length } = columns.openings[s];
+    openingEnds[s + 1] = openingEnds[s] + length;
+    longestOpening = Math.max(longestOpening, length);
     widest = Math.max(widest, cellOffsets[s + 1] - cellOffsets[s]);
   }
-  const { snapshotBytes, cellBytes } = columns;
+  const fixedBytes = keys.length + MAX_SIGN_BYTES;
+  const snapshotsBytes =
+    openings.length + snapshots * fixedBytes + bin.length * MAX_CELL_BYTES + tailBytes;
+  const longestSnapshotBytes = longestOpening + fixedBytes + widest * MAX_CELL_BYTES;
   const room = {
-    bytes: head.length + snapshots * snapshotBytes + bin.length * cellBytes + tailBytes,
-    longestBytes: Math.max(head.length, snapshotBytes + widest * cellBytes),
+    bytes: head.length + snapshotsBytes,
+    longestBytes: Math.max(head.length, longestSnapshotBytes),
     snapshots,
   };
   const parts = [
@@ -152,10 +161,10 @@ export function beginSnapshots(
     bin,
     supportCents,
     resistanceCents,
-    asciiBytes(columns.openings),
+    openings,
     openingEnds,
     tierOffsets,
-    asciiBytes(columns.arrayKeys),
+    keys,
     Uint32Array.from(columns.arrayKeys, ({ length }) => length),
     new Uint32Array(CELL_NUMBERS * widest),
   ];

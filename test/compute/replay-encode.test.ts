@@ -204,8 +204,6 @@ describe('amounts', () => {
       openings: [''],
       tierOffsets: new Uint32Array(1),
       arrayKeys: ['', '[', '[', '['],
-      snapshotBytes: 16,
-      cellBytes: 32,
     };
     beginSnapshots(columns, new Uint8Array(0), 0, { encoders: 0, maxDistance: 0 });
     const text = new TextDecoder().decode(textBytes(writeSnapshot(0, false)));
