@@ -1,8 +1,8 @@
 /** Encodes a text and its matches as deflate blocks (RFC 1951). Encoder `e` is 0 or 1; each has codes of its own. */
 import { text } from './snapshots';
 
-export const MIN_MATCH_BYTES: u32 = 3;
-export const MAX_MATCH_BYTES: u32 = 258;
+const MIN_MATCH_BYTES: u32 = 3;
+const MAX_MATCH_BYTES: u32 = 258;
 const MAX_DISTANCE_BYTES: u32 = 32_768;
 const LITERAL_SYMBOLS: u32 = 286;
 const DISTANCE_SYMBOLS: u32 = 30;
@@ -31,17 +31,19 @@ const BITS_SHIFT: u32 = 24;
 const BITS_MASK: u32 = 0xff_ffff;
 
 /** By length: its symbol, and an entry with the bits after the symbol's code. */
-const LENGTH_SYMBOLS: usize = memory.data(2 * 259, 16);
-const LENGTH_EXTRAS: usize = memory.data(4 * 259, 16);
+const LENGTH_SYMBOLS: usize = memory.data(2 * (MAX_MATCH_BYTES + 1), 16);
+const LENGTH_EXTRAS: usize = memory.data(4 * (MAX_MATCH_BYTES + 1), 16);
 /** By symbol: bits after its code, and the shortest distance that it stands for. */
-const DISTANCE_EXTRA_BITS: usize = memory.data(30, 16);
-const DISTANCE_BASES: usize = memory.data(2 * 30, 16);
-/** Symbols of distances by distance - 1 below 256, by (distance - 1) >> 7 from there on. */
-const NEAR_SYMBOLS: usize = memory.data(256, 16);
-const FAR_SYMBOLS: usize = memory.data(256, 16);
+const DISTANCE_EXTRA_BITS: usize = memory.data(DISTANCE_SYMBOLS, 16);
+const DISTANCE_BASES: usize = memory.data(2 * DISTANCE_SYMBOLS, 16);
+/** Symbols of distances by distance - 1 below NEAR, by (distance - 1) >> FAR_SHIFT from there on. */
+const NEAR: u32 = 256;
+const FAR_SHIFT: u32 = 7;
+const NEAR_SYMBOLS: usize = memory.data(NEAR, 16);
+const FAR_SYMBOLS: usize = memory.data(MAX_DISTANCE_BYTES >> FAR_SHIFT, 16);
 
 /** The symbols' counts (u32) of the block that is about to be written. */
-const SYMBOL_COUNTS: usize = memory.data(4 * 286, 16);
+const SYMBOL_COUNTS: usize = memory.data(4 * LITERAL_SYMBOLS, 16);
 
 /** Bytes of a head at most: everything before a block's tokens. */
 const MAX_HEAD_BYTES: u32 = 512;
@@ -77,14 +79,18 @@ class Encoder {
   headBits: u32;
 }
 
-const ENCODERS: usize = memory.data(2 * offsetof<Encoder>(), 16);
-const TOKENS_BYTES: u32 = 2 * BLOCK_TOKENS;
+/** Entries of the tables by length, symbol and distance's symbol: all tables begin at multiples of four. */
+const LENGTHS: u32 = 260;
+const SYMBOLS: u32 = 288;
+const DISTANCES: u32 = 32;
 const TABLES_BYTES: u32 =
-  2 * 4 * LITERAL_TOKENS + 2 * 4 * 260 + 4 * 32 + 2 * 288 + 288 + 2 * 32 + 32;
-const TABLES: usize = memory.data(
-  2 * (2 * 32_768 + 2 * 4 * 4608 + 2 * 4 * 260 + 4 * 32 + 2 * 288 + 288 + 2 * 32 + 32 + 512),
-  16,
-);
+  2 * BLOCK_TOKENS +
+  2 * 4 * (LITERAL_TOKENS + LENGTHS) +
+  4 * DISTANCES +
+  3 * (SYMBOLS + DISTANCES) +
+  MAX_HEAD_BYTES;
+const ENCODERS: usize = memory.data(2 * offsetof<Encoder>(), 16);
+const TABLES: usize = memory.data(2 * TABLES_BYTES, 16);
 
 /**
  * Makes codes for encoder `e`: from `symbolCounts()` and its counts of distances, into its codes, lengths and head.
@@ -112,8 +118,8 @@ function fillTables(): void {
     store<u16>(DISTANCE_BASES + (symbol << 1), distance);
     for (let extra: u32 = 0; extra < 1 << extraBits; extra++, distance++) {
       const d = distance - 1;
-      if (d < 256) store<u8>(NEAR_SYMBOLS + d, symbol);
-      else store<u8>(FAR_SYMBOLS + (d >> 7), symbol);
+      if (d < NEAR) store<u8>(NEAR_SYMBOLS + d, symbol);
+      else store<u8>(FAR_SYMBOLS + (d >> FAR_SHIFT), symbol);
     }
   }
   for (let e: u32 = 0; e < 2; e++) layOut(e);
@@ -126,17 +132,17 @@ function keepLength(length: u32, symbol: u32, extra: u32): void {
 
 function layOut(e: u32): void {
   const encoder = encoderOf(e);
-  encoder.tokens = TABLES + e * (TOKENS_BYTES + TABLES_BYTES + MAX_HEAD_BYTES);
-  encoder.literalCounts = encoder.tokens + TOKENS_BYTES;
+  encoder.tokens = TABLES + e * TABLES_BYTES;
+  encoder.literalCounts = encoder.tokens + 2 * BLOCK_TOKENS;
   encoder.literalEntries = encoder.literalCounts + 4 * LITERAL_TOKENS;
   encoder.lengthCounts = encoder.literalEntries + 4 * LITERAL_TOKENS;
-  encoder.lengthEntries = encoder.lengthCounts + 4 * 260;
-  encoder.distanceCounts = encoder.lengthEntries + 4 * 260;
-  encoder.symbolCodes = encoder.distanceCounts + 4 * 32;
-  encoder.distanceCodes = encoder.symbolCodes + 2 * 288;
-  encoder.symbolLengths = encoder.distanceCodes + 2 * 32;
-  encoder.distanceLengths = encoder.symbolLengths + 288;
-  encoder.head = encoder.distanceLengths + 32;
+  encoder.lengthEntries = encoder.lengthCounts + 4 * LENGTHS;
+  encoder.distanceCounts = encoder.lengthEntries + 4 * LENGTHS;
+  encoder.symbolCodes = encoder.distanceCounts + 4 * DISTANCES;
+  encoder.distanceCodes = encoder.symbolCodes + 2 * SYMBOLS;
+  encoder.symbolLengths = encoder.distanceCodes + 2 * DISTANCES;
+  encoder.distanceLengths = encoder.symbolLengths + SYMBOLS;
+  encoder.head = encoder.distanceLengths + DISTANCES;
 }
 
 function encoderOf(e: u32): Encoder {
@@ -171,7 +177,7 @@ export function setHeadBits(e: u32, bits: u32): void {
 
 /**
  * Starts the text, whose encoded bytes begin at an address. They take at most two bytes for each byte of text, and
- * MAX_HEAD_BYTES + 16 for each fragment and each BLOCK_TOKENS bytes of text.
+ * MAX_HEAD_BYTES and some more for each block: one for each fragment, and two for each BLOCK_TOKENS bytes of text.
  */
 export function beginDeflate(e: u32, out: usize): void {
   const encoder = encoderOf(e);
@@ -181,13 +187,16 @@ export function beginDeflate(e: u32, out: usize): void {
   clearBlock(encoder);
 }
 
+/** Bytes of a match in a list: see matchText(). */
+const MATCH_BYTES: u32 = 12;
+
 /**
  * Encodes the text up to the end of the last of these matches, which are listed as by matchText(). Returns false for a
  * match that begins before the end of the one before, or repeats text out of reach: it would encode another text.
  */
 export function takeMatches(e: u32, matches: usize, count: u32): bool {
   const encoder = encoderOf(e);
-  for (const end = matches + 12 * count; matches < end; matches += 12) {
+  for (const end = matches + MATCH_BYTES * count; matches < end; matches += MATCH_BYTES) {
     const from = text + load<u32>(matches);
     let length = load<u32>(matches, 4);
     const distance = load<u32>(matches, 8);
@@ -247,14 +256,14 @@ export function endDeflate(e: u32, to: u32): u32 {
 function clearBlock(encoder: Encoder): void {
   encoder.used = 0;
   memory.fill(encoder.literalCounts, 0, 4 * LITERAL_TOKENS);
-  memory.fill(encoder.lengthCounts, 0, 4 * 260);
-  memory.fill(encoder.distanceCounts, 0, 4 * 32);
+  memory.fill(encoder.lengthCounts, 0, 4 * LENGTHS);
+  memory.fill(encoder.distanceCounts, 0, 4 * DISTANCES);
 }
 
 /** Symbol of a distance, 1 to 32,768. */
 function distanceSymbol(distance: u32): u32 {
   const d = distance - 1;
-  return d < 256 ? load<u8>(NEAR_SYMBOLS + d) : load<u8>(FAR_SYMBOLS + (d >> 7));
+  return d < NEAR ? load<u8>(NEAR_SYMBOLS + d) : load<u8>(FAR_SYMBOLS + (d >> FAR_SHIFT));
 }
 
 function addMatch(e: u32, encoder: Encoder, length: u32, distance: u32): void {
