@@ -1,10 +1,7 @@
 /**
  * Numbers as JSON text. Every writer takes an address and returns the one after its last byte. Texts of up to four
- * characters are stored as words from tables, so a writer may touch SLACK_BYTES after the address that it returns.
+ * characters are stored as words from tables, so a writer may touch eight bytes after the address that it returns.
  */
-
-/** Bytes that a writer may touch after the end of its text. */
-export const SLACK_BYTES: u32 = 8;
 
 const COMMA: u8 = 44;
 const ZERO: u32 = 48;
@@ -75,7 +72,7 @@ function keep(words: usize, lengths: usize, n: u32, from: usize, end: usize): vo
 }
 
 /** Writes an integer without leading zeros. */
-export function writeUint(at: usize, n: u32): usize {
+function writeUint(at: usize, n: u32): usize {
   return n < 10_000 ? writeShort(at, n) : writeLong(at, n);
 }
 

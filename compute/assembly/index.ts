@@ -11,23 +11,17 @@ export {
   setMatches,
   strayAmounts,
 } from './matches';
+export { beginDeflate, endDeflate, endFragment, skipText, takeMatches, takePlain } from './deflate';
 export {
-  beginDeflate,
   distanceCodes,
   distanceCounts,
   distanceLengths,
-  endDeflate,
-  endFragment,
   head,
   setHeadBits,
-  skipText,
   symbolCodes,
   symbolCounts,
   symbolLengths,
-  takeMatches,
-  takePlain,
-} from './deflate';
-
+} from './encoder';
 export { lz4Decompress } from './lz4';
 
 /** The first address that these modules do not use themselves. */

@@ -24,11 +24,11 @@ export let earlierCells: usize = 0;
 
 /** The page's text, and the end of what is written. */
 export let text: usize = 0;
-export let textEnd: usize = 0;
+let textEnd: usize = 0;
 
 /** Where the parts of a snapshot's text begin, and which cells it has. */
 @unmanaged
-export class Marks {
+class Marks {
   start: u32;
   /** The name of the tier. */
   tier: u32;
