@@ -37,6 +37,7 @@ export class Board<T extends object> {
   private readonly follower: Follower<'value'>;
   private closed = false;
   private ticking: NodeJS.Timeout | undefined;
+  private readonly buildListeners: (() => void)[] = [];
 
   constructor(private readonly options: BoardOptions<T>) {
     const { failure, log, maxPauseMs, retryAfterMs } = options;
@@ -62,6 +63,11 @@ export class Board<T extends object> {
   /** Calls `use` with the newest value: at once, or after the first build. */
   use<R>(use: (value: T) => R): R | Promise<R> {
     return whenReady(this.get(), use);
+  }
+
+  /** Calls `listener` after each build. */
+  onBuild(listener: () => void): void {
+    this.buildListeners.push(listener);
   }
 
   /** Requests a build in the background, from the data known after this call. */
@@ -97,6 +103,7 @@ export class Board<T extends object> {
       const { value, costMs } = await this.options.build();
       this.current = value;
       for (const { resolve } of this.waiting.splice(0)) resolve(value);
+      for (const listener of this.buildListeners) listener();
       return costMs;
     } catch (error) {
       this.lacksData = isDamage(error);

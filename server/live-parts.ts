@@ -75,6 +75,13 @@ export class LiveParts {
     this.holderFlows.touch(change.holderTokens);
   }
 
+  /** Calls `listener` when scores, the boards of scores or the pressure board have changed. */
+  onChange(listener: () => void): void {
+    this.tokens.onLoad(listener);
+    this.topScores.onBuild(listener);
+    this.orders.pressure.board.onBuild(listener);
+  }
+
   /** Resolves when tokens, their boards and orders can answer. Requests for the first boards of `lp` wait for them. */
   async start(): Promise<void> {
     await this.tokens.start();

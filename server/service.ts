@@ -113,6 +113,7 @@ export async function startService(
       live.touch(change);
       hub?.touch(change);
     });
+    live.onChange(() => hub?.touchDocuments());
     store.keys.events.on('change', (change, { id, tier }) => {
       log.info(`key ${change}`, { key_id: id, key_tier: tier });
       hub?.checkKeys();

@@ -221,7 +221,7 @@ function withFields(before: Plan, given: Fields, at: string, names: readonly str
 
 function readPlan(value: unknown, at: string, before: Plan): Plan {
   if (value === undefined) return before;
-  const names = ['monthly_quota', 'depth', 'rates'];
+  const names = ['monthly_quota', 'connections', 'depth', 'rates'];
   return readFields(value, at, names, (given) => withFields(before, given, at, names));
 }
 

@@ -2,7 +2,7 @@
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import { HOUR_MS } from '../../compute/time.js';
 import type { KeyRecord } from '../../storage/contract.js';
-import { type LimitedEndpoint, type PlanCheck, USUAL } from '../api/endpoint.js';
+import { type LimitedEndpoint, type PlanCheck, type PlanGrant, USUAL } from '../api/endpoint.js';
 import { ApiError } from '../http/errors.js';
 
 /** The longest wait of a key that exceeds its rate; a longer one means that its quota is used up. */
@@ -23,9 +23,14 @@ export class Account {
     return this.key().id;
   }
 
+  /** Holds one request, which is charged once it is settled with a success. @throws ApiError 401, 403, 429 */
+  hold(): PlanGrant {
+    return this.check(this.key(), this.endpoint);
+  }
+
   /** Charges one request. @throws ApiError 401, 403, 429 */
   pay(): void {
-    this.check(this.key(), this.endpoint).settle(200);
+    this.hold().settle(200);
   }
 
   /** Pays for the next hour once the paid one is over. @throws ApiError as tryToPay() */

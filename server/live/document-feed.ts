@@ -1,15 +1,33 @@
-/** The documents of channels `score`, `top-scores` and `dca-pressure`: checked once a second, each once for all subscriptions. */
-import type { Call, EndpointSpec } from '../api/endpoint.js';
+/**
+ * The documents of channels `score`, `top-scores` and `dca-pressure`: made again when what they show may have changed,
+ * each once for all subscriptions.
+ */
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Call, EndpointSpec, Handlers } from '../api/endpoint.js';
 import { parameterReader, type ReadingOptions } from '../api/parameters.js';
 import { jsonOf } from '../api/replies.js';
 import { ApiError } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { Turns } from '../../storage/turns.js';
+import type { ENDPOINTS } from '../endpoints.js';
+import { getDcaPressure } from '../orders/dca-pressure.js';
+import { getScore } from '../scores/score.js';
+import { getTopScores } from '../scores/top-scores.js';
 import type { Channel, LiveFormat } from './protocol.js';
 import { encodeMessage } from './protocol.js';
 
-/** Documents also change without commits, as time passes, so each is checked at this interval. */
-const POLL_EVERY_MS = 5_000;
+/** Documents also change without commits, as time passes, so each is made again at this interval. */
+const REMAKE_EVERY_MS = 5_000;
+/** After a document, the feed rests as long as the document took, within these limits: documents get half of the loop. */
+const MIN_REST_MS = 1;
+const MAX_REST_MS = 50;
+
+/** The handlers of the endpoints whose documents the channels send. */
+export type DocumentHandlers = Pick<
+  Handlers<typeof ENDPOINTS>,
+  'getScore' | 'getTopScores' | 'getDcaPressure'
+>;
 
 /** An endpoint whose documents a channel sends. */
 interface DocumentChannel {
@@ -23,13 +41,27 @@ export interface DocumentRequest {
   query: string;
 }
 
+/** Gets a document, which it must not keep: a reply may have hundreds of kilobytes. */
 type Listener = (encode: (format: LiveFormat) => Uint8Array) => void;
 
+/** What a listener may do about its document. */
+export interface Following {
+  /** Has the document sent once more, to this listener. */
+  catchUp(): void;
+  /** Ends the calls. */
+  leave(): void;
+}
+
 interface FollowedDocument {
+  channel: string;
   make: () => Promise<string>;
-  text: string;
-  polledMs: number;
-  listeners: Set<Listener>;
+  /** Of the text sent last: texts can be hundreds of kilobytes. */
+  digest: string;
+  madeMs: number;
+  /** The keys of the listeners. */
+  listeners: Map<Listener, string>;
+  /** Listeners that missed the document. */
+  behind: Set<Listener>;
 }
 
 /** What handlers get in place of an HTTP exchange. */
@@ -41,84 +73,130 @@ const NO_REQUEST = {
 } as unknown as Exchange;
 
 export class DocumentFeed {
+  private readonly channels: Readonly<Record<DocumentRequest['channel'], DocumentChannel>>;
   private readonly followed = new Map<string, FollowedDocument>();
+  /** By key: those to be made again, in order. A document that several keys follow is due for each. */
+  private readonly due = new Map<string, Set<FollowedDocument>>();
   private isChanged = false;
-  private isPolling = false;
+  private isRunning = false;
 
   constructor(
-    private readonly channels: Readonly<Record<DocumentRequest['channel'], DocumentChannel>>,
+    handlers: DocumentHandlers,
     private readonly reading: ReadingOptions,
     private readonly onError: (error: unknown) => void,
-  ) {}
+  ) {
+    const channel = (endpoint: unknown, handler: unknown) => ({ endpoint, handler }) as never;
+    this.channels = {
+      score: channel(getScore, handlers.getScore),
+      'top-scores': channel(getTopScores, handlers.getTopScores),
+      'dca-pressure': channel(getDcaPressure, handlers.getDcaPressure),
+    };
+  }
 
   endpointOf(channel: DocumentRequest['channel']): EndpointSpec {
     return this.channels[channel].endpoint;
   }
 
-  /** Call after each commit. */
+  /** Call when what documents show may have changed. */
   touch(): void {
     this.isChanged = true;
   }
 
   /**
    * Calls `listener` with the document, and again when it changes.
-   * @returns a function that stops this
-   * @throws ApiError 400
+   * @throws ApiError 400, and what the endpoint answers instead of a document
    */
-  async follow(
-    request: DocumentRequest,
-    key: Call['key'],
-    listener: Listener,
-  ): Promise<() => void> {
+  async follow(request: DocumentRequest, key: Call['key'], listener: Listener): Promise<Following> {
     const name = `${request.channel} ${request.address} ${request.query}`;
-    let followed = this.followed.get(name);
-    if (followed === undefined) {
-      const make = this.maker(request, key);
-      const text = await make();
-      followed = this.followed.get(name) ?? {
-        make,
-        text,
-        polledMs: performance.now(),
-        listeners: new Set(),
-      };
-      this.followed.set(name, followed);
-    }
-    const own = followed;
-    own.listeners.add(listener);
-    listener(encoderOf(request.channel, own.text));
-    return () => {
-      own.listeners.delete(listener);
-      if (own.listeners.size === 0 && this.followed.get(name) === own) this.followed.delete(name);
+    const make = this.followed.get(name)?.make ?? this.maker(request, key);
+    const text = await make();
+    const madeMs = performance.now();
+    const { channel } = request;
+    const one = this.followed.get(name) ?? {
+      channel,
+      make,
+      digest: digestOf(text),
+      madeMs,
+      listeners: new Map(),
+      behind: new Set(),
+    };
+    this.followed.set(name, one);
+    one.listeners.set(listener, key.id);
+    listener(encoderOf(channel, text));
+    return {
+      catchUp: () => {
+        if (!one.listeners.has(listener)) return;
+        one.behind.add(listener);
+        this.makeDue(one);
+        void this.run();
+      },
+      leave: () => {
+        one.listeners.delete(listener);
+        one.behind.delete(listener);
+        if (one.listeners.size === 0 && this.followed.get(name) === one) this.followed.delete(name);
+      },
     };
   }
 
-  /** Looks for changes. Call it once a second. */
-  async poll(): Promise<void> {
-    if (this.isPolling) return;
-    this.isPolling = true;
-    const { isChanged } = this;
+  /** Looks for documents to make again. Call it once a second. */
+  poll(): void {
+    const nowMs = performance.now();
+    for (const one of this.followed.values()) {
+      if (this.isChanged || nowMs - one.madeMs >= REMAKE_EVERY_MS) this.makeDue(one);
+    }
     this.isChanged = false;
+    void this.run();
+  }
+
+  private makeDue(one: FollowedDocument): void {
+    for (const keyId of one.listeners.values()) {
+      let documents = this.due.get(keyId);
+      if (documents === undefined) this.due.set(keyId, (documents = new Set()));
+      documents.add(one);
+    }
+  }
+
+  /** Makes what is due, a document of each key in turn: a key with many documents delays only its own. */
+  private async run(): Promise<void> {
+    if (this.isRunning) return;
+    this.isRunning = true;
     const turns = new Turns();
-    for (const [name, one] of [...this.followed]) {
-      await turns.take();
-      const nowMs = performance.now();
-      if (!isChanged && nowMs - one.polledMs < POLL_EVERY_MS) continue;
-      one.polledMs = nowMs;
-      try {
-        const text = await one.make();
-        if (text === one.text) continue;
-        one.text = text;
-        const encode = encoderOf(name.slice(0, name.indexOf(' ')), text);
-        for (const listener of [...one.listeners]) {
-          listener(encode);
-          await turns.take();
-        }
-      } catch (error) {
-        // The handler refuses for now; the next poll may succeed.
-        if (!(error instanceof ApiError)) this.onError(error);
+    while (this.due.size > 0) {
+      for (const [keyId, documents] of this.due) {
+        const [one] = documents;
+        documents.delete(one);
+        if (documents.size === 0) this.due.delete(keyId);
+        // Another key's turn may have made it.
+        if (one === undefined || one.listeners.size === 0) continue;
+        for (const other of new Set(one.listeners.values())) this.due.get(other)?.delete(one);
+        await turns.take();
+        const beganMs = performance.now();
+        await this.makeAgain(one, turns);
+        const tookMs = performance.now() - beganMs;
+        if (tookMs >= MIN_REST_MS) await sleep(Math.min(tookMs, MAX_REST_MS));
       }
     }
-    this.isPolling = false;
+    this.isRunning = false;
+  }
+
+  private async makeAgain(one: FollowedDocument, turns: Turns): Promise<void> {
+    one.madeMs = performance.now();
+    try {
+      const text = await one.make();
+      const digest = digestOf(text);
+      const listeners = digest === one.digest ? one.behind : one.listeners.keys();
+      one.digest = digest;
+      const receivers = [...listeners];
+      one.behind.clear();
+      const encode = encoderOf(one.channel, text);
+      for (const listener of receivers) {
+        listener(encode);
+        await turns.take();
+      }
+    } catch (error) {
+      // The handler refuses for now; a later attempt may succeed.
+      if (!(error instanceof ApiError)) this.onError(error);
+    }
   }
 
   private maker(
@@ -132,6 +210,10 @@ export class DocumentFeed {
       return jsonOf((await handler(call)) as object);
     };
   }
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64');
 }
 
 /** Encodes a document with its channel, once for each format. */

@@ -2,7 +2,12 @@
 import type { Call } from '../api/endpoint.js';
 import type { Account } from './account.js';
 import type { Connection, Subscription } from './connection.js';
-import { type DocumentRequest, DOCUMENT_FIELDS, type DocumentFeed } from './document-feed.js';
+import {
+  type DocumentRequest,
+  DOCUMENT_FIELDS,
+  type DocumentFeed,
+  type Following,
+} from './document-feed.js';
 import { HEARTBEAT_MS } from './depth-subscription.js';
 import { encodeMessage, joinMessage, type LiveFormat } from './protocol.js';
 
@@ -24,9 +29,9 @@ export class DocumentSubscription implements Subscription {
   readonly channel: string;
   private sentMs = performance.now();
   private isEnded = false;
-  /** The latest document, if it waits for the client to read. */
-  private latest: ((format: LiveFormat) => Uint8Array) | null = null;
-  private leave = (): void => undefined;
+  /** Whether the client has to read before it gets the document. */
+  private isBehind = false;
+  private following: Following | null = null;
 
   constructor(private readonly options: DocumentSubscriptionOptions) {
     this.id = options.id;
@@ -37,18 +42,18 @@ export class DocumentSubscription implements Subscription {
   async begin(): Promise<void> {
     const { feed, request, key } = this.options;
     let isSubscribed = false;
-    this.leave = await feed.follow(request, key, (encode) => {
-      if (!isSubscribed) this.sendDocument('subscribed', { channel: this.channel });
+    this.following = await feed.follow(request, key, (encode) => {
+      if (!isSubscribed) this.sendMessage('subscribed', { channel: this.channel });
       isSubscribed = true;
-      this.latest = encode;
-      void this.sendLatest();
+      if (this.options.connection.hasRoom) this.sendDocument(encode);
+      else void this.catchUp();
     });
-    if (this.isEnded) this.leave();
+    if (this.isEnded) this.following.leave();
   }
 
   end(): void {
     this.isEnded = true;
-    this.leave();
+    this.following?.leave();
   }
 
   tick(nowMs: number): void {
@@ -60,20 +65,25 @@ export class DocumentSubscription implements Subscription {
       return;
     }
     if (nowMs - this.sentMs >= HEARTBEAT_MS && connection.hasRoom) {
-      this.sendDocument('heartbeat', { t: this.options.nowS() });
+      this.sendMessage('heartbeat', { t: this.options.nowS() });
     }
   }
 
   announceClosing(retryMs: number): void {
-    this.sendDocument('closing', { retry_ms: retryMs });
+    this.sendMessage('closing', { retry_ms: retryMs });
   }
 
-  private async sendLatest(): Promise<void> {
+  /** Has the document made again once the client has read what waits for it. */
+  private async catchUp(): Promise<void> {
+    if (this.isBehind) return;
+    this.isBehind = true;
+    await this.options.connection.room();
+    this.isBehind = false;
+    this.following?.catchUp();
+  }
+
+  private sendDocument(encode: (format: LiveFormat) => Uint8Array): void {
     const { connection, nowS } = this.options;
-    if (!connection.hasRoom) await connection.room();
-    const encode = this.latest;
-    this.latest = null;
-    if (encode === null || this.isEnded) return;
     const { format } = connection;
     const head = { type: 'document', id: this.id };
     this.send(
@@ -82,7 +92,7 @@ export class DocumentSubscription implements Subscription {
     );
   }
 
-  private sendDocument(type: string, fields: object): void {
+  private sendMessage(type: string, fields: object): void {
     this.send(
       type,
       encodeMessage(this.options.connection.format, { type, id: this.id, ...fields }),

@@ -10,27 +10,23 @@ import type {
 } from '../../storage/contract.js';
 import { Turns } from '../../storage/turns.js';
 import { wallS } from '../../storage/wall-clock.js';
-import type { Handlers, LimitedEndpoint } from '../api/endpoint.js';
+import type { LimitedEndpoint } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
 import { parameterReader, type ReadingOptions } from '../api/parameters.js';
 import { validKey } from '../api/routes.js';
 import type { Clock } from '../clock.js';
-import type { ENDPOINTS } from '../endpoints.js';
 import { ApiError } from '../http/errors.js';
 import type { Limiter } from '../limits/limiter.js';
 import { tooMany } from '../limits/limiter.js';
 import type { Log } from '../log.js';
-import { getDcaPressure } from '../orders/dca-pressure.js';
 import { viewOf } from '../replay/parameters.js';
 import type { SegmentColumns } from '../replay/segment-columns.js';
-import { getScore } from '../scores/score.js';
-import { getTopScores } from '../scores/top-scores.js';
 import { Account, STREAM } from './account.js';
 import { Cohorts } from './cohorts.js';
 import { Connection, type Subscription, type Wire } from './connection.js';
 import { DepthFeed } from './depth-feed.js';
 import { DepthSubscription } from './depth-subscription.js';
-import { DocumentFeed } from './document-feed.js';
+import { DocumentFeed, type DocumentHandlers } from './document-feed.js';
 import { DocumentSubscription } from './document-subscription.js';
 import { beginningOf, getStream } from './parameters.js';
 import {
@@ -61,7 +57,7 @@ interface HubOptions {
   log: Log;
   keys: KeySource;
   limiter: Pick<Limiter, 'check' | 'maxConnections'>;
-  handlers: Pick<Handlers<typeof ENDPOINTS>, 'getScore' | 'getTopScores' | 'getDcaPressure'>;
+  handlers: DocumentHandlers;
   reading?: ReadingOptions;
   /** Called for each message sent. @param lagMs time since its commit; null: no commit caused it */
   onMessage?: (type: string, lagMs: number | null) => void;
@@ -84,15 +80,8 @@ export class LiveHub {
     const { handlers, reading = {}, log, clock } = options;
     this.depthFeed = new DepthFeed(options);
     this.cohorts = new Cohorts(this.depthFeed, () => clock.nowS());
-    const channel = (endpoint: unknown, handler: unknown) => ({ endpoint, handler }) as never;
-    this.documents = new DocumentFeed(
-      {
-        score: channel(getScore, handlers.getScore),
-        'top-scores': channel(getTopScores, handlers.getTopScores),
-        'dca-pressure': channel(getDcaPressure, handlers.getDcaPressure),
-      },
-      reading,
-      (error) => log.error('a live document failed', {}, error),
+    this.documents = new DocumentFeed(handlers, reading, (error) =>
+      log.error('a live document failed', {}, error),
     );
     this.readStream = parameterReader(getStream, reading);
     this.readChannel = parameterReader(getStream, { ...reading, channel: 'depth' });
@@ -124,6 +113,10 @@ export class LiveHub {
     for (const tokenId of change.tokenIds) {
       this.cohorts.touch(tokenId, this.depthFeed.committedMs);
     }
+  }
+
+  /** Call when tokens, boards or orders in memory have changed. */
+  touchDocuments(): void {
     this.documents.touch();
   }
 
@@ -312,7 +305,7 @@ export class LiveHub {
     if (key === null) return;
     const endpoint = this.documents.endpointOf(request.channel);
     const account = this.accountOf(connection, { ...endpoint, quotaCost: 1 });
-    account.pay();
+    const call = account.hold();
     const subscription = new DocumentSubscription({
       id,
       connection,
@@ -327,7 +320,13 @@ export class LiveHub {
         connection.end(id);
       },
     });
-    await this.begin(connection, subscription);
+    try {
+      await this.begin(connection, subscription);
+      call.settle(200);
+    } catch (error) {
+      call.settle(error instanceof ApiError ? error.status : 500);
+      throw error;
+    }
   }
 
   private async begin(
@@ -381,7 +380,7 @@ export class LiveHub {
     if (this.isTicking) return;
     this.isTicking = true;
     this.ticks++;
-    const polling = this.documents.poll();
+    this.documents.poll();
     const turns = new Turns();
     const nowS = wallS();
     for (const connection of [...this.connections]) {
@@ -392,7 +391,6 @@ export class LiveHub {
       connection.keepAlive(this.ticks);
       for (const subscription of [...connection.subscriptions.values()]) subscription.tick(nowMs);
     }
-    await polling;
     this.isTicking = false;
   }
 }

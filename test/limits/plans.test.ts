@@ -70,6 +70,7 @@ describe('the setting plans', () => {
       JSON.stringify({
         premium: {
           monthly_quota: 'unlimited',
+          connections: 25,
           depth: 'delayed',
           rates: {
             general: { requests: 30 },
@@ -81,7 +82,7 @@ describe('the setting plans', () => {
       'FATHOM_PLANS',
     );
     expect(plans.enterprise).toEqual(DEFAULT_PLANS.enterprise);
-    expect(plans.premium.delayedDepth).toBe(true);
+    expect([plans.premium.delayedDepth, plans.premium.connections]).toEqual([true, 25]);
     expect(figures({}, plans)).toEqual({
       monthlyQuota: Infinity,
       general: '30 in 60 s',
@@ -125,8 +126,11 @@ describe('the setting plans', () => {
     ['{"gold":{"tier":"premium","connections":-1}}', 'gold.connections: expected a whole number'],
     ['{"gold":{"tier":"premium","monthly_quota":5}}', 'gold.monthly_quota: expected one of tier'],
     ['{"Gold!":{"tier":"premium"}}', "FATHOM_PLANS: Gold!: expected a plan's name"],
-    ['{"premium":7}', 'premium: expected an object with monthly_quota, depth, rates'],
-    ['{"premium":{"quota":7}}', 'premium.quota: expected one of monthly_quota, depth, rates'],
+    ['{"premium":7}', 'premium: expected an object with monthly_quota, connections, depth, rates'],
+    [
+      '{"premium":{"quota":7}}',
+      'premium.quota: expected one of monthly_quota, connections, depth, rates',
+    ],
     ['{"premium":{"depth":"old"}}', 'premium.depth: expected "live" or "delayed"'],
     ['{"premium":{"monthly_quota":0}}', 'premium.monthly_quota: expected a whole number from 1'],
     ['{"premium":{"monthly_quota":"7"}}', 'or "unlimited"'],

@@ -103,6 +103,24 @@ describe('The key of a live connection', () => {
     client.socket.close();
   });
 
+  it('pays for no subscription that is refused', async () => {
+    const { key } = await newKey();
+    const client = await LiveClient.open(service.url, key);
+    const refused = [
+      { channel: 'score', address: 'bad' },
+      { channel: 'top-scores', chain: 'zz' },
+      { channel: 'dca-pressure', min_mcap: 'x' },
+      { channel: 'depth', address: '__proto__' },
+    ];
+    for (const fields of refused) {
+      client.send({ op: 'subscribe', id: 's', ...fields });
+      expect((await client.next()).type).toBe('error');
+    }
+    const reply = await service.get('/usage', key);
+    expect(await reply.json()).toMatchObject({ used: 0 });
+    client.socket.close();
+  });
+
   it('learns when it may subscribe again', async () => {
     const { key } = await keys('create', '--tier', 'premium', '--rpm', '1');
     const client = await LiveClient.open(service.url, key);
