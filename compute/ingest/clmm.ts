@@ -13,13 +13,15 @@ import {
 } from './fields.js';
 
 /** A pool as in Uniswap v3. */
-interface ClmmBody {
+export interface ClmmBody {
   /** Square root of the raw price of token0 in token1 (without the 2^96). */
   sqrtPriceRaw: number;
   /** Ascending. */
   ticks: Int32Array;
   /** Raw liquidity from tick `i` to tick `i + 1`, never negative; the last entry is not used. */
   liquidity: Float64Array;
+  /** The first tick at which the liquidity falls below 0; null if it never does. */
+  negativeAt: number | null;
   decimals0: number;
   decimals1: number;
   /** Which of the two is the ladder's token. */
@@ -68,11 +70,12 @@ function readTicks(
   body: Fields,
   path: string,
   faults: FaultLog,
-): Pick<ClmmBody, 'ticks' | 'liquidity'> | null {
+): Pick<ClmmBody, 'ticks' | 'liquidity' | 'negativeAt'> | null {
   const list = readList(body, 'ticks', path, faults);
   if (list === null) return null;
   const ticks = new Int32Array(list.length);
   const liquidity = new Float64Array(list.length);
+  let negativeAt: number | null = null;
   let running = 0n;
   let previous = -Infinity;
   for (let i = 0; i < list.length; i++) {
@@ -86,8 +89,9 @@ function readTicks(
     ticks[i] = previous = tick;
     running += BigInt(net);
     liquidity[i] = running > 0n ? Number(running) : 0;
+    if (running < 0n) negativeAt ??= tick;
   }
-  return { ticks, liquidity };
+  return { ticks, liquidity, negativeAt };
 }
 
 function tickProblem(entry: unknown, previous: number): string | null {

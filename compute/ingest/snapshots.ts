@@ -7,7 +7,7 @@ import { type BinnedChunk, ChunkBuilder, type RunBuilder } from './binned-chunk.
 import { addBook, type BestPrices } from './book.js';
 import type { MarketCells } from './cell-store.js';
 import { addCells } from './cells.js';
-import { addClmm, readClmm } from './clmm.js';
+import { addClmm, type ClmmBody, readClmm } from './clmm.js';
 import { addConstantProduct, readConstantProduct } from './constant-product.js';
 import { addDlmm, readDlmm } from './dlmm.js';
 import { type Fields, isFields, oneOf, readHead } from './fields.js';
@@ -228,7 +228,9 @@ class RowReading {
         return;
       case 'clmm': {
         const pool = readClmm(body, bodyPath, faults);
-        if (pool !== null) addClmm(this.ladder, pool);
+        if (pool === null) return;
+        this.warnOfLiquidity(pool, market);
+        addClmm(this.ladder, pool);
         return;
       }
       case 'dlmm': {
@@ -237,6 +239,14 @@ class RowReading {
         return;
       }
     }
+  }
+
+  private warnOfLiquidity({ negativeAt }: ClmmBody, { source, pair, address }: Fields): void {
+    if (negativeAt === null) return;
+    const { warnings, faults } = this.chunk;
+    const what = (): string =>
+      `the liquidity of the pool ${[source, pair ?? address].filter(Boolean).join(' ')} falls below 0 at tick ${negativeAt}: are ticks missing?`;
+    warnings.add('negative_liquidity', faults.line, what);
   }
 
   private warnOfBook({ bidUsd, askUsd }: BestPrices, { source, pair }: Fields): void {

@@ -9,6 +9,8 @@ const WARNING_KINDS = [
   'crossed_book',
   /** A book with levels on only one side. */
   'one_sided_book',
+  /** A CLMM pool whose liquidity falls below 0 at a tick. */
+  'negative_liquidity',
   /** A book whose middle is less than half of the snapshot's price, or more than twice. */
   'far_from_price',
   /** A token whose first price in the file is less than 1/100 of its stored price, or more than 100 times that. */

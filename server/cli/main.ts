@@ -14,6 +14,7 @@ function endAtOnce(error: unknown): void {
 
 process.on('uncaughtException', endAtOnce);
 process.on('unhandledRejection', endAtOnce);
-tolerateOutputErrors();
-process.exitCode = await runCommand(process.argv.slice(2));
+tolerateOutputErrors(FAILED);
+const status = await runCommand(process.argv.slice(2));
+process.exitCode = status || process.exitCode;
 endWithoutReader();

@@ -36,14 +36,19 @@ export function printNote(text: string): void {
 }
 
 /**
- * Lets a command finish its work and end with the status of that work, even if its output cannot be written because
- * the reader has gone or the disk is full.
+ * Lets a command finish its work even if its output cannot be written because the reader has gone or the disk is full.
+ * A result that is lost for another reason than its reader is a failure.
+ * @param lostStatus of the process whose result is lost
  */
-export function tolerateOutputErrors(): void {
+export function tolerateOutputErrors(lostStatus: number): void {
   process.stderr.on('error', () => undefined);
   process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => {
     process.stdout.on('error', () => undefined);
-    if (code !== 'EPIPE') printNote(`fathom: the result could not be written to stdout: ${code}`);
+    if (code === 'EPIPE') return;
+    printNote(
+      `fathom: the result could not be written to stdout: ${code}; the work itself is done`,
+    );
+    process.exitCode ||= lostStatus;
   });
 }
 

@@ -9,6 +9,8 @@ import { isNumberText, numberOfText, wordFor } from './texts.js';
 import { looksLikeIso, UNIT_NAMES, unitOfNumber } from './time-units.js';
 
 const COERCE = 'numbers as text: add --coerce';
+/** Fields whose numbers are texts. */
+const DECIMAL_STRINGS = /\.(ticks|sqrt_price_x96)\b/;
 /** Characters of a wrong value that a message shows. */
 const MAX_SHOWN_CHARS = 40;
 
@@ -90,7 +92,7 @@ function hintFor(
   }
   if (column.kind === 'text') return column.values ? wordHint(value, column.values, coerce) : null;
   const found = root === field ? value : valueAt(row, field);
-  if (isText && holdsNumberText(found)) return COERCE;
+  if (isText && holdsNumberText(found) && !DECIMAL_STRINGS.test(field)) return COERCE;
   if (column.kind !== 'number' || typeof found !== 'string') return null;
   if (decimal !== null) return shown(found);
   return isNumberText(found) ? null : (decimalHint(found) ?? shown(found));

@@ -1,5 +1,15 @@
 /** What a failed `fathom import` reports, and that it leaves nothing behind. */
-import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fathom } from '../support/cli.js';
@@ -47,6 +57,35 @@ describe('an import without rows', () => {
     const ended = await importRows(book('X'), ['--out', out]);
     expect([ended.status, ended.stdout, ended.stderr]).toEqual([1, '', `${cause}\n`]);
     expect(readdirSync(directory)).toEqual(['book.csv']);
+  });
+});
+
+describe('--out', () => {
+  const later = book('X').map((line) => line.replaceAll(String(T_US), String(T_US + 3_000_000)));
+  const whole = [...book('X'), ...later];
+  const rowsOf = (text: string) => text.trim().split('\n').length;
+
+  it('follows a link', async () => {
+    const target = path.join(directory, 'target.ndjson');
+    const link = path.join(directory, 'link.ndjson');
+    writeFileSync(target, 'earlier');
+    symlinkSync(target, link);
+    const ended = await importRows(whole, ['--every', '1s', '--out', link]);
+    expect([ended.status, ended.stderr]).toEqual([0, expect.stringContaining('wrote 3 rows to')]);
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(rowsOf(readFileSync(target, 'utf8'))).toBe(3);
+    for (const made of [link, target]) rmSync(made);
+  });
+
+  it('writes into a pipe, which stays one', async () => {
+    const pipe = path.join(directory, 'pipe');
+    expect(spawnSync('mkfifo', [pipe]).status).toBe(0);
+    const read = readFile(pipe, 'utf8');
+    const ended = await importRows(whole, ['--every', '1s', '--out', pipe]);
+    expect(ended.status).toBe(0);
+    expect(rowsOf(await read)).toBe(3);
+    expect(lstatSync(pipe).isFIFO()).toBe(true);
+    rmSync(pipe);
   });
 });
 

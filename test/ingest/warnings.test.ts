@@ -90,6 +90,44 @@ describe('a file gets warnings about', () => {
     ]);
   });
 
+  it('pools whose liquidity falls below 0, with the first such tick', async () => {
+    const pool = (...ticks: [number, string][]) =>
+      snapshot(T, [], {
+        price_usd: 100,
+        markets: [
+          {
+            source: 'Orca',
+            exchange_type: 'DEX',
+            pair: 'A/B',
+            clmm: {
+              sqrt_price_x96: String(10n * 2n ** 96n),
+              ticks,
+              decimals0: 6,
+              decimals1: 6,
+              token: 0,
+              quote_usd: 1,
+            },
+          },
+        ],
+      });
+    const whole = pool([45_000, '1000000000'], [47_000, '-1000000000']);
+    expect(await warningsOf('snapshots', [whole])).toEqual([]);
+    const broken = pool([45_000, '1000000000'], [47_000, '-1000000001'], [48_000, '1']);
+    expect(await warningsOf('snapshots', [broken])).toEqual([
+      {
+        kind: 'negative_liquidity',
+        count: 1,
+        example:
+          '1: the liquidity of the pool Orca A/B falls below 0 at tick 47000: are ticks missing?',
+      },
+    ]);
+    const fallen = pool([47_000, '1'], [45_000, '-1']);
+    const { stderr } = await run('snapshots', [fallen], '--dry-run');
+    expect(stderr).toContain('ticks must ascend: 45000 follows 47000');
+    // The numbers are texts, as they should be.
+    expect(stderr).not.toContain('--coerce');
+  });
+
   it('more than half of the levels outside the ladder, not exactly half', async () => {
     const outside = (count: number) =>
       booked(

@@ -1,7 +1,7 @@
 /** `fathom import FORMAT FILE...` */
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
+import { realpath, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { UsageError } from '../../../storage/errors.js';
 import {
@@ -133,7 +133,10 @@ async function intoStore(
   }
 }
 
-/** Writes NDJSON to `out`.part and renames it to `out` when it is complete. */
+/**
+ * Writes NDJSON to `out`.part and renames it to `out` when it is complete. A pipe or a device is written to directly, and
+ * a link leads to its target.
+ */
 async function intoFile(
   format: ImportFormat,
   files: readonly string[],
@@ -142,7 +145,9 @@ async function intoFile(
 ): Promise<Outcome> {
   await checkOut(out, files);
   const read = new ImportReport();
-  const part = `${out}.part`;
+  const target = await realpath(out).catch(() => out);
+  const isDirect = (await stat(target).catch(() => null))?.isFile() === false;
+  const part = isDirect ? target : `${target}.part`;
   const progress = new Progress();
   const stream = createWriteStream(part);
   try {
@@ -153,10 +158,10 @@ async function intoFile(
     }
     stream.end();
     await once(stream, 'close');
-    await rename(part, out);
+    if (!isDirect) await rename(part, target);
   } catch (error) {
     stream.destroy();
-    await rm(part, { force: true });
+    if (!isDirect) await rm(part, { force: true });
     throw error;
   } finally {
     progress.end();

@@ -119,6 +119,7 @@ const WARNING_TEXTS: Readonly<Record<WarningKind, string>> = {
   outside_ladder: 'snapshots with more than half of their levels outside the ladder',
   crossed_book: 'crossed books',
   one_sided_book: 'books with only one side',
+  negative_liquidity: 'CLMM pools whose liquidity falls below 0',
   far_from_price: 'books far from the price of their snapshot',
   far_from_stored: 'tokens whose price is far from the stored one',
   over_deposit: 'orders with more left than was deposited',

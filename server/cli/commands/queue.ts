@@ -1,7 +1,7 @@
 /** `fathom queue` */
 import { defineCommand } from '../command.js';
 import { type FlagValues, JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
-import { printJson, printLine, printNote } from '../output.js';
+import { counted, printJson, printLine, printNote } from '../output.js';
 import { onStore } from '../runtime.js';
 
 const FLAGS = { ...STORE_FLAGS, json: JSON_OUTPUT };
@@ -28,7 +28,7 @@ async function queue(flags: FlagValues<typeof FLAGS>): Promise<void> {
   }
   for (const { chain, address, requestedAtS, requests } of tokens) {
     const since = new Date(requestedAtS * 1000).toISOString();
-    printLine(`${chain}  ${address}  since ${since}  ${requests} requests`);
+    printLine(`${chain}  ${address}  since ${since}  ${counted(requests, 'request')}`);
   }
   if (tokens.length === 0) printNote('no token waits for data');
 }
