@@ -135,7 +135,7 @@ export function matchSnapshotAlone(m: u32): u32 {
   return listed();
 }
 
-/** Of matcher `m` since beginMatches(): see Matcher. */
+/** What matcher `m` has counted since beginMatches(): see Matcher. */
 export function changedAmounts(m: u32): u32 {
   return matcherOf(m).changed;
 }

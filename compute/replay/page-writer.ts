@@ -13,8 +13,8 @@ export const LITERAL_SYMBOLS = 286;
 export const DISTANCE_SYMBOLS = 30;
 /** A match's numbers: where it begins, its length and its distance. */
 const MATCH_NUMBERS = 3;
-/** The shortest match that is listed. */
-const MIN_MATCH_BYTES = 6;
+/** The shortest match of deflate and brotli that is used. */
+const MIN_MATCH_BYTES = 3;
 /** By cell of the widest snapshot: where its amounts begin, in it and in the one before, and which cell it was there. */
 const CELL_NUMBERS = 5;
 /** A cell's text at most: `65535,` `-232,` and twice 2^53 cents, `90071992547409.92,`. */
