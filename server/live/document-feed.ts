@@ -3,7 +3,7 @@
  * each once for all subscriptions.
  */
 import { createHash } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Call, EndpointSpec, Handlers } from '../api/endpoint.js';
 import { parameterReader, type ReadingOptions } from '../api/parameters.js';
 import { jsonOf } from '../api/replies.js';
@@ -19,7 +19,7 @@ import { encodeMessage } from './protocol.js';
 
 /** Documents also change without commits, as time passes, so each is made again at this interval. */
 const REMAKE_EVERY_MS = 5_000;
-/** After a document, the feed rests as long as the document took, within these limits: documents get half of the loop. */
+/** After a document, its key rests as long as the document took, within these limits: a key gets half of the loop. */
 const MIN_REST_MS = 1;
 const MAX_REST_MS = 50;
 
@@ -75,10 +75,9 @@ const NO_REQUEST = {
 export class DocumentFeed {
   private readonly channels: Readonly<Record<DocumentRequest['channel'], DocumentChannel>>;
   private readonly followed = new Map<string, FollowedDocument>();
-  /** By key: those to be made again, in order. A document that several keys follow is due for each. */
+  /** By key with any: its documents to be made again, in order. A document that several keys follow is due for each. */
   private readonly due = new Map<string, Set<FollowedDocument>>();
   private isChanged = false;
-  private isRunning = false;
 
   constructor(
     handlers: DocumentHandlers,
@@ -128,7 +127,6 @@ export class DocumentFeed {
         if (!one.listeners.has(listener)) return;
         one.behind.add(listener);
         this.makeDue(one);
-        void this.run();
       },
       leave: () => {
         one.listeners.delete(listener);
@@ -145,38 +143,36 @@ export class DocumentFeed {
       if (this.isChanged || nowMs - one.madeMs >= REMAKE_EVERY_MS) this.makeDue(one);
     }
     this.isChanged = false;
-    void this.run();
   }
 
   private makeDue(one: FollowedDocument): void {
     for (const keyId of one.listeners.values()) {
-      let documents = this.due.get(keyId);
-      if (documents === undefined) this.due.set(keyId, (documents = new Set()));
-      documents.add(one);
+      const documents = this.due.get(keyId);
+      if (documents !== undefined) documents.add(one);
+      else {
+        const first = new Set([one]);
+        this.due.set(keyId, first);
+        void this.makeAll(keyId, first);
+      }
     }
   }
 
-  /** Makes what is due, a document of each key in turn: a key with many documents delays only its own. */
-  private async run(): Promise<void> {
-    if (this.isRunning) return;
-    this.isRunning = true;
+  /** Makes what is due for a key, one after the other: many documents, or slow ones, delay those of no other key. */
+  private async makeAll(keyId: string, documents: Set<FollowedDocument>): Promise<void> {
+    // By then, what is due at the same time is listed.
+    await setImmediate();
     const turns = new Turns();
-    while (this.due.size > 0) {
-      for (const [keyId, documents] of this.due) {
-        const [one] = documents;
-        documents.delete(one);
-        if (documents.size === 0) this.due.delete(keyId);
-        // Another key's turn may have made it.
-        if (one === undefined || one.listeners.size === 0) continue;
-        for (const other of new Set(one.listeners.values())) this.due.get(other)?.delete(one);
-        await turns.take();
-        const beganMs = performance.now();
-        await this.makeAgain(one, turns);
-        const tookMs = performance.now() - beganMs;
-        if (tookMs >= MIN_REST_MS) await sleep(Math.min(tookMs, MAX_REST_MS));
-      }
+    for (const one of documents) {
+      documents.delete(one);
+      if (one.listeners.size === 0) continue;
+      for (const other of one.listeners.values()) this.due.get(other)?.delete(one);
+      await turns.take();
+      const beganMs = performance.now();
+      await this.makeAgain(one, turns);
+      const tookMs = performance.now() - beganMs;
+      if (tookMs >= MIN_REST_MS) await sleep(Math.min(tookMs, MAX_REST_MS));
     }
-    this.isRunning = false;
+    this.due.delete(keyId);
   }
 
   private async makeAgain(one: FollowedDocument, turns: Turns): Promise<void> {
