@@ -23,8 +23,8 @@ async function pageGroup(shape: PageShape): Promise<LoadedGroup> {
   return parted({
     buildPage: async () => (await import('./cases/pages.js')).pageCases(shape, history),
     encodings: async () => (await import('./cases/encodings.js')).encodingCases(shape, history),
-    'json and gzip at once': async () =>
-      (await import('./cases/json-gzip.js')).jsonGzipCases(shape, history),
+    'gzip at once': async () =>
+      (await import('./cases/page-gzip.js')).pageGzipCases(shape, history),
   });
 }
 

@@ -10,7 +10,7 @@ import {
   type SegmentFragments,
 } from '../../compute/replay/fragments.js';
 import { buildPage } from '../../compute/replay/page.js';
-import { encodePage } from '../../compute/replay/render.js';
+import { encodePage } from '../../compute/replay/page-format.js';
 import { encodeSegment, splitRun } from '../../compute/segment/segment.js';
 import { benchCase, type BenchCase } from '../case.js';
 import type { PageShape, TokenHistory } from '../data/pages.js';

@@ -64,11 +64,6 @@ export function takeMatches(e: u32, matches: usize, count: u32): bool {
   return true;
 }
 
-/** Encodes the text up to an address as literals. */
-export function takePlain(e: u32, to: u32): void {
-  encodePlain(e, encoderOf(e), to);
-}
-
 /** Skips the text up to an address, as far as no fragment has it. */
 export function skipText(e: u32, to: u32): void {
   const encoder = encoderOf(e);

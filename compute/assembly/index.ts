@@ -1,4 +1,5 @@
 /** What JavaScript calls: see ../replay/page-writer.ts, and ../segment/lz4.ts for LZ4. */
+export { repeatValues, writeCodes, writePrices, writeUsd, writeValidity } from './columns';
 export { beginText, setColumns, writeSnapshot } from './snapshots';
 export {
   addedCells,
@@ -11,7 +12,8 @@ export {
   setMatches,
   strayAmounts,
 } from './matches';
-export { beginDeflate, endDeflate, endFragment, skipText, takeMatches, takePlain } from './deflate';
+export { matchColumn, setRows } from './column-matches';
+export { beginDeflate, endDeflate, endFragment, skipText, takeMatches } from './deflate';
 export {
   distanceCodes,
   distanceCounts,

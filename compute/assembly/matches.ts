@@ -1,11 +1,14 @@
 /**
  * Finds where a page's text repeats itself. Consecutive snapshots have the same names and mostly the same cells, so the
  * columns tell which earlier digits an amount repeats. The text itself is searched only if cells were added or removed.
+ * Columns of Arrow: see column-matches.ts.
  */
+import { AMOUNT_BYTES } from './msgpack';
 import {
   binColumn,
   earlierCells,
   indexColumn,
+  isPacked,
   last,
   now,
   resistanceColumn,
@@ -14,11 +17,18 @@ import {
 } from './snapshots';
 
 /** Shortest match: one that reaches back to the previous snapshot costs as much as five digits. */
-const MIN_LENGTH_BYTES: u32 = 6;
+export const MIN_LENGTH_BYTES: u32 = 6;
 /** A changed amount gives a match if at least this many first digits are unchanged. */
 const PREFIX_BYTES: u32 = MIN_LENGTH_BYTES - 1;
 /** Smaller amounts than this, 10,000 USD, are not compared digit by digit: too many of their digits differ. */
 const MIN_PREFIXED_CENTS: f64 = 1_000_000;
+
+/**
+ * The lowest bytes of a double that are looked up, and the shortest match of such bytes. Binary fractions of hundredths
+ * repeat every 20 bits: doubles of amounts below 500 million USD have only 25 different ones, apart from rounding.
+ */
+const TAIL_BYTES: u32 = 3;
+const TAIL_MASK: u32 = 0xff_ffff;
 
 /** log2 of how many amounts are remembered: nearly all in deflate's window of 32 KB. */
 const SEEN_BITS: u32 = 11;
@@ -55,9 +65,11 @@ const AMOUNTS: usize = memory.data(2 * SEEN_BYTES, 16);
 const BYTES: usize = memory.data(2 * BYTES_BYTES, 16);
 
 /** The matcher at work. */
-let matcher: Matcher = matcherOf(0);
+export let matcher: Matcher = matcherOf(0);
 /** How far back a match may reach. */
-let maxDistance: u32 = 0;
+export let maxDistance: u32 = 0;
+/** No match goes beyond. */
+let limit: u32 = 0;
 /** The matches: where each begins in the text, its length and its distance (u32). */
 let matches: usize = 0;
 let matchesEnd: usize = 0;
@@ -94,14 +106,14 @@ export function limitMatches(m: u32, taken: u32, floor: u32): void {
 
 /** Lists the matches of arbitrary text between two addresses. Returns how many. */
 export function matchText(m: u32, from: u32, to: u32): u32 {
-  begin(m);
+  begin(m, to);
   takeBytes(from, to);
   return listed();
 }
 
 /** Lists the matches of the last snapshot written, which may repeat the snapshot before it. Returns how many. */
 export function matchSnapshot(m: u32): u32 {
-  begin(m);
+  begin(m, now.end);
   const isFirst = last.end === 0;
   if (!isFirst) {
     takeName(now.start, last.start);
@@ -109,7 +121,7 @@ export function matchSnapshot(m: u32): u32 {
   }
   const distance = now.positions - last.positions;
   if (now.samePositions && distance <= maxDistance) {
-    takeMatch(now.positions, now.supportKey, distance);
+    takeMatch(now.positions, now.supportKey, distance, MIN_LENGTH_BYTES);
   } else takeBytes(now.positions, now.supportKey);
   const hasOtherCells = !isFirst && !now.samePositions;
   if (hasOtherCells) findEarlier();
@@ -128,7 +140,7 @@ export function matchSnapshot(m: u32): u32 {
 
 /** Like matchSnapshot(), but the matches repeat no text before the snapshot. */
 export function matchSnapshotAlone(m: u32): u32 {
-  begin(m);
+  begin(m, now.end);
   takeBytes(now.start, now.supportKey);
   takeAmounts(supportColumn, now.support, 0, 0, false);
   takeAmounts(resistanceColumn, now.resistance, 0, 0, false);
@@ -146,12 +158,15 @@ export function addedCells(m: u32): u32 {
   return matcherOf(m).added;
 }
 
-function begin(m: u32): void {
+/** Matcher `m` starts a list of matches before `end`. */
+export function begin(m: u32, end: u32): void {
   matcher = matcherOf(m);
   matchesEnd = matches;
+  limit = end;
 }
 
-function listed(): u32 {
+/** How many matches are listed since begin(). */
+export function listed(): u32 {
   return (matchesEnd - matches) / MATCH_BYTES;
 }
 
@@ -165,7 +180,7 @@ function list(from: u32, length: u32, distance: u32): void {
 
 function takeName(at: u32, lastAt: u32): void {
   const distance = at - lastAt;
-  if (distance <= maxDistance) takeMatch(at, at, distance);
+  if (distance <= maxDistance) takeMatch(at, at, distance, MIN_LENGTH_BYTES);
 }
 
 /**
@@ -173,10 +188,10 @@ function takeName(at: u32, lastAt: u32): void {
  *
  * @param at where the match begins, after the text's first byte
  * @param known up to here the text is known to equal the text `distance` before it
+ * @param least bytes of a match that is listed
  */
-function takeMatch(at: u32, known: u32, distance: u32): void {
+export function takeMatch(at: u32, known: u32, distance: u32, least: u32): void {
   const taken = matcher.taken;
-  const limit = now.end;
   let start = at;
   if (start < taken) start = taken;
   else if (start > taken && load<u8>(start - 1) === load<u8>(start - 1 - distance)) start--;
@@ -187,7 +202,7 @@ function takeMatch(at: u32, known: u32, distance: u32): void {
     difference = load<u64>(end) ^ load<u64>(end - distance);
   }
   end = min(end + <u32>(ctz(difference) >> 3), limit);
-  if (end >= start + MIN_LENGTH_BYTES) list(start, end - start, distance);
+  if (end >= start + least) list(start, end - start, distance);
 }
 
 /**
@@ -233,24 +248,24 @@ function takeAmounts(
       while (k < count && load<f64>(cents + (k << 3)) === amount);
     } else {
       matcher.changed++;
-      const seen = distanceOfSeen(amount, start);
+      const seen = distanceOfSeen(<u32>(<i64>amount), start);
       if (seen > 0) {
-        takeMatch(start, start, seen);
+        takeMatch(start, start, seen, MIN_LENGTH_BYTES);
         while (k + 1 < count && load<u32>(marks + ((k + 1) << 2)) <= matcher.taken) k++;
-      } else if (isNear && amount >= MIN_PREFIXED_CENTS) takePrefix(start, back);
+      } else if (isPacked) takeTail(start + AMOUNT_BYTES - TAIL_BYTES, start);
+      else if (isNear && amount >= MIN_PREFIXED_CENTS) takePrefix(start, back);
       k++;
       continue;
     }
     // Without the comma or bracket after the last amount, which may differ.
     const known =
       k < count ? load<u32>(marks + (k << 2)) - 1 : load<u32>(marks + ((k - 1) << 2)) + 1;
-    takeMatch(start, known, distance);
+    takeMatch(start, known, distance, MIN_LENGTH_BYTES);
   }
 }
 
-/** How far back the amount last occurred, 0 if unknown; remembers its current position. */
-function distanceOfSeen(amount: f64, start: u32): u32 {
-  const low = <u32>(<i64>amount);
+/** How far back the amount with these lower 32 bits last occurred, 0 if unknown; remembers its current position. */
+export function distanceOfSeen(low: u32, start: u32): u32 {
   const entry = matcher.amounts + (((low * GOLDEN) >> (32 - SEEN_BITS)) << 3);
   const before = load<u32>(entry, 4);
   const distance = start - before;
@@ -265,11 +280,29 @@ function distanceOfSeen(amount: f64, start: u32): u32 {
 /** Lists an amount's first digits as a match if they repeat those `distance` before. */
 function takePrefix(start: u32, distance: u32): void {
   const lastTwo = start + PREFIX_BYTES - 2;
-  if (load<u16>(lastTwo) === load<u16>(lastTwo - distance)) takeMatch(start, start, distance);
+  if (load<u16>(lastTwo) === load<u16>(lastTwo - distance))
+    takeMatch(start, start, distance, MIN_LENGTH_BYTES);
 }
 
-/** Sets `earlierCells`. Both snapshots' cells are sorted by index, then bin. */
-function findEarlier(): void {
+/**
+ * Lists the lowest bytes of a double, which begin at an address, as a match if they occurred before.
+ * @param start where the double begins, if its lowest bytes are its last
+ */
+export function takeTail(at: u32, start: u32): void {
+  const tail = load<u32>(at) & TAIL_MASK;
+  const entry = matcher.bytes + (((tail * GOLDEN) >> (32 - BYTES_HASH_BITS)) << 2);
+  const before = load<u32>(entry);
+  store<u32>(entry, at);
+  const distance = at - before;
+  if (before < matcher.floor || distance > maxDistance) return;
+  if ((load<u32>(before) & TAIL_MASK) !== tail) return;
+  const known = at + TAIL_BYTES;
+  while (at > start && load<u8>(at - 1) === load<u8>(at - 1 - distance)) at--;
+  takeMatch(at, known, distance, TAIL_BYTES);
+}
+
+/** Sets `earlierCells` of the snapshot `now`. Both snapshots' cells are sorted by index, then bin. */
+export function findEarlier(): void {
   let j = last.from;
   for (let i = now.from; i < now.to; i++) {
     const group = indexAt(i);
@@ -291,7 +324,7 @@ function indexAt(cell: u32): i32 {
 }
 
 /** Lists the matches of arbitrary text, found by a hash of four bytes. */
-function takeBytes(from: u32, to: u32): void {
+export function takeBytes(from: u32, to: u32): void {
   const floor = matcher.floor;
   const bytes = matcher.bytes;
   // Signed: the text may be shorter than what is hashed.

@@ -1,10 +1,14 @@
-/** The JSON text of a page's snapshots, and where its parts and amounts begin. */
+/** The text of a page's snapshots, as JSON or MessagePack, and where its parts and amounts begin. */
 import { writeAmounts, writeBins, writeIndexes } from './digits';
+import { packAmounts, packArrayHeader, packBins, packIndexes } from './msgpack';
 
 const COMMA: u8 = 44;
 const OPEN_BRACKET: u8 = 91;
 const CLOSE_BRACKET: u8 = 93;
 const CLOSE_BRACE: u8 = 125;
+
+/** Whether the text is MessagePack. */
+export let isPacked: bool = false;
 
 /** Addresses of the page's columns: those of cells, and by snapshot. Without indexes `indexColumn` is 0. */
 let cellOffsets: usize = 0;
@@ -21,6 +25,16 @@ const KEYS: usize = memory.data(4 * 8, 16);
 const ARRAY_COUNT: u32 = 4;
 /** By cell: the number of the previous snapshot's cell with the same index and bin (i32), -1 if there is none. */
 export let earlierCells: usize = 0;
+
+/** Sets the columns that hasPositionsOfLast() compares. */
+export function setPositions(index: usize, bin: usize): void {
+  indexColumn = index;
+  binColumn = bin;
+}
+
+export function setEarlierCells(address: usize): void {
+  earlierCells = address;
+}
 
 /** The page's text, and the end of what is written. */
 export let text: usize = 0;
@@ -53,7 +67,7 @@ export let last: Marks = changetype<Marks>(memory.data(offsetof<Marks>(), 16));
 
 /**
  * Sets the addresses of a page's columns, and of the texts that open snapshots and, one after the other, their arrays.
- * `numbers` has room for five numbers (u32) for each cell of the widest snapshot.
+ * `numbers` has room for five numbers (u32) for each cell of the widest snapshot; `packed` chooses MessagePack.
  */
 export function setColumns(
   offsets: usize,
@@ -68,7 +82,9 @@ export function setColumns(
   keyLengths: usize,
   numbers: usize,
   widest: u32,
+  packed: bool,
 ): void {
+  isPacked = packed;
   cellOffsets = offsets;
   indexColumn = index;
   binColumn = bin;
@@ -126,7 +142,7 @@ export function writeSnapshot(s: u32, hasComma: bool): u32 {
   at = writeColumn(openArray(at, 2), supportColumn, now.support);
   now.resistanceKey = at;
   at = writeColumn(openArray(at, 3), resistanceColumn, now.resistance);
-  store<u8>(at++, CLOSE_BRACE);
+  if (!isPacked) store<u8>(at++, CLOSE_BRACE);
   now.end = at;
   textEnd = at;
   return at;
@@ -137,15 +153,20 @@ function writePositions(at: usize): usize {
   const from = now.from << 1;
   const to = now.to << 1;
   if (indexColumn !== 0) {
-    at = writeIndexes(openArray(at, 0), indexColumn + from, indexColumn + to);
-    at = closeArray(at);
+    at = openArray(at, 0);
+    if (isPacked) at = packIndexes(at, indexColumn + from, indexColumn + to);
+    else at = closeArray(writeIndexes(at, indexColumn + from, indexColumn + to));
   }
-  at = writeBins(openArray(at, 1), binColumn + from, binColumn + to);
-  return closeArray(at);
+  at = openArray(at, 1);
+  if (isPacked) return packBins(at, binColumn + from, binColumn + to);
+  return closeArray(writeBins(at, binColumn + from, binColumn + to));
 }
 
 function writeColumn(at: usize, column: usize, marks: usize): usize {
-  return closeArray(writeAmounts(at, column + (now.from << 3), column + (now.to << 3), marks));
+  const from = column + (now.from << 3);
+  const to = column + (now.to << 3);
+  if (isPacked) return packAmounts(at, from, to, marks);
+  return closeArray(writeAmounts(at, from, to, marks));
 }
 
 /** Writes the text that opens an array. */
@@ -153,17 +174,19 @@ function openArray(at: usize, array: u32): usize {
   const key = KEYS + (array << 3);
   const bytes = load<u32>(key, 4);
   memory.copy(at, load<u32>(key), bytes);
-  return at + bytes;
+  at += bytes;
+  return isPacked ? packArrayHeader(at, now.to - now.from) : at;
 }
 
-/** Writes the closing bracket, over the comma of the last item if there is one. */
+/** Writes the closing bracket of JSON, over the comma of the last item if there is one. */
 function closeArray(at: usize): usize {
   if (load<u8>(at - 1) !== OPEN_BRACKET) at--;
   store<u8>(at, CLOSE_BRACKET);
   return at + 1;
 }
 
-function hasPositionsOfLast(): bool {
+/** Whether the snapshot `now` has the cells of the `last` one. */
+export function hasPositionsOfLast(): bool {
   const count = now.to - now.from;
   if (last.to - last.from !== count) return false;
   const bytes = count << 1;

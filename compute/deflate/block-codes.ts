@@ -4,7 +4,7 @@ import {
   type CodeTables,
   DISTANCE_SYMBOLS,
   LITERAL_SYMBOLS,
-} from '../replay/page-writer.js';
+} from '../replay/page-memory.js';
 import {
   BitWriter,
   canonicalCodes,

@@ -1,6 +1,6 @@
 /** Encodes fragments of a brotli stream (RFC 7932); the caller finds the matches. */
 import { BitWriter, DEFLATE_SLACK_BYTES } from './prefix-codes.js';
-import { textBytes } from '../replay/page-writer.js';
+import { textBytes } from '../replay/page-memory.js';
 import type { FragmentEncoder } from './encoder.js';
 import {
   canOmitDistance,
@@ -63,9 +63,6 @@ export class BrotliEncoder implements FragmentEncoder {
     this.writer.clear();
     this.skip(0);
   }
-
-  /** Nothing to do: what no match repeats becomes literals. */
-  plain(): void {}
 
   skip(to: number): void {
     this.fragmentStart = this.copied = to;

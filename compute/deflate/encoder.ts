@@ -1,6 +1,15 @@
 /** Encoders of deflate and gzip, and the interface that they share with brotli's: of the page writer's text and its matches. */
 import zlib from 'node:zlib';
-import { BlockWriter, textBytes } from '../replay/page-writer.js';
+import {
+  codeMakers,
+  MATCH_NUMBERS,
+  matchesAt,
+  memory,
+  outAt,
+  textAt,
+  textBytes,
+  wasm,
+} from '../replay/page-memory.js';
 import { BlockCodes } from './block-codes.js';
 import { GZIP_HEAD, GZIP_TRAILER_BYTES } from './gzip.js';
 
@@ -18,8 +27,6 @@ export interface FragmentEncoder {
    * @throws RangeError if a match begins before the last one ends, or reaches back too far
    */
   take(matches: Uint32Array): void;
-  /** Encodes the text up to a position as literals. */
-  plain(to: number): void;
   /** Skips the text up to a position, as far as no fragment contains it yet. */
   skip(to: number): void;
   /**
@@ -37,44 +44,54 @@ export const MAX_DISTANCE_BYTES = 32_768;
 /** Encodes the text as deflate blocks. */
 export class DeflateEncoder implements FragmentEncoder {
   readonly maxDistance = MAX_DISTANCE_BYTES;
-  protected readonly blocks: BlockWriter;
   private readonly codes: BlockCodes;
   private end = 0;
 
   /**
-   * @param id which of the page writer's two writers of blocks it uses; only one of those that use it has a text
+   * @param id which of the page writer's two encoders it is; of those with the same, only one has a text
    * @param blocksAlike how many blocks may share codes; each block still states them
    */
-  constructor(id: 0 | 1, blocksAlike = 1) {
+  constructor(
+    protected readonly id: 0 | 1,
+    blocksAlike = 1,
+  ) {
     this.codes = new BlockCodes(blocksAlike);
-    this.blocks = new BlockWriter(id, this.codes);
   }
 
+  /** @param prefix bytes to put before the blocks */
   begin(prefix = NO_BYTES): void {
     this.codes.clear();
-    this.blocks.begin(prefix);
+    codeMakers[this.id] = this.codes;
+    memory.set(prefix, outAt[this.id]);
+    wasm.beginDeflate(this.id, outAt[this.id] + prefix.length);
     this.end = prefix.length;
   }
 
   take(matches: Uint32Array): void {
-    this.blocks.take(matches);
-  }
-
-  plain(to: number): void {
-    this.blocks.plain(to);
+    if (matches.buffer !== memory.buffer) {
+      memory.set(new Uint8Array(matches.buffer, matches.byteOffset, matches.byteLength), matchesAt);
+    }
+    if (wasm.takeMatches(this.id, matchesAt, matches.length / MATCH_NUMBERS) === 0) {
+      throw new RangeError('no match: it begins too early or reaches back too far');
+    }
   }
 
   skip(to: number): void {
-    this.blocks.skip(to);
+    wasm.skipText(this.id, textAt + to);
   }
 
   /** Writes blocks, none marked as the last, and an empty stored block. */
   endFragment(to: number): number {
-    return (this.end = this.blocks.endFragment(to));
+    return (this.end = wasm.endFragment(this.id, textAt + to) - outAt[this.id]);
   }
 
   written(): Uint8Array<ArrayBuffer> {
-    return this.blocks.written(this.end);
+    return memory.subarray(outAt[this.id], outAt[this.id] + this.end);
+  }
+
+  /** Ends the stream with the last block. */
+  protected endStream(to: number): void {
+    this.end = wasm.endDeflate(this.id, textAt + to) - outAt[this.id];
   }
 }
 
@@ -93,10 +110,11 @@ export class GzipEncoder extends DeflateEncoder {
    * @returns bytes that own their whole ArrayBuffer
    */
   finish(length: number): Uint8Array<ArrayBuffer> {
-    const end = this.blocks.end(length);
-    const gzip = new Uint8Array(end + GZIP_TRAILER_BYTES);
-    gzip.set(this.blocks.written(end));
-    const trailer = new DataView(gzip.buffer, end);
+    this.endStream(length);
+    const written = this.written();
+    const gzip = new Uint8Array(written.length + GZIP_TRAILER_BYTES);
+    gzip.set(written);
+    const trailer = new DataView(gzip.buffer, written.length);
     trailer.setUint32(0, zlib.crc32(textBytes(length)), true);
     trailer.setUint32(4, length, true);
     return gzip;

@@ -12,7 +12,7 @@ import {
 } from '../replay/arrow-columns.js';
 import { compressPage, type ContentEncoding } from '../replay/compress.js';
 import { type PageGroup, type ReplayFilter, slotsOfMarkets } from '../replay/query.js';
-import type { PageFormat } from '../replay/render.js';
+import type { PageFormat } from '../replay/page-format.js';
 import { arrow } from '../segment/arrow.js';
 import type { DepthWithin } from './depth-series.js';
 

@@ -1,9 +1,10 @@
 /**
- * Writes an Arrow IPC stream of one record batch in place: it allocates memory once and writes the columns' values
- * where they belong. The library would copy each column twice.
+ * An Arrow IPC stream of one record batch, laid out before its columns are written where they belong. The library would
+ * copy each column twice.
  */
 import type { Data, DataType, Dictionary, Field, Schema, Utf8, Vector } from 'apache-arrow';
 import { arrow } from '../segment/arrow.js';
+import type { ColumnWriter } from './column-writer.js';
 import { messageAt, RECORD_BATCH } from '../segment/ipc.js';
 import { recordBatch } from './arrow-columns.js';
 
@@ -17,63 +18,75 @@ export interface StreamColumn {
   nullCount: number;
   /** The dictionary of a column of texts. */
   dictionary?: Vector<Utf8>;
-  /** Writes all values. @param validity cleared bits, one per row, to be set if the row has a value; null without nulls */
-  fill(values: Place, validity: Uint8Array | null): void;
-}
-
-/** Where a column's values are written: at a multiple of 8 of the buffer. */
-export interface Place {
-  buffer: ArrayBuffer;
-  byteOffset: number;
+  /**
+   * Writes all values.
+   * @param to where in the text they begin: a multiple of 8
+   * @param validity where its bits begin, one per row, set if the row has a value; null without nulls
+   */
+  write(writer: ColumnWriter, to: number, validity: number | null): void;
 }
 
 const ALIGNMENT = 8;
 const CONTINUATION = 0xffff_ffff;
 /** The continuation marker and the length of a message's metadata. */
 const PREFIX_BYTES = 8;
-/** A continuation marker and a length of 0. */
+/** After the columns: a continuation marker and a length of 0. */
 const END_BYTES = 8;
-
-/** Memory with arbitrary contents that fills its ArrayBuffer. */
-export const ownedBytes = (bytes: number): Uint8Array<ArrayBuffer> =>
-  new Uint8Array(Buffer.allocUnsafeSlow(bytes).buffer);
 
 const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
 
-/**
- * Writes a stream.
- * @param metadata of the schema
- * @param allocate returns memory at a multiple of 8, of exactly this length, with any contents
- */
-export function writeArrowStream(
+/** A stream that is not written yet. Places are counted from its first byte. */
+export interface ArrowStream {
+  /** Its length. */
+  bytes: number;
+  /** Everything before the columns. */
+  head: Uint8Array;
+  columns: readonly StreamColumn[];
+  rows: number;
+  /** Where each column's validity bits and values begin, and where its values end. */
+  places: readonly { validity: number; values: number; end: number }[];
+}
+
+/** Lays out a stream. @param metadata of the schema */
+export function layOutStream(
   columns: readonly StreamColumn[],
   rows: number,
   metadata: Map<string, string>,
-  allocate: typeof ownedBytes,
-): Uint8Array<ArrayBuffer> {
-  const head = streamHead(columns, metadata);
+): ArrowStream {
   const lengths = columns.flatMap(({ nullCount, bytesPerRow }) => [
     nullCount === 0 ? 0 : aligned(Math.ceil(rows / 8)),
     aligned(rows * bytesPerRow),
   ]);
-  const bodyBytes = lengths.reduce((sum, bytes) => sum + bytes, 0);
-  const batchBytes = PREFIX_BYTES + batchMetadataBytes(columns.length);
-  const stream = allocate(head.length + batchBytes + bodyBytes + END_BYTES);
-  stream.set(head);
-  writeBatchMessage(stream, head.length, columns, rows, lengths);
-  const { buffer, byteOffset } = stream;
-  let at = head.length + batchBytes;
-  columns.forEach((column, i) => {
-    const validity = stream.subarray(at, (at += lengths[2 * i])).fill(0);
-    const end = at + lengths[2 * i + 1];
-    stream.fill(0, at + rows * column.bytesPerRow, end);
-    column.fill({ buffer, byteOffset: byteOffset + at }, column.nullCount === 0 ? null : validity);
-    at = end;
+  const head = Buffer.concat([streamHead(columns, metadata), batchMessage(columns, rows, lengths)]);
+  let at = head.length;
+  const places = columns.map(({ bytesPerRow }, i) => {
+    const validity = at;
+    const values = validity + lengths[2 * i];
+    at = values + lengths[2 * i + 1];
+    return { validity, values, end: values + rows * bytesPerRow };
   });
-  const view = new DataView(buffer, byteOffset + at);
-  view.setUint32(0, CONTINUATION, true);
-  view.setUint32(4, 0, true);
-  return stream;
+  return { bytes: at + END_BYTES, head, columns, rows, places };
+}
+
+/** Writes a column. @param text the whole text */
+export function writeColumn(
+  { columns, places, rows, bytes }: ArrowStream,
+  i: number,
+  writer: ColumnWriter,
+  text: Uint8Array,
+): void {
+  const { validity, values, end } = places[i];
+  const next = i + 1 < places.length ? places[i + 1].validity : bytes - END_BYTES;
+  text.fill(0, validity + Math.ceil(rows / 8), values);
+  columns[i].write(writer, values, validity === values ? null : validity);
+  text.fill(0, end, next);
+}
+
+/** Writes what is around the columns. */
+export function writeEnds({ head, bytes }: ArrowStream, text: Uint8Array): void {
+  text.set(head);
+  text.fill(255, bytes - END_BYTES, bytes - END_BYTES / 2);
+  text.fill(0, bytes - END_BYTES / 2, bytes);
 }
 
 /** The stream up to its record batch: the schema and the dictionaries, as the library writes them. */
@@ -135,17 +148,15 @@ function batchMetadataBytes(columns: number): number {
   return BATCH_METADATA.length + (BUFFERS_PER_COLUMN + 1) * columns * PAIR_BYTES + ALIGNMENT;
 }
 
-function writeBatchMessage(
-  stream: Uint8Array,
-  at: number,
+function batchMessage(
   columns: readonly StreamColumn[],
   rows: number,
   lengths: readonly number[],
-): void {
+): Uint8Array {
   const bytes = batchMetadataBytes(columns.length);
-  stream.fill(0, at, at + PREFIX_BYTES + bytes);
-  stream.set(BATCH_METADATA, at + PREFIX_BYTES);
-  const view = new DataView(stream.buffer, stream.byteOffset + at, PREFIX_BYTES + bytes);
+  const message = new Uint8Array(PREFIX_BYTES + bytes);
+  message.set(BATCH_METADATA, PREFIX_BYTES);
+  const view = new DataView(message.buffer);
   view.setUint32(0, CONTINUATION, true);
   view.setUint32(4, bytes, true);
   const word = (place: number, value: number) => {
@@ -168,4 +179,5 @@ function writeBatchMessage(
     word(nodeCountAt + 4 + i * PAIR_BYTES, rows);
     word(nodeCountAt + 4 + i * PAIR_BYTES + 8, nullCount);
   });
+  return message;
 }

@@ -17,12 +17,20 @@
  * - `snapshots`: JSON, `[{t, tier, price_usd, cells}]`: every snapshot of the page with its number of
  *   rows, including snapshots without cells
  */
-import { BIN_FACTORS, MIN_BIN } from '../ladder.js';
 import { type Market, TIERS } from '../market.js';
 import { arrow } from '../segment/arrow.js';
 import { dictionaryType, distinctTexts, UTC_MILLISECONDS, utf8Vector } from './arrow-columns.js';
-import { ownedBytes, type Place, type StreamColumn, writeArrowStream } from './arrow-stream.js';
+import {
+  type ArrowStream,
+  layOutStream,
+  type StreamColumn,
+  writeColumn,
+  writeEnds,
+} from './arrow-stream.js';
+import { ColumnWriter, type SnapshotValues } from './column-writer.js';
 import { type Page, pageHead, type ReplayEnvelope } from './page.js';
+import type { PageText } from './page-text.js';
+import type { TextUse } from './page-memory.js';
 
 const { Float64, Int16, Int8, Uint32 } = arrow;
 
@@ -32,6 +40,8 @@ const ARROW_PAGE_FORMAT = 'fathom.replay.1';
 const TIER_TYPE = dictionaryType(0, new Int8());
 const INDEX_TYPE = dictionaryType(1);
 
+const AMOUNTS: ReadonlySet<string> = new Set(['support_usd', 'resistance_usd']);
+
 /** Market fields that the page repeats for each cell. */
 const MARKET_COLUMNS = [
   { name: 'source', type: dictionaryType(2), nullable: false },
@@ -39,150 +49,107 @@ const MARKET_COLUMNS = [
   { name: 'address', type: dictionaryType(4), nullable: true },
 ] as const;
 
-/**
- * Encodes a page.
- * @param allocate returns the memory to write to, at a multiple of 8, of exactly this length
- */
-export function encodeArrow(
-  page: Page,
-  envelope: ReplayEnvelope,
-  allocate: typeof ownedBytes = ownedBytes,
-): Uint8Array<ArrayBuffer> {
+/** Starts a page. */
+export function beginArrow(page: Page, envelope: ReplayEnvelope, use: TextUse): PageText {
+  const stream = streamOf(page, envelope);
+  const { head, columns, places, bytes } = stream;
+  const longest = Math.max(...places.map(({ validity, end }) => end - validity));
+  const room = { bytes, longestBytes: Math.max(head.length, longest), snapshots: 0 };
+  const writer = new ColumnWriter(page, room, use);
+  const text = writer.text(bytes);
+  writeEnds(stream, text);
+  return {
+    headEnd: head.length,
+    parts: columns.length,
+    write: (i) => writeColumn(stream, i, writer, text),
+    matchesOf(i, matcher) {
+      if (i === 0) matcher.beginRows(writer.rows);
+      const { name, bytesPerRow } = columns[i];
+      const { validity, values } = places[i];
+      return matcher.ofColumn(validity, values, bytesPerRow, AMOUNTS.has(name));
+    },
+    cellsUntil: () => page.rowCount,
+    end: () => text,
+  };
+}
+
+function streamOf(page: Page, envelope: ReplayEnvelope): ArrowStream {
   const metadata = new Map([
     ['format', ARROW_PAGE_FORMAT],
     ['page', JSON.stringify(pageHead(page, envelope))],
     ['snapshots', JSON.stringify(snapshotList(page))],
   ]);
-  return writeArrowStream(columnsOfPage(page), page.rowCount, metadata, allocate);
+  return layOutStream(columnsOfPage(page), page.rowCount, metadata);
 }
 
 function columnsOfPage(page: Page): StreamColumn[] {
   const { index, query } = page;
   return [
-    perSnapshot(page, 't', new Uint32(), Uint32Array, page.t),
-    {
-      ...perSnapshot(page, 'tier', TIER_TYPE, Int8Array, page.tier),
-      dictionary: utf8Vector(TIERS),
-    },
-    perSnapshot(page, 'price_usd', new Float64(), Float64Array, page.priceUsd),
-    ...(index === null ? [] : [indexColumn(page, index)]),
-    column('bin', new Int16(), Int16Array, page.rowCount, (bins) => bins.set(page.bin)),
-    usdColumn('support_usd', page.supportCents),
-    usdColumn('resistance_usd', page.resistanceCents),
-    perSnapshot(page, 'timestamp', UTC_MILLISECONDS, BigInt64Array, timesMs(page.t)),
-    column('price', new Float64(), Float64Array, page.rowCount, (prices) => {
-      fillPrices(prices, page);
-    }),
-    ...(index === null || query.group !== 'market' ? [] : marketColumns(page, index)),
+    perSnapshot('t', new Uint32(), page.t),
+    { ...perSnapshot('tier', TIER_TYPE, page.tier), dictionary: utf8Vector(TIERS) },
+    perSnapshot('price_usd', new Float64(), page.priceUsd),
+    ...(index === null ? [] : [indexColumn(page)]),
+    column('bin', new Int16(), 2, (writer, to) => writer.bins(to)),
+    column('support_usd', new Float64(), 8, (writer, to) => writer.usd(to, 'supportCents')),
+    column('resistance_usd', new Float64(), 8, (writer, to) => writer.usd(to, 'resistanceCents')),
+    perSnapshot('timestamp', UTC_MILLISECONDS, timesMs(page.t)),
+    column('price', new Float64(), 8, (writer, to) => writer.prices(to)),
+    ...(query.group === 'market' ? marketColumns(page) : []),
   ];
 }
 
-type Values<T> = (new (buffer: ArrayBuffer, at: number, length: number) => T) & {
-  BYTES_PER_ELEMENT: number;
-};
-
 /** A column without nulls. */
-function column<T>(
+function column(
   name: string,
   type: StreamColumn['type'],
-  ValuesType: Values<T>,
-  rows: number,
-  fill: (values: T) => void,
+  bytesPerRow: number,
+  write: StreamColumn['write'],
 ): StreamColumn {
-  return {
-    name,
-    type,
-    nullable: false,
-    nullCount: 0,
-    bytesPerRow: ValuesType.BYTES_PER_ELEMENT,
-    fill: ({ buffer, byteOffset }: Place) => fill(new ValuesType(buffer, byteOffset, rows)),
-  };
+  return { name, type, nullable: false, nullCount: 0, bytesPerRow, write };
 }
 
 /** Repeats each snapshot's value for its cells. */
-function perSnapshot<T extends Int8Array | Uint32Array | Float64Array | BigInt64Array>(
-  { cellOffsets, rowCount, snapshotCount }: Page,
+function perSnapshot(
   name: string,
   type: StreamColumn['type'],
-  ValuesType: Values<T>,
-  values: ArrayLike<T[number]>,
+  values: SnapshotValues,
 ): StreamColumn {
-  return column(name, type, ValuesType, rowCount, (cells) => {
-    for (let s = 0; s < snapshotCount; s++) {
-      cells.fill(values[s] as never, cellOffsets[s], cellOffsets[s + 1]);
-    }
-  });
+  const write: StreamColumn['write'] = (writer, to) => writer.repeat(to, values);
+  return column(name, type, values.BYTES_PER_ELEMENT, write);
 }
 
-function indexColumn({ query, markets, groups, rowCount }: Page, index: Uint16Array): StreamColumn {
+function indexColumn({ query, markets, groups }: Page): StreamColumn {
   const byMarket = query.group === 'market';
   const texts = byMarket ? marketNames(markets) : groups.map(({ key }) => key);
-  const name = byMarket ? 'market' : 'group';
-  return {
-    ...column(name, INDEX_TYPE, Int32Array, rowCount, (codes) => codes.set(index)),
-    dictionary: utf8Vector(texts),
-  };
+  return codesColumn(
+    byMarket ? 'market' : 'group',
+    INDEX_TYPE,
+    texts,
+    Int32Array.from(texts.keys()),
+  );
 }
 
-function marketColumns({ markets, rowCount }: Page, index: Uint16Array): StreamColumn[] {
+function marketColumns({ markets, marketCells }: Page): StreamColumn[] {
   return MARKET_COLUMNS.map(({ name, type, nullable }) => {
     const { values, codes } = distinctTexts(markets.map((market) => market[name]));
-    const nullCount = codes.includes(-1) ? nullsOf(codes, index) : 0;
-    return {
-      name,
-      type,
-      nullable,
-      nullCount,
-      dictionary: utf8Vector(values),
-      bytesPerRow: Int32Array.BYTES_PER_ELEMENT,
-      fill({ buffer, byteOffset }, validity) {
-        const cells = new Int32Array(buffer, byteOffset, rowCount);
-        if (validity === null) for (let i = 0; i < rowCount; i++) cells[i] = codes[index[i]];
-        else fillNullable(cells, validity, codes, index);
-      },
-    };
+    const nullCount = codes.reduce((sum, code, m) => (code < 0 ? sum + marketCells[m] : sum), 0);
+    return { ...codesColumn(name, type, values, codes), nullable, nullCount };
   });
 }
 
-function nullsOf(codes: Int32Array, index: Uint16Array): number {
-  let nulls = 0;
-  for (let i = 0; i < index.length; i++) nulls += codes[index[i]] >>> 31;
-  return nulls;
-}
-
-/** Bit i, counted from the lowest of each byte, is set if row i has a value; the code of a null is 0. */
-function fillNullable(
-  cells: Int32Array,
-  validity: Uint8Array,
+/** A column of texts by dictionary. @param codes by index; -1: null */
+function codesColumn(
+  name: string,
+  type: StreamColumn['type'],
+  texts: readonly string[],
   codes: Int32Array,
-  index: Uint16Array,
-): void {
-  for (let i = 0; i < cells.length; i++) {
-    const code = codes[index[i]];
-    const isNull = code >>> 31;
-    cells[i] = code & (isNull - 1);
-    validity[i >> 3] |= (1 - isNull) << (i & 7);
-  }
+): StreamColumn {
+  const write: StreamColumn['write'] = (writer, to, validity) => writer.codes(to, codes, validity);
+  return { ...column(name, type, codes.BYTES_PER_ELEMENT, write), dictionary: utf8Vector(texts) };
 }
 
 function timesMs(t: Uint32Array): BigInt64Array {
   return BigInt64Array.from(t, (seconds) => BigInt(seconds) * 1000n);
-}
-
-/** The price of each cell's bin, from its snapshot's price. */
-function fillPrices(prices: Float64Array, page: Page): void {
-  const { bin, priceUsd, cellOffsets, snapshotCount } = page;
-  for (let s = 0; s < snapshotCount; s++) {
-    const price = priceUsd[s];
-    const end = cellOffsets[s + 1];
-    for (let i = cellOffsets[s]; i < end; i++) prices[i] = price * BIN_FACTORS[bin[i] - MIN_BIN];
-  }
-}
-
-function usdColumn(name: string, cents: Float64Array): StreamColumn {
-  return column(name, new Float64(), Float64Array, cents.length, (usd) => {
-    for (let i = 0; i < cents.length; i++) usd[i] = cents[i] / 100;
-  });
 }
 
 /**

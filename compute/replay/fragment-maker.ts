@@ -2,7 +2,9 @@
 import zlib from 'node:zlib';
 import { BrotliEncoder } from '../deflate/brotli-encoder.js';
 import { DeflateEncoder, type FragmentEncoder } from '../deflate/encoder.js';
-import { Matcher, textBytes, writeSnapshot } from './page-writer.js';
+import { Matcher } from './matcher.js';
+import { textBytes } from './page-memory.js';
+import { writeSnapshot } from './page-writer.js';
 import { DEFAULT_BAND } from '../ladder.js';
 import { TIERS } from '../market.js';
 import type { SnapshotRun } from '../segment/run.js';

@@ -1,12 +1,11 @@
 /** A replay page as JSON text, byte for byte as JSON.stringify writes it. */
-import { beginSnapshots, textBytes, type TextUse, writeSnapshot } from './page-writer.js';
+import type { TextUse } from './page-memory.js';
+import { beginSnapshots } from './page-writer.js';
 import { TIERS } from '../market.js';
 import { indexKey, type Page, type ReplayEnvelope } from './page.js';
-import { encodeHead, PAGE_TAIL } from './page-text.js';
+import { encodeHead, PAGE_TAIL, type PageText, textOfSnapshots } from './page-text.js';
 
 const TAIL = Buffer.from(PAGE_TAIL);
-/** Nothing compresses the text while it is written. */
-const TEXT_ALONE: TextUse = { encoders: 0, maxDistance: 0 };
 
 /** The columns from which snapshots are written. */
 export type SnapshotColumns = Pick<
@@ -15,30 +14,14 @@ export type SnapshotColumns = Pick<
 > & { query: Pick<Page['query'], 'group'> };
 
 /**
- * Encodes a page. Amounts are exact cents in their shortest form; other numbers are as JavaScript writes
+ * Starts a page. Amounts are exact cents in their shortest form; other numbers are as JavaScript writes
  * them. Above 2^46 USD, where cents are finer than doubles, the text is still exact and therefore longer than
  * a double's shortest form.
- *
- * @returns a view that is valid until another text begins
  */
-export function writeJson(page: Page, envelope: ReplayEnvelope | null): Uint8Array<ArrayBuffer> {
-  let end = beginJson(page, envelope, TEXT_ALONE);
-  for (let s = 0; s < page.snapshotCount; s++) end = writeSnapshot(s, s > 0);
-  return endJson(end);
-}
-
-/** Starts the page writer's text of a page, which writeSnapshot() continues. @returns the end of its head */
-export function beginJson(page: Page, envelope: ReplayEnvelope | null, use: TextUse): number {
+export function beginJson(page: Page, envelope: ReplayEnvelope | null, use: TextUse): PageText {
   const head = encodeHead(page, envelope);
   beginText(page, head, use);
-  return head.length;
-}
-
-/** Ends the text of a page. @param end of its snapshots */
-export function endJson(end: number): Uint8Array<ArrayBuffer> {
-  const text = textBytes(end + TAIL.length);
-  text.set(TAIL, end);
-  return text;
+  return textOfSnapshots(page, head.length, { hasCommas: true, tail: TAIL });
 }
 
 const NO_BYTES = new Uint8Array(0);
@@ -65,6 +48,7 @@ function beginText(columns: SnapshotColumns, head: Uint8Array, use: TextUse): vo
       bin,
       supportCents,
       resistanceCents,
+      isPacked: false,
       openings,
       tierOffsets,
       arrayKeys: [`,"${key}":[`, ',"bin":[', ',"support_usd":[', ',"resistance_usd":['],

@@ -71,6 +71,8 @@ export interface Page {
   supportCents: Float64Array;
   resistanceCents: Float64Array;
   markets: Market[];
+  /** With group=market: how many cells each of `markets` has. */
+  marketCells: Uint32Array;
   groups: PageGroup[];
   /** null with group=all and no filter. */
   facets: Facets | null;
@@ -97,6 +99,8 @@ interface Draft {
   snapshotCount: number;
   /** By market: support + resistance within the band on the page, before the filter. */
   marketCents: Float64Array;
+  /** By slot: cells on the page, before they are summed. */
+  slotCells: Uint32Array;
   /** Highest market and slot with a cell on the page, -1 if none. */
   lastMarket: number;
   lastSlot: number;
@@ -121,7 +125,7 @@ export function buildPage(
   const ranges = emptyRanges(markets.length);
   const append = cellAppender(query.group, slots.slot, slots.count);
   const rows = Math.min(selection.run.length, limits.maxSnapshots);
-  const draft = emptyDraft(input, rows, limits, newCells);
+  const draft = emptyDraft(input, slots.count, rows, limits, newCells);
   let end: PageEnd | null = null;
   while (draft.snapshotCount < rows) {
     onSnapshot();
@@ -146,6 +150,7 @@ export function buildPage(
 /** Columns for a full page plus the one snapshot that turns out not to fit. */
 function emptyDraft(
   input: PageInput,
+  slotCount: number,
   rows: number,
   limits: PageLimits,
   newCells: typeof emptyCells,
@@ -167,6 +172,7 @@ function emptyDraft(
     cellOffsets: new Int32Array(rows + 1),
     snapshotCount: 0,
     marketCents: new Float64Array(input.markets.length),
+    slotCells: new Uint32Array(slotCount),
     lastMarket: -1,
     lastSlot: -1,
   };
@@ -190,6 +196,7 @@ function accept(
     draft.marketCents[market] += ranges.cents[r];
     const slot = slots.slot[market];
     if (slot < 0) continue;
+    draft.slotCells[slot] += ranges.end[r] - ranges.start[r];
     draft.lastMarket = Math.max(draft.lastMarket, market);
     draft.lastSlot = Math.max(draft.lastSlot, slot);
   }
@@ -242,6 +249,7 @@ function finishPage(
       query.group === 'all'
         ? []
         : markets.filter((_, m) => m <= draft.lastMarket && slots.slot[m] >= 0),
+    marketCells: draft.slotCells,
     groups: slots.groups.slice(0, draft.lastSlot + 1),
     facets,
     venuesNotFound: facets === null ? [] : venuesWithoutDepth(named, facets),

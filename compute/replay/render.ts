@@ -1,18 +1,12 @@
 /** Renders a replay page, from segments to the body of a reply: a task of the pool. */
 import { crc32 } from 'node:zlib';
-import { GzipEncoder } from '../deflate/encoder.js';
-import { Matcher, writeSnapshot } from './page-writer.js';
 import type { Market } from '../market.js';
 import { PlainMemory } from '../segment/lz4.js';
 import { fillSlice, runOfSlice, type RunColumns, type SharedSlice } from '../segment/run.js';
 import { runOfSample } from '../segment/sample.js';
 import { checkedBlock, decodeSegmentInto, type StoredBlock } from '../segment/segment.js';
-import { encodeArrow } from './arrow.js';
-import { ownedBytes } from './arrow-stream.js';
 import { reusedCells } from './cells.js';
 import { compressPage, type ContentEncoding } from './compress.js';
-import { beginJson, endJson, writeJson } from './json.js';
-import { writeMsgpack } from './msgpack.js';
 import {
   buildPage,
   type Page,
@@ -23,11 +17,9 @@ import {
   type ReplayEnvelope,
   type Selection,
 } from './page.js';
-import { pageBuffer } from './page-buffer.js';
+import { encodePage, type PageFormat, writePage } from './page-format.js';
+import { gzipPage } from './page-gzip.js';
 import type { ReplayQuery } from './query.js';
-
-export const PAGE_FORMATS = ['json', 'msgpack', 'arrow'] as const;
-export type PageFormat = (typeof PAGE_FORMATS)[number];
 
 /** A stored block whose checksum is not verified yet, and a cleared slice for its columns, if there is one. */
 export type FreshSegment = StoredBlock & { fillAt: SharedSlice | null };
@@ -136,13 +128,16 @@ function render(input: RenderInput, stopIfCancelled: StopIfCancelled): RenderRes
   const written = countsOf(page);
   if (written.status !== 'done') return written;
   stopIfCancelled();
-  if (input.format === 'json' && input.encoding === 'gzip') {
-    return { ...written, ...gzipJson(page, input.envelope, stopIfCancelled) };
+  const { envelope, format, encoding } = input;
+  if (encoding === 'gzip')
+    return { ...written, ...gzipPage(page, envelope, format, stopIfCancelled) };
+  if (encoding === 'identity') {
+    const body = encodePage(page, envelope, format);
+    return { ...written, body, plainBytes: body.length };
   }
-  const isKept = input.encoding !== 'identity';
-  const plain = writePage(page, input.envelope, input.format, isKept ? keptBytes : ownedBytes);
+  const plain = writePage(page, envelope, format);
   stopIfCancelled();
-  const body = ownBytes(compressPage(plain, input.encoding, input.format === 'json'));
+  const body = compressPage(plain, encoding, format === 'json');
   return { ...written, body, plainBytes: plain.length };
 }
 
@@ -175,118 +170,4 @@ function runsOf(
     if ('fillAt' in segment && segment.fillAt !== null) fillSlice(run, segment.fillAt);
     return run;
   });
-}
-
-/** Encodes a page; the bytes own their whole ArrayBuffer. */
-export function encodePage(
-  page: Page,
-  envelope: ReplayEnvelope | null,
-  format: PageFormat,
-): Uint8Array<ArrayBuffer> {
-  return ownBytes(writePage(page, envelope, format, ownedBytes));
-}
-
-/** Memory of this thread that is valid until the next page is encoded. */
-const keptBytes = (bytes: number) => pageBuffer(bytes).out.subarray(0, bytes);
-
-/**
- * Encodes a page; the bytes may be valid only until the next page is encoded.
- * @param allocate allocates memory for formats whose length is known in advance
- */
-function writePage(
-  page: Page,
-  envelope: ReplayEnvelope | null,
-  format: PageFormat,
-  allocate: typeof ownedBytes,
-): Uint8Array<ArrayBuffer> {
-  switch (format) {
-    case 'json':
-      return writeJson(page, envelope);
-    case 'msgpack':
-      return writeMsgpack(page, envelope);
-    case 'arrow':
-      if (envelope === null) throw new Error('a message cannot be an Arrow stream');
-      return encodeArrow(page, envelope, allocate);
-  }
-}
-
-/** The same bytes if they fill their ArrayBuffer, otherwise a copy. */
-function ownBytes(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
-}
-
-/** Pages with fewer cells repeat too little to pay for dynamic codes. */
-const MIN_MATCHED_CELLS = 512;
-
-/** A gzip body, and the length of its text. */
-export interface GzippedText {
-  /** Owns its whole ArrayBuffer. */
-  body: Uint8Array<ArrayBuffer>;
-  plainBytes: number;
-}
-
-/** This thread's encoder and matcher, reused for every page. */
-const encoder = new GzipEncoder();
-const matcher = new Matcher(0);
-/** After this many cells a page is judged while it is being written. */
-const MIN_JUDGED_CELLS = 4096;
-/** At most one in this many of the changed amounts may occur elsewhere. */
-const STRAYS_LIMIT = 2;
-/** At most one in this many cells may be new. */
-const ADDED_LIMIT = 4;
-
-/**
- * Encodes a page as JSON in one gzip member: by the page writer's matches if they pay, otherwise by zlib. The choice depends
- * only on the page.
- *
- * @param onText called before the text is compressed to its end; may throw to stop
- */
-export function gzipJson(
-  page: Page,
-  envelope: ReplayEnvelope | null,
-  onText: () => void = () => undefined,
-): GzippedText {
-  if (page.rowCount < MIN_MATCHED_CELLS) return plainGzipJson(page, envelope);
-  return matchedGzipJson(page, envelope, onText, matchesPay);
-}
-
-/** Like gzipJson(), by zlib only once the matches do not pay. @param pays asked with the number of cells so far */
-export function matchedGzipJson(
-  page: Page,
-  envelope: ReplayEnvelope | null,
-  onText: () => void,
-  pays: (cells: number) => boolean,
-): GzippedText {
-  let end = beginJson(page, envelope, { encoders: 1, maxDistance: encoder.maxDistance });
-  matcher.begin();
-  encoder.begin();
-  encoder.take(matcher.ofText(0, end));
-  let isMatched = true;
-  for (let s = 0; s < page.snapshotCount; s++) {
-    end = writeSnapshot(s, s > 0);
-    if (!isMatched) continue;
-    encoder.take(matcher.ofSnapshot());
-    const cells = page.cellOffsets[s + 1];
-    if (cells >= MIN_JUDGED_CELLS) isMatched = pays(cells);
-  }
-  const text = endJson(end);
-  onText();
-  isMatched &&= pays(page.rowCount);
-  const body = isMatched ? encoder.finish(text.length) : compressPage(text, 'gzip');
-  return { body, plainBytes: text.length };
-}
-
-/**
- * Whether the matches pay: zlib compresses better if amounts often move to other cells, and is as fast if many cells are
- * added and removed.
- */
-function matchesPay(cells: number): boolean {
-  const { changed, strays, added } = matcher.counts();
-  return STRAYS_LIMIT * strays <= changed && ADDED_LIMIT * added <= cells;
-}
-
-/** Like gzipJson(), always by zlib. */
-export function plainGzipJson(page: Page, envelope: ReplayEnvelope | null): GzippedText {
-  const text = writeJson(page, envelope);
-  return { body: compressPage(text, 'gzip'), plainBytes: text.length };
 }

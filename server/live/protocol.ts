@@ -1,6 +1,6 @@
 /** The messages of a live connection (docs/live.md#messages): how they are read and written. */
 import { packMaps, unpackMaps } from '../../compute/messagepack.js';
-import type { PageFormat } from '../../compute/replay/render.js';
+import type { PageFormat } from '../../compute/replay/page-format.js';
 import { closeMatch } from '../../compute/nearest.js';
 import { excerpt, invalidParameter } from '../api/errors.js';
 import { ApiError } from '../http/errors.js';

@@ -1,7 +1,7 @@
 /** A replay page's representation: its format, its encoding, and the digest of its body. */
 import { webcrypto } from 'node:crypto';
 import { canEncode, type ContentEncoding } from '../../compute/replay/compress.js';
-import type { PageFormat } from '../../compute/replay/render.js';
+import type { PageFormat } from '../../compute/replay/page-format.js';
 import { notAcceptable } from '../api/replies.js';
 import type { Headers } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';

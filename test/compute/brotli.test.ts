@@ -2,7 +2,8 @@ import zlib from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BrotliEncoder } from '../../compute/deflate/brotli-encoder.js';
-import { beginText, Matcher } from '../../compute/replay/page-writer.js';
+import { Matcher } from '../../compute/replay/matcher.js';
+import { beginText } from '../../compute/replay/page-writer.js';
 import { CODING_BLOCKS } from '../../compute/replay/fragments.js';
 
 const WINDOW_BITS = 18;

@@ -15,7 +15,7 @@ import {
   type SegmentFragments,
 } from '../../compute/replay/fragments.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
-import { encodePage } from '../../compute/replay/render.js';
+import { encodePage } from '../../compute/replay/page-format.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
 import {
   type PlainCell,

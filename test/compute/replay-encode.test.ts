@@ -2,10 +2,10 @@ import { tableFromIPC, TimeUnit, type Vector } from 'apache-arrow';
 import fc from 'fast-check';
 import { pack } from 'msgpackr';
 import { describe, expect, it } from 'vitest';
-import { encodeArrow } from '../../compute/replay/arrow.js';
-import { beginSnapshots, textBytes, writeSnapshot } from '../../compute/replay/page-writer.js';
+import { textBytes } from '../../compute/replay/page-memory.js';
+import { beginSnapshots, writeSnapshot } from '../../compute/replay/page-writer.js';
 import { type Page, PAGE_LIMITS } from '../../compute/replay/page.js';
-import { encodePage } from '../../compute/replay/render.js';
+import { encodePage } from '../../compute/replay/page-format.js';
 import { decodeMsgpack } from '../reference/msgpack.js';
 import { type PlainStore, usdText } from '../reference/replay.js';
 import {
@@ -93,7 +93,7 @@ describe('the formats of a page', () => {
       fc.property(pages, ({ page, envelope }) => {
         const reply = fromJson(encodePage(page, envelope, 'json'));
         expect(decodeMsgpack(encodePage(page, envelope, 'msgpack'))).toEqual(reply);
-        expect(fromArrow(encodeArrow(page, envelope))).toEqual(reply);
+        expect(fromArrow(encodePage(page, envelope, 'arrow'))).toEqual(reply);
       }),
       { numRuns: 100 },
     );
@@ -103,7 +103,7 @@ describe('the formats of a page', () => {
     const common = 't tier price_usd bin support_usd resistance_usd timestamp price';
     fc.assert(
       fc.property(pages, ({ page, envelope }) => {
-        const { schema, batches } = tableFromIPC(encodeArrow(page, envelope));
+        const { schema, batches } = tableFromIPC(encodePage(page, envelope, 'arrow'));
         const { group } = page.query;
         const more = { market: ' source pair address', venue: '', type: '', all: '' }[group];
         const index = { market: 'market ', venue: 'group ', type: 'group ', all: '' }[group];
@@ -162,7 +162,7 @@ describe('the formats of a page', () => {
       ],
     };
     const { page } = kernelPage(store, REQUEST, PAGE_LIMITS, WHOLE);
-    const reply = fromArrow(encodeArrow(page, envelopeOf(REQUEST)));
+    const reply = fromArrow(encodePage(page, envelopeOf(REQUEST), 'arrow'));
     expect(reply.snapshots[0].market_idx).toEqual([0, 1]);
   });
 });
@@ -201,6 +201,7 @@ describe('amounts', () => {
       bin: new Int16Array(count),
       supportCents: Float64Array.from(amounts),
       resistanceCents: new Float64Array(count),
+      isPacked: false,
       openings: [''],
       tierOffsets: new Uint32Array(1),
       arrayKeys: ['', '[', '[', '['],

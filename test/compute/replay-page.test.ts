@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PAGE_LIMITS, ReplayCancelled, buildPage } from '../../compute/replay/page.js';
-import { encodePage } from '../../compute/replay/render.js';
+import { encodePage } from '../../compute/replay/page-format.js';
 import { referencePage, type PlainRequest, type PlainStore } from '../reference/replay.js';
 import {
   START_T,

@@ -3,12 +3,8 @@ import zlib from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { canEncode, compressPage } from '../../compute/replay/compress.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
-import {
-  PAGE_FORMATS,
-  renderPage,
-  type FreshSegment,
-  type RenderInput,
-} from '../../compute/replay/render.js';
+import { PAGE_FORMATS } from '../../compute/replay/page-format.js';
+import { renderPage, type FreshSegment, type RenderInput } from '../../compute/replay/render.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
 import { isFilled, type SharedSlice } from '../../compute/segment/run.js';
 import { decodeMsgpack } from '../reference/msgpack.js';

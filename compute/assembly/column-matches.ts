@@ -1,0 +1,109 @@
+/** Finds where the columns of an Arrow page repeat themselves: mostly, a cell's values are those of a snapshot before. */
+import {
+  begin,
+  distanceOfSeen,
+  findEarlier,
+  listed,
+  matcher,
+  maxDistance,
+  MIN_LENGTH_BYTES,
+  takeBytes,
+  takeMatch,
+  takeTail,
+} from './matches';
+import { hasPositionsOfLast, last, now, setEarlierCells, setPositions } from './snapshots';
+
+/** log2 of a double's bytes. */
+const DOUBLE_BITS: u32 = 3;
+/** Knuth's multiplier for hashes: the golden ratio of 2^32. */
+const GOLDEN: u32 = 0x9e37_79b1;
+
+/** By snapshot: its first cell (u32), and the end. */
+let rowOffsets: usize = 0;
+let snapshotCount: u32 = 0;
+/** By cell: the number that the same cell had in the snapshot before, counted from that one's first; -1: none. */
+let earlierRows: usize = 0;
+
+/**
+ * Finds which cells a snapshot has that the one before it has, too.
+ * @param index and `bin`: the cells' columns; `index` 0: none
+ * @param earlier gets a number (u32) for each cell
+ */
+export function setRows(
+  m: u32,
+  offsets: usize,
+  snapshots: u32,
+  index: usize,
+  bin: usize,
+  earlier: usize,
+): void {
+  begin(m, 0);
+  setPositions(index, bin);
+  rowOffsets = offsets;
+  snapshotCount = snapshots;
+  earlierRows = earlier;
+  for (let s: u32 = 0; s < snapshots; s++) {
+    now.from = load<u32>(offsets + (s << 2));
+    now.to = load<u32>(offsets + (s << 2), 4);
+    const rows = earlier + (now.from << 2);
+    if (s === 0) memory.fill(rows, 255, now.to << 2);
+    else if (hasPositionsOfLast()) {
+      for (let k: u32 = 0; k < now.to - now.from; k++) store<u32>(rows + (k << 2), k);
+    } else {
+      setEarlierCells(rows);
+      findEarlier();
+    }
+    last.from = now.from;
+    last.to = now.to;
+  }
+}
+
+/**
+ * Lists the matches of a column with 2^`widthBits` bytes a cell. Returns how many.
+ * @param bits the address of its validity bits, which end where the column begins
+ * @param isAmounts whether its changed values count: see Matcher
+ */
+export function matchColumn(m: u32, bits: u32, column: u32, widthBits: u32, isAmounts: bool): u32 {
+  const width: u32 = 1 << widthBits;
+  begin(m, column + (load<u32>(rowOffsets + (snapshotCount << 2)) << widthBits));
+  takeBytes(bits, column);
+  if (matcher.taken < column) matcher.taken = column;
+  let lastFrom: u32 = 0;
+  for (let s: u32 = 0; s < snapshotCount; s++) {
+    const from = load<u32>(rowOffsets + (s << 2));
+    const to = load<u32>(rowOffsets + (s << 2), 4);
+    let row = from;
+    if (s === 0 && widthBits < DOUBLE_BITS) {
+      // The first snapshot's bins repeat from market to market.
+      takeBytes(column, column + (to << widthBits));
+      row = to;
+    }
+    while (row < to) {
+      const start = column + (row << widthBits);
+      const earlier = load<i32>(earlierRows + (row << 2));
+      const back = (row - lastFrom - earlier) << widthBits;
+      if (earlier >= 0 && back <= maxDistance && isEqual(start, start - back, widthBits)) {
+        takeMatch(start, start + width, back, MIN_LENGTH_BYTES);
+      } else if (row > 0 && isEqual(start, start - width, widthBits)) {
+        takeMatch(start, start + width, width, MIN_LENGTH_BYTES);
+      } else if (widthBits === DOUBLE_BITS) {
+        const strays = matcher.strays;
+        const seen = distanceOfSeen(load<u32>(start) ^ (load<u32>(start, 4) * GOLDEN), start);
+        if (seen > 0) takeMatch(start, start, seen, MIN_LENGTH_BYTES);
+        else takeTail(start, start);
+        if (isAmounts) matcher.changed++;
+        else matcher.strays = strays;
+      }
+      row = max(row + 1, (matcher.taken - column) >> widthBits);
+    }
+    lastFrom = from;
+  }
+  return listed();
+}
+
+function isEqual(a: usize, b: usize, widthBits: u32): bool {
+  if (widthBits === DOUBLE_BITS) return load<u64>(a) === load<u64>(b);
+  if (widthBits === 2) return load<u32>(a) === load<u32>(b);
+  if (widthBits === 1) return load<u16>(a) === load<u16>(b);
+  return load<u8>(a) === load<u8>(b);
+}

@@ -1,0 +1,92 @@
+/** Encodes a page and compresses it with gzip in one pass. */
+import { GzipEncoder } from '../deflate/encoder.js';
+import { compressPage } from './compress.js';
+import { beginPage, type PageFormat, writePage } from './page-format.js';
+import type { Page, ReplayEnvelope } from './page.js';
+import { Matcher } from './matcher.js';
+
+/** Pages with fewer cells repeat too little to pay for dynamic codes. */
+const MIN_MATCHED_CELLS = 512;
+
+/** A gzip body, and the length of its text. */
+export interface GzippedText {
+  /** Owns its whole ArrayBuffer. */
+  body: Uint8Array<ArrayBuffer>;
+  plainBytes: number;
+}
+
+/** This thread's encoder and matcher, reused for every page. */
+const encoder = new GzipEncoder();
+const matcher = new Matcher(0);
+/** After this many cells a page is judged while it is being written. */
+const MIN_JUDGED_CELLS = 4096;
+/** At most one in this many of the changed amounts may occur elsewhere. */
+const STRAYS_LIMIT = 2;
+/** At most one in this many cells may be new. */
+const ADDED_LIMIT = 4;
+
+/**
+ * Encodes a page in one gzip member: by the page writer's matches if they pay, otherwise by zlib. The choice depends
+ * only on the page.
+ *
+ * @param onText called before the text is compressed to its end; may throw to stop
+ */
+export function gzipPage(
+  page: Page,
+  envelope: ReplayEnvelope | null,
+  format: PageFormat,
+  onText: () => void = () => undefined,
+): GzippedText {
+  if (page.rowCount < MIN_MATCHED_CELLS) return plainGzipPage(page, envelope, format);
+  return matchedGzipPage(page, envelope, format, onText, matchesPay);
+}
+
+/** Like gzipPage(), by zlib only once the matches do not pay. @param pays asked with the number of cells so far */
+export function matchedGzipPage(
+  page: Page,
+  envelope: ReplayEnvelope | null,
+  format: PageFormat,
+  onText: () => void,
+  pays: (cells: number) => boolean,
+): GzippedText {
+  const { maxDistance } = encoder;
+  const pageText = beginPage(page, envelope, format, { encoders: 1, maxDistance });
+  matcher.begin();
+  encoder.begin();
+  encoder.take(matcher.ofText(0, pageText.headEnd));
+  let isMatched = true;
+  for (let part = 0; part < pageText.parts; part++) {
+    pageText.write(part);
+    if (!isMatched) continue;
+    encoder.take(pageText.matchesOf(part, matcher));
+    const cells = pageText.cellsUntil(part);
+    if (cells >= MIN_JUDGED_CELLS) isMatched = pays(cells);
+  }
+  const text = pageText.end();
+  onText();
+  isMatched &&= pays(page.rowCount);
+  const body = isMatched ? encoder.finish(text.length) : gzipText(text, format);
+  return { body, plainBytes: text.length };
+}
+
+/**
+ * Whether the matches pay: zlib compresses better if amounts often move to other cells, and is as fast if many cells are
+ * added and removed.
+ */
+function matchesPay(cells: number): boolean {
+  const { changed, strays, added } = matcher.counts();
+  return STRAYS_LIMIT * strays <= changed && ADDED_LIMIT * added <= cells;
+}
+
+/** Like gzipPage(), always by zlib. */
+export function plainGzipPage(
+  page: Page,
+  envelope: ReplayEnvelope | null,
+  format: PageFormat,
+): GzippedText {
+  const text = writePage(page, envelope, format);
+  return { body: gzipText(text, format), plainBytes: text.length };
+}
+
+const gzipText = (text: Uint8Array<ArrayBuffer>, format: PageFormat) =>
+  compressPage(text, 'gzip', format === 'json');
