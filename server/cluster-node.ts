@@ -63,7 +63,16 @@ export async function startNode({
   ]);
   await store.usage.countAs(name);
   const { published, applied } = metrics.logTimes();
-  const journal = new JetStreamLog({ ...access, replicas, name: `fathom ${name}` });
+  let refusals = 0;
+  const journal = new JetStreamLog({
+    ...access,
+    replicas,
+    name: `fathom ${name}`,
+    onRefused: (cause) => {
+      refusals++;
+      log.error('JetStream refused a change', { cause });
+    },
+  });
   const node = new LogNode({
     store,
     name,
@@ -92,7 +101,11 @@ export async function startNode({
     () => node.close(),
     () => usage.close(),
   );
-  metrics.follow({ logPosition: () => node.position, logLagS: () => node.lagMs / 1000 });
+  metrics.follow({
+    logPosition: () => node.position,
+    logLagS: () => node.lagMs / 1000,
+    logRefusals: () => refusals,
+  });
   return node;
 }
 

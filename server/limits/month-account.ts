@@ -54,9 +54,12 @@ export class MonthAccount {
     return counter;
   }
 
-  /** Holds `calls` of a quota of `limit`; if they exceed it, holds nothing and returns false. */
+  /**
+   * Holds `calls` of a quota of `limit`; if they exceed it, holds nothing and returns false. A free call always may: the
+   * quota may be exceeded already, because it was lowered or other nodes admitted calls at the same time.
+   */
   hold(calls: number, limit: number): boolean {
-    if (this.counter.calls + this.heldCalls + calls > limit) return false;
+    if (calls > 0 && this.counter.calls + this.heldCalls + calls > limit) return false;
     this.heldCalls += calls;
     return true;
   }

@@ -83,6 +83,10 @@ const GAUGES = {
     'fathom_log_lag_seconds',
     'Age of the oldest entry that the node has not applied; Inf if it is not known',
   ],
+  logRefusals: [
+    'fathom_log_refusals_total',
+    'Changes that JetStream refused, such as for lack of room',
+  ],
 } as const;
 
 /** Reads each gauge; null: it has no value now. */

@@ -12,12 +12,14 @@ const QUEUE_TOPIC = 'queue';
 const MAX_ANSWERED_TOKENS = 5000;
 const CONNECT_MS = 5000;
 
-interface ClusterStatus {
-  /** null if JetStream has no log, or has lost it. */
+export interface ClusterStatus {
+  /** null if JetStream has no log, has lost it, or cannot say. */
   log: LogState | null;
+  /** Why JetStream cannot say, such as too few servers; null if it did. */
+  fault: string | null;
   /** Nodes that answered, sorted by name. */
   nodes: NodeStatus[];
-  /** Nodes that reported earlier and did not answer, sorted by name. */
+  /** Nodes that reported earlier and did not answer, sorted by name; none if JetStream cannot say. */
   silent: SilentNode[];
 }
 
@@ -36,11 +38,25 @@ export async function clusterStatus(log: JetStreamLog): Promise<ClusterStatus> {
       `JetStream does not answer within ${CONNECT_MS / 1000} s${log.reason}`,
     );
   });
-  const state = await log.state();
   const nodes = await answeringNodes(log);
-  if (state === null && nodes.length === 0) throw new InputError(NO_LOG);
-  const bytes = (state?.bytes ?? 0) + (await log.bundles.bytes());
-  return { log: state && { ...state, bytes }, nodes, silent: await silentNodes(log, nodes) };
+  try {
+    const state = await log.state();
+    if (state === null && nodes.length === 0) throw new InputError(NO_LOG);
+    const bytes = (state?.bytes ?? 0) + (await log.bundles.bytes());
+    const silent = await silentNodes(log, nodes);
+    return { log: state && { ...state, bytes }, fault: null, nodes, silent };
+  } catch (error) {
+    if (error instanceof InputError) throw error;
+    const fault = `JetStream cannot say what the log holds: ${error instanceof Error ? error.message : String(error)}`;
+    return { log: null, fault, nodes, silent: [] };
+  }
+}
+
+/** Like clusterStatus(). @throws StoreUnavailableError also if JetStream cannot say what the log holds */
+async function knownStatus(log: JetStreamLog): Promise<ClusterStatus> {
+  const status = await clusterStatus(log);
+  if (status.fault !== null) throw new StoreUnavailableError(status.fault);
+  return status;
 }
 
 async function silentNodes(
@@ -56,7 +72,7 @@ async function silentNodes(
 
 /** Removes a silent node from the list of nodes. @throws InputError if it answers or is unknown */
 export async function forgetNode(log: JetStreamLog, name: string): Promise<void> {
-  const { nodes, silent } = await clusterStatus(log);
+  const { nodes, silent } = await knownStatus(log);
   if (nodes.some(({ node }) => node === name)) {
     throw new InputError(`node ${name} answers: stop it first`);
   }
@@ -112,7 +128,7 @@ export async function clusterQueue(
  * @throws InputError if a node that answers, or the log itself, has not reached the position
  */
 export async function trimLog(log: JetStreamLog, to: number): Promise<number> {
-  const { log: state, nodes } = await clusterStatus(log);
+  const { log: state, nodes } = await knownStatus(log);
   if (state === null) throw new InputError(NO_LOG);
   if (to > state.last) throw new InputError(`--to: the log ends at position ${state.last}`);
   const behind = nodes.find(({ position }) => position < to);

@@ -130,7 +130,8 @@ export class NatsLink {
     for await (const status of connection.status()) {
       if (status.type === 'reconnect') this.connected();
       if (status.type === 'disconnect' || status.type === 'close') {
-        this.why = 'connection lost';
+        // A rejected attempt to connect again ends as a lost connection, too.
+        this.why ??= 'connection lost';
         this.losing.abort();
       }
       const refused = status.type === 'error' && status.error instanceof errors.AuthorizationError;

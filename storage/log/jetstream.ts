@@ -47,6 +47,8 @@ interface LogOptions extends NatsAccess {
   name: string;
   /** Copies of each entry. */
   replicas: number;
+  /** Called with the reason when JetStream refuses a change, such as for lack of room. */
+  onRefused?: (why: string) => void;
 }
 
 export interface LogState {
@@ -182,10 +184,7 @@ export class JetStreamLog {
         if (error instanceof JetStreamApiError) {
           if (error.code === WRONG_LAST_SEQUENCE) throw new LogMovedError(error.message);
           // The log may have taken an earlier attempt whose answer was lost.
-          if (!isUnknown)
-            throw new LogUnreachableError(
-              `JetStream refused it: ${error.message}; nothing was stored`,
-            );
+          if (!isUnknown) throw this.refused('refused it', error);
         }
         isUnknown ||= !isNoResponders(error);
       }
@@ -234,10 +233,13 @@ export class JetStreamLog {
     try {
       await this.bundles.put(name, content, PUBLISH_DEADLINE_MS);
     } catch (error) {
-      throw new LogUnreachableError(
-        `JetStream did not take it: ${textOf(error)}; nothing was stored`,
-      );
+      throw this.refused('did not take it', error);
     }
+  }
+
+  private refused(did: string, error: unknown): LogUnreachableError {
+    this.options.onRefused?.(textOf(error));
+    return new LogUnreachableError(`JetStream ${did}: ${textOf(error)}; nothing was stored`);
   }
 
   /** Removes the entries up to a position. @returns how many */
@@ -360,16 +362,21 @@ function stateOf({ config, state }: StreamInfo): LogState {
   };
 }
 
-/** How a log differs from one made by a node; null if not in anything relevant. */
+/** How a log differs from one made by a node; null if not in anything relevant: such a stream may lose entries. */
 function faultOf(config: StreamInfo['config']): string | null {
-  const isWhole =
-    config.subjects?.includes(`${SUBJECTS}>`) === true &&
-    config.retention === RetentionPolicy.Limits &&
-    config.max_msgs_per_subject <= 0 &&
-    Boolean(config.description);
-  return isWhole
+  const isRight: Readonly<Record<string, boolean>> = {
+    subjects: config.subjects?.includes(`${SUBJECTS}>`) === true,
+    description: Boolean(config.description),
+    retention: config.retention === RetentionPolicy.Limits,
+    max_msgs_per_subject: config.max_msgs_per_subject <= 0,
+    max_msgs: config.max_msgs <= 0,
+    max_bytes: config.max_bytes <= 0,
+    max_age: config.max_age <= 0,
+  };
+  const wrong = Object.keys(isRight).filter((name) => !isRight[name]);
+  return wrong.length === 0
     ? null
-    : `the stream ${STREAM} has other settings than a node gives it: if it is empty, delete it, and a node creates it again`;
+    : `the stream ${STREAM} has other settings than a node gives it (${wrong.join(', ')}): if it is empty, delete it, and a node creates it again`;
 }
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -152,12 +152,10 @@ export class LogNode {
 
   /** Rejects while JetStream is unreachable; passes if the node has stopped, because it then does not ask. */
   checkLog(): Promise<void> {
-    const isUnreachable =
-      this.lag.sincePollMs >= UNREACHABLE_AFTER_MS && this.state.does !== 'stop';
-    const seconds = UNREACHABLE_AFTER_MS / 1000;
-    return check(
-      isUnreachable ? `JetStream has not answered for ${seconds} s${this.reason}` : null,
-    );
+    const ms = this.lag.sincePollMs;
+    if (ms < UNREACHABLE_AFTER_MS || this.state.does === 'stop') return check(null);
+    const since = ms === Infinity ? 'yet' : `for ${UNREACHABLE_AFTER_MS / 1000} s`;
+    return check(`JetStream has not answered ${since}${this.reason}`);
   }
 
   /** Rejects if the node no longer follows the log. */
@@ -228,7 +226,7 @@ export class LogNode {
   }
 
   private refusal(error: StoppedError): string {
-    return `this node no longer follows its log:  ${error.message}`;
+    return `this node no longer follows its log: ${error.message}`;
   }
 
   /** Changes the state, and reports a stop or a new failure. */

@@ -1,5 +1,5 @@
 import { jetstreamManager } from '@nats-io/jetstream';
-import { connect } from '@nats-io/transport-node';
+import { connect, nanos } from '@nats-io/transport-node';
 import { describe, expect, it, vi } from 'vitest';
 import { backupStore } from '../../storage/backup.js';
 import { BUNDLE_VERSION, BundleWriter, type Frame } from '../../storage/bundle.js';
@@ -27,7 +27,15 @@ import {
   storedSnapshots,
   tokenOf,
 } from '../support/stores.js';
-import { expectSame, largeRows, LogNodes, type Node, seen, T0 } from './log-nodes.js';
+import {
+  asAdministrator,
+  expectSame,
+  largeRows,
+  LogNodes,
+  type Node,
+  seen,
+  T0,
+} from './log-nodes.js';
 import { eventually } from '../support/waiting.js';
 
 const KEY = { tier: 'premium' } as const;
@@ -241,7 +249,34 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     await a.reached(1);
     await a.until(() => a.node.stoppedBy === null);
     await a.commands.createKey(KEY);
+    // Limits that the running log gets later would remove entries.
+    for (const limit of [{ max_age: nanos(3_600_000) }, { max_msgs: 9 }, { max_bytes: 1e6 }]) {
+      await manager.streams.update('FATHOM', limit);
+      await a.until(() => a.node.stoppedBy !== null);
+      expect(a.node.stoppedBy).toContain(`(${Object.keys(limit)[0]})`);
+      await manager.streams.update('FATHOM', { max_age: 0, max_msgs: -1, max_bytes: -1 });
+      await a.until(() => a.node.stoppedBy === null);
+    }
     await connection.close();
+  });
+
+  it('report each change that JetStream refuses', async () => {
+    const refused: string[] = [];
+    const log = new JetStreamLog({
+      servers: ours.servers.urls,
+      name: 'a',
+      replicas: 1,
+      onRefused: (why) => refused.push(why),
+    });
+    await log.state(true);
+    await asAdministrator(ours.servers, (manager) =>
+      manager.streams.update('FATHOM', { max_msg_size: 100 }),
+    );
+    await log.publish('keys', new Uint8Array(10), 'short');
+    const publishing = log.publish('keys', new Uint8Array(1000), 'long');
+    await expect(publishing).rejects.toThrow(/^JetStream refused it: .+; nothing was stored$/);
+    expect(refused).toEqual([expect.stringContaining('exceeds')]);
+    await log.close();
   });
 
   it('say why the log is not made, and treat a log without a leader as away', async () => {

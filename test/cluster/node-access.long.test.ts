@@ -85,6 +85,23 @@ describe.skipIf(!hasNats || findProgram('openssl') === null)(
       await until(reach({ servers: [url], credentials }), /certificate/);
     });
 
+    it('are named as the reason when they reject a node that was connected', async () => {
+      const servers = await NatsServers.start(
+        1,
+        'authorization { user: "fathom", password: "right" }',
+      );
+      opened.push(servers);
+      const credentials = fileOf('renewed', 'fathom:right');
+      const log = reach({ servers: servers.urls, credentials });
+      await log.state(true);
+      fileOf('renewed', 'fathom:wrong');
+      await servers.kill(0);
+      servers.start(0);
+      await until(log, /Authorization Violation/);
+      fileOf('renewed', 'fathom:right');
+      await until(log, /^$/);
+    });
+
     it('are each verified by the host name in --cluster', async () => {
       const certificate = (name: string, alternative: string): string => {
         const names = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=${alternative}`];

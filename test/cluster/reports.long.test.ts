@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { hasNats } from '../../bench/cluster/nats.js';
+import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
 import { clusterStatus } from '../../storage/log/cluster.js';
 import { fathom } from '../support/cli.js';
-import { commitRows, snapshot } from '../support/stores.js';
-import { LogNodes, T0 } from './log-nodes.js';
+import { commitRows, DataDirectory, snapshot } from '../support/stores.js';
+import { eventually } from '../support/waiting.js';
+import { LogNodes, Node, T0 } from './log-nodes.js';
 
 if (!hasNats) console.warn('nats-server is not installed: tests of silent nodes are skipped');
 
@@ -60,5 +61,35 @@ describe.skipIf(!hasNats)('A silent node', () => {
     expect(await fathom(['cluster', 'trim', '--to', '1', ...cluster])).toMatchObject({
       stderr: '',
     });
+  });
+});
+
+describe.skipIf(!hasNats)('Nodes whose JetStream servers have lost their quorum', () => {
+  it('are listed with their positions, and the reason', async () => {
+    const servers = await NatsServers.start(3);
+    const node = await Node.open(new DataDirectory(), 'a', servers.urls, undefined, {}, 3);
+    await node.reached(1);
+    for (const index of [0, 1, 2]) if (index !== 1) await servers.kill(index);
+    const cluster = ['--cluster', servers.urls.join()];
+    // The server that remains first has to notice that the others are gone.
+    let status = { status: 0, stdout: '', stderr: '' };
+    await eventually('the quorum is lost', async () => {
+      status = await fathom(['cluster', 'status', ...cluster, '--json']);
+      return status.status === 1 && status.stdout.includes('"nodes":[{');
+    });
+    const { log, nodes, error } = JSON.parse(status.stdout);
+    expect(log).toBeNull();
+    expect(nodes).toEqual([expect.objectContaining({ node: 'a', position: node.node.position })]);
+    expect(error).toMatch(/^JetStream cannot say what the log holds: ./);
+    expect(status.stderr).toBe(`${error}\n`);
+    expect((await fathom(['cluster', 'status', ...cluster])).stdout).toMatch(
+      /^log {2}unknown\na {2}position /,
+    );
+    expect(await fathom(['cluster', 'trim', '--to', '1', ...cluster])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('JetStream cannot say what the log holds'),
+    });
+    await node.close();
+    await servers.close();
   });
 });

@@ -239,6 +239,18 @@ describe('the monthly quota', () => {
     expect(spent.headers['Retry-After']).toBe(String(waitS));
   });
 
+  it('admits free calls even if more is used than the quota has', () => {
+    const { limiter, usage } = setUp();
+    const one = unhurried({ monthlyQuota: 1 });
+    usage.counter('key_1', 202611).add(3);
+    expect(refusal(() => limiter.check(one, GENERAL)).status).toBe(429);
+    const free = limiter.check(one, { ...GENERAL, quotaCost: 0 });
+    expect(named(free.settle(200))).toMatchObject({
+      'X-Quota-Used': '3',
+      'X-Quota-Remaining': '0',
+    });
+  });
+
   it('is charged by tokens if a call costs that much', () => {
     const { limiter, usage } = setUp();
     const ten = unhurried({ monthlyQuota: 10 });

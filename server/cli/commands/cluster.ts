@@ -1,9 +1,11 @@
 /** `fathom cluster status`, `trim`, `forget`, `leave` */
 import { isoOf } from '../../../compute/time.js';
+import { StoreUnavailableError } from '../../../storage/errors.js';
+import type { ClusterStatus } from '../../../storage/log/cluster.js';
 import type { JetStreamLog } from '../../../storage/log/jetstream.js';
 import { defineCommand } from '../command.js';
 import { DATA, JSON_OUTPUT, wholeNumber } from '../flags.js';
-import { count, counted, mebibytes, printJson, printLine } from '../output.js';
+import { count, counted, mebibytes, PartlyDone, printJson, printLine } from '../output.js';
 import { onStore } from '../runtime.js';
 import { accessOf, checkAccess, CLUSTER_FLAGS } from '../cluster-settings.js';
 
@@ -17,47 +19,57 @@ export const status = defineCommand({
   ],
   run: async ({ json, ...access }) => {
     const { clusterStatus } = await import('../../../storage/log/cluster.js');
-    const { log, nodes, silent } = await withLog(access, clusterStatus);
-    if (json) {
-      const { first, last, bytes, replicas } = log ?? {};
-      printJson({
-        log: log && { first, last, bytes, replicas },
-        nodes: nodes.map(({ node, version, position, stopped, lagS, otherSettings }) => ({
-          node,
-          version,
-          position,
-          stopped,
-          lag_s: lagS,
-          other_settings: otherSettings,
-        })),
-        silent: silent.map(({ node, version, position, sinceS }) => ({
-          node,
-          version,
-          position,
-          silent_since: sinceS,
-        })),
-      });
-      return;
-    }
-    printLine(
-      log === null
-        ? 'log  none'
-        : `log  entries ${log.first} to ${log.last}  ${mebibytes(log.bytes)}  replicas ${log.replicas}`,
-    );
-    for (const { node, version, position, lagS, stopped, otherSettings } of nodes) {
-      const lag = lagS === null ? 'unknown' : `${lagS.toFixed(1)} s`;
-      const why = stopped === null ? '' : `  stopped: ${stopped}`;
-      const others =
-        otherSettings.length === 0 ? '' : `  to be restarted: ${otherSettings.join(', ')}`;
-      printLine(`${node}  position ${position}  lag ${lag}  version ${version}${others}${why}`);
-    }
-    if (nodes.length === 0) printLine('no node answers');
-    for (const { node, version, position, sinceS } of silent) {
-      const then = `position ${position} then  version ${version}`;
-      printLine(`${node}  silent since ${isoOf(sinceS)}  ${then}`);
+    const status = await withLog(access, clusterStatus);
+    const document = statusDocument(status);
+    if (!json) printStatus(status);
+    else if (status.fault === null) printJson(document);
+    if (status.fault !== null) {
+      throw new PartlyDone(new StoreUnavailableError(status.fault), document);
     }
   },
 });
+
+function statusDocument({ log, nodes, silent }: ClusterStatus) {
+  const { first, last, bytes, replicas } = log ?? {};
+  return {
+    log: log && { first, last, bytes, replicas },
+    nodes: nodes.map(({ node, version, position, stopped, lagS, otherSettings }) => ({
+      node,
+      version,
+      position,
+      stopped,
+      lag_s: lagS,
+      other_settings: otherSettings,
+    })),
+    silent: silent.map(({ node, version, position, sinceS }) => ({
+      node,
+      version,
+      position,
+      silent_since: sinceS,
+    })),
+  };
+}
+
+function printStatus({ log, fault, nodes, silent }: ClusterStatus): void {
+  if (log !== null) {
+    const { first, last, bytes, replicas } = log;
+    const entries =
+      last < first ? `no entries, the next is ${last + 1}` : `entries ${first} to ${last}`;
+    printLine(`log  ${entries}  ${mebibytes(bytes)}  replicas ${replicas}`);
+  } else printLine(fault === null ? 'log  none' : 'log  unknown');
+  for (const { node, version, position, lagS, stopped, otherSettings } of nodes) {
+    const lag = lagS === null ? 'unknown' : `${lagS.toFixed(1)} s`;
+    const why = stopped === null ? '' : `  stopped: ${stopped}`;
+    const others =
+      otherSettings.length === 0 ? '' : `  to be restarted: ${otherSettings.join(', ')}`;
+    printLine(`${node}  position ${position}  lag ${lag}  version ${version}${others}${why}`);
+  }
+  if (nodes.length === 0) printLine('no node answers');
+  for (const { node, version, position, sinceS } of silent) {
+    const then = `position ${position} then  version ${version}`;
+    printLine(`${node}  silent since ${isoOf(sinceS)}  ${then}`);
+  }
+}
 
 export const trim = defineCommand({
   about:
