@@ -1,6 +1,6 @@
 /** Requests as sent over the wire, in both engines: headers of several lines, and bodies that are not read. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ENGINE_NAMES, type EngineRequest } from '../../server/http/engine.js';
+import type { EngineRequest } from '../../server/http/engine.js';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import { DEFAULT_PLANS } from '../../server/limits/plans.js';
@@ -18,10 +18,11 @@ import {
   type TestService,
 } from '../support/service.js';
 import { eventually } from '../support/waiting.js';
+import { ENGINES } from '../support/engines.js';
 
 const PAGE = `/api/v1/replay/${MINT}?from=${NOW_S - 3600}&to=${NOW_S - 60}`;
 
-describe.each(ENGINE_NAMES)('over engine %s', (name) => {
+describe.each(ENGINES)('over engine %s', (name) => {
   let service: TestService;
   let onRequest: (request: EngineRequest) => void;
   /** Requests whose body was read. */

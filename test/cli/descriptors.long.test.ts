@@ -3,15 +3,15 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import WebSocket from 'ws';
-import { ENGINE_NAMES } from '../../server/http/engine.js';
 import { fathomProcess, newKey, serve, type Server } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { RawClient, requestText } from '../support/raw-client.js';
 import { eventually } from '../support/waiting.js';
+import { ENGINES } from '../support/engines.js';
 
 const data = temporaryDirectory();
 
-it.runIf(process.platform === 'linux').each(ENGINE_NAMES)(
+it.runIf(process.platform === 'linux').each(ENGINES)(
   'a server with few descriptors, by engine %s, serves who is connected, obeys commands, and recovers',
   async (engine) => {
     const key = await newKey(data);

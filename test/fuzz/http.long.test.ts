@@ -9,7 +9,6 @@ import { checkedPage, PageFault, type RemotePage } from '../../server/download/p
 import { partPaths } from '../../server/download/part-file.js';
 import { ReplayError } from '../../server/download/request.js';
 import { ENDPOINTS } from '../../server/endpoints.js';
-import { ENGINE_NAMES } from '../../server/http/engine.js';
 import type { Dataset } from '../../storage/ingest/datasets.js';
 import { serveHere, type Service, withStoreOf } from '../support/cli.js';
 import { checkedFetch, type Json } from '../support/conformance.js';
@@ -19,6 +18,7 @@ import { LIMIT_MS, mutatedBytes, mutatedJson, runs } from './random.js';
 import { type Ask, askOf, bytesOf } from './requests.js';
 import { ROWS, T } from './rows.js';
 import { becomes } from '../support/waiting.js';
+import { ENGINES } from '../support/engines.js';
 
 const UNLIMITED = { requests: 'unlimited' };
 const RATES = { general: UNLIMITED, 'whale-get': UNLIMITED, 'whale-post': UNLIMITED };
@@ -72,7 +72,7 @@ function statusesOf(url: string, bytes: Uint8Array): Promise<number[]> {
   });
 }
 
-describe.each(ENGINE_NAMES)('by the engine %s', (engine) => {
+describe.each(ENGINES)('by the engine %s', (engine) => {
   let service: Service;
   beforeAll(async () => {
     service = await start('--http-engine', engine);

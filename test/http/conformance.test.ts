@@ -5,13 +5,14 @@
  */
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ENGINE_NAMES, type EngineName } from '../../server/http/engine.js';
+import type { EngineName } from '../../server/http/engine.js';
 import { loadEngine, takesSplitRequestLine, warnOfFault } from '../../server/http/load-engine.js';
 import { createRouter, type Route } from '../../server/http/router.js';
 import { type HttpServer, startHttpServer } from '../../server/http/server.js';
 import { logInto } from '../support/log.js';
 import { RawClient } from '../support/raw-client.js';
 import { eventually } from '../support/waiting.js';
+import { ENGINES } from '../support/engines.js';
 
 /** `waits`: no reply and an open connection; `closed`: closed without a reply; otherwise a status. */
 type Outcome = 'waits' | 'closed' | number;
@@ -239,7 +240,7 @@ const isOne = (outcome: Outcome, allowed: readonly Outcome[]) =>
       : outcome === one,
   );
 
-describe.each(ENGINE_NAMES)('engine %s', (name) => {
+describe.each(ENGINES)('engine %s', (name) => {
   let server: HttpServer;
   let isOld: boolean;
   const outcomes = new Map<Case, { outcome: Outcome; text: string }>();

@@ -1,12 +1,12 @@
 /** Clients for which an engine waits longer than its own 10 seconds. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ENGINE_NAMES } from '../../server/http/engine.js';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { createRouter, type Route } from '../../server/http/router.js';
 import { HTTP_LIMITS, type HttpServer, startHttpServer } from '../../server/http/server.js';
 import { logInto } from '../support/log.js';
 import { RawClient, requestText } from '../support/raw-client.js';
 import { eventually } from '../support/waiting.js';
+import { ENGINES } from '../support/engines.js';
 
 const BIG = new Uint8Array(48 * 1024 * 1024);
 /** More than the kernel's buffers hold. */
@@ -42,7 +42,7 @@ const routes: Route[] = [
   },
 ];
 
-describe.concurrent.each(ENGINE_NAMES)('engine %s waits for clients that', (name) => {
+describe.concurrent.each(ENGINES)('engine %s waits for clients that', (name) => {
   let server: HttpServer;
   beforeAll(async () => {
     server = await startHttpServer({

@@ -1,12 +1,13 @@
 /** A server of a few routes, on each of the HTTP engines. */
 import { afterAll, beforeAll, describe } from 'vitest';
-import { ENGINE_NAMES, type EngineName } from '../../server/http/engine.js';
+import type { EngineName } from '../../server/http/engine.js';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { createRouter, type Route } from '../../server/http/router.js';
 import { HTTP_LIMITS, type HttpServer, startHttpServer } from '../../server/http/server.js';
 import { StoreUnavailableError } from '../../storage/errors.js';
 import { logInto } from '../support/log.js';
 import type { RawClient } from '../support/raw-client.js';
+import { ENGINES } from '../support/engines.js';
 
 /** More than the buffers at both ends of a connection hold. */
 export const BIG_BYTES = 20 * 1024 * 1024;
@@ -134,7 +135,7 @@ interface EngineServer {
 
 /** Defines the same tests for each engine. */
 export function describeEngines(define: (engine: EngineServer) => void): void {
-  describe.each(ENGINE_NAMES)('engine %s', (name) => {
+  describe.each(ENGINES)('engine %s', (name) => {
     const engine = {
       name,
       start: (limits = {}) => startWith(name, limits),

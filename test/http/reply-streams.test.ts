@@ -1,12 +1,13 @@
 /** Replies whose end is not known yet. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ENGINE_NAMES, type ReplyStream } from '../../server/http/engine.js';
+import type { ReplyStream } from '../../server/http/engine.js';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { createRouter, type Route } from '../../server/http/router.js';
 import { HTTP_LIMITS, type HttpServer, startHttpServer } from '../../server/http/server.js';
 import { logInto } from '../support/log.js';
 import { RawClient, requestText } from '../support/raw-client.js';
 import { eventually } from '../support/waiting.js';
+import { ENGINES } from '../support/engines.js';
 
 /** More than the buffers at both ends of a connection hold. */
 const BIG = new Uint8Array(20 * 1024 * 1024).fill(65);
@@ -24,7 +25,7 @@ const routes: Route[] = [
   },
 ];
 
-describe.each(ENGINE_NAMES)('a stream of engine %s', (name) => {
+describe.each(ENGINES)('a stream of engine %s', (name) => {
   let server: HttpServer;
   beforeAll(async () => {
     server = await startHttpServer({

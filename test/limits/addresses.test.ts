@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { networkOf, withAddressLimit } from '../../server/limits/addresses.js';
 import type { Exchange } from '../../server/http/exchange.js';
-import { ENGINE_NAMES } from '../../server/http/engine.js';
 import { RawClient } from '../support/raw-client.js';
 import { heldService } from '../support/service.js';
 import { eventually } from '../support/waiting.js';
+import { ENGINES } from '../support/engines.js';
 
 it.each([
   ['203.0.113.9', '203.0.113.9'],
@@ -95,7 +95,7 @@ describe('A limit by client address', () => {
   });
 });
 
-describe.each(ENGINE_NAMES)('The limit by client address over %s', async (engine) => {
+describe.each(ENGINES)('The limit by client address over %s', async (engine) => {
   const addressLimit = { requestsPerS: 1, proxyHops: 1 };
   const service = await heldService({ addressLimit, engine });
 
