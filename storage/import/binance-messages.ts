@@ -2,7 +2,7 @@
 import { InputError } from '../errors.js';
 import { readLineBatches } from '../lines.js';
 import { JsonFields, type JsonObject, parseDecimal, parseJsonObject } from './fields.js';
-import type { LevelList } from './order-book.js';
+import type { Levels } from './order-book.js';
 import { excerpt } from './refusals.js';
 
 export const US_PER_MS = 1_000;
@@ -165,14 +165,14 @@ function readTimeOrNull(fields: JsonFields): number | null {
   return ms === null ? null : ms * US_PER_MS;
 }
 
-/** Adds the `[price, size]` pairs of a field to a list, including sizes of 0. */
-export function readLevels(fields: JsonFields, field: string, levels: LevelList): void {
+/** Adds the `[price, size]` pairs of a field to the levels, including sizes of 0. */
+export function readLevels(fields: JsonFields, field: string, levels: Levels): void {
   fields.list(field).forEach((level, i) => {
     const [price, size] = Array.isArray(level) ? level.map(decimalOf) : [];
     if (!(price > 0 && size >= 0)) {
       throw fields.fault(`${field}[${i}]`, 'expected [price above 0, size of at least 0]');
     }
-    levels.push(price, size);
+    levels.set(price, size);
   });
 }
 

@@ -3,7 +3,7 @@ import type { Market } from '../../compute/market.js';
 import type { TokenName } from '../contract.js';
 import { checkContracts } from './contracts.js';
 import type { ImportOptions, TokenImport } from './formats.js';
-import { type BookMessage, OrderBook } from './order-book.js';
+import { type BookMessage, OrderBook, type SortedBook } from './order-book.js';
 import { NothingImportedError } from './refusals.js';
 
 const US_PER_S = 1_000_000;
@@ -17,7 +17,7 @@ export type BookMarket = Pick<Market, 'source' | 'type'> & { pair: string };
 
 /** One row of the dataset `snapshots`: the book at moment `t` (epoch seconds) as one market. */
 function snapshotOfBook(
-  book: OrderBook,
+  { bids, asks }: SortedBook,
   t: number,
   token: TokenName,
   market: BookMarket,
@@ -26,8 +26,8 @@ function snapshotOfBook(
   const { quoteUsd, contractUsd, contractSize = 1 } = options;
   const level =
     contractUsd === undefined
-      ? (price: number, size: number) => [price * quoteUsd, size * contractSize]
-      : (price: number, contracts: number) => {
+      ? ([price, size]: [number, number]) => [price * quoteUsd, size * contractSize]
+      : ([price, contracts]: [number, number]) => {
           const priceUsd = price * quoteUsd;
           return [priceUsd, (contracts * contractUsd) / priceUsd];
         };
@@ -36,7 +36,7 @@ function snapshotOfBook(
     address: token.address,
     t,
     tier: 'raw',
-    price_usd: ((book.bids.best + book.asks.best) / 2) * quoteUsd,
+    price_usd: ((bids[0][0] + asks[0][0]) / 2) * quoteUsd,
     markets: [
       {
         source: market.source,
@@ -44,7 +44,7 @@ function snapshotOfBook(
         type: market.type,
         address: null,
         pair: market.pair,
-        book: { bids: book.bids.map(level), asks: book.asks.map(level) },
+        book: { bids: bids.map(level), asks: asks.map(level) },
       },
     ],
   };
@@ -110,13 +110,15 @@ export class BookSampler {
       this.breakOff(`the feed starts over after ${seconds} s without a message`);
     }
     if (!this.isWhole || !this.book.hasBothSides || this.market === null) return;
+    const book = this.book.sorted();
+    const isCrossed = book.bids[0][0] >= book.asks[0][0];
     for (; this.nextUs < us; this.nextUs += this.everyUs) {
       const t = this.nextUs / US_PER_S;
-      if (this.book.isCrossed) {
+      if (isCrossed) {
         this.request.report.crossed.add({ t, reason: 'the best bid is not below the best ask' });
       }
       this.written++;
-      yield snapshotOfBook(this.book, t, this.request.token, this.market, this.request.options);
+      yield snapshotOfBook(book, t, this.request.token, this.market, this.request.options);
     }
   }
 

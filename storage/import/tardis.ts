@@ -1,7 +1,7 @@
 /** Tardis `incremental_book_L2` and `book_snapshot_N` files as snapshots. */
 import { BookSampler } from './book-sampler.js';
 import type { ImportReport, TokenImport } from './formats.js';
-import { BookMessage, type LevelList } from './order-book.js';
+import { BookMessage, type Levels } from './order-book.js';
 import { SymbolChoice } from './symbols.js';
 import { readTardisRows, tardisMarket, type TardisRow } from './tardis-rows.js';
 
@@ -103,7 +103,7 @@ class MessageOfRows {
     this.lastWasSnapshot = isSnapshot;
     this.us = Math.max(this.us, row.timeUs(columns.timestamp));
     const side = readEither(row, columns.side, 'bid', 'ask') ? body.bids : body.asks;
-    side.push(row.price(columns.price), row.amount(columns.amount));
+    side.set(row.price(columns.price), row.amount(columns.amount));
   }
 
   /** Passes the message to the sampler and starts the next one. */
@@ -175,7 +175,7 @@ function readColumns(row: TardisRow): Columns {
 }
 
 /** Levels are listed best first; if the book has fewer than N, the remaining fields are empty. */
-function readSide(row: TardisRow, columns: LevelColumns[], levels: LevelList, sign: 1 | -1) {
+function readSide(row: TardisRow, columns: LevelColumns[], levels: Levels, sign: 1 | -1) {
   let last = sign * Infinity;
   let ended = false;
   for (const { price, amount } of columns) {
@@ -187,6 +187,6 @@ function readSide(row: TardisRow, columns: LevelColumns[], levels: LevelList, si
     if (ended) throw row.fault(price, 'expected nothing after an empty level');
     if (!((last - value) * sign > 0)) throw row.fault(price, 'expected the levels best first');
     last = value;
-    levels.push(value, row.amount(amount));
+    levels.set(value, row.amount(amount));
   }
 }
