@@ -14,7 +14,6 @@ const NEAR_IDS = 10_000_000;
 /** Updates of an order book that wait for the snapshot on which they build, oldest first. */
 export class UpdateBuffer {
   private updates: DepthUpdate[] = [];
-  private first = 0;
   private levels = 0;
 
   /** The last update's `u`; null if none waits. */
@@ -24,11 +23,11 @@ export class UpdateBuffer {
 
   /** The id before the first update; null if none waits. */
   get idBefore(): number | null {
-    return this.isEmpty ? null : idBefore(this.updates[this.first]);
+    return this.isEmpty ? null : idBefore(this.updates[0]);
   }
 
   get isEmpty(): boolean {
-    return this.updates.length === this.first;
+    return this.updates.length === 0;
   }
 
   /** The greatest time of the updates that end at or before `lastId`; 0 if there are none. */
@@ -44,22 +43,18 @@ export class UpdateBuffer {
   add(update: DepthUpdate): number {
     this.updates.push(update);
     this.levels += levelsOf(update);
-    const first = this.first;
-    while (this.levels > MAX_WAITING_LEVELS && this.first < this.updates.length - 1) {
-      this.levels -= levelsOf(this.updates[this.first++]);
+    let dropped = 0;
+    while (this.levels > MAX_WAITING_LEVELS && dropped < this.updates.length - 1) {
+      this.levels -= levelsOf(this.updates[dropped++]);
     }
-    const dropped = this.first - first;
-    if (this.first > this.updates.length / 2) {
-      this.updates = this.updates.slice(this.first);
-      this.first = 0;
-    }
+    this.updates.splice(0, dropped);
     return dropped;
   }
 
   /** Empties the buffer. */
   take(): DepthUpdate[] {
-    const updates = this.updates.slice(this.first);
-    [this.updates, this.first, this.levels] = [[], 0, 0];
+    const { updates } = this;
+    [this.updates, this.levels] = [[], 0];
     return updates;
   }
 }
