@@ -93,7 +93,7 @@ export async function fillDemo(request: DemoRequest, marker: DemoMarker): Promis
   await writeMarker(directory, marker);
   const tokens = tokensOf(request, seed);
   const rows = demoTokenRows(seed, untilS);
-  await commitPrepared(useStore, () => prepareTable(bundleOf(request), 'tokens', numbered(rows)));
+  await commitPrepared(useStore, () => prepareTable(bundleOf(request), 'tokens', [numbered(rows)]));
   const missing = await useStore(async (store) => {
     const units: DemoUnit[] = [];
     for (const unit of demoPlan(tokens, untilS)) {
@@ -229,7 +229,7 @@ async function commitFlat(request: DemoRequest, datasets: readonly DemoRows[]): 
   for (const { dataset, rows } of datasets) {
     if (request.signal?.aborted === true) break;
     const report = await commitPrepared(request.useStore, () =>
-      prepareTable(bundleOf(request), dataset, numbered(rows())),
+      prepareTable(bundleOf(request), dataset, [numbered(rows())]),
     );
     committed += report.rows;
   }

@@ -210,5 +210,5 @@ async function* lineChunks(
 
 async function* numbered(rows: AsyncIterable<object>) {
   let line = 0;
-  for await (const row of rows) yield { line: ++line, row };
+  for await (const row of rows) yield [{ line: ++line, row }];
 }

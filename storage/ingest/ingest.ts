@@ -19,7 +19,7 @@ import { refusingOthers } from './other-dataset.js';
 import { sortedLevels } from './levels.js';
 import { addressFlags, type Mapping } from './mapping.js';
 import type { BundleRequest, FileReport, PreparedFile } from './prepared.js';
-import { type RowSource, tableRows } from './rows.js';
+import { rowBatches, type RowSource } from './rows.js';
 import { STANDARD_INPUT, withStandardInput } from './standard-input.js';
 import { prepareTable } from './tables.js';
 import { SymbolAddresses } from './symbol-addresses.js';
@@ -185,8 +185,8 @@ function prepareSource(request: FileRequest, source: RowSource): Promise<Prepare
     const chunksOf = dataset === 'cells' ? cellChunks : snapshotChunks;
     return prepareDepth(request, (faults) => chunksOf(source, faults), unreadable);
   }
-  const rows = tableRows(source, columnsOf(dataset), unreadable);
-  return prepareTable(request, dataset, rows, unreadable);
+  const batches = rowBatches(source, columnsOf(dataset), unreadable);
+  return prepareTable(request, dataset, batches, unreadable);
 }
 
 /** @param chunks reads the file's chunks, and adds what cannot be read to the faults */

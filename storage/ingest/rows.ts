@@ -36,19 +36,8 @@ export interface RowSource {
 
 /**
  * The rows of a dataset in the file's order. A malformed line becomes a fault.
- * @throws InputError if the file lacks a column
- */
-export async function* tableRows(
-  source: RowSource,
-  wanted: readonly WantedColumn[],
-  faults: FaultLog,
-): AsyncGenerator<NumberedRow> {
-  for await (const rows of rowBatches(source, wanted, faults)) yield* rows;
-}
-
-/**
- * Like tableRows(), in batches.
  * @param keepsFractions whether mapped times keep their fraction of a second, in FRACTION
+ * @throws InputError if the file lacks a column
  */
 export async function* rowBatches(
   source: RowSource,
@@ -100,7 +89,7 @@ function checkSeen(file: string, unseen: ReadonlySet<string>, first: unknown): v
   );
 }
 
-/** The rows of `cells` by column, in the order and with the checks of tableRows(). */
+/** The rows of `cells` by column, in the order and with the checks of rowBatches(). */
 export async function* cellRows(source: RowSource, faults: FaultLog): AsyncGenerator<CellColumns> {
   for await (const rows of rowBatches(source, CELL_COLUMNS, faults)) {
     yield {

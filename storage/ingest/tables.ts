@@ -23,13 +23,13 @@ type TableDataset = 'tokens' | 'holders' | FlatDataset;
 
 /**
  * Prepares rows of a dataset from any source.
- * @param unreadable gets the faults of records in `rows` that cannot be read as rows
+ * @param unreadable gets the faults of records in `batches` that cannot be read as rows
  * @throws InputError with the first ten faults; nothing of the rows is stored
  */
 export function prepareTable(
   request: BundleRequest,
   dataset: TableDataset,
-  rows: AsyncIterable<NumberedRow> | Iterable<NumberedRow>,
+  batches: AsyncIterable<Iterable<NumberedRow>> | Iterable<Iterable<NumberedRow>>,
   unreadable: FaultLog = new FaultLog(),
 ): Promise<PreparedFile> {
   return withBundle(request, async (bundle, report) => {
@@ -38,17 +38,20 @@ export function prepareTable(
     const pastTime = PAST_TIMES[dataset];
     let stopped = false;
     const sink = sinkOf(dataset, bundle);
-    for await (const { line, row } of rows) {
-      faults.line = line;
-      report.rows++;
-      const fields = row as Record<string, unknown> | null;
-      if (pastTime !== undefined) warnOfTime(warnings, fields?.[pastTime], line);
-      if (dataset === 'dca_orders') warnOfRemainder(warnings, fields, line);
-      const added = sink.add(row, faults);
-      // Awaiting a promise for each of millions of rows would take longer than most rows do.
-      const shouldContinue = typeof added === 'boolean' ? added : await added;
-      if (report.rows % PROGRESS_ROWS === 0) request.onProgress?.(report);
-      stopped = !shouldContinue || faults.count >= MAX_FAULTS;
+    for await (const rows of batches) {
+      for (const { line, row } of rows) {
+        faults.line = line;
+        report.rows++;
+        const fields = row as Record<string, unknown> | null;
+        if (pastTime !== undefined) warnOfTime(warnings, fields?.[pastTime], line);
+        if (dataset === 'dca_orders') warnOfRemainder(warnings, fields, line);
+        const added = sink.add(row, faults);
+        // Awaiting a promise for each of millions of rows would take longer than most rows do.
+        const shouldContinue = typeof added === 'boolean' ? added : await added;
+        if (report.rows % PROGRESS_ROWS === 0) request.onProgress?.(report);
+        stopped = !shouldContinue || faults.count >= MAX_FAULTS;
+        if (stopped) break;
+      }
       if (stopped) break;
     }
     report.warnings = warnings.all;

@@ -126,7 +126,7 @@ describe('A file of holders', () => {
         await withStoreOf(data, async (store) => {
           const request = { directory: data, file: 'x', mode: 'replace' as const };
           const numbered = given.map((each, i) => ({ line: i + 1, row: each }));
-          const { bundle } = await prepareTable(request, 'holders', numbered);
+          const { bundle } = await prepareTable(request, 'holders', [numbered]);
           await store.commit(bundle.name);
           await expectHeld(store, given);
         });

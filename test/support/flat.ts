@@ -102,7 +102,7 @@ export async function commitFlat(
   const { bundle } = await prepareTable(
     { directory: store.directory, file: 'test.ndjson', mode: 'replace' },
     dataset,
-    rows.map((row, i) => ({ line: i + 1, row })),
+    [rows.map((row, i) => ({ line: i + 1, row }))],
   );
   try {
     await (rehearse ? store.rehearse(bundle.name) : store.commit(bundle.name));
