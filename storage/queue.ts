@@ -7,7 +7,7 @@ import type { QueuedToken, TokenName, TokenQueue } from './contract.js';
 import type { Database } from './duckdb/database.js';
 import type { SqlValue } from './duckdb/statements.js';
 import { wallS } from './wall-clock.js';
-import { insertRows, WriteBehind } from './write-behind.js';
+import { WriteBehind } from './write-behind.js';
 
 /** Tokens in the queue. A further one replaces the token whose last request is the oldest. */
 export const MAX_QUEUED_TOKENS = 100_000;
@@ -117,8 +117,7 @@ export class WaitingTokens implements TokenQueue {
     await this.database.shortTransaction(async (tx) => {
       const marks = gone.map(() => '?').join(', ');
       if (gone.length > 0) await tx.run(`DELETE FROM queue WHERE address IN (${marks})`, gone);
-      await insertRows(
-        tx,
+      await tx.append(
         'queue',
         kept,
         `(chain, address) DO UPDATE SET requested_at = EXCLUDED.requested_at,

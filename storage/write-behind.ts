@@ -1,8 +1,6 @@
 /**
  * Rows that change in memory at once and are written soon afterwards: a killed process loses at most the last half second.
  */
-import type { SqlValue, Statements } from './duckdb/statements.js';
-
 const WRITE_DELAY_MS = 250;
 const MAX_STATEMENT_ROWS = 500;
 
@@ -68,19 +66,5 @@ export class WriteBehind<R> {
       }
     }
     this.options.onWritten?.();
-  }
-}
-
-/** Inserts rows. @param onConflict the text after ON CONFLICT */
-export async function insertRows(
-  tx: Statements,
-  table: string,
-  rows: readonly (readonly SqlValue[])[],
-  onConflict: string,
-): Promise<void> {
-  for (let from = 0; from < rows.length; from += MAX_STATEMENT_ROWS) {
-    const some = rows.slice(from, from + MAX_STATEMENT_ROWS);
-    const marks = some.map((row) => `(${row.map(() => '?').join(', ')})`).join(', ');
-    await tx.run(`INSERT INTO ${table} VALUES ${marks} ON CONFLICT ${onConflict}`, some.flat());
   }
 }

@@ -134,8 +134,10 @@ export class Connection implements Statements {
     throw new StoreUnavailableError('DuckDB broke a result off, and does not say why: try again');
   }
 
-  async append(table: string, rows: readonly GivenRow[]): Promise<void> {
-    if (rows.length > 0) await this.run(`INSERT INTO ${table} SELECT * FROM given()`, [], rows);
+  async append(table: string, rows: readonly GivenRow[], onConflict?: string): Promise<void> {
+    if (rows.length === 0) return;
+    const merging = onConflict === undefined ? '' : ` ON CONFLICT ${onConflict}`;
+    await this.run(`INSERT INTO ${table} SELECT * FROM given()${merging}`, [], rows);
   }
 
   private reading(sql: string, given: readonly GivenRow[]): string {

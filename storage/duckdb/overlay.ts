@@ -86,7 +86,7 @@ export class Overlay implements Statements {
     for (const side of this.sides) yield* side.chunks(sql, values, given);
   }
 
-  append(table: string, rows: readonly GivenRow[]): Promise<void> {
-    return this.scratch.append(table, rows);
+  append(table: string, rows: readonly GivenRow[], onConflict?: string): Promise<void> {
+    return this.scratch.append(table, rows, onConflict);
   }
 }

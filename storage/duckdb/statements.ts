@@ -50,8 +50,8 @@ export interface Statements {
     values?: readonly SqlValue[],
     given?: readonly GivenRow[],
   ): AsyncGenerator<ResultChunk>;
-  /** Inserts rows, values in the table's order. */
-  append(table: string, rows: readonly GivenRow[]): Promise<void>;
+  /** Inserts rows, values in the table's order. @param onConflict the text after ON CONFLICT */
+  append(table: string, rows: readonly GivenRow[], onConflict?: string): Promise<void>;
 }
 
 /** A result's rows by the number in their first column, without that column. */

@@ -7,7 +7,7 @@ import type { DayUsage, UsageCounter, UsageSource } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlValue, Statements } from '../duckdb/statements.js';
 import { readMeta, writeMeta } from '../meta.js';
-import { insertRows, WriteBehind } from '../write-behind.js';
+import { WriteBehind } from '../write-behind.js';
 import { type KeyUse, KeyUses } from './key-uses.js';
 import { UsageDays } from './usage-days.js';
 
@@ -293,8 +293,7 @@ export class UsageBook implements UsageSource {
     await this.database.shortTransaction(async (tx) => {
       await mergeUsage(tx, null, months);
       await this.days.write(tx, days);
-      await insertRows(
-        tx,
+      await tx.append(
         'key_uses',
         uses,
         '(key_id) DO UPDATE SET used_at = greatest(used_at, EXCLUDED.used_at)',
@@ -322,9 +321,9 @@ async function mergeUsage(
 ): Promise<void> {
   const merge = (table: string, key: string, rows: readonly SqlValue[][]): Promise<void> => {
     const merging = 'DO UPDATE SET calls = greatest(calls, EXCLUDED.calls)';
-    if (node === null) return insertRows(tx, table, rows, `(${key}) ${merging}`);
+    if (node === null) return tx.append(table, rows, `(${key}) ${merging}`);
     const ofNode = rows.map((row) => [node, ...row]);
-    return insertRows(tx, `other_${table}`, ofNode, `(node, ${key}) ${merging}`);
+    return tx.append(`other_${table}`, ofNode, `(node, ${key}) ${merging}`);
   };
   const months = usage.map(({ keyId, month, calls }) => [keyId, month, calls]);
   const days = usage.flatMap(({ keyId, days }) =>

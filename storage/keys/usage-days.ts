@@ -2,7 +2,6 @@
 import type { CallCounter, DayUsage, DayUsageSource, KeyDayUsage } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import type { Statements } from '../duckdb/statements.js';
-import { insertRows } from '../write-behind.js';
 
 /** Calls being written; more may be counted in the meantime. */
 interface TakenCount {
@@ -100,8 +99,7 @@ export class UsageDays implements DayUsageSource {
 
   /** Writes what take() returned. Call written() once the transaction is committed. */
   write(tx: Statements, taken: readonly TakenCount[]): Promise<void> {
-    return insertRows(
-      tx,
+    return tx.append(
       'usage_days',
       taken.map(({ row, calls }) => [row.keyId, row.day, row.endpoint, calls]),
       '(key_id, day, endpoint) DO UPDATE SET calls = calls + EXCLUDED.calls',
