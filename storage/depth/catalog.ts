@@ -7,7 +7,7 @@ import {
   type MarketType,
   venueKey,
 } from '../../compute/market.js';
-import type { Coverage, TokenRow } from '../contract.js';
+import type { TokenRow } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import { byFirstColumn, type SqlRow } from '../duckdb/statements.js';
 import { LargeMap } from '../../compute/large-map.js';
@@ -149,21 +149,10 @@ function marketOfColumns(columns: SqlRow): Market {
   };
 }
 
+/** @param columns in the order of TOKEN_COLUMNS */
 function rowOfColumns(columns: SqlRow): TokenRow {
-  const [chain, address, symbol, name, icon, decimals, asset, coverage, price, mcap, liquidity, t] =
-    columns;
-  return {
-    chain: chain as Chain,
-    address: address as string,
-    symbol: symbol as string | null,
-    name: name as string | null,
-    icon: icon as string | null,
-    decimals: decimals as number | null,
-    asset: asset as string | null,
-    coverage: coverage as Coverage,
-    price_usd: price as number | null,
-    mcap: mcap as number | null,
-    liquidity_usd: liquidity as number | null,
-    last_refresh: t as number | null,
-  };
+  const [chain, address] = columns as [Chain, string];
+  const row: Record<keyof TokenRow, unknown> = bareTokenRow(chain, address);
+  for (const [i, name] of TOKEN_COLUMNS.entries()) row[name] = columns[i];
+  return row as TokenRow;
 }

@@ -10,12 +10,24 @@ export interface StoredKey {
   earlierDigest: Uint8Array | null;
 }
 
+/** The columns of a record's fields. */
+const COLUMNS = {
+  id: 'id',
+  name: 'name',
+  tier: 'tier',
+  hint: 'hint',
+  requestsPerMinute: 'requests_per_minute',
+  monthlyQuota: 'monthly_quota',
+  createdAtS: 'created_at',
+  revokedAtS: 'revoked_at',
+  expiresAtS: 'expires_at',
+  earlierUntilS: 'earlier_until',
+} as const satisfies Readonly<Record<keyof KeyRecord, string>>;
+const FIELDS = Object.keys(COLUMNS) as (keyof KeyRecord)[];
+const ALL_COLUMNS = ['digest', 'earlier_digest', ...Object.values(COLUMNS)];
+
 export async function readKeys(statements: Pick<Statements, 'rows'>): Promise<StoredKey[]> {
-  const rows = await statements.rows(
-    `SELECT id, name, tier, hint, requests_per_minute, monthly_quota, created_at, revoked_at, digest,
-       expires_at, earlier_digest, earlier_until
-     FROM keys`,
-  );
+  const rows = await statements.rows(`SELECT ${ALL_COLUMNS.join(', ')} FROM keys`);
   return rows.map(storedKey);
 }
 
@@ -25,23 +37,10 @@ export function writeKey(
   { record, digest, earlierDigest }: StoredKey,
 ): Promise<void> {
   return tx.run(
-    `INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO keys (${ALL_COLUMNS.join(', ')}) VALUES (${ALL_COLUMNS.map(() => '?').join(', ')})
      ON CONFLICT (id) DO UPDATE SET hint = EXCLUDED.hint, digest = EXCLUDED.digest,
        earlier_digest = EXCLUDED.earlier_digest, earlier_until = EXCLUDED.earlier_until`,
-    [
-      record.id,
-      record.name,
-      record.tier,
-      record.hint,
-      digest,
-      record.requestsPerMinute,
-      record.monthlyQuota,
-      record.createdAtS,
-      record.revokedAtS,
-      record.expiresAtS,
-      earlierDigest,
-      record.earlierUntilS,
-    ],
+    [digest, earlierDigest, ...FIELDS.map((field) => record[field])],
   );
 }
 
@@ -67,22 +66,11 @@ export function writeRevocations(
   );
 }
 
-function storedKey(row: SqlRow): StoredKey {
-  const [id, name, tier, hint, rpm, quota, createdAt, revokedAt, digest] = row;
-  const [expiresAt, earlierDigest, earlierUntil] = row.slice(9);
+function storedKey([digest, earlierDigest, ...values]: SqlRow): StoredKey {
   return {
-    record: {
-      id: id as string,
-      name: name as string | null,
-      tier: tier as string,
-      hint: hint as string,
-      requestsPerMinute: rpm as number | null,
-      monthlyQuota: quota as number | null,
-      createdAtS: createdAt as number,
-      revokedAtS: revokedAt as number | null,
-      expiresAtS: expiresAt as number | null,
-      earlierUntilS: earlierUntil as number | null,
-    },
+    record: Object.fromEntries(
+      FIELDS.map((field, i) => [field, values[i]]),
+    ) as unknown as KeyRecord,
     digest: Buffer.from(digest as Uint8Array),
     earlierDigest: earlierDigest === null ? null : Buffer.from(earlierDigest as Uint8Array),
   };
