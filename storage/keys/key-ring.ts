@@ -27,7 +27,6 @@ import { type Revocation, RevocationFile } from './revocation-file.js';
 const MAX_KEYS = 100_000;
 /** Live keys in the cache; others are hashed at each request. */
 const MAX_VERIFIED_KEYS = 10_000;
-
 /** Ids that an error names. */
 const MAX_NAMED_IDS = 5;
 
@@ -54,8 +53,6 @@ interface Draft {
 
 type KeyChange = 'created' | 'updated' | 'rotated' | 'revoked';
 type ChangedKey = Pick<KeyRecord, 'id' | 'tier'>;
-
-const tooManyKeys = (): RefusalError => new RefusalError(`the store has ${MAX_KEYS} keys already`);
 
 export class KeyRing implements KeySource {
   private readonly byDigest = new Map<string, StoredKey>();
@@ -129,15 +126,19 @@ export class KeyRing implements KeySource {
 
   /** Creates a key. Only the result contains its text. */
   async create(request: KeyRequest): Promise<IssuedKey> {
-    return this.changes.use(() => {
-      if (this.byId.size >= MAX_KEYS) throw tooManyKeys();
-      return this.issue(this.draft(request));
+    return this.changes.use(async () => {
+      const { issued, stored } = this.draft(request);
+      await this.put(stored, true);
+      return issued;
     });
   }
 
   /** A new key that is not stored yet. */
   draft(request: KeyRequest): Draft {
-    return this.drafted(this.template(request), null);
+    this.checkPlan(request.tier);
+    const id = newKeyId();
+    const times = { createdAtS: wallS(), revokedAtS: null, earlierUntilS: null };
+    return this.drafted({ id, ...NO_TERMS, ...request, ...times, hint: '' }, null);
   }
 
   /** A new text of a live key that is not stored yet. */
@@ -165,11 +166,7 @@ export class KeyRing implements KeySource {
    * @throws RefusalError if a key to be rotated was revoked in the meantime, or there are too many keys
    */
   async adopt(stored: StoredKey, isNew: boolean, mark: LogMark): Promise<void> {
-    await this.changes.use(async () => {
-      if (!isNew) this.live(stored.record.id);
-      else if (this.byId.size >= MAX_KEYS) throw tooManyKeys();
-      await this.put(stored, mark);
-    });
+    await this.changes.use(() => this.put(stored, isNew, mark));
   }
 
   /** Changes a key at the request of a cluster's node. @throws RefusalError if it is not live */
@@ -222,7 +219,8 @@ export class KeyRing implements KeySource {
   /** Gives a live key a new text; the old one stays valid for `overlapS` seconds. */
   async rotate(key: string, overlapS = 0): Promise<IssuedKey> {
     return this.changes.use(async () => {
-      const issued = await this.issue(this.draftRotation(key, overlapS));
+      const { issued, stored } = this.draftRotation(key, overlapS);
+      await this.put(stored, false);
       // It may have been revoked while its new text was being written.
       this.live(issued.id);
       return issued;
@@ -312,13 +310,6 @@ export class KeyRing implements KeySource {
     throw new UsageError(`--tier: expected ${expected}, not ${plan}${hint}`);
   }
 
-  private template(request: KeyRequest): KeyRecord {
-    this.checkPlan(request.tier);
-    const id = newKeyId();
-    const times = { createdAtS: wallS(), revokedAtS: null, earlierUntilS: null };
-    return { id, ...NO_TERMS, ...request, ...times, hint: '' };
-  }
-
   private drafted(template: KeyRecord, earlierDigest: Uint8Array | null): Draft {
     const key = newKey();
     const record: KeyRecord = { ...template, hint: keyHint(key) };
@@ -326,13 +317,12 @@ export class KeyRing implements KeySource {
     return { issued: { ...record, key }, stored };
   }
 
-  private async issue({ issued, stored }: Draft): Promise<IssuedKey> {
-    await this.put(stored);
-    return issued;
-  }
-
-  /** Stores a new key, or a new text of a stored one. */
-  private async put(stored: StoredKey, mark?: LogMark): Promise<void> {
+  /** Stores a new key, or a new text of a live one. */
+  private async put(stored: StoredKey, isNew: boolean, mark?: LogMark): Promise<void> {
+    if (!isNew) this.live(stored.record.id);
+    else if (this.byId.size >= MAX_KEYS) {
+      throw new RefusalError(`the store has ${MAX_KEYS} keys already`);
+    }
     await this.database.transaction(async (tx) => {
       await writeKey(tx, stored);
       if (mark !== undefined) await writeMark(tx, mark);
