@@ -30,8 +30,6 @@ const TWO_32 = 2 ** 32;
 /** A stored list without its entries. Lists of one token and tier do not overlap in time. */
 interface List {
   listId: number;
-  tokenId: number;
-  tier: Tier;
   firstS: number;
 }
 
@@ -131,8 +129,7 @@ async function readLists(
      WHERE token_id IN (${[...tokenIds].join(',')}) ORDER BY first_t`,
   );
   for (const [listId, tokenId, tierIndex, firstS] of rows as number[][]) {
-    const tier = TIERS[tierIndex];
-    pushTo(lists, tierKey(tokenId, tier), { listId, tokenId, tier, firstS });
+    pushTo(lists, tierKey(tokenId, TIERS[tierIndex]), { listId, firstS });
   }
   return lists;
 }

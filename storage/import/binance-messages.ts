@@ -1,7 +1,8 @@
 /** The messages of Binance combined-stream captures. */
+import { type Fields, isFields } from '../../compute/ingest/fields.js';
 import { InputError } from '../errors.js';
 import { readLineBatches } from '../lines.js';
-import { JsonFields, type JsonObject, parseDecimal, parseJsonObject } from './fields.js';
+import { JsonFields, parseDecimal, parseJsonObject } from './fields.js';
 import type { Levels } from './order-book.js';
 import { excerpt } from './refusals.js';
 
@@ -117,9 +118,8 @@ function readMessage(where: string, text: string, isFirst: boolean): BinanceMess
   return messageOf(new JsonFields(where, outer), outer);
 }
 
-function messageOf(outer: JsonFields, { stream, data }: JsonObject): BinanceMessage {
-  const isWrapped = typeof data === 'object' && data !== null && !Array.isArray(data);
-  const fields = isWrapped ? outer.child('data') : outer;
+function messageOf(outer: JsonFields, { stream, data }: Fields): BinanceMessage {
+  const fields = isFields(data) ? outer.child('data') : outer;
   const streamName = typeof stream === 'string' ? stream : null;
   const isPartial = streamName !== null && PARTIAL_DEPTH.test(streamName);
   if (fields.object.e === 'depthUpdate' && !isPartial) return readUpdate(fields);

@@ -1,11 +1,9 @@
 /** Reads and checks fields of JSON documents and decimal numbers. */
-import { MAX_T_S } from '../../compute/ingest/fields.js';
+import { type Fields, isFields, MAX_T_S } from '../../compute/ingest/fields.js';
 import { chainOfAddress } from '../../compute/market.js';
 import { InputError } from '../errors.js';
 import { timeIn } from '../ingest/time-units.js';
 import { excerpt } from './refusals.js';
-
-export type JsonObject = Record<string, unknown>;
 
 /** Greatest integer that stays exact with another digit. */
 const MAX_MANTISSA = 900_719_925_474_098;
@@ -20,7 +18,7 @@ const DOT = 0x2e;
 export class JsonFields {
   constructor(
     readonly where: string,
-    readonly object: JsonObject,
+    readonly object: Fields,
     private readonly path = '',
   ) {}
 
@@ -87,7 +85,7 @@ export class JsonFields {
 
   child(field: string): JsonFields {
     const value = this.object[field];
-    if (!isJsonObject(value)) throw this.fault(field, 'expected an object');
+    if (!isFields(value)) throw this.fault(field, 'expected an object');
     return new JsonFields(this.where, value, `${this.path}${field}.`);
   }
 
@@ -97,21 +95,17 @@ export class JsonFields {
 }
 
 /** Parses one JSON object. @throws InputError `where: what` if the text is not one */
-export function parseJsonObject(text: string, where: string): JsonObject {
+export function parseJsonObject(text: string, where: string): Fields {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     value = null;
   }
-  if (isJsonObject(value)) return value;
+  if (isFields(value)) return value;
   throw new InputError(
     `${where}: the line: expected one whole JSON object, found '${excerpt(text)}'`,
   );
-}
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

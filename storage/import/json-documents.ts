@@ -1,7 +1,7 @@
 /** Files that are one JSON document, or one on each line. */
+import { type Fields, isFields } from '../../compute/ingest/fields.js';
 import { InputError } from '../errors.js';
 import { readBytes } from '../lines.js';
-import { isJsonObject, type JsonObject } from './fields.js';
 import { excerpt } from './refusals.js';
 
 /** A file is parsed as a whole; the whole mainnet token list takes 6 MB. */
@@ -14,10 +14,10 @@ interface JsonDocument {
 }
 
 /** The file's one JSON object. @throws InputError */
-export async function readJsonObject(path: string): Promise<JsonObject> {
+export async function readJsonObject(path: string): Promise<Fields> {
   const document = parsed(await readText(path));
   if (document === null) throw new InputError(`${path}: expected a JSON document`);
-  if (isJsonObject(document.value)) return document.value;
+  if (isFields(document.value)) return document.value;
   throw new InputError(`${path}: expected a JSON object`);
 }
 

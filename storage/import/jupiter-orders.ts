@@ -1,6 +1,7 @@
 /** What Jupiter's DCA and limit orders have in common: documents, the two sides, and prices. */
+import { isFields } from '../../compute/ingest/fields.js';
 import { InputError } from '../errors.js';
-import { isJsonObject, JsonFields } from './fields.js';
+import { JsonFields } from './fields.js';
 import type { ImportOptions, ImportReport, LeftOut } from './formats.js';
 import { readJsonDocuments } from './json-documents.js';
 import { quoteUsdOf } from './quote-prices.js';
@@ -67,7 +68,7 @@ function* ordersOf(where: string, value: unknown, depth = 0): Generator<JsonFiel
       yield* ordersOf(`${where}[${i}]`, item, depth + 1);
     return;
   }
-  if (isJsonObject(value)) {
+  if (isFields(value)) {
     if (ORDER_KEYS.some((key) => key in value)) {
       yield new JsonFields(where, value);
       return;

@@ -1,9 +1,9 @@
 /** Token lists (Solana's, Wormhole's) as rows of the dataset `tokens`. */
-import { MAX_DECIMALS } from '../../compute/ingest/fields.js';
+import { isFields, MAX_DECIMALS } from '../../compute/ingest/fields.js';
 import { canonicalAddress, type Chain, chainOfAddress } from '../../compute/market.js';
 import { type CsvRecord, readCsv } from '../csv.js';
 import { InputError } from '../errors.js';
-import { JsonFields, type JsonObject } from './fields.js';
+import { JsonFields } from './fields.js';
 import type { ImportReport } from './formats.js';
 import { readJsonObject } from './json-documents.js';
 import { excerpt } from './refusals.js';
@@ -53,15 +53,11 @@ export async function* importSolanaTokenList(
     const list = new JsonFields(path, await readJsonObject(path));
     list.list('tokens').forEach((token, i) => {
       report.messages++;
-      addEntry(new JsonFields(`${path}:tokens[${i}]`, asObject(token, path, i)), legs, report);
+      if (!isFields(token)) throw list.fault(`tokens[${i}]`, 'expected an object');
+      addEntry(new JsonFields(`${path}:tokens[${i}]`, token), legs, report);
     });
   }
   yield* legs.rows();
-}
-
-function asObject(token: unknown, path: string, i: number): JsonObject {
-  if (typeof token === 'object' && token !== null) return token as JsonObject;
-  throw new InputError(`${path}: tokens[${i}]: expected an object`);
 }
 
 function addEntry(entry: JsonFields, legs: TokenLegs, report: ImportReport): void {

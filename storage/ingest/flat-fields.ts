@@ -1,6 +1,7 @@
 /** The fields of the flat datasets, and how their rows are checked and stored. */
 import {
   type FaultLog,
+  isFields,
   MAX_BIN_STEP_BP,
   MAX_DECIMALS,
   MAX_T_S,
@@ -49,14 +50,14 @@ export function readFlatRow(
   row: unknown,
   faults: FaultLog,
 ): FlatRow | null {
-  if (typeof row !== 'object' || row === null || Array.isArray(row)) {
+  if (!isFields(row)) {
     faults.add('json', 'must be an object');
     return null;
   }
   const before = faults.count;
   const values: FlatRow = {};
   for (const field of fields) {
-    const given = (row as Record<string, unknown>)[field.name];
+    const given = row[field.name];
     const value =
       given === undefined || given === null ? absentValue(field) : checked(field, given);
     if (value === undefined) faults.add(field.name, `must be ${expectation(field, given)}`);
