@@ -96,11 +96,6 @@ export class WaitingTokens implements TokenQueue {
     }
   }
 
-  /** Resolves when all requests so far are written. @throws if that fails */
-  flush(): Promise<void> {
-    return this.rows.flush();
-  }
-
   /** Writes the remaining rows; a failure is reported to `onError`. */
   close(): Promise<void> {
     return this.rows.close();
