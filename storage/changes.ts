@@ -84,10 +84,7 @@ export class Changes {
     return (await this.run((tools) => retireAll(entry, tools), mark)).result;
   }
 
-  /**
-   * Takes one step of retention for a token, in one transaction.
-   * @returns what it deleted; null if nothing was left to do
-   */
+  /** As Store.retire(). */
   async retire(name: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<Removed | null> {
     // Checked before opening a transaction: for most tokens nothing is left to do.
     if ((await this.dueStep(name, cutoffs, made)) === null) return null;
@@ -99,7 +96,7 @@ export class Changes {
     return result;
   }
 
-  /** The retention step that is due for a token; null if none is. */
+  /** As Store.dueStep(). */
   async dueStep(
     { chain, address }: TokenName,
     cutoffs: Cutoffs,

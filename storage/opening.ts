@@ -58,7 +58,6 @@ export interface StoreOptions extends CommitOptions, LogOptions, FaultListeners 
 interface StoreMemory {
   /** For DuckDB itself. */
   database?: number;
-  /** Tokens' directories. */
   directories?: number;
   /** Entries of the newest segments. */
   newestSegments?: number;
@@ -101,11 +100,7 @@ export function backgroundFailures(
   };
 }
 
-/**
- * Opens a data directory, creating it if needed, and migrates it to this build's schema.
- * @throws StoreBusyError if another process has it open
- * @throws InputError if it is damaged, not a store, or written by a newer Fathom
- */
+/** What Store.open() does, with the same errors. */
 export async function openParts(directory: string, options: StoreOptions): Promise<StoreParts> {
   await makeDirectory(directory);
   // Files that this process creates are private: DuckDB creates some at any time.

@@ -77,10 +77,7 @@ export class Revisions {
     return this.isLog ? this.historyId : this.historyId + this.copyId;
   }
 
-  /**
-   * Whether every revision after a position is remembered, or will be. In a cluster, the position may come from a node
-   * that is ahead.
-   */
+  /** As FollowedDepth.remembers(). */
   remembers(position: number): boolean {
     return position >= this.floor && (position <= this.position || this.isLog);
   }

@@ -43,7 +43,6 @@ export class RevocationFile {
     return opened;
   }
 
-  /** Every revocation in it. */
   get all(): Revocation[] {
     return this.lines.filter((line) => line !== null);
   }

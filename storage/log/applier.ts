@@ -28,7 +28,6 @@ const NO_ORIGIN = 'the log does not begin with its origin: create it again';
 interface ApplierOptions {
   store: Store;
   log: JetStreamLog;
-  /** The name of this node. */
   name: string;
   publisher: Publisher;
   onApplied?: ((tookMs: number) => void) | undefined;

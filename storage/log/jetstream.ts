@@ -86,9 +86,7 @@ interface Opened {
 }
 
 export class JetStreamLog {
-  /** Bundles that are too large for an entry. */
   readonly bundles = new LargeBundles(() => this.openSeparate());
-  /** The last report of each node. */
   readonly reports = new NodeReports(() => this.openSeparate());
   private readonly link: NatsLink;
   private opened: Opened | null = null;

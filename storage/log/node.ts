@@ -46,7 +46,6 @@ export interface NodeOptions {
   store: Store;
   log: JetStreamLog;
   name: string;
-  /** The version of this program. */
   version: string;
   /** Called with the reason when the node stops following the log. */
   onStopped: (why: string) => void;
