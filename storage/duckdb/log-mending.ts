@@ -23,6 +23,8 @@ export const MAX_TORN_COPIES = 10;
 
 /** What a disk writes or loses as a whole. */
 const SECTOR_BYTES = 512;
+/** Fewer zeros may be the end of an unfinished commit, such as of a number in it. */
+const LEAST_BLANK_BYTES = 16;
 /** A log's header takes 30 to 60 bytes. */
 const LOG_HEADER_BYTES = 128;
 /** Positions of the numbers in a DuckDB file's two heads. Checkpoints write the heads in turn. */
@@ -147,7 +149,8 @@ export async function mendLog(
 /** Whether a log's last sector is blank: it was never written, or its disk has lost it. */
 function endsInZeros(bytes: Uint8Array): boolean {
   const lastSectorAt = Math.floor((bytes.length - 1) / SECTOR_BYTES) * SECTOR_BYTES;
-  return bytes.subarray(lastSectorAt).every((byte) => byte === 0);
+  const blankFrom = Math.max(0, Math.min(lastSectorAt, bytes.length - LEAST_BLANK_BYTES));
+  return bytes.subarray(blankFrom).every((byte) => byte === 0);
 }
 
 /** Cuts a log, possibly all of it, and keeps a copy of what it cuts. @returns the copy's name */

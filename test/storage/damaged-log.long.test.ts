@@ -29,6 +29,8 @@ const OPTIONS = { memoryLimitMiB: 128, threads: 1 };
 
 const directory = freshDirectory();
 
+const SECTOR_BYTES = 512;
+
 describe('A database whose log was damaged', () => {
   const file = (place: string) => path.join(place, 'x.duckdb');
   const ids = async (database: Database) => (await database.rows('SELECT id FROM a')).flat();
@@ -64,10 +66,20 @@ describe('A database whose log was damaged', () => {
   it('has every commit before the damage, and says what was cut, or is refused', async () => {
     const [tail, middle] = [ends[6] + 3, ends[3]];
     const zeros = 'which end in zeros; every commit before them is there; if the disk lost';
+    /** A log whose last sector begins with these few zeros of an unfinished commit. */
+    const zeroEnd = (zeros: number) => {
+      const padding = SECTOR_BYTES - (ends[6] % SECTOR_BYTES);
+      return Buffer.concat([
+        log.subarray(0, ends[6]),
+        Buffer.alloc(padding, 1),
+        Buffer.alloc(zeros),
+      ]);
+    };
     const faults: [Buffer, 'torn' | 'damaged', number, string?][] = [
       [Buffer.concat([log, Buffer.alloc(1 << 20)]), 'torn', log.length, zeros],
       [Buffer.concat([log.subarray(0, tail), Buffer.alloc(600)]), 'torn', tail, zeros],
       [log.subarray(0, tail), 'torn', tail, 'of a commit that was not finished; every'],
+      [zeroEnd(2), 'torn', ends[6], 'of a commit that was not finished; every'],
       [Buffer.concat([log.subarray(0, tail), log.subarray(100, 4000)]), 'damaged', tail],
       [withBit(middle * 8), 'damaged', middle],
       [withBit(middle * 8 + 40), 'damaged', middle],
