@@ -1,12 +1,9 @@
 /** Turns the settings of `fathom serve` into options of the server, or reports all faults. */
 import path from 'node:path';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
-import type { Retention } from '../../storage/depth/retention-steps.js';
 import { allOf, UsageError } from '../../storage/errors.js';
-import type { NativeCurrency } from '../services.js';
-import type { EngineName } from '../http/engine.js';
 import type { Plans } from '../limits/plans.js';
-import type { LogFormat, LogLevel } from '../log.js';
+import type { LogLevel } from '../log.js';
 import { defaultThreads, divideMemory, leastMemoryMib, type Shares } from '../memory.js';
 import { checkAccess, clusterOf } from './cluster-settings.js';
 import { type Effective, effectiveSetting, effectiveSettings } from './effective-settings.js';
@@ -19,42 +16,7 @@ type SettingValue<S> = S extends { repeated: true }
     ? ValueOf<S> | D
     : boolean;
 
-export interface ServeOptions {
-  directory: string;
-  /** Whether to cut a damaged log of the database instead of refusing it. */
-  acceptDamagedLog: boolean | undefined;
-  host: string;
-  port: number;
-  /** Epoch seconds at which the server's clock is frozen; null: it runs. */
-  asOfS: number | null;
-  /** A newest snapshot older than this is stale. */
-  staleAfterS: number;
-  /** Worker threads. */
-  threads: number;
-  plans: Plans;
-  native: NativeCurrency;
-  /** Mints that count as the quote side of a pool, by priority. */
-  quotes: readonly string[];
-  evmChainId: number;
-  memory: Shares;
-  /** Bytes that fragments may take on the store's disk; 0: none. */
-  fragmentsDiskBytes: number;
-  /** Where /healthz, /readyz and /metrics are; null: with the API. */
-  admin: { host: string; port: number } | null;
-  log: { level: LogLevel; format: LogFormat };
-  engine: EngineName;
-  /** How long the server takes requests after a stop signal. */
-  stopDelayS: number;
-  lenientParameters: boolean;
-  /** A limit by client address; null: none. */
-  addressLimit: { requestsPerS: number; proxyHops: number } | null;
-  /** Origins of web pages that may read replies. */
-  corsOrigins: readonly string[];
-  /** How long depth is kept. */
-  retention: Retention;
-  /** The cluster that the server is a node of; null: none. */
-  cluster: ReturnType<typeof clusterOf>;
-}
+export type ServeOptions = ReturnType<typeof serveOptions>;
 
 type ServeFlags = Partial<FlagValues<typeof SERVE_FLAGS> & { 'accept-damaged-log': boolean }>;
 
@@ -140,7 +102,7 @@ interface Defaults {
 export function serveOptions(
   flags: ServeFlags,
   { maxThreads = Infinity, logLevel = 'info' }: Defaults = {},
-): ServeOptions {
+) {
   const { settings } = effective(flags);
   const values = Object.fromEntries(
     Object.entries(settings).map(([name, { value }]) => [name, value]),
@@ -154,29 +116,39 @@ export function serveOptions(
   const threads = values.threads ?? Math.min(maxThreads, defaultThreads(memoryMib, given));
   return {
     directory: path.resolve(values.data),
+    /** Whether to cut a damaged log of the database instead of refusing it. */
     acceptDamagedLog: flags['accept-damaged-log'],
     host: values.host,
     port: values.port,
+    /** Epoch seconds at which the server's clock is frozen; null: it runs. */
     asOfS: values['as-of'],
+    /** A newest snapshot older than this is stale. */
     staleAfterS: values['stale-after'],
     plans: values.plans,
     native,
+    /** Mints that count as the quote side of a pool, by priority. */
     quotes: values['quote-tokens'] ?? defaultQuoteTokens(native.mint),
     evmChainId: values['evm-chain-id'],
     threads,
     memory: divideMemory(memoryMib, threads, given),
+    /** Bytes that fragments may take on the store's disk; 0: none. */
     fragmentsDiskBytes: values['fragments-disk-gib'],
+    /** Where /healthz, /readyz and /metrics are; null: with the API. */
     admin: adminPort === null ? null : { host: values['admin-host'], port: adminPort },
     log: {
       level: settings['log-level'].given === null ? logLevel : values['log-level'],
       format: values['log-format'] ?? (process.stderr.isTTY ? 'pretty' : 'json'),
     },
     engine: values['http-engine'],
+    /** How long the server takes requests after a stop signal. */
     stopDelayS: values['stop-delay'],
     lenientParameters: values['lenient-parameters'],
+    /** A limit by client address; null: none. */
     addressLimit: requestsPerS === null ? null : { requestsPerS, proxyHops },
+    /** Origins of web pages that may read replies. */
     corsOrigins: values['cors-origin'],
     retention: values.retention,
+    /** The cluster that the server is a node of; null: none. */
     cluster: clusterOf(values),
   };
 }
