@@ -4,15 +4,12 @@ import type { DepthSource, TokenName, TokenRecord } from '../../storage/contract
 import { sourceOf } from '../depth/coverage.js';
 import { ApiError, replayBusy } from '../http/errors.js';
 import type { Cohorts, Follower, Message } from './cohorts.js';
-import type { Connection, Subscription } from './connection.js';
 import { Cursors, type Progress } from './cursor.js';
 import type { DepthFeed, Update, View } from './depth-feed.js';
 import type { UpdateStep } from './depth-follower.js';
-import { type Account, PageMeter } from './account.js';
+import { PageMeter } from './account.js';
 import { encodeError, encodeMessage, joinMessage, PAGE_FIELDS } from './protocol.js';
-
-/** A subscription without a message for this long gets a heartbeat. */
-export const HEARTBEAT_MS = 5_000;
+import { PaidSubscription, type SubscriptionOptions } from './subscription.js';
 
 export interface Beginning {
   fromS: number | null;
@@ -21,27 +18,23 @@ export interface Beginning {
   cursor: string | null;
 }
 
-interface DepthSubscriptionOptions {
-  id: string;
-  connection: Connection;
+interface DepthSubscriptionOptions extends SubscriptionOptions {
   token: TokenName;
   view: View;
-  account: Account;
   beginning: Beginning;
   feed: DepthFeed;
   cohorts: Cohorts;
   depth: DepthSource & { readonly commitHistory: string; remembers(position: number): boolean };
-  nowS: () => number;
-  /** Called for each message sent. @param lagMs time since its commit; null: no commit caused it */
-  onMessage: (type: string, lagMs: number | null) => void;
   /** Called for failures that the client did not cause. */
   onError: (error: unknown) => void;
   /** Called once the error that ends the subscription has been sent. */
   onFailed: () => void;
 }
 
-export class DepthSubscription implements Subscription, Follower {
-  readonly id: string;
+export class DepthSubscription
+  extends PaidSubscription<DepthSubscriptionOptions>
+  implements Follower
+{
   readonly channel = 'depth';
   private source: TokenRecord | null = null;
   private cursors: Cursors;
@@ -51,13 +44,11 @@ export class DepthSubscription implements Subscription, Follower {
   private isLive = false;
   /** performance.now() of the commit whose changes are being sent; null: history, or changes that no commit caused. */
   private committedMs: number | null = null;
-  private sentMs = performance.now();
-  private isEnded = false;
   private stopWaiting = (): void => undefined;
   private readonly meter: PageMeter;
 
-  constructor(private readonly options: DepthSubscriptionOptions) {
-    this.id = options.id;
+  constructor(options: DepthSubscriptionOptions) {
+    super(options);
     this.meter = new PageMeter(options.account);
     this.cursors = this.findToken();
   }
@@ -72,18 +63,18 @@ export class DepthSubscription implements Subscription, Follower {
     this.messageName = `${this.progress.fromS} ${this.id}`;
     const { source } = this;
     const { chain, address } = source ?? token;
-    this.sendDocument('subscribed', {
+    this.sendFields('subscribed', {
       token: token.address,
       ...(address === token.address ? {} : { resolved_token: address }),
       chain,
       ...(beginning.isClamped ? { clamped: true } : {}),
     });
-    if (reset !== null) this.sendDocument('reset', { reason: reset });
+    if (reset !== null) this.sendFields('reset', { reason: reset });
     this.start();
   }
 
-  end(): void {
-    this.isEnded = true;
+  override end(): void {
+    super.end();
     this.stopWaiting();
     this.options.cohorts.leave(this);
   }
@@ -125,22 +116,6 @@ export class DepthSubscription implements Subscription, Follower {
   continueAlone(committedMs: number | null): void {
     this.committedMs = committedMs;
     this.start();
-  }
-
-  tick(nowMs: number): void {
-    const { connection, account } = this.options;
-    try {
-      account.payHour(nowMs);
-    } catch (error) {
-      this.fail(error);
-      return;
-    }
-    if (nowMs - this.sentMs < HEARTBEAT_MS || !connection.hasRoom) return;
-    this.sendDocument('heartbeat', { t: this.options.nowS() });
-  }
-
-  announceClosing(retryMs: number): void {
-    this.sendDocument('closing', { retry_ms: retryMs });
   }
 
   /** Looks up the token again: a commit may have added it, or its mainchain leg. */
@@ -246,7 +221,7 @@ export class DepthSubscription implements Subscription, Follower {
     if (this.isEnded || !this.isLive) return;
     const step = this.source && (await feed.step(this.source.tokenId, this.progress));
     if (step !== null && step.type !== 'none' && step.type !== 'behind')
-      this.sendDocument('lagged', {});
+      this.sendFields('lagged', {});
   }
 
   /** @param commits the feed's count before the last step */
@@ -271,27 +246,15 @@ export class DepthSubscription implements Subscription, Follower {
     return { next_from: progress.nextFromS, cursor: this.cursors.write(progress) };
   }
 
-  private sendDocument(type: string, fields: object): void {
+  protected override sendFields(type: string, fields: object): void {
     const positionFields = this.positionFields(this.progress);
     const { format } = this.view;
     const message = encodeMessage(format, { type, id: this.id, ...fields, ...positionFields });
-    this.send(type, message, positionFields.cursor, null);
-  }
-
-  private send(
-    type: string,
-    message: Uint8Array,
-    cursor: string,
-    committedMs: number | null,
-  ): void {
-    if (this.isEnded) return;
-    this.sentMs = performance.now();
-    this.options.onMessage(type, committedMs === null ? null : this.sentMs - committedMs);
-    this.options.connection.send(message, cursor);
+    this.send(type, message, positionFields.cursor);
   }
 
   /** Ends the subscription with an error; the client may subscribe again with its cursor. */
-  private fail(error: unknown): void {
+  protected override fail(error: unknown): void {
     if (this.isEnded) return;
     const { connection, view, onError, onMessage, onFailed } = this.options;
     if (!(error instanceof ApiError)) onError(error);

@@ -1,40 +1,30 @@
 /** A subscription of a channel whose messages are whole documents. */
 import type { Call } from '../api/endpoint.js';
-import type { Account } from './account.js';
-import type { Connection, Subscription } from './connection.js';
 import {
   type DocumentRequest,
   DOCUMENT_FIELDS,
   type DocumentFeed,
   type Following,
 } from './document-feed.js';
-import { HEARTBEAT_MS } from './depth-subscription.js';
 import { encodeMessage, joinMessage, type LiveFormat } from './protocol.js';
+import { PaidSubscription, type SubscriptionOptions } from './subscription.js';
 
-interface DocumentSubscriptionOptions {
-  id: string;
-  connection: Connection;
-  account: Account;
+interface DocumentSubscriptionOptions extends SubscriptionOptions {
   request: DocumentRequest;
   key: Call['key'];
   feed: DocumentFeed;
-  nowS: () => number;
-  onMessage: (type: string) => void;
   /** Ends the subscription with an error. */
   fail: (error: unknown) => void;
 }
 
-export class DocumentSubscription implements Subscription {
-  readonly id: string;
+export class DocumentSubscription extends PaidSubscription<DocumentSubscriptionOptions> {
   readonly channel: string;
-  private sentMs = performance.now();
-  private isEnded = false;
   /** Whether the client has to read before it gets the document. */
   private isBehind = false;
   private following: Following | null = null;
 
-  constructor(private readonly options: DocumentSubscriptionOptions) {
-    this.id = options.id;
+  constructor(options: DocumentSubscriptionOptions) {
+    super(options);
     this.channel = options.request.channel;
   }
 
@@ -43,7 +33,7 @@ export class DocumentSubscription implements Subscription {
     const { feed, request, key } = this.options;
     let isSubscribed = false;
     this.following = await feed.follow(request, key, (encode) => {
-      if (!isSubscribed) this.sendMessage('subscribed', { channel: this.channel });
+      if (!isSubscribed) this.sendFields('subscribed', { channel: this.channel });
       isSubscribed = true;
       if (this.options.connection.hasRoom) this.sendDocument(encode);
       else void this.catchUp();
@@ -51,26 +41,9 @@ export class DocumentSubscription implements Subscription {
     if (this.isEnded) this.following.leave();
   }
 
-  end(): void {
-    this.isEnded = true;
+  override end(): void {
+    super.end();
     this.following?.leave();
-  }
-
-  tick(nowMs: number): void {
-    const { account, connection } = this.options;
-    try {
-      account.payHour(nowMs);
-    } catch (error) {
-      this.options.fail(error);
-      return;
-    }
-    if (nowMs - this.sentMs >= HEARTBEAT_MS && connection.hasRoom) {
-      this.sendMessage('heartbeat', { t: this.options.nowS() });
-    }
-  }
-
-  announceClosing(retryMs: number): void {
-    this.sendMessage('closing', { retry_ms: retryMs });
   }
 
   /** Has the document made again once the client has read what waits for it. */
@@ -92,17 +65,14 @@ export class DocumentSubscription implements Subscription {
     );
   }
 
-  private sendMessage(type: string, fields: object): void {
+  protected override sendFields(type: string, fields: object): void {
     this.send(
       type,
       encodeMessage(this.options.connection.format, { type, id: this.id, ...fields }),
     );
   }
 
-  private send(type: string, message: Uint8Array): void {
-    if (this.isEnded) return;
-    this.sentMs = performance.now();
-    this.options.onMessage(type);
-    this.options.connection.send(message);
+  protected override fail(error: unknown): void {
+    this.options.fail(error);
   }
 }

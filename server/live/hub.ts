@@ -314,7 +314,7 @@ export class LiveHub {
       key: key.record,
       feed: this.documents,
       nowS: () => this.options.clock.nowS(),
-      onMessage: (type) => this.options.onMessage?.(type, null),
+      onMessage: (type, lagMs) => this.options.onMessage?.(type, lagMs),
       fail: (error) => {
         this.refuse(connection, id, error);
         connection.end(id);
