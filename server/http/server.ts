@@ -1,5 +1,6 @@
 /** The HTTP server: accepts requests, bounds the bytes of their replies, and drains when it closes. */
 import { randomBytes } from 'node:crypto';
+import { withDeadline } from '../../compute/running-time.js';
 import type { Log } from '../log.js';
 import { DEFAULT_SHARES } from '../memory.js';
 import { BytesInFlight, type BytesInFlightLimits } from './budget.js';
@@ -122,7 +123,10 @@ export async function startHttpServer({
   const listener = await engine.listen({ host, port, onRequest, connections, socketPath });
   const drain = async () => {
     listener.stopListening();
-    if (live > 0) await idleOrLate(limits.drainLimitMs, (resolve) => (whenIdle = resolve));
+    if (live > 0) {
+      const idle = new Promise<void>((resolve) => (whenIdle = resolve));
+      await withDeadline(idle, limits.drainLimitMs, 'drain').catch(() => undefined);
+    }
     if (live > 0) log.error('requests were cut off when the server stopped', { count: live });
     listener.close();
   };
@@ -150,16 +154,6 @@ function cutSlowest(waiting: ReadonlySet<Exchange>, isKeyless: boolean): boolean
   }
   slowest?.abandon();
   return slowest !== null;
-}
-
-function idleOrLate(limitMs: number, onIdle: (resolve: () => void) => void): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, limitMs);
-    onIdle(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }
 
 /** Ids that are unique across processes: a random prefix per process, and a count. */

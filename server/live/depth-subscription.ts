@@ -1,4 +1,5 @@
 /** A subscription of channel `depth`: history, revisions and new snapshots of one token, in order. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isDamage } from '../../compute/damage.js';
 import type { DepthSource, TokenName, TokenRecord } from '../../storage/contract.js';
 import { sourceOf } from '../depth/coverage.js';
@@ -231,14 +232,10 @@ export class DepthSubscription
     this.committedMs = feed.committedMs;
   }
 
-  private pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.stopWaiting = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+  private async pause(ms: number): Promise<void> {
+    const waiting = new AbortController();
+    this.stopWaiting = () => waiting.abort();
+    await sleep(ms, undefined, { signal: waiting.signal }).catch(() => undefined);
   }
 
   /** The fields from which a client continues. */

@@ -1,5 +1,6 @@
 /** The routes for operators, which need no key: /healthz, /readyz and /metrics (docs/operating.md). */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DeadlineError, withDeadline } from '../../compute/running-time.js';
 import { NOT_STORED } from '../http/errors.js';
 import type { Route } from '../http/router.js';
 import { Trouble } from '../../storage/trouble.js';
@@ -129,16 +130,11 @@ class Readiness {
 
 /** Why a check fails, '' if it gives no reason; null if it holds. */
 async function faultOf(check: () => boolean | Promise<void>): Promise<string | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<string>((resolve) => {
-    timer = setTimeout(() => resolve(`no answer in ${CHECK_DEADLINE_MS} ms`), CHECK_DEADLINE_MS);
-  });
   try {
-    const held = Promise.resolve(check()).then((held) => (held === false ? '' : null));
-    return await Promise.race([held, late]);
+    const held = await withDeadline(Promise.resolve(check()), CHECK_DEADLINE_MS, 'check');
+    return held === false ? '' : null;
   } catch (error) {
+    if (error instanceof DeadlineError) return `no answer in ${CHECK_DEADLINE_MS} ms`;
     return error instanceof Error ? error.message : String(error);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,4 +1,5 @@
 /** Makes fragments of stored segments before they are requested, the newest first, while the pool is idle. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FragmentCoding, FragmentGroup } from '../../compute/replay/fragments.js';
 import { FRAGMENT_GROUPS } from '../../compute/replay/fragments.js';
 import { HOUR_MS } from '../../compute/time.js';
@@ -43,7 +44,7 @@ export class FragmentFiller {
   private working: Promise<void> | null = null;
   private workedAtMs = -Infinity;
   /** Ends the current pause early; null: there is no pause. */
-  private endRest: (() => void) | null = null;
+  private resting: AbortController | null = null;
   private retry: NodeJS.Timeout | null = null;
   private closing = false;
 
@@ -61,7 +62,7 @@ export class FragmentFiller {
     const { lastSegmentId } = this.options.source;
     if (lastSegmentId > this.newest) {
       const isFirst = this.newest === 0;
-      const last = this.endRest === null ? undefined : this.ranges.at(-1);
+      const last = this.resting === null ? undefined : this.ranges.at(-1);
       if (last !== undefined && last.below === this.newest + 1 && !last.tiny) {
         last.below = lastSegmentId + 1;
       } else {
@@ -91,7 +92,7 @@ export class FragmentFiller {
     this.closing = true;
     clearInterval(this.tinyTimer);
     if (this.retry !== null) clearTimeout(this.retry);
-    this.endRest?.();
+    this.resting?.abort();
     await this.idle();
   }
 
@@ -112,14 +113,10 @@ export class FragmentFiller {
     const { restMs = REST_MS } = this.options;
     const waitMs = this.workedAtMs + restMs - performance.now();
     if (waitMs <= 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, waitMs).unref();
-      this.endRest = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.endRest = null;
+    this.resting = new AbortController();
+    const { signal } = this.resting;
+    await sleep(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
+    this.resting = null;
   }
 
   private failed(error: unknown): void {
