@@ -95,42 +95,24 @@ export function dcaOrdersHandler({
       const { sort_by: sort, limit } = query;
       const key = replyKey('dca-orders', details.tokenId, revision, own, sort, limit, nowS);
       return new CachedReply(kept, key, () =>
-        dcaOrdersDocument({ token, orders: own, sort, limit, nowS }),
+        // The token may change between turns; the reply uses its present state.
+        dcaOrdersDocument({ token: { ...token }, orders: own, sort, limit, nowS }),
       );
     });
   };
 }
 
-function dcaOrdersDocument(request: OrdersRequest): DcaOrdersDocument | Promise<DcaOrdersDocument> {
-  if (request.orders.length > ORDERS_AT_ONCE) return documentInTurns(request);
-  const largest = rankingOf(request);
-  largest.add(request.orders);
-  return documentOf(request, largest.orders);
-}
-
-async function documentInTurns({ token, ...request }: OrdersRequest): Promise<DcaOrdersDocument> {
-  // The token may change between turns; the reply uses its present state.
-  const now: OrdersRequest = { ...request, token: { ...token } };
-  const largest = rankingOf(now);
-  const { orders } = now;
-  const turns = new Turns();
-  for (let from = 0; from < orders.length; from += ORDERS_AT_ONCE) {
-    largest.add(orders, from, Math.min(from + ORDERS_AT_ONCE, orders.length));
-    await turns.take();
-  }
-  return documentOf(now, largest.orders);
-}
-
-function rankingOf({ token, sort, limit, nowS }: OrdersRequest): LargestOrders {
+function dcaOrdersDocument({
+  token,
+  orders,
+  sort,
+  limit,
+  nowS,
+}: OrdersRequest): DcaOrdersDocument | Promise<DcaOrdersDocument> {
   const state = { priceUsd: currentPriceUsd(token), ladder: token.newest?.spot ?? null, nowS };
-  return new LargestOrders(sort, state, limit);
-}
-
-function documentOf(
-  { token, sort, limit, nowS }: OrdersRequest,
-  orders: readonly DcaOrder[],
-): DcaOrdersDocument {
-  return {
+  const largest = new LargestOrders(sort, state, limit);
+  const isMany = orders.length > ORDERS_AT_ONCE;
+  return whenReady(isMany ? addInTurns(largest, orders) : largest.add(orders), () => ({
     query_parameters: {
       token_address: token.details.address,
       sort_by: sort,
@@ -138,7 +120,15 @@ function documentOf(
       chain: 'mainchain',
     },
     token: ordersTokenDocument(token),
-    count: orders.length,
-    orders: orders.map((order) => dcaOrderDocument(order, token, nowS)),
-  };
+    count: largest.orders.length,
+    orders: largest.orders.map((order) => dcaOrderDocument(order, token, nowS)),
+  }));
+}
+
+async function addInTurns(largest: LargestOrders, orders: readonly DcaOrder[]): Promise<void> {
+  const turns = new Turns();
+  for (let from = 0; from < orders.length; from += ORDERS_AT_ONCE) {
+    largest.add(orders, from, Math.min(from + ORDERS_AT_ONCE, orders.length));
+    await turns.take();
+  }
 }
