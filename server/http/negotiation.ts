@@ -35,7 +35,7 @@ export function negotiateMediaType<T extends string>(
 ): T | null {
   if (accept.trim() === '') return offers[0];
   const ranges = parseWeighted(accept);
-  return best(offers, (offer) => {
+  return bestOffer(offers, (offer) => {
     const [type] = offer.split('/');
     return weightOf(ranges, [offer, `${type}/*`, '*/*']) ?? 0;
   });
@@ -56,7 +56,7 @@ export function negotiateEncoding<T extends string>(
   const codings = parseWeighted(acceptEncoding);
   // An alias (RFC 9110, 8.4.1.3).
   for (const coding of codings) if (coding.value === 'x-gzip') coding.value = 'gzip';
-  return best<T | 'identity'>([...offers, 'identity'], (offer) => {
+  return bestOffer<T | 'identity'>([...offers, 'identity'], (offer) => {
     const weight = weightOf(codings, [offer, '*']);
     if (weight !== null) return weight;
     return offer === 'identity' ? Number.MIN_VALUE : 0;
@@ -73,7 +73,7 @@ function weightOf(header: readonly Weighted[], values: readonly string[]): numbe
 }
 
 /** The offer of the greatest weight, the earlier one on a tie; null if all weights are 0. */
-function best<T>(offers: readonly T[], weigh: (offer: T) => number): T | null {
+export function bestOffer<T>(offers: readonly T[], weigh: (offer: T) => number): T | null {
   let chosen: T | null = null;
   let greatest = 0;
   for (const offer of offers) {

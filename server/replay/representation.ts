@@ -5,7 +5,7 @@ import type { PageFormat } from '../../compute/replay/page-format.js';
 import { notAcceptable } from '../api/replies.js';
 import type { Headers } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
-import { negotiateEncoding, negotiateMediaType } from '../http/negotiation.js';
+import { bestOffer, negotiateEncoding, negotiateMediaType } from '../http/negotiation.js';
 
 /** Arrow's streaming format. */
 export const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
@@ -63,16 +63,7 @@ function wantedAlgorithm(wanted: string): Algorithm | null {
     const parts = /^\s*([a-z0-9-]+)\s*=\s*(10|[0-9])\s*$/.exec(member);
     if (parts !== null) preferences.set(parts[1], Number(parts[2]));
   }
-  let chosen: Algorithm | null = null;
-  let greatest = 0;
-  for (const algorithm of Object.keys(ALGORITHMS) as Algorithm[]) {
-    const preference = preferences.get(algorithm) ?? 0;
-    if (preference > greatest) {
-      chosen = algorithm;
-      greatest = preference;
-    }
-  }
-  return chosen;
+  return bestOffer(Object.keys(ALGORITHMS) as Algorithm[], (name) => preferences.get(name) ?? 0);
 }
 
 /** The Repr-Digest header that a Want-Repr-Digest header asks for; computed off the event loop. */
