@@ -32,7 +32,7 @@ interface ServerOptions {
   /** Epoch seconds at which the server's clock is frozen; default: it runs. */
   frozenS?: number;
   /** A limit by client address; default: none. */
-  addressLimit?: Omit<AddressLimitOptions, 'below'> | null;
+  addressLimit?: AddressLimitOptions | null;
   /** Origins of the pages that may read replies; default: none. */
   corsOrigins?: readonly string[];
   /** An address or name of this machine. */
@@ -79,14 +79,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const routes = [...routesOf(options), ...(admin === null ? forOperators : [])];
   const router = createRouter(routes, log, admitUnrouted(keys, checkPlan));
   const { addressLimit = null } = options;
-  const below = `${BASE_PATH}/`;
-  const limited =
-    addressLimit === null ? router : withAddressLimit(router, { ...addressLimit, below });
-  const handle = withCors(withPosition(limited, below, options.position), {
+  const limited = addressLimit === null ? router : withAddressLimit(router, addressLimit);
+  const api = withCors(withPosition(limited, options.position), {
     origins: options.corsOrigins ?? [],
-    below,
     exposedHeaders: RESPONSE_HEADER_NAMES,
   });
+  const below = `${BASE_PATH}/`;
+  const handle = (exchange: Exchange): void =>
+    exchange.path.startsWith(below) ? api(exchange) : router(exchange);
   const requestLog = new RequestLog(log);
   const engine = options.engine ?? (await loadEngine('uws', log));
   const connections = connectionLimits(log);
@@ -152,15 +152,14 @@ function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Adds the node's position to every reply below a path: the position from before the reply was made. */
+/** Adds the node's position to every reply: the position from before the reply was made. */
 function withPosition(
   handle: (exchange: Exchange) => void,
-  below: string,
   position?: () => number,
 ): (exchange: Exchange) => void {
   if (position === undefined) return handle;
   return (exchange) => {
-    if (exchange.path.startsWith(below)) exchange.addHeader(POSITION_HEADER, String(position()));
+    exchange.addHeader(POSITION_HEADER, String(position()));
     handle(exchange);
   };
 }

@@ -11,8 +11,6 @@ export const ANY_ORIGIN = '*';
 interface CorsOptions {
   /** The pages that may read replies, by origin (`https://app.example.com`); or ANY_ORIGIN. */
   origins: readonly string[];
-  /** Paths below it are open to them. */
-  below: string;
   /** Headers of replies that they may read. */
   exposedHeaders: readonly string[];
 }
@@ -34,17 +32,13 @@ const PREFLIGHT: Headers = [
  */
 export function withCors(
   handle: (exchange: Exchange) => void,
-  { origins, below, exposedHeaders }: CorsOptions,
+  { origins, exposedHeaders }: CorsOptions,
 ): (exchange: Exchange) => void {
   if (origins.length === 0) return handle;
   const known = new Set(origins);
   const any = known.has(ANY_ORIGIN);
   const exposed = exposedHeaders.join(', ');
   return (exchange) => {
-    if (!exchange.path.startsWith(below)) {
-      handle(exchange);
-      return;
-    }
     if (!any) exchange.addHeader('Vary', 'Origin');
     const origin = exchange.header('origin');
     const allowed = origin !== '' && (any || known.has(origin));

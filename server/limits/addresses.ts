@@ -20,8 +20,6 @@ export interface AddressLimitOptions {
   requestsPerS: number;
   /** Proxies in front that append to X-Forwarded-For; 0: the connection's address counts. */
   proxyHops: number;
-  /** Paths below it are limited. */
-  below: string;
   clock?: LimitClock;
   maxAddresses?: number;
 }
@@ -31,13 +29,9 @@ export function withAddressLimit(
   handle: (exchange: Exchange) => void,
   options: AddressLimitOptions,
 ): (exchange: Exchange) => void {
-  const { requestsPerS, proxyHops, below, clock = systemLimitClock } = options;
+  const { requestsPerS, proxyHops, clock = systemLimitClock } = options;
   const buckets = countedCache<string, Bucket>(options.maxAddresses ?? MAX_ADDRESSES);
   return (exchange) => {
-    if (!exchange.path.startsWith(below)) {
-      handle(exchange);
-      return;
-    }
     const client = clientOf(exchange, proxyHops);
     let bucket = buckets.get(client);
     if (bucket === undefined) {

@@ -126,7 +126,6 @@ describe('with another setting', () => {
       handle: (exchange) => {
         const handle = withCors((exchange) => exchange.replyJson(200, {}), {
           origins,
-          below: '/api/',
           exposedHeaders: ['ETag'],
         });
         handle(exchange);

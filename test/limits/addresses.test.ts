@@ -30,16 +30,15 @@ describe('A limit by client address', () => {
     const handle = withAddressLimit(() => got.push('handled'), {
       requestsPerS: 2,
       proxyHops,
-      below: '/api/v1/',
       maxAddresses,
       clock: { steadyUs: () => nowMs * 1000, wallMs: () => 0 },
     });
     let got: unknown[] = [];
-    const ask = (address: string, forwardedFor = '', path = '/api/v1/x') => {
+    const ask = (address: string, forwardedFor = '') => {
       got = [];
       const replyError = ({ status, body, headers }: { [name: string]: unknown }) =>
         got.push({ status, body, headers });
-      handle({ path, origin: { address, forwardedFor }, replyError } as unknown as Exchange);
+      handle({ origin: { address, forwardedFor }, replyError } as unknown as Exchange);
       return got[0];
     };
     return { ask, wait: (ms: number) => (nowMs += ms) };
@@ -59,12 +58,6 @@ describe('A limit by client address', () => {
     expect(ask('192.0.2.1')).toEqual(refused);
     wait(1);
     expect([ask('192.0.2.1'), ask('192.0.2.1')]).toEqual(['handled', refused]);
-  });
-
-  it('does not apply to paths outside the API', () => {
-    const { ask } = limited();
-    const answers = Array.from({ length: 5 }, () => ask('192.0.2.1', '', '/healthz'));
-    expect(answers).toEqual(['handled', 'handled', 'handled', 'handled', 'handled']);
   });
 
   it('trusts only the last entries of X-Forwarded-For, made by trusted proxies', () => {
@@ -112,6 +105,11 @@ describe.each(ENGINES)('The limit by client address over %s', async (engine) => 
       expect(replies).toContainEqual([429, '1']);
       for (const [status] of replies) expect([401, 429]).toContain(status);
     }
+  });
+
+  it('does not apply to paths outside the API', async () => {
+    const load = async () => (await fetch(`${service.server.url}/docs`)).status;
+    expect(await Promise.all(Array.from({ length: 20 }, load))).toEqual(Array(20).fill(200));
   });
 
   it('trusts the last line of X-Forwarded-For if proxies append one, also in a postponed request', async () => {
