@@ -2,6 +2,7 @@
  * The windows, days and tiers of holder flow (docs/definitions.md#holder-flow), and the snapshots that
  * a token's flow needs.
  */
+import { recordOf } from '../collections.js';
 import { firstIndex } from '../search.js';
 import { DAY_S } from '../time.js';
 
@@ -61,9 +62,9 @@ export interface DayPlan {
 export function flowPlan(times: Uint32Array, nowS: number): FlowPlan | null {
   const newestS = newestBy(times, nowS);
   if (newestS === null) return null;
-  const bases = Object.fromEntries(
-    HOLDER_WINDOWS.map((window) => [window, newestBy(times, newestS - WINDOW_LENGTHS_S[window])]),
-  ) as FlowPlan['bases'];
+  const bases = recordOf(HOLDER_WINDOWS, (window) =>
+    newestBy(times, newestS - WINDOW_LENGTHS_S[window]),
+  );
   const days = flowDays(newestS).map((startS): DayPlan => {
     const lastS = newestBy(times, Math.min(startS + DAY_S - 1, newestS));
     return {

@@ -1,4 +1,5 @@
 /** Holder flow: how a token's largest holders changed (docs/definitions.md#holder-flow). */
+import { recordOf } from '../collections.js';
 import { firstFrom } from '../search.js';
 import { decodeHolderBlock } from './block-decoder.js';
 import type { HolderSnapshot } from './block-format.js';
@@ -83,9 +84,7 @@ export function holderFlow({ plan, blocks, names }: HolderFlowInput): HolderFlow
   const base = (window: HolderWindow) => snapshotOf(snapshots, plan.bases[window]);
   return {
     newestS: plan.newestS,
-    summary: Object.fromEntries(
-      SUMMARY_WINDOWS.map((window) => [window, tierFlows(newest, base(window))]),
-    ) as HolderFlow['summary'],
+    summary: recordOf(SUMMARY_WINDOWS, (window) => tierFlows(newest, base(window))),
     days: plan.days.map(({ lastS, earlierS }) =>
       lastS === null
         ? NO_FLOWS
@@ -105,7 +104,7 @@ function tierFlows({ owner, balance }: RankedHolders, base: HolderSnapshot | nul
   const sums = { accumulating: 0, newWallets: 0, inflow: 0, outflow: 0 };
   let rank = 0;
   // Each tier includes the smaller ones.
-  const flows = HOLDER_TIERS.map((tier) => {
+  return recordOf(HOLDER_TIERS, (tier) => {
     for (; rank < Math.min(TIER_SIZES[tier], owner.length); rank++) {
       const before = balanceOf(base, owner[rank]);
       const change = balance[rank] - before;
@@ -114,17 +113,13 @@ function tierFlows({ owner, balance }: RankedHolders, base: HolderSnapshot | nul
       if (change > 0) sums.inflow += change;
       else sums.outflow += change;
     }
-    return [tier, { ...sums, net: sums.inflow + sums.outflow }];
+    return { ...sums, net: sums.inflow + sums.outflow };
   });
-  return Object.fromEntries(flows) as TierFlows;
 }
 
-const NO_FLOWS = Object.fromEntries(
-  HOLDER_TIERS.map((tier) => [
-    tier,
-    { accumulating: 0, newWallets: 0, net: 0, inflow: 0, outflow: 0 },
-  ]),
-) as TierFlows;
+const NO_FLOWS: TierFlows = recordOf(HOLDER_TIERS, () => {
+  return { accumulating: 0, newWallets: 0, net: 0, inflow: 0, outflow: 0 };
+});
 
 function walletFlows(
   { owner, balance }: RankedHolders,
@@ -134,9 +129,7 @@ function walletFlows(
   return Array.from(owner, (id, rank) => ({
     owner: ownerName(names, id),
     balance: balance[rank],
-    changes: Object.fromEntries(
-      HOLDER_WINDOWS.map((window) => [window, changeOf(balance[rank], id, base(window))]),
-    ) as WalletFlow['changes'],
+    changes: recordOf(HOLDER_WINDOWS, (window) => changeOf(balance[rank], id, base(window))),
   }));
 }
 

@@ -3,6 +3,7 @@
  * hour in it, and the order of the rows for every sort; also the leaders (docs/definitions.md#chips).
  */
 import { type Joined, splitTexts } from '../joined-texts.js';
+import { recordOf } from '../collections.js';
 import type { BoardPools } from './dlmm-pool.js';
 import {
   DLMM_PERIODS,
@@ -98,14 +99,10 @@ export function dlmmBoard(input: DlmmBoardInput): DlmmBoard {
   for (const base of pools.base) poolsOfBase[base]++;
   const table = hourTable(input);
   const byAddress = inOrderOfAddress(pools.pubkeys);
-  const periods = DLMM_PERIODS.map((period) => [
-    period,
-    boardPeriod(pools, byAddress, table, period),
-  ]);
   return {
     thisHourS,
     poolsOfBase,
-    periods: Object.fromEntries(periods) as Record<DlmmPeriod, BoardPeriod>,
+    periods: recordOf(DLMM_PERIODS, (period) => boardPeriod(pools, byAddress, table, period)),
   };
 }
 
@@ -167,10 +164,7 @@ function boardPeriod(
   const columns = poolColumns(pool, table, firstHour, DLMM_PERIODS.indexOf(period));
   const baseOfRow = pool.map((p) => base[p]);
   const rows = { pool, ...columns, ...sharesOfBase(baseOfRow, baseMints.length, columns) };
-  const order = Object.fromEntries(
-    DLMM_SORTS.map((sort) => [sort, rankOf(rows[DLMM_SORT_COLUMNS[sort]])]),
-  ) as Record<DlmmSort, Uint32Array>;
-  return { ...rows, order };
+  return { ...rows, order: recordOf(DLMM_SORTS, (sort) => rankOf(rows[DLMM_SORT_COLUMNS[sort]])) };
 }
 
 function hasRow({ feesUsd }: HourTable, firstHour: number, pool: number): boolean {

@@ -1,5 +1,6 @@
 /** LP fee density (docs/definitions.md#fee-density): organic volume over liquidity near the price. */
 import { type Joined, splitTexts } from '../joined-texts.js';
+import { recordOf } from '../collections.js';
 import { type BinSums, depthUsdWithin } from '../segment/snapshots.js';
 import { firstHourOf, hourIndex } from './hours.js';
 import { binsOfPrices, pricesOver, type HourPrices } from './price-range.js';
@@ -124,17 +125,14 @@ export function feeDensityBoards(input: FeeDensityInput): FeeDensityBoards {
   const { tokens, maxRows } = input;
   const byAddress = inOrderOfAddress(tokens.addresses);
   const hourly = hourlyVolumes(input);
-  const boards = LP_WINDOWS.map((window, index) => {
+  return recordOf(LP_WINDOWS, (window) => {
     const volumes = volumesOver(hourly, tokens.addresses.length, LP_WINDOWS_H[window]);
     const { near, bin10, range } = tokens;
-    const ofDenominator = { near, bin10, range: range[index] };
-    const ranked = LP_DENOMINATORS.map((denominator) => [
-      denominator,
+    const ofDenominator = { near, bin10, range: range[LP_WINDOWS.indexOf(window)] };
+    return recordOf(LP_DENOMINATORS, (denominator) =>
       rankDensity(byAddress, volumes, ofDenominator[denominator], maxRows),
-    ]);
-    return [window, Object.fromEntries(ranked) as Record<LpDenominator, FeeDensityRows>];
+    );
   });
-  return Object.fromEntries(boards) as FeeDensityBoards;
 }
 
 /** Index `hour * tokens + token`, hours of the longest window, oldest first; NaN without a row. */

@@ -1,4 +1,5 @@
 /** The limits of each tier (docs/definitions.md#plans), and of keys with individual limits. */
+import { recordOf } from '../../compute/collections.js';
 import { DAY_S } from '../../compute/time.js';
 import { allOf, UsageError } from '../../storage/errors.js';
 import { KEY_TIERS, type KeyRecord, type KeyTier } from '../../storage/contract.js';
@@ -183,7 +184,7 @@ export function plansDocument(plans: Plans): object {
       : { tier, quota: limit(monthlyQuota) }),
     ...(connections === undefined ? {} : { connections }),
     depth: delayedDepth === true ? 'delayed' : 'live',
-    rates: Object.fromEntries(RATE_BUCKETS.map((bucket) => [bucket, rule(rates[bucket])])),
+    rates: recordOf(RATE_BUCKETS, (bucket) => rule(rates[bucket])),
   });
   return Object.fromEntries(
     Object.entries(plans).map(([name, each]) => [name, plan(name, each as Plan)]),
