@@ -8,8 +8,8 @@ import {
   checkedAddress,
   flagOf,
   ReplayError,
-  type ReplayParameters,
-  type ReplayRequest,
+  type DownloadRequest,
+  type RequestedParameters,
 } from '../download/request.js';
 import type { Flags } from './flags.js';
 import { atSignal } from './signals.js';
@@ -75,8 +75,8 @@ export function parametersOf(
 export function requestOf(
   address: string,
   url: string | undefined,
-  parameters: ReplayParameters,
-): ReplayRequest {
+  parameters: RequestedParameters,
+): DownloadRequest {
   return { url: url ?? DEFAULT_URL, address: checkedAddress(address), parameters };
 }
 

@@ -96,7 +96,7 @@ const PATIENCE_MS = 2000;
 const REDRAW_MS = 200;
 
 /** A line of progress, redrawn in place; silent unless stderr is a terminal. */
-export class Progress {
+export class ProgressLine {
   private readonly startedMs = performance.now();
   private drawnMs = -Infinity;
   private drawn = false;

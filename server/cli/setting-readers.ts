@@ -29,7 +29,7 @@ export function whole(
 }
 
 /** A share of --memory-mib in MiB, read as bytes. */
-export function mebibytes(meaning: string, maxMib: number) {
+export function memoryShare(meaning: string, maxMib: number) {
   const read = (text: string, from: string) => MIB * wholeNumber(text, from, 0, maxMib);
   const shown = { placeholder: 'N', meaning, default: 'its share' };
   return { ...shown, fallback: null, read } as const;

@@ -19,7 +19,7 @@ import {
   GIB,
   gibibytes,
   MAX_FRAGMENTS_GIB,
-  mebibytes,
+  memoryShare,
   mint,
   quoteMints,
   readRetention,
@@ -158,7 +158,7 @@ const FLAGS = {
     1,
     MAX_MEMORY_MIB,
   ),
-  'fragments-memory-mib': mebibytes(
+  'fragments-memory-mib': memoryShare(
     'MiB of --memory-mib for fragments of pages; 0 turns them off',
     MAX_MEMORY_MIB,
   ),
@@ -170,7 +170,7 @@ const FLAGS = {
     read: gibibytes,
     document: (bytes: number) => bytes / GIB,
   },
-  'columns-memory-mib': mebibytes(
+  'columns-memory-mib': memoryShare(
     `MiB of --memory-mib for decoded cells of segments, at most ${MAX_COLUMNS_MIB}; 0 keeps none`,
     MAX_COLUMNS_MIB,
   ),

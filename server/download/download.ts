@@ -21,7 +21,7 @@ import {
   flagOf,
   outdated,
   ReplayError,
-  type ReplayRequest,
+  type DownloadRequest,
   type Rest,
 } from './request.js';
 import { addPage, type Totals } from './totals.js';
@@ -36,7 +36,7 @@ const WRITERS: Readonly<Record<ReplayFormat, PageWriter>> = {
 
 /** The stored state after each page, from which a download can be resumed. */
 export interface ReplayState {
-  request: ReplayRequest;
+  request: DownloadRequest;
   format: ReplayFormat;
   totals: Totals | null;
   /** The rest of the window; null before the first page and after the last. */
@@ -46,7 +46,7 @@ export interface ReplayState {
 }
 
 interface Download {
-  request: ReplayRequest;
+  request: DownloadRequest;
   format: ReplayFormat;
   out: string;
   /** Replaces an existing file. */
@@ -127,16 +127,16 @@ const NARROWING = [
   'max_pct',
 ];
 
-function narrowingParameters({ parameters }: ReplayRequest): string[] {
+function narrowingParameters({ parameters }: DownloadRequest): string[] {
   return NARROWING.filter((name) => parameters[name] !== undefined);
 }
 
 /** Whether the request's filters and band leave no cell of any page. */
-function hasNoCell(request: ReplayRequest, totals: Totals | null): boolean {
+function hasNoCell(request: DownloadRequest, totals: Totals | null): boolean {
   return totals?.cells === 0 && narrowingParameters(request).length > 0;
 }
 
-function noCell(request: ReplayRequest, { head, venuesNotFound, facets }: Totals): ReplayError {
+function noCell(request: DownloadRequest, { head, venuesNotFound, facets }: Totals): ReplayError {
   const keysOf = (list: readonly { key: string }[]) => list.map(({ key }) => key).join(', ');
   const { types = [], venues = [] } = facets ?? {};
   const noVenue = head.filter.venues?.every((venue) => venuesNotFound.includes(venue)) ?? false;

@@ -3,18 +3,18 @@ import { chainOfAddress } from '../../compute/market.js';
 import { UsageError } from '../../storage/errors.js';
 
 /** Query parameters by name; the server checks them. */
-export type ReplayParameters = Readonly<Record<string, string>>;
+export type RequestedParameters = Readonly<Record<string, string>>;
 
 /** The flag of `fathom replay` for a query parameter. */
 export function flagOf(parameter: string): string {
   return `--${parameter.replaceAll('_', '-')}`;
 }
 
-export interface ReplayRequest {
+export interface DownloadRequest {
   /** Base URL without a trailing slash. */
   url: string;
   address: string;
-  parameters: ReplayParameters;
+  parameters: RequestedParameters;
 }
 
 /** The part of a window that is left to fetch, in epoch seconds. */
@@ -48,8 +48,8 @@ export function checkedAddress(address: string): string {
 }
 
 /** How two requests differ: `from (was 1, is 2)`; null if they are the same. */
-export function difference(was: ReplayRequest, is: ReplayRequest): string | null {
-  const flat = ({ url, address, parameters }: ReplayRequest) => ({ url, address, ...parameters });
+export function difference(was: DownloadRequest, is: DownloadRequest): string | null {
+  const flat = ({ url, address, parameters }: DownloadRequest) => ({ url, address, ...parameters });
   const [before, now]: Record<string, string>[] = [flat(was), flat(is)];
   const names = [...new Set([...Object.keys(before), ...Object.keys(now)])];
   const different = names.filter((name) => before[name] !== now[name]);

@@ -34,7 +34,7 @@ export const nodeEngine: HttpEngine = { name: 'node', listen };
 
 function listen(options: ListenOptions): Promise<Listener> {
   const { host, port, onRequest, connections: limit, socketPath } = options;
-  const connections = new WeakMap<Socket, Connection>();
+  const connections = new WeakMap<Socket, ClientConnection>();
   const server = http.createServer({
     maxHeaderSize: requestHeadBytes(),
     headersTimeout: IDLE_LIMIT_MS,
@@ -48,14 +48,14 @@ function listen(options: ListenOptions): Promise<Listener> {
   server.on('connection', (socket: Socket) => {
     // parseAgain() has returned it to the server.
     if (connections.has(socket)) return;
-    connections.set(socket, new Connection(socket));
+    connections.set(socket, new ClientConnection(socket));
     // Node takes its own listener off the sockets of CONNECT and of requests to upgrade. 'close' follows.
     socket.on('error', () => undefined);
     socket.once('close', () => limit?.closed());
     if (limit?.opened() === false) socket.destroy();
   });
   const onIncoming = (req: IncomingMessage, res: ServerResponse, head: Buffer | null = null) => {
-    const connection = connections.get(req.socket) as Connection;
+    const connection = connections.get(req.socket) as ClientConnection;
     const fault = requestFault(req);
     if (!connection.isReady) connection.cut();
     else if (fault !== null) refuse(connection, fault);
@@ -82,12 +82,15 @@ function listen(options: ListenOptions): Promise<Listener> {
   // Expectations other than 100-continue are ignored.
   server.on('checkExpectation', (req, res) => onIncoming(req, res));
   server.on('connect', (_req, socket) => {
-    refuse(connections.get(socket as Socket) as Connection, badRequest('CONNECT is for proxies'));
+    refuse(
+      connections.get(socket as Socket) as ClientConnection,
+      badRequest('CONNECT is for proxies'),
+    );
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const fault = parseFault(error.code ?? '');
     if (fault === null) socket.destroy();
-    else refuse(connections.get(socket as Socket) as Connection, fault);
+    else refuse(connections.get(socket as Socket) as ClientConnection, fault);
   });
   return new Promise((resolve, reject) => {
     server.once('error', ({ code }: NodeJS.ErrnoException) =>
@@ -128,7 +131,7 @@ function parseAgain(
 }
 
 /** A client's connection and its requests. */
-class Connection {
+class ClientConnection {
   /** Replies that the kernel has not taken yet. */
   readonly unread = new Set<NodeRequest>();
   private latest: NodeRequest | null = null;
@@ -170,7 +173,7 @@ class NodeRequest implements EngineRequest {
   private listener: (() => void) | null = null;
 
   constructor(
-    private readonly connection: Connection,
+    private readonly connection: ClientConnection,
     private readonly req: IncomingMessage,
     private readonly res: ServerResponse,
     /** The first bytes after a request for a WebSocket; null for any other request. */
@@ -331,7 +334,7 @@ class NodeRequest implements EngineRequest {
 }
 
 /** Replies to bytes that are not a valid request, unless another reply is being sent, and closes the connection. */
-function refuse(connection: Connection, fault: ApiError): void {
+function refuse(connection: ClientConnection, fault: ApiError): void {
   const { socket, unread } = connection;
   if (!socket.writable || [...unread].some((request) => request.isAnswered)) {
     connection.cut();

@@ -29,7 +29,7 @@ export interface Subscription {
   announceClosing(retryMs: number): void;
 }
 
-export class Connection {
+export class LiveConnection {
   readonly subscriptions = new Map<string, Subscription>();
   /** The client's messages since the last tick. */
   messages = 0;

@@ -23,7 +23,7 @@ import { viewOf } from '../replay/parameters.js';
 import type { SegmentColumns } from '../replay/segment-columns.js';
 import { Account, STREAM } from './account.js';
 import { Cohorts } from './cohorts.js';
-import { Connection, type Subscription, type Wire } from './connection.js';
+import { LiveConnection, type Subscription, type Wire } from './connection.js';
 import { DepthFeed } from './depth-feed.js';
 import { DepthSubscription } from './depth-subscription.js';
 import { DocumentFeed, type DocumentHandlers } from './document-feed.js';
@@ -64,7 +64,7 @@ interface HubOptions {
 }
 
 export class LiveHub {
-  private readonly connections = new Set<Connection>();
+  private readonly connections = new Set<LiveConnection>();
   private readonly byKey = new Map<string, number>();
   private readonly depthFeed: DepthFeed;
   private readonly cohorts: Cohorts;
@@ -121,8 +121,8 @@ export class LiveHub {
   }
 
   /** Adds a connection that has no key yet. */
-  connect(wire: Wire): Connection {
-    const connection = new Connection(wire);
+  connect(wire: Wire): LiveConnection {
+    const connection = new LiveConnection(wire);
     this.connections.add(connection);
     if (this.isClosed) this.end(connection, CLOSE_CODES.restart, 'the server is stopping');
     else setTimeout(() => this.endKeyless(connection), AUTH_LIMIT_MS).unref();
@@ -134,7 +134,7 @@ export class LiveHub {
    * @param source of the key, for the error
    * @throws ApiError 401, 429
    */
-  authenticate(connection: Connection, text: string, source: string): KeyRecord {
+  authenticate(connection: LiveConnection, text: string, source: string): KeyRecord {
     const { keys, limiter } = this.options;
     const record = validKey(keys, text, source);
     const open = this.byKey.get(record.id) ?? 0;
@@ -147,7 +147,7 @@ export class LiveHub {
   }
 
   /** As authenticate(), but a key that may not connect ends the connection. */
-  admit(connection: Connection, text: string, source: string): void {
+  admit(connection: LiveConnection, text: string, source: string): void {
     try {
       this.authenticate(connection, text, source);
     } catch (error) {
@@ -157,7 +157,7 @@ export class LiveHub {
   }
 
   /** A client's message. */
-  receive(connection: Connection, message: Uint8Array, isText: boolean): void {
+  receive(connection: LiveConnection, message: Uint8Array, isText: boolean): void {
     if (!this.connections.has(connection)) return;
     if (++connection.messages > MAX_MESSAGES_PER_TICK) {
       const most = `${MAX_MESSAGES_PER_TICK} messages a second`;
@@ -180,13 +180,13 @@ export class LiveHub {
     }
   }
 
-  end(connection: Connection, code: number, reason: string): void {
+  end(connection: LiveConnection, code: number, reason: string): void {
     connection.close(code, reason);
     this.forget(connection);
   }
 
   /** Removes a connection whose client has gone. */
-  forget(connection: Connection): void {
+  forget(connection: LiveConnection): void {
     connection.closed();
     if (!this.connections.delete(connection) || connection.key === null) return;
     const { id } = connection.key.record;
@@ -201,7 +201,7 @@ export class LiveHub {
    * @throws ApiError 400, 403, 429
    */
   async followDepth(
-    connection: Connection,
+    connection: LiveConnection,
     id: string,
     address: string,
     query: string,
@@ -255,7 +255,7 @@ export class LiveHub {
     }
   }
 
-  private async handle(connection: Connection, request: Request): Promise<void> {
+  private async handle(connection: LiveConnection, request: Request): Promise<void> {
     if (request.op === 'ping') {
       this.send(connection, 'pong', encodeMessage(connection.format, { type: 'pong' }));
       return;
@@ -297,7 +297,7 @@ export class LiveHub {
   }
 
   private async followDocument(
-    connection: Connection,
+    connection: LiveConnection,
     id: string,
     request: ConstructorParameters<typeof DocumentSubscription>[0]['request'],
   ): Promise<void> {
@@ -330,7 +330,7 @@ export class LiveHub {
   }
 
   private async begin(
-    connection: Connection,
+    connection: LiveConnection,
     subscription: Subscription & { begin(): Promise<void> },
   ): Promise<void> {
     connection.subscriptions.set(subscription.id, subscription);
@@ -342,12 +342,12 @@ export class LiveHub {
     }
   }
 
-  private accountOf(connection: Connection, endpoint: LimitedEndpoint): Account {
+  private accountOf(connection: LiveConnection, endpoint: LimitedEndpoint): Account {
     const key = () => (connection.key as { record: KeyRecord }).record;
     return new Account(this.options.limiter.check, key, endpoint);
   }
 
-  private refuse(connection: Connection, id: string | null, error: unknown): void {
+  private refuse(connection: LiveConnection, id: string | null, error: unknown): void {
     if (!(error instanceof ApiError)) this.options.log.error('a live message failed', {}, error);
     const failure =
       error instanceof ApiError ? error : new ApiError(500, 'internal_error', 'Internal error');
@@ -355,18 +355,18 @@ export class LiveHub {
   }
 
   /** Sends a message that belongs to no subscription. */
-  private send(connection: Connection, type: string, message: Uint8Array): void {
+  private send(connection: LiveConnection, type: string, message: Uint8Array): void {
     this.options.onMessage?.(type, null);
     connection.send(message);
   }
 
-  private endKeyless(connection: Connection): void {
+  private endKeyless(connection: LiveConnection): void {
     if (connection.key !== null || !this.connections.has(connection)) return;
     const limitS = AUTH_LIMIT_MS / 1000;
     this.end(connection, CLOSE_CODES.key, `expected a key within ${limitS} seconds`);
   }
 
-  private checkKey(connection: Connection): void {
+  private checkKey(connection: LiveConnection): void {
     if (connection.key === null) return;
     const { keys } = this.options;
     try {
@@ -396,7 +396,7 @@ export class LiveHub {
 }
 
 /** Whether the key has expired, or was rotated and its earlier text is no longer valid. */
-function mayHaveEnded({ key }: Connection, nowS: number): boolean {
+function mayHaveEnded({ key }: LiveConnection, nowS: number): boolean {
   const { expiresAtS = null, earlierUntilS = null } = key?.record ?? {};
   return [expiresAtS, earlierUntilS].some((endS) => endS !== null && nowS >= endS);
 }

@@ -1,13 +1,13 @@
 /** What subscriptions of every channel have in common: heartbeats, hourly payments, and how messages are sent. */
 import type { Account } from './account.js';
-import type { Connection, Subscription } from './connection.js';
+import type { LiveConnection, Subscription } from './connection.js';
 
 /** A subscription without a message for this long gets a heartbeat. */
 const HEARTBEAT_MS = 5_000;
 
 export interface SubscriptionOptions {
   id: string;
-  connection: Connection;
+  connection: LiveConnection;
   account: Account;
   nowS: () => number;
   /** Called for each message sent. @param lagMs time since its commit; null: no commit caused it */

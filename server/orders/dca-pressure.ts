@@ -24,7 +24,7 @@ import { dcaOrder, dcaOrderDocument } from './order-documents.js';
 import type { Pressure } from './pressure-board.js';
 import type { Services } from '../services.js';
 
-const MAX_TOKENS = 50;
+const MAX_PRESSURE_TOKENS = 50;
 const DEFAULT_TOKENS = 20;
 const DEFAULT_ORDERS = 5;
 
@@ -82,7 +82,7 @@ export const getDcaPressure = defineEndpoint({
       maximum: MAX_TOP_ORDERS,
       fallback: DEFAULT_ORDERS,
     }),
-    limit: most('tokens', { maximum: MAX_TOKENS, fallback: DEFAULT_TOKENS }),
+    limit: most('tokens', { maximum: MAX_PRESSURE_TOKENS, fallback: DEFAULT_TOKENS }),
     ...sizeRangeParameters,
   }),
   response: document('DcaPressure', {
@@ -108,7 +108,7 @@ export const getDcaPressure = defineEndpoint({
           description: 'Empty unless `include_orders=true`.',
         }),
       }),
-      { maxItems: MAX_TOKENS },
+      { maxItems: MAX_PRESSURE_TOKENS },
     ),
   }),
 });

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { backupStore } from '../../../storage/backup.js';
 import { defineCommand } from '../command.js';
 import { type Flags, type FlagValues, JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
-import { mebibytes, printJson, Progress, printNote } from '../output.js';
+import { mebibytes, printJson, ProgressLine, printNote } from '../output.js';
 import { storeOf } from '../runtime.js';
 
 const FLAGS = {
@@ -32,7 +32,7 @@ export const command = defineCommand({
 /** @throws InputError */
 async function backup(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const startedMs = performance.now();
-  const progress = new Progress();
+  const progress = new ProgressLine();
   const { bytes, position } = await backupStore({
     ...(await storeOf(flags)),
     out: flags.out,

@@ -5,7 +5,7 @@ import type { Damage } from '../../../storage/operations.js';
 import { InputError } from '../../../storage/errors.js';
 import { defineCommand } from '../command.js';
 import { DATA, type Flags, type FlagValues, JSON_OUTPUT } from '../flags.js';
-import { count, counted, PartlyDone, printJson, Progress, printLine } from '../output.js';
+import { count, counted, PartlyDone, printJson, ProgressLine, printLine } from '../output.js';
 import { storeDirectory } from '../runtime.js';
 
 const FLAGS = { data: DATA, json: JSON_OUTPUT } as const satisfies Flags;
@@ -23,7 +23,7 @@ export const command = defineCommand({
 /** @throws PartlyDone if anything is damaged */
 async function check(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const directory = await storeDirectory(flags.data);
-  const progress = new Progress();
+  const progress = new ProgressLine();
   const found = await checkStore(directory, (share) => progress.bar(share, 'checked')).finally(() =>
     progress.end(),
   );

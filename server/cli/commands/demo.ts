@@ -20,7 +20,7 @@ import {
   STORE_FLAGS,
   type StoreFlags,
 } from '../flags.js';
-import { counted, printJson, printLine, Progress, printNote } from '../output.js';
+import { counted, printJson, printLine, ProgressLine, printNote } from '../output.js';
 import { storeThrough, withPool } from '../runtime.js';
 import { stopSignal } from '../signals.js';
 
@@ -102,7 +102,7 @@ async function fillWithin(request: DemoRequest, marker: DemoMarker) {
 }
 
 async function fillWithProgress(request: DemoRequest, marker: DemoMarker): Promise<DemoTotals> {
-  const progress = new Progress();
+  const progress = new ProgressLine();
   const onProgress: DemoRequest['onProgress'] = (done, of, { cells }) =>
     progress.bar(done / of, `${done} of ${of} pieces of history, ${counted(cells, 'cell')}`);
   try {

@@ -24,7 +24,7 @@ import {
   type StoreFlags,
 } from '../flags.js';
 import { DESCRIBING, importOptions, leftOutReason, withFlags } from '../import-options.js';
-import { count, counted, PartlyDone, printJson, Progress, printNote } from '../output.js';
+import { count, counted, PartlyDone, printJson, ProgressLine, printNote } from '../output.js';
 import { replacedJson, replacedText } from '../replaced.js';
 import { rehearsed, storeThrough, withPool } from '../runtime.js';
 
@@ -104,7 +104,7 @@ async function intoStore(
   request: Omit<ImportRequest, 'pool' | 'useStore'>,
   flags: StoreFlags,
 ): Promise<Outcome> {
-  const progress = new Progress();
+  const progress = new ProgressLine();
   const startedMs = performance.now();
   try {
     return await withPool(async (pool) => {
@@ -148,7 +148,7 @@ async function intoFile(
   const target = await realpath(out).catch(() => out);
   const isDirect = (await stat(target).catch(() => null))?.isFile() === false;
   const part = isDirect ? target : `${target}.part`;
-  const progress = new Progress();
+  const progress = new ProgressLine();
   const stream = createWriteStream(part);
   try {
     await once(stream, 'open');

@@ -14,7 +14,7 @@ import {
   STORE_FLAGS,
 } from '../flags.js';
 import { MAPPING_FLAGS, mappingOf } from '../ingest-options.js';
-import { count, counted, PartlyDone, printJson, Progress, printNote } from '../output.js';
+import { count, counted, PartlyDone, printJson, ProgressLine, printNote } from '../output.js';
 import { replacedJson, replacedText } from '../replaced.js';
 import { rehearsed, storeThrough, withPool } from '../runtime.js';
 
@@ -70,7 +70,7 @@ async function ingest(
     files: reports.map(jsonReport),
     ...(dryRun ? { dry_run: true } : {}),
   });
-  const progress = new Progress();
+  const progress = new ProgressLine();
   let startedMs = performance.now();
   const ingestInto = async (directory: string): Promise<void> => {
     const { format, merge } = flags;

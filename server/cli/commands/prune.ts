@@ -12,7 +12,7 @@ import {
   STORE_FLAGS,
   token,
 } from '../flags.js';
-import { mebibytes, printJson, Progress, printNote } from '../output.js';
+import { mebibytes, printJson, ProgressLine, printNote } from '../output.js';
 import { removeConfirmed, removedText, YES } from '../removal.js';
 import { storeOf } from '../runtime.js';
 
@@ -58,7 +58,7 @@ async function prune(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const store = await storeOf(flags);
   const beforeS = Math.min(Math.ceil(flags.before), MAX_T_S + 1);
   const narrowed = { tier: flags.tier ?? null, token: flags.token ?? null };
-  const progress = new Progress();
+  const progress = new ProgressLine();
   const onProgress = (share: number): void => progress.bar(share, 'tokens');
   const removed = await removeConfirmed(
     flags,

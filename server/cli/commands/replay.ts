@@ -14,8 +14,8 @@ import { REPLAY_FORMATS, type ReplayFormat } from '../../download/formats.js';
 import { checkedPage, PageFault, type RemotePage } from '../../download/page.js';
 import {
   ReplayError,
-  type ReplayParameters as ReplayQuery,
-  type ReplayRequest,
+  type DownloadRequest,
+  type RequestedParameters,
   type Rest,
 } from '../../download/request.js';
 import { STEP_NAMES } from '../../replay/parameters.js';
@@ -31,7 +31,7 @@ import {
 } from '../api-client.js';
 import { defineCommand } from '../command.js';
 import { type Flags, type FlagValues, JSON_OUTPUT, wholeNumber } from '../flags.js';
-import { count, counted, printJson, Progress, printNote } from '../output.js';
+import { count, counted, printJson, ProgressLine, printNote } from '../output.js';
 
 const { group, ...VIEW } = VIEW_FLAGS;
 /** Flags that are sent to the server, with underscores in their names; the server checks them. */
@@ -103,7 +103,7 @@ async function replay(address: string, flags: FlagValues<typeof FLAGS>): Promise
 
 async function run(options: ReplayOptions, signal: AbortSignal): Promise<DownloadResult> {
   const { request, format, out, key, force, restart } = options;
-  const progress = new Progress();
+  const progress = new ProgressLine();
   let state: ReplayState | null = null;
   const onWait = ({ kind, message }: Wait): void => {
     if (kind !== 'connection') {
@@ -156,7 +156,7 @@ async function* checkedPages(
   signal: AbortSignal,
 ): AsyncGenerator<RemotePage> {
   // The server checks them.
-  const requested = { ...parameters, ...rest } as ReplayQuery;
+  const requested = { ...parameters, ...rest } as RequestedParameters;
   for await (const page of client.replay(address, requested, { ahead, signal })) {
     try {
       yield checkedPage(page);
@@ -246,7 +246,7 @@ const FORMAT_OF_EXTENSION: Readonly<Partial<Record<string, ReplayFormat>>> = {
 };
 
 interface ReplayOptions {
-  request: ReplayRequest;
+  request: DownloadRequest;
   format: ReplayFormat;
   out: string;
   key: string;
