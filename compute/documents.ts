@@ -32,7 +32,6 @@ export function compressDocument(body: Uint8Array, { encoding }: DocumentForm): 
     : zlib.gzipSync(body, DOCUMENT_GZIP);
 }
 
-/** A reply's body. */
 export interface EncodedDocument {
   /** Whether the body is uncompressed. */
   plain: boolean;

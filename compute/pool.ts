@@ -148,12 +148,10 @@ export class ComputePool {
     this.piscina.on('error', onError);
   }
 
-  /** Waiting jobs of a class. */
   waiting(work: Work): number {
     return this.scheduler.waiting(work);
   }
 
-  /** Threads that run a task. */
   get busyThreads(): number {
     return this.threads - this.freeThreads;
   }

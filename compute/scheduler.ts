@@ -13,9 +13,7 @@ export type Work = 'page' | 'board' | 'commit' | 'fragments' | 'idle';
 export interface WorkLimits {
   /** Jobs in work at the same time, each from its first read to its result. */
   inWork: number;
-  /** Waiting jobs of all keys. */
   maxWaiting: number;
-  /** Waiting jobs of one key. */
   maxWaitingPerKey: number;
   /** A job that is expected to wait longer is refused at once. */
   maxExpectedWaitMs: number;
@@ -89,7 +87,6 @@ export class Scheduler {
     };
   }
 
-  /** Waiting jobs of a class. */
   waiting(work: Work): number {
     return this.queues[work].waitingJobs;
   }

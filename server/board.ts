@@ -3,7 +3,6 @@ import { isDamage } from '../compute/damage.js';
 import { Follower } from './follower.js';
 import type { Log } from './log.js';
 
-/** Interval between checks of the clock. */
 const TICK_MS = 500;
 
 /** Calls `use` at once if the value is not a promise, else when it resolves. */
@@ -65,7 +64,6 @@ export class Board<T extends object> {
     return whenReady(this.get(), use);
   }
 
-  /** Calls `listener` after each build. */
   onBuild(listener: () => void): void {
     this.buildListeners.push(listener);
   }

@@ -52,7 +52,6 @@ interface HandlerOptions extends GivenServices {
   keptReplyBytes?: number;
 }
 
-/** The handlers of all endpoints. */
 export function handlersOf({ live, ...given }: HandlerOptions): Handlers<typeof ENDPOINTS> {
   const { tokens, topScores, orders, holderFlows, lp } = live;
   const kept = replyMemory(given.keptReplyBytes ?? DEFAULT_SHARES.keptReplies);

@@ -22,7 +22,6 @@ export interface DepthWithin {
   pct: readonly number[];
 }
 
-/** The ladder from which a score is computed. */
 interface LadderOfScore {
   kind: 'score';
   /** By market: 1 if it counts, otherwise 0. */

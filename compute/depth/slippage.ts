@@ -61,7 +61,6 @@ export interface LadderInput {
   venueCount: number;
 }
 
-/** The amounts and moves that a request asks for. */
 export interface SlippageAmounts {
   usd: readonly number[];
   movePct: readonly number[];
@@ -89,7 +88,6 @@ export function slippage(ladder: OrderLadder, { usd, movePct }: SlippageAmounts)
 const sums = new Float64Array(BIN_COUNT);
 const stepOf = new Int32Array(BIN_COUNT);
 
-/** Builds the ladder of the chosen markets. */
 export function orderLadder({ cells, side, venueOf, venueCount }: LadderInput): OrderLadder {
   const { market, bin, priceUsd } = cells;
   const amounts = side === 'sell' ? cells.supportCents : cells.resistanceCents;

@@ -47,7 +47,6 @@ export class TextCoder {
   private lastValue: unknown = NaN;
   private lastCode = -1;
 
-  /** The value's code. */
   code(value: unknown): number {
     if (value === this.lastValue) return this.lastCode;
     let code = this.codes.get(value);

@@ -69,7 +69,6 @@ export class CellStore {
     return cents;
   }
 
-  /** Appends a market's ladder. */
   pushLadder(market: number, ladder: LadderAccumulator): MarketCells {
     const { supportUsd, resistanceUsd, firstIndex, lastIndex } = ladder;
     const start = this.length;

@@ -34,7 +34,6 @@ export function addCells(
   }
 }
 
-/** The bins of the valid cells. */
 function binsOf(cells: readonly unknown[]): Set<number> {
   const sound = cells.filter((cell) => cellProblem(cell) === null) as number[][];
   return new Set(sound.map(([bin]) => bin));

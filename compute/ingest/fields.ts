@@ -22,7 +22,6 @@ export const MAX_SOURCE_CHARS = 200;
 export const MAX_MARKET_NAME_CHARS = 200;
 /** Levels of one side of a book, ticks of a pool, bins of a pool, cells of a market. */
 export const MAX_LEVELS_PER_LIST = 1_000_000;
-/** Decimals of a token. */
 export const MAX_DECIMALS = 36;
 /** Uniswap v3's TickMath.MAX_TICK; the lowest tick is its negative. */
 export const MAX_TICK = 887_272;

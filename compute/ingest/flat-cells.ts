@@ -80,7 +80,6 @@ class CellPacker {
   private firstRow = 0;
   /** Cells of the open snapshot outside the ladder. */
   private dropped = 0;
-  /** The text run of the current row. */
   private textRun = 0;
   /** Whether the previous row had a valid head. */
   private isHeadValid = false;
@@ -179,7 +178,6 @@ class CellPacker {
     chunk.checkCellsPrice(head.priceUsd, chunk.existingPrice(run, head.t, base));
   }
 
-  /** Finishes the open snapshot. */
   private close(): void {
     const { head, run, chunk } = this;
     if (head !== null && run !== null) {
@@ -247,7 +245,6 @@ class CellPacker {
     }
   }
 
-  /** A text of the current text run. */
   private text(name: CellText): unknown {
     const { codes, values } = this.input.texts[name];
     return values[codes[this.textRun]];

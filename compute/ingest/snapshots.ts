@@ -26,7 +26,6 @@ const FAR_FACTOR = 2;
 const BODIES = ['cells', 'book', 'constant_product', 'clmm', 'dlmm'] as const;
 type BodyKind = (typeof BODIES)[number];
 
-/** Options of every chunk of rows. */
 export interface ChunkOptions {
   /** Number of the chunk's first line or row in the file, from 1. */
   firstLine: number;

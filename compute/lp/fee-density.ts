@@ -6,7 +6,6 @@ import { firstHourOf, hourIndex } from './hours.js';
 import { binsOfPrices, pricesOver, type HourPrices } from './price-range.js';
 import { inOrderOfAddress, rankOf } from './dlmm-board.js';
 
-/** Hours of each window of volume. */
 export const LP_WINDOWS_H = { '1h': 1, '6h': 6, '24h': 24 } as const;
 type LpWindow = keyof typeof LP_WINDOWS_H;
 export const LP_WINDOWS = Object.keys(LP_WINDOWS_H) as LpWindow[];

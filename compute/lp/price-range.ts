@@ -19,7 +19,6 @@ export interface HourPrices {
   highUsd: Float64Array;
 }
 
-/** Lowest and highest price of some snapshots. */
 export interface PriceRange {
   lowUsd: number;
   highUsd: number;

@@ -28,7 +28,6 @@ export function scoreWeight(bin: number): number {
 
 /** First and last bin with a weight: -28 and 22. */
 export const { first: FIRST_SCORE_BIN, last: LAST_SCORE_BIN } = weightedBins();
-/** Number of bins with a weight. */
 export const SCORE_BINS = LAST_SCORE_BIN - FIRST_SCORE_BIN + 1;
 const WEIGHTS = Float64Array.from({ length: SCORE_BINS }, (_, i) =>
   scoreWeight(FIRST_SCORE_BIN + i),
@@ -106,7 +105,6 @@ export interface Score {
   message: string;
 }
 
-/** Scores a merged ladder. */
 export function scoreOfLadder(ladder: ScoreLadder): Score {
   let supportUsd = 0;
   let resistanceUsd = 0;

@@ -5,7 +5,6 @@ import { grown, newInstance, type WebAssemblyMemory } from '../web-assembly.js';
 /** A segment's plain bytes never exceed this; a block that states more is damaged. */
 export const MAX_PLAIN_BYTES = 256 * 1024 * 1024;
 
-/** Compresses bytes into one block. */
 export function lz4Compress(plain: Uint8Array): Uint8Array {
   return compressSync(asBuffer(plain));
 }

@@ -9,7 +9,6 @@ export interface Removal {
   markets: Uint8Array | null;
 }
 
-/** What was removed. */
 export interface Removed {
   /** Removed snapshots; if only some markets were removed, the snapshots left without cells. */
   snapshots: number;

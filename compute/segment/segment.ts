@@ -221,7 +221,6 @@ export interface EncodedSegment {
   bandCells: Uint32Array;
   /** A digest of each snapshot, by digestsOf(). */
   digests: Uint32Array;
-  /** Cells in all. */
   cells: number;
   /** Where each of its markets has cells, by marketRows(). */
   marketRows: Uint16Array;
@@ -261,7 +260,6 @@ export function sliceRun(run: SnapshotRun, first: number, last: number): Snapsho
   };
 }
 
-/** Cells of each snapshot in the default band. */
 export function describeBand(run: SnapshotRun): Uint32Array {
   const bandCells = new Uint32Array(run.t.length);
   for (let s = 0; s < run.t.length; s++) {

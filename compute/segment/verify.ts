@@ -63,7 +63,6 @@ export function sampleFault(
   return run.t.every(isHeld) ? null : 'its sample has other snapshots than it';
 }
 
-/** Whether times ascend. */
 export function isAscending(times: Uint32Array): boolean {
   return times.every((t, i) => i === 0 || t > times[i - 1]);
 }

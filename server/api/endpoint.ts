@@ -141,7 +141,6 @@ type Reply<E extends EndpointSpec> = E extends { prepares: readonly string[] }
  */
 export type Handler<E extends EndpointSpec> = (call: Call<E>) => Reply<E> | Promise<Reply<E>>;
 
-/** A handler for every endpoint of a table. */
 export type Handlers<Table extends Readonly<Record<string, EndpointSpec>>> = {
   readonly [Id in keyof Table]: Handler<Table[Id]>;
 };

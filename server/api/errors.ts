@@ -108,7 +108,6 @@ function errorSchema(code: ErrorCode, name: string, more: Record<string, TSchema
 
 const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 
-/** The body of an error by its code. */
 export const ERROR_SCHEMAS = Object.fromEntries<TSchema>(
   CODES.map((code) => [code, errorSchema(code, schemaName(code))]),
 ) as Readonly<Record<ErrorCode, TSchema>>;

@@ -81,7 +81,6 @@ class Build {
         : [...PAGE_HEADERS, ['Server-Timing', `as-of;dur=${frozenS}`]];
   }
 
-  /** @throws ApiError 404 or 503 */
   reply(exchange: Exchange, name: string): Promise<void> {
     if (!this.files.has(name) && performance.now() - this.scannedMs >= RESCAN_AFTER_MS) this.scan();
     const file = this.files.get(name);

@@ -204,7 +204,6 @@ export function replyDocument(
   );
 }
 
-/** A reply's document as JSON. */
 export async function jsonOf(reply: object): Promise<string> {
   const { body } = await encodedReply(reply, NOT_CACHED['application/json'].identity);
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();

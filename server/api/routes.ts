@@ -31,7 +31,6 @@ interface ApiOptions {
 /** An untyped handler; `Handlers` has checked each against its endpoint. */
 type AnyHandler = (call: Call) => unknown;
 
-/** One route per endpoint. */
 export function apiRoutes<E extends Readonly<Record<string, EndpointSpec>>>(
   endpoints: E,
   handlers: Handlers<E>,
@@ -152,7 +151,6 @@ function isExpired({ expiresAtS }: KeyRecord): boolean {
   return expiresAtS !== null && wallS() >= expiresAtS;
 }
 
-/** @throws ApiError 401 */
 function authenticate(keys: KeySource, exchange: Exchange): KeyRecord {
   const text = exchange.header('x-api-key');
   if (text === '')

@@ -50,7 +50,6 @@ export const EXAMPLE_MINTS = [
 const TOKEN_ADDRESS =
   'Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits.';
 export const tokenAddress = Type.String({ description: TOKEN_ADDRESS });
-/** A token's address as a parameter. */
 export const addressParameter = Type.String({
   description: TOKEN_ADDRESS,
   examples: [EXAMPLE_MINTS[0]],
@@ -64,9 +63,7 @@ export const tokenSymbol = nullable(Type.String(), 'Symbol; null if unknown.');
 
 export const tokenName = nullable(Type.String(), 'Name; null if unknown.');
 
-/** Query flag: `true` or `false`. */
 export const flag = (description: string) => Type.Boolean({ default: false, description });
-/** Query number from `minimum` to `maximum`. */
 export const bounded = (minimum: number, maximum: number, options: TSchemaOptions) =>
   Type.Number({ minimum, maximum, ...options });
 /** Query number that is a share. Its unit says whether 25% is 25 or 0.25, because its name does not. */
@@ -104,7 +101,6 @@ export const positives = (
       { maxItems, description, examples: [example] },
     ),
   );
-/** Query time. */
 export const instant = (description: string, example: string) =>
   Type.Optional(
     Type.Unsafe<RequestedTime>({
@@ -124,7 +120,6 @@ interface NamedSchemas {
   schemas: Readonly<Record<string, unknown>>;
 }
 
-/** The reference to a named schema. */
 function reference(name: string) {
   return { $ref: `#/components/schemas/${name}` };
 }

@@ -112,7 +112,6 @@ export function checkAccess(
   throw new UsageError(`${from(pair[0])}: needs ${other}`);
 }
 
-/** @throws UsageError */
 function natsServers(text: string, from: string): readonly string[] {
   const servers = text.split(',').map((item) => item.trim());
   // The text before the @ may be a password, which errors must not repeat.
@@ -145,7 +144,6 @@ function file(meaning: string, byDefault: string) {
   return { ...shown, fallback: null, read: readableFile } as const;
 }
 
-/** @throws UsageError */
 function readableFile(name: string, from: string): string {
   try {
     closeSync(openSync(name, 'r'));

@@ -24,7 +24,6 @@ export interface Effective {
   given: Given | null;
 }
 
-/** The variable of a setting. */
 export function variableOf(name: string): string {
   return `FATHOM_${name.toUpperCase().replaceAll('-', '_')}`;
 }

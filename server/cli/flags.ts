@@ -56,10 +56,8 @@ type FlagValue<F extends Flag> = F extends { placeholder: string }
       : ValueOf<F> | undefined
   : boolean;
 
-/** The values of a command's flags. */
 export type FlagValues<F extends Flags> = { [N in keyof F]: FlagValue<F[N]> };
 
-/** The values of a command's words. */
 export type WordValues<W extends Words> = {
   [N in keyof W]: W[N] extends { repeated: true } ? ValueOf<W[N]>[] : ValueOf<W[N]>;
 };

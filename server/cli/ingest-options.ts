@@ -99,7 +99,6 @@ interface Pair {
   value: string;
 }
 
-/** @throws UsageError */
 function pairs(
   flag: '--column' | '--set',
   texts: readonly string[],
@@ -128,7 +127,6 @@ function pairs(
   });
 }
 
-/** @throws UsageError */
 function constantOf({ name, kind, time, values }: WantedColumn, text: string) {
   const from = `--set ${name}`;
   if (values !== undefined) return oneOf(text, from, values);
@@ -146,7 +144,6 @@ function constantOf({ name, kind, time, values }: WantedColumn, text: string) {
   }
 }
 
-/** @throws UsageError */
 function checkTokenColumn(
   dataset: Dataset,
   fields: readonly WantedColumn[],

@@ -14,7 +14,6 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
 }
 
-/** A line of a command's result on stdout. */
 export function printLine(text: string): void {
   process.stdout.write(`${text}\n`);
 }
@@ -118,7 +117,6 @@ export class ProgressLine {
     this.show(`[${'#'.repeat(full)}${' '.repeat(width - full)}] ${text}`);
   }
 
-  /** Clears the line. */
   end(): void {
     if (this.drawn) process.stderr.write('\r\u001b[K');
     this.drawn = false;
@@ -148,7 +146,6 @@ export function failureText(error: unknown): string {
   return `fathom: ${unexpectedText(error)}`;
 }
 
-/** The JSON document of a failure. */
 export function failureDocument(error: unknown): Record<string, unknown> {
   if (error instanceof PartlyDone) return { ...error.document, ...failureDocument(error.cause) };
   const faults = error instanceof InputError ? { faults: error.faults } : {};

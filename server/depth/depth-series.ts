@@ -152,7 +152,6 @@ interface SeriesJob extends ReplyJob {
   envelope: SeriesEnvelope;
 }
 
-/** Makes the handler of GET /depth-series/:address. */
 export function depthSeriesHandler(services: Services): Handler<typeof getDepthSeries> {
   return async (call) => {
     const { exchange, key } = call;
@@ -176,7 +175,6 @@ function replyWithoutBody(job: SeriesJob, tag: string | null): PreparedReply | n
   return job.exchange.method === 'HEAD' ? pageReply(job, tag, null) : null;
 }
 
-/** @throws ApiError 400 or 406 */
 function seriesJob(
   { depth, clock }: Services,
   { exchange, token, query: parameters }: SeriesCall,

@@ -163,7 +163,6 @@ export function marketDepthHandler(services: Services): Handler<typeof getMarket
   };
 }
 
-/** @throws ApiError 400 invalid_parameter */
 function depthRequest({ query, key }: DepthCall, services: Services): DepthRequest {
   const { low_pct_change: lowChange, high_pct_change: highChange } = query;
   if (lowChange > highChange) {

@@ -142,7 +142,6 @@ interface SlippageRequest {
   nowS: number;
 }
 
-/** Makes the handler of GET /slippage/:address. */
 export function slippageHandler(services: Services): Handler<typeof getSlippage> {
   return (call) => {
     const request = slippageRequest(services, call);
@@ -152,7 +151,6 @@ export function slippageHandler(services: Services): Handler<typeof getSlippage>
   };
 }
 
-/** @throws ApiError 400 */
 function slippageRequest(
   { depth, clock }: Services,
   { token, query }: SlippageCall,

@@ -18,7 +18,6 @@ import type { ReplyMemory } from '../api/replies.js';
 import type { Exchange } from '../http/exchange.js';
 import type { SegmentColumns } from '../replay/segment-columns.js';
 
-/** A snapshot of a series. */
 interface SummedSnapshot {
   /** Number of the point: its time divided by the step. */
   point: number;
@@ -121,7 +120,6 @@ class SeriesBlocks {
 /** The snapshots of one segment that have to be summed, as indexes. */
 type Unread = [segmentId: number, snapshots: number[]];
 
-/** What to sum of each snapshot. */
 interface SumsRequest {
   /** Names the token, the step and `sums`. */
   key: string;

@@ -42,7 +42,6 @@ export const arrowWriter: PageWriter = {
   },
 };
 
-/** Rows of one record batch. */
 const BATCH_ROWS = 65_536;
 
 /** Fields of the part file's lines, a batch at a time. */

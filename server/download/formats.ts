@@ -160,7 +160,6 @@ interface SlotColumn {
   values: readonly (string | null)[];
 }
 
-/** Names of the columns, in order. */
 export function columnNames(totals: Totals): string[] {
   const slots = slotColumns(totals).map(({ name }) => name);
   const [before, after] = ['chain address t tier price_usd', 'bin support_usd resistance_usd'];

@@ -184,7 +184,6 @@ export function holderHandlers({ holderFlows: flows, kept }: Services): {
 
 export type FlowDocument = Static<(typeof getWhaleActivity)['response']>;
 
-/** The data of a flow that a request wants. */
 interface FlowView {
   sections: ReadonlySet<(typeof FLOW_SECTIONS)[number]>;
   walletLimit: number;

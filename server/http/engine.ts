@@ -93,7 +93,6 @@ export interface EngineRequest {
    * @param open is called with the open socket, unless the client has gone
    */
   openSocket(headers: Headers, protocol: string | null, open: OpenSocket): void;
-  /** Cuts the client's connection. */
   cut(): void;
 }
 
@@ -101,7 +100,6 @@ export interface EngineRequest {
 interface Outlet {
   /** An upper bound of the bytes that the kernel has not taken yet. */
   readonly waitingBytes: number;
-  /** Cuts the client's connection. */
   cut(): void;
 }
 
@@ -138,7 +136,6 @@ export const SOCKET_LIMITS = {
   maxWaitingBytes: 1024 * 1024,
 } as const;
 
-/** The protocols that a request's header offers. */
 export const offeredProtocols = (header: string): string[] =>
   header === '' ? [] : header.split(',').map((name) => name.trim());
 

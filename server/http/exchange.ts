@@ -199,7 +199,6 @@ export class Exchange {
     this.body.postpone(readsAhead);
   }
 
-  /** Replies with a JSON document. */
   replyJson(status: number, document: unknown, headers: Headers = []): void {
     const body = Buffer.from(JSON.stringify(document));
     this.reply(status, [['Content-Type', 'application/json'], ...headers], body);

@@ -130,7 +130,6 @@ function parseAgain(
   server.emit('connection', socket);
 }
 
-/** A client's connection and its requests. */
 class ClientConnection {
   /** Replies that the kernel has not taken yet. */
   readonly unread = new Set<NodeRequest>();

@@ -60,7 +60,6 @@ export class Bucket {
     this.atUs = nowUs;
   }
 
-  /** Requests left at `nowUs`. */
   remaining(nowUs: number): number {
     return Math.floor(this.levelAt(nowUs) / this.periodUs);
   }

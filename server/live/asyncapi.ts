@@ -33,7 +33,6 @@ const columns = {
 };
 const now = epochSeconds("The server's time");
 
-/** The messages that the server sends. */
 const SENT: readonly [type: string, summary: string, fields: TProperties][] = [
   [
     'subscribed',

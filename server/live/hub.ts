@@ -87,12 +87,10 @@ export class LiveHub {
     this.readChannel = parameterReader(getStream, { ...reading, channel: 'depth' });
   }
 
-  /** Open connections. */
   get size(): number {
     return this.connections.size;
   }
 
-  /** Subscriptions by channel. */
   subscriptions(): Record<string, number> {
     const counts: Record<string, number> = recordOf(CHANNELS, () => 0);
     for (const connection of this.connections) {

@@ -8,7 +8,6 @@ import { instant } from '../api/schemas.js';
 import { viewParameters, WINDOW_LIMIT_S } from '../replay/parameters.js';
 import type { Beginning } from './depth-subscription.js';
 
-/** The path of the WebSocket. */
 export const SOCKET_PATH = `${BASE_PATH}/stream`;
 const MAX_CURSOR_CHARS = 200;
 /** How far `from` may lie ahead: clocks differ, but a later time is a mistake, and nothing would ever be sent. */

@@ -56,7 +56,6 @@ export abstract class PaidSubscription<O extends SubscriptionOptions> implements
     this.options.connection.send(message, cursor);
   }
 
-  /** Sends a message of these fields. */
   protected abstract sendFields(type: string, fields: object): void;
 
   /** Ends the subscription with an error. */

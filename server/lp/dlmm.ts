@@ -114,7 +114,6 @@ export const getDlmm = defineEndpoint({
   }),
 });
 
-/** The label of each key's leader. */
 const CHIP_DEFINITIONS: readonly { key: ChipKey; label: string; tip: string }[] = [
   {
     key: 'feesPerAvgTvl',

@@ -18,7 +18,6 @@ import {
 const REST_FACTOR = 3;
 /** This many tokens at the head of the queue count as about to be read. */
 const NEXT_TOKENS = 4;
-/** Time before a failed token is retried. */
 const RETRY_AFTER_MS = 10_000;
 /** Longest wait of a board for the ranges of its new tokens. */
 const READY_WAIT_MS = 500;

@@ -102,7 +102,6 @@ interface StreamState {
   subscriptions(): Readonly<Record<string, number>>;
 }
 
-/** The label of a method. */
 const methodOf = (method: string): string => (METHODS.has(method) ? method : OTHER_METHOD);
 
 /** Times, passed to prom-client only when the metrics are read, because it takes microseconds to count one. */
@@ -224,7 +223,6 @@ export class Metrics {
     if (lagMs !== null) this.streamLag.add(lagMs / 1000);
   }
 
-  /** Adds gauges of live connections. */
   followStream(hub: StreamState): void {
     this.gauge('fathom_stream_connections', 'Live connections', (gauge) => gauge.set(hub.size));
     this.gauge('fathom_stream_waiting_bytes', 'Bytes that live clients have yet to read', (gauge) =>

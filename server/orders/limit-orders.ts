@@ -144,13 +144,11 @@ export function limitOrdersHandler({
   };
 }
 
-/** The asset's legs on the requested chains. */
 function legsOf(tokens: LiveTokens, token: LiveToken, chain: ChainFilter): LiveToken[] {
   const chains = chain === 'all' ? CHAINS : [chain];
   return chains.flatMap((each) => tokens.table.leg(token, each) ?? []);
 }
 
-/** @throws ApiError 400 invalid_parameter */
 function checkRange({ low_pct_change: low, high_pct_change: high }: LimitOrdersQuery): void {
   // A request with `high_pct_change` alone may send less than the default of `low_pct_change`.
   if (low <= high || low === DEFAULT_LOW_CHANGE) return;

@@ -24,7 +24,6 @@ const MAX_BOARD_AGE_S = 15;
 const REFRESH_AFTER_S = MAX_BOARD_AGE_S / 3;
 /** Longest delay of a ranking: what then remains of MAX_BOARD_AGE_S is for its work. */
 const MAX_PAUSE_MS = 6_000;
-/** Time before a failed ranking is retried. */
 const RETRY_AFTER_MS = 1_000;
 
 interface PressureOptions {

@@ -44,7 +44,6 @@ const MAX_NAMES = 65_536;
 /** Pages whose fragments are read from files at one time: bounds the memory that they take. */
 const PAGES_READ_AT_ONCE = 8;
 
-/** Fragments to be made. */
 export interface FragmentsOrder {
   key: FragmentsKey;
   marketCount: number;
@@ -56,7 +55,6 @@ interface Kept {
   isDoubtful: boolean;
 }
 
-/** A page to be assembled. */
 interface Request {
   plan: PagePlan;
   form: FragmentForm;
@@ -101,7 +99,6 @@ export class Fragments {
     this.files = this.kept === null ? null : files;
   }
 
-  /** Memory that fragments take. */
   get memoryBytes(): number {
     return this.kept?.calculatedSize ?? 0;
   }

@@ -23,7 +23,6 @@ import type { SegmentColumns } from './segment-columns.js';
 /** The most plans for one page: compaction may replace its segments before they are read. */
 const MAX_PLANS = 3;
 
-/** The input of a plan. */
 export interface PageRequest {
   /** The token whose snapshots the page shows; null if the token is unknown: its plan is empty. */
   source: TokenRecord | null;
@@ -209,7 +208,6 @@ function enlargedBudget(budget: number, rowCount: number): number {
   return budget * Math.max(2, PAGE_LIMITS.maxCells / rowCount);
 }
 
-/** A finished page. */
 export interface MadePage {
   body: Uint8Array;
   /** `t` of the first snapshot that did not fit; null on the last page. */

@@ -42,7 +42,6 @@ interface ReplayWindow {
   moves: boolean;
 }
 
-/** A valid replay request. */
 export interface ReplayRequest extends ReplayWindow {
   /** In canonical form. */
   address: string;

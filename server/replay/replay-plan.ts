@@ -67,7 +67,6 @@ export const getReplayPlan = defineEndpoint({
   errors: ['invalid_group', 'window_out_of_range', 'replay_busy'],
 });
 
-/** Makes the handler of GET /replay/:address/plan. */
 export function replayPlanHandler(services: Services): Handler<typeof getReplayPlan> {
   return async ({ exchange, key, token, query: parameters }) => {
     const nowS = services.clock.nowS();

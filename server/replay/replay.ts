@@ -34,13 +34,11 @@ import {
 import type { Services } from '../services.js';
 
 const marketType = word(MARKET_TYPES, { description: 'Type of market.' });
-/** A group of markets. */
 export const replayGroup = document('ReplayGroup', {
   key: Type.String(),
   label: Type.String(),
   type: marketType,
 });
-/** A market. */
 export const replayMarket = document('ReplayMarket', {
   source: Type.String(),
   exchange_type: word(EXCHANGE_TYPES),

@@ -33,7 +33,6 @@ export const isStaleScore = Type.Optional(
   }),
 );
 
-/** The field `stale`, if it is true. */
 export function staleField({ asset }: Pick<Standing, 'asset'>): { stale?: boolean } {
   return asset?.isStale ? { stale: true } : {};
 }

@@ -217,7 +217,6 @@ function cursorOf({ isExact, score, address }: Place, list: string): string {
   return Buffer.from(JSON.stringify([isExact, score, address, crc32(list)])).toString('base64url');
 }
 
-/** @throws ApiError 400 invalid_parameter */
 function placeOfCursor(text: string, list: string): Place {
   let parts: unknown;
   try {

@@ -29,7 +29,6 @@ export const command = defineCommand({
   run: (flags) => backup(flags),
 });
 
-/** @throws InputError */
 async function backup(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const startedMs = performance.now();
   const progress = new ProgressLine();

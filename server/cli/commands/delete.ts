@@ -60,7 +60,6 @@ export const command = defineCommand({
   run: (flags) => deleteSnapshots(flags),
 });
 
-/** @throws UsageError | InputError */
 async function deleteSnapshots(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const { chain, address } = flags.token;
   const fromS = Math.ceil(flags.from ?? 0);

@@ -60,7 +60,6 @@ export const command = defineCommand({
   run: demo,
 });
 
-/** @throws InputError */
 async function demo(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const directory = dataDirectory(flags.data);
   const { live } = flags;

@@ -49,7 +49,6 @@ export const command = defineCommand({
   run: (flags, { address }) => follow(address, flags),
 });
 
-/** @throws UsageError | ReplayError */
 async function follow(address: string, flags: FlagValues<typeof FLAGS>): Promise<void> {
   const parameters = parametersOf(flags, Object.keys(PASSED_ON));
   const request = requestOf(address, flags.url, parameters);

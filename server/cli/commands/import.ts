@@ -62,7 +62,6 @@ export const command = defineCommand({
   run: (flags, { format, file }) => importFiles(format, file, flags),
 });
 
-/** @throws UsageError | InputError */
 async function importFiles(
   format: ImportFormat,
   files: readonly string[],

@@ -56,7 +56,6 @@ interface TimedReport extends FileReport {
   cells_per_second: number;
 }
 
-/** @throws UsageError | InputError */
 async function ingest(
   dataset: Dataset,
   files: readonly string[],

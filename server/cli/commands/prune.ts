@@ -53,7 +53,6 @@ export const command = defineCommand({
   run: (flags) => prune(flags),
 });
 
-/** @throws UsageError | InputError */
 async function prune(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const store = await storeOf(flags);
   const beforeS = Math.min(Math.ceil(flags.before), MAX_T_S + 1);

@@ -91,7 +91,6 @@ export const command = defineCommand({
 /** Texts of the progress line while the client waits for the server. */
 const WAITS = { busy: 'waiting, replay is busy', limited: 'waiting for the rate limit' } as const;
 
-/** @throws UsageError | ReplayError */
 async function replay(address: string, flags: FlagValues<typeof FLAGS>): Promise<void> {
   const options = replayOptions(address, flags);
   const startedMs = performance.now();
@@ -256,7 +255,6 @@ interface ReplayOptions {
   json: boolean;
 }
 
-/** @throws UsageError */
 function replayOptions(address: string, flags: FlagValues<typeof FLAGS>): ReplayOptions {
   const parameters = parametersOf(flags, Object.keys(PASSED_ON));
   const request = requestOf(address, flags.url, parameters);

@@ -28,7 +28,6 @@ export const command = defineCommand({
   run: allow,
 });
 
-/** @throws UsageError | InputError */
 async function allow(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const toS = Math.min(Math.floor(flags.allow), MAX_T_S);
   await onStore(flags, (store) => store.allowRetention(toS));
