@@ -70,14 +70,7 @@ export class OwnerTable {
     return fresh;
   }
 
-  /** The number of each name; new names get the next ones. */
-  numbersOf(names: OwnerNames): Uint32Array {
-    const numbers = new Uint32Array(names.offsets.length - 1);
-    this.number(names, 0, numbers.length, numbers);
-    return numbers;
-  }
-
-  /** numbersOf() for the names `from <= i < to`. */
+  /** Writes the number of each name `from <= i < to`; new names get the next ones. */
   number({ offsets, bytes }: OwnerNames, from: number, to: number, into: Uint32Array): void {
     for (let i = from; i < to; i++) {
       const found = this.find(bytes, offsets[i], offsets[i + 1]);

@@ -102,10 +102,6 @@ export class TokenTable {
     for (const { damage } of legs.values()) if (damage !== undefined) throw damage;
   }
 
-  get tokenCount(): number {
-    return this.byId.size;
-  }
-
   /** `t` of the newest snapshot of all tokens; null without one. */
   get newestT(): number | null {
     if (this.snapshotCount === 0) return null;
