@@ -179,7 +179,7 @@ export async function startService(
       handlers,
       hub,
       reading,
-      ...(clock.frozenS === undefined ? {} : { frozenS: clock.frozenS }),
+      frozenS: clock.frozenS,
       addressLimit: options.addressLimit,
       corsOrigins: options.corsOrigins,
       checkPlan: limiter.check,

@@ -58,9 +58,9 @@ interface HubOptions {
   keys: KeySource;
   limiter: Pick<Limiter, 'check' | 'maxConnections'>;
   handlers: DocumentHandlers;
-  reading?: ReadingOptions;
+  reading: ReadingOptions;
   /** Called for each message sent. @param lagMs time since its commit; null: no commit caused it */
-  onMessage?: (type: string, lagMs: number | null) => void;
+  onMessage: (type: string, lagMs: number | null) => void;
 }
 
 export class LiveHub {
@@ -77,7 +77,7 @@ export class LiveHub {
   private isClosed = false;
 
   constructor(private readonly options: HubOptions) {
-    const { handlers, reading = {}, log, clock } = options;
+    const { handlers, reading, log, clock } = options;
     this.depthFeed = new DepthFeed(options);
     this.cohorts = new Cohorts(this.depthFeed, () => clock.nowS());
     this.documents = new DocumentFeed(handlers, reading, (error) =>
@@ -223,7 +223,7 @@ export class LiveHub {
       cohorts: this.cohorts,
       view: { query: view, name: JSON.stringify(view), format: connection.format },
       nowS: () => clock.nowS(),
-      onMessage: (type, lagMs) => this.options.onMessage?.(type, lagMs),
+      onMessage: this.options.onMessage,
       onError: (error) => log.error('a live subscription failed', {}, error),
       onFailed: () => {
         if (isOnly) this.end(connection, CLOSE_CODES.ended, 'the subscription has ended');
@@ -312,7 +312,7 @@ export class LiveHub {
       key: key.record,
       feed: this.documents,
       nowS: () => this.options.clock.nowS(),
-      onMessage: (type, lagMs) => this.options.onMessage?.(type, lagMs),
+      onMessage: this.options.onMessage,
       fail: (error) => {
         this.refuse(connection, id, error);
         connection.end(id);
@@ -354,7 +354,7 @@ export class LiveHub {
 
   /** Sends a message that belongs to no subscription. */
   private send(connection: LiveConnection, type: string, message: Uint8Array): void {
-    this.options.onMessage?.(type, null);
+    this.options.onMessage(type, null);
     connection.send(message);
   }
 

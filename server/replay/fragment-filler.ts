@@ -29,7 +29,6 @@ interface FragmentFillerOptions {
   files: FragmentFiles;
   log: Log;
   restMs?: number;
-  retryAfterMs?: number;
   joinedWithinMs?: number;
 }
 
@@ -158,7 +157,7 @@ export class FragmentFiller {
 
   /** @returns whether to continue */
   private async make(segmentId: number, orders: readonly FragmentsOrder[]): Promise<boolean> {
-    const { files, fragments, retryAfterMs = RETRY_AFTER_MS } = this.options;
+    const { files, fragments } = this.options;
     if (await files.acceptsAhead(segmentId, orders.length)) {
       await fragments.makeAhead(orders);
     } else if (!files.inTrouble) {
@@ -170,7 +169,7 @@ export class FragmentFiller {
     this.retry = setTimeout(() => {
       this.retry = null;
       this.run();
-    }, retryAfterMs).unref();
+    }, RETRY_AFTER_MS).unref();
     return false;
   }
 }
