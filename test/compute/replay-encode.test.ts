@@ -120,6 +120,10 @@ describe('the formats of a page', () => {
           const texts = [...dictionary];
           expect(new Set(texts).size).toBe(texts.length);
         }
+        // Also those of nulls are indexes of the dictionary.
+        for (const { values } of batches[0]?.getChild('pair')?.data ?? []) {
+          expect(Math.min(0, ...(values as Int32Array))).toBe(0);
+        }
       }),
       { numRuns: 50 },
     );
@@ -147,6 +151,16 @@ describe('the formats of a page', () => {
     const { page } = kernelPage(store, request, PAGE_LIMITS, WHOLE);
     const bytes = Buffer.from(encodePage(page, envelopeOf(request), 'msgpack'));
     const shortest = Buffer.concat([key('bin'), pack(bins), key('support_usd')]);
+    expect(bytes.includes(shortest)).toBe(true);
+  });
+
+  it('have every index of MessagePack in as few bytes as possible', () => {
+    const markets = Array.from({ length: 300 }, (_, i) => ({ ...MARKET, pair: `A/${i}` }));
+    const cells = markets.map((_, market) => ({ market, bin: 0, support: 1n, resistance: 0n }));
+    const store: PlainStore = { markets, snapshots: [snapshot(cells)] };
+    const { page } = kernelPage(store, REQUEST, PAGE_LIMITS, WHOLE);
+    const bytes = Buffer.from(encodePage(page, envelopeOf(REQUEST), 'msgpack'));
+    const shortest = Buffer.concat([key('market_idx'), pack([...markets.keys()]), key('bin')]);
     expect(bytes.includes(shortest)).toBe(true);
   });
 
