@@ -72,7 +72,7 @@ describe.skipIf(!hasNats)('Nodes whose JetStream servers have lost their quorum'
     for (const index of [0, 1, 2]) if (index !== 1) await servers.kill(index);
     const cluster = ['--cluster', servers.urls.join()];
     // The server that remains first has to notice that the others are gone.
-    let status = { status: 0, stdout: '', stderr: '' };
+    let status = await fathom(['cluster', 'status', ...cluster, '--json']);
     await eventually('the quorum is lost', async () => {
       status = await fathom(['cluster', 'status', ...cluster, '--json']);
       return status.status === 1 && status.stdout.includes('"nodes":[{');

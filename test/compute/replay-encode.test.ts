@@ -121,9 +121,12 @@ describe('the formats of a page', () => {
           expect(new Set(texts).size).toBe(texts.length);
         }
         // Also those of nulls are indexes of the dictionary.
-        for (const { values } of batches[0]?.getChild('pair')?.data ?? []) {
+        const pairs = batches[0]?.getChild('pair');
+        for (const { values } of pairs?.data ?? []) {
           expect(Math.min(0, ...(values as Int32Array))).toBe(0);
         }
+        const nulls = [...(pairs ?? [])].filter((pair) => pair === null).length;
+        expect(pairs?.nullCount ?? 0).toBe(nulls);
       }),
       { numRuns: 50 },
     );
