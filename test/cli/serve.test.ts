@@ -18,6 +18,7 @@ import { atEnd, temporaryDirectory } from '../support/folders.js';
 import { tamper } from '../support/stores.js';
 import { MAIN, niceValuesOf, opensStore, start, WAITING_ON } from '../support/processes.js';
 import { becomes, eventually } from '../support/waiting.js';
+import { ENGINES } from '../support/engines.js';
 
 const directory = temporaryDirectory();
 const data = path.join(directory, 'data');
@@ -40,6 +41,9 @@ it("does not call itself ready with the store of a cluster's node, which its log
   expect((await server.get('/top-scores', nodeKey)).status).toBe(200);
   await server.stop();
 });
+
+/** No warning that uWebSockets.js does not load. */
+const QUIET = ['--threads', '1', '--http-engine', ENGINES[0]];
 
 describe('a server', () => {
   it('logs one line with its URL, keeps its port and directory for itself, and drains at SIGTERM', async () => {
@@ -69,8 +73,8 @@ describe('a server', () => {
     expect((await fetch(`${server.url}/api/v1/top-scores`, preflight)).status).toBe(204);
     const other = path.join(directory, 'other');
     const [samePort, sameData] = await Promise.all([
-      fathomProcess(['serve', '--data', other, '--port', port, '--threads', '1']),
-      fathomProcess(['serve', '--data', data, '--port', '0', '--threads', '1']),
+      fathomProcess(['serve', '--data', other, '--port', port, ...QUIET]),
+      fathomProcess(['serve', '--data', data, '--port', '0', ...QUIET]),
     ]);
     expect([samePort.status, samePort.stdout, samePort.stderr]).toEqual([
       1,
