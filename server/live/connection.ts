@@ -40,6 +40,12 @@ export class LiveConnection {
 
   constructor(private readonly wire: Wire) {}
 
+  /** Whether its key has expired, or was rotated so that its text is no longer valid. */
+  mayHaveLostKey(nowS: number): boolean {
+    const { expiresAtS = null, earlierUntilS = null } = this.key?.record ?? {};
+    return [expiresAtS, earlierUntilS].some((endS) => endS !== null && nowS >= endS);
+  }
+
   get format(): LiveFormat {
     return this.wire.format;
   }

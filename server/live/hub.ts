@@ -385,18 +385,12 @@ export class LiveHub {
       await turns.take();
       connection.messages = 0;
       const nowMs = performance.now();
-      if (mayHaveEnded(connection, nowS)) this.checkKey(connection);
+      if (connection.mayHaveLostKey(nowS)) this.checkKey(connection);
       connection.keepAlive(this.ticks);
       for (const subscription of [...connection.subscriptions.values()]) subscription.tick(nowMs);
     }
     this.isTicking = false;
   }
-}
-
-/** Whether the key has expired, or was rotated and its earlier text is no longer valid. */
-function mayHaveEnded({ key }: LiveConnection, nowS: number): boolean {
-  const { expiresAtS = null, earlierUntilS = null } = key?.record ?? {};
-  return [expiresAtS, earlierUntilS].some((endS) => endS !== null && nowS >= endS);
 }
 
 function codeOf({ status }: ApiError): number {
