@@ -1,7 +1,5 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { gzipSync } from 'node:zlib';
-import { tableFromArrays, tableToIPC } from 'apache-arrow';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MAX_OWNERS_PER_SNAPSHOT } from '../../compute/holders/owners.js';
@@ -12,7 +10,7 @@ import { withStoreOf } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import type { Store } from '../../storage/store.js';
 import { type Held, storedHolders } from '../support/holders.js';
-import { csv, ingest, lines, MINT, readJson, Scratch } from '../support/ingest.js';
+import { ingest, lines, MINT, Scratch } from '../support/ingest.js';
 import { OTHER_MINT } from '../support/stores.js';
 
 const T = 1_794_600_000;
@@ -69,24 +67,7 @@ const rows = [
 describe('A file of holders', () => {
   it('is read from every format; a balance of 0 means no holding', async () => {
     const files = scratch();
-    const ndjson = files.file('.ndjson', lines(rows));
-    const column = <K extends keyof Row>(name: K) => rows.map((each) => each[name]);
-    const arrow = tableFromArrays({
-      token_address: column('token_address'),
-      t: BigInt64Array.from(column('t'), BigInt),
-      owner: column('owner'),
-      balance: Float64Array.from(column('balance')),
-    });
-    const forms = [
-      ndjson,
-      files.file('.jsonl.gz', gzipSync(lines(rows))),
-      files.file('.csv', csv(rows)),
-      files.file('.csv.gz', gzipSync(csv(rows))),
-      await files.parquet(`SELECT * FROM ${readJson(ndjson)}`),
-      files.file('.arrow', tableToIPC(arrow, 'file')),
-      files.file('.arrows', tableToIPC(arrow, 'stream')),
-    ];
-    for (const form of forms) {
+    for (const [form] of await files.forms(rows)) {
       const { data } = scratch();
       await withStoreOf(data, async (store) => {
         const [report] = await ingest(data, 'holders', [form], { store });

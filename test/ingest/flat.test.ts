@@ -1,12 +1,19 @@
 /** Orders, pools and hours: from files of every format, and their faults. */
-import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { FLAT_DATASETS, type FlatDataset } from '../../storage/contract.js';
 import { PlainFlatStore } from '../reference/flat-store.js';
 import { withStoreOf } from '../support/cli.js';
 import { dcaRow, FLAT_ROWS, flatContents, HOUR } from '../support/flat.js';
-import { ingest, lines, MINT, missingColumnFault, readJson, Scratch } from '../support/ingest.js';
-import { type Json, writeRowsArrow } from '../support/tables.js';
+import {
+  csv,
+  ingest,
+  lines,
+  MINT,
+  missingColumnFault,
+  readJson,
+  Scratch,
+} from '../support/ingest.js';
+import type { Json } from '../support/tables.js';
 
 const EVM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const OTHER_MINT = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
@@ -36,38 +43,6 @@ const ROWS: Record<FlatDataset, Json[]> = {
   ],
 };
 
-type Scalar = string | number | boolean | null;
-
-const quoted = (value: Scalar): string =>
-  /[",]/.test(String(value ?? '')) ? `"${String(value).replaceAll('"', '""')}"` : `${value ?? ''}`;
-const csvOf = (rows: readonly Json[]) =>
-  [
-    Object.keys(rows[0]),
-    ...rows.map((row) => Object.values(row as Record<string, Scalar>).map(quoted)),
-  ]
-    .map((fields) => `${fields.join(',')}\r\n`)
-    .join('');
-
-/** A file of the rows in each form. */
-async function filesOf(rows: readonly Json[]): Promise<string[]> {
-  const source = file('.ndjson', lines(rows));
-  const unknown = rows.map((row) => ({ unknown: [1], ...row }));
-  const arrows = [
-    scratch.place(`${Math.random()}.arrow`),
-    scratch.place(`${Math.random()}.arrows`),
-  ];
-  writeRowsArrow(arrows[0], rows, { form: 'file', dictionary: true });
-  writeRowsArrow(arrows[1], rows, { form: 'stream', dictionary: false });
-  return [
-    source,
-    file('.jsonl.gz', gzipSync(`\r\n${lines(unknown)}`)),
-    file('.csv', csvOf(rows)),
-    file('.csv.gz', gzipSync(csvOf(unknown.map(({ unknown: _, ...row }) => ({ z: 1, ...row }))))),
-    await scratch.parquet(`SELECT * FROM ${readJson(source)}`),
-    ...arrows,
-  ];
-}
-
 const contentsOf = (data: string) => withStoreOf(data, flatContents);
 
 it('Rows are the same from files of every format, also when ingested again', async () => {
@@ -75,7 +50,8 @@ it('Rows are the same from files of every format, also when ingested again', asy
   const files: [FlatDataset, string[]][] = [];
   for (const dataset of FLAT_DATASETS) {
     model.commit(dataset, ROWS[dataset]);
-    files.push([dataset, await filesOf(ROWS[dataset])]);
+    const forms = await scratch.forms(ROWS[dataset]);
+    files.push([dataset, forms.map(([name]) => name)]);
   }
   const expected = model.contents();
   const formats = files[0][1].length;
@@ -215,24 +191,14 @@ describe('A fault', () => {
       `${line}: remaining_usd: ${ORDER_USD}`,
       `${line}: cycle_frequency: must be a number > 0`,
     ];
-    const [ndjson, gz, csv, csvGz, parquet, arrow, arrows] = await filesOf(rows);
-    const places = [
-      [ndjson, 2],
-      [gz, 3],
-      [csv, 3],
-      [csvGz, 3],
-      [parquet, 2],
-      [arrow, 2],
-      [arrows, 2],
-    ];
-    for (const [name, line] of places as [string, number][]) {
-      expect(await scratch.faultsOf('dca_orders', name)).toEqual(at(line));
+    for (const [name, line] of await scratch.forms(rows)) {
+      expect(await scratch.faultsOf('dca_orders', name)).toEqual(at(line + 1));
     }
   });
 
   it('of a CSV boolean is reported unless it is true or false in lower case', async () => {
     for (const value of ['TRUE', 'False', '1', ' true']) {
-      const text = csvOf([dcaRow()]).replace(/,false\r/, `,${value}\r`);
+      const text = csv([dcaRow()]).replace(/,false\n/, `,${value}\n`);
       expect(await scratch.faultsOf('dca_orders', file('.csv', text))).toEqual([
         '2: closed: must be true or false or null',
       ]);

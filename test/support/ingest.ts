@@ -1,6 +1,7 @@
 /** Ingest as the command does it, within the test's process. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
@@ -19,7 +20,13 @@ import { withStoreOf } from './cli.js';
 import { temporaryDirectory } from './folders.js';
 import { sharedPool } from './pool.js';
 import { openStore } from './stores.js';
-import { type CellRow, cellsOfSnapshot, type Json, type SnapshotRow } from './tables.js';
+import {
+  type CellRow,
+  cellsOfSnapshot,
+  type Json,
+  type SnapshotRow,
+  writeRowsArrow,
+} from './tables.js';
 
 const rewrite = (input: Parameters<typeof rewriteSegments>[0]) =>
   Promise.resolve(rewriteSegments(input));
@@ -143,10 +150,15 @@ export const MINT = 'So11111111111111111111111111111111111111112';
 export const lines = (rows: readonly object[]) =>
   `${rows.map((row) => JSON.stringify(row)).join('\n')}\n`;
 
+const csvField = (value: string | number | boolean | null | undefined): string => {
+  const text = String(value ?? '');
+  return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+
 /** Rows as the text of a CSV file; undefined and null are empty. */
 export const csv = (rows: readonly Json[]): string =>
   [Object.keys(rows[0]), ...rows.map((row) => Object.values(row))]
-    .map((fields) => `${fields.map((field) => field ?? '').join(',')}\n`)
+    .map((fields) => `${fields.map(csvField).join(',')}\n`)
     .join('');
 
 export const snapshot = (
@@ -217,6 +229,24 @@ export class Scratch {
     const name = this.place(`${this.files++}.parquet`);
     await duckdb(`COPY (${query}) TO '${name}' (FORMAT parquet)`);
     return name;
+  }
+
+  /** A file of the rows in each format, and the line that their first has there. */
+  async forms(rows: readonly Json[]): Promise<[name: string, line: number][]> {
+    const ndjson = this.file('.ndjson', lines(rows));
+    const [more, another] = [[1], 1].map((unknown) => rows.map((row) => ({ unknown, ...row })));
+    const [arrow, arrows] = ['.arrow', '.arrows'].map((ending) => this.file(ending, ''));
+    writeRowsArrow(arrow, rows, { form: 'file', dictionary: true });
+    writeRowsArrow(arrows, rows, { form: 'stream', dictionary: false });
+    return [
+      [ndjson, 1],
+      [this.file('.jsonl.gz', gzipSync(`\r\n${lines(more)}`)), 2],
+      [this.file('.csv', csv(rows).replaceAll('\n', '\r\n')), 2],
+      [this.file('.csv.gz', gzipSync(`\n\n${csv(another)}`)), 4],
+      [await this.parquet(`SELECT * FROM ${readJson(ndjson)}`), 1],
+      [arrow, 1],
+      [arrows, 1],
+    ];
   }
 
   /** The messages of a file's faults, without the file name at their start. */
