@@ -1,9 +1,10 @@
 /** The LP tools over HTTP, from pools and hours in memory: parameters, nulls, bounds, first boards. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { DlmmPool } from '../../compute/lp/dlmm-pool.js';
+import { storedRow } from '../reference/flat-store.js';
 import type { PlainStore } from '../reference/replay.js';
 import type { Json } from '../support/conformance.js';
-import { noChange } from '../support/flat.js';
+import { noChange, poolRow } from '../support/flat.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MemoryLp } from '../support/memory-sources.js';
 import {
@@ -20,24 +21,12 @@ const BASE = 'B'.repeat(40);
 const OTHER = 'C'.repeat(40);
 const POOL = (n: number) => `P${String(n).padStart(39, '1')}`;
 
-function pool(n: number, more: Partial<DlmmPool> = {}): DlmmPool {
-  return {
-    pubkey: POOL(n),
-    binStep: 25,
-    activeId: 100,
-    tokenXMint: BASE,
-    tokenYMint: USDC,
-    tokenXDecimals: 9,
-    tokenYDecimals: 6,
-    reserveX: 10,
-    reserveY: 200,
-    baseFeePct: 0.25,
-    dynamicFeePct: 0.5,
-    numPositions: 3,
-    numWallets: 2,
-    ...more,
-  };
-}
+const pool = (n: number, more: Partial<DlmmPool> = {}): DlmmPool => ({
+  ...storedRow<DlmmPool>(
+    poolRow({ pubkey: POOL(n), token_x_mint: BASE, reserve_x: 10, reserve_y: 200 }),
+  ),
+  ...more,
+});
 
 function hourOf(n: number, { hour = THIS_HOUR, fees = n, volume = 100 * n, tvl = 20_000 } = {}) {
   return { pubkey: POOL(n), hour, feesUsd: fees, volumeUsd: volume, tvlUsd: tvl };

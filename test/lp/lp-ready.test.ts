@@ -3,6 +3,8 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { dlmmBoardTask } from '../../compute/lp/dlmm-board.js';
 import type { DlmmPool } from '../../compute/lp/dlmm-pool.js';
 import { LpTools } from '../../server/lp/lp-tools.js';
+import { storedRow } from '../reference/flat-store.js';
+import { poolRow } from '../support/flat.js';
 import { NO_LOG } from '../support/log.js';
 
 const NOW_S = 1_794_659_696;
@@ -16,21 +18,7 @@ afterEach(() => vi.useRealTimers());
 it('is when they have the ranges of all tokens, though replies do not wait as long', async () => {
   let readRanges = (): void => undefined;
   const noDepth = { snapshots: [], segmentIds: [], markets: [], nextT: null };
-  const pool: DlmmPool = {
-    pubkey: POOL,
-    binStep: 25,
-    activeId: 100,
-    tokenXMint: BASE,
-    tokenYMint: USDC,
-    tokenXDecimals: 9,
-    tokenYDecimals: 6,
-    reserveX: 10,
-    reserveY: 200,
-    baseFeePct: 0.25,
-    dynamicFeePct: 0.5,
-    numPositions: 3,
-    numWallets: 2,
-  };
+  const pool = storedRow<DlmmPool>(poolRow({ pubkey: POOL, token_x_mint: BASE }));
   const hours = {
     pubkeys: [POOL],
     pool: Uint32Array.of(0),

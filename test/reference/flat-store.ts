@@ -11,6 +11,14 @@ const KEYS: Record<FlatDataset, (row: Json) => string> = {
   token_hours: (row) => `${row.address} ${row.hour}`,
 };
 
+const TIMES = ['cycle_frequency', 'next_cycle_at', 'created_at'];
+const fieldOf = (name: string) =>
+  `${name.replace(/_\w/g, ([, letter]) => letter.toUpperCase())}${TIMES.includes(name) ? 'S' : ''}`;
+
+/** A row as readers get it: the same values in fields of the code's names; none say whether it is closed. */
+export const storedRow = <Stored>({ closed: _, ...row }: Json): Stored =>
+  Object.fromEntries(Object.entries(row).map(([name, value]) => [fieldOf(name), value])) as Stored;
+
 export class PlainFlatStore {
   private readonly tables: Record<FlatDataset, Map<string, Json>> = {
     dca_orders: new Map(),
@@ -42,47 +50,9 @@ export class PlainFlatStore {
     const rows = (dataset: FlatDataset) =>
       [...this.tables[dataset]].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
     return {
-      dca: rows('dca_orders').map((row) => ({
-        dcaAddress: row.dca_address,
-        tokenAddress: row.token_address,
-        direction: row.direction,
-        pairedSymbol: row.paired_symbol,
-        depositedUsd: row.deposited_usd,
-        remainingUsd: row.remaining_usd,
-        cycleUsd: row.cycle_usd,
-        cycleFrequencyS: row.cycle_frequency,
-        nextCycleAtS: row.next_cycle_at,
-        minUsd: row.min_usd,
-        maxUsd: row.max_usd,
-      })),
-      limit: rows('limit_orders').map((row) => ({
-        orderAddress: row.order_address,
-        chain: row.chain,
-        tokenAddress: row.token_address,
-        direction: row.direction,
-        platform: row.platform,
-        pairedSymbol: row.paired_symbol,
-        maker: row.maker,
-        usdPrice: row.usd_price,
-        remainingUsd: row.remaining_usd,
-        pctComplete: row.pct_complete,
-        createdAtS: row.created_at,
-      })),
-      pools: rows('dlmm_pools').map((row) => ({
-        pubkey: row.pubkey,
-        binStep: row.bin_step,
-        activeId: row.active_id,
-        tokenXMint: row.token_x_mint,
-        tokenYMint: row.token_y_mint,
-        tokenXDecimals: row.token_x_decimals,
-        tokenYDecimals: row.token_y_decimals,
-        reserveX: row.reserve_x,
-        reserveY: row.reserve_y,
-        baseFeePct: row.base_fee_pct,
-        dynamicFeePct: row.dynamic_fee_pct,
-        numPositions: row.num_positions,
-        numWallets: row.num_wallets,
-      })),
+      dca: rows('dca_orders').map((row) => storedRow(row)),
+      limit: rows('limit_orders').map((row) => storedRow(row)),
+      pools: rows('dlmm_pools').map((row) => storedRow(row)),
       hours: rows('dlmm_hours').map((row) => ({
         key: `${row.pubkey} ${row.hour}`,
         values: [row.fees_usd, row.volume_usd, row.tvl_usd],
