@@ -180,22 +180,16 @@ describe('flat cells', () => {
     ]);
   });
 
+  const SHAPE = 'must be an address of mainchain, this one has the shape of evmchain';
+  const SOURCE = 'must be a name with a letter a-z or a digit, at most 200 characters';
   const oneFault: [string, string, Loose][] = [
     ['chain', 'must be mainchain or evmchain', { chain: null }],
-    [
-      'address',
-      'must be an address of mainchain, this one has the shape of evmchain',
-      { address: EVM },
-    ],
+    ['address', SHAPE, { address: EVM }],
     ['t', 'must be whole epoch seconds from 1 to 4294967295', { t: '5' }],
     ['tier', 'must be raw, 15m or 1h', { tier: 'daily' }],
     ['price_usd', 'must be a number > 0', { price_usd: null }],
     ['price_usd', 'must be 2 on all rows of this snapshot', { price_usd: 2.5 }],
-    [
-      'source',
-      'must be a name with a letter a-z or a digit, at most 200 characters',
-      { source: 4 },
-    ],
+    ['source', SOURCE, { source: 4 }],
     ['exchange_type', 'must be DEX or CEX', { exchange_type: undefined }],
     ['type', 'must be onchain_pool, onchain_limit_order, cex_spot or cex_perp', { type: '' }],
     ['type', 'must be cex_spot, as in an earlier row', { type: 'cex_perp' }],

@@ -52,6 +52,9 @@ const dlmm = (more: Loose) => body('dlmm', { ...dlmmBody, ...more });
 
 /** A list of lists, as text. */
 const list = (text: string) => text.split(' ').map((item) => JSON.parse(item) as unknown);
+const cells = (text: string) => inMarket({ cells: list(text) });
+const ticks = (text: string) => clmm({ ticks: list(text) });
+const bins = (text: string) => dlmm({ bins: list(text) });
 
 const NUMBER = 'must be a number > 0';
 const AMOUNT = 'must be a number >= 0';
@@ -62,6 +65,9 @@ const TICK = 'tick must be an integer from -887272 to 887272';
 const NET = 'liquidity_net must be a decimal string of a signed 128-bit integer';
 const SQRT = 'must be a decimal string, > 0 and below 2^160';
 const DECIMALS = 'must be an integer from 0 to 36';
+const CENTS = 'a snapshot holds at most 9007199254740991 cents in all';
+const SHAPE = 'must be an address of mainchain, this one has the shape of evmchain';
+const TYPES = 'must be onchain_pool, onchain_limit_order, cex_spot or cex_perp';
 const ADDRESS = 'must be a base58 address (32 to 44 characters) or 0x and 40 hex digits';
 const SOURCE = 'must be a name with a letter a-z or a digit, at most 200 characters';
 
@@ -71,11 +77,7 @@ const oneFault: [string, string, unknown][] = [
   ['chain', 'must be mainchain or evmchain', inRow({ chain: 'solana' })],
   ['address', ADDRESS, inRow({ address: 'abc' })],
   ['address', ADDRESS, inRow({ address: undefined })],
-  [
-    'address',
-    'must be an address of mainchain, this one has the shape of evmchain',
-    inRow({ address: EVM }),
-  ],
+  ['address', SHAPE, inRow({ address: EVM })],
   ['t', T, inRow({ t: 1.5 })],
   ['t', T, inRow({ t: 0 })],
   ['t', T, inRow({ t: '1794000000' })],
@@ -93,11 +95,7 @@ const oneFault: [string, string, unknown][] = [
   ['M.source', SOURCE, inMarket({ source: 'a'.repeat(201) })],
   ['M.source', SOURCE, inMarket({ source: null })],
   ['M.exchange_type', 'must be DEX or CEX', inMarket({ exchange_type: 'dex' })],
-  [
-    'M.type',
-    'must be onchain_pool, onchain_limit_order, cex_spot or cex_perp',
-    inMarket({ type: 'perp' }),
-  ],
+  ['M.type', TYPES, inMarket({ type: 'perp' })],
   ['M.address', NAME, inMarket({ address: 5 })],
   ['M.pair', NAME, inMarket({ pair: 'x'.repeat(201) })],
   ['M.pair', NAME, inMarket({ pair: '' })],
@@ -124,40 +122,16 @@ const oneFault: [string, string, unknown][] = [
     inMarket({ source: 'constant-product', exchange_type: 'DEX' }),
   ],
   ['M.cells', 'must be a list of at most 1000000 entries', inMarket({ cells: {} })],
-  [
-    'M.cells[1]',
-    'must be [bin, support_usd, resistance_usd]',
-    inMarket({
-      cells: list('[0,1,1] [1,1]'),
-    }),
-  ],
-  ['M.cells[0]', 'bin must be an integer', inMarket({ cells: [[0.5, 1, 1]] })],
-  ['M.cells[0]', 'support_usd must be a number >= 0', inMarket({ cells: [[0, -1, 1]] })],
+  ['M.cells[1]', 'must be [bin, support_usd, resistance_usd]', cells('[0,1,1] [1,1]')],
+  ['M.cells[0]', 'bin must be an integer', cells('[0.5,1,1]')],
+  ['M.cells[0]', 'support_usd must be a number >= 0', cells('[0,-1,1]')],
   ['M.cells[0]', 'resistance_usd must be a number >= 0', inMarket({ cells: [[0, 1, NaN]] })],
-  [
-    'M.cells[2]',
-    'bin 4 occurs twice',
-    inMarket({
-      cells: list('[4,1,1] [5,1,1] [4,0,0]'),
-    }),
-  ],
-  [
-    'M.cells[1]',
-    'bin 900 occurs twice',
-    inMarket({
-      cells: list('[900,1,1] [900,0,0]'),
-    }),
-  ],
+  ['M.cells[2]', 'bin 4 occurs twice', cells('[4,1,1] [5,1,1] [4,0,0]')],
+  ['M.cells[1]', 'bin 900 occurs twice', cells('[900,1,1] [900,0,0]')],
   ['M.book', 'must be an object', body('book', [])],
   ['M.book.asks', 'must be a list of at most 1000000 entries', book({ asks: null })],
   ['M.book.bids[0]', 'must be [price_usd, size]', book({ bids: [[1, 2, 3]] })],
-  [
-    'M.book.bids[1]',
-    'price_usd must be a number > 0',
-    book({
-      bids: list('[1,1] [0,1]'),
-    }),
-  ],
+  ['M.book.bids[1]', 'price_usd must be a number > 0', book({ bids: list('[1,1] [0,1]') })],
   ['M.book.asks[0]', 'price_usd must be a number > 0', book({ asks: [['1', 1]] })],
   ['M.book.asks[0]', 'size must be a number >= 0', book({ asks: [[1, -0.1]] })],
   ['M.book.asks[0]', 'size must be a number >= 0', book({ asks: [[1, null]] })],
@@ -181,18 +155,12 @@ const oneFault: [string, string, unknown][] = [
   ['M.clmm.sqrt_price_x96', SQRT, clmm({ sqrt_price_x96: '0x10' })],
   ['M.clmm.sqrt_price_x96', SQRT, clmm({ sqrt_price_x96: String(2n ** 160n) })],
   ['M.clmm.ticks', 'must be a list of at most 1000000 entries', clmm({ ticks: 3 })],
-  ['M.clmm.ticks[0]', 'must be [tick, liquidity_net]', clmm({ ticks: [[1]] })],
-  ['M.clmm.ticks[0]', TICK, clmm({ ticks: [[887_273, '1']] })],
-  ['M.clmm.ticks[0]', TICK, clmm({ ticks: [[0.5, '1']] })],
-  [
-    'M.clmm.ticks[1]',
-    'ticks must ascend: 4 follows 4',
-    clmm({
-      ticks: list('[4,"1"] [4,"1"]'),
-    }),
-  ],
-  ['M.clmm.ticks[0]', NET, clmm({ ticks: [[4, 1000]] })],
-  ['M.clmm.ticks[0]', NET, clmm({ ticks: [[4, '1e5']] })],
+  ['M.clmm.ticks[0]', 'must be [tick, liquidity_net]', ticks('[1]')],
+  ['M.clmm.ticks[0]', TICK, ticks('[887273,"1"]')],
+  ['M.clmm.ticks[0]', TICK, ticks('[0.5,"1"]')],
+  ['M.clmm.ticks[1]', 'ticks must ascend: 4 follows 4', ticks('[4,"1"] [4,"1"]')],
+  ['M.clmm.ticks[0]', NET, ticks('[4,1000]')],
+  ['M.clmm.ticks[0]', NET, ticks('[4,"1e5"]')],
   ['M.clmm.ticks[0]', NET, clmm({ ticks: [[4, String(2n ** 127n)]] })],
   ['M.clmm.decimals0', DECIMALS, clmm({ decimals0: 37 })],
   ['M.clmm.decimals1', DECIMALS, clmm({ decimals1: -1 })],
@@ -201,29 +169,19 @@ const oneFault: [string, string, unknown][] = [
   ['M.dlmm', 'must be an object', body('dlmm', [])],
   ['M.dlmm.bin_step', 'must be an integer from 1 to 10000', dlmm({ bin_step: 0 })],
   ['M.dlmm.active_id', 'must be an integer', dlmm({ active_id: null })],
-  ['M.dlmm.bins[0]', 'must be [id, amount_x, amount_y]', dlmm({ bins: [[1, 2]] })],
-  ['M.dlmm.bins[0]', 'id must be an integer', dlmm({ bins: [['1', 2, 3]] })],
-  ['M.dlmm.bins[0]', 'amount_x must be a number >= 0', dlmm({ bins: [[1, -2, 3]] })],
-  ['M.dlmm.bins[0]', 'amount_y must be a number >= 0', dlmm({ bins: [[1, 2, '3']] })],
-  [
-    'M.dlmm.bins[1]',
-    'bin id 1 occurs twice',
-    dlmm({
-      bins: list('[1,2,3] [1,0,0]'),
-    }),
-  ],
+  ['M.dlmm.bins[0]', 'must be [id, amount_x, amount_y]', bins('[1,2]')],
+  ['M.dlmm.bins[0]', 'id must be an integer', bins('["1",2,3]')],
+  ['M.dlmm.bins[0]', 'amount_x must be a number >= 0', bins('[1,-2,3]')],
+  ['M.dlmm.bins[0]', 'amount_y must be a number >= 0', bins('[1,2,"3"]')],
+  ['M.dlmm.bins[1]', 'bin id 1 occurs twice', bins('[1,2,3] [1,0,0]')],
   ['M.dlmm.decimals_x', DECIMALS, dlmm({ decimals_x: 0.5 })],
   ['M.dlmm.decimals_y', DECIMALS, dlmm({ decimals_y: 99 })],
   ['M.dlmm.token', 'must be "x" or "y"', dlmm({ token: 0 })],
   ['M.dlmm.quote_usd', NUMBER, dlmm({ quote_usd: -1 })],
+  ['markets', CENTS, cells('[0,1e15,0]')],
   [
     'markets',
-    'a snapshot holds at most 9007199254740991 cents in all',
-    inMarket({ cells: [[0, 1e15, 0]] }),
-  ],
-  [
-    'markets',
-    'a snapshot holds at most 9007199254740991 cents in all',
+    CENTS,
     inRow({
       price_usd: 1e300,
       markets: [{ ...goodMarket, cells: null, book: { bids: [[1e300, 1e300]], asks: [] } }],
@@ -300,12 +258,12 @@ describe('faults', () => {
   });
 
   it('refuse a snapshot of more than 100,000 cells, counted after the 1 USD floor', () => {
-    const cells = (usd: number) => Array.from({ length: 475 }, (_, i) => [i - 232, usd, 0]);
+    const wide = (usd: number) => Array.from({ length: 475 }, (_, i) => [i - 232, usd, 0]);
     const markets = (count: number, usd: number) =>
       Array.from({ length: count }, (_, i) => ({
         ...goodMarket,
         pair: `P${i}`,
-        cells: cells(usd),
+        cells: wide(usd),
       }));
     expect(bin(inRow({ markets: markets(210, 1) })).cells).toBe(99_750);
     expect(bin(inRow({ markets: markets(211, 0.99) })).cells).toBe(0);
