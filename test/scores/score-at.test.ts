@@ -23,7 +23,7 @@ const snap = (address: string, hoursAgo: number, usd: number, more = {}) =>
         [2, 0, 2 * usd],
       ]),
     ],
-    { address, chain: address.startsWith('0x') ? 'evmchain' : 'mainchain', ...more },
+    { address, ...more },
   );
 
 let service: MarketService;

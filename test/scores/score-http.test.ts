@@ -12,11 +12,7 @@ let service: MarketService;
 afterEach(() => service.stop());
 
 const snap = (address: string, t: number, cells: [number, number, number][], more = {}) =>
-  snapshot(t, [orca(cells)], {
-    address,
-    chain: address.startsWith('0x') ? 'evmchain' : 'mainchain',
-    ...more,
-  });
+  snapshot(t, [orca(cells)], { address, ...more });
 const plain = (cells: [number, number, number][]): PlainLadderMarket => ({
   source: 'Orca',
   exchangeType: 'DEX',

@@ -22,7 +22,7 @@ const snap = (address: string, hoursAgo: number, usd: number) =>
       ]),
       { ...PERPS, cells: [[-1, 1_000_000, 1_000_000]] },
     ],
-    { address, chain: address.startsWith('0x') ? 'evmchain' : 'mainchain' },
+    { address },
   );
 
 let service: MarketService;

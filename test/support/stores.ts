@@ -129,7 +129,7 @@ export const binance = (cells: Cell[] = [[1, 0, 11]]): MarketFields => ({
 
 export function snapshot(t: number, markets = [orca()], more: Partial<SnapshotRow> = {}) {
   const row: SnapshotRow = {
-    chain: 'mainchain',
+    chain: chainOf(more.address ?? MINT),
     address: MINT,
     t,
     tier: 'raw',
@@ -138,6 +138,8 @@ export function snapshot(t: number, markets = [orca()], more: Partial<SnapshotRo
   };
   return { ...row, ...more };
 }
+
+const chainOf = (address: string): Chain => (address.startsWith('0x') ? 'evmchain' : 'mainchain');
 
 /** Amounts that look random, the same in every run. */
 export function amounts(seed = 1): () => number {
@@ -234,7 +236,7 @@ export type Deletion = Partial<Omit<DeleteFrame, 'kind' | 'address'>> & { addres
 
 export const deleteFrame = (what: Deletion): DeleteFrame => ({
   kind: 'delete',
-  chain: what.address.startsWith('0x') ? 'evmchain' : 'mainchain',
+  chain: chainOf(what.address),
   fromS: 0,
   toS: 2 ** 32,
   tier: null,
@@ -343,7 +345,7 @@ export async function segmentIds(store: Store, address = MINT): Promise<number[]
 
 /** Id of a token that the store knows. */
 export function tokenOf(store: Store, address = MINT): number {
-  const token = store.depth.token(address.startsWith('0x') ? 'evmchain' : 'mainchain', address);
+  const token = store.depth.token(chainOf(address), address);
   if (token === null) throw new Error(`the store does not know ${address}`);
   return token.tokenId;
 }

@@ -25,10 +25,7 @@ const HOUR = NOW_S - (NOW_S % 3600);
 let service: MarketService;
 
 const depthOf = (address: string, t: number, usd = 5000) =>
-  snapshot(t, [orca([[0, usd, usd]])], {
-    address,
-    chain: address.startsWith('0x') ? 'evmchain' : 'mainchain',
-  });
+  snapshot(t, [orca([[0, usd, usd]])], { address });
 
 beforeAll(async () => {
   service = await MarketService.start();
