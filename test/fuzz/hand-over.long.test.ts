@@ -1,4 +1,5 @@
 /** What commands and servers pass to each other, and what a server reads at its start, damaged in any way. */
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import path from 'node:path';
@@ -67,7 +68,8 @@ it(
 );
 
 it('the command socket survives whatever is written to it', { timeout: LIMIT_MS }, async () => {
-  const control = await listenForCommands(data, store, () => undefined);
+  const errors: unknown[] = [];
+  const control = await listenForCommands(data, store, (error) => errors.push(error));
   const bundle = await BundleWriter.create(data);
   await bundle.write({ kind: 'header', version: BUNDLE_VERSION, file: 'x', mode: 'replace' });
   await bundle.finish();
@@ -80,6 +82,9 @@ it('the command socket survives whatever is written to it', { timeout: LIMIT_MS 
     { operation: 'rehearse', args: [bundle.name] },
     { operation: 'revokeKey', args: ['key_0123456789abcdef'] },
     { operation: 'listQueue', args: [] },
+    // What commands may not request.
+    { operation: 'close', args: [] },
+    { operation: 'constructor', args: [] },
   ];
   const request = fc.constantFrom(...requests);
   const message = fc.oneof(
@@ -101,6 +106,15 @@ it('the command socket survives whatever is written to it', { timeout: LIMIT_MS 
     }),
     runs(30),
   );
+  expect(errors.length).toBeGreaterThan(0);
+  // Nothing is said to what is no command, nor is a body awaited that would be too long.
+  const long = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${2 ** 27}\r\n\r\n`;
+  for (const text of ['GET / HTTP/1.1\r\nHost: a\r\n\r\n', long, '\xff'.repeat(64)]) {
+    const socket = createConnection(path.join(data, SOCKET_FILE)).resume();
+    socket.write(text, 'latin1');
+    await once(socket, 'close');
+    expect(socket.bytesRead).toBe(0);
+  }
   await bundle.discard();
   await control.close();
 });

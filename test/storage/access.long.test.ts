@@ -6,7 +6,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { createConnection, createServer, type Socket } from 'node:net';
+import { createConnection, createServer } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
@@ -15,7 +15,7 @@ import { connectToServer, listenForCommands, SOCKET_FILE } from '../../storage/c
 import { makePrivate } from '../../storage/data-directory.js';
 import { InputError, LossError, StoreBusyError } from '../../storage/errors.js';
 import { fathom, fathomProcess, serveHere } from '../support/cli.js';
-import { packedRequest, requestOf } from '../support/command-requests.js';
+import { packedRequest } from '../support/command-requests.js';
 import { opensStore, Script, WAITING_ON } from '../support/processes.js';
 import {
   bundleOf,
@@ -196,57 +196,6 @@ describe('The control socket', () => {
   const directory = new DataDirectory();
   const errors: unknown[] = [];
   const socketFile = path.join(directory.path, SOCKET_FILE);
-
-  /** Sends bytes and waits until the other side closes or answers. */
-  function converse(bytes: Uint8Array): Promise<'closed' | 'answered'> {
-    return new Promise((resolve) => {
-      const socket: Socket = createConnection(socketFile);
-      socket.on('error', () => undefined);
-      socket.once('data', () => (socket.destroy(), resolve('answered')));
-      socket.once('close', () => resolve('closed'));
-      socket.write(bytes);
-    });
-  }
-
-  it('survives whatever is written to it', async () => {
-    const store = await openStore(directory.path);
-    const control = await listenForCommands(directory.path, store, (error) => errors.push(error));
-    const list = packedRequest({ operation: 'listKeys', args: [] });
-    const garbage = requestOf(Buffer.from([0xc1, 0xff, 0xc1, 0xff, 0xc1]));
-    expect(await converse(list)).toBe('answered');
-    expect(await converse(Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'))).toBe('closed');
-    expect(await converse(Buffer.from('POST / HTTP/1.1\r\nHost: a\r\n\r\n'))).toBe('closed');
-    const tooLong = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${2 ** 27}\r\n\r\n`;
-    expect(await converse(Buffer.from(tooLong))).toBe('closed');
-    expect(await converse(Buffer.alloc(64, 0xff))).toBe('closed');
-    expect(await converse(garbage)).toBe('closed');
-    expect(await converse(Buffer.concat([list, garbage, garbage]))).toBe('answered');
-    for (const value of [
-      null,
-      7,
-      'x',
-      {},
-      { operation: 'listKeys' },
-      { operation: 'constructor', args: [] },
-      { operation: 'close', args: [] },
-      { operation: 'commit', args: [{}] },
-      { operation: 'snapshotPrices', args: [[{}]] },
-    ]) {
-      expect(await converse(packedRequest(value))).toBe('answered');
-    }
-    // Partial requests, and clients that vanish.
-    for (let i = 0; i < 100; i++) {
-      const socket = createConnection(socketFile);
-      socket.on('error', () => undefined);
-      socket.write(list.subarray(0, 1 + (i % list.length)), () => socket.destroy());
-    }
-    const remote = await connectToServer(directory.path);
-    expect(await remote?.listKeys()).toEqual([]);
-    expect(errors.length).toBeGreaterThan(0);
-    remote?.close();
-    await control.close();
-    await store.close();
-  });
 
   it('carries errors by class, internal ones without their text', async () => {
     const store = await openStore(directory.path);
