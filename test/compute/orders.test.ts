@@ -1,82 +1,32 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LargestOrders } from '../../compute/orders/largest-orders.js';
-import {
-  compareByPrice,
-  limitLadder,
-  type LimitOrder,
-  nearestOrders,
-} from '../../compute/orders/limit-orders.js';
+import { compareByPrice, limitLadder, nearestOrders } from '../../compute/orders/limit-orders.js';
 import type { BinSums } from '../../compute/segment/snapshots.js';
-import { type PlainBin, plainDcaOrders, plainLimitOrders } from '../reference/orders.js';
-import { dcaOrders, limitOrder, limitOrders } from '../support/orders.js';
+import { type PlainBin, plainDcaOrders } from '../reference/orders.js';
+import { dcaOrders, limitOrder } from '../support/orders.js';
 
 const NOW_S = 1_794_659_696;
-const ladderOf = (orders: readonly LimitOrder[]) => limitLadder([...orders].sort(compareByPrice));
 
-describe('the orders nearest to the price', () => {
-  const range = fc
-    .tuple(
-      fc.oneof(
-        fc.constantFrom(-0.9, -0.25, 0, 0.5),
-        fc.double({ min: -0.99, max: 10, noNaN: true }),
-      ),
-      fc.oneof(
-        fc.constantFrom(-0.25, 0, 0.25, 10),
-        fc.double({ min: -0.99, max: 10, noNaN: true }),
-      ),
-    )
-    .map(([a, b]) => [Math.min(a, b), Math.max(a, b)] as const);
-
-  it('equal those of a filter and a sort, including ties and several legs', () => {
-    const leg = fc.record({
-      orders: limitOrders('mainchain', 'mint'),
-      priceUsd: fc.constantFrom(2, 2, 1.9, 7),
-    });
-    const other = fc.record({
-      orders: limitOrders('evmchain', '0x'),
-      priceUsd: fc.constantFrom(2, 4, 0.3),
-    });
-    const legs = fc.oneof(
-      leg.map((one) => [one]),
-      fc.tuple(leg, other),
-      fc.constant([]),
-    );
-    fc.assert(
-      fc.property(legs, range, fc.integer({ min: 1, max: 90 }), (all, [low, high], limit) => {
-        const found = nearestOrders(
-          all.map(({ orders, priceUsd }) => ({ ladder: ladderOf(orders), priceUsd })),
-          { lowChange: low, highChange: high, limit },
-        );
-        expect(found.map(({ order, pctAway }) => [order.orderAddress, pctAway])).toEqual(
-          plainLimitOrders(all, low, high, limit),
-        );
-        for (const { order, leg: i } of found) expect(all[i].orders).toContain(order);
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  it('cost no more if there are many', () => {
-    const many = Array.from({ length: 20_000 }, (_, i) =>
-      limitOrder({ orderAddress: String(i), usdPrice: 1 + i / 10_000 }),
-    );
-    const ladder = ladderOf(many);
-    let looked = 0;
-    const counted = {
-      ...ladder,
-      levelPriceUsd: new Proxy(ladder.levelPriceUsd, {
-        get(prices, name) {
-          if (typeof name === 'string' && /^\d+$/.test(name)) looked++;
-          const value: unknown = Reflect.get(prices, name, prices);
-          return value;
-        },
-      }),
-    };
-    const query = { lowChange: -0.9, highChange: 10, limit: 100 };
-    expect(nearestOrders([{ ladder: counted, priceUsd: 2 }], query)).toHaveLength(100);
-    expect(looked).toBeLessThan(100 + 2 * 20);
-  });
+it('the orders nearest to the price cost no more if there are many', () => {
+  const many = Array.from({ length: 20_000 }, (_, i) =>
+    limitOrder({ orderAddress: String(i), usdPrice: 1 + i / 10_000 }),
+  );
+  const ladder = limitLadder(many.sort(compareByPrice));
+  let looked = 0;
+  const counted = {
+    ...ladder,
+    levelPriceUsd: new Proxy(ladder.levelPriceUsd, {
+      get(prices, name) {
+        if (typeof name === 'string' && /^\d+$/.test(name)) looked++;
+        const value: unknown = Reflect.get(prices, name, prices);
+        return value;
+      },
+    }),
+  };
+  const query = { lowChange: -0.9, highChange: 10, limit: 100 };
+  expect(nearestOrders([{ ladder: counted, priceUsd: 2 }], query)).toHaveLength(100);
+  expect(looked).toBeLessThan(100 + 2 * 20);
 });
 
 describe('the largest DCA orders', () => {

@@ -1,14 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import {
-  cyclesWithin,
-  HORIZONS_S,
-  isInRange,
-  TIMEFRAMES,
-  usdNext,
-} from '../../compute/orders/dca-orders.js';
-import { PLAIN_TIMEFRAMES, plainInRange, plainUsdNext } from '../reference/flow.js';
-import { NOW_S, dcaOrderOf, plainOrders, plainPrice } from './orders.js';
+import { cyclesWithin, HORIZONS_S } from '../../compute/orders/dca-orders.js';
+import { NOW_S } from './orders.js';
 
 it('cycles are counted exactly however far away the first one is', () => {
   const seconds = fc.maxSafeInteger();
@@ -28,24 +21,5 @@ it('cycles are counted exactly however far away the first one is', () => {
         );
       },
     ),
-  );
-});
-
-it('the flow of an order equals counting its cycles one by one', () => {
-  fc.assert(
-    fc.property(plainOrders({ minLength: 1 }), plainPrice(), (orders, price) => {
-      for (const plain of orders) {
-        const own = dcaOrderOf(plain, 'token');
-        expect(isInRange(own, price)).toBe(plainInRange(plain, price));
-        for (const [f, timeframe] of TIMEFRAMES.entries()) {
-          const horizonS = PLAIN_TIMEFRAMES[timeframe];
-          expect(HORIZONS_S[f]).toBe(horizonS);
-          expect(usdNext(own, price, NOW_S, horizonS)).toBe(
-            plainUsdNext(plain, price, NOW_S, horizonS),
-          );
-        }
-      }
-    }),
-    { numRuns: 60 },
   );
 });

@@ -15,11 +15,11 @@ function address(): fc.Arbitrary<string> {
 }
 
 /** A price, or null; orders of `plainOrders` have ends of their ranges at some of them. */
-export function plainPrice(): fc.Arbitrary<number | null> {
+function plainPrice(): fc.Arbitrary<number | null> {
   return fc.oneof(fc.constantFrom(null, 0.5, 1, 2), fc.double({ min: 0.1, max: 4, noNaN: true }));
 }
 
-export function plainOrders(
+function plainOrders(
   constraints: { minLength?: number; maxLength?: number } = {},
 ): fc.Arbitrary<PlainDcaOrder[]> {
   const usd = fc.oneof(
@@ -55,7 +55,7 @@ export function plainTokens(maxLength: number, minLength = 0): fc.Arbitrary<Plai
 }
 
 /** A plain order in Fathom's form. */
-export function dcaOrderOf(plain: PlainDcaOrder, tokenAddress: string): DcaOrder {
+function dcaOrderOf(plain: PlainDcaOrder, tokenAddress: string): DcaOrder {
   return {
     dcaAddress: plain.address,
     tokenAddress,

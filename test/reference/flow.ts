@@ -21,7 +21,7 @@ export interface PlainFlowToken {
   orders: PlainDcaOrder[];
 }
 
-export const PLAIN_TIMEFRAMES = {
+const PLAIN_TIMEFRAMES = {
   '5_min': 5 * 60,
   '30_min': 30 * 60,
   '1_hr': 60 * 60,
@@ -37,7 +37,7 @@ export function plainInRange({ min, max }: PlainDcaOrder, price: number | null):
   return max === null || price <= max;
 }
 
-export function plainUsdNext(
+function plainUsdNext(
   order: PlainDcaOrder,
   price: number | null,
   now: number,
