@@ -1,15 +1,15 @@
 /** A node whose database log is full, and cannot be written into a file with a damaged block. */
 import { describe, expect, it } from 'vitest';
 import { hasNats } from '../../bench/cluster/nats.js';
-import { commitRows, OTHER_MINT } from '../support/stores.js';
-import { LogNodes, noisy, T0 } from './log-nodes.js';
+import { commitRows, noisyRows, OTHER_MINT } from '../support/stores.js';
+import { LogNodes, T0 } from './log-nodes.js';
 
 describe.skipIf(!hasNats)('A node whose data is damaged', () => {
   const ours = new LogNodes();
 
   it('stops when its log is full and cannot be written into the file, without skipping an entry', async () => {
     const [a, b] = await ours.oneDamaged();
-    const another = (first: number) => commitRows(a.commands, noisy(first, OTHER_MINT));
+    const another = (first: number) => commitRows(a.commands, noisyRows(first, OTHER_MINT));
     await another(T0);
     await b.reached(a.node.position);
     // The log reaches its limit, and the checkpoint fails at the damaged block.

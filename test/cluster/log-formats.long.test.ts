@@ -2,19 +2,19 @@ import { readFileSync, truncateSync } from 'node:fs';
 import { pack } from 'msgpackr';
 import { describe, expect, it } from 'vitest';
 import { hasNats } from '../../bench/cluster/nats.js';
-import {
-  BUNDLE_VERSION,
-  bundleFile,
-  BundleWriter,
-  type Frame,
-  packFrame,
-} from '../../storage/bundle.js';
+import { BUNDLE_VERSION, bundleFile, type Frame, packFrame } from '../../storage/bundle.js';
 import { sweepBundles } from '../../storage/log/bundle-sweep.js';
 import { trimLog } from '../../storage/log/cluster.js';
 import { digestOf, type Entry, ENTRY_FORMAT, packEntry } from '../../storage/log/entry.js';
 import { MAX_ENTRY_BUNDLE_BYTES } from '../../storage/log/publisher.js';
-import type { Store } from '../../storage/store.js';
-import { commitRows, MINT, snapshot, storedSnapshots, tokenOf } from '../support/stores.js';
+import {
+  bundleOfFrames,
+  commitRows,
+  MINT,
+  snapshot,
+  storedSnapshots,
+  tokenOf,
+} from '../support/stores.js';
 import { expectSame, LogNodes, type Node, T0 } from './log-nodes.js';
 
 const NEWER = BUNDLE_VERSION + 1;
@@ -27,13 +27,6 @@ const headOf = (version: number): Frame => ({
 /** A frame that a later version may have. */
 const STRANGE = { kind: 'strange', bytes: new Uint8Array(64) } as unknown as Frame;
 const LARGE = { ...STRANGE, bytes: new Uint8Array(MAX_ENTRY_BUNDLE_BYTES) };
-
-async function bundleOf(store: Store, frames: readonly Frame[]): Promise<BundleWriter> {
-  const bundle = await BundleWriter.create(store.directory);
-  for (const frame of frames) await bundle.write(frame);
-  await bundle.finish();
-  return bundle;
-}
 
 const bytesOf = (frames: readonly Frame[]): Uint8Array =>
   Buffer.concat([...frames, { kind: 'end', frames: frames.length }].map(packFrame));
@@ -133,7 +126,7 @@ describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', ()
     ];
     for (const [i, [data]] of cases.entries()) await a.log.publish('data.many', data, `stray ${i}`);
     // A malformed bundle beside the log, with the size and digest named in its entry.
-    const bundle = await bundleOf(a.store, [headOf(BUNDLE_VERSION), LARGE]);
+    const bundle = await bundleOfFrames(a.store, [headOf(BUNDLE_VERSION), LARGE]);
     const file = bundleFile(a.store.directory, bundle.name);
     truncateSync(file, MAX_ENTRY_BUNDLE_BYTES);
     await a.log.putBundle(bundle.name, new Blob([readFileSync(file)]).stream());
@@ -155,7 +148,7 @@ describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', ()
   it('stop a node before a newer bundle beside the log', async () => {
     const [a, b] = await pair();
     await commitRows(a.commands, [snapshot(T0)]);
-    const bundle = await bundleOf(a.store, [headOf(NEWER), LARGE]);
+    const bundle = await bundleOfFrames(a.store, [headOf(NEWER), LARGE]);
     const bytes = readFileSync(bundleFile(a.store.directory, bundle.name));
     await a.log.putBundle(bundle.name, new Blob([bytes]).stream());
     const sha256 = await digestOf(bundleFile(a.store.directory, bundle.name));
@@ -175,7 +168,7 @@ describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', ()
   ])('are refused if a command passes a %s bundle to a node', async (_, frames, why) => {
     const a = await open('a');
     await a.reached(1);
-    const bundle = await bundleOf(a.store, frames);
+    const bundle = await bundleOfFrames(a.store, frames);
     await expect(a.commands.commit(bundle.name)).rejects.toThrow(why);
     await expect(a.commands.rehearse(bundle.name)).rejects.toThrow(why);
     await bundle.discard();

@@ -1,26 +1,23 @@
 /** Nodes without HTTP: stores that follow a log on a real NATS server. */
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import { randomFillSync } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
 import { entityTag } from '../../server/replay/entity-tag.js';
-import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
 import { LogNode, type NodeOptions } from '../../storage/log/node.js';
 import { type Settings, SharedSettings } from '../../storage/log/settings.js';
 import type { Store } from '../../storage/store.js';
 import {
   commitRows,
+  damageBlock,
   DataDirectory,
   retryWhileJoined,
   MINT,
+  noisyRows,
   openStore,
   orca,
-  segmentIds,
   snapshot,
   type SnapshotRow,
   storedSnapshots,
@@ -125,33 +122,6 @@ export function largeRows(): SnapshotRow[] {
   );
 }
 
-/** Snapshots that are stored in more than an entry's row. */
-export function noisy(first: number, address = MINT, count = 200): SnapshotRow[] {
-  const amounts = randomFillSync(new Uint32Array(count * 60));
-  return Array.from({ length: count }, (_, i) => {
-    const cells = Array.from({ length: 60 }, (_, c): [number, number, number] => [
-      c,
-      amounts[i * 60 + c] / 100,
-      c,
-    ]);
-    return snapshot(first + i, [orca(cells)], { address });
-  });
-}
-
-/** Flips a bit of the token's first segment in the file of a closed store. */
-export async function damage(directory: string): Promise<void> {
-  const store = await openStore(directory);
-  const [id] = await segmentIds(store);
-  const [block] = await store.depth.readSegments([id]);
-  await store.close();
-  const file = path.join(directory, DATABASE_FILE);
-  const bytes = readFileSync(file);
-  const at = bytes.indexOf(block.subarray(100, 300));
-  expect(at).toBeGreaterThan(0);
-  bytes[at + 50] ^= 4;
-  writeFileSync(file, bytes);
-}
-
 /** Everything that clients can see of a token's depth. */
 export async function seen(store: Store, address: string) {
   await store.settled();
@@ -221,10 +191,10 @@ export class LogNodes {
   /** Two nodes with the same data; the second one's file has a damaged block. */
   async oneDamaged(): Promise<[Node, Node]> {
     const [a, b] = await this.pair();
-    await commitRows(a.commands, noisy(T0));
+    await commitRows(a.commands, noisyRows(T0));
     await b.reached(a.node.position);
     await this.close(b);
-    await damage(this.directories[1].path);
+    await damageBlock(this.directories[1].path);
     return [a, await this.open('b', this.directories[1])];
   }
 

@@ -1,5 +1,4 @@
-import { jetstreamManager } from '@nats-io/jetstream';
-import { connect, nanos } from '@nats-io/transport-node';
+import { nanos } from '@nats-io/transport-node';
 import { describe, expect, it, vi } from 'vitest';
 import { backupStore } from '../../storage/backup.js';
 import { BUNDLE_VERSION, BundleWriter, type Frame } from '../../storage/bundle.js';
@@ -8,7 +7,6 @@ import { clusterStatus, trimLog } from '../../storage/log/cluster.js';
 import { packEntry, subjectOf, tokenSubject } from '../../storage/log/entry.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
 import { MAX_ENTRY_BUNDLE_BYTES } from '../../storage/log/publisher.js';
-import type { Store } from '../../storage/store.js';
 import { hasNats } from '../../bench/cluster/nats.js';
 import {
   binance,
@@ -34,6 +32,7 @@ import {
   LogNodes,
   type Node,
   seen,
+  STREAM,
   T0,
 } from './log-nodes.js';
 import { eventually } from '../support/waiting.js';
@@ -238,26 +237,25 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
   });
 
   it('do not follow a log made by an operator with other settings', async () => {
-    const connection = await connect({ servers: ours.servers.urls, waitOnFirstConnect: true });
-    const manager = await jetstreamManager(connection);
-    await manager.streams.add({ name: 'FATHOM', subjects: ['fathom.*'] });
-    const a = await open('a');
-    await a.until(() => a.stopped !== null);
-    expect(a.stopped).toMatch(/the stream FATHOM has other settings than a node gives it/);
-    await expect(a.commands.createKey(KEY)).rejects.toThrow(/has other settings/);
-    await manager.streams.delete('FATHOM');
-    await a.reached(1);
-    await a.until(() => a.node.stoppedBy === null);
-    await a.commands.createKey(KEY);
-    // Limits that the running log gets later would remove entries.
-    for (const limit of [{ max_age: nanos(3_600_000) }, { max_msgs: 9 }, { max_bytes: 1e6 }]) {
-      await manager.streams.update('FATHOM', limit);
-      await a.until(() => a.node.stoppedBy !== null);
-      expect(a.node.stoppedBy).toContain(`(${Object.keys(limit)[0]})`);
-      await manager.streams.update('FATHOM', { max_age: 0, max_msgs: -1, max_bytes: -1 });
+    await asAdministrator(ours.servers, async ({ streams }) => {
+      await streams.add({ name: STREAM, subjects: ['fathom.*'] });
+      const a = await open('a');
+      await a.until(() => a.stopped !== null);
+      expect(a.stopped).toMatch(/the stream FATHOM has other settings than a node gives it/);
+      await expect(a.commands.createKey(KEY)).rejects.toThrow(/has other settings/);
+      await streams.delete(STREAM);
+      await a.reached(1);
       await a.until(() => a.node.stoppedBy === null);
-    }
-    await connection.close();
+      await a.commands.createKey(KEY);
+      // Limits that the running log gets later would remove entries.
+      for (const limit of [{ max_age: nanos(3_600_000) }, { max_msgs: 9 }, { max_bytes: 1e6 }]) {
+        await streams.update(STREAM, limit);
+        await a.until(() => a.node.stoppedBy !== null);
+        expect(a.node.stoppedBy).toContain(`(${Object.keys(limit)[0]})`);
+        await streams.update(STREAM, { max_age: 0, max_msgs: -1, max_bytes: -1 });
+        await a.until(() => a.node.stoppedBy === null);
+      }
+    });
   });
 
   it('report each change that JetStream refuses', async () => {
@@ -295,19 +293,18 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
   it('can trim the log when JetStream has no space left', async () => {
     const a = await open('a');
     await a.reached(1);
-    const connection = await connect({ servers: ours.servers.urls, waitOnFirstConnect: true });
-    const { streams } = await jetstreamManager(connection);
-    // Requesting the status creates no streams.
-    await clusterStatus(a.log);
-    await expect(streams.info('OBJ_FATHOM_BUNDLES')).rejects.toThrow(/not found/);
-    await commitRows(a.commands, largeRows());
-    const { state, config } = await streams.info('OBJ_FATHOM_BUNDLES');
-    expect(state.bytes).toBeGreaterThan(MAX_ENTRY_BUNDLE_BYTES);
-    expect((await clusterStatus(a.log)).log?.bytes).toBeGreaterThan(state.bytes);
-    await streams.update(config.name, { max_bytes: state.bytes });
-    expect(await trimLog(a.log, a.node.position)).toBe(a.node.position);
-    expect((await streams.info(config.name)).state.bytes).toBeLessThan(1000);
-    await connection.close();
+    await asAdministrator(ours.servers, async ({ streams }) => {
+      // Requesting the status creates no streams.
+      await clusterStatus(a.log);
+      await expect(streams.info('OBJ_FATHOM_BUNDLES')).rejects.toThrow(/not found/);
+      await commitRows(a.commands, largeRows());
+      const { state, config } = await streams.info('OBJ_FATHOM_BUNDLES');
+      expect(state.bytes).toBeGreaterThan(MAX_ENTRY_BUNDLE_BYTES);
+      expect((await clusterStatus(a.log)).log?.bytes).toBeGreaterThan(state.bytes);
+      await streams.update(config.name, { max_bytes: state.bytes });
+      expect(await trimLog(a.log, a.node.position)).toBe(a.node.position);
+      expect((await streams.info(config.name)).state.bytes).toBeLessThan(1000);
+    });
   });
 
   it('wait for a log that lacks what they have applied, and resume when it is whole again', async () => {
@@ -410,8 +407,11 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     const again = await open('a', directory);
     await again.reached(1);
     const out = new DataDirectory();
-    const useStore = <T>(body: (store: Store) => Promise<T>): Promise<T> => body(again.commands);
-    const copied = await backupStore({ directory: directory.path, out: out.path, useStore });
+    const copied = await backupStore({
+      directory: directory.path,
+      out: out.path,
+      useStore: (body) => body(again.commands),
+    });
     expect(copied.position).toBe(1);
     await commitRows(again.commands, [snapshot(T0 + 120)]);
     const restored = await open('c', out);

@@ -16,15 +16,16 @@ import {
 import { Applier, StoppedError } from '../../storage/log/applier.js';
 import { packEntry } from '../../storage/log/entry.js';
 import type { LogMessage } from '../../storage/log/consumer.js';
-import type { Store } from '../../storage/store.js';
 import {
   bundleOf,
   commitDelete,
   commitRows,
   commitTokens,
+  damageBlock,
   DataDirectory,
   EVM_TOKEN,
   MINT,
+  noisyRows,
   openStore,
   orca,
   OTHER_MINT,
@@ -33,7 +34,7 @@ import {
   storedSnapshots,
   tokenOf,
 } from '../support/stores.js';
-import { damage, expectSame, LogNodes, noisy, seen, T0 } from './log-nodes.js';
+import { expectSame, LogNodes, seen, T0 } from './log-nodes.js';
 
 describe.skipIf(!hasNats)('A node whose data is damaged', () => {
   const ours = new LogNodes();
@@ -66,17 +67,20 @@ describe.skipIf(!hasNats)('A node whose data is damaged', () => {
   it('follows the log if every node lacks the same data', async () => {
     const directory = new DataDirectory();
     let store = await openStore(directory.path);
-    await commitRows(store, noisy(T0));
+    await commitRows(store, noisyRows(T0));
     await store.close();
-    await damage(directory.path);
+    await damageBlock(directory.path);
     store = await openStore(directory.path, { onDamage: () => undefined });
     await commitRows(store, [snapshot(T0 + 5)]);
     await store.close();
     const a = await open('a', directory);
     await a.reached(1);
     const copy = new DataDirectory();
-    const useStore = <T>(body: (used: Store) => Promise<T>): Promise<T> => body(a.commands);
-    await backupStore({ directory: directory.path, out: copy.path, useStore: useStore });
+    await backupStore({
+      directory: directory.path,
+      out: copy.path,
+      useStore: (body) => body(a.commands),
+    });
     const b = await open('b', copy);
     await commitRows(a.commands, [snapshot(T0 + 7)]);
     // A merge examines what its node has applied: nothing must replace that in the meantime.

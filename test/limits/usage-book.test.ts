@@ -398,28 +398,24 @@ describe('a usage book', () => {
   });
 
   it('of a node receives from the others what it lost when it was killed', async () => {
-    const bus = busOfNodes();
+    const nodes = await twoNodes();
+    const { one: before, other } = nodes;
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 22, 12) });
     const month = 202611;
     const days = [{ day: 20261122, endpoint: 'GET /a', calls: 5 }];
     const usage = [{ keyId: 'key_a', month, calls: 5, days }];
-    const other = await load();
     await other.countAs('b');
     await other.merge('a', usage);
     expect(await other.known('a', month * 100)).toEqual(usage);
-    const shared = new SharedUsage(other, bus, 'b', (error) => errors.push(error));
+    nodes.share(other, 'b');
 
-    const file = path.join(directory, 'killed.duckdb');
-    const own = await Database.openFile(file, OPTIONS);
-    await migrate(own, 0);
-    const before = await UsageBook.load(own, (error) => errors.push(error));
     await before.countAs('a');
     before.counter('key_a', month).add(2);
     before.days.counter('key_a', days[0].day, 'GET /a').add(2);
     await before.flush();
-    const killed = await UsageBook.load(own, (error) => errors.push(error));
+    const killed = await load();
     await killed.countAs('a');
-    const sharing = new SharedUsage(killed, bus, 'a', (error) => errors.push(error));
+    nodes.share(killed, 'a');
     await eventually('it has its calls again', () => killed.counter('key_a', month).calls === 5);
     await killed.regain([{ ...usage[0], calls: 4 }]);
     expect(killed.counter('key_a', month).calls).toBe(5);
@@ -427,9 +423,7 @@ describe('a usage book', () => {
       const [{ calls }] = await killed.days.ofMonth('key_a', month);
       if (calls === 5) break;
     }
-    await Promise.all([shared.close(), sharing.close()]);
-    await Promise.all([before.close(), killed.close(), other.close()]);
-    await own.close();
-    expect(errors).toEqual([]);
+    await killed.close();
+    await nodes.close();
   });
 });

@@ -20,14 +20,14 @@ import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { fathom } from '../support/cli.js';
 import { commitHolders, type Held, held, storedHolders } from '../support/holders.js';
 import {
-  type Cell,
   DataDirectory,
   MINT,
   OTHER_MINT,
-  type SnapshotRow,
   bundleOf,
   commitRows,
+  damageBlock,
   flipped,
+  noisyRows,
   openStore,
   orca,
   segmentIds,
@@ -56,18 +56,6 @@ async function storeWith(...times: number[]): Promise<void> {
 
 const KEY = { chain: 'mainchain', address: MINT, tier: 'raw' } as const;
 const ALL_TIME = { fromS: 0, toS: 1e9, nowS: 1e9, maxSnapshots: 1e6 };
-
-/** Snapshots that need more than their entry's row. */
-function noisy(first: number, address = MINT): SnapshotRow[] {
-  return Array.from({ length: 200 }, (_, i) => {
-    const cells = Array.from({ length: 60 }, (_, c): Cell => [
-      c,
-      ((i * 7919 + c * 104_729) % 99_991) / 100,
-      c,
-    ]);
-    return snapshot(first + i, [orca(cells)], { address });
-  });
-}
 
 async function expectNotOpened(message: RegExp): Promise<void> {
   const opened = openStore(directory.path);
@@ -127,17 +115,11 @@ describe('A damaged segment', () => {
   it('has the same effects if DuckDB reports the damage, for a block of its file', async () => {
     let store = await open();
     for (const address of [MINT, OTHER_MINT]) {
-      await commitRows(store, noisy(1, address));
-      await commitRows(store, noisy(1000, address));
+      await commitRows(store, noisyRows(1, address));
+      await commitRows(store, noisyRows(1000, address));
     }
-    const [id] = await segmentIds(store);
-    const block = (await store.depth.readSegments([id]))[0];
     await store.close();
-    const bytes = readFileSync(file);
-    const at = bytes.indexOf(block.subarray(100, 300));
-    expect(at).toBeGreaterThan(0);
-    bytes[at + 50] ^= 4;
-    writeFileSync(file, bytes);
+    const id = await damageBlock(directory.path);
     store = await open();
     await expect(store.depth.readSegments([id])).rejects.toSatisfy(isDamage);
     expect(

@@ -1,7 +1,8 @@
 /** Really opened stores in separate directories, and bundles to commit to them. */
-import { mkdirSync, rmSync } from 'node:fs';
+import { randomFillSync } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
 import type { BinnedChunk } from '../../compute/ingest/binned-chunk.js';
 import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import type { Chain, Tier } from '../../compute/market.js';
@@ -17,6 +18,7 @@ import {
   type Frame,
 } from '../../storage/bundle.js';
 import { SegmentGoneError, type TokenRow } from '../../storage/contract.js';
+import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { bareTokenRow } from '../../storage/depth/catalog.js';
 import type { CommitReport } from '../../storage/operations.js';
 import type { Directories } from '../../storage/depth/directories.js';
@@ -165,6 +167,15 @@ export function noiseRows(count: number): SnapshotRow[] {
   });
 }
 
+/** Snapshots whose segment is stored in more than its entry's row. */
+export function noisyRows(first: number, address = MINT): SnapshotRow[] {
+  const values = randomFillSync(new Uint32Array(200 * 60));
+  return Array.from({ length: 200 }, (_, i) => {
+    const cells = Array.from({ length: 60 }, (_, c): Cell => [c, values[i * 60 + c] / 100, c]);
+    return snapshot(first + i, [orca(cells)], { address });
+  });
+}
+
 interface CommitOptions {
   mode?: JoinMode;
   /** Rows before each of these indexes are binned separately from those after it, like pieces of a file. */
@@ -276,10 +287,17 @@ export async function commitFrames(
   frames: readonly Frame[],
   options: { rehearse?: boolean } = {},
 ): Promise<CommitReport> {
+  return commitBundle(store, await bundleOfFrames(store, frames), options);
+}
+
+export async function bundleOfFrames(
+  store: Store,
+  frames: readonly Frame[],
+): Promise<BundleWriter> {
   const bundle = await BundleWriter.create(store.directory);
   for (const frame of frames) await bundle.write(frame);
   await bundle.finish();
-  return commitBundle(store, bundle, options);
+  return bundle;
 }
 
 async function commitBundle(
@@ -374,4 +392,19 @@ export function contentOf(chunk: BinnedChunk): object {
   const runs = chunk.runs.map(({ run, markets, arrivals }) => ({ run, markets, arrivals }));
   const warnings = chunk.warnings.map(({ kind, count, what }) => ({ kind, count, what }));
   return { ...chunk, runs, warnings };
+}
+
+/** Flips a bit of MINT's first segment in the file of a closed store, so that DuckDB refuses the block. */
+export async function damageBlock(directory: string): Promise<number> {
+  const store = await openStore(directory);
+  const [id] = await segmentIds(store);
+  const [block] = await store.depth.readSegments([id]);
+  await store.close();
+  const file = path.join(directory, DATABASE_FILE);
+  const bytes = readFileSync(file);
+  const at = bytes.indexOf(block.subarray(100, 300));
+  expect(at).toBeGreaterThan(0);
+  bytes[at + 50] ^= 4;
+  writeFileSync(file, bytes);
+  return id;
 }
