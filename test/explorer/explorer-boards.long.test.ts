@@ -16,6 +16,7 @@ import {
   hashOf,
   HOUR,
   key,
+  replyTo,
   smallKey,
   SOL,
   titled,
@@ -189,19 +190,13 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(await depth.getAttribute('href')).toBe(`#/token/${BARN}?window=1h`);
   });
 
-  /** The API's document, as the page's own key gets it. */
-  const documentOf = async <T>(path: string): Promise<T> => {
-    const reply = await fetch(`${url}/api/v1${path}`, { headers: { 'x-api-key': key } });
-    return (await reply.json()) as T;
-  };
-
   it('shows the DCA figures of the ranked span, marks their heading, and scales the bars', async () => {
     const page = await at('#/dca-pressure?sort_timeframe=5_min&sort_dir=asc');
     const ranked = page.locator('th[aria-sort=ascending]', { hasText: 'Net 5m' });
     await ranked.waitFor();
     expect(await page.locator('th[aria-sort]').count()).toBe(1);
     const asked = '/dca-pressure?sort_by=usd&sort_timeframe=5_min&sort_dir=asc';
-    const { tokens } = await documentOf<{ tokens: { impact: Record<string, number> }[] }>(asked);
+    const { tokens } = await replyTo<{ tokens: { impact: Record<string, number> }[] }>(asked);
     const place = await ranked.evaluate((cell) => (cell as { cellIndex: number }).cellIndex);
     const figures = page.locator(`tr.row td:nth-child(${place + 1})`);
     expect(await figures.allTextContents()).toEqual(
@@ -244,7 +239,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       address: string;
       fee_density: number;
     }
-    const { data } = await documentOf<{ data: Density[] }>('/lp-cheat-sheet?window=24h');
+    const { data } = await replyTo<{ data: Density[] }>('/lp-cheat-sheet?window=24h');
     const highest = Math.max(...data.map(({ fee_density: one }) => one));
     expect(highest).toBeGreaterThan(1);
     await page.locator('th', { hasText: `0 to ${percent(highest, 0)}` }).waitFor();
@@ -264,7 +259,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     ]) {
       await goTo(page, `#/fee-density?window=${window}`);
       const asked = `/dlmm-pools?mint=${data[0].address}&period=${period}`;
-      const pools = await documentOf<{ data: { fees: number }[] }>(asked);
+      const pools = await replyTo<{ data: { fees: number }[] }>(asked);
       const name = `Details of ${data[0].symbol}`;
       await page.getByRole('button', { name, expanded: false }).click();
       const table = page.getByRole('table', { name: `DLMM pools, ${period}` });
@@ -283,11 +278,11 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       baseMint: string;
       rangeTvl: number | null;
     }
-    const { data } = await documentOf<{ data: Pool[] }>('/dlmm-pools');
+    const { data } = await replyTo<{ data: Pool[] }>('/dlmm-pools');
     const [pool] = data;
     await page.locator('tr.row a.token-link').first().click();
     await page.locator('.heatmap[data-state=ready]').waitFor();
-    const { markets } = await documentOf<{ markets: { address: string; source: string }[] }>(
+    const { markets } = await replyTo<{ markets: { address: string; source: string }[] }>(
       `/coverage/${pool.baseMint}`,
     );
     const source = markets.find(({ address }) => address === pool.address)?.source;
@@ -338,12 +333,9 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
   it('shows on every board how the scores of its tokens changed', async () => {
     const page = await at('#/dca-pressure?order=-token_score');
     await page.locator('.board-table .line-figure').first().waitFor();
-    const asked = await fetch(`${url}/api/v1/top-scores?chain=all&details=true`, {
-      headers: { 'x-api-key': key },
-    });
-    const { tokens } = (await asked.json()) as {
-      tokens: { symbol: string; service_score: number }[];
-    };
+    const { tokens } = await replyTo<{ tokens: { symbol: string; service_score: number }[] }>(
+      '/top-scores?chain=all&details=true',
+    );
     const scoreOf = new Map(tokens.map((one) => [one.symbol, one.service_score.toFixed(1)]));
     const rows = await page
       .locator('.board-table tr.row', { has: page.locator('.line-figure') })

@@ -12,10 +12,9 @@ import {
   goTo,
   hashOf,
   HOUR,
-  key,
+  replyTo,
   SOL,
   titled,
-  url,
   useExplorer,
 } from './in-chromium.js';
 
@@ -204,13 +203,11 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await expect.poll(async () => (await legend()).length).toBe(2);
     expect(hashOf(page)).toMatch(new RegExp(`^#/compare\\?tokens=${BARN},\\w+$`));
     // The newest point is the token's newest snapshot.
-    const answerTo = async (path: string): Promise<Record<string, number[][]>> => {
-      const reply = await fetch(`${url}/api/v1${path}`, { headers: { 'x-api-key': key } });
-      return (await reply.json()) as Record<string, number[][]>;
-    };
     const types = 'onchain_pool,onchain_limit_order,cex_spot,cex_perp';
     const last = `from=${NOW_S - 60}&to=${NOW_S + 60}&step=1m&pct=2&types=${types}`;
-    const { snapshot_t: lastT, ...newest } = await answerTo(`/depth-series/${BARN}?${last}`);
+    const { snapshot_t: lastT, ...newest } = await replyTo<Record<string, number[][]>>(
+      `/depth-series/${BARN}?${last}`,
+    );
     const sum = ({ support_usd, resistance_usd }: typeof newest): number =>
       (support_usd[0].at(-1) ?? NaN) + (resistance_usd[0].at(-1) ?? NaN);
     expect(await legend()).toContain(` BARN ${usd(sum(newest))}`.trim());
@@ -226,7 +223,9 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     const drawn = await Promise.all(
       commands
         .filter((text) => text.startsWith('curl'))
-        .map((text) => answerTo(text.slice(text.indexOf('/depth-series'), -1))),
+        .map((text) =>
+          replyTo<Record<string, number[][]>>(text.slice(text.indexOf('/depth-series'), -1)),
+        ),
     );
     expect(drawn.map(sum).map((depth) => usd(depth))).toEqual(
       (await legend()).map((text) => /\$\S+$/.exec(text)?.[0]),

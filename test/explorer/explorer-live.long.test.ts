@@ -1,6 +1,4 @@
 /** The explorer while data arrives, and axe in every view at every width. */
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { hasBrowser, open, seriousFindings } from '../support/browser.js';
@@ -9,6 +7,7 @@ import { temporaryDirectory } from '../support/folders.js';
 import { NOW_S } from '../support/service.js';
 import {
   at,
+  atWithoutKey,
   BARN,
   BOARD,
   BOARDS,
@@ -18,11 +17,11 @@ import {
   goTo,
   hashOf,
   HOUR,
+  ingest,
   key,
   opened,
   SOL,
   titled,
-  url,
   useExplorer,
 } from './in-chromium.js';
 
@@ -68,10 +67,8 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     const markets = [
       { source: 'Orca', exchange_type: 'DEX', pair: 'SOL/USDC', cells: [[0, 9e6, 9e6]] },
     ];
-    const snapshot = { chain: 'mainchain', address: SOL, t: NOW_S, price_usd: 77.77, markets };
-    const file = path.join(temporaryDirectory(), 'new.ndjson');
-    writeFileSync(file, `${JSON.stringify(snapshot)}\n`);
-    await fathom(['ingest', 'snapshots', file, '--data', directory]);
+    const row = { chain: 'mainchain', address: SOL, t: NOW_S, price_usd: 77.77, markets };
+    await ingest('snapshots', row);
     // The page's time runs no faster than the server's, and not for as long as it waits between two polls.
     let passedMs = 0;
     const isNew = async (): Promise<boolean> => {
@@ -209,10 +206,9 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
         }
       }
       const [viewport] = WIDTHS;
-      const entry = await open(browser, url, '/', { colorScheme, viewport });
-      opened.push(entry);
-      await titled(entry.page, 'Enter an API key').waitFor();
-      expect(await seriousFindings(entry.page)).toEqual([]);
+      const entry = await atWithoutKey('', { colorScheme, viewport });
+      await titled(entry, 'Enter an API key').waitFor();
+      expect(await seriousFindings(entry)).toEqual([]);
     },
   );
 });

@@ -65,6 +65,10 @@ describe.skipIf(!hasBrowser)('a pinned time', () => {
     await page.reload();
     await card.waitFor();
     expect(await page.locator('.side .card').count()).toBe(1);
+    expect(await page.getByText('Loading the ladder').count()).toBe(0);
+    // It names its token nevertheless.
+    await page.locator('.token-head .name', { hasText: 'Wrapped SOL' }).waitFor();
+    expect(await page.title()).toBe('SOL depth \u2013 Fathom');
   });
 
   it('whose request fails: the page says so, shows no other moment, and can try again', async () => {

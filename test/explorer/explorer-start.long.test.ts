@@ -1,22 +1,19 @@
 /** The explorer: keys, addresses, ages, and what the keyboard finds. */
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { hasBrowser, open, seriousFindings } from '../support/browser.js';
+import { hasBrowser, seriousFindings } from '../support/browser.js';
 import { absoluteTime } from '../../explorer/state/format.js';
 import { fathom } from '../support/cli.js';
-import { temporaryDirectory } from '../support/folders.js';
 import { NOW_S } from '../support/service.js';
 import {
   at,
+  atWithoutKey,
   BARN,
-  browser,
   createdKey,
   directory,
   goTo,
   HOUR,
+  ingest,
   key,
-  opened,
   SOL,
   titled,
   url,
@@ -27,9 +24,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
   useExplorer();
 
   it('removes the key from the address, and opens with the best token', async () => {
-    const tab = await open(browser, url, `/#key=${key}`);
-    opened.push(tab);
-    const { page } = tab;
+    const page = await atWithoutKey(`#key=${key}`);
     await titled(page, 'SOL').waitFor();
     await page.waitForURL(`**/#/token/${SOL}`);
     for (const name of ['Ladder', 'Score', 'Venues']) await titled(page, name).waitFor();
@@ -40,9 +35,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
   });
 
   it('asks for a key, refuses a wrong one, and keeps the right one in this tab, or if chosen in the browser', async () => {
-    const tab = await open(browser, url, '/#/scores');
-    opened.push(tab);
-    const { page } = tab;
+    const page = await atWithoutKey('#/scores');
     const enter = async (text: string) => {
       await page.getByRole('textbox', { name: 'API key' }).fill(text);
       await page.keyboard.press('Enter');
@@ -81,9 +74,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
 
   it('forgets a remembered key that is revoked, and remembers the one entered in its place', async () => {
     const { id, key: revoked } = await createdKey();
-    const tab = await open(browser, url, `/#key=${revoked}&remember`);
-    opened.push(tab);
-    const { page } = tab;
+    const page = await atWithoutKey(`#key=${revoked}&remember`);
     await titled(page, 'SOL').waitFor();
     await fathom(['keys', 'revoke', id, '--data', directory]);
     await titled(page, 'This key is not accepted').waitFor();
@@ -218,9 +209,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
 
   it('names no token without a score among the best', async () => {
     const address = `${BARN.slice(0, -3)}xyz`;
-    const file = path.join(temporaryDirectory(), 'tokens.ndjson');
-    writeFileSync(file, JSON.stringify({ chain: 'mainchain', address, symbol: 'VOID' }));
-    await fathom(['ingest', 'tokens', file, '--data', directory]);
+    await ingest('tokens', { chain: 'mainchain', address, symbol: 'VOID' });
     const page = await at(`#/token/${address}`);
     await page.getByText('No depth of this token yet').waitFor();
     const best = page.getByRole('region', { name: 'Tokens with the best scores:' });

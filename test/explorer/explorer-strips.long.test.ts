@@ -1,16 +1,12 @@
 /** The explorer: the strips below a token's map. */
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import type { ReplayPage, Score } from '../../client/index.js';
 import { timeText } from '../../explorer/heatmap/ticks.js';
 import { usd } from '../../explorer/state/format.js';
 import { hasBrowser } from '../support/browser.js';
-import { fathom } from '../support/cli.js';
-import { temporaryDirectory } from '../support/folders.js';
 import { NOW_S } from '../support/service.js';
-import { at, directory, fail, HOUR, key, SOL, url, useExplorer } from './in-chromium.js';
+import { at, fail, HOUR, ingest, replyTo, SOL, useExplorer } from './in-chromium.js';
 
 const YEAR = new Date(NOW_S * 1000).getUTCFullYear();
 /** A token with a single snapshot. */
@@ -24,15 +20,11 @@ describe.skipIf(!hasBrowser)('the strips', () => {
     const pinnedS = Math.floor((NOW_S - 5 * 3600) / 300) * 300 + 140;
     const page = await at(`#/token/${SOL}?window=24h&at=${pinnedS}`);
     await page.locator('.strips[data-state=ready]').waitFor();
-    const get = async <T>(path: string) => {
-      const reply = await fetch(`${url}/api/v1${path}`, { headers: { 'x-api-key': key } });
-      return (await reply.json()) as T;
-    };
-    const { service_score: score, data_time } = await get<Score>(`/score/${SOL}?at=${pinnedS}`);
+    const { service_score: score, data_time } = await replyTo<Score>(`/score/${SOL}?at=${pinnedS}`);
     const t = data_time ?? fail();
     const snapshotBy = async (group: string) => {
       const query = `from=${t}&to=${t + 1}&group=${group}&min_pct=-25&max_pct=25`;
-      const { snapshots, ...page } = await get<ReplayPage>(`/replay/${SOL}?${query}`);
+      const { snapshots, ...page } = await replyTo<ReplayPage>(`/replay/${SOL}?${query}`);
       return { ...page, ...snapshots[0] };
     };
     const { bin, ...whole } = await snapshotBy('all');
@@ -82,7 +74,7 @@ describe.skipIf(!hasBrowser)('the strips', () => {
           const own = await page.locator('.strip-score ~ .note').allTextContents();
           const of = timeOf(own[0] ?? (await times.last().textContent())) / 1000;
           const [stood] = await stated('last-child');
-          const { service_score: was } = await get<Score>(`/score/${SOL}?at=${of}`);
+          const { service_score: was } = await replyTo<Score>(`/score/${SOL}?at=${of}`);
           return stood === was?.toFixed(1);
         })
         .toBe(true);
@@ -152,9 +144,7 @@ describe.skipIf(!hasBrowser)('the strips', () => {
     ];
     const markets = [{ source: 'Orca', exchange_type: 'DEX', pair: 'X/USDC', cells }];
     const row = { chain: 'mainchain', address: SINGLE_MINT, t: NOW_S - 1, price_usd: 2.5, markets };
-    const file = path.join(temporaryDirectory(), 'single.ndjson');
-    writeFileSync(file, `${JSON.stringify(row)}\n`);
-    await fathom(['ingest', 'snapshots', file, '--data', directory]);
+    await ingest('snapshots', row);
     const page = await at(`#/token/${SINGLE_MINT}?window=24h`);
     await page.locator('.strips[data-state=ready]').waitFor();
     const amounts = () => page.locator('.strip .strip-legend b').allTextContents();

@@ -1,5 +1,7 @@
 /** The explorer: a token's page: filters, orders, pinned times, playback. */
+import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import type { ReplayPage, Score, Slippage } from '../../client/index.js';
 import {
   absoluteTime,
   price,
@@ -9,7 +11,10 @@ import {
 import { fieldTime } from '../../explorer/state/zone.js';
 import { hasBrowser, seriousFindings } from '../support/browser.js';
 import { NOW_S } from '../support/service.js';
-import { at, fail, goTo, hashOf, HOUR, key, SOL, titled, url, useExplorer } from './in-chromium.js';
+import { at, fail, goTo, hashOf, HOUR, replyTo, SOL, titled, useExplorer } from './in-chromium.js';
+
+/** The moment in the page's address. */
+const pinnedS = (page: Page) => Number(/[?&]at=(\d+)/.exec(hashOf(page))?.[1] ?? NaN);
 
 describe.skipIf(!hasBrowser)('the explorer', () => {
   useExplorer();
@@ -80,11 +85,8 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     const panel = page.locator('.order-card');
     await panel.getByRole('textbox').fill('$250k');
     const asked = async (query: string) => {
-      const reply = await fetch(`${url}/api/v1/slippage/${SOL}?${query}`, {
-        headers: { 'x-api-key': key },
-      });
-      const { quotes } = (await reply.json()) as { quotes: { slippage_pct: number }[] };
-      return signedFinePercent(quotes[0].slippage_pct / 100);
+      const { quotes } = await replyTo<Slippage>(`/slippage/${SOL}?${query}`);
+      return signedFinePercent((quotes[0].slippage_pct ?? NaN) / 100);
     };
     const slippage = panel.locator('dd').first();
     await expect.poll(() => slippage.textContent()).toBe(await asked('side=sell&usd=250000'));
@@ -151,21 +153,14 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     const page = await at(HOUR);
     await page.locator('.heatmap[data-state=ready]').waitFor();
     const scoreAt = async (query: string) => {
-      const reply = await fetch(`${url}/api/v1/score/${SOL}${query}`, {
-        headers: { 'x-api-key': key },
-      });
-      const { service_score: score, data_time: t } = (await reply.json()) as {
-        service_score: number;
-        data_time: number;
-      };
-      return { score: score.toFixed(1), t };
+      const { service_score: score, data_time: t } = await replyTo<Score>(`/score/${SOL}${query}`);
+      return { score: score?.toFixed(1), t: t ?? NaN };
     };
     const shown = () => page.locator('.score-value b').textContent();
-    const pinnedS = () => Number(/[?&]at=(\d+)/.exec(hashOf(page))?.[1] ?? NaN);
     const { x, y, width, height } = (await page.locator('.heatmap-cells').boundingBox()) ?? fail();
     await page.mouse.click(x + 0.3 * width, y + 0.4 * height);
     await page.waitForURL('**at=*');
-    const clickedS = pinnedS();
+    const clickedS = pinnedS(page);
     expect(Math.abs(clickedS - (NOW_S - 0.7 * 3600))).toBeLessThan(120);
     const clicked = await scoreAt(`?at=${clickedS}`);
     const pinned = page.locator('.pinned', { hasText: absoluteTime(clicked.t) });
@@ -186,15 +181,15 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await field.fill('yesterday noonish');
     await field.press('Enter');
     await page.getByText('Expected a time until now such as yesterday 12:00').waitFor();
-    expect(pinnedS()).toBe(clickedS);
+    expect(pinnedS(page)).toBe(clickedS);
     await field.fill('50 min ago');
     await field.press('Enter');
-    await expect.poll(pinnedS).toBe(NOW_S - 3000);
+    await expect.poll(() => pinnedS(page)).toBe(NOW_S - 3000);
     await expect.poll(() => field.inputValue()).toBe(fieldTime(NOW_S - 3000));
     expect(await page.getByText('Expected a time until now').count()).toBe(0);
     await field.fill(fieldTime(typedS));
     await field.press('Enter');
-    await expect.poll(pinnedS).toBe(typedS);
+    await expect.poll(() => pinnedS(page)).toBe(typedS);
     await page.reload();
     const typed = await scoreAt(`?at=${typedS}`);
     await page.locator('.pinned', { hasText: absoluteTime(typed.t) }).waitFor();
@@ -215,17 +210,8 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     const view = await page.locator('.heatmap-frame').getAttribute('data-view');
     expect(view?.split(' ').slice(0, 2).map(Number)).toEqual([NOW_S - 1200, NOW_S - 600]);
     expect(hashOf(page)).toBe(hash);
-    // A time that no key may request has no ladder to wait for.
     await goTo(page, `${HOUR}&at=1`);
-    const refused = page.locator('.pinned > span', { hasText: 'Nothing at' });
-    const sentence = `Nothing at ${absoluteTime(1)}: The API answers about the last 365 days`;
-    await expect.poll(() => refused.textContent()).toBe(sentence);
-    expect(await page.getByText('Loading the ladder').count()).toBe(0);
-    // A page that begins with it names its token too.
-    await page.reload();
-    await page.locator('.token-head .name', { hasText: 'Wrapped SOL' }).waitFor();
-    await expect.poll(() => refused.textContent()).toBe(sentence);
-    expect(await page.title()).toBe('SOL depth \u2013 Fathom');
+    await page.locator('.pinned > span', { hasText: 'Nothing at' }).waitFor();
     // A time that is typed then is brought into sight.
     const field = page.getByLabel('Time', { exact: true });
     await field.fill(fieldTime(NOW_S - 2400));
@@ -236,12 +222,9 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
   it('plays what is in sight, steps and scrubs, and is live again at the end', async () => {
     const page = await at(HOUR);
     await page.locator('.heatmap[data-state=ready]').waitFor();
-    const reply = await fetch(`${url}/api/v1/replay/${SOL}?from=-1h&to=now&group=venue`, {
-      headers: { 'x-api-key': key },
-    });
-    const { snapshots } = (await reply.json()) as { snapshots: { t: number; price_usd: number }[] };
+    const query = 'from=-1h&to=now&group=venue';
+    const { snapshots } = await replyTo<ReplayPage>(`/replay/${SOL}?${query}`);
     const times = snapshots.map(({ t }) => t);
-    const pinnedS = () => Number(/[?&]at=(\d+)/.exec(hashOf(page))?.[1] ?? NaN);
     const playback = page.getByRole('group', { name: 'Playback' });
     await playback.waitFor();
     // The first step back is to the newest snapshot.
@@ -251,13 +234,13 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       ['.', -2],
     ] as const) {
       for (const one of keys) await page.keyboard.press(one);
-      await expect.poll(pinnedS).toBe(times.at(back));
+      await expect.poll(() => pinnedS(page)).toBe(times.at(back));
       const { price_usd: priceUsd } = snapshots.at(back)!;
       await page.locator('.token-head .price', { hasText: price(priceUsd) }).waitFor();
       await page.locator('.side:not([aria-busy=true])').waitFor();
     }
     await playback.getByLabel('Moment').fill('0');
-    await expect.poll(pinnedS).toBe(times[0]);
+    await expect.poll(() => pinnedS(page)).toBe(times[0]);
     const shown: string[] = [];
     await page.exposeFunction('tell', (time: string) => shown.push(time));
     await page.evaluate(`new MutationObserver(() =>

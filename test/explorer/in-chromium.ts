@@ -1,4 +1,6 @@
 /** The explorer in Chromium, with a part of the demo market: shared by its long tests. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import type { Browser, Locator, Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { DEMO_SEED, demoTokens } from '../../demo/tokens.js';
@@ -6,6 +8,7 @@ import { EXAMPLE_MINTS } from '../../server/api/schemas.js';
 import { open, type Opened, startBrowser } from '../support/browser.js';
 import { fathom, newKey, serveHere } from '../support/cli.js';
 import { demoMarket } from '../support/demo-market.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { NOW_S } from '../support/service.js';
 
 export const [SOL] = EXAMPLE_MINTS;
@@ -54,11 +57,30 @@ export async function createdKey(perMinute = 59): Promise<{ id: string; key: str
   return JSON.parse(stdout) as { id: string; key: string };
 }
 
-/** Opens a tab that has the key and shows a view. */
-export async function at(hash: string, options: Parameters<typeof open>[3] = {}): Promise<Page> {
-  const tab = await open(browser, url, `/${hash}`, { key, ...options });
+type TabOptions = Parameters<typeof open>[3];
+
+/** Opens a tab that shows a view, or asks for a key. */
+export async function atWithoutKey(hash: string, options: TabOptions = {}): Promise<Page> {
+  const tab = await open(browser, url, `/${hash}`, options);
   opened.push(tab);
   return tab.page;
+}
+
+/** Opens a tab that has the key and shows a view. */
+export const at = (hash: string, options: TabOptions = {}): Promise<Page> =>
+  atWithoutKey(hash, { key, ...options });
+
+/** What the server replies to the page's requests. */
+export async function replyTo<T>(target: string): Promise<T> {
+  const reply = await fetch(`${url}/api/v1${target}`, { headers: { 'x-api-key': key } });
+  return (await reply.json()) as T;
+}
+
+/** Adds a row to the server's data. */
+export async function ingest(dataset: 'snapshots' | 'tokens', row: object): Promise<void> {
+  const file = path.join(temporaryDirectory(), 'row.ndjson');
+  writeFileSync(file, JSON.stringify(row));
+  await fathom(['ingest', dataset, file, '--data', directory]);
 }
 
 export const goTo = (page: Page, hash: string) =>
