@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { median } from '../../bench/case.js';
 import { seededRandom } from '../../bench/compare/random.js';
-import { grownCounters } from '../../bench/compare/outcome.js';
 import {
   judgeTimes,
   MIN_PAIRS,
@@ -83,15 +82,6 @@ describe('verdicts', () => {
       head: new Array<number>(99).fill(2),
     };
     expect(() => ratioInterval(few, 0.01)).toThrow(RangeError);
-  });
-
-  it('count any growth of a counter', () => {
-    const counters = {
-      bytesOut: { base: 100, head: 101 },
-      tasksPosted: { base: 1, head: 1 },
-      cellsScanned: { base: 5, head: 4 },
-    };
-    expect(grownCounters({ counters })).toEqual([{ name: 'bytesOut', base: 100, head: 101 }]);
   });
 
   it('are based on the median', () => {
