@@ -1,7 +1,8 @@
-/** Stores whose logs are cut off during the write of a commit: DuckDB's own replay keeps part of some. */
-import { cpSync, statSync, truncateSync } from 'node:fs';
+/** Logs cut off during the write of a commit: DuckDB's own replay keeps part of some. */
+import { cpSync, mkdirSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { Database } from '../../storage/duckdb/database.js';
 import { writeLogMark } from '../../storage/duckdb/holder-file.js';
 import type { Store } from '../../storage/store.js';
 import { HOUR, commitFlat, dcaRow, flatContents } from '../support/flat.js';
@@ -20,6 +21,7 @@ import {
   tokenOf,
 } from '../support/stores.js';
 
+const OPTIONS = { memoryLimitMiB: 128, threads: 1 };
 /** The mark that a commit is whole takes the last 21 bytes; rows and row groups come before it. */
 const CUTS = [1, 10, 20, 21, 22, 23, 60, 100, 400, 1000, 2000, 4096, 8192];
 
@@ -37,6 +39,81 @@ function copyCut(from: string, to: string, name: string, cutBytes: number): bool
   truncateSync(log, size - cutBytes);
   return true;
 }
+
+describe('A database whose log ends within a commit', () => {
+  const file = (place: string) => path.join(place, 'x.duckdb');
+  const contents = (database: Database) =>
+    database.rows('SELECT count(*), sum(id), min(name) FROM a UNION ALL SELECT *, NULL FROM sums');
+
+  async function opened(place: string): Promise<Database> {
+    return Database.openFile(file(place), OPTIONS);
+  }
+
+  it('has all earlier commits and nothing of that one, at whatever byte it ends', async () => {
+    mkdirSync(directory.path);
+    const made = await opened(directory.path);
+    await made.run('CREATE TABLE a (id BIGINT, name VARCHAR)');
+    await made.run("INSERT INTO a SELECT i, 'a' FROM range(3000) r(i)");
+    await made.run('CREATE TABLE b (id BIGINT)');
+    await made.run('CREATE VIEW sums AS SELECT count(*), sum(id) FROM b');
+    await made.close();
+    const database = await opened(directory.path);
+    // More rows than a row group holds, so DuckDB writes them out before the commit.
+    const add = (first: number) =>
+      database.transaction(async (tx) => {
+        await tx.run('DELETE FROM a WHERE id % 3 = 0');
+        await tx.append(
+          'a',
+          Array.from({ length: 5000 }, (_, i) => [first + 3 * i, 'b']),
+        );
+        await tx.append(
+          'b',
+          Array.from({ length: 2100 }, (_, i) => [first + i]),
+        );
+      });
+    const log = `${file(directory.path)}.wal`;
+    const states = [await contents(database)];
+    const ends = [0];
+    for (const first of [10_000, 50_000]) {
+      await add(first);
+      states.push(await contents(database));
+      ends.push(statSync(log).size);
+    }
+    const last = ends[2];
+    const runs = process.env.FATHOM_RUNS;
+    const spread = Number(runs ?? 10);
+    const cuts = new Set([
+      // FATHOM_RUNS=1000 for a long search: all bytes of the mark, and as many along the whole log.
+      ...(runs === undefined
+        ? [0, 1, 7, 14, 19, 20, 21, 22, 23]
+        : Array.from({ length: 24 }, (_, i) => i)),
+      ...Array.from({ length: spread }, (_, i) => Math.floor((i * (last - 1)) / (spread - 1))),
+      ...Array.from({ length: 5 }, (_, i) => last - ends[1] - 2 + i),
+    ]);
+    for (const cutBytes of cuts) {
+      const place = new DataDirectory();
+      copyCut(directory.path, place.path, 'x.duckdb', cutBytes);
+      const whole = ends.filter((end) => end <= last - cutBytes).length - 1;
+      // Before the first whole one, nothing says that there were commits.
+      if (whole === 0) await writeLogMark(file(place.path), null);
+      const cut = await opened(place.path);
+      expect(await contents(cut), `${cutBytes} bytes less`).toEqual(states[whole]);
+      await cut.close();
+      // Nor does it come back at the next opening.
+      if (cutBytes % 7 === 0) {
+        const again = await opened(place.path);
+        expect(await contents(again)).toEqual(states[whole]);
+        expect(await again.rows('SELECT table_name FROM duckdb_tables() ORDER BY 1')).toEqual([
+          ['a'],
+          ['b'],
+        ]);
+        await again.close();
+      }
+      place.remove();
+    }
+    await database.close();
+  });
+});
 
 describe('A store whose log ends within a commit', () => {
   /** A longer log has rows in it that belong in row groups of the file. */
