@@ -1,5 +1,5 @@
 /** The page's keyboard shortcuts, shown by `?`. */
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { isTyping } from '../state/keys.js';
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
@@ -20,7 +20,8 @@ const KEYS: readonly (readonly [keys: string, what: string])[] = [
 
 export function Shortcuts() {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // The key works as soon as the button is there.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key === '?' && !isTyping(event)) dialog.current?.showModal();
     };

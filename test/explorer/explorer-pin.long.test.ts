@@ -122,6 +122,7 @@ describe.skipIf(!hasBrowser)('a pinned time', () => {
     await leaves();
     expect(await page.getByRole('group', { name: 'Export' }).count()).toBe(0);
     await returns();
+    await page.getByRole('button', { name: 'Keys of the keyboard' }).waitFor();
     await page.keyboard.press('?');
     const keys = page.getByRole('dialog', { name: 'Keys' });
     await keys

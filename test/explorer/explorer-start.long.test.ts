@@ -111,6 +111,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.reload();
     await titled(page, 'SOL').waitFor();
     expect(await exact()).toMatch(/ GMT\+5:30$/);
+    await page.getByRole('button', { name: 'Keys of the keyboard' }).waitFor();
     await page.keyboard.press('?');
     await page.getByRole('dialog').getByText('find a token').waitFor();
     await page.keyboard.press('Escape');
