@@ -15,6 +15,7 @@ import { hasPositionsOfLast, last, now, setEarlierCells, setPositions } from './
 
 /** log2 of a double's bytes. */
 const DOUBLE_BITS: u32 = 3;
+const HIGH_BYTES: u32 = 3;
 /** Knuth's multiplier for hashes: the golden ratio of 2^32. */
 const GOLDEN: u32 = 0x9e37_79b1;
 
@@ -91,6 +92,11 @@ export function matchColumn(m: u32, bits: u32, column: u32, widthBits: u32, isAm
         const seen = distanceOfSeen(load<u32>(start) ^ (load<u32>(start, 4) * GOLDEN), start);
         if (seen > 0) takeMatch(start, start, seen, MIN_LENGTH_BYTES);
         else takeTail(start, start);
+        // Values that drift have the highest bytes of the snapshot before.
+        if (earlier >= 0 && back <= maxDistance && highOf(start) === highOf(start - back)) {
+          const high = start + width - HIGH_BYTES;
+          takeMatch(high, start + width, back, HIGH_BYTES);
+        }
         if (isAmounts) matcher.changed++;
         else matcher.strays = strays;
       }
@@ -99,6 +105,11 @@ export function matchColumn(m: u32, bits: u32, column: u32, widthBits: u32, isAm
     lastFrom = from;
   }
   return listed();
+}
+
+/** The three highest bytes of a double. */
+function highOf(at: usize): u32 {
+  return load<u32>(at, 4) >> 8;
 }
 
 function isEqual(a: usize, b: usize, widthBits: u32): bool {

@@ -6,8 +6,9 @@
 const COMMA: u8 = 44;
 const ZERO: u32 = 48;
 
+/** Those of compute/ladder.ts. */
 const MIN_BIN: i32 = -232;
-const BIN_COUNT: u32 = 465;
+const BIN_COUNT: u32 = 475;
 const SHORT_INDEXES: u32 = 1000;
 /** Most amounts are below this. */
 const SHORT_CENTS: i64 = 1_000_000;

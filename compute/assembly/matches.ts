@@ -29,6 +29,8 @@ const MIN_PREFIXED_CENTS: f64 = 1_000_000;
  */
 const TAIL_BYTES: u32 = 3;
 const TAIL_MASK: u32 = 0xff_ffff;
+/** The type and the highest bytes of a double of MessagePack: amounts that drift have those of the snapshot before. */
+const HEAD_BYTES: u32 = 4;
 
 /** log2 of how many amounts are remembered: nearly all in deflate's window of 32 KB. */
 const SEEN_BITS: u32 = 11;
@@ -252,8 +254,12 @@ function takeAmounts(
       if (seen > 0) {
         takeMatch(start, start, seen, MIN_LENGTH_BYTES);
         while (k + 1 < count && load<u32>(marks + ((k + 1) << 2)) <= matcher.taken) k++;
-      } else if (isPacked) takeTail(start + AMOUNT_BYTES - TAIL_BYTES, start);
-      else if (isNear && amount >= MIN_PREFIXED_CENTS) takePrefix(start, back);
+      } else if (isPacked) {
+        if (isNear && load<u32>(start) === load<u32>(start - back)) {
+          takeMatch(start, start + HEAD_BYTES, back, HEAD_BYTES);
+        }
+        takeTail(start + AMOUNT_BYTES - TAIL_BYTES, start);
+      } else if (isNear && amount >= MIN_PREFIXED_CENTS) takePrefix(start, back);
       k++;
       continue;
     }

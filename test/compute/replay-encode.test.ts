@@ -6,6 +6,7 @@ import { textBytes } from '../../compute/replay/page-memory.js';
 import { beginSnapshots, writeSnapshot } from '../../compute/replay/page-writer.js';
 import { type Page, PAGE_LIMITS } from '../../compute/replay/page.js';
 import { encodePage } from '../../compute/replay/page-format.js';
+import { binsOfBand } from '../../compute/ladder.js';
 import { decodeMsgpack } from '../reference/msgpack.js';
 import { type PlainStore, usdText } from '../reference/replay.js';
 import {
@@ -144,8 +145,9 @@ describe('the formats of a page', () => {
     expect(bytes.includes(Buffer.concat([key('resistance_usd'), double(0)]))).toBe(true);
   });
 
-  it('have every bin of MessagePack in as few bytes as possible', () => {
+  it('have every bin of the widest band, in MessagePack in as few bytes as possible', () => {
     const bins = Array.from({ length: 472 }, (_, i) => i - 231);
+    expect(binsOfBand(-90, 1000)).toEqual({ first: -231, last: 240 });
     const store: PlainStore = {
       markets: [MARKET],
       snapshots: [snapshot(bins.map((bin) => ({ market: 0, bin, support: 1n, resistance: 1n })))],
@@ -155,6 +157,9 @@ describe('the formats of a page', () => {
     const bytes = Buffer.from(encodePage(page, envelopeOf(request), 'msgpack'));
     const shortest = Buffer.concat([key('bin'), pack(bins), key('support_usd')]);
     expect(bytes.includes(shortest)).toBe(true);
+    const reply = fromJson(encodePage(page, envelopeOf(request), 'json'));
+    expect(reply.snapshots[0].bin).toEqual(bins);
+    expect(fromArrow(encodePage(page, envelopeOf(request), 'arrow'))).toEqual(reply);
   });
 
   it('have every index of MessagePack in as few bytes as possible', () => {

@@ -51,7 +51,7 @@ const cents = fc.oneof(
 const bins = fc.oneof(
   fc.integer({ min: -6, max: 6 }),
   fc.integer({ min: -72, max: 72 }),
-  fc.constantFrom(-232, -231, -70, -69, 69, 70, 241, 242),
+  fc.constantFrom(-232, -231, -70, -69, 69, 70, 232, 233, 240, 241, 242),
 );
 
 export const stores: fc.Arbitrary<PlainStore> = fc
