@@ -1,4 +1,5 @@
 /** A server as a node of a cluster: the settings that it shares, and the log that it follows. */
+import { messageOf } from '../storage/errors.js';
 import type { LogNode } from '../storage/log/node.js';
 import { SharedSettings } from '../storage/log/settings.js';
 import type { Store } from '../storage/store.js';
@@ -81,10 +82,7 @@ export async function startNode({
     nowS: () => clock.nowS(),
     log: journal,
     onStopped: (why) => log.error('the node no longer follows the log', { why }),
-    onError: (error) =>
-      log.warn('the log cannot be followed', {
-        cause: error instanceof Error ? error.message : String(error),
-      }),
+    onError: (error) => log.warn('the log cannot be followed', { cause: messageOf(error) }),
     onFollowing: (position) => log.info('the log is followed again', { position }),
     onPublished: published,
     onApplied: applied,

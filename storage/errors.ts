@@ -126,12 +126,16 @@ export class DiskFullError extends InputError {
 /** A key is revoked in the process that has the store open, but the revocation could not be written. */
 export class UnwrittenError extends InputError {
   constructor(id: string, cause: unknown) {
-    const why = cause instanceof Error ? cause.message : String(cause);
     super(
-      `the revocation of ${id} could not be written: ${why}\na running server refuses the key from now on and keeps trying to write the revocation;  ` +
+      `the revocation of ${id} could not be written: ${messageOf(cause)}\na running server refuses the key from now on and keeps trying to write the revocation;  ` +
         'if no server runs, or it stops before it succeeds, the key still works: make room and revoke it again',
     );
   }
+}
+
+/** What was thrown, in words. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Whether a system call failed because the disk is full. */

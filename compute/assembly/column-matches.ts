@@ -3,6 +3,7 @@ import {
   begin,
   distanceOfSeen,
   findEarlier,
+  GOLDEN,
   listed,
   matcher,
   maxDistance,
@@ -16,8 +17,6 @@ import { hasPositionsOfLast, last, now, setEarlierCells, setPositions } from './
 /** log2 of a double's bytes. */
 const DOUBLE_BITS: u32 = 3;
 const HIGH_BYTES: u32 = 3;
-/** Knuth's multiplier for hashes: the golden ratio of 2^32. */
-const GOLDEN: u32 = 0x9e37_79b1;
 
 /** By snapshot: its first cell (u32), and the end. */
 let rowOffsets: usize = 0;
@@ -83,28 +82,38 @@ export function matchColumn(m: u32, bits: u32, column: u32, widthBits: u32, isAm
       const start = column + (row << widthBits);
       const earlier = load<i32>(earlierRows + (row << 2));
       const back = (row - lastFrom - earlier) << widthBits;
-      if (earlier >= 0 && back <= maxDistance && isEqual(start, start - back, widthBits)) {
+      const isNear = earlier >= 0 && back <= maxDistance;
+      if (isNear && isEqual(start, start - back, widthBits)) {
         takeMatch(start, start + width, back, MIN_LENGTH_BYTES);
       } else if (row > 0 && isEqual(start, start - width, widthBits)) {
         takeMatch(start, start + width, width, MIN_LENGTH_BYTES);
       } else if (widthBits === DOUBLE_BITS) {
-        const strays = matcher.strays;
-        const seen = distanceOfSeen(load<u32>(start) ^ (load<u32>(start, 4) * GOLDEN), start);
-        if (seen > 0) takeMatch(start, start, seen, MIN_LENGTH_BYTES);
-        else takeTail(start, start);
-        // Values that drift have the highest bytes of the snapshot before.
-        if (earlier >= 0 && back <= maxDistance && highOf(start) === highOf(start - back)) {
-          const high = start + width - HIGH_BYTES;
-          takeMatch(high, start + width, back, HIGH_BYTES);
-        }
-        if (isAmounts) matcher.changed++;
-        else matcher.strays = strays;
+        takeDouble(start, isNear ? back : 0, isAmounts);
       }
       row = max(row + 1, (matcher.taken - column) >> widthBits);
     }
     lastFrom = from;
   }
   return listed();
+}
+
+/**
+ * Lists the matches of a double that has changed.
+ * @param back how far before it the same cell's is; 0: none is in reach
+ */
+function takeDouble(start: u32, back: u32, isAmount: bool): void {
+  const seen = distanceOfSeen(load<u32>(start) ^ (load<u32>(start, 4) * GOLDEN), start);
+  if (isAmount) {
+    matcher.changed++;
+    if (seen > 0) matcher.strays++;
+  }
+  if (seen > 0) takeMatch(start, start, seen, MIN_LENGTH_BYTES);
+  else takeTail(start, start);
+  // Values that drift have the highest bytes of the snapshot before.
+  if (back > 0 && highOf(start) === highOf(start - back)) {
+    const end = start + (1 << DOUBLE_BITS);
+    takeMatch(end - HIGH_BYTES, end, back, HIGH_BYTES);
+  }
 }
 
 /** The three highest bytes of a double. */

@@ -1,4 +1,4 @@
-/** What JavaScript calls: see ../replay/page-writer.ts, and ../segment/lz4.ts for LZ4. */
+/** What JavaScript calls: see ../replay/page-memory.ts, and ../segment/lz4.ts for LZ4. */
 export { repeatValues, writeCodes, writePrices, writeUsd, writeValidity } from './columns';
 export { beginText, setColumns, writeSnapshot } from './snapshots';
 export {

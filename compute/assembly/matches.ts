@@ -41,7 +41,7 @@ const HASHED_BYTES: u32 = 4;
 /** Within a match of bytes, every how many bytes a position is remembered. */
 const STRIDE_BYTES: u32 = 4;
 /** Knuth's multiplier for hashes: the golden ratio of 2^32. */
-const GOLDEN: u32 = 0x9e37_79b1;
+export const GOLDEN: u32 = 0x9e37_79b1;
 
 /** What a matcher remembers of its text. */
 @unmanaged
@@ -252,12 +252,11 @@ function takeAmounts(
       matcher.changed++;
       const seen = distanceOfSeen(<u32>(<i64>amount), start);
       if (seen > 0) {
+        matcher.strays++;
         takeMatch(start, start, seen, MIN_LENGTH_BYTES);
         while (k + 1 < count && load<u32>(marks + ((k + 1) << 2)) <= matcher.taken) k++;
       } else if (isPacked) {
-        if (isNear && load<u32>(start) === load<u32>(start - back)) {
-          takeMatch(start, start + HEAD_BYTES, back, HEAD_BYTES);
-        }
+        if (isNear) takeHead(start, back);
         takeTail(start + AMOUNT_BYTES - TAIL_BYTES, start);
       } else if (isNear && amount >= MIN_PREFIXED_CENTS) takePrefix(start, back);
       k++;
@@ -278,9 +277,7 @@ export function distanceOfSeen(low: u32, start: u32): u32 {
   const isSeen = load<u32>(entry) === low && distance <= maxDistance && before >= matcher.floor;
   store<u32>(entry, low);
   store<u32>(entry, start, 4);
-  if (!isSeen) return 0;
-  matcher.strays++;
-  return distance;
+  return isSeen ? distance : 0;
 }
 
 /** Lists an amount's first digits as a match if they repeat those `distance` before. */
@@ -290,13 +287,19 @@ function takePrefix(start: u32, distance: u32): void {
     takeMatch(start, start, distance, MIN_LENGTH_BYTES);
 }
 
+/** Lists the type and the highest bytes of a packed amount as a match if they repeat those `distance` before. */
+function takeHead(start: u32, distance: u32): void {
+  if (load<u32>(start) === load<u32>(start - distance))
+    takeMatch(start, start + HEAD_BYTES, distance, HEAD_BYTES);
+}
+
 /**
  * Lists the lowest bytes of a double, which begin at an address, as a match if they occurred before.
  * @param start where the double begins, if its lowest bytes are its last
  */
 export function takeTail(at: u32, start: u32): void {
   const tail = load<u32>(at) & TAIL_MASK;
-  const entry = matcher.bytes + (((tail * GOLDEN) >> (32 - BYTES_HASH_BITS)) << 2);
+  const entry = matcher.bytes + hashOf(tail);
   const before = load<u32>(entry);
   store<u32>(entry, at);
   const distance = at - before;
@@ -337,7 +340,7 @@ export function takeBytes(from: u32, to: u32): void {
   const hashed = <i32>to - <i32>HASHED_BYTES;
   let at = max(from, matcher.taken);
   while (<i32>at <= hashed) {
-    const entry = bytes + hashAt(at);
+    const entry = bytes + hashOf(load<u32>(at));
     const before = load<u32>(entry);
     store<u32>(entry, at);
     if (before < floor || at - before > maxDistance) {
@@ -362,13 +365,13 @@ export function takeBytes(from: u32, to: u32): void {
     }
     list(start, end - start, distance);
     for (at++; <i32>at <= hashed && at < end; at += STRIDE_BYTES) {
-      store<u32>(bytes + hashAt(at), at);
+      store<u32>(bytes + hashOf(load<u32>(at)), at);
     }
     at = end;
   }
 }
 
 /** Offset of an entry in a table of addresses. */
-function hashAt(at: u32): u32 {
-  return ((load<u32>(at) * GOLDEN) >> (32 - BYTES_HASH_BITS)) << 2;
+function hashOf(bytes: u32): u32 {
+  return ((bytes * GOLDEN) >> (32 - BYTES_HASH_BITS)) << 2;
 }

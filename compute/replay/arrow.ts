@@ -30,7 +30,7 @@ import {
 import { ColumnWriter, type SnapshotValues } from './column-writer.js';
 import { type Page, pageHead, type ReplayEnvelope } from './page.js';
 import type { PageText } from './page-text.js';
-import type { TextUse } from './page-memory.js';
+import { textBytes, type TextUse } from './page-memory.js';
 
 const { Float64, Int16, Int8, Uint32 } = arrow;
 
@@ -56,7 +56,7 @@ export function beginArrow(page: Page, envelope: ReplayEnvelope, use: TextUse): 
   const longest = Math.max(...places.map(({ validity, end }) => end - validity));
   const room = { bytes, longestBytes: Math.max(head.length, longest), snapshots: 0 };
   const writer = new ColumnWriter(page, room, use);
-  const text = writer.text(bytes);
+  const text = textBytes(bytes);
   writeEnds(stream, text);
   return {
     headEnd: head.length,

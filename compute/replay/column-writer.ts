@@ -1,15 +1,7 @@
 /** Writes the columns of an Arrow page into the page writer's memory. */
 import { BIN_FACTORS, MIN_BIN } from '../ladder.js';
 import type { Page } from './page.js';
-import {
-  layOut,
-  memory,
-  textAt,
-  textBytes,
-  type TextRoom,
-  type TextUse,
-  wasm,
-} from './page-memory.js';
+import { layOut, memory, textAt, type TextRoom, type TextUse, wasm } from './page-memory.js';
 
 const NO_BYTES = new Uint8Array(0);
 const DOUBLE_BYTES = 8;
@@ -92,11 +84,6 @@ export class ColumnWriter {
   prices(to: number): void {
     const { offsets, snapshots, bin } = this.rows;
     wasm.writePrices(textAt + to, offsets, snapshots, this.priceUsd, bin, this.factorOfBin0);
-  }
-
-  /** The text: a view that is valid until another text begins. */
-  text(bytes: number): Uint8Array<ArrayBuffer> {
-    return textBytes(bytes);
   }
 
   private copied({ buffer, byteOffset, byteLength }: ArrayBufferView): number {

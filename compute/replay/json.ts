@@ -32,29 +32,15 @@ export function beginSnapshotTexts(columns: SnapshotColumns, use: TextUse): void
 }
 
 function beginText(columns: SnapshotColumns, head: Uint8Array, use: TextUse): void {
-  const { t, tier, priceUsd, cellOffsets, index, bin, supportCents, resistanceCents } = columns;
-  const openings: string[] = [];
-  const tierOffsets = new Uint32Array(t.length);
-  for (let s = 0; s < t.length; s++) {
-    const time = `{"t":${t[s]}`;
-    tierOffsets[s] = time.length;
-    openings.push(`${time},"tier":"${TIERS[tier[s]]}","price_usd":${priceUsd[s]}`);
-  }
-  const key = indexKey(columns);
-  beginSnapshots(
-    {
-      cellOffsets,
-      index: key === null ? null : index,
-      bin,
-      supportCents,
-      resistanceCents,
-      isPacked: false,
-      openings,
-      tierOffsets,
-      arrayKeys: [`,"${key}":[`, ',"bin":[', ',"support_usd":[', ',"resistance_usd":['],
-    },
-    head,
-    TAIL.length,
-    use,
-  );
+  const { t, tier, priceUsd } = columns;
+  const texts = {
+    isPacked: false,
+    openings: Array.from(
+      t,
+      (time, s) =>
+        [`{"t":${time}`, `,"tier":"${TIERS[tier[s]]}","price_usd":${priceUsd[s]}`] as const,
+    ),
+    arrayKeys: [`,"${indexKey(columns)}":[`, ',"bin":[', ',"support_usd":[', ',"resistance_usd":['],
+  };
+  beginSnapshots(columns, texts, head, TAIL.length, use);
 }

@@ -18,36 +18,22 @@ const FLOAT64 = 0xcb;
  * float64 (the double nearest to the cents), so typed readers see one type per column.
  */
 export function beginMsgpack(page: Page, envelope: ReplayEnvelope | null, use: TextUse): PageText {
-  const { t, tier, priceUsd, cellOffsets, index, bin, supportCents, resistanceCents } = page;
+  const { t, tier, priceUsd } = page;
   const document = packMaps({ ...pageHead(page, envelope), snapshots: [] });
   // Without the header of the empty list.
   const head = Buffer.concat([document.subarray(0, -1), arrayHeader(page.snapshotCount)]);
   const key = indexKey(page);
   const map = String.fromCharCode(FIXMAP | (key === null ? 6 : 7)) + packed('t');
   const tiers = TIERS.map((name) => packed('tier') + packed(name) + packed('price_usd'));
-  const openings: string[] = [];
-  const tierOffsets = new Uint32Array(page.snapshotCount);
-  for (let s = 0; s < page.snapshotCount; s++) {
-    const time = map + packed(t[s]);
-    tierOffsets[s] = time.length;
-    openings.push(time + tiers[tier[s]] + packedDouble(priceUsd[s]));
-  }
-  beginSnapshots(
-    {
-      cellOffsets,
-      index: key === null ? null : index,
-      bin,
-      supportCents,
-      resistanceCents,
-      isPacked: true,
-      openings,
-      tierOffsets,
-      arrayKeys: [key ?? '', 'bin', 'support_usd', 'resistance_usd'].map(packed),
-    },
-    head,
-    0,
-    use,
-  );
+  const texts = {
+    isPacked: true,
+    openings: Array.from(
+      t,
+      (time, s) => [map + packed(time), tiers[tier[s]] + packedDouble(priceUsd[s])] as const,
+    ),
+    arrayKeys: [key ?? '', 'bin', 'support_usd', 'resistance_usd'].map(packed),
+  };
+  beginSnapshots(page, texts, head, 0, use);
   return textOfSnapshots(page, head.length, { hasCommas: false, tail: NO_BYTES });
 }
 

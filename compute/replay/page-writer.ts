@@ -8,8 +8,8 @@ const MAX_CELL_BYTES = 6 + 5 + 2 * 18;
 /** A snapshot's text besides its opening, its keys and its cells, in MessagePack: four lengths of arrays. */
 const MAX_SIGN_BYTES = 20;
 
-/** The cells of snapshots, and the texts around them. */
-export interface TextColumns {
+/** The cells of snapshots. */
+interface CellColumns {
   /** Snapshot `s` has the cells `cellOffsets[s] <= i < cellOffsets[s + 1]`. */
   cellOffsets: Int32Array;
   /** null: snapshots have no array of indexes. */
@@ -18,11 +18,14 @@ export interface TextColumns {
   /** Whole numbers up to 2^53. */
   supportCents: Float64Array;
   resistanceCents: Float64Array;
+}
+
+/** The texts around them, one character per byte. */
+interface SnapshotTexts {
   /** Whether the text is MessagePack, not JSON. */
   isPacked: boolean;
-  /** Each snapshot's text before its arrays, one character per byte, and where in it the name of the tier begins. */
-  openings: readonly string[];
-  tierOffsets: Uint32Array;
+  /** Each snapshot's text before its arrays: up to the name of the tier, and from there on. */
+  openings: readonly (readonly [time: string, rest: string])[];
   /** The texts that open the arrays of indexes, bins, support and resistance. */
   arrayKeys: readonly string[];
 }
@@ -41,20 +44,21 @@ export function beginText(text: Uint8Array, use: TextUse): void {
  * @param tailBytes room for a text after them
  */
 export function beginSnapshots(
-  columns: TextColumns,
+  { cellOffsets, index, bin, supportCents, resistanceCents }: CellColumns,
+  texts: SnapshotTexts,
   head: Uint8Array,
   tailBytes: number,
   use: TextUse,
 ): void {
-  const { cellOffsets, index, bin, supportCents, resistanceCents, tierOffsets } = columns;
-  const snapshots = tierOffsets.length;
-  const keys = bytesOfTexts(columns.arrayKeys);
-  const openings = bytesOfTexts(columns.openings);
+  const snapshots = texts.openings.length;
+  const keys = bytesOfTexts(texts.arrayKeys);
+  const openings = bytesOfTexts(texts.openings.flat());
   const openingEnds = new Uint32Array(snapshots + 1);
+  const tierOffsets = Uint32Array.from(texts.openings, ([time]) => time.length);
   let widest = 0;
   let longestOpening = 0;
   for (let s = 0; s < snapshots; s++) {
-    const { length } = columns.openings[s];
+    const length = tierOffsets[s] + texts.openings[s][1].length;
     openingEnds[s + 1] = openingEnds[s] + length;
     longestOpening = Math.max(longestOpening, length);
     widest = Math.max(widest, cellOffsets[s + 1] - cellOffsets[s]);
@@ -78,11 +82,11 @@ export function beginSnapshots(
     openingEnds,
     tierOffsets,
     keys,
-    Uint32Array.from(columns.arrayKeys, ({ length }) => length),
+    Uint32Array.from(texts.arrayKeys, ({ length }) => length),
   ];
   const addresses = layOut(parts, head, room, use, 4 * CELL_NUMBERS * widest);
   if (index === null) addresses[1] = 0;
-  wasm.setColumns(...addresses, widest, Number(columns.isPacked));
+  wasm.setColumns(...addresses, widest, Number(texts.isPacked));
 }
 
 function bytesOfTexts(texts: readonly string[]): Uint8Array {

@@ -1,6 +1,7 @@
 /** The routes for operators, which need no key: /healthz, /readyz and /metrics (docs/operating.md). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeadlineError, withDeadline } from '../../compute/running-time.js';
+import { messageOf } from '../../storage/errors.js';
 import { NOT_STORED } from '../http/errors.js';
 import type { Route } from '../http/router.js';
 import { Trouble } from '../../storage/trouble.js';
@@ -135,6 +136,6 @@ async function faultOf(check: () => boolean | Promise<void>): Promise<string | n
     return held === false ? '' : null;
   } catch (error) {
     if (error instanceof DeadlineError) return `no answer in ${CHECK_DEADLINE_MS} ms`;
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }

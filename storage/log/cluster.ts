@@ -1,6 +1,6 @@
 /** What operators ask of a cluster: the state of its nodes, the tokens that wait for data, the removal of old entries. */
 import type { QueuedToken } from '../contract.js';
-import { InputError, StoreUnavailableError } from '../errors.js';
+import { InputError, messageOf, StoreUnavailableError } from '../errors.js';
 import { byRequest } from '../queue.js';
 import { largeBundleOf } from './entry.js';
 import type { JetStreamLog, LogState } from './jetstream.js';
@@ -47,7 +47,7 @@ export async function clusterStatus(log: JetStreamLog): Promise<ClusterStatus> {
     return { log: state && { ...state, bytes }, fault: null, nodes, silent };
   } catch (error) {
     if (error instanceof InputError) throw error;
-    const fault = `JetStream cannot say what the log holds: ${error instanceof Error ? error.message : String(error)}`;
+    const fault = `JetStream cannot say what the log holds: ${messageOf(error)}`;
     return { log: null, fault, nodes, silent: [] };
   }
 }

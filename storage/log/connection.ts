@@ -13,7 +13,7 @@ import {
   tokenAuthenticator,
   usernamePasswordAuthenticator,
 } from '@nats-io/transport-node';
-import { InputError } from '../errors.js';
+import { InputError, messageOf } from '../errors.js';
 
 /** Pause before another attempt. */
 export const RECONNECT_MS = 250;
@@ -115,7 +115,7 @@ export class NatsLink {
         if (signal.aborted) await connection.close();
         return connection;
       } catch (error) {
-        this.why = error instanceof Error ? error.message : String(error);
+        this.why = messageOf(error);
       }
       await sleep(RECONNECT_MS, undefined, { signal });
     }

@@ -14,7 +14,7 @@ import {
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import { pack, unpackOrNull } from '../../compute/messagepack.js';
-import { PendingError, StoreUnavailableError } from '../errors.js';
+import { messageOf, PendingError, StoreUnavailableError } from '../errors.js';
 import { type NatsAccess, NatsLink, RECONNECT_MS } from './connection.js';
 import { LogConsumer, type LogMessage, type Reading } from './consumer.js';
 import {
@@ -142,7 +142,7 @@ export class JetStreamLog {
       manager.streams.info(STREAM).catch(() => {
         const copies = this.options.replicas;
         throw new Error(
-          `JetStream does not make the log with ${copies} ${copies === 1 ? 'copy' : 'copies'} of each entry: ${textOf(error)}`,
+          `JetStream does not make the log with ${copies} ${copies === 1 ? 'copy' : 'copies'} of each entry: ${messageOf(error)}`,
         );
       }),
     );
@@ -236,8 +236,8 @@ export class JetStreamLog {
   }
 
   private refused(did: string, error: unknown): LogUnreachableError {
-    this.options.onRefused?.(textOf(error));
-    return new LogUnreachableError(`JetStream ${did}: ${textOf(error)}; nothing was stored`);
+    this.options.onRefused?.(messageOf(error));
+    return new LogUnreachableError(`JetStream ${did}: ${messageOf(error)}; nothing was stored`);
   }
 
   /** Removes the entries up to a position. @returns how many */
@@ -376,5 +376,3 @@ function faultOf(config: StreamInfo['config']): string | null {
     ? null
     : `the stream ${STREAM} has other settings than a node gives it (${wrong.join(', ')}): if it is empty, delete it, and a node creates it again`;
 }
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

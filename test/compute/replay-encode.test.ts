@@ -223,12 +223,13 @@ describe('amounts', () => {
       bin: new Int16Array(count),
       supportCents: Float64Array.from(amounts),
       resistanceCents: new Float64Array(count),
+    };
+    const texts = {
       isPacked: false,
-      openings: [''],
-      tierOffsets: new Uint32Array(1),
+      openings: [['', '']] as const,
       arrayKeys: ['', '[', '[', '['],
     };
-    beginSnapshots(columns, new Uint8Array(0), 0, { encoders: 0, maxDistance: 0 });
+    beginSnapshots(columns, texts, new Uint8Array(0), 0, { encoders: 0, maxDistance: 0 });
     const text = new TextDecoder().decode(textBytes(writeSnapshot(0, false)));
     const [bins, support, resistance, end] = text.split(']');
     const zeros = `[${amounts.map(() => 0).join(',')}`;
