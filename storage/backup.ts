@@ -3,7 +3,6 @@
  * file until the next one: later commits go into the log and into free blocks. So a copy has the store's state at the
  * checkpoint, unless another checkpoint follows during the copy, which the file's changed head reveals.
  */
-import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import {
@@ -15,6 +14,7 @@ import {
   PEPPER_FILE,
   removeMadeDirectories,
   REVOKED_FILE,
+  writeCopyId,
 } from './data-directory.js';
 import { freeBytesOf, readFully, syncFile, writeFully, writeWhole } from './disk.js';
 import { absent, DiskFullError, InputError, isDiskFull } from './errors.js';
@@ -139,9 +139,7 @@ async function copyInto(target: FileHandle, request: BackupRequest): Promise<Cop
 }
 
 async function copySmallFiles(directory: string, out: string): Promise<number> {
-  const copyId = Buffer.from(randomUUID());
-  await writeWhole(path.join(out, COPY_FILE), copyId);
-  let bytes = copyId.length;
+  let bytes = await writeCopyId(out);
   for (const name of SMALL_FILES) {
     const content = await readFile(path.join(directory, name)).catch(absent);
     if (content === null) continue;

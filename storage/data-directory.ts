@@ -1,6 +1,8 @@
 /** A data directory: what it contains, without opening the store; creating and completely removing it. */
+import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { writeWhole } from './disk.js';
 import { InputError, StoreBusyError } from './errors.js';
 
 /** The database's name within a data directory. */
@@ -13,7 +15,10 @@ export const PARTIAL_FILE = `${DATABASE_FILE}.partial`;
 export const PEPPER_FILE = 'pepper';
 /** The latest revocations of keys. */
 export const REVOKED_FILE = 'fathom.revoked';
-/** In a store that was restored from a backup: the id that distinguishes it from the store that was copied. */
+/**
+ * In a store that was restored from a backup, or that has lost commits: the id that distinguishes it from the store that
+ * was copied, or from itself before the loss.
+ */
 export const COPY_FILE = 'fathom.copy';
 /** The file that probe() writes. */
 export const PROBE_FILE = '.probe';
@@ -31,7 +36,14 @@ export async function holdsStore(directory: string): Promise<boolean> {
   );
 }
 
-/** The id that distinguishes a restored store from the copied one; empty if the store was never restored. */
+/** Gives a store a new id, so that no cursor of another copy counts. @returns its bytes */
+export async function writeCopyId(directory: string): Promise<number> {
+  const copyId = Buffer.from(randomUUID());
+  await writeWhole(path.join(directory, COPY_FILE), copyId);
+  return copyId.length;
+}
+
+/** The id of writeCopyId(); empty if the store never got one. */
 export async function copyIdOf(directory: string): Promise<string> {
   return readFile(path.join(directory, COPY_FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';

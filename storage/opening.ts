@@ -8,6 +8,7 @@ import { type CommitOptions, Commits, type StoreEvents } from './commit.js';
 import { SampleMaker, type SampleSegments } from './depth/samples.js';
 import {
   copyIdOf,
+  writeCopyId,
   DATABASE_FILE,
   holdsStore,
   remainsOfStore,
@@ -110,7 +111,7 @@ export async function openParts(directory: string, options: StoreOptions): Promi
   if (!heldStore) await refuseRemains(directory);
   let database: Database | null = null;
   try {
-    database = await Database.openFile(file, databaseOptions(options));
+    database = await Database.openFile(file, databaseOptions(directory, options));
     const schema = await schemaVersion(database, file);
     // Only now: a directory whose database is no store stays as it is.
     await makePrivate(directory);
@@ -146,7 +147,10 @@ async function refuseRemains(directory: string): Promise<void> {
   );
 }
 
-function databaseOptions(options: StoreOptions): Parameters<typeof Database.openFile>[1] {
+function databaseOptions(
+  directory: string,
+  options: StoreOptions,
+): Parameters<typeof Database.openFile>[1] {
   const { memory = {}, acceptDamagedLog, onLogNotice, onFault, onLost, onShortage } = options;
   return {
     memoryLimitMiB:
@@ -156,6 +160,8 @@ function databaseOptions(options: StoreOptions): Parameters<typeof Database.open
     threads: options.threads ?? DEFAULT_THREADS,
     acceptDamagedLog,
     onLogNotice,
+    // Later commits will have the positions of the lost ones, which cursors may name.
+    beforeLoss: () => writeCopyId(directory).then(() => undefined),
     onFault,
     onLost,
     onShortage,

@@ -35,12 +35,14 @@ export async function nextStep(progress: Progress, view: DepthView, nowS: number
   const changed = changedTimes(revised, revisions.slice(own.length), view);
   const doneT = pending?.doneT ?? -1;
   const rest = changed.filter(({ t }) => t > doneT);
-  if (rest.length > 0) {
-    const after = (t: number): Progress => ({ ...progress, pending: { upTo, doneT: t } });
-    return revisionStep(rest, view, after);
-  }
   const { fromS } = progress;
   const now: Progress = { position: upTo, nextFromS: revised.nextFromS, fromS, pending: null };
+  if (rest.length > 0) {
+    const lastT = rest[rest.length - 1].t;
+    const after = (t: number): Progress =>
+      t === lastT ? now : { ...progress, pending: { upTo, doneT: t } };
+    return revisionStep(rest, view, after);
+  }
   // More commits arrived while the subscription caught up with earlier ones.
   if (view.lastRevision > upTo) return nextStep(now, view, nowS);
   now.position = view.position;

@@ -16,6 +16,8 @@ export interface LogOptions {
   acceptDamagedLog?: boolean | undefined;
   /** Called with what was cut and where it is kept, and if a log remains when the database is closed. */
   onLogNotice?: ((text: string) => void) | undefined;
+  /** Called before the store goes on without commits that clients may have seen. */
+  beforeLoss?: (() => Promise<void>) | undefined;
 }
 
 /** Copies of torn ends to keep. All copies of damaged logs are kept. */
@@ -125,9 +127,10 @@ async function checkpointsOf(database: FileHandle): Promise<bigint> {
 export async function mendLog(
   file: string,
   { loss, bytes, keptBytes }: LogFault,
-  { acceptDamagedLog = false, onLogNotice }: LogOptions,
+  { acceptDamagedLog = false, onLogNotice, beforeLoss }: LogOptions,
 ): Promise<void> {
   if (loss !== null && !acceptDamagedLog) throw new DamagedLogError(loss);
+  if (loss !== null || (bytes !== null && endsInZeros(bytes))) await beforeLoss?.();
   const log = logOf(file);
   if (bytes === null) {
     onLogNotice?.(`${log} is missing: the commits there are lost, load their files again`);

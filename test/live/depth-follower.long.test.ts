@@ -195,7 +195,8 @@ describe('A client that follows a token', () => {
       expect(await nextStep(client.progress, view, client.now)).toEqual({ type: 'behind' });
     }
     const { held, progress } = client;
-    const first = new Client(behind, { ...progress, pending: { upTo: position + 1, doneT: T0 } });
+    const pending = { upTo: position + 1, doneT: T0 };
+    const first = new Client(behind, { ...progress, position, pending });
     for (const [t, text] of held) first.held.set(t, text);
     first.now = client.now;
     await revise(behind);

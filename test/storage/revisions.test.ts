@@ -1,14 +1,18 @@
 /** What is remembered of the commits that changed snapshots already shown. */
-import { readFileSync } from 'node:fs';
+import { appendFileSync, cpSync, readFileSync, truncateSync } from 'node:fs';
+import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { bundleFile } from '../../storage/bundle.js';
+import { LOG_FILE } from '../../storage/data-directory.js';
 import { EMPTY_DIRECTORY } from '../../storage/depth/directory.js';
 import { shownChanges } from '../../storage/depth/shown-changes.js';
 import { Turns } from '../../storage/turns.js';
 import {
   bundleOf,
   commitRows,
+  DataDirectory,
   FreshStore,
+  openStore,
   orca,
   type SnapshotRow,
   snapshot,
@@ -115,5 +119,38 @@ describe('Revisions', () => {
     expect([held.store.depth.position, await remembered()]).toEqual([1, [1]]);
     const { database } = held.store['parts'];
     expect(await database.rows('SELECT position FROM depth_revisions')).toEqual([[1]]);
+  });
+});
+
+/** What happened to a log before the store is opened again, and whether its positions may be given a second time. */
+const LOGS: [string, (log: string) => void, boolean][] = [
+  ['whole', () => undefined, false],
+  [
+    'torn in a commit that nobody has seen',
+    (log) => appendFileSync(log, Buffer.alloc(100, 7)),
+    false,
+  ],
+  [
+    'that ends in zeros, as if the disk had lost a commit',
+    (log) => appendFileSync(log, Buffer.alloc(600)),
+    true,
+  ],
+  ['cut to nothing, which the operator accepts', (log) => truncateSync(log, 0), true],
+];
+
+describe('A killed store with a log', () => {
+  it.each(LOGS)('%s', async (_, happened, isOtherHistory) => {
+    await revise();
+    const { commitHistory } = held.store.depth;
+    const directory = new DataDirectory();
+    cpSync(held.store.directory, directory.path, { recursive: true });
+    happened(path.join(directory.path, LOG_FILE));
+    const store = await openStore(directory.path, { acceptDamagedLog: true });
+    expect(store.depth.commitHistory !== commitHistory).toBe(isOtherHistory);
+    const again = store.depth.commitHistory;
+    await store.close();
+    const reopened = await openStore(directory.path);
+    expect(reopened.depth.commitHistory).toBe(again);
+    await reopened.close();
   });
 });
