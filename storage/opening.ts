@@ -8,7 +8,6 @@ import { type CommitOptions, Commits, type StoreEvents } from './commit.js';
 import { SampleMaker, type SampleSegments } from './depth/samples.js';
 import {
   copyIdOf,
-  writeCopyId,
   DATABASE_FILE,
   holdsStore,
   remainsOfStore,
@@ -17,6 +16,7 @@ import {
   PARTIAL_FILE,
   removeMadeDirectories,
   STORE_FILES,
+  writeCopyId,
 } from './data-directory.js';
 import { Catalog } from './depth/catalog.js';
 import { Directories } from './depth/directories.js';
@@ -161,7 +161,7 @@ function databaseOptions(
     acceptDamagedLog,
     onLogNotice,
     // Later commits will have the positions of the lost ones, which cursors may name.
-    beforeLoss: () => writeCopyId(directory).then(() => undefined),
+    beforeLoss: () => writeCopyId(directory),
     onFault,
     onLost,
     onShortage,

@@ -17,7 +17,7 @@ export interface LogOptions {
   /** Called with what was cut and where it is kept, and if a log remains when the database is closed. */
   onLogNotice?: ((text: string) => void) | undefined;
   /** Called before the store goes on without commits that clients may have seen. */
-  beforeLoss?: (() => Promise<void>) | undefined;
+  beforeLoss?: (() => Promise<unknown>) | undefined;
 }
 
 /** Copies of torn ends to keep. All copies of damaged logs are kept. */
@@ -130,7 +130,8 @@ export async function mendLog(
   { acceptDamagedLog = false, onLogNotice, beforeLoss }: LogOptions,
 ): Promise<void> {
   if (loss !== null && !acceptDamagedLog) throw new DamagedLogError(loss);
-  if (loss !== null || (bytes !== null && endsInZeros(bytes))) await beforeLoss?.();
+  const mayBeLoss = loss !== null || (bytes !== null && endsInZeros(bytes));
+  if (mayBeLoss) await beforeLoss?.();
   const log = logOf(file);
   if (bytes === null) {
     onLogNotice?.(`${log} is missing: the commits there are lost, load their files again`);
@@ -140,7 +141,7 @@ export async function mendLog(
   let what = 'of a commit that was not finished; every commit before it is there';
   if (loss !== null) {
     what = 'where it was damaged: the commits there are lost, load their files again';
-  } else if (endsInZeros(bytes)) {
+  } else if (mayBeLoss) {
     what =
       'which end in zeros; every commit before them is there; if the disk lost what it had confirmed, acknowledged commits were there: compare with the records of what was loaded';
   }
