@@ -44,8 +44,8 @@ export class ServerKills {
   async run(kills: number, onKill: (kill: Kill) => void): Promise<Kill[]> {
     const connection = await connect({ servers: this.servers.urls, maxReconnectAttempts: -1 });
     try {
-      const manager = await jetstreamManager(connection, { timeout: 10_000 });
-      this.impatient = await jetstreamManager(connection, { timeout: 500 });
+      const manager = await jetstreamManager(connection, { timeout: 10_000, checkAPI: false });
+      this.impatient = await jetstreamManager(connection, { timeout: 500, checkAPI: false });
       const made: Kill[] = [];
       for (let i = 0; i < kills; i++) {
         const kill = await this.kill(manager, i % 2 === 1);

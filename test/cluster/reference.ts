@@ -1,4 +1,5 @@
 /** The expected contents after each entry of the log, computed from the changes with plain maps. */
+import { JetStreamApiError } from '@nats-io/jetstream';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { Readable } from 'node:stream';
@@ -8,7 +9,8 @@ import { HOUR, type Operation } from '../crash/operations.js';
 import { botAddress } from '../../bench/data/bots.js';
 import { type Frame, framesOf } from '../../storage/bundle.js';
 import { type Entry, unpackEntry } from '../../storage/log/entry.js';
-import { JetStreamLog } from '../../storage/log/jetstream.js';
+import { JetStreamLog, LogUnreachableError } from '../../storage/log/jetstream.js';
+import { eventually } from '../support/waiting.js';
 
 /** The token whose markets are merged and deleted; retention keeps all of its times. */
 export const LADDER_TOKEN = botAddress(9);
@@ -31,8 +33,26 @@ export class Reference {
   /** Entries of each kind. */
   readonly kinds: Record<string, number> = {};
 
-  /** @param files by the number in their names */
+  /**
+   * Reads the log, again until JetStream answers: a server that has just come back may know no leader yet.
+   * @param files by the number in their names
+   */
   static async read(
+    urls: string[],
+    files: ReadonlyMap<number, Operation | LadderChange>,
+  ): Promise<Reference> {
+    let reference: Reference | null = null;
+    await eventually('a reply of JetStream', async () => {
+      reference = await Reference.readOnce(urls, files).catch((error: unknown) => {
+        if (error instanceof JetStreamApiError || error instanceof LogUnreachableError) return null;
+        throw error;
+      });
+      return reference !== null;
+    });
+    return reference as unknown as Reference;
+  }
+
+  private static async readOnce(
     urls: string[],
     files: ReadonlyMap<number, Operation | LadderChange>,
   ): Promise<Reference> {

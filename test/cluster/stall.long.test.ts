@@ -22,16 +22,22 @@ it.skipIf(!hasNats)('A node whose consumer’s server is killed acknowledges aga
       let name = '';
       // Only the consumer is lost with this server: it has neither the node's connection nor the stream's leader.
       await eventually('the consumer has another server', async () => {
-        const made = await manager.consumers.list(STREAM).next();
+        const made = await manager.consumers
+          .list(STREAM)
+          .next()
+          .catch(() => []);
         const used = made.find(({ num_waiting: waiting }) => waiting > 0);
         name = used?.cluster?.leader ?? '';
         if (name === 'n0' && used) await manager.consumers.delete(STREAM, used.name);
         return !['', 'n0'].includes(name);
       });
       await eventually('the stream has another leader', async () => {
-        const { cluster } = await manager.streams.info(STREAM);
-        if (cluster?.leader === name) await ask(`$JS.API.STREAM.LEADER.STEPDOWN.${STREAM}`);
-        return Boolean(cluster?.leader) && cluster?.leader !== name;
+        const leader = await manager.streams.info(STREAM).then(
+          ({ cluster }) => cluster?.leader,
+          () => undefined,
+        );
+        if (leader === name) await ask(`$JS.API.STREAM.LEADER.STEPDOWN.${STREAM}`);
+        return Boolean(leader) && leader !== name;
       });
       return name;
     });
