@@ -53,9 +53,9 @@ export default defineConfig({
     // Two more than the cores that tests are sure of: some files only wait.
     maxWorkers: 4,
     // Nothing takes that long on an idle machine: a test ends with what it waits for, see test/support/waiting.ts.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 120_000 } },
+    testTimeout: 420_000,
+    hookTimeout: 420_000,
+    expect: { poll: { timeout: 300_000 } },
     setupFiles: ['test/support/connections.ts', 'test/support/clean-up.ts'],
     // Projects run in the order of their names, so that no shared process ends early for one alone.
     projects: [

@@ -73,7 +73,7 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
 
   it(
     'lose no acknowledged change, apply none twice, and reply the same, whatever is killed',
-    { timeout: 180_000 + STEPS * 20_000 },
+    { timeout: 420_000 + STEPS * 20_000 },
     async () => {
       const changes = new RandomChanges(SEED, await sharedPool(2));
       const fromS = (HOUR - 8) * 3600;
@@ -112,7 +112,7 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
 
   it(
     'acknowledge again after the end of a server, even one with a node’s consumer',
-    { timeout: 180_000 + KILLS * 120_000 },
+    { timeout: 420_000 + KILLS * 120_000 },
     async () => {
       await together();
       const kills = await new ServerKills(servers, nodes, SEED).run(KILLS, (kill) => {

@@ -162,7 +162,7 @@ describe.skipIf(!hasNats)('Subscribers that go from node to node', () => {
 
   it(
     'hear each change once, whichever nodes are killed',
-    { timeout: 180_000 + ROUNDS * 60_000 },
+    { timeout: 420_000 + ROUNDS * 60_000 },
     async () => {
       for (let i = 0; i < 5; i++) await change(nodes[0]);
       const starts = [T0, T0, T0 + 60 * (TIMES / 2), T0 + 60 * (TIMES / 4)];

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type MockInstance, vi } from 'vitest';
 
 /** Far longer than anything here takes on a busy machine, and less than a test may take. */
-export const PATIENCE_MS = 120_000;
+export const PATIENCE_MS = 300_000;
 
 /** @throws if it never holds; `what` says what was waited for */
 export async function eventually(
