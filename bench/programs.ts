@@ -2,7 +2,7 @@
 import { execFileSync, spawn, type SpawnOptions } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onEnd } from './clean-up.js';
 import { endProcess } from './processes.js';
@@ -14,6 +14,9 @@ const STOP_DEADLINE_MS = 10_000;
 const POLL_MS = 50;
 /** How much of the end of its log is kept, to report why it did not start. */
 const MAX_LOG_CHARS = 4096;
+/** Ports from which free ones are chosen, and the first that Linux assigns on its own. */
+const FIRST_PORT = 20_000;
+const EPHEMERAL_PORT = 32_768;
 
 export interface RunningProgram {
   pid: number;
@@ -90,15 +93,21 @@ export async function startProgram(
 
 /** Currently free ports of this machine. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, () => {
-      const server = createServer();
-      return new Promise<typeof server>((resolve) =>
-        server.listen(0, '127.0.0.1', () => resolve(server)),
-      );
-    }),
-  );
+  const servers = await Promise.all(Array.from({ length: count }, listenBelowEphemeral));
   const ports = servers.map((server) => (server.address() as AddressInfo).port);
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
   return ports;
+}
+
+/** Listens on a port that the system assigns to no other program on its own, so it stays free once it is closed. */
+function listenBelowEphemeral(): Promise<Server> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    const listen = (): void => {
+      const port = FIRST_PORT + Math.floor(Math.random() * (EPHEMERAL_PORT - FIRST_PORT));
+      server.listen(port, '127.0.0.1');
+    };
+    server.on('error', listen).once('listening', () => resolve(server));
+    listen();
+  });
 }

@@ -149,7 +149,7 @@ function remoteStore(socket: Socket): RemoteStore {
     greeting ??= ask('isNode', []);
     const greeted = await greeting.catch(() => {
       throw new StoreUnavailableError(
-        `the server did not give its version: it stopped meanwhile, or its version is not that of this command, ${VERSION}; nothing was stored; ${VERSION_REMEDY}`,
+        `the server did not give its version: nothing more was stored; if it was stopping, run the command again; if its version is not that of this command, ${VERSION}, ${VERSION_REMEDY}`,
       );
     });
     const isNode = resultOf(greeted) === true;

@@ -24,7 +24,7 @@ type CsvFaultHandler = (line: number, what: string) => void;
  * A CSV file (RFC 4180: quotes, doubled quotes, line ends in quotes; LF or CRLF; plain or gzip) with
  * its header, in batches of a few thousand records. A file with only a header gives one empty batch. The reader
  * skips empty lines and converts line ends in quotes to LF.
- * @throws InputError (`file:line: what`) if the header is missing or names a column twice and, without `onFault`,
+ * @throws InputError (`file:line: what`) if the header is missing, has a lone CR or names a column twice and, without `onFault`,
  *   if a record has more or fewer fields than the header, or a misplaced quote
  */
 export async function* readCsvBatches(
@@ -52,6 +52,9 @@ export async function* readCsv(
 }
 
 function checkedHeader(path: string, record: CsvRecord): string[] {
+  if (record.fields.some((name) => name.includes('\r'))) {
+    throw new InputError(`${path}:1: expected lines that end in LF or CRLF, they end in CR alone`);
+  }
   const seen = new Set<string>();
   for (const name of record.fields) {
     if (seen.has(name)) {

@@ -76,7 +76,7 @@ describe('a command of another version than the server', () => {
     const { status, stderr } = await createKey(data);
     expect([status, stderr]).toEqual([
       1,
-      `the server did not give its version: it stopped meanwhile, or its version is not that of this command, ${VERSION}; nothing was stored; use the server's version, and restart the server after an upgrade\n`,
+      `the server did not give its version: nothing more was stored; if it was stopping, run the command again; if its version is not that of this command, ${VERSION}, use the server's version, and restart the server after an upgrade\n`,
     ]);
   });
 });

@@ -6,6 +6,7 @@ import { greeting } from '../../server/cli/commands/start.js';
 import { writeMarker } from '../../demo/fill.js';
 import { fathom, fathomProcess, newKey, withStoreOf } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
+import { Script } from '../support/processes.js';
 
 const SEED = 7;
 const UNTIL = 1_794_600_000;
@@ -30,6 +31,14 @@ it('npm start prints the documentation, the key, what to try, and last the addre
     ...lines.slice(0, 4),
     lines[5],
   ]);
+});
+
+it('what npm start starts ends with it, even if it is killed', async () => {
+  const data = path.join(directory, 'started');
+  const started = Script.fathom(['start', '--port', '0', '--data', data]);
+  await started.line(/^Open /);
+  // Its output stays open for as long as the collector, which shares it, runs.
+  await started.kill();
 });
 
 describe('fathom demo', () => {

@@ -173,7 +173,10 @@ describe('methods', () => {
     let most = 0;
     proxy.script = (n) => {
       // The replies say how many requests are left.
-      const headers = { 'retry-after': '1', 'x-ratelimit-remaining': n < 8 ? '0' : '9' };
+      const headers = {
+        'retry-after': n <= 4 ? '3' : '1',
+        'x-ratelimit-remaining': n < 8 ? '0' : '9',
+      };
       return limits.includes(n) ? answer(429, {}, headers) : answer(200, {}, headers);
     };
     const send = async (...[url, init]: Parameters<typeof fetch>) => {

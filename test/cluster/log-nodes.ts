@@ -1,7 +1,6 @@
 /** Nodes without HTTP: stores that follow a log on a real NATS server. */
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
 import { entityTag } from '../../server/replay/entity-tag.js';
@@ -23,6 +22,7 @@ import {
   storedSnapshots,
   tokenOf,
 } from '../support/stores.js';
+import { eventually, PATIENCE_MS } from '../support/waiting.js';
 
 /** Time of the first snapshots, in epoch seconds. */
 export const T0 = 1_794_000_000;
@@ -39,8 +39,10 @@ export async function asAdministrator<T>(
 ): Promise<T> {
   const connection = await connect({ servers: servers.urls, waitOnFirstConnect: true });
   try {
-    const manager = await jetstreamManager(connection, { checkAPI: false });
-    return await body(manager, (subject) => connection.request(subject));
+    const manager = await jetstreamManager(connection, { checkAPI: false, timeout: PATIENCE_MS });
+    return await body(manager, (subject) =>
+      connection.request(subject, '', { timeout: PATIENCE_MS }),
+    );
   } finally {
     await connection.close();
   }
@@ -97,7 +99,7 @@ export class Node {
   }
 
   async until(holds: () => boolean): Promise<void> {
-    while (!holds()) await sleep(10);
+    await eventually(String(holds), holds, 10);
   }
 
   reached(position: number): Promise<void> {

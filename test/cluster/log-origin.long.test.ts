@@ -4,6 +4,7 @@ import { packEntry, unpackEntry } from '../../storage/log/entry.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
 import { commitRows, DataDirectory, MINT, openStore, snapshot } from '../support/stores.js';
 import { expectSame, LogNodes, type Node, T0 } from './log-nodes.js';
+import type { LogMessage } from '../../storage/log/consumer.js';
 import { PATIENCE_MS } from '../support/waiting.js';
 
 const KEY = { tier: 'premium' } as const;
@@ -65,10 +66,9 @@ describe.skipIf(!hasNats)('The origin of a log', () => {
     const { key, id } = await issued;
     expect(store.keys.verify(key)?.id).toBe(id);
     await a.reached(3);
-    for await (const messages of a.log.follow(1, AbortSignal.timeout(PATIENCE_MS))) {
-      expect(unpackEntry(messages[0].data)).toMatchObject({ kind: 'origin', hasData: true });
-      break;
-    }
+    const { value } = await a.log.follow(1, AbortSignal.timeout(PATIENCE_MS)).next();
+    const [first] = value as LogMessage[];
+    expect(unpackEntry(first.data)).toMatchObject({ kind: 'origin', hasData: true });
   });
 
   it('makes a command wait for a limited time', async () => {

@@ -2,13 +2,16 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
 import { findProgram } from '../../bench/programs.js';
+import type { LogMessage } from '../../storage/log/consumer.js';
 import type { NatsAccess } from '../../storage/log/connection.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
 import { nkey, operatorMode } from '../support/nats-accounts.js';
-import { eventually, PATIENCE_MS } from '../support/waiting.js';
+import { becomes, eventually, PATIENCE_MS } from '../support/waiting.js';
 import { temporaryDirectory } from '../support/folders.js';
 
 describe.skipIf(!hasNats || findProgram('openssl') === null)(
@@ -136,14 +139,13 @@ describe.skipIf(!hasNats || findProgram('openssl') === null)(
       await log.state(true);
       const data = new Uint8Array([7]);
       await log.publish('data.many', data, 'one');
-      for await (const [first] of log.follow(1, AbortSignal.timeout(PATIENCE_MS))) {
-        expect([...first.data]).toEqual([7]);
-        break;
-      }
+      const { value } = await log.follow(1, AbortSignal.timeout(PATIENCE_MS)).next();
+      expect((value as LogMessage[]).map((entry) => [...entry.data])).toEqual([[7]]);
       await log.putBundle('large', new Blob([data]).stream());
-      for await (const bytes of await log.bundles.get('large')) expect([...bytes]).toEqual([7]);
+      const stored = Readable.fromWeb((await log.bundles.get('large')) as never);
+      expect([...(await buffer(stored))]).toEqual([7]);
       await log.listen('status', () => 7);
-      expect(await log.ask('status')).toEqual([7]);
+      await becomes(() => log.ask('status'), [7]);
       expect(await log.trim(1)).toBe(1);
       const byToken = await serve('authorization { token: "of-all" }');
       await makes({ servers: byToken, credentials: fileOf('token', 'of-all') });

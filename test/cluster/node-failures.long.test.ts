@@ -16,6 +16,7 @@ import {
 import { Applier, StoppedError } from '../../storage/log/applier.js';
 import { packEntry } from '../../storage/log/entry.js';
 import type { LogMessage } from '../../storage/log/consumer.js';
+import { PATIENCE_MS } from '../support/waiting.js';
 import {
   bundleOf,
   commitDelete,
@@ -59,6 +60,7 @@ describe.skipIf(!hasNats)('A node whose data is damaged', () => {
 
   it('follows the log as long as no entry needs the damaged data', async () => {
     const [a, b] = await ours.oneDamaged();
+    await b.log.connected(PATIENCE_MS);
     await commitRows(a.commands, [snapshot(T0 + 60, [orca()], { address: OTHER_MINT })]);
     await expect(commitDelete(b.commands, { address: EVM_TOKEN })).rejects.toThrow(/does not know/);
     await expectSame(a, b, [OTHER_MINT]);

@@ -3,7 +3,7 @@ import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
 import { clusterStatus } from '../../storage/log/cluster.js';
 import { fathom } from '../support/cli.js';
 import { commitRows, DataDirectory, snapshot } from '../support/stores.js';
-import { eventually } from '../support/waiting.js';
+import { becomes, eventually } from '../support/waiting.js';
 import { LogNodes, Node, T0 } from './log-nodes.js';
 
 if (!hasNats) console.warn('nats-server is not installed: tests of silent nodes are skipped');
@@ -14,7 +14,8 @@ describe.skipIf(!hasNats)('A silent node', () => {
   it('is listed with its last position and time, until it is back or forgotten', async () => {
     const [a, b] = await ours.pair();
     const [, directory] = ours.directories;
-    expect((await clusterStatus(a.log)).silent).toEqual([]);
+    const silentNow = async () => (await clusterStatus(a.log)).silent;
+    await becomes(silentNow, []);
     await commitRows(a.commands, [snapshot(T0)]);
     await b.reached(2);
     const fromS = Math.floor(Date.now() / 1000);
@@ -36,7 +37,7 @@ describe.skipIf(!hasNats)('A silent node', () => {
 
     const again = await ours.open('b', directory);
     await again.reached(3);
-    expect((await clusterStatus(a.log)).silent).toEqual([]);
+    await becomes(silentNow, []);
     const forget = (name: string) => fathom(['cluster', 'forget', name, ...cluster]);
     expect(await forget('b')).toMatchObject({
       status: 1,
@@ -45,7 +46,7 @@ describe.skipIf(!hasNats)('A silent node', () => {
     await ours.close(again);
     expect((await forget('c')).stderr).toBe('there is no silent node c; silent nodes: b\n');
     expect(await forget('b')).toMatchObject({ status: 0, stdout: 'node b is forgotten\n' });
-    expect((await clusterStatus(a.log)).silent).toEqual([]);
+    await becomes(silentNow, []);
   });
 
   it('is listed if no node answers, and the log can be trimmed', async () => {

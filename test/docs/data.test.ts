@@ -52,7 +52,7 @@ describe.each(sections.map((text) => [text.split('\n')[0], blocksOf(text)] as co
         const [kind, more] = block.info.split(' ');
         if (kind === 'sh') {
           const { status, stderr } = await run(block);
-          expect([status, stderr], block.text).toEqual([more === 'refused' ? 1 : 0, stderr]);
+          expect(status, `${block.text}\n${stderr}`).toBe(more === 'refused' ? 1 : 0);
           expect(stderr.includes('warning: '), stderr).toBe(more === 'warned');
           const next = blocks[i + 1];
           const messages = next?.info === 'text' ? next.text.trim().split('\n') : [];

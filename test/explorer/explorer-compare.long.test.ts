@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { absoluteTime, usd } from '../../explorer/state/format.js';
-import { hasBrowser, seriousFindings } from '../support/browser.js';
+import { freezeClock, hasBrowser, seriousFindings } from '../support/browser.js';
 import { NOW_S } from '../support/service.js';
 import {
   at,
@@ -81,7 +81,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     const labels = page.locator('.commands [role=option] b');
     await labels.getByText('SOL', { exact: true }).first().waitFor();
     // The search waits for a pause in typing, which does not come.
-    await page.clock.pauseAt(Date.now() + 1000);
+    await freezeClock(page);
     await page.getByRole('combobox', { name: 'A token, a view' }).fill('theme');
     await page.locator('.commands [aria-selected=true]').getByText('Switch to the').waitFor();
     expect(await labels.allTextContents()).toEqual(['Switch to the dark theme']);

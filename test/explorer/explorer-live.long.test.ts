@@ -1,7 +1,7 @@
 /** The explorer while data arrives, and axe in every view at every width. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { hasBrowser, open, seriousFindings } from '../support/browser.js';
+import { freezeClock, hasBrowser, open, seriousFindings } from '../support/browser.js';
 import { fathom, serveHere } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { NOW_S } from '../support/service.js';
@@ -41,7 +41,7 @@ async function connectionAfter(page: Page, passedMs: number): Promise<string | n
 
 /** Revokes the page's key. The page's time is frozen, so it neither polls nor loads again: it has to be told. */
 async function asksOnceRevoked(page: Page, id: string, data: string): Promise<void> {
-  await page.clock.pauseAt(Date.now() + 1000);
+  await freezeClock(page);
   await fathom(['keys', 'revoke', id, '--data', data]);
   const isAsked = async (): Promise<number> => {
     await page.clock.fastForward(20);
@@ -61,7 +61,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.locator('.heatmap[data-state=ready]').waitFor();
     await page.locator('.live[data-connection=heard]').waitFor();
     // The page's time is frozen, so it does not poll.
-    await page.clock.pauseAt(Date.now() + 1000);
+    await freezeClock(page);
     const priceText = () => page.locator('.token-head .price').textContent();
     const before = await priceText();
     const markets = [
@@ -72,8 +72,8 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     // The page's time runs no faster than the server's, and not for as long as it waits between two polls.
     let passedMs = 0;
     const isNew = async (): Promise<boolean> => {
-      await page.clock.fastForward(100);
-      passedMs += 100;
+      await page.clock.fastForward(10);
+      passedMs += 10;
       return (await priceText()) !== before;
     };
     await expect.poll(isNew, { interval: 100 }).toBe(true);
@@ -97,7 +97,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     const live = page.locator('.live');
     await page.locator('.live[data-connection=heard]').waitFor();
     expect(await live.getAttribute('title')).toContain('every 15 seconds');
-    await page.clock.pauseAt(Date.now() + 1000);
+    await freezeClock(page);
     const connection = (passedMs: number) => connectionAfter(page, passedMs);
     // Less than the time to the next request.
     await expect.poll(() => connection(13_000)).toBe('silent');
@@ -166,7 +166,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.clock.install();
     await page.reload();
     await page.locator('.heatmap[data-state=ready]').waitFor();
-    await page.clock.pauseAt(Date.now() + 1000);
+    await freezeClock(page);
     const passed = async (what: string): Promise<number> => {
       await page.clock.fastForward(1000);
       return page.locator(what).count();

@@ -307,9 +307,8 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await page.mouse.down();
     await page.mouse.move(x + width * 0.85, y + height / 2, { steps: 3 });
     await page.mouse.up();
-    await changed(page, near);
-    const dragged = await viewOf(page);
-    expect((near[0] - dragged[0]) / (near[1] - near[0])).toBeCloseTo(0.1, 2);
+    const movedBy = async () => (near[0] - (await viewOf(page))[0]) / (near[1] - near[0]);
+    await expect.poll(movedBy).toBeCloseTo(0.1, 2);
     await page.locator('.heatmap-frame').focus();
     await page.keyboard.press('Home');
     await expect.poll(async () => (await viewOf(page))[0]).toBeCloseTo(from, 3);
@@ -494,8 +493,9 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     const readout = page.locator('.heatmap-readout');
     await readout.getByText('Phoenix v1').or(readout.getByText('Binance')).first().waitFor();
     // As amounts are shown everywhere: with three digits.
-    for (const amount of (await readout.locator('td').allTextContents()).filter(Boolean))
-      expect(amount).toMatch(/^\$(\d{3}|\d\d\.\d|\d\.\d\d)[KMB]?$/);
+    const amounts = (await readout.locator('td').allTextContents()).filter(Boolean);
+    expect(amounts.length).toBeGreaterThan(0);
+    for (const amount of amounts) expect(amount).toMatch(/^\$(\d{3}|\d\d\.\d|\d\.\d\d)[KMB]?$/);
     await page.mouse.move(x + width / 2, y - 30);
     await readout.waitFor({ state: 'detached' });
     await page.locator('.heatmap-frame').focus();

@@ -1,8 +1,9 @@
 /** The heatmap on the screen, and what a plain computation from JSON pages expects of its pixels. */
 import type { Page } from 'playwright-core';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { Snapshot } from '../../client/index.js';
 import { colourOf, groundOf, hatchOf, type Rgb } from '../../explorer/heatmap/palette.js';
+import { PATIENCE_MS } from '../support/waiting.js';
 
 /** Between snapshots of the compared token. */
 export const INTERVAL_S = 60;
@@ -68,9 +69,14 @@ export async function pixelsOf(page: Page): Promise<Pixels> {
   };
 }
 
-/** Compares pixels all over the picture, except those on the border of a cell or snapshot. */
-export async function compare(page: Page, all: readonly Snapshot[]) {
-  // Waits until the picture stops moving.
+/**
+ * Compares pixels all over the picture, except those on the border of a cell or snapshot, until all of them are right: the
+ * picture may still be moving.
+ */
+export const compare = (page: Page, all: readonly Snapshot[]) =>
+  vi.waitFor(() => compareNow(page, all), { timeout: PATIENCE_MS, interval: 600 });
+
+async function compareNow(page: Page, all: readonly Snapshot[]) {
   await page.waitForTimeout(600);
   const [from, to, low, high] = await viewOf(page);
   const scaleText = await page.locator('.heatmap-legend').getAttribute('data-scale');

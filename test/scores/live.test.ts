@@ -39,7 +39,10 @@ it('a running server scores a token after an ingest, and when a snapshot becomes
   const laterS = Math.floor(Date.now() / 1000) + 3;
   await ingest(LATER, laterS);
   const early = await scoreOf(LATER);
-  if (Date.now() < laterS * 1000) expect(early.status).toBe('price_unavailable');
+  if (Date.now() < laterS * 1000) {
+    // `pending` until its data is in memory.
+    expect(['pending', 'price_unavailable']).toContain(early.status);
+  }
 
   await ingest(MINT, Math.floor(Date.now() / 1000));
   const statusOf = async (address: string) => (await scoreOf(address)).status as string;
@@ -54,10 +57,15 @@ it('a running server scores a token after an ingest, and when a snapshot becomes
 });
 
 describe('fathom queue', () => {
-  /** null if the store was copied in the middle of a checkpoint. */
-  async function queueOf(directory: string): Promise<Json[] | null> {
-    const { status, stdout } = await fathom(['queue', '--json', '--data', directory]);
-    return status === 0 ? (JSON.parse(stdout) as Json[]) : null;
+  /** What would remain if the server were killed now; null if its files changed while they were copied. */
+  async function keptQueue(directory: string): Promise<Json[] | null> {
+    try {
+      const copy = asIfKilled(directory);
+      const { status, stdout } = await fathom(['queue', '--json', '--data', copy]);
+      return status === 0 ? (JSON.parse(stdout) as Json[]) : null;
+    } catch {
+      return null;
+    }
   }
 
   it('lists what waits, oldest first, with the server and without', async () => {
@@ -91,7 +99,7 @@ describe('fathom queue', () => {
     }
     expect(server.logged()).toContain(`"address":"${OTHER}"`);
     // It is written soon and without being asked: a killed server loses nothing that is written.
-    await becomes(() => queueOf(asIfKilled(directory)), tokens);
+    await becomes(() => keptQueue(directory), tokens);
     await server.stop();
     const kept = await fathom(['queue', '--json', '--data', directory]);
     expect(JSON.parse(kept.stdout)).toEqual(tokens);

@@ -155,8 +155,8 @@ describe('Damaged blocks', () => {
     expect(scores.tokens.map(({ address }: Json) => address as string).sort()).toEqual(
       [MINT, OTHER_MINT].sort(),
     );
-    const ready = await fetch(`${server.url}/readyz`);
-    expect(await ready.json()).toEqual({ status: 'ready' });
+    const readiness = async () => (await fetch(`${server.url}/readyz`)).json();
+    await becomes(readiness, { status: 'ready' });
     const metrics = await (await fetch(`${server.url}/metrics`)).text();
     expect(Number(/^fathom_damaged_data_total (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThan(3);
     expect(server.logged()).toContain('is damaged: its checksum does not match');

@@ -169,6 +169,9 @@ describe('metrics', () => {
       headers: { 'x-api-key': key, 'if-none-match': tag },
     });
     expect(again.status).toBe(304);
+    // The server reads it after the commit, in the background.
+    const ageS = async () => (await samples()).get('fathom_newest_snapshot_age_seconds');
+    await becomes(ageS, 60);
     const found = await samples();
     const count = (name: string) => found.get(name) ?? 0;
     const requests = (route: string, status: number) =>

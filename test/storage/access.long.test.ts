@@ -242,7 +242,7 @@ describe('The control socket', () => {
     await control.close();
     expect(existsSync(socketFile)).toBe(false);
     await expect(remote?.listKeys()).rejects.toThrow(
-      'the server did not give its version: it stopped',
+      'the server did not give its version: nothing more was stored',
     );
     expect(await connectToServer(directory.path)).toBeNull();
     idle.destroy();

@@ -121,6 +121,7 @@ describe('csv', () => {
   const faulty: [string, string, string][] = [
     ['nothing', '', '1: expected a header'],
     ['a column twice', 'a,a\n', '1: a: the header has this column twice'],
+    ['lone CRs', 'a,b\r1,2\r', '1: expected lines that end in LF or CRLF, they end in CR alone'],
     ['a short row', 'a,b\n1,2\n3\n', '3: expected 2 fields as in the header, found 1'],
     ['a long row', 'a,b\n1,2,3\n', '2: expected 2 fields as in the header, found 3'],
     ['a quote inside', 'a,b\n1,2"\n', '2: a quote inside an unquoted field'],

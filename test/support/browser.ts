@@ -87,3 +87,14 @@ export async function seriousFindings(page: Page): Promise<string[]> {
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
 }
+
+/** Freezes the page's clock, which playwright moves only forward: a busy page is told a later time. */
+export async function freezeClock(page: Page): Promise<void> {
+  for (let aheadMs = 1000; ; aheadMs *= 2) {
+    try {
+      return await page.clock.pauseAt(Date.now() + aheadMs);
+    } catch (error) {
+      if (!/to the past/.test(String(error))) throw error;
+    }
+  }
+}

@@ -33,7 +33,7 @@ import { Store } from '../../dist/storage/store.js';
 /** How often each case runs: what one run leaves open shows up this many times. */
 const ROUNDS = 2;
 /** Streams and sockets close some turns after they are told to. */
-const CLOSING_MS = 10_000;
+const CLOSING_MS = 120_000;
 
 const [, , directory] = process.argv;
 const at = (...names) => path.join(directory, ...names);

@@ -25,6 +25,10 @@ export async function preparedFolder(
   const made = path.join(mkdtempSync(`${ready}-`), 'made');
   await build(made);
   // Two files that build it at once make the same; the first one's is kept.
-  if (!existsSync(ready)) renameSync(made, ready);
+  try {
+    renameSync(made, ready);
+  } catch (error) {
+    if (!existsSync(ready)) throw error;
+  }
   return ready;
 }

@@ -165,12 +165,16 @@ export class Script {
 /** Nice values of a process's threads by id, on Linux: field 19 of stat; the second may contain spaces. */
 export function niceValuesOf(pid: number): Map<number, number> {
   const threads = `/proc/${pid}/task`;
-  return new Map(
-    readdirSync(threads).map((id) => {
+  const found = new Map<number, number>();
+  for (const id of readdirSync(threads)) {
+    try {
       const stat = readFileSync(path.join(threads, id, 'stat'), 'latin1');
-      return [Number(id), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])];
-    }),
-  );
+      found.set(Number(id), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]));
+    } catch {
+      // The thread has ended.
+    }
+  }
+  return found;
 }
 
 /** Whether a process opens a store or waits for it, on Linux: it then loads DuckDB. */

@@ -1,8 +1,8 @@
 /** The proxies of docs/deploy, if installed, in front of a server. */
 import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
+import { freePorts } from '../../bench/programs.js';
 import { temporaryDirectory } from './folders.js';
 
 const PROXIES = {
@@ -42,7 +42,7 @@ export interface Proxy {
 export async function startProxy(program: ProxyName, serverPort: number): Promise<Proxy> {
   const folder = temporaryDirectory();
   makeCertificate(folder);
-  const port = await freePort();
+  const [port] = await freePorts(1);
   const configuration = readFileSync(path.join('docs/deploy', `${program}.${SUFFIXES[program]}`))
     .toString()
     .replaceAll('127.0.0.1:8080', `127.0.0.1:${serverPort}`)
@@ -75,12 +75,4 @@ function makeCertificate(folder: string): void {
   execFileSync('openssl', ['req', '-x509', ...certificate, ...files], { stdio: 'ignore' });
   const both = ['fullchain', 'privkey'].map((name) => readFileSync(`${folder}/${name}.pem`));
   writeFileSync(`${folder}/fathom.pem`, Buffer.concat(both));
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }

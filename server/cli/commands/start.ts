@@ -80,7 +80,8 @@ async function startCollector(directory: string): Promise<ChildProcess | null> {
   const words = ['demo', '--live', '--data', directory];
   const inherited = Object.entries(process.env).filter(([name]) => !SERVER_VARIABLE.test(name));
   return spawn(process.execPath, [...COLLECTOR_FLAGS, main, ...words], {
-    stdio: ['ignore', 'ignore', 'inherit'],
+    // By the channel, the collector notices when this process is killed.
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { ...Object.fromEntries(inherited), ...COLLECTOR_ENVIRONMENT },
   });
 }
