@@ -1,6 +1,6 @@
 /** A button that opens a panel below it; Escape and clicks elsewhere close the panel. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 interface PopoverProps {
   /** What the button shows. */
@@ -15,7 +15,8 @@ interface PopoverProps {
 export function Popover({ label, name, class: extra = '', title, children }: PopoverProps) {
   const [isOpen, setOpen] = useState(false);
   const root = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  // As soon as the panel is there, and not a moment longer: a second Escape belongs to the page.
+  useLayoutEffect(() => {
     if (!isOpen) return;
     const onPointer = (event: Event): void => {
       if (!root.current?.contains(event.target as Node)) setOpen(false);
