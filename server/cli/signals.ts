@@ -34,9 +34,8 @@ export function endAtSignal(): void {
 const PARENT_POLL_MS = 250;
 
 /**
- * Resolves at the first signal, and when a parent that has a channel to this process ends. Under npx it also resolves when
- * the parent process ends: npx signals a shell, which dies without passing the signal on, and the command would be
- * orphaned.
+ * Resolves at the first signal. Under npx it also resolves when the parent process ends: npx signals a shell,
+ * which dies without passing the signal on, and the command would be orphaned.
  */
 export function stopSignal(): Promise<void> {
   stopsItself = true;
@@ -50,15 +49,12 @@ export function stopSignal(): Promise<void> {
       : undefined;
     const stop = (): void => {
       clearInterval(watch);
-      process.off('disconnect', stop);
       unlisten();
       resolve();
     };
     watch?.unref();
     const unlisten = atSignal(stop);
     stopEnding();
-    if (process.connected === false) stop();
-    else process.on('disconnect', stop).channel?.unref();
   });
 }
 

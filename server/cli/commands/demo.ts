@@ -91,10 +91,16 @@ function requestOf(directory: string, pool: ComputePool, flags: StoreFlags = {})
   return { directory, pool, useStore: storeThrough(directory, pool, flags) };
 }
 
-/** Completes an interrupted fill, unless a signal comes. @returns the market, and the signal that ends it */
+/**
+ * Completes an interrupted fill, unless a signal comes or the `start` that began this process ends.
+ * @returns the market, and the signal that ends it
+ */
 async function fillWithin(request: DemoRequest, marker: DemoMarker) {
   const ending = new AbortController();
-  void stopSignal().then(() => ending.abort());
+  const end = (): void => ending.abort();
+  void stopSignal().then(end);
+  if (process.connected === false) end();
+  else process.once('disconnect', end).channel?.unref();
   const { signal } = ending;
   if (!marker.filled) await fillWithProgress({ ...request, signal }, marker);
   return { marker: { ...marker, filled: true }, signal };
