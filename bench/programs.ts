@@ -101,13 +101,17 @@ export async function freePorts(count: number): Promise<number[]> {
 
 /** Listens on a port that the system assigns to no other program on its own, so it stays free once it is closed. */
 function listenBelowEphemeral(): Promise<Server> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const server = createServer();
     const listen = (): void => {
       const port = FIRST_PORT + Math.floor(Math.random() * (EPHEMERAL_PORT - FIRST_PORT));
       server.listen(port, '127.0.0.1');
     };
-    server.on('error', listen).once('listening', () => resolve(server));
+    server.once('listening', () => resolve(server));
+    server.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') listen();
+      else reject(error);
+    });
     listen();
   });
 }

@@ -74,7 +74,7 @@ export async function pixelsOf(page: Page): Promise<Pixels> {
  * picture may still be moving.
  */
 export const compare = (page: Page, all: readonly Snapshot[]) =>
-  vi.waitFor(() => compareNow(page, all), { timeout: PATIENCE_MS, interval: 600 });
+  vi.waitFor(() => compareNow(page, all), { timeout: PATIENCE_MS });
 
 async function compareNow(page: Page, all: readonly Snapshot[]) {
   await page.waitForTimeout(600);

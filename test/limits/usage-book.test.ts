@@ -191,6 +191,11 @@ describe('a usage book', () => {
     // A retry that began before may still fail.
     await eventually('it is written', isWritten);
     expect(await stored()).toEqual([['key_a', 202611, 5]]);
+    const before = errors.length;
+    book.counter('key_a', 202611).add(1);
+    await book.flush();
+    expect(await stored()).toEqual([['key_a', 202611, 6]]);
+    expect(errors.length).toBe(before);
     await book.close();
   });
 

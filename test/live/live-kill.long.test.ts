@@ -3,6 +3,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import WebSocket from 'ws';
+import { freePorts } from '../../bench/programs.js';
 import { fathomClient, type ReplayPage } from '../../client/index.js';
 import type { EngineName } from '../../server/http/engine.js';
 import { fathom, newKey, serve, type Server } from '../support/cli.js';
@@ -29,8 +30,8 @@ describe.each<EngineName>(['uws', 'node'])(
       const file = path.join(temporaryDirectory(), 'rows.ndjson');
       const key = await newKey(directory);
       const words = ['--as-of', String(NOW_S), '--threads', '1', '--http-engine', engine];
-      // Below those that systems give to clients: one that connects to its own port would keep it.
-      const port = String(20_000 + fc.sample(fc.integer({ min: 0, max: 9_999 }), 1)[0]);
+      // The same one after each kill.
+      const port = String((await freePorts(1))[0]);
       let server: Server = await serve(directory, [...words, '--port', port]);
 
       const change = async () => {
