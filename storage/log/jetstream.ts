@@ -341,8 +341,7 @@ export class JetStreamLog {
     if (this.opened !== null) return this.opened;
     await this.connected(ATTEMPT_MS);
     const connection = await this.link.connecting;
-    // Without the check: while JetStream as a whole has no leader, the log may have one.
-    const manager = await jetstreamManager(connection, { timeout: ATTEMPT_MS, checkAPI: false });
+    const manager = await jetstreamManager(connection, { timeout: ATTEMPT_MS });
     const client = jetstream(connection, { timeout: ATTEMPT_MS });
     this.opened = { manager, client };
     return this.opened;
