@@ -30,6 +30,16 @@ const RECOVERY_MS = 15_000;
 const SEED = Number(process.env.FATHOM_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** How many actors make changes at the same time. */
 const ACTORS = 3;
+/**
+ * By the kind of an absence: kinds that may come with it. JetStream acknowledges what it has not written yet, so a server
+ * is killed only while the other servers run: docs/cluster.md promises no more.
+ */
+const BESIDE = [
+  [0, 1, 2, 3],
+  [0, 1, 2, 3],
+  [0, 1],
+  [0, 1, 3],
+];
 const HAPROXY = findProgram('haproxy');
 const KEY = { requestsPerMinute: Infinity };
 /** Retention deletes some of the snapshots that are pruned, too. */
@@ -88,8 +98,12 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
       // Once for each kind. A longer run continues, and takes two at once, which leaves JetStream without a quorum.
       for (let round = 0; round < 4 || changes.made < STEPS; round++) {
         const which = changes.below(3);
-        const gone = [absences(which)[round % 4]];
-        if (round % 3 === 2) gone.push(absences((which + 1) % 3)[changes.below(4)]);
+        const kind = round % 4;
+        const gone = [absences(which)[kind]];
+        if (round % 3 === 2) {
+          const kinds = BESIDE[kind];
+          gone.push(absences((which + 1) % 3)[kinds[changes.below(kinds.length)]]);
+        }
         await sleep(100 + changes.below(300));
         for (const [go] of gone) await go();
         await sleep(300 + changes.below(round < 4 ? 1200 : 6000));
