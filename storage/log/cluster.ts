@@ -38,8 +38,9 @@ export async function clusterStatus(log: JetStreamLog): Promise<ClusterStatus> {
       `JetStream does not answer within ${CONNECT_MS / 1000} s${log.reason}`,
     );
   });
-  const nodes = await answeringNodes(log);
+  let nodes: NodeStatus[] = [];
   try {
+    nodes = await answeringNodes(log);
     const state = await log.state();
     if (state === null && nodes.length === 0) throw new InputError(NO_LOG);
     const bytes = (state?.bytes ?? 0) + (await log.bundles.bytes());
@@ -49,6 +50,15 @@ export async function clusterStatus(log: JetStreamLog): Promise<ClusterStatus> {
     if (error instanceof InputError) throw error;
     const fault = `JetStream cannot say what the log holds: ${messageOf(error)}`;
     return { log: null, fault, nodes, silent: [] };
+  }
+}
+
+/** @throws StoreUnavailableError that says what JetStream failed to do, in place of the library's errors */
+async function change<T>(failure: string, requests: () => Promise<T>): Promise<T> {
+  try {
+    return await requests();
+  } catch (error) {
+    throw new StoreUnavailableError(`JetStream ${failure}: ${messageOf(error)}; try again`);
   }
 }
 
@@ -70,7 +80,10 @@ async function silentNodes(
     .sort((a, b) => (a.node < b.node ? -1 : 1));
 }
 
-/** Removes a silent node from the list of nodes. @throws InputError if it answers or is unknown */
+/**
+ * Removes a silent node from the list of nodes.
+ * @throws InputError if it answers or is unknown | StoreUnavailableError
+ */
 export async function forgetNode(log: JetStreamLog, name: string): Promise<void> {
   const { nodes, silent } = await knownStatus(log);
   if (nodes.some(({ node }) => node === name)) {
@@ -80,7 +93,7 @@ export async function forgetNode(log: JetStreamLog, name: string): Promise<void>
     const known = silent.map(({ node }) => node).join(', ') || 'none';
     throw new InputError(`there is no silent node ${name}; silent nodes: ${known}`);
   }
-  await log.reports.forget(name);
+  await change(`did not forget node ${name}`, () => log.reports.forget(name));
 }
 
 /** A node's answer when another asks which tokens wait for data. */
@@ -125,7 +138,7 @@ export async function clusterQueue(
 /**
  * Removes the entries up to a position, with their large bundles.
  * @returns how many entries
- * @throws InputError if a node that answers, or the log itself, has not reached the position
+ * @throws InputError if a node that answers, or the log itself, has not reached the position | StoreUnavailableError
  */
 export async function trimLog(log: JetStreamLog, to: number): Promise<number> {
   const { log: state, nodes } = await knownStatus(log);
@@ -135,9 +148,11 @@ export async function trimLog(log: JetStreamLog, to: number): Promise<number> {
   if (behind !== undefined) {
     throw new InputError(`--to: node ${behind.node} is only at position ${behind.position}`);
   }
-  for await (const { data } of log.largeEntries(state.first, to)) {
-    const name = largeBundleOf(data);
-    if (name !== null) await log.bundles.delete(name);
-  }
-  return log.trim(to);
+  return change('did not free all entries', async () => {
+    for await (const { data } of log.largeEntries(state.first, to)) {
+      const name = largeBundleOf(data);
+      if (name !== null) await log.bundles.delete(name);
+    }
+    return log.trim(to);
+  });
 }

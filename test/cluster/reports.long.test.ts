@@ -86,9 +86,12 @@ describe.skipIf(!hasNats)('Nodes whose JetStream servers have lost their quorum'
     expect((await fathom(['cluster', 'status', ...cluster])).stdout).toMatch(
       /^log {2}unknown\na {2}position /,
     );
+    // The server may still know the log, but not be able to change it.
     expect(await fathom(['cluster', 'trim', '--to', '1', ...cluster])).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('JetStream cannot say what the log holds'),
+      stderr: expect.stringMatching(
+        /^JetStream (cannot say what the log holds|did not free all entries): ./,
+      ),
     });
     await node.close();
     await servers.close();
