@@ -3,7 +3,10 @@ import { StoppedError } from './applier.js';
 import type { JetStreamLog, LogState } from './jetstream.js';
 import type { LogMark } from './mark.js';
 
-/** The log lacks entries that the store has applied. */
+/**
+ * The log lacks entries that the store has applied, or has others in their places. It may become whole again: a server
+ * that came back without its last entries gets them from the others.
+ */
 export class ShortLogError extends Error {}
 
 /**
@@ -42,7 +45,9 @@ export async function positionToFollow(
     );
   }
   if (found !== entryId) {
-    throw new StoppedError(`the log's entry ${position} is not the one that this node has applied`);
+    throw new ShortLogError(
+      `the log's entry ${position} is not the one that this node has applied`,
+    );
   }
   return position + 1;
 }

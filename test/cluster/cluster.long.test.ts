@@ -82,7 +82,7 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
   ];
 
   it(
-    'lose no acknowledged change, apply none twice, and reply the same, whatever is killed',
+    `lose no acknowledged change, apply none twice, and reply the same, whatever is killed (seed ${SEED})`,
     { timeout: 420_000 + STEPS * 20_000 },
     async () => {
       const changes = new RandomChanges(SEED, await sharedPool(2));
@@ -115,7 +115,7 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
 
       const reference = await Reference.read(servers.urls, changes.files);
       const tally = changes.tally();
-      console.info(`seed ${SEED}: ${JSON.stringify({ ...tally, log: reference.kinds })}`);
+      console.info(JSON.stringify({ ...tally, log: reference.kinds }));
       await expectSameReplies(nodes, key.key);
       for (const wanderer of wanderers) await expectHeard(wanderer, nodes[0], key.key, fromS);
       await expectAcknowledged(changes, reference, nodes);

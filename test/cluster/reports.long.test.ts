@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
 import { clusterStatus } from '../../storage/log/cluster.js';
 import { fathom } from '../support/cli.js';
@@ -66,9 +66,19 @@ describe.skipIf(!hasNats)('A silent node', () => {
 });
 
 describe.skipIf(!hasNats)('Nodes whose JetStream servers have lost their quorum', () => {
+  let servers: NatsServers;
+  let node: Node;
+  beforeAll(async () => {
+    if (!hasNats) return;
+    servers = await NatsServers.start(3);
+    node = await Node.open(new DataDirectory(), 'a', servers.urls, undefined, {}, 3);
+  });
+  afterAll(async () => {
+    await node?.close();
+    await servers?.close();
+  });
+
   it('are listed with their positions, and the reason', async () => {
-    const servers = await NatsServers.start(3);
-    const node = await Node.open(new DataDirectory(), 'a', servers.urls, undefined, {}, 3);
     await node.reached(1);
     for (const index of [0, 1, 2]) if (index !== 1) await servers.kill(index);
     const cluster = ['--cluster', servers.urls.join()];
@@ -93,7 +103,5 @@ describe.skipIf(!hasNats)('Nodes whose JetStream servers have lost their quorum'
         /^JetStream (cannot say what the log holds|did not free all entries): ./,
       ),
     });
-    await node.close();
-    await servers.close();
   });
 });

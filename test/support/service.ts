@@ -22,7 +22,7 @@ import type { LiveOrders } from '../../server/orders/live-orders.js';
 import { Fragments } from '../../server/replay/fragments.js';
 import { SegmentColumns } from '../../server/replay/segment-columns.js';
 import type { PlainMarket, PlainSnapshot, PlainStore } from '../reference/replay.js';
-import { sharedPool } from './pool.js';
+import { PATIENT, sharedPool } from './pool.js';
 import { checkedFetch } from './conformance.js';
 import {
   type DetailsOf,
@@ -167,7 +167,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const pool =
     pageLimits === undefined
       ? await sharedPool(threads)
-      : await startPool({ threads, pageLimits, onError });
+      : await startPool({ threads, pageLimits: { ...PATIENT, ...pageLimits }, onError });
   const clock = options.clock ?? frozenClock(NOW_S);
   const queue = new MemoryQueue();
   const source = new MemoryMarket(depth, options.details);
