@@ -82,7 +82,7 @@ describe.skipIf(!hasNats || findProgram('openssl') === null)(
       );
       // The password is corrected while the node runs.
       fileOf('password', 'fathom:s:e cret\n');
-      await log.connected(10_000);
+      await log.connected(PATIENCE_MS);
       expect(await log.state(true)).toMatchObject({ last: 0 });
       await until(reach({ servers, credentials }), /certificate/);
       await until(reach({ servers: [url], credentials }), /certificate/);

@@ -10,7 +10,7 @@ import { botAddress } from '../../bench/data/bots.js';
 import { type Frame, framesOf } from '../../storage/bundle.js';
 import { type Entry, unpackEntry } from '../../storage/log/entry.js';
 import { JetStreamLog, LogUnreachableError } from '../../storage/log/jetstream.js';
-import { eventually } from '../support/waiting.js';
+import { eventually, PATIENCE_MS } from '../support/waiting.js';
 
 /** The token whose markets are merged and deleted; retention keeps all of its times. */
 export const LADDER_TOKEN = botAddress(9);
@@ -60,7 +60,7 @@ export class Reference {
     const log = new JetStreamLog({ servers: urls, name: 'reference', replicas: 3 });
     const stop = new AbortController();
     try {
-      await log.connected(10_000);
+      await log.connected(PATIENCE_MS);
       const last = (await log.state())?.last ?? 0;
       for await (const messages of log.follow(1, stop.signal)) {
         for (const { position, data } of messages) {

@@ -4,12 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { HOUR, TOKENS } from '../crash/operations.js';
 import type { NodeProcess } from '../support/cluster.js';
+import { PATIENCE_MS } from '../support/waiting.js';
 import { LADDER_TOKEN } from './reference.js';
 
 const ARROW = 'application/vnd.apache.arrow.stream';
 const MSGPACK = 'application/msgpack';
-/** Boards follow the data within this time, even on a busy machine. */
-const DEADLINE_MS = 60_000;
 
 interface Query {
   path: string;
@@ -109,7 +108,7 @@ async function ask(
 export async function expectSameReplies(nodes: readonly NodeProcess[], key: string): Promise<void> {
   let tags = 0;
   for (const query of QUERIES) {
-    const deadline = performance.now() + DEADLINE_MS;
+    const deadline = performance.now() + PATIENCE_MS;
     for (;;) {
       const replies = await Promise.all(nodes.map((node) => ask(node, query, key)));
       const [first, ...others] = replies;
