@@ -46,13 +46,15 @@ export interface LiveDeleted extends Position {
 }
 
 /**
- * `subscribed`, yielded only if history begins later than requested; `reset`: the server does not know which revisions
+ * `subscribed`, yielded only if history begins later than requested, or a venue is unknown; `reset`: the server does not know which revisions
  * followed the cursor; `lagged`: the caller read too slowly, and what it missed follows; `heartbeat`: nothing has changed.
  */
 export interface LiveNotice extends Position {
   type: 'subscribed' | 'reset' | 'lagged' | 'heartbeat';
   /** Of `subscribed`. */
   clamped?: true;
+  /** Of `subscribed`: requested venues of which the token has no market so far. */
+  venues_not_found?: string[];
   /** Of `reset`. */
   reason?: string;
   /** Of `heartbeat`: the server's time, epoch seconds. */
@@ -130,10 +132,14 @@ export async function* follow(
 }
 
 /** Whether the iterator yields a message. */
-const isYielded = (
-  { type, clamped }: { type: string; clamped?: true },
+function isYielded(
+  message: Pick<LiveNotice, 'clamped' | 'venues_not_found'> & { type: string },
   heartbeats: boolean,
-): boolean => (type === 'subscribed' ? clamped === true : heartbeats || type !== 'heartbeat');
+): boolean {
+  const { type, clamped, venues_not_found: missing } = message;
+  if (type === 'subscribed') return clamped === true || missing !== undefined;
+  return heartbeats || type !== 'heartbeat';
+}
 
 /** Why another try may succeed; null: it would not, or the client does not retry. */
 const kindOfFailure = (http: Http, failure: FathomError): WaitKind | null =>

@@ -2,7 +2,7 @@
 import type { Tier } from './cells.js';
 import { FathomError, noProgress } from './errors.js';
 import { OPERATIONS, type ReplayPage, type ReplayPlan } from './generated/api.js';
-import type { Http, Reply, RequestOptions } from './http.js';
+import { type Http, type Reply, requestIdOf, type RequestOptions } from './http.js';
 import { type Parameters, pathWith } from './methods.js';
 
 // Programs that use no Arrow pages compile without the package.
@@ -53,8 +53,8 @@ export function jsonPages(
   parameters: ReplayParameters,
   options: ReplayOptions,
 ): AsyncGenerator<ReplayPage> {
-  const pageOf = ({ bytes }: Reply): ReplayPage =>
-    jsonOf(http, new TextDecoder().decode(bytes)) as ReplayPage;
+  const pageOf = (reply: Reply): ReplayPage =>
+    jsonOf(http, reply, new TextDecoder().decode(reply.bytes)) as ReplayPage;
   return pages(http, address, parameters, options, pageOf);
 }
 
@@ -65,11 +65,11 @@ export function arrowPages(
   parameters: ReplayParameters,
   options: ReplayOptions,
 ): AsyncGenerator<ArrowPage> {
-  const tableOf = async ({ bytes }: Reply): Promise<ArrowPage> => {
+  const tableOf = async (reply: Reply): Promise<ArrowPage> => {
     const { tableFromIPC } = await arrowLibrary();
-    const table = tableFromIPC(bytes);
+    const table = tableFromIPC(reply.bytes);
     const { metadata } = table.schema;
-    const part = (name: string): unknown => jsonOf(http, metadata.get(name) ?? '');
+    const part = (name: string): unknown => jsonOf(http, reply, metadata.get(name) ?? '');
     const head = part('page') as Omit<ReplayPage, 'snapshots'>;
     return { ...head, snapshots: part('snapshots') as ArrowPage['snapshots'], table };
   };
@@ -85,11 +85,13 @@ async function arrowLibrary() {
   }
 }
 
-function jsonOf(http: Http, text: string): unknown {
+/** A part of a reply that must be JSON. @throws FathomError */
+function jsonOf({ base }: Http, { headers }: Reply, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new FathomError(`${http.base} did not answer with a replay page`, { status: 200, cause });
+    const details = { status: 200, requestId: requestIdOf(headers), cause };
+    throw new FathomError(`${base} did not answer with a replay page`, details);
   }
 }
 
@@ -190,7 +192,8 @@ async function startsOf(
 
 /** @throws FathomError */
 async function checkDigestOf({ base }: Http, { headers, bytes }: Reply): Promise<void> {
-  const fail = (why: string) => new FathomError(`${base}: ${why}`, { status: 200 });
+  const details = { status: 200, requestId: requestIdOf(headers) };
+  const fail = (why: string) => new FathomError(`${base}: ${why}`, details);
   const sent = /sha-256=:([^:]+):/.exec(headers.get('repr-digest') ?? '')?.[1];
   if (sent === undefined) throw fail('the page came without a digest');
   if (headers.has('content-encoding'))

@@ -166,7 +166,7 @@ function withPosition(
 
 function routesOf(options: ServerOptions): Route[] {
   const { keys, handlers, checkPlan = unlimited, reading = {}, hub, frozenS } = options;
-  const live = hub === undefined ? [] : streamRoutes({ hub, keys, checkPlan });
+  const live = hub === undefined ? [] : streamRoutes({ hub, keys, checkPlan, reading });
   const api = apiRoutes(ENDPOINTS, handlers, { keys, checkPlan, reading });
   return [...api, ...live, ...docsRoutes(Object.values(ENDPOINTS)), ...explorerRoutes({ frozenS })];
 }

@@ -117,6 +117,8 @@ export interface DepthSource {
   /** The mainchain leg of the asset, for an evmchain token that has one; otherwise null. */
   mainchainLeg(token: TokenRecord): TokenRecord | null;
   plan(request: PlanRequest): Promise<PagePlan>;
+  /** The token's markets in order of first arrival; segments' market columns index it. */
+  markets(tokenId: number): readonly Market[];
   /** Time of the token's first snapshot up to `nowS`; null if there is none. */
   firstSnapshotT(tokenId: number, nowS: number): Promise<number | null>;
   /** Times of the stored snapshots of one token and tier, ascending, including future ones. */
@@ -222,12 +224,10 @@ export interface NewestSnapshots {
 }
 
 /** Every token and its newest snapshots, from which the server builds its state in memory. */
-export interface MarketSource extends Pick<DepthSource, 'token' | 'readSegments'> {
+export interface MarketSource extends Pick<DepthSource, 'token' | 'markets' | 'readSegments'> {
   /** Ids of all tokens, ascending; may miss tokens that a commit adds during the iteration. */
   tokenIds(): Iterable<number>;
   tokenById(tokenId: number): TokenRecord | null;
-  /** The token's markets in order of first arrival; segments' market columns index it. */
-  markets(tokenId: number): readonly Market[];
   newestSnapshots(tokenId: number, nowS: number, delayS: number): Promise<NewestSnapshots>;
   /** The newest snapshot at or before `atS` that pages show at `nowS`; null if there is none. */
   newestShownAt(tokenId: number, atS: number, nowS: number): Promise<SnapshotRef | null>;

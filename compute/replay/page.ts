@@ -18,7 +18,7 @@ import {
   type PageGroup,
   type ReplayQuery,
   slotsOfMarkets,
-  venuesWithoutDepth,
+  venuesNotFound,
 } from './query.js';
 
 /** How many cells (as served) and snapshots a page holds at most. */
@@ -234,7 +234,6 @@ function finishPage(
     query.group === 'all' && !hasFilter(query)
       ? null
       : facetsOfMarkets(markets, slots.venueKeys, draft.marketCents, snapshotCount);
-  const named = [...(query.venues ?? []), ...(query.excludeVenues ?? [])];
   return {
     query,
     t: draft.t.subarray(0, snapshotCount),
@@ -252,7 +251,7 @@ function finishPage(
     marketCells: draft.slotCells,
     groups: slots.groups.slice(0, draft.lastSlot + 1),
     facets,
-    venuesNotFound: facets === null ? [] : venuesWithoutDepth(named, facets),
+    venuesNotFound: venuesNotFound(query, facets?.venues.map(({ key }) => key) ?? []),
     snapshotCount,
     rowCount,
     end,

@@ -175,8 +175,11 @@ export function facetsOfMarkets(
   };
 }
 
-/** The requested venue keys without depth on the page, without duplicates, in the order of the request. */
-export function venuesWithoutDepth(requested: readonly string[], facets: Facets): string[] {
-  const found = new Set(facets.venues.map((venue) => venue.key));
-  return [...new Set(requested)].filter((key) => !found.has(key));
+/** The filter's venue keys that are not among the `found` ones, without duplicates, in the order of the request. */
+export function venuesNotFound(
+  { venues, excludeVenues }: ReplayFilter,
+  found: readonly string[],
+): string[] {
+  const requested = new Set([...(venues ?? []), ...(excludeVenues ?? [])]);
+  return [...requested].filter((key) => !found.includes(key));
 }

@@ -47,6 +47,11 @@ const SENT: readonly [type: string, summary: string, fields: TProperties][] = [
           description: '`from` was more than 365 days ago, and was raised to 365 days ago.',
         }),
       ),
+      venues_not_found: Type.Optional(
+        Type.Array(Type.String(), {
+          description: 'Requested venues of which the token has no market so far.',
+        }),
+      ),
       channel: Type.Optional(word(CHANNELS)),
       next_from: Type.Optional(where.next_from),
       cursor: Type.Optional(where.cursor),

@@ -1,6 +1,8 @@
 /** A subscription of channel `depth`: history, revisions and new snapshots of one token, in order. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDamage } from '../../compute/damage.js';
+import { venueKey } from '../../compute/market.js';
+import { venuesNotFound } from '../../compute/replay/query.js';
 import type { DepthSource, TokenName, TokenRecord } from '../../storage/contract.js';
 import { sourceOf } from '../depth/coverage.js';
 import { ApiError, replayBusy } from '../http/errors.js';
@@ -59,16 +61,20 @@ export class DepthSubscription
    * @throws ApiError 400 for a cursor that is not the token's
    */
   async begin(): Promise<void> {
-    const { beginning, token } = this.options;
+    const { beginning, token, view, depth } = this.options;
     const reset = await this.startFrom(beginning);
     this.messageName = `${this.progress.fromS} ${this.id}`;
     const { source } = this;
     const { chain, address } = source ?? token;
+    const markets = source === null ? [] : depth.markets(source.tokenId);
+    const venues = markets.map((market) => venueKey(market.source));
+    const missing = venuesNotFound(view.query, venues);
     this.sendFields('subscribed', {
       token: token.address,
       ...(address === token.address ? {} : { resolved_token: address }),
       chain,
       ...(beginning.isClamped ? { clamped: true } : {}),
+      ...(missing.length === 0 ? {} : { venues_not_found: missing }),
     });
     if (reset !== null) this.sendFields('reset', { reason: reset });
     this.start();

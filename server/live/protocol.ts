@@ -172,11 +172,12 @@ const NO_PARAMETERS = new Set(['op', 'id', 'channel', 'address']);
 /** The parameters of a subscription as a query of its endpoint, lists with commas. */
 function queryOf(value: Record<string, unknown>): string {
   return Object.entries(value)
-    .filter(([name, own]) => !NO_PARAMETERS.has(name) && own !== null && own !== undefined)
+    .filter(([name, own]) => !NO_PARAMETERS.has(name) && own !== undefined)
     .map(([name, own]) => {
       const items = Array.isArray(own) ? (own as unknown[]) : [own];
       if (!items.every((item) => ['string', 'number', 'boolean'].includes(typeof item))) {
-        throw invalidParameter(name, 'expected a text, a number, true or false, or a list of them');
+        const expected = 'expected a text, a number, true or false, or a list of them';
+        throw invalidParameter(name, own === null ? `${expected}; was null` : expected);
       }
       return `${encodeURIComponent(name)}=${encodeURIComponent(items.join(','))}`;
     })

@@ -1,6 +1,8 @@
 /** GET /stream as a WebSocket, and GET /stream/:address as Server-Sent Events (docs/live.md). */
 import type { KeySource } from '../../storage/contract.js';
 import { BASE_PATH, type PlanCheck } from '../api/endpoint.js';
+import type { ReadingOptions } from '../api/parameters.js';
+import { QueryParameters } from '../api/query.js';
 import { admit } from '../api/routes.js';
 import { KeptReply, negotiateForm, notAcceptable, replyDocument } from '../api/replies.js';
 import { type ReplyStream, WEBSOCKET_VERSION } from '../http/engine.js';
@@ -28,6 +30,7 @@ interface StreamOptions {
   hub: LiveHub;
   keys: KeySource;
   checkPlan: PlanCheck;
+  reading: ReadingOptions;
 }
 
 export function streamRoutes(options: StreamOptions): Route[] {
@@ -51,7 +54,9 @@ export function streamRoutes(options: StreamOptions): Route[] {
   ];
 }
 
-function openSocket({ hub, keys, checkPlan }: StreamOptions, exchange: Exchange): void {
+const NO_PARAMETERS: ReadonlySet<string> = new Set();
+
+function openSocket({ hub, keys, checkPlan, reading }: StreamOptions, exchange: Exchange): void {
   const offered = exchange.socketProtocols;
   if (offered === null) {
     admit(exchange, STREAM, keys, checkPlan);
@@ -64,6 +69,9 @@ function openSocket({ hub, keys, checkPlan }: StreamOptions, exchange: Exchange)
         headers: [['Sec-WebSocket-Version', WEBSOCKET_VERSION]],
       },
     );
+  }
+  if (reading.lenientParameters !== true) {
+    new QueryParameters(exchange.query).allowOnly(NO_PARAMETERS, 'the handshake of a WebSocket');
   }
   const protocol = offered.find((name) => Object.hasOwn(PROTOCOLS, name)) ?? null;
   const names = Object.keys(PROTOCOLS).join(', ');

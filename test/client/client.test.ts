@@ -326,10 +326,12 @@ describe('replay', () => {
     const client = clientOf(proxy.url);
     const checked = client.replay(MINT, WINDOW, { checkDigest: true });
     expect((await all(checked)).length).toBe(1);
-    proxy.script = () => answer(200, {}, { 'repr-digest': 'sha-256=:AAAA:' });
-    await expect(all(client.replay(MINT, WINDOW, { checkDigest: true }))).rejects.toThrow(
-      /digest does not match/,
-    );
+    proxy.script = () =>
+      answer(200, {}, { 'repr-digest': 'sha-256=:AAAA:', 'x-request-id': 'q-1' });
+    await expect(all(client.replay(MINT, WINDOW, { checkDigest: true }))).rejects.toMatchObject({
+      message: expect.stringMatching(/digest does not match/),
+      requestId: 'q-1',
+    });
     expect(() => client.replay(MINT, WINDOW, { ahead: 17 })).toThrow(/ahead: expected/);
     // Aborted while the loop's body runs: pages fetched in the meantime are not yielded.
     const between = new AbortController();

@@ -1,4 +1,8 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { WebSocket } from 'ws';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { EngineName } from '../../server/http/engine.js';
 import { fathom, type Service, serveHere } from '../support/cli.js';
@@ -182,6 +186,7 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
       ],
       [{ ...subscribe, group: { a: 1 } }, /^group: expected a text, a number/],
       [{ ...subscribe, min_pct: 50, max_pct: 10 }, /^min_pct: expected less than `max_pct`/],
+      [{ ...subscribe, cursor: null }, /^cursor: expected a text, .*; was null$/],
       [{ ...subscribe, cursor: 'abc' }, /^cursor: expected one from a message/],
       [{ ...subscribe, cursor: 'abc', from: 5 }, /^cursor: cannot be combined with `from`$/],
       [{ op: 'unsubscribe', id: 'x' }, /^id: expected the id of a subscription/],
@@ -295,6 +300,28 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
       /^HTTP\/1\.1 400 [^]*\r\nSec-WebSocket-Version: 13\r\n/,
     );
     client.socket.destroy();
+  });
+
+  it('refuses query parameters of the handshake, since messages subscribe', async () => {
+    const socket = new WebSocket(`${service.url.replace('http', 'ws')}/api/v1/stream?from=-1h`, {
+      headers: { 'x-api-key': key },
+    });
+    const [, reply] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
+    const body = JSON.parse(await text(reply)) as object;
+    expect([reply.statusCode, body]).toMatchObject([
+      400,
+      { parameter: 'from', message: 'from: the handshake of a WebSocket has no query parameters' },
+    ]);
+  });
+
+  it('names requested venues of which the token has no market', async () => {
+    const client = await open(service.url, key);
+    const subscribe = { op: 'subscribe', id: 'v', channel: 'depth', address: MINT };
+    client.send({ ...subscribe, venues: ['NoSuch', 'Orca'] });
+    const subscribed = await client.next();
+    expect(subscribed.venues_not_found).toEqual(['nosuch']);
+    await checkMessages(service.url, [subscribed]);
+    client.socket.close();
   });
 
   it('ends Server-Sent Events whole, and says why', async () => {

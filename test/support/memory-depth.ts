@@ -2,7 +2,7 @@
 import { keyRecord } from '../limits/key-record.js';
 import { crc32 } from 'node:zlib';
 import { binsOfBand } from '../../compute/ladder.js';
-import { type Chain, type Tier, TIERS } from '../../compute/market.js';
+import { type Chain, type Market, type Tier, TIERS } from '../../compute/market.js';
 import { encodeSample } from '../../compute/segment/sample.js';
 import {
   decodeSegment,
@@ -97,6 +97,10 @@ export class MemoryDepth implements DepthSource {
 
   plan(request: PlanRequest): Promise<PagePlan> {
     return Promise.resolve(this.ownPlan(request));
+  }
+
+  markets(tokenId: number): readonly Market[] {
+    return this.ownTokens[tokenId - 1].store.markets;
   }
 
   firstSnapshotT(tokenId: number, nowS: number): Promise<number | null> {
@@ -267,8 +271,8 @@ export class MemoryMarket implements MarketSource {
     return { ...record, ...this.details[record.address] };
   }
 
-  markets(tokenId: number) {
-    return this.depth.tokens()[tokenId - 1].store.markets;
+  markets(tokenId: number): readonly Market[] {
+    return this.depth.markets(tokenId);
   }
 
   newestSnapshots(tokenId: number, nowS: number, delayS: number): Promise<NewestSnapshots> {
