@@ -20,6 +20,7 @@ import type { UseStore } from '../../storage/operations.js';
 import type { NodeProcess } from '../support/cluster.js';
 import { LADDER_T, LADDER_TOKEN, type LadderChange, type Ladders } from './reference.js';
 import { temporaryDirectory } from '../support/folders.js';
+import { PATIENCE_MS } from '../support/waiting.js';
 
 const KEY = { tier: 'premium' } as const;
 /** Snapshots of the token whose markets are merged. */
@@ -203,8 +204,9 @@ export class RandomChanges {
   }
 
   private async outcome(work: () => Promise<unknown>): Promise<Outcome> {
+    const late = new AbortController();
     try {
-      await work();
+      await Promise.race([work(), tooLate(late.signal)]);
       this.made++;
       return 'done';
     } catch (error) {
@@ -223,8 +225,16 @@ export class RandomChanges {
       }
       if (!message.includes('went away before it answered')) this.unexpected.push(error);
       return 'unknown';
+    } finally {
+      late.abort();
     }
   }
+}
+
+/** Rejects for a command that never ends. */
+async function tooLate(signal: AbortSignal): Promise<never> {
+  await sleep(PATIENCE_MS, undefined, { signal }).catch(() => undefined);
+  throw new Error('a command did not end');
 }
 
 /** The store as commands reach it through a node, with one connection per request. */

@@ -12,6 +12,8 @@ import { type Entry, unpackEntry } from '../../storage/log/entry.js';
 import { JetStreamLog, LogUnreachableError } from '../../storage/log/jetstream.js';
 import { eventually, PATIENCE_MS } from '../support/waiting.js';
 
+/** Longest time of one attempt to read the log. */
+const READ_MS = 30_000;
 /** The token whose markets are merged and deleted; retention keeps all of its times. */
 export const LADDER_TOKEN = botAddress(9);
 export const LADDER_T = HOUR * 3600;
@@ -59,10 +61,12 @@ export class Reference {
     const reference = new Reference();
     const log = new JetStreamLog({ servers: urls, name: 'reference', replicas: 3 });
     const stop = new AbortController();
+    // The copy of a server that has just come back may end earlier.
+    const ending = AbortSignal.any([stop.signal, AbortSignal.timeout(READ_MS)]);
     try {
       await log.connected(PATIENCE_MS);
       const last = (await log.state())?.last ?? 0;
-      for await (const messages of log.follow(1, stop.signal)) {
+      for await (const messages of log.follow(1, ending)) {
         for (const { position, data } of messages) {
           if (position !== reference.states.length)
             throw new Error(`entry ${position} is out of order`);
@@ -73,6 +77,7 @@ export class Reference {
           if (position === last) stop.abort();
         }
       }
+      if (!stop.signal.aborted) throw new LogUnreachableError(`the log ends before ${last}`);
       return reference;
     } finally {
       await log.close();
