@@ -46,8 +46,9 @@ export interface LiveDeleted extends Position {
 }
 
 /**
- * `subscribed`, yielded only if history begins later than requested, or a venue is unknown; `reset`: the server does not know which revisions
- * followed the cursor; `lagged`: the caller read too slowly, and what it missed follows; `heartbeat`: nothing has changed.
+ * `subscribed`, yielded only if history begins later than requested, or the token has no market of a requested venue;
+ * `reset`: the server does not know which revisions followed the cursor; `lagged`: the caller read too slowly, and what it
+ * missed follows; `heartbeat`: nothing has changed.
  */
 export interface LiveNotice extends Position {
   type: 'subscribed' | 'reset' | 'lagged' | 'heartbeat';
