@@ -1,13 +1,13 @@
 /**
- * The file beside a database that states which process holds it, and whether its log has commits. A clean stop removes
- * the file. If a killed process left it, the next one knows that a blank or missing log has lost commits.
+ * The file beside a database that states which process holds it, or held it last, and whether its log has commits: if a
+ * killed process left that mark, the next one knows that a blank or missing log has lost commits.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 
 /**
- * The name and the mark have a padded line each. Once the file exists, writing either needs no new space, so it works
- * on a full disk.
+ * The name and the mark have a padded line each. Once the file has a line, writing either needs no new space. So that a
+ * store can be opened on a full disk, the file stays as long as the store does.
  */
 const NAME_BYTES = 48;
 const LOG_MARK_BYTES = 24;

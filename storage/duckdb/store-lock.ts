@@ -14,13 +14,7 @@ import { identityOf } from '../disk.js';
 import { DiskFullError, isDiskFull, StoreUnavailableError } from '../errors.js';
 import { client } from './client.js';
 import { duckdbErrorIn } from './duckdb-error.js';
-import {
-  holderFileOf,
-  holderName,
-  logMark,
-  removeHolderFile,
-  writeHolderName,
-} from './holder-file.js';
+import { holderFileOf, holderName, removeHolderFile, writeHolderName } from './holder-file.js';
 import {
   attach,
   DatabaseDamagedError,
@@ -134,11 +128,11 @@ export class StoreLock {
     return `${path.dirname(this.file)} was taken by another process${/^\d+$/.test(pid) ? ` (${pid})` : ''}: this one no longer holds the store, and stops writing to it`;
   }
 
-  /** Lets other processes open the database. Call after DuckDB has closed it. */
+  /**
+   * Lets other processes open the database. Call after DuckDB has closed it. The holder's file stays: the next holder
+   * overwrites it, which works on a full disk too.
+   */
   async release(): Promise<void> {
-    const isHolder = this.holder !== null && holderName(this.file) === this.holder;
-    // A log that could not be written into the database, or that is gone, keeps its mark.
-    if (isHolder && logMark(this.file) === null) await removeHolderFile(this.file);
     const held = this.held;
     this.held = null;
     if (held !== null) await detach(held);

@@ -179,12 +179,16 @@ describe('A store is not opened, and the message says why,', () => {
     expect(readFileSync(file, 'utf8')).toMatch(/^chain,address,t\n/);
   });
 
-  it('if its database is a file of SQLite; nothing is changed but the lock', async () => {
+  it('if its database is a file of SQLite; nothing is changed but the lock and its holder', async () => {
     writeFileSync(file, `SQLite format 3\0${'\0'.repeat(8192)}`);
     chmodSync(file, 0o644);
     chmodSync(directory.path, 0o755);
     await expectNotOpened(/^.*fathom\.duckdb cannot be opened: .*not a valid DuckDB database file/);
-    expect(readdirSync(directory.path).sort()).toEqual([DATABASE_FILE, 'fathom.lock']);
+    expect(readdirSync(directory.path).sort()).toEqual([
+      DATABASE_FILE,
+      'fathom.holder',
+      'fathom.lock',
+    ]);
     expect([directory.path, file].map((name) => statSync(name).mode & 0o777)).toEqual([
       0o755, 0o644,
     ]);

@@ -143,7 +143,7 @@ describe('A database whose log was damaged', () => {
     await writeLogMark(file(place.path), null);
     writeFileSync(`${file(place.path)}.wal`, '');
     await (await Database.openFile(file(place.path), OPTIONS)).close();
-    expect(readdirSync(place.path)).toEqual(['x.duckdb', 'x.lock']);
+    expect(readdirSync(place.path)).toEqual(['x.duckdb', 'x.holder', 'x.lock']);
   });
 });
 
@@ -160,7 +160,7 @@ describe('A database whose log is gone', () => {
       const opened = await Database.openFile(at(place, ''), options);
       const found = await opened.rows('SELECT id FROM a');
       await opened.close();
-      expect(readdirSync(place)).toEqual(['x.duckdb', 'x.lock']);
+      expect(readdirSync(place)).toEqual(['x.duckdb', 'x.holder', 'x.lock']);
       return found.flat();
     };
     const database = await Database.openFile(at(directory.path, ''), OPTIONS);

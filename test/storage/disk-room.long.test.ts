@@ -6,7 +6,9 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
 import type { Shortage } from '../../storage/duckdb/disk-room.js';
 import { DiskFullError } from '../../storage/errors.js';
-import { openStore } from '../support/stores.js';
+import { fathom, serve, type Service } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
+import { commitRows, openStore, snapshot } from '../support/stores.js';
 import { hasSmallDisks, SmallDisk } from '../support/small-disk.js';
 
 const MIB = 2 ** 20;
@@ -80,6 +82,50 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
     expect([events, (await store.disk()).commitsRefused]).toEqual([['commits'], 0]);
     rmSync(other);
     await store.checkCommits();
+  });
+
+  it('without a byte left, a store that was closed is opened, read, copied and revoked in', async () => {
+    disk = SmallDisk.make(24) as SmallDisk;
+    const data = path.join(disk.path, 'data');
+    const store = await openStore(data);
+    await commitRows(store, [snapshot(1)]);
+    const keys: { id: string; key: string }[] = [];
+    for (let i = 0; i < 3; i++) keys.push(await store.createKey({ tier: 'premium' }));
+    await store.close();
+    expect(() => writeFileSync(path.join(disk.path, 'other'), new Uint8Array(64 * MIB))).toThrow(
+      'ENOSPC',
+    );
+    const command = async (words: string[]): Promise<string> => {
+      const { stdout, stderr, status } = await fathom([...words, '--data', data]);
+      expect([words, status, stderr]).toEqual([words, 0, expect.any(String)]);
+      return stdout;
+    };
+    await command(['check']);
+    await command(['usage']);
+    await command(['backup', '--out', path.join(temporaryDirectory(), 'copy')]);
+    await command(['keys', 'revoke', keys[0].id]);
+    expect(await command(['keys', 'list'])).toMatch(new RegExp(`${keys[0].id} .* revoked`));
+    const replies = async (server: Service) => {
+      const statuses: number[] = [];
+      for (const { key } of keys) {
+        const headers = { 'x-api-key': key };
+        statuses.push((await fetch(`${server.url}/api/v1/tokens`, { headers })).status);
+      }
+      return statuses;
+    };
+    let server = await serve(data, ['--port', '0', '--threads', '1']);
+    expect(await replies(server)).toEqual([401, 200, 200]);
+    await command(['keys', 'revoke', keys[1].id]);
+    await server.stop();
+    server = await serve(data, ['--port', '0', '--threads', '1']);
+    expect(await replies(server)).toEqual([401, 401, 200]);
+    await server.stop();
+    // What cannot be stored is refused.
+    const words = ['keys', 'create', '--tier', 'premium', '--data', data];
+    expect(await fathom(words)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('cannot grow: its disk is full') as string,
+    });
   });
 
   it('refused commits are logged once, and commits are taken again once a file is removed', async () => {

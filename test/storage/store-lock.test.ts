@@ -9,6 +9,7 @@ import {
   readFileSync,
   readlinkSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
@@ -20,6 +21,7 @@ import { backupStore } from '../../storage/backup.js';
 import { DATABASE_FILE, LOG_FILE } from '../../storage/data-directory.js';
 import type { CheckCursor, StoreOperations } from '../../storage/operations.js';
 import { Database } from '../../storage/duckdb/database.js';
+import { holderName, logMark } from '../../storage/duckdb/holder-file.js';
 import { DuckDBError } from '../../storage/duckdb/duckdb-error.js';
 import { StoreBusyError, StoreUnavailableError } from '../../storage/errors.js';
 import { makeOlder } from '../crash/older.js';
@@ -92,7 +94,27 @@ describe('Another process finds a store held', () => {
     expect(await seen()).toEqual(HELD);
     await store.close();
     expect(await seen()).toEqual(FREE);
-    expect(readdirSync(directory.path)).not.toContain('fathom.holder');
+    expect(logMark(at(DATABASE_FILE))).toBeNull();
+  });
+
+  it.each([
+    ['no', () => rmSync(at('fathom.holder'))],
+    ['an empty', () => writeFileSync(at('fathom.holder'), '')],
+  ])('whose last holder left %s file', async (_, leave) => {
+    await (await openStore(directory.path)).close();
+    leave();
+    store = await openStore(directory.path);
+    expect(await seen()).toEqual(HELD);
+    await commitRows(store, [snapshot(1)]);
+    expect(await times(store)).toEqual([1]);
+  });
+
+  it('whose last holder stopped cleanly, in the same file', async () => {
+    await (await openStore(directory.path)).close();
+    const [{ ino }, before] = [statSync(at('fathom.holder')), holderName(at(DATABASE_FILE))];
+    store = await openStore(directory.path);
+    expect(statSync(at('fathom.holder')).ino).toBe(ino);
+    expect(holderName(at(DATABASE_FILE))).not.toBe(before);
   });
 
   it('that was closed before', async () => {
