@@ -6,7 +6,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { STAGING } from './bundle.js';
 import { connectToServer } from './control.js';
-import { DATABASE_FILE, holdsStore } from './data-directory.js';
+import { DATABASE_FILE, holdsStore, refuseRemains } from './data-directory.js';
 import type { Database } from './duckdb/database.js';
 import { InputError, StoreBusyError } from './errors.js';
 import type { StoreOperations } from './operations.js';
@@ -136,6 +136,7 @@ export async function withRehearsalDirectory<T>(
 ): Promise<T> {
   await checkDirectory(directory);
   if (!(await holdsStore(directory))) {
+    await refuseRemains(directory);
     const empty = await mkdtemp(path.join(tmpdir(), 'fathom-dry-run-'));
     return body(empty).finally(() => rm(empty, { recursive: true, force: true }));
   }

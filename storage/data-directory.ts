@@ -1,5 +1,6 @@
 /** A data directory: what it contains, without opening the store; creating and completely removing it. */
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { writeWhole } from './disk.js';
@@ -55,7 +56,7 @@ export async function copyIdOf(directory: string): Promise<string> {
  * Finds a remaining file of a store whose database is gone. A store's database is created first and removed last.
  * @returns the file's name, or null
  */
-export async function remainsOfStore(directory: string): Promise<string | null> {
+async function remainsOfStore(directory: string): Promise<string | null> {
   let left: string | undefined;
   // Twice, because another process may be removing a store that it has just created.
   for (let look = 0; look < 2; look++) {
@@ -64,6 +65,18 @@ export async function remainsOfStore(directory: string): Promise<string | null> 
     if (left === undefined || (await holdsStore(directory))) return null;
   }
   return left ?? null;
+}
+
+/** @throws InputError if a directory without a database has remains of a store or of a backup */
+export async function refuseRemains(directory: string): Promise<void> {
+  if (existsSync(path.join(directory, PARTIAL_FILE))) {
+    throw new InputError(`${directory} holds a backup that was not completed`);
+  }
+  const left = await remainsOfStore(directory);
+  if (left === null) return;
+  throw new InputError(
+    `${directory} held a store whose database is gone: ${left} is there, ${DATABASE_FILE} is not. Put the database back, or restore a backup into an empty directory; for a new store, move ${left} away`,
+  );
 }
 
 /** Directories created by this process. */

@@ -1,6 +1,5 @@
 /** Opens a data directory and the parts of its store. */
 import { EventEmitter } from 'node:events';
-import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { OutlineBlock } from './check/checker.js';
@@ -10,10 +9,9 @@ import {
   copyIdOf,
   DATABASE_FILE,
   holdsStore,
-  remainsOfStore,
   makeDirectory,
   makePrivate,
-  PARTIAL_FILE,
+  refuseRemains,
   removeMadeDirectories,
   STORE_FILES,
   writeCopyId,
@@ -133,18 +131,6 @@ export async function openParts(directory: string, options: StoreOptions): Promi
     if (isLeftOver) await removeMadeDirectories(directory);
     throw named;
   }
-}
-
-/** @throws InputError if a directory without a database has remains of a store or of a backup */
-async function refuseRemains(directory: string): Promise<void> {
-  if (existsSync(path.join(directory, PARTIAL_FILE))) {
-    throw new InputError(`${directory} holds a backup that was not completed`);
-  }
-  const left = await remainsOfStore(directory);
-  if (left === null) return;
-  throw new InputError(
-    `${directory} held a store whose database is gone: ${left} is there, ${DATABASE_FILE} is not. Put the database back, or restore a backup into an empty directory; for a new store, move ${left} away`,
-  );
 }
 
 function databaseOptions(

@@ -2,7 +2,7 @@
 import type { ComputePool } from '../../compute/pool.js';
 import type { RewriteInput } from '../../compute/segment/rewrite.js';
 import { LOCK_WAIT_MS, withRehearsalDirectory, withStore } from '../../storage/access.js';
-import { holdsStore } from '../../storage/data-directory.js';
+import { holdsStore, refuseRemains } from '../../storage/data-directory.js';
 import { InputError } from '../../storage/errors.js';
 import type { Plans } from '../limits/plans.js';
 import type { StoreOperations, UseStore } from '../../storage/operations.js';
@@ -65,16 +65,17 @@ export interface LocatedStore {
   useStore: UseStore;
 }
 
-/** @throws InputError if the directory holds no store */
+/** @throws InputError if the directory holds no store, or one without its database */
 export async function storeOf(flags: StoreFlags): Promise<LocatedStore> {
   const directory = await storeDirectory(flags.data);
   return { directory, useStore: (body) => onStore({ ...flags, data: directory }, body) };
 }
 
-/** The data directory. @throws InputError if it holds no store */
+/** The data directory. @throws InputError if it holds no store, or one without its database */
 export async function storeDirectory(data: string | undefined): Promise<string> {
   const directory = dataDirectory(data);
   if (await holdsStore(directory)) return directory;
+  await refuseRemains(directory);
   throw new InputError(
     `${directory} holds no store; is --data right? (ingest, import, demo, keys create and serve create one)`,
   );
