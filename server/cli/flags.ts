@@ -32,7 +32,7 @@ export interface Flag extends Word {
   /** The environment variable that is read if the flag is not given. */
   readonly variable?: string;
   readonly needed?: true;
-  /** Whether a configuration can allow other values. */
+  /** Whether a configuration can allow other values: the command checks them, and that a needed one is given. */
   readonly isOpen?: true;
   /** Reads one value; `from` names the flag. @throws UsageError */
   readonly read?: (text: string, from: string) => unknown;
@@ -51,7 +51,7 @@ export type ValueOf<F> = F extends { read: (text: string, from: string) => infer
 type FlagValue<F extends Flag> = F extends { placeholder: string }
   ? F extends { repeated: true }
     ? ValueOf<F>[]
-    : F extends { needed: true }
+    : F extends { needed: true; isOpen?: never }
       ? ValueOf<F>
       : ValueOf<F> | undefined
   : boolean;
@@ -116,7 +116,9 @@ function readFlag(name: string, flag: Flag, words: readonly (string | boolean)[]
   const given = isInherited ? [inherited] : words;
   if (given.length > 1 && flag.repeated !== true) throw new UsageError(`${from}: given twice`);
   if (isSwitch(flag)) return given.length > 0;
-  if (given.length === 0 && flag.needed === true) throw new UsageError(expectation(from, flag));
+  if (given.length === 0 && flag.needed === true && flag.isOpen !== true) {
+    throw new UsageError(expectation(from, flag));
+  }
   const values = given.map((text) => readValue(String(text), from, flag));
   return flag.repeated === true ? values : values[0];
 }

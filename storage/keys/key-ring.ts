@@ -307,7 +307,8 @@ export class KeyRing implements KeySource {
     const hasOthers = names.length > KEY_TIERS.length;
     const expected = hasOthers ? `one of ${names.join(', ')}` : names.join(' or ');
     const hint = hasOthers ? '' : ': no other plan is configured';
-    throw new UsageError(`--tier: expected ${expected}, not ${plan}${hint}`);
+    const found = plan === '' ? '' : `, not ${plan}${hint}`;
+    throw new UsageError(`--tier: expected ${expected}${found}`);
   }
 
   private drafted(template: KeyRecord, earlierDigest: Uint8Array | null): Draft {

@@ -226,6 +226,10 @@ describe('with the server stopped', () => {
         '--tier: expected premium or enterprise, not gold: no other plan is configured',
       ),
     });
+    const without = words.filter((word) => word !== '--tier' && word !== 'gold');
+    expect((await fathom(without, { FATHOM_PLANS: plans })).stderr).toMatch(
+      /^fathom: --tier: expected one of premium, enterprise, gold$/m,
+    );
     // A fault elsewhere in the configuration does not concern this command.
     const env = { FATHOM_PLANS: plans, FATHOM_PORT: 'none' };
     expect((await fathom(words, env)).status).toBe(0);

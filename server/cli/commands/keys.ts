@@ -79,7 +79,8 @@ export const create = defineCommand({
   ],
   run: async ({ tier, name, rpm, quota, expires, json, ...flags }) => {
     const request = {
-      tier,
+      // Without one, the store names the plans, as for a plan that it does not have.
+      tier: tier ?? '',
       name: name ?? null,
       requestsPerMinute: rpm ?? null,
       monthlyQuota: quota ?? null,
