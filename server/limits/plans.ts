@@ -178,16 +178,16 @@ export function plansDocument(plans: Plans): object {
   const limit = (value: number) => (value === Infinity ? 'unlimited' : value);
   const rule = (of: BucketRule) =>
     of === SHARED_BUCKET ? of : { requests: limit(of.requests), seconds: of.periodS };
-  const plan = (name: string, { tier, monthlyQuota, connections, delayedDepth, rates }: Plan) => ({
+  const document = (name: string, plan: Plan) => ({
     ...(isTier(name)
-      ? { monthly_quota: limit(monthlyQuota) }
-      : { tier, quota: limit(monthlyQuota) }),
-    ...(connections === undefined ? {} : { connections }),
-    depth: delayedDepth === true ? 'delayed' : 'live',
-    rates: recordOf(RATE_BUCKETS, (bucket) => rule(rates[bucket])),
+      ? { monthly_quota: limit(plan.monthlyQuota) }
+      : { tier: plan.tier, quota: limit(plan.monthlyQuota) }),
+    connections: connectionsOf(plan),
+    depth: plan.delayedDepth === true ? 'delayed' : 'live',
+    rates: recordOf(RATE_BUCKETS, (bucket) => rule(plan.rates[bucket])),
   });
   return Object.fromEntries(
-    Object.entries(plans).map(([name, each]) => [name, plan(name, each as Plan)]),
+    Object.entries(plans).map(([name, each]) => [name, document(name, each as Plan)]),
   );
 }
 

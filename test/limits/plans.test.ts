@@ -112,6 +112,12 @@ describe('the setting plans', () => {
     expect(planOfKey(plans, keyRecord({ tier: 'toString' }))).toBeNull();
     const again = parsePlans(JSON.stringify(plansDocument(plans)), 'again');
     expect(plansDocument(again)).toEqual(plansDocument(plans));
+    expect(plansDocument(plans)).toMatchObject({
+      premium: { connections: 10 },
+      enterprise: { connections: 100 },
+      gold: { connections: 20 },
+      free: { connections: 100 },
+    });
     expect(again.gold).toMatchObject({ tier: 'premium', connections: 20, monthlyQuota: 5 });
   });
 
