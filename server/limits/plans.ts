@@ -81,13 +81,12 @@ export interface LimitsDocument {
   readonly connections: number;
 }
 
-/** A plan's limits, without those of /whale-activity, which are the same for all keys of a plan. */
 export function limitsDocument(plan: Plan): LimitsDocument {
   const orNull = (value: number): number | null => (value === Infinity ? null : value);
   const perMinuteOf = ({ requests, periodS }: RateRule) => orNull((60 * requests) / periodS);
-  const { general, ...others } = plan.rates;
-  const own = (['market-depth', 'dca-pressure'] as const).flatMap((bucket) => {
-    const rule = others[bucket];
+  const { general } = plan.rates;
+  const own = RATE_BUCKETS.flatMap((bucket) => {
+    const rule = plan.rates[bucket];
     const isGeneral = rule === SHARED_BUCKET || perMinuteOf(rule) === perMinuteOf(general);
     return isGeneral ? [] : [[bucket, perMinuteOf(rule)] as const];
   });

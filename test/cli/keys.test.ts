@@ -123,17 +123,18 @@ describe('with the server stopped', () => {
   it('list shows every key without its text, which is stored nowhere', async () => {
     const listed = (await json('list')) as Json[];
     const { key: text, ...shown } = first;
-    const limits = { minute: { general: 7 }, month: 100_000, connections: 10 };
+    const whales = { 'whale-get': 60, 'whale-post': 6 };
+    const limits = { minute: { general: 7, ...whales }, month: 100_000, connections: 10 };
     expect(listed.find(({ id }) => id === first.id)).toEqual({
       ...shown,
       limits,
       last_used_at: null,
     });
     expect(listed.find(({ id }) => id === second.id)).toMatchObject({
-      limits: { minute: { general: null }, month: 5000, connections: 100 },
+      limits: { minute: { general: null, ...whales }, month: 5000, connections: 100 },
     });
     expect(listed.map((one) => one.limits)).toContainEqual({
-      minute: { general: 12, 'market-depth': 60, 'dca-pressure': 6 },
+      minute: { general: 12, 'market-depth': 60, 'dca-pressure': 6, ...whales },
       month: 100_000,
       connections: 10,
     });
@@ -164,15 +165,19 @@ describe('with the server stopped', () => {
     const row = rows.find((line) => line.startsWith(second.id as string)) ?? '';
     expect(row.split(/ {2,}/).slice(3)).toEqual([
       'valid',
-      'unlimited',
+      'unlimited, whale-get 60, whale-post 6',
       '5000',
       expect.stringMatching(/Z$/),
       'never',
       '-',
       '-',
     ]);
-    expect(rows.find((line) => line.endsWith('Ann “A”'))).toMatch(/ 7 +100000 /);
-    expect(stdout).toContain(' 12, market-depth 60, dca-pressure 6  100000 ');
+    expect(rows.find((line) => line.endsWith('Ann “A”'))).toMatch(
+      / 7, whale-get 60, whale-post 6 +100000 /,
+    );
+    expect(stdout).toContain(
+      ' 12, market-depth 60, dca-pressure 6, whale-get 60, whale-post 6  100000 ',
+    );
   });
 
   it('a name can replace an id if no other live key has it', async () => {
@@ -374,7 +379,8 @@ describe('with the server running', () => {
   });
 
   it('keys have plans of the operator, with the tier of the plan in every reply', async () => {
-    const gold = { tier: 'premium', rpm: 77, quota: 1000 };
+    const rates = { 'whale-get': { requests: 1, seconds: 3600 } };
+    const gold = { tier: 'premium', rpm: 77, quota: 1000, rates };
     const other = path.join(temporaryDirectory(), 'gold');
     const config = { FATHOM_PLANS: JSON.stringify({ gold, free: { tier: 'enterprise' } }) };
     let serving = await serveHere(other, [], config);
@@ -388,8 +394,11 @@ describe('with the server running', () => {
     const listed = async () =>
       JSON.parse((await fathom(['keys', 'list', '--json', '--data', other])).stdout) as Json[];
     expect(await listed()).toMatchObject([
-      { limits: { minute: { general: 77 }, month: 1000, connections: 10 } },
+      { limits: { minute: { general: 77, 'whale-get': 1 / 60 }, month: 1000, connections: 10 } },
     ]);
+    expect((await fathom(['keys', 'list', '--data', other])).stdout).toContain(
+      ' 77, whale-get 0.01667, whale-post 6  1000 ',
+    );
     const silver = await fathom(['keys', 'create', '--tier', 'silver', '--data', other]);
     expect([silver.status, silver.stderr]).toEqual([
       2,

@@ -252,13 +252,17 @@ function stateOf({ revokedAtS, expiresAtS }: KeyRecord): string {
   return expiresAtS !== null && systemClock.nowS() >= expiresAtS ? 'expired' : 'valid';
 }
 
-/** `12, market-depth 60, dca-pressure 6` */
+/** `12, market-depth 60, dca-pressure 6, whale-get 60` */
 function minuteText({ general, ...others }: LimitsDocument['minute']): string {
   const named = Object.entries(others).map(([bucket, limit]) => `${bucket} ${limitText(limit)}`);
   return [limitText(general), ...named].join(', ');
 }
 
-const limitText = (limit: number | null): string => (limit === null ? 'unlimited' : String(limit));
+/** Enough for the lowest rate, 1 request a day: 0.00069 a minute. */
+const LIMIT_DECIMALS = 5;
+
+const limitText = (limit: number | null): string =>
+  limit === null ? 'unlimited' : String(Number(limit.toFixed(LIMIT_DECIMALS)));
 
 function timeText(atS: number | null, none: string): string {
   return atS === null ? none : isoOf(atS);
