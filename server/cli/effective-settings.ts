@@ -1,7 +1,7 @@
 /** Each setting's value and its source: the flag, else the variable, else the config file, else the default. */
 import { allOf, UsageError } from '../../storage/errors.js';
 import { type ConfigEntry, JSON_DOCUMENT, readConfig } from './config-file.js';
-import { type Flag, isSwitch, valueOf } from './flags.js';
+import { type Flag, isSwitch, refuseEmpty, valueOf } from './flags.js';
 
 /** A flag that always has a value: by default its fallback, an empty list, or false. */
 export type Setting = Flag & {
@@ -62,7 +62,7 @@ export function effectiveSetting(
   return { value: effectiveValue(settings[name], given), given };
 }
 
-/** The text given for a setting, and its source; null: none. */
+/** The text given for a setting, and its source; null: none. @throws UsageError if a flag is empty */
 function givenTo(
   name: string,
   { repeated }: Setting,
@@ -70,7 +70,10 @@ function givenTo(
   entry: ConfigEntry | undefined,
 ): Given | null {
   const texts = flagTexts(flag);
-  if (texts.length > 0) return { texts, source: 'flag', from: `--${name}` };
+  if (texts.length > 0) {
+    for (const text of texts) refuseEmpty(text, `--${name}`);
+    return { texts, source: 'flag', from: `--${name}` };
+  }
   const variable = variableOf(name);
   const inherited = process.env[variable] ?? '';
   if (inherited !== '') {

@@ -141,10 +141,10 @@ function readPositionals(given: readonly string[], words: Words): Record<string,
 }
 
 function readValue(text: string, from: string, declared: Word | Flag): unknown {
-  refuseEmpty(text, from);
   // Settings have no reader here: they are read together later, and one error reports all their faults.
-  const isReadLater = 'read' in declared && declared.read === undefined;
-  return isReadLater ? text : valueOf(text, from, declared);
+  if ('read' in declared && declared.read === undefined) return text;
+  refuseEmpty(text, from);
+  return valueOf(text, from, declared);
 }
 
 /** The value that a text means, by the declaration's reader or list of values. @throws UsageError */

@@ -232,20 +232,18 @@ function readOwnPlan(
   tiers: Readonly<Record<KeyTier, Plan>>,
 ): Plan {
   const at = `${from}: ${name}`;
-  if (!PLAN_NAME.test(name)) {
-    fail(at, "a plan's name of 1 to 32 of a-z, 0-9, dash and underscore, a letter first");
-  }
-  const limits = ['rpm', 'quota'];
-  const others = ['connections', 'depth', 'rates'];
-  return readFields(value, at, ['tier', ...limits, ...others], (given) => {
+  const names = ['rpm', 'quota', 'connections', 'depth', 'rates'];
+  const read = (given: Fields): Plan => {
     const tier = KEY_TIERS.find((known) => known === given.tier);
-    let limited = tiers[tier ?? 'premium'];
-    allOf<unknown>([
-      () => tier ?? fail(`${at}.tier`, ONE_OF_TIERS),
-      () => (limited = withFields(limited, given, at, limits)),
-    ]);
-    return withFields(limited, given, at, others);
-  });
+    const readTier = () => tier ?? fail(`${at}.tier`, ONE_OF_TIERS);
+    const readOthers = () => withFields(tiers[tier ?? 'premium'], given, at, names);
+    return allOf<unknown>([readTier, readOthers])[1] as Plan;
+  };
+  const readName = () =>
+    PLAN_NAME.test(name) ||
+    fail(at, "a plan's name of 1 to 32 of a-z, 0-9, dash and underscore, a letter first");
+  const readPlanOf = () => readFields(value, at, ['tier', ...names], read);
+  return allOf<unknown>([readName, readPlanOf])[1] as Plan;
 }
 
 const ONE_OF_TIERS = KEY_TIERS.map((tier) => JSON.stringify(tier)).join(' or ');

@@ -334,17 +334,19 @@ describe('fathom config', () => {
       plans: {
         premium: { depth: 'x', rates: { general: { requests: -1, seconds: 'a' }, foo: 1 } },
         gold: {},
+        Gold: { tier: 'premium', rpm: -1, quota: 1.5, connections: 'x', depth: 'slow', foo: 1 },
       },
       retention: { raw: 3, day: '1d' },
       admin_host: '1.2.3.4',
     };
-    const reply = await config('--port 99999 --http-engine x', settings, {
+    const reply = await config('--host= --port 99999 --http-engine x', settings, {
       FATHOM_LOG_LEVEL: 'loud',
     });
     expect(reply.status).toBe(2);
     const expected = [
       `fathom: ${file}: portt: expected one of data, host, port,`,
       `${file}: stale_after: expected a text or a number`,
+      '--host: expected a value, not an empty text',
       '--port: expected a whole number from 0 to 65535, not 99999',
       `${file}: threads: expected a whole number from 1 to 256, not 0`,
       'FATHOM_LOG_LEVEL: expected one of fatal, error, warn, info, debug, not loud',
@@ -356,6 +358,12 @@ describe('fathom config', () => {
       `${file}: plans: premium.rates.general.seconds: expected a whole number from 1 to 86400`,
       `${file}: plans: premium.rates.foo: expected one of general`,
       `${file}: plans: gold.tier: expected "premium" or "enterprise"`,
+      `${file}: plans: Gold: expected a plan's name`,
+      `${file}: plans: Gold.rpm: expected a whole number`,
+      `${file}: plans: Gold.quota: expected a whole number`,
+      `${file}: plans: Gold.connections: expected a whole number`,
+      `${file}: plans: Gold.depth: expected "live" or "delayed"`,
+      `${file}: plans: Gold.foo: expected one of tier, rpm, quota, connections, depth, rates`,
       `${file}: retention.raw: expected a duration with its unit`,
       `${file}: retention.day: expected one of raw, 15m, 1h`,
       `${file}: admin_host: needs --admin-port`,
