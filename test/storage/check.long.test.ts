@@ -2,6 +2,7 @@
 import {
   closeSync,
   cpSync,
+  mkdirSync,
   openSync,
   readFileSync,
   rmSync,
@@ -75,6 +76,22 @@ describe('fathom check', () => {
     // A block with a million owners would block the event loop.
     expect(run.mock.calls.map(([name]) => name)).toContain('outlineOfBlock');
     await server.stop();
+  });
+
+  it('counts files of no stored segment, and lists only some of them', async () => {
+    const fragments = path.join(data, 'fragments');
+    mkdirSync(fragments, { recursive: true });
+    const added = Array.from({ length: 1001 }, (_, i) => `7${1000 + i}-all-1.gzip`);
+    for (const name of added) writeFileSync(path.join(fragments, name), 'x');
+    const listed = added.map((name) => `fragments/${name}`);
+    expect((await check()).stdout).toBe(
+      `${data} is intact: 2 segments and all rows read; 1,001 files of no stored segment: ${listed.slice(0, 3).join(', ')} and 998 more\n`,
+    );
+    expect(JSON.parse((await check('--json')).stdout)).toMatchObject({
+      ok: true,
+      stray_count: 1001,
+      strays: listed.slice(0, 1000),
+    });
   });
 
   const damagesOf = async (): Promise<Json[]> => {

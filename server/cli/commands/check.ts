@@ -9,8 +9,10 @@ import { count, counted, PartlyDone, printJson, ProgressLine, printLine } from '
 import { storeDirectory } from '../runtime.js';
 
 const FLAGS = { data: DATA, json: JSON_OUTPUT } as const satisfies Flags;
-/** The most damages that the report lists. */
-const MAX_LISTED = 1000;
+/** The most damages, and the most files of no stored segment, that the report lists. */
+const MAX_LISTED_FINDINGS = 1000;
+/** The most files of no stored segment that the line for people names. */
+const MAX_NAMED_FILES = 3;
 
 export const command = defineCommand({
   about:
@@ -28,13 +30,13 @@ async function check(flags: FlagValues<typeof FLAGS>): Promise<void> {
     progress.end(),
   );
   const { segments, leftovers } = found;
-  const strays = found.strays.slice(0, MAX_LISTED);
-  const damaged = found.damages.slice(0, MAX_LISTED);
+  const damaged = found.damages.slice(0, MAX_LISTED_FINDINGS);
   const document = {
     ok: damaged.length === 0,
     segments,
     leftovers,
-    strays,
+    stray_count: found.strays.length,
+    strays: found.strays.slice(0, MAX_LISTED_FINDINGS),
     damage_count: found.damages.length,
     damaged,
   };
@@ -46,10 +48,18 @@ async function check(flags: FlagValues<typeof FLAGS>): Promise<void> {
     throw new PartlyDone(new InputError(lines.join('\n'), lines), document);
   }
   const rest = leftovers === 0 ? '' : `; ${counted(leftovers, 'left-over')} in staging/`;
-  const stray = strays.length === 0 ? '' : `; files of no stored segment: ${strays.join(', ')}`;
-  const text = `${directory} is intact: ${counted(segments, 'segment')} and all rows read${rest}${stray}`;
+  const text = `${directory} is intact: ${counted(segments, 'segment')} and all rows read${rest}${strayText(found.strays)}`;
   if (flags.json) printJson(document);
   else printLine(text);
+}
+
+/** `; 12 files of no stored segment: fragments/1-all-70.gzip, ... and 9 more` */
+function strayText(strays: readonly string[]): string {
+  if (strays.length === 0) return '';
+  const more = strays.length - MAX_NAMED_FILES;
+  const rest = more > 0 ? ` and ${count(more)} more` : '';
+  const names = strays.slice(0, MAX_NAMED_FILES).join(', ');
+  return `; ${counted(strays.length, 'file')} of no stored segment: ${names}${rest}`;
 }
 
 /** `snapshots: mainchain:So11...: 2026-11-20T00:00:00Z to 2026-11-20T04:47:00Z: segment 7 (raw): ...` */
