@@ -1,6 +1,6 @@
 /**
- * The file beside a database that states which process holds it, or held it last, and whether its log has commits: if a
- * killed process left that mark, the next one knows that a blank or missing log has lost commits.
+ * The file beside a database that states which process holds it, and whether its log has commits: if a killed process
+ * left that mark, the next one knows that a blank or missing log has lost commits. A clean stop blanks both.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
@@ -21,7 +21,7 @@ export function holderName(database: string): string | null {
   return lineAt(database, 0, NAME_BYTES);
 }
 
-/** Writes only the name: an earlier holder may have written the log's mark. */
+/** Writes only the name, which may be empty: an earlier holder may have written the log's mark. */
 export function writeHolderName(database: string, name: string): Promise<void> {
   return writeLine(database, name, 0, NAME_BYTES);
 }

@@ -129,10 +129,13 @@ export class StoreLock {
   }
 
   /**
-   * Lets other processes open the database. Call after DuckDB has closed it. The holder's file stays: the next holder
-   * overwrites it, which works on a full disk too.
+   * Lets other processes open the database. Call after DuckDB has closed it. The holder's file stays, because the next
+   * holder can overwrite it on a full disk too. Its name is blanked: a command that changes nothing leaves every byte.
    */
   async release(): Promise<void> {
+    const isHolder = this.holder !== null && holderName(this.file) === this.holder;
+    // A name that stays means nothing.
+    if (isHolder) await writeHolderName(this.file, '').catch(() => undefined);
     const held = this.held;
     this.held = null;
     if (held !== null) await detach(held);
