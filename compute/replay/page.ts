@@ -251,7 +251,7 @@ function finishPage(
     marketCells: draft.slotCells,
     groups: slots.groups.slice(0, draft.lastSlot + 1),
     facets,
-    venuesNotFound: venuesNotFound(query, facets?.venues.map(({ key }) => key) ?? []),
+    venuesNotFound: venuesNotFound(query, facets?.venues ?? [], ({ key }) => key),
     snapshotCount,
     rowCount,
     end,

@@ -175,11 +175,16 @@ export function facetsOfMarkets(
   };
 }
 
-/** The filter's venue keys that are not among the `found` ones, without duplicates, in the order of the request. */
-export function venuesNotFound(
+/**
+ * The filter's venue keys that no item has, without duplicates, in the order of the request.
+ * @param keyOf called only if the filter names venues
+ */
+export function venuesNotFound<T>(
   { venues, excludeVenues }: ReplayFilter,
-  found: readonly string[],
+  items: readonly T[],
+  keyOf: (item: T) => string,
 ): string[] {
-  const requested = new Set([...(venues ?? []), ...(excludeVenues ?? [])]);
-  return [...requested].filter((key) => !found.includes(key));
+  const missing = new Set([...(venues ?? []), ...(excludeVenues ?? [])]);
+  if (missing.size > 0) for (const item of items) missing.delete(keyOf(item));
+  return [...missing];
 }

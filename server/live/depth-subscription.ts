@@ -67,8 +67,7 @@ export class DepthSubscription
     const { source } = this;
     const { chain, address } = source ?? token;
     const markets = source === null ? [] : depth.markets(source.tokenId);
-    const venues = markets.map((market) => venueKey(market.source));
-    const missing = venuesNotFound(view.query, venues);
+    const missing = venuesNotFound(view.query, markets, (market) => venueKey(market.source));
     this.sendFields('subscribed', {
       token: token.address,
       ...(address === token.address ? {} : { resolved_token: address }),

@@ -21,7 +21,7 @@ export function holderName(database: string): string | null {
   return lineAt(database, 0, NAME_BYTES);
 }
 
-/** Writes only the name, which may be empty: an earlier holder may have written the log's mark. */
+/** Writes only the name, empty if nobody holds the database: an earlier holder may have written the log's mark. */
 export function writeHolderName(database: string, name: string): Promise<void> {
   return writeLine(database, name, 0, NAME_BYTES);
 }

@@ -1,5 +1,5 @@
 /** `fathom keys`, with the server stopped and running. */
-import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fathom, fathomProcess, serveHere, withStoreOf, type Service } from '../support/cli.js';
@@ -27,36 +27,6 @@ beforeAll(async () => {
   await withStoreOf(data, () => Promise.resolve());
   first = await json('create', '--tier', 'premium', '--name', 'Ann “A”', '--rpm', '7');
   second = await json('create', '--tier', 'enterprise', '--rpm', 'unlimited', '--quota', '5000');
-});
-
-describe('a store whose database is gone', () => {
-  const gone = path.join(temporaryDirectory(), 'gone');
-  const rows = path.join(gone, '..', 'rows.ndjson');
-  beforeAll(async () => {
-    await withStoreOf(gone, () => Promise.resolve());
-    rmSync(path.join(gone, 'fathom.duckdb'));
-    writeFileSync(rows, '');
-  });
-
-  it.each([
-    [['check']],
-    [['keys', 'list']],
-    [['keys', 'create', '--tier', 'premium']],
-    [['backup', '--out', path.join(gone, '..', 'copy')]],
-    [['prune', '--before', '2020-01-01']],
-    [['usage']],
-    [['queue']],
-    [['retention', '--allow', '2020-01-01']],
-    [['ingest', 'snapshots', rows, '--dry-run']],
-  ])('is not called a directory without a store by %j', async (words) => {
-    const before = readdirSync(gone);
-    const ended = await fathom([...words, '--data', gone]);
-    expect([ended.status, ended.stdout]).toEqual([1, '']);
-    expect(ended.stderr).toContain(
-      `${gone} held a store whose database is gone: pepper is there, fathom.duckdb is not. `,
-    );
-    expect(readdirSync(gone)).toEqual(before);
-  });
 });
 
 describe('a directory without a store', () => {
