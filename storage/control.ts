@@ -27,6 +27,7 @@ import {
   type StoreOperations,
 } from './operations.js';
 import {
+  adviceInDoubt,
   InputError,
   LossError,
   PendingError,
@@ -188,10 +189,7 @@ function resultOf(response: Response): unknown {
 function wentAway(operation: OperationName, isNode: boolean): Error {
   const gone = 'the server went away before it answered';
   if (!isChange(operation)) return new Error(gone);
-  const advice =
-    operation === 'commit'
-      ? 'try again, which is harmless if it has'
-      : 'fathom keys list shows whether it has';
+  const advice = adviceInDoubt(operation !== 'commit');
   return isNode
     ? new PendingError(`${gone}: the log may or may not have taken the change; ${advice}`)
     : new Error(`${gone}: the change may or may not have been stored; ${advice}`);

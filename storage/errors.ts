@@ -100,6 +100,13 @@ export class StoreUnavailableError extends Error {
 /** The change is, or may be, in the cluster's log: callers must not assume that it was not stored. */
 export class PendingError extends StoreUnavailableError {}
 
+/** What to do about a change that may or may not have been stored. Repeating `keys create` would make a second key. */
+export function adviceInDoubt(isOfKeys: boolean): string {
+  return isOfKeys
+    ? 'fathom keys list shows whether it has'
+    : 'try again, which is harmless if it has';
+}
+
 /** Another process has the store open. */
 export class StoreBusyError extends Error {
   override readonly name = 'StoreBusyError';

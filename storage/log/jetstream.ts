@@ -14,7 +14,7 @@ import {
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import { pack, unpackOrNull } from '../../compute/messagepack.js';
-import { messageOf, PendingError, StoreUnavailableError } from '../errors.js';
+import { adviceInDoubt, messageOf, PendingError, StoreUnavailableError } from '../errors.js';
 import { type NatsAccess, NatsLink, RECONNECT_MS } from './connection.js';
 import { LogConsumer, type LogMessage, type Reading } from './consumer.js';
 import {
@@ -31,6 +31,8 @@ const STREAM = 'FATHOM';
 const SUBJECTS = 'fathom.v1.';
 /** Subject of entries with a large bundle. */
 export const LARGE_SUBJECT = 'large';
+/** The subject of entries about keys. */
+export const KEYS_SUBJECT = 'keys';
 /** Subjects of messages between nodes, which are not entries. */
 const TOPICS = 'fathom-nodes.';
 /** A message that is published again within this time does not become a second entry. */
@@ -195,7 +197,7 @@ export class JetStreamLog {
       );
     }
     throw new PendingError(
-      `JetStream did not acknowledge it within ${PUBLISH_DEADLINE_MS / 1000} s, and may or may not have taken it: try again, which is harmless if it has`,
+      `JetStream did not acknowledge the change within ${PUBLISH_DEADLINE_MS / 1000} s, and may or may not have taken it: ${adviceInDoubt(subject === KEYS_SUBJECT)}`,
     );
   }
 

@@ -11,11 +11,12 @@ import type { IssuedKey, KeyRecord, KeyRequest, KeyTerms, TokenName } from '../c
 import type { CommitReport } from '../operations.js';
 import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
-import { PendingError, StoreUnavailableError } from '../errors.js';
+import { adviceInDoubt, PendingError, StoreUnavailableError } from '../errors.js';
 import type { Store } from '../store.js';
 import { digestOf, type Entry, packEntry, subjectOf, tokenSubject } from './entry.js';
 import {
   type JetStreamLog,
+  KEYS_SUBJECT,
   LARGE_SUBJECT,
   LogUnreachableError,
   LogMovedError,
@@ -43,11 +44,15 @@ interface PublisherOptions {
   beginWithinMs: number;
 }
 
-interface Waiting {
+interface PlacedEntry {
+  subject: string;
+  /** Its position in the log; null while unknown. */
+  position: number | null;
+}
+
+interface Waiting extends PlacedEntry {
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
-  /** Position of its entry in the log; null while unknown. */
-  position: number | null;
 }
 
 export class Publisher {
@@ -73,7 +78,7 @@ export class Publisher {
 
   /** Fails every waiting command with a PendingError. */
   fail(why: string): void {
-    for (const { reject, position } of this.waiting.values()) reject(pendingError(position, why));
+    for (const waiting of this.waiting.values()) waiting.reject(pendingError(waiting, why));
     this.waiting.clear();
   }
 
@@ -144,27 +149,33 @@ export class Publisher {
   async createKey(request: KeyRequest): Promise<IssuedKey> {
     await this.untilBegun();
     const { issued, stored } = this.options.store.keys.draft(request);
-    await this.submit('keys', { kind: 'key', stored, isNew: true });
+    await this.submit(KEYS_SUBJECT, { kind: 'key', stored, isNew: true });
     return issued;
   }
 
   async updateKey(key: string, changes: Partial<KeyTerms>): Promise<KeyRecord> {
     await this.untilBegun();
     const update = this.options.store.keys.draftUpdate(key, changes);
-    return (await this.submit<KeyRecord>('keys', { kind: 'key-update', update })) as KeyRecord;
+    return (await this.submit<KeyRecord>(KEYS_SUBJECT, {
+      kind: 'key-update',
+      update,
+    })) as KeyRecord;
   }
 
   async rotateKey(key: string, overlapS = 0): Promise<IssuedKey> {
     await this.untilBegun();
     const { issued, stored } = this.options.store.keys.draftRotation(key, overlapS);
-    await this.submit('keys', { kind: 'key', stored, isNew: false });
+    await this.submit(KEYS_SUBJECT, { kind: 'key', stored, isNew: false });
     return issued;
   }
 
   async revokeKey(key: string): Promise<KeyRecord> {
     await this.untilBegun();
     const revocation = this.options.store.keys.draftRevocation(key);
-    return (await this.submit<KeyRecord>('keys', { kind: 'revocation', revocation })) as KeyRecord;
+    return (await this.submit<KeyRecord>(KEYS_SUBJECT, {
+      kind: 'revocation',
+      revocation,
+    })) as KeyRecord;
   }
 
   async changeSettings(settings: Settings): Promise<unknown> {
@@ -203,7 +214,7 @@ export class Publisher {
   ): Promise<T | null> {
     const { store, log, checkFollows, onPublished } = this.options;
     checkFollows();
-    const waiting = { position: null as number | null };
+    const waiting: PlacedEntry = { subject, position: null };
     const applied = new Promise<unknown>((resolve, reject) => {
       this.waiting.set(id, Object.assign(waiting, { resolve, reject }));
     });
@@ -216,7 +227,7 @@ export class Publisher {
         onPublished(position, performance.now() - beganMs);
         waiting.position = position;
         if (isDuplicate && position <= (store.mark?.position ?? 0)) return null;
-        return this.untilApplied(id, position, applied);
+        return this.untilApplied(id, waiting, applied);
       });
     // An applied entry is in the log, even if its acknowledgement was lost.
     return Promise.race([applied, published]).finally(() =>
@@ -224,15 +235,15 @@ export class Publisher {
     ) as Promise<T | null>;
   }
 
-  private async untilApplied<T>(id: string, position: number, applied: Promise<T>): Promise<T> {
+  private async untilApplied<T>(id: string, waiting: PlacedEntry, applied: Promise<T>): Promise<T> {
     const { waitMs, isApplying, whyWaiting } = this.options;
     for (;;) {
       try {
-        return await withDeadline(applied, waitMs, `entry ${position}`);
+        return await withDeadline(applied, waitMs, 'applying an entry');
       } catch (error) {
         if (!(error instanceof DeadlineError)) throw error;
         // A large entry may take longer than that to apply.
-        if (!isApplying(id)) throw pendingError(position, whyWaiting());
+        if (!isApplying(id)) throw pendingError(waiting, whyWaiting());
       }
     }
   }
@@ -242,10 +253,10 @@ function bundleOf(entry: Entry): { bundle?: string } {
   return entry.kind === 'large-bundle' ? { bundle: entry.name } : {};
 }
 
-function pendingError(position: number | null, why: string): PendingError {
+function pendingError({ subject, position }: PlacedEntry, why: string): PendingError {
   return new PendingError(
     position === null
-      ? `the log may or may not have taken it, and it is not applied here: ${why}; try again, which is harmless if it has`
+      ? `the log may or may not have taken it, and it is not applied here: ${why}; ${adviceInDoubt(subject === KEYS_SUBJECT)}`
       : `it is entry ${position} in the log, not yet applied here: ${why}; every node applies it when its turn comes`,
   );
 }

@@ -1,4 +1,4 @@
-/** Commands beside a node that is killed while it has their change. */
+/** Commands whose node, or whose JetStream server, ends or stalls while it has their change. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,7 +9,10 @@ import { losingReplyTo } from '../support/lost-reply.js';
 import { snapshot } from '../support/stores.js';
 import { T0 } from './log-nodes.js';
 
-describe.skipIf(!hasNats)('A node that is killed before it answers a command', () => {
+const ofKeys = 'fathom keys list shows whether it has';
+const ofFiles = 'try again, which is harmless if it has';
+
+describe.skipIf(!hasNats)('A command', () => {
   let servers: NatsServers;
   let node: NodeProcess;
   beforeAll(async () => {
@@ -21,7 +24,7 @@ describe.skipIf(!hasNats)('A node that is killed before it answers a command', (
     await servers?.close();
   });
 
-  it('may have put the change into the log: the status is 3', async () => {
+  it('ends with status 3 if its node is killed before it answers', async () => {
     const data = node.directory.path;
     const file = path.join(data, 'one.ndjson');
     const told = (advice: string) => ({
@@ -31,7 +34,7 @@ describe.skipIf(!hasNats)('A node that is killed before it answers a command', (
     await node.ready(1);
     const create = ['keys', 'create', '--tier', 'premium', '--data', data];
     expect(await losingReplyTo('createKey', node.pid, () => fathom(create))).toMatchObject(
-      told('fathom keys list shows whether it has'),
+      told(ofKeys),
     );
     await node.kill();
     node.start();
@@ -39,11 +42,29 @@ describe.skipIf(!hasNats)('A node that is killed before it answers a command', (
     writeFileSync(file, JSON.stringify(snapshot(T0)));
     const ingest = ['ingest', 'snapshots', file, '--data', data];
     expect(await losingReplyTo('commit', node.pid, () => fathom(ingest))).toMatchObject(
-      told('try again, which is harmless if it has'),
+      told(ofFiles),
     );
     await node.kill();
     node.start();
     await node.ready(1);
     expect(await fathom(ingest)).toMatchObject({ status: 0 });
+  });
+
+  it('ends with status 3 if JetStream does not acknowledge the change', async () => {
+    const data = node.directory.path;
+    const file = path.join(data, 'two.ndjson');
+    writeFileSync(file, JSON.stringify(snapshot(T0 + 60)));
+    await node.ready(1);
+    servers.pause(0, true);
+    const made = await Promise.all([
+      fathom(['keys', 'create', '--tier', 'premium', '--data', data]),
+      fathom(['ingest', 'snapshots', file, '--data', data]),
+    ]).finally(() => servers.pause(0, false));
+    const unknown =
+      'JetStream did not acknowledge the change within 10 s, and may or may not have taken it: ';
+    expect(made).toMatchObject([
+      { status: 3, stdout: '', stderr: `${unknown}${ofKeys}\n` },
+      { status: 3, stdout: '', stderr: `${unknown}${ofFiles}\n` },
+    ]);
   });
 });
