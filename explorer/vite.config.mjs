@@ -18,7 +18,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     target: 'es2022',
     chunkSizeWarningLimit: 1024,
-    // On a busy machine, `npm start` would begin with advice to whoever writes plugins.
+    // On a busy machine, `npm start` would begin with advice for authors of plugins.
     rolldownOptions: { checks: { bundlerTimings: false } },
   },
 });

@@ -14,7 +14,7 @@ export function whenReady<T, R>(
 }
 
 interface BoardOptions<T> {
-  /** Builds the value from current data; `costMs` replaces the time it took as its cost. */
+  /** Builds the value from current data. Its cost is `costMs`, or else the time that the build took. */
   build: () => Promise<{ value: T; costMs?: number }>;
   /** The log message when a build fails. */
   failure: string;

@@ -73,7 +73,7 @@ export async function backupStore(request: BackupRequest): Promise<Copied> {
     target = await open(partial, 'wx', 0o600);
     const copied = await copyInto(target, request);
     if (!(await isNameOf(target, partial))) {
-      throw new InputError(`out: another backup was begun to ${out}`);
+      throw new InputError(`out: another backup is writing to ${out}`);
     }
     await rename(partial, path.join(out, DATABASE_FILE));
     await syncFile(out);

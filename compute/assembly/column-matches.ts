@@ -21,11 +21,11 @@ const HIGH_BYTES: u32 = 3;
 /** By snapshot: its first cell (u32), and the end. */
 let rowOffsets: usize = 0;
 let snapshotCount: u32 = 0;
-/** By cell: the number that the same cell had in the snapshot before, counted from that one's first; -1: none. */
+/** For each cell: the same cell's number among those of the previous snapshot; -1 if it has none. */
 let earlierRows: usize = 0;
 
 /**
- * Finds which cells a snapshot has that the one before it has, too.
+ * Finds which cells of each snapshot the previous snapshot has, too.
  * @param index and `bin`: the cells' columns; `index` 0: none
  * @param earlier gets a number (u32) for each cell
  */
@@ -99,7 +99,7 @@ export function matchColumn(m: u32, bits: u32, column: u32, widthBits: u32, isAm
 
 /**
  * Lists the matches of a double that has changed.
- * @param back how far before it the same cell's is; 0: none is in reach
+ * @param back the distance in bytes to the same cell's double in the previous snapshot; 0: none is in reach
  */
 function takeDouble(start: u32, back: u32, isAmount: bool): void {
   const seen = distanceOfSeen(load<u32>(start) ^ (load<u32>(start, 4) * GOLDEN), start);

@@ -50,7 +50,7 @@ export function writeUsd(to: usize, cents: usize, rows: u32): void {
 
 /**
  * Writes the price of each cell's bin (i16): its snapshot's price (f64) times the bin's factor.
- * @param factors the address of that of bin 0
+ * @param factors the address of bin 0's factor
  */
 export function writePrices(
   to: usize,

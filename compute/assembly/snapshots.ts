@@ -61,7 +61,7 @@ class Marks {
   samePositions: bool;
 }
 
-/** Those of the last snapshot written, and of the one before it; `end` is 0 if there is none. */
+/** The marks of the last snapshot written, and of the one before it; `end` is 0 if there is none. */
 export let now: Marks = changetype<Marks>(memory.data(offsetof<Marks>(), 16));
 export let last: Marks = changetype<Marks>(memory.data(offsetof<Marks>(), 16));
 

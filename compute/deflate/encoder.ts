@@ -1,4 +1,4 @@
-/** Encoders of deflate and gzip, and the interface that they share with brotli's: of the page writer's text and its matches. */
+/** Encodes the page writer's text and matches as deflate or gzip. Brotli's encoder has the same interface. */
 import zlib from 'node:zlib';
 import {
   codeMakers,
@@ -48,7 +48,7 @@ export class DeflateEncoder implements FragmentEncoder {
   private end = 0;
 
   /**
-   * @param id which of the page writer's two encoders it is; of those with the same, only one has a text
+   * @param id chooses one of the page writer's two encoders; only one instance with an id has a text at a time
    * @param blocksAlike how many blocks may share codes; each block still states them
    */
   constructor(

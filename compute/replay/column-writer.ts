@@ -10,7 +10,7 @@ const INT32_BYTES = 4;
 /** Values of each snapshot, repeated for its cells. */
 export type SnapshotValues = Uint8Array | Uint32Array | Float64Array | BigInt64Array;
 
-/** Addresses in the page writer's memory: of what tells which cells repeat those of the snapshot before. */
+/** Addresses, in the page writer's memory, of the columns that show which cells repeat those of the previous snapshot. */
 export interface RowAddresses {
   offsets: number;
   snapshots: number;

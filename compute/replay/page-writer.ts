@@ -1,7 +1,7 @@
 /** Writes a page's text of snapshots into the page writer's memory. */
 import { layOut, textAt, type TextUse, wasm } from './page-memory.js';
 
-/** By cell of the widest snapshot: where its amounts begin, in it and in the one before, and which cell it was there. */
+/** For each cell of the widest snapshot: where its two amounts begin in this and in the previous snapshot, and its number there. */
 const CELL_NUMBERS = 5;
 /** A cell's text at most, in JSON: `65535,` `-232,` and twice 2^53 cents, `90071992547409.92,`. */
 const MAX_CELL_BYTES = 6 + 5 + 2 * 18;

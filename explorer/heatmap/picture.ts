@@ -51,7 +51,7 @@ export class Picture implements Controls {
   private scale: Scale;
   /** A scale shared by several pictures; null if there is none. */
   private sharedScale: Scale | null = null;
-  /** In time and price: it stays on the same data as the view moves. */
+  /** Its time and price, not its pixels: it stays on the same data when the view moves. */
   private cursor: Place | null = null;
   private nextFrame = 0;
   /** Whether more than the cursor has changed. */

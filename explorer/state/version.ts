@@ -10,7 +10,7 @@ const LEAST_SINCE_ANSWER_MS = 1_000;
 const RELOAD_EVERY_MS = 60_000;
 const RELOADED_ITEM = 'fathom.reloaded';
 
-/** performance.now() of the server's last answer after which this page is still its own. */
+/** performance.now() of the first answer since the server was last away; Infinity: none since. */
 let answeredMs = Infinity;
 
 /** Asks the server for its page whenever a part of this one could not be loaded. */

@@ -30,7 +30,7 @@ import { sortedRows } from './sort.js';
 import { Star } from './star.js';
 import { Table } from './table.js';
 
-/** Followed while a board is empty: a server without this token sends heartbeats too. */
+/** The token that an empty board follows. A server that lacks it sends heartbeats, too. */
 const ANY_TOKEN = 'So11111111111111111111111111111111111111112';
 
 export function Board({ view }: { view: BoardView }) {

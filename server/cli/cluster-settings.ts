@@ -20,8 +20,8 @@ const FILES = {
     'none given',
   ),
   'cluster-ca': file('CA certificates for tls:// servers, in PEM', "Node's own"),
-  'cluster-cert': file('client certificate for tls:// servers, in PEM', 'none given'),
-  'cluster-key': file('private key of the client certificate, in PEM', 'none given'),
+  'cluster-cert': file('the client certificate for tls:// servers, in PEM', 'none given'),
+  'cluster-key': file('the private key of the client certificate, in PEM', 'none given'),
 } as const;
 type FileName = keyof typeof FILES;
 const FILE_NAMES = Object.keys(FILES) as FileName[];

@@ -36,7 +36,7 @@ export function printNote(text: string): void {
 
 /**
  * Lets a command finish its work even if its output cannot be written because the reader has gone or the disk is full.
- * A result that is lost for another reason than its reader is a failure.
+ * Losing the result is a failure, unless its reader has gone.
  * @param lostStatus of the process whose result is lost
  */
 export function tolerateOutputErrors(lostStatus: number): void {

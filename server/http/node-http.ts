@@ -41,7 +41,7 @@ function listen(options: ListenOptions): Promise<Listener> {
     requestTimeout: IDLE_LIMIT_MS,
     keepAliveTimeout: IDLE_LIMIT_MS,
     connectionsCheckingInterval: CHECK_INTERVAL_MS,
-    // requestFault() checks it: its error has the form of the others.
+    // requestFault() checks Host: its error has the form of all others.
     requireHostHeader: false,
   });
   server.maxHeadersCount = 0;
@@ -74,7 +74,7 @@ function listen(options: ListenOptions): Promise<Listener> {
       res.assignSocket(socket as Socket);
       // Node reads no further request of the connection.
       res.shouldKeepAlive = false;
-      // A client that does not close its side would keep a connection that is only ended.
+      // A client that never closes its side would keep the connection half-open.
       res.once('finish', () => (socket as Socket).destroySoon());
       onIncoming(req, res, head);
     });

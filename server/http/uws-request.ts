@@ -192,14 +192,14 @@ export class UwsRequest implements EngineRequest {
       },
       write: (bytes) => {
         if (!write(bytes) || waitingBytes > 0) waitingBytes += bytes.byteLength;
-        // Each write restarts the library's timer, but while bytes wait for the client, there may be none for longer.
+        // The library closes a connection 10 s after the last write, and nothing is written while bytes wait for the client.
         if (waitingBytes > 0) this.rewindTimer();
       },
       end: () => {
         clearInterval(this.rewind);
         if (this.expectsMoreBody) this.cut();
-        // If asked to close the connection, the library would write that header into the body. Instead the client closes
-        // it, or the library after 10 s of silence.
+        // Not with `closeConnection`: the library would write that header into the body. The client closes the connection,
+        // or the library after 10 s of silence.
         else res.cork(() => res.end());
       },
       cut: () => this.cut(),

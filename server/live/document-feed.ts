@@ -75,7 +75,7 @@ const NO_REQUEST = {
 export class DocumentFeed {
   private readonly channels: Readonly<Record<DocumentRequest['channel'], DocumentChannel>>;
   private readonly followed = new Map<string, FollowedDocument>();
-  /** By key with any: its documents to be made again, in order. A document that several keys follow is due for each. */
+  /** For each key with due documents: those to be made again, in order. A document of several followers is due for each. */
   private readonly due = new Map<string, Set<FollowedDocument>>();
   private isChanged = false;
 

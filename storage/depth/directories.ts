@@ -243,9 +243,9 @@ export function sizedDirectory(directory: Directory): SizedDirectory {
 }
 
 /**
- * Directories of the tokens `firstId <= id <= lastId`, limited to the segments that decide which snapshot
- * is the newest at each of the moments and which comes next: for each tier, the last segment that begins
- * by then and the one after it, possibly with neighbours. Tokens without segments are left out.
+ * Directories of the tokens `firstId <= id <= lastId`, with only the segments that are needed to find the newest snapshot
+ * at each of the moments and the one after it: in each tier, the last segment that begins by the moment and the first
+ * that begins after it, possibly with neighbours. Tokens without segments are left out.
  * @param listedId as for loadDirectory()
  */
 export async function directoriesAround(

@@ -72,7 +72,7 @@ export async function storedBlocks(
   );
 }
 
-/** Replaces the checksum of a lost block, which is stored empty. An empty block never has it: its checksum is 0. */
+/** The checksum of a lost block, which is stored empty. No other block looks like that: the checksum of no bytes is 0. */
 const LOST_CRC32 = 1;
 
 /** Whether a block is stored as lost, as it is in every copy of the store. */

@@ -127,11 +127,13 @@ export class Connection implements Statements {
     }
   }
 
-  /** Throws the error that made DuckDB break a result off: DuckDB reports it only when a result is read as a whole. */
+  /** Throws the error that made DuckDB stop in the middle of a result: DuckDB reports it only for a result read as a whole. */
   private async throwCause(sql: string, values: readonly SqlValue[]): Promise<never> {
     const whole = `SELECT bit_xor(hash(result)) FROM (${sql}) AS result`;
     await called(() => this.connection.run(whole, ...bindings(values)));
-    throw new StoreUnavailableError('DuckDB broke a result off, and does not say why: try again');
+    throw new StoreUnavailableError(
+      'DuckDB stopped in the middle of a result without giving a reason: try again',
+    );
   }
 
   async append(table: string, rows: readonly GivenRow[], onConflict?: string): Promise<void> {

@@ -24,7 +24,7 @@ interface Report {
   uses?: KeyUse[];
   /** Whether the others should send all of their counts. */
   asks: boolean;
-  /** The first UTC day of those counts; null in an answer to the node that counted them: only that node takes them. */
+  /** The first UTC day that the counts cover; null if they answer the node that counted them: others ignore them. */
   sinceDay: number | null;
 }
 

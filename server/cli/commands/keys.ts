@@ -141,7 +141,7 @@ export const update = defineCommand({
 
 export const rotate = defineCommand({
   about:
-    "Replaces a key's text and prints the new one on stdout. It cannot be shown again. The old text stops working at once, or after --overlap.",
+    "Replaces a key's text and prints the new text, once, on stdout. The old text stops working at once, or after --overlap.",
   words: { key: {} },
   flags: {
     overlap: {

@@ -17,7 +17,7 @@ import { FLAGS, serveUntilSignal } from './serve.js';
 
 export const command = defineCommand({
   about:
-    'What npm start runs: serve, and a second process that fills an empty directory with the demo market and keeps it up to date. Prints the address of the documentation, the URL, a new key, which replaces that of the previous start, a command to try, and last the address of the explorer with that key. Logs only warnings unless a setting says otherwise, which keeps the printed lines visible.',
+    'What npm start runs: serve, and a second process that fills an empty directory with the demo market and keeps it up to date. Prints the address of the documentation, the URL, a new key, a command to try, and last the address of the explorer with that key. The key of the previous start stops working. Logs only warnings unless a setting says otherwise, which keeps the printed lines visible.',
   flags: FLAGS,
   environment: SERVE_ENVIRONMENT,
   examples: ['fathom start', 'fathom start --port 8081 --data demo'],
