@@ -1,4 +1,4 @@
-/** Finds where the columns of an Arrow page repeat themselves: mostly, a cell's values are those of a snapshot before. */
+/** Finds where the columns of an Arrow page repeat themselves: mostly, a cell has the values of an earlier snapshot. */
 import {
   begin,
   distanceOfSeen,
@@ -109,7 +109,7 @@ function takeDouble(start: u32, back: u32, isAmount: bool): void {
   }
   if (seen > 0) takeMatch(start, start, seen, MIN_LENGTH_BYTES);
   else takeTail(start, start);
-  // Values that drift have the highest bytes of the snapshot before.
+  // Drifting values mostly keep the highest bytes of the previous snapshot.
   if (back > 0 && highOf(start) === highOf(start - back)) {
     const end = start + (1 << DOUBLE_BITS);
     takeMatch(end - HIGH_BYTES, end, back, HIGH_BYTES);

@@ -1,4 +1,4 @@
-/** Encodes a text and its matches by deflate (RFC 1951). Encoder `e` is 0 or 1; each has codes of its own. */
+/** Encodes a text and its matches by deflate (RFC 1951). Encoder `e` is 0 or 1; each has its own codes. */
 import { writeBlock } from './blocks';
 import {
   align,

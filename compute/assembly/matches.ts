@@ -29,7 +29,7 @@ const MIN_PREFIXED_CENTS: f64 = 1_000_000;
  */
 const TAIL_BYTES: u32 = 3;
 const TAIL_MASK: u32 = 0xff_ffff;
-/** The type and the highest bytes of a double of MessagePack: amounts that drift have those of the snapshot before. */
+/** The type and the highest bytes of a double of MessagePack: drifting amounts mostly keep those of the previous snapshot. */
 const HEAD_BYTES: u32 = 4;
 
 /** log2 of how many amounts are remembered: nearly all in deflate's window of 32 KB. */
@@ -113,7 +113,7 @@ export function matchText(m: u32, from: u32, to: u32): u32 {
   return listed();
 }
 
-/** Lists the matches of the last snapshot written, which may repeat the snapshot before it. Returns how many. */
+/** Lists the matches of the last snapshot written, which may repeat the previous snapshot. Returns how many. */
 export function matchSnapshot(m: u32): u32 {
   begin(m, now.end);
   const isFirst = last.end === 0;

@@ -109,7 +109,7 @@ const aloneMatcher = new Matcher(1);
 
 /**
  * Compresses each of a segment's snapshots twice while it is written: `alone` repeats only text of the snapshot
- * itself; `linked`, which includes the comma before it, also text of the snapshot before it.
+ * itself; `linked`, which includes the comma before it, also text of the previous snapshot.
  */
 class SnapshotCompressor {
   private readonly linked: FragmentEncoder;
@@ -163,7 +163,7 @@ class SnapshotCompressor {
     const start = ends[s] + COMMA_BYTES;
     linkedMatcher.limit(start, s === 0 ? start : ends[s - 1] + COMMA_BYTES);
     const matches = linkedMatcher.ofSnapshot();
-    // The first has no snapshot before it: its matches are only remembered.
+    // The first has no previous snapshot: its matches are only remembered.
     if (s === 0) this.linked.skip(end);
     else this.linked.take(matches);
     this.linkedEnds.push(s === 0 ? 0 : this.linked.endFragment(end));

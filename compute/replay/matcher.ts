@@ -21,7 +21,7 @@ export class Matcher {
     return listed(wasm.matchText(this.id, textAt + from, textAt + to));
   }
 
-  /** Lists the matches of the snapshot that was written last, which may repeat the snapshot before it. */
+  /** Lists the matches of the snapshot that was written last, which may repeat the previous snapshot. */
   ofSnapshot(): Uint32Array {
     return listed(wasm.matchSnapshot(this.id));
   }
