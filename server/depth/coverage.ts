@@ -6,8 +6,8 @@ import {
   medianIntervalS,
   newestGaps,
 } from '../../compute/depth/coverage.js';
-import { type Chain, CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
-import type { DepthSource, StoredHistory, TokenName, TokenRecord } from '../../storage/contract.js';
+import { CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
+import type { StoredHistory } from '../../storage/contract.js';
 import { Turns } from '../../storage/turns.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
 import {
@@ -20,6 +20,7 @@ import {
   word,
 } from '../api/schemas.js';
 import type { Services } from '../services.js';
+import { resolvedToken, sourceOf } from './shown-token.js';
 
 export const MAX_GAPS = 1000;
 
@@ -30,12 +31,6 @@ export const historyGap = document('HistoryGap', {
   from: epochSeconds('Time of the snapshot before the gap'),
   to: epochSeconds('Time of the snapshot after it'),
 });
-
-export const resolvedToken = Type.Optional(
-  Type.String({
-    description: 'The mainchain mint whose data are shown for a bridged `0x` address.',
-  }),
-);
 
 export const getCoverage = defineEndpoint({
   operationId: 'getCoverage',
@@ -105,27 +100,6 @@ export function coverageHandler({ depth, clock }: Services): Handler<typeof getC
       ...(await coverageOf(history ?? NO_HISTORY)),
     };
   };
-}
-
-/**
- * The token whose snapshots answer the request, null if it is unknown; `leg` if it is the requested token's mainchain leg.
- */
-export function sourceOf(
-  depth: Pick<DepthSource, 'token' | 'mainchainLeg'>,
-  requested: TokenName,
-): { source: TokenRecord | null; leg: TokenRecord | null } {
-  const own = depth.token(requested.chain, requested.address);
-  const leg = own && depth.mainchainLeg(own);
-  return { source: leg ?? own, leg };
-}
-
-/** The fields of a reply that name its token, and the leg whose data it shows, if any. */
-export function namedToken(
-  { address, chain }: TokenName,
-  leg: TokenRecord | null,
-): { token: string; chain: Chain; resolved_token?: string } {
-  if (leg === null) return { token: address, chain };
-  return { token: address, chain: leg.chain, resolved_token: leg.address };
 }
 
 async function coverageOf({

@@ -47,7 +47,7 @@ import { entityTag } from '../replay/entity-tag.js';
 import { ARROW_STREAM, negotiate } from '../replay/representation.js';
 import { serviceScore } from '../tokens/token-fields.js';
 import { scoresAt } from '../scores/score-history.js';
-import { namedToken, resolvedToken, sourceOf } from './coverage.js';
+import { namedToken, resolvedToken, sourceOf } from './shown-token.js';
 import { readSums } from './snapshot-sums.js';
 import type { Services } from '../services.js';
 

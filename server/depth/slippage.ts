@@ -37,7 +37,7 @@ import {
   instantAt,
 } from '../replay/parameters.js';
 import type { HeldToken } from '../tokens/newest-depth.js';
-import { namedToken, resolvedToken, sourceOf } from './coverage.js';
+import { namedToken, resolvedToken, sourceOf } from './shown-token.js';
 import type { Services } from '../services.js';
 
 /** Maximum number of amounts, and of moves, in one request. */

@@ -11,7 +11,7 @@ import {
   tokenAddress,
   word,
 } from '../api/schemas.js';
-import { resolvedToken } from '../depth/coverage.js';
+import { resolvedToken } from '../depth/shown-token.js';
 import { getDcaPressure } from '../orders/dca-pressure.js';
 import { replayGroup, replayMarket, replaySnapshot } from '../replay/replay.js';
 import { getScore } from '../scores/score.js';

@@ -4,7 +4,7 @@ import { isDamage } from '../../compute/damage.js';
 import { venueKey } from '../../compute/market.js';
 import { venuesNotFound } from '../../compute/replay/query.js';
 import type { DepthSource, TokenName, TokenRecord } from '../../storage/contract.js';
-import { sourceOf } from '../depth/coverage.js';
+import { sourceOf } from '../depth/shown-token.js';
 import { ApiError, replayBusy } from '../http/errors.js';
 import type { Cohorts, Follower, Message } from './cohorts.js';
 import { Cursors, type Progress } from './cursor.js';

@@ -16,7 +16,8 @@ import {
   tokenAddress,
   word,
 } from '../api/schemas.js';
-import { historyGap, MAX_GAPS, resolvedToken, sourceOf } from '../depth/coverage.js';
+import { historyGap, MAX_GAPS } from '../depth/coverage.js';
+import { resolvedToken, sourceOf } from '../depth/shown-token.js';
 import { replayBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { Turns } from '../../storage/turns.js';

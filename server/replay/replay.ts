@@ -17,7 +17,7 @@ import {
   usd,
   word,
 } from '../api/schemas.js';
-import { resolvedToken, sourceOf } from '../depth/coverage.js';
+import { resolvedToken, sourceOf } from '../depth/shown-token.js';
 import { type Headers, replayBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { namesTag } from '../http/negotiation.js';
