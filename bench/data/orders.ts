@@ -71,6 +71,7 @@ export function benchState(token: number): LiveToken {
       ref: { segmentId: token, row: 0, t: FLOW_NOW_S, tier: 'raw' },
       priceUsd: PRICE_USD,
       ladder: spot,
+      within2Pct: { support: 0, resistance: 0 },
       spot,
       pools: spot,
       supportLiquidityUsd: 0,

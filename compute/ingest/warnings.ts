@@ -7,6 +7,8 @@ const WARNING_KINDS = [
   'outside_ladder',
   /** A book whose best bid is not below its best ask. */
   'crossed_book',
+  /** A level that a later row of its book, with the same side and price but another size, replaces. */
+  'replaced_level',
   /** A book with levels on only one side. */
   'one_sided_book',
   /** A CLMM pool whose liquidity falls below 0 at a tick. */

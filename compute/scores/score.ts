@@ -1,5 +1,5 @@
 /** The liquidity score of an asset (docs/definitions.md#score). */
-import { binFactor, type BinRange, MAX_BIN, MIN_BIN } from '../ladder.js';
+import { binFactor, MAX_BIN, MIN_BIN } from '../ladder.js';
 import type { Market } from '../market.js';
 import type { SnapshotCells } from '../segment/snapshots.js';
 import { DAY_S } from '../time.js';
@@ -76,18 +76,6 @@ export function mergeLadders(ladders: readonly ScoreLadder[]): ScoreLadder {
     }
   }
   return merged;
-}
-
-/** USD of a ladder in a band around the price: support in the bins from `first` on, resistance up to `last`. */
-export function depthWithin(
-  { supportCents, resistanceCents }: ScoreLadder,
-  { first, last }: BinRange,
-): { support: number; resistance: number } {
-  const sum = (cents: Float64Array) => cents.reduce((total, own) => total + own, 0) / 100;
-  return {
-    support: sum(supportCents.subarray(Math.max(0, first - FIRST_SCORE_BIN))),
-    resistance: sum(resistanceCents.subarray(0, Math.max(0, last + 1 - FIRST_SCORE_BIN))),
-  };
 }
 
 /** A score and its components; amounts in USD. */

@@ -1,5 +1,5 @@
 /** Single snapshots, small enough to keep every token's newest one in memory, and their sums by bin. */
-import { BIN_COUNT, MIN_BIN } from '../ladder.js';
+import { BIN_COUNT, type BinRange, MIN_BIN } from '../ladder.js';
 import type { Market } from '../market.js';
 import type { CentsColumn, SnapshotRun } from './run.js';
 import { decodeSegment } from './segment.js';
@@ -136,6 +136,27 @@ export function supportUsdWithin(
     cents += cells.supportCents[i];
   }
   return cents / 100;
+}
+
+/** Amounts near the price, in cents. */
+export interface NearCents {
+  support: number;
+  resistance: number;
+}
+
+/** Support in the bins from `first` on, and resistance in those up to `last`; `mask` as for binSums(). */
+export function centsNear(
+  cells: SnapshotCells,
+  mask: Uint8Array,
+  { first, last }: BinRange,
+): NearCents {
+  let [support, resistance] = [0, 0];
+  for (let i = 0; i < cells.bin.length; i++) {
+    if (mask[cells.market[i]] === 0) continue;
+    if (cells.bin[i] >= first) support += cells.supportCents[i];
+    if (cells.bin[i] <= last) resistance += cells.resistanceCents[i];
+  }
+  return { support, resistance };
 }
 
 /** Support + resistance of the bins `first..last`, USD. */

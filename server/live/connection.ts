@@ -2,8 +2,8 @@
 import type { KeyRecord } from '../../storage/contract.js';
 import type { LiveFormat } from './protocol.js';
 
-/** No further message is sent while this much waits for the client. */
-const MAX_WAITING_BYTES = 512 * 1024;
+/** No further message is sent while more than this waits for the client: with one of 0.75 MiB that makes 1 MiB. */
+const MAX_WAITING_BYTES = 256 * 1024;
 
 /** Sends to one client. */
 export interface Wire {

@@ -1,13 +1,12 @@
 /** The boards of scores with details: made on request, and kept for up to a minute. */
 import { isDamage } from '../../compute/damage.js';
-import { binsOfBand } from '../../compute/ladder.js';
 import type { RunTask } from '../../compute/pool.js';
-import { depthWithin } from '../../compute/scores/score.js';
 import { DAY_S, HOUR_S } from '../../compute/time.js';
 import { readStored } from '../../storage/contract.js';
 import { unlessBusy } from '../http/errors.js';
 import type { AssetScore } from '../tokens/standing.js';
-import type { LiveToken } from '../tokens/token-table.js';
+import type { LiveToken, TokenTable } from '../tokens/token-table.js';
+import type { NearCents } from '../../compute/segment/snapshots.js';
 import {
   type Boards,
   boardsOf,
@@ -22,7 +21,6 @@ import type { Services } from '../services.js';
 /** A board of this age is rebuilt while it is still served; a board of twice this age is not served. */
 const REFRESH_AFTER_S = 30;
 const HOURS = 24;
-const WITHIN_2_PCT = binsOfBand(-2, 2);
 
 /** A time by the clock of market data, and by the process's clock. */
 interface Moment {
@@ -71,13 +69,14 @@ export class DetailedScores {
 
   private async detail(rankings: Rankings, run: RunTask): Promise<Boards> {
     const nowS = this.services.clock.nowS();
+    const { table } = this.services.tokens;
     const details = new Map<LiveToken, TopScore>();
     for (const { tokens } of Object.values(rankings)) {
       for (const token of tokens) {
         // The token may have lost its score since it was ranked.
         const { asset } = token.standing;
         if (asset === null || details.has(token)) continue;
-        details.set(token, { ...topScore(token), ...amountsOf(token, asset) });
+        details.set(token, { ...topScore(token), ...amountsOf(token, asset, table) });
       }
     }
     for (const [token, item] of details) {
@@ -104,11 +103,14 @@ export class DetailedScores {
   }
 }
 
-function amountsOf({ details }: LiveToken, { score, ladder }: AssetScore) {
+function amountsOf({ details }: LiveToken, { score, legs }: AssetScore, table: TokenTable) {
+  const near = legs.map(({ address }) => table.token(address)?.newest?.within2Pct);
+  const usd = (side: keyof NearCents) =>
+    near.reduce((cents, own) => cents + (own?.[side] ?? 0), 0) / 100;
   return {
     name: details.name,
     support_usd: score.supportUsd,
     resistance_usd: score.resistanceUsd,
-    depth_2pct_usd: depthWithin(ladder, WITHIN_2_PCT),
+    depth_2pct_usd: { support: usd('support'), resistance: usd('resistance') },
   };
 }

@@ -5,7 +5,9 @@ import { isScored, scoreLadder, type ScoreLadder } from '../../compute/scores/sc
 import {
   binSums,
   type BinSums,
+  centsNear,
   marketMask,
+  type NearCents,
   supportUsdWithin,
 } from '../../compute/segment/snapshots.js';
 import type { SnapshotRef, TokenRecord } from '../../storage/contract.js';
@@ -18,6 +20,8 @@ export interface NewestSnapshot {
   ref: SnapshotRef;
   priceUsd: number;
   ladder: ScoreLadder;
+  /** Of the score's markets, within 2% of the price. */
+  within2Pct: NearCents;
   /** All markets but perps, for price impact; null except for mainchain tokens. */
   spot: BinSums | null;
   /** On-chain pools; null except for mainchain tokens. */
@@ -38,6 +42,7 @@ export interface LiveToken {
 
 /** Bins with `0.75 <= 1.01^b <= 1.25`. */
 const SUPPORT_LIQUIDITY_BINS = binsOfBand(-25, 25);
+const WITHIN_2_PCT = binsOfBand(-2, 2);
 
 type Row = { -readonly [K in keyof LiveToken]: LiveToken[K] } & {
   /** Whether the newest snapshot is too old (docs/definitions.md#age); false without one. */
@@ -228,12 +233,14 @@ function newestOf(
   const { ref, cells } = newest;
   const sums = (keep: (market: Market) => boolean) => binSums(cells, marketMask(markets, keep));
   const isMain = details.chain === 'mainchain';
+  const scored = marketMask(markets, isScored);
   const { first, last } = SUPPORT_LIQUIDITY_BINS;
   return {
     ref,
     priceUsd: cells.priceUsd,
-    ladder: scoreLadder(cells, marketMask(markets, isScored)),
-    spot: isMain ? sums(isScored) : null,
+    ladder: scoreLadder(cells, scored),
+    within2Pct: centsNear(cells, scored, WITHIN_2_PCT),
+    spot: isMain ? binSums(cells, scored) : null,
     pools: isMain ? sums(({ type }) => type === 'onchain_pool') : null,
     supportLiquidityUsd: supportUsdWithin(
       cells,

@@ -220,6 +220,7 @@ async function prepareLevels(
     // A snapshot consists of many rows.
     prepared.report.rows = levels.rows;
     prepared.report.earlierLevels = levels.earlierLevels;
+    prepared.report.warnings.push(...levels.warnings);
     return prepared;
   } finally {
     await levels.close();

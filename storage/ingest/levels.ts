@@ -18,6 +18,7 @@ import {
 import { CHAINS, EXCHANGE_TYPES, type Market, MARKET_TYPES, TIERS } from '../../compute/market.js';
 import type { RunKey } from '../../compute/segment/run.js';
 import { DiskFullError, InputError, isDiskFull } from '../errors.js';
+import { type Warning, WarningTally } from '../../compute/ingest/warnings.js';
 import type { Chunk } from './chunks.js';
 import { number, optional, text, type WantedColumn } from './columns.js';
 import { type Level, LevelSorter } from './level-sorter.js';
@@ -59,6 +60,8 @@ interface SortedLevels {
   rows: number;
   /** Levels of earlier books within a second, counted by the last call of `chunks`. */
   readonly earlierLevels: number;
+  /** What is rarely intended, found by the last call of `chunks`. */
+  readonly warnings: readonly Warning[];
   /** The snapshots as chunks; may be called again. Faults of whole books are added to `faults`. */
   chunks(faults: FaultLog): AsyncGenerator<Chunk>;
   close(): Promise<void>;
@@ -102,6 +105,9 @@ export async function sortedLevels(
     get earlierLevels() {
       return reader.earlierLevels;
     },
+    get warnings() {
+      return reader.warnings.all;
+    },
     chunks: (ofBooks) => chunksOf(faults.count > 0 ? null : sorter, reader, ofBooks),
     close: () => sorter.close(),
   };
@@ -113,6 +119,7 @@ class LevelReader {
   readonly markets: KeyedMarket[] = [];
   /** Levels of a market that a later moment within their second replaced. */
   earlierLevels = 0;
+  warnings = new WarningTally();
   private readonly tokenIds = new Map<string, number>();
   private readonly marketIds = new Map<string, number>();
   private readonly venues = new VenueTypes();
@@ -214,6 +221,7 @@ async function* chunksOf(
 ): AsyncGenerator<Chunk> {
   if (sorter === null) return;
   reader.earlierLevels = 0;
+  reader.warnings = new WarningTally();
   let rows: object[] = [];
   let lines: number[] = [];
   let levels = 0;
@@ -296,7 +304,7 @@ function snapshotRow(
     if (other !== undefined) {
       return faultOf(other.line, 'quote_usd', `must be ${quoteUsd} on all rows of this book`);
     }
-    books.push(bookOf(own, markets[own[0].market]));
+    books.push(bookOf(own, markets[own[0].market], reader.warnings));
   }
   const priceUsd = Number.isNaN(givenUsd) ? midOfDeepest(books) : givenUsd;
   if (Number.isNaN(priceUsd)) {
@@ -338,10 +346,17 @@ function byMarket(levels: readonly Level[]): Level[][] {
 }
 
 /** Of two levels with the same side and price, the later row counts; a size of 0 is not a level. */
-function bookOf(levels: readonly Level[], { market, key }: KeyedMarket): Book {
-  const last = levels.filter(({ side, price }, i) => {
+function bookOf(
+  levels: readonly Level[],
+  { market, key }: KeyedMarket,
+  warnings: WarningTally,
+): Book {
+  const last = levels.filter(({ side, price, size, line }, i) => {
     const next = levels.at(i + 1);
-    return next?.side !== side || next.price !== price;
+    if (next?.side !== side || next.price !== price) return true;
+    const replacing = `line ${next.line} has the same side and price, and size ${next.size}, not ${size}`;
+    if (next.size !== size) warnings.add('replaced_level', line, () => replacing);
+    return false;
   });
   const present = last.filter(({ size }) => size > 0);
   const bids = present.filter(({ side }) => side === 0).reverse();

@@ -178,6 +178,34 @@ describe('a file gets warnings about', () => {
     expect(await warningsOf('levels', rows)).toMatchObject([{ kind: 'crossed_book', count: 1 }]);
   });
 
+  it('levels that a later row of their book replaces with another size', async () => {
+    const level = (side: string, price: number, size: number) => ({
+      chain: 'mainchain',
+      address: MINT,
+      t: T,
+      source: 'Kraken',
+      exchange_type: 'CEX',
+      side,
+      price,
+      size,
+    });
+    const rows = [
+      level('bid', 99, 1),
+      level('ask', 101, 10),
+      level('ask', 101, 10),
+      level('bid', 99, 2),
+      level('bid', 99, 3),
+    ];
+    expect(await warningsOf('levels', rows)).toEqual([
+      {
+        kind: 'replaced_level',
+        count: 2,
+        example: '1: line 4 has the same side and price, and size 2, not 1',
+      },
+    ]);
+    expect(await warningsOf('levels', rows.slice(1, 4))).toEqual([]);
+  });
+
   it('levels whose prices are in another unit than the stored ones', async () => {
     const levels = (t: number, factor: number) =>
       [99, 101].map((price, i) => ({

@@ -24,7 +24,7 @@ interface Reply {
   page_count: number;
 }
 /** MAX_WAITING_BYTES plus the longest message. */
-const MAX_WAITING_BYTES = 512 * 1024 + 400 * 1024;
+const MAX_WAITING_BYTES = 256 * 1024 + 400 * 1024;
 
 /** FATHOM_ENGINES=uws,node tries both; hostile.test.ts bounds what waits for a client on both. */
 const ENGINES = (process.env.FATHOM_ENGINES ?? 'uws').split(',') as EngineName[];

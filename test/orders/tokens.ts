@@ -31,6 +31,7 @@ function newestOf({ price, markets }: PlainFlowToken): NewestSnapshot {
     ref: { segmentId: 1, row: 0, t: NOW_S, tier: 'raw' },
     priceUsd: price ?? NaN,
     ladder: { supportCents: new Float64Array(), resistanceCents: new Float64Array() },
+    within2Pct: { support: NaN, resistance: NaN },
     spot: binSums(cellsOf(plain), mask),
     pools: null,
     supportLiquidityUsd: plainSupportLiquidity(plain) ?? NaN,

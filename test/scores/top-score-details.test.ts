@@ -1,15 +1,22 @@
 /** GET /top-scores?details=true: what the other endpoints say about each token, in one reply. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Json } from '../support/conformance.js';
-import { commitRows, commitTokens, orca, snapshot } from '../support/stores.js';
+import { type Cell, commitRows, commitTokens, orca, snapshot } from '../support/stores.js';
 import { MarketService, NOW_S } from '../tokens/market-service.js';
 
 const [BRIDGED, ALONE, NEW, STALE] = ['A', 'B', 'C', 'D'].map((letter) => letter.repeat(43));
 const LEG = `0x${'a'.repeat(40)}`;
 const HOUR_S = 3600;
+const NONE = { support: 0, resistance: 0 };
 const PERPS = { source: 'Perps', exchange_type: 'CEX', type: 'cex_perp' } as const;
 
-const snap = (address: string, hoursAgo: number, usd: number) =>
+/** On the wrong side of the price, too far away for the score. */
+const FAR: Cell[] = [
+  [-40, 0, 300],
+  [40, 200, 0],
+];
+
+const snap = (address: string, hoursAgo: number, usd: number, more: Cell[] = []) =>
   snapshot(
     NOW_S - hoursAgo * HOUR_S,
     [
@@ -19,6 +26,7 @@ const snap = (address: string, hoursAgo: number, usd: number) =>
         [-3, 7 * usd, 0],
         [1, 0, 2 * usd],
         [2, 0, 5 * usd],
+        ...more,
       ]),
       { ...PERPS, cells: [[-1, 1_000_000, 1_000_000]] },
     ],
@@ -34,7 +42,7 @@ beforeAll(async () => {
   ]);
   const rows = [snap(NEW, 0, 500), snap(STALE, 30, 500), snap(LEG, 20, 3000), snap(LEG, 1, 90)];
   for (const hours of [26, 23.5, 11.2, 5, 0.2]) {
-    rows.push(snap(BRIDGED, hours, 10_000 / hours), snap(ALONE, hours + 0.1, 2000 * hours));
+    rows.push(snap(BRIDGED, hours, 10_000 / hours), snap(ALONE, hours + 0.1, 2000 * hours, FAR));
   }
   await commitRows(service.store, rows);
   await service.settled();
@@ -68,11 +76,13 @@ describe('GET /top-scores?details=true', () => {
         // A bridged token is answered with its mint, which has a name.
         if (token.address !== LEG) expect(name).toBe(itsName);
         expect([support_usd, resistance_usd]).toEqual([explain.support, explain.resistance]);
+        // Its amounts beyond the score's bins: see the next test.
+        const more = token.address === ALONE ? { support: 200, resistance: 300 } : NONE;
         const weights = explain.weights as { bin: number; support: number; resistance: number }[];
         const sum = (side: 'support' | 'resistance', keeps: (factor: number) => boolean) =>
           weights
             .filter(({ bin }) => keeps(1.01 ** bin))
-            .reduce((total, weight) => total + weight[side], 0);
+            .reduce((total, weight) => total + weight[side], more[side]);
         expect(depth_2pct_usd.support).toBeCloseTo(
           sum('support', (factor) => factor >= 0.98),
           2,

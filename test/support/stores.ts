@@ -95,7 +95,7 @@ export function openStore(directory: string, options: Partial<StoreOptions> = {}
 }
 
 /** `[bin, support_usd, resistance_usd]`. */
-export type Cell = [number, number, number];
+export type Cell = [bin: number, supportUsd: number, resistanceUsd: number];
 
 export interface MarketFields {
   source: string;

@@ -117,6 +117,7 @@ const WARNING_TEXTS: Readonly<Record<WarningKind, string>> = {
   no_cells: 'snapshots without a cell',
   outside_ladder: 'snapshots with more than half of their levels outside the ladder',
   crossed_book: 'crossed books',
+  replaced_level: 'levels replaced by a later row of the same price',
   one_sided_book: 'books with only one side',
   negative_liquidity: 'CLMM pools whose liquidity falls below 0',
   far_from_price: 'books far from the price of their snapshot',
