@@ -256,8 +256,7 @@ function openingOptions(
     ...storeOptions(pool),
     onBackgroundError: (error, work) => onError(`${work} failed`)(error),
     acceptDamagedLog,
-    onMigration: (text) => log.warn(text),
-    onLogNotice: (text) => log.warn(text),
+    onNotice: (text) => log.warn(text),
     onFault: onError('the database failed and is being reopened'),
     onShortage: shortageLines(log),
     onLost: (error) => {

@@ -41,8 +41,6 @@ import { WaitingTokens } from './queue.js';
 export interface StoreOptions extends CommitOptions, LogOptions, FaultListeners {
   /** Called when background work fails; `work` names it for the log. */
   onBackgroundError?: (error: unknown, work: string) => void;
-  /** Called when an older store is migrated, with a text that states where its copy is. */
-  onMigration?: (text: string) => void;
   /** Runs compute's outlineOfBlock; on this thread by default. */
   outlineBlock?: OutlineBlock;
   /** Runs compute's sampleSegments; on this thread by default. */
@@ -116,7 +114,7 @@ export async function openParts(directory: string, options: StoreOptions): Promi
     if (schema > 0 && schema < SCHEMA_VERSION) {
       await database.checkpoint();
       await database.whileClosed(async () =>
-        options.onMigration?.(await copyBeforeMigration(file, schema)),
+        options.onNotice?.(await copyBeforeMigration(file, schema)),
       );
     }
     await migrate(database, schema);
@@ -137,7 +135,7 @@ function databaseOptions(
   directory: string,
   options: StoreOptions,
 ): Parameters<typeof Database.openFile>[1] {
-  const { memory = {}, acceptDamagedLog, onLogNotice, onFault, onLost, onShortage } = options;
+  const { memory = {}, acceptDamagedLog, onNotice, onFault, onLost, onShortage } = options;
   return {
     memoryLimitMiB:
       memory.database === undefined
@@ -145,7 +143,7 @@ function databaseOptions(
         : Math.floor(memory.database / 2 ** 20),
     threads: options.threads ?? DEFAULT_THREADS,
     acceptDamagedLog,
-    onLogNotice,
+    onNotice,
     // Later commits will have the positions of the lost ones, which cursors may name.
     beforeLoss: () => writeCopyId(directory),
     onFault,

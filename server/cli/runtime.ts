@@ -41,8 +41,7 @@ export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
     outlineBlock: (block) => pool.run('outlineOfBlock', block),
     onBackgroundError: (error, work) =>
       printNote(`${work} failed: ${error instanceof Error ? error.message : 'unknown'}`),
-    onLogNotice: printNote,
-    onMigration: printNote,
+    onNotice: printNote,
   };
 }
 
@@ -108,8 +107,7 @@ function onAnyStore<T>(
     acceptDamagedLog,
     plans,
     rewrite,
-    onLogNotice: printNote,
-    onMigration: printNote,
+    onNotice: printNote,
   };
   return closingAtSignal((stop) => withStore(directory, options, body, LOCK_WAIT_MS, stop));
 }

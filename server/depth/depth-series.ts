@@ -23,8 +23,7 @@ import {
   usd,
   word,
 } from '../api/schemas.js';
-import { replayBusy } from '../http/errors.js';
-import { makePlan, type PageRequest, withPlan } from '../replay/page-plan.js';
+import { makePlan, type PageRequest, prepared, withPlan } from '../replay/page-plan.js';
 import {
   filterParameters,
   filterWithoutPerps,
@@ -157,7 +156,9 @@ export function depthSeriesHandler(services: Services): Handler<typeof getDepthS
     const { exchange, key } = call;
     const job = seriesJob(services, call);
     exchange.addHeader(...VARY);
-    const plan = await firstPlan(services, job);
+    const plan = await prepared(services.inPreparation, () =>
+      makePlan(services.depth, job.plan, job.turns),
+    );
     // The tag covers the scores, so they are looked up first.
     const tag = job.withScore ? null : tagOf(job, plan, null);
     const early = job.withScore ? null : replyWithoutBody(job, tag);
@@ -222,18 +223,6 @@ function seriesJob(
 function defaultStep(fromS: number, toS: number): Step {
   const points = (stepS: number) => Math.ceil(toS / stepS) - Math.ceil(fromS / stepS);
   return STEP_NAMES.find((step) => points(STEPS[step]) <= DEFAULT_POINTS) ?? '1d';
-}
-
-async function firstPlan(
-  { depth, inPreparation }: Services,
-  { plan, turns }: SeriesJob,
-): Promise<PagePlan> {
-  if (!inPreparation.take(1)) throw replayBusy();
-  try {
-    return await makePlan(depth, plan, turns);
-  } finally {
-    inPreparation.give(1);
-  }
 }
 
 /** The reply's tag; null for a window that reaches now. */

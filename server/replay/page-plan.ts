@@ -15,6 +15,7 @@ import {
   type TokenRecord,
 } from '../../storage/contract.js';
 import { Turns } from '../../storage/turns.js';
+import type { Budget } from '../http/budget.js';
 import { replayBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import type { PageIdentity } from './entity-tag.js';
@@ -32,6 +33,19 @@ export interface PageRequest {
   stepS?: number;
   /** Default: a page's. */
   maxSnapshots?: number;
+}
+
+/**
+ * Runs work that plans pages.
+ * @throws ApiError `replay_busy` if too many requests are in preparation
+ */
+export async function prepared<T>(inPreparation: Budget, work: () => Promise<T>): Promise<T> {
+  if (!inPreparation.take(1)) throw replayBusy();
+  try {
+    return await work();
+  } finally {
+    inPreparation.give(1);
+  }
 }
 
 /** Snapshots planned in one turn of the event loop. */

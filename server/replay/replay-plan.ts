@@ -21,7 +21,14 @@ import { resolvedToken, sourceOf } from '../depth/shown-token.js';
 import { replayBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { Turns } from '../../storage/turns.js';
-import { countPlan, isDefaultView, makePlan, startOfPlan, withPlan } from './page-plan.js';
+import {
+  countPlan,
+  isDefaultView,
+  makePlan,
+  prepared,
+  startOfPlan,
+  withPlan,
+} from './page-plan.js';
 import { replayParameters, replayRequest } from './parameters.js';
 import { window } from './replay.js';
 import type { Services } from '../services.js';
@@ -75,8 +82,7 @@ export function replayPlanHandler(services: Services): Handler<typeof getReplayP
     const { address, chain, fromS, toS, stepS, clamped, query } = request;
     const { source, leg } = sourceOf(services.depth, { chain, address });
     const job = { exchange, keyId: key.id, source, query, toS, stepS, nowS };
-    if (!services.inPreparation.take(1)) throw replayBusy();
-    try {
+    return prepared(services.inPreparation, async () => {
       const { pages, nextFrom } = await planPages(services, job, fromS);
       const sum = (of: 'snapshot_count' | 'row_count') =>
         pages.reduce((total, page) => total + page[of], 0);
@@ -93,11 +99,9 @@ export function replayPlanHandler(services: Services): Handler<typeof getReplayP
         gaps: source === null ? [] : await gapsWithin(services.depth, source, { fromS, toS, nowS }),
         next_from: nextFrom,
       };
-    } catch (error) {
+    }).catch((error: unknown) => {
       throw error instanceof PoolBusyError ? replayBusy() : error;
-    } finally {
-      services.inPreparation.give(1);
-    }
+    });
   };
 }
 

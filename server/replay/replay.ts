@@ -18,10 +18,17 @@ import {
   word,
 } from '../api/schemas.js';
 import { resolvedToken, sourceOf } from '../depth/shown-token.js';
-import { type Headers, replayBusy } from '../http/errors.js';
+import type { Headers } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { namesTag } from '../http/negotiation.js';
-import { type MadePage, makePlan, type PageRequest, renderPlan, withPlan } from './page-plan.js';
+import {
+  type MadePage,
+  makePlan,
+  type PageRequest,
+  prepared,
+  renderPlan,
+  withPlan,
+} from './page-plan.js';
 import { replayParameters, replayRequest, type ReplayRequest } from './parameters.js';
 import { cacheHeaders, entityTag, type PageIdentity } from './entity-tag.js';
 import {
@@ -201,17 +208,14 @@ function planRequest({ source, request: { fromS, toS, stepS }, nowS }: PageJob):
 }
 
 /** Plans the page, and replies at once if that needs no thread: 304, fragments, HEAD. */
-async function prepare(
+function prepare(
   services: Services,
   job: PageJob,
 ): Promise<{ plan: PagePlan; reply: PreparedReply | null }> {
-  if (!services.inPreparation.take(1)) throw replayBusy();
-  try {
+  return prepared(services.inPreparation, async () => {
     const plan = await makePlan(services.depth, planRequest(job));
     return { plan, reply: await replyWithoutPool(services, job, plan) };
-  } finally {
-    services.inPreparation.give(1);
-  }
+  });
 }
 
 async function replyWithoutPool(

@@ -14,8 +14,11 @@ import { checkpointsBefore, readLog } from './log-frames.js';
 export interface LogOptions {
   /** Whether to cut a damaged log at its last whole commit instead of refusing it. */
   acceptDamagedLog?: boolean | undefined;
-  /** Called with what was cut and where it is kept, and if a log remains when the database is closed. */
-  onLogNotice?: ((text: string) => void) | undefined;
+  /**
+   * Called with what an operator should know: what was cut and where it is kept, that a log remains when the database is
+   * closed, where the copy of a migrated store is.
+   */
+  onNotice?: ((text: string) => void) | undefined;
   /** Called before the store goes on without commits that clients may have seen. */
   beforeLoss?: (() => Promise<unknown>) | undefined;
 }
@@ -127,14 +130,14 @@ async function checkpointsOf(database: FileHandle): Promise<bigint> {
 export async function mendLog(
   file: string,
   { loss, bytes, keptBytes }: LogFault,
-  { acceptDamagedLog = false, onLogNotice, beforeLoss }: LogOptions,
+  { acceptDamagedLog = false, onNotice, beforeLoss }: LogOptions,
 ): Promise<void> {
   if (loss !== null && !acceptDamagedLog) throw new DamagedLogError(loss);
   const mayBeLoss = loss !== null || (bytes !== null && endsInZeros(bytes));
   if (mayBeLoss) await beforeLoss?.();
   const log = logOf(file);
   if (bytes === null) {
-    onLogNotice?.(`${log} is missing: the commits there are lost, load their files again`);
+    onNotice?.(`${log} is missing: the commits there are lost, load their files again`);
     return;
   }
   const copy = await cut(log, bytes, keptBytes, loss === null ? 'torn' : 'damaged');
@@ -145,7 +148,7 @@ export async function mendLog(
     what =
       'which end in zeros; every commit before them is there; if the disk lost what it had confirmed, acknowledged commits were there: compare with the records of what was loaded';
   }
-  onLogNotice?.(
+  onNotice?.(
     `${log}: cut ${bytes.length - keptBytes} bytes from byte ${keptBytes} on, ${what}; what was cut is kept in ${copy}`,
   );
 }

@@ -77,7 +77,7 @@ export class OpenLog {
   async closed(isReadOnly: boolean): Promise<void> {
     if (!isReadOnly) await unmarkLog(this.file);
     if (existsSync(this.name)) {
-      this.options.onLogNotice?.(
+      this.options.onNotice?.(
         `${this.name} could not be written into the database, and stays: the next start reads it (is the disk full?)`,
       );
     }
@@ -144,7 +144,7 @@ export class OpenLog {
    */
   async save(): Promise<void> {
     await this.writeIfRoom();
-    this.options.onLogNotice?.(
+    this.options.onNotice?.(
       `${this.name} was removed, shortened or replaced while it was open: what it held has been written into the database`,
     );
   }

@@ -240,7 +240,7 @@ it('A database of an older schema is copied before the upgrade; the copy is the 
   await before.close();
   await makeOlder(directory.path);
   const notices: string[] = [];
-  const migrated = await openStore(directory.path, { onMigration: (text) => notices.push(text) });
+  const migrated = await openStore(directory.path, { onNotice: (text) => notices.push(text) });
   expect(migrated.keys.verify(key)).toMatchObject({ id, monthlyQuota: 7, expiresAtS: null });
   expect((await migrated.updateKey('old', { expiresAtS: 2e9 })).expiresAtS).toBe(2e9);
   await migrated.close();

@@ -93,9 +93,9 @@ describe('A database whose log was damaged', () => {
       cpSync(directory.path, place.path, { recursive: true });
       writeFileSync(`${file(place.path)}.wal`, bytes);
       const notices: string[] = [];
-      const onLogNotice = (text: string) => notices.push(text);
+      const onNotice = (text: string) => notices.push(text);
       const open = (acceptDamagedLog: boolean) =>
-        Database.openFile(file(place.path), { ...OPTIONS, acceptDamagedLog, onLogNotice });
+        Database.openFile(file(place.path), { ...OPTIONS, acceptDamagedLog, onNotice });
       if (kind === 'torn') {
         await expect(Database.openReadOnly(file(place.path), OPTIONS)).rejects.toThrow(
           `${file(place.path)}.wal ends with a commit that was not finished, or with zeros: `,
@@ -155,8 +155,8 @@ describe('A database whose log is gone', () => {
     mkdirSync(directory.path);
     const notices: string[] = [];
     const rows = async (place: string, acceptDamagedLog = false) => {
-      const onLogNotice = (text: string) => notices.push(text);
-      const options = { ...OPTIONS, acceptDamagedLog, onLogNotice };
+      const onNotice = (text: string) => notices.push(text);
+      const options = { ...OPTIONS, acceptDamagedLog, onNotice };
       const opened = await Database.openFile(at(place, ''), options);
       const found = await opened.rows('SELECT id FROM a');
       await opened.close();

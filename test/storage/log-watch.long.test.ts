@@ -30,7 +30,7 @@ function killed(directory: string): string {
 }
 
 async function opened(directory: string, notices: string[] = []): Promise<Store> {
-  const store = await openStore(directory, { onLogNotice: (text) => notices.push(text) });
+  const store = await openStore(directory, { onNotice: (text) => notices.push(text) });
   stores.push(store);
   return store;
 }

@@ -137,7 +137,7 @@ describe('Another process finds a store held', () => {
     await killed();
     appendFileSync(at(LOG_FILE), Buffer.alloc(100, 7));
     const notices: string[] = [];
-    store = await openStore(directory.path, { onLogNotice: (text) => notices.push(text) });
+    store = await openStore(directory.path, { onNotice: (text) => notices.push(text) });
     expect(notices).toHaveLength(1);
     expect(await seen()).toEqual(HELD);
     expect(await times(store)).toEqual([1]);
@@ -158,7 +158,7 @@ describe('Another process finds a store held', () => {
     await makeOlder(directory.path);
     const whileCopied: Promise<string>[] = [];
     store = await openStore(directory.path, {
-      onMigration: () => void whileCopied.push(probe.look(at(LOCK_FILE))),
+      onNotice: () => void whileCopied.push(probe.look(at(LOCK_FILE))),
     });
     expect(await Promise.all(whileCopied)).toEqual(['held']);
     expect(await seen()).toEqual(HELD);
