@@ -40,8 +40,8 @@ export async function withScratch<T>(body: (scratch: Statements) => Promise<T>):
 }
 
 /**
- * Shows the rows of a store and of a scratch database as one. New rows go to the scratch database; statements that
- * delete or change rows run on both. A query must select rows, not sums over them: each side answers only for its own.
+ * Shows the rows of a store and of a scratch database as one. Appended rows go to the scratch database; statements, which
+ * delete or change rows, run on both. A query must select rows, not sums over them: each side answers only for its own.
  */
 export class Overlay implements Statements {
   private readonly sides: readonly Statements[];
@@ -54,8 +54,7 @@ export class Overlay implements Statements {
   }
 
   async run(sql: string, values?: readonly SqlValue[], given?: readonly GivenRow[]): Promise<void> {
-    const isNew = /^\s*INSERT\b/i.test(sql);
-    for (const side of isNew ? [this.scratch] : this.sides) await side.run(sql, values, given);
+    for (const side of this.sides) await side.run(sql, values, given);
   }
 
   async rows(sql: string, values?: readonly SqlValue[]): Promise<SqlRow[]> {

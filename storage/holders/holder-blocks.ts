@@ -37,16 +37,9 @@ export async function insertBlock(
   blockId: number,
   { block, times, changes, firstChanges }: EncodedHolderBlock,
 ): Promise<HolderBlockRef> {
-  await tx.run('INSERT INTO holder_blocks VALUES (?, ?, ?, ?, ?)', [
-    blockId,
-    holderId,
-    bytesOf(times),
-    changes,
-    firstChanges,
-  ]);
-  for (const [part, data] of partsOf(block).entries()) {
-    await tx.run('INSERT INTO holder_block_parts VALUES (?, ?, ?)', [blockId, part, data]);
-  }
+  await tx.append('holder_blocks', [[blockId, holderId, bytesOf(times), changes, firstChanges]]);
+  const parts = partsOf(block).map((data, part) => [blockId, part, data]);
+  await tx.append('holder_block_parts', parts);
   return { blockId, times, changes, firstChanges };
 }
 

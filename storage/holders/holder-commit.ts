@@ -187,7 +187,7 @@ export class HolderCommit {
 
   private async create(tokenAddress: string): Promise<StagedHolders> {
     const holderId = this.tools.tokens.nextTokenId(this.added.size);
-    await this.tools.tx.run('INSERT INTO holder_tokens VALUES (?, ?, 0)', [holderId, tokenAddress]);
+    await this.tools.tx.append('holder_tokens', [[holderId, tokenAddress, 0]]);
     this.added.set(tokenAddress, holderId);
     const owners = new OwnerTable(noNames());
     return new StagedHolders(this.tools, holderId, { refs: [], owners, countedOwners: 0 });

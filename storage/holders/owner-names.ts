@@ -124,14 +124,10 @@ export async function writeNames(
     holderId,
     chunks[0].firstOwner,
   ]);
-  for (const { firstOwner, crc32, data } of chunks) {
-    await tx.run('INSERT INTO holder_owners VALUES (?, ?, ?, ?)', [
-      holderId,
-      firstOwner,
-      crc32,
-      data,
-    ]);
-  }
+  await tx.append(
+    'holder_owners',
+    chunks.map(({ firstOwner, crc32, data }) => [holderId, firstOwner, crc32, data]),
+  );
 }
 
 export async function deleteNames(tx: Statements, holderId: number): Promise<void> {
