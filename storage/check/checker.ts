@@ -5,7 +5,6 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type BlockOutline, outlineOfBlock } from '../../compute/holders/block-decoder.js';
 import { type Chain, TIERS } from '../../compute/market.js';
 import { isAscending, sampleFault, segmentFault } from '../../compute/segment/verify.js';
@@ -21,6 +20,7 @@ import { byFirstColumn, type SqlRow } from '../duckdb/statements.js';
 import { readBlockAndOwners, readRefs } from '../holders/holder-blocks.js';
 import { checkNames } from '../holders/owner-names.js';
 import { InputError } from '../errors.js';
+import { Turns } from '../turns.js';
 import { pepperFault } from '../keys/pepper.js';
 import { readMeta } from '../meta.js';
 import { checkSchema } from '../migrations.js';
@@ -154,8 +154,9 @@ export class Checker {
     const blocks = await readStoredBlocks(this.database, ids);
     const samples = await readSamples(this.database, ids);
     const damages: Damage[] = [];
+    const turns = new Turns();
     for (const row of rows) {
-      await nextTurn();
+      await turns.take();
       const ref = refOfColumns(row);
       const [chain, address, markets] = row.slice(6) as [Chain, string, number];
       const stored = blocks.get(ref.segmentId);
@@ -203,8 +204,9 @@ export class Checker {
       )) as [number, string][],
     );
     const damages: Damage[] = [];
+    const turns = new Turns();
     for (const [tokenId, own] of byFirstColumn(rows)) {
-      await nextTurn();
+      await turns.take();
       const name = names.get(tokenId) ?? `token id ${tokenId}`;
       damages.push(...directoryDamages(name, own));
     }
@@ -229,6 +231,7 @@ export class Checker {
     const [holderId, address] = found as [number, string];
     const token = `mainchain:${address}`;
     const damages: Damage[] = [];
+    const turns = new Turns();
     await checkNames(this.database, holderId).catch((error: unknown) => {
       damages.push(damage('holders', reasonOf(error), token));
     });
@@ -257,7 +260,7 @@ export class Checker {
       } catch (error) {
         damages.push(own(reasonOf(error)));
       }
-      await nextTurn();
+      await turns.take();
     }
     return { damages, next: holderId };
   }

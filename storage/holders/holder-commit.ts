@@ -1,5 +1,4 @@
 /** Adds holder snapshots to the stored ones and thins old ones, within one transaction. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDamage } from '../../compute/damage.js';
 import { ownersOfBlock } from '../../compute/holders/block-decoder.js';
 import {
@@ -17,6 +16,7 @@ import { keptTimes } from '../../compute/holders/thinning.js';
 import type { HoldersFrame } from '../bundle.js';
 import type { Statements } from '../duckdb/statements.js';
 import { RefusalError } from '../errors.js';
+import { Turns } from '../turns.js';
 import {
   deleteBlocks,
   type HolderBlockRef,
@@ -212,10 +212,11 @@ async function numbersOf(token: StagedHolders, frame: HoldersFrame): Promise<Uin
     );
   }
   const numbers = new Uint32Array(names.offsets.length - 1);
+  const turns = new Turns();
   for (let from = 0; from < numbers.length; from += NAMES_PER_TURN) {
     const to = Math.min(from + NAMES_PER_TURN, numbers.length);
     token.owners.number(names, from, to, numbers);
-    await nextTurn();
+    await turns.take();
   }
   return numbers;
 }
