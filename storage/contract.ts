@@ -264,13 +264,16 @@ export const FLAT_DATASETS = [
 ] as const;
 export type FlatDataset = (typeof FLAT_DATASETS)[number];
 
-/** Active orders: neither closed nor used up. */
+/** Active orders, neither closed nor used up, in no order. */
+export interface ActiveOrders<Order> {
+  of(tokenAddresses: readonly string[]): Promise<Order[]>;
+  /** A few thousand at a time. */
+  all(): AsyncIterable<Order[]>;
+}
+
 export interface OrderSource {
-  dcaOrders(tokenAddresses: readonly string[]): Promise<DcaOrder[]>;
-  /** A few thousand at a time, in no order. */
-  allDcaOrders(): AsyncIterable<DcaOrder[]>;
-  limitOrders(tokenAddresses: readonly string[]): Promise<LimitOrder[]>;
-  allLimitOrders(): AsyncIterable<LimitOrder[]>;
+  readonly dca: ActiveOrders<DcaOrder>;
+  readonly limit: ActiveOrders<LimitOrder>;
 }
 
 export interface LpSource {

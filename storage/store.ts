@@ -94,10 +94,14 @@ export class Store implements StoreOperations {
     this.log = new FollowedLog(parts, this.changes);
     this.depth = new DepthReader(database, catalog, directories, parts.revisions);
     this.orders = {
-      dcaOrders: (tokens) => readRowsOf(database, DCA_ORDERS, dcaOrder, tokens),
-      allDcaOrders: () => readRows(database, DCA_ORDERS, dcaOrder),
-      limitOrders: (tokens) => readRowsOf(database, LIMIT_ORDERS, limitOrder, tokens),
-      allLimitOrders: () => readRows(database, LIMIT_ORDERS, limitOrder),
+      dca: {
+        of: (tokens) => readRowsOf(database, DCA_ORDERS, dcaOrder, tokens),
+        all: () => readRows(database, DCA_ORDERS, dcaOrder),
+      },
+      limit: {
+        of: (tokens) => readRowsOf(database, LIMIT_ORDERS, limitOrder, tokens),
+        all: () => readRows(database, LIMIT_ORDERS, limitOrder),
+      },
     };
     this.lp = {
       dlmmPools: () => dlmmPools(database),

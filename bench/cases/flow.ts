@@ -49,11 +49,11 @@ class FlowSubject {
     this.book.onChange = (addresses) => this.board.touch(addresses);
   }
 
-  dcaOrders(addresses: readonly string[]): Promise<DcaOrder[]> {
+  of(addresses: readonly string[]): Promise<DcaOrder[]> {
     return Promise.resolve(addresses.flatMap((address) => this.orders.get(address) ?? []));
   }
 
-  async *allDcaOrders(): AsyncIterable<DcaOrder[]> {
+  async *all(): AsyncIterable<DcaOrder[]> {
     for (const orders of this.orders.values()) yield await Promise.resolve(orders);
   }
 

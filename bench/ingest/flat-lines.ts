@@ -177,9 +177,9 @@ export async function countRows(store: Store, dataset: FlatDataset): Promise<num
   const hours = [LAST_HOUR_S - HOURS_IN_SIGHT * HOUR_S, LAST_HOUR_S] as const;
   switch (dataset) {
     case 'dca_orders':
-      return countOrders(store.orders.allDcaOrders());
+      return countOrders(store.orders.dca.all());
     case 'limit_orders':
-      return countOrders(store.orders.allLimitOrders());
+      return countOrders(store.orders.limit.all());
     case 'dlmm_pools':
       return (await store.lp.dlmmPools()).length;
     case 'dlmm_hours':

@@ -23,8 +23,8 @@ export class LiveOrders {
 
   constructor(options: LiveOrdersOptions) {
     const { source, tokens, log } = options;
-    this.dca = new DcaOrdersByToken(source, log);
-    this.limit = new LimitOrdersByToken(source, log);
+    this.dca = new DcaOrdersByToken(source.dca, log);
+    this.limit = new LimitOrdersByToken(source.limit, log);
     this.pressure = new PressureBoard({ ...options, tokens: tokens.table, orders: this.dca });
     this.dca.onChange = (addresses) => this.pressure.touch(addresses);
     tokens.onLoad((addresses) => this.pressure.touch(addresses));

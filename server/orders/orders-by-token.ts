@@ -12,25 +12,13 @@ import {
   type LimitLadder,
   type LimitOrder,
 } from '../../compute/orders/limit-orders.js';
-import type { OrderSource } from '../../storage/contract.js';
+import type { ActiveOrders } from '../../storage/contract.js';
 import { Follower } from '../follower.js';
 import type { Log } from '../log.js';
 import { sortInTurns, Turns } from '../../storage/turns.js';
 
 /** Tokens whose orders one query reads. */
 const TOKENS_AT_ONCE = 64;
-
-/** How orders of one kind are read, and how a token's orders are kept. */
-interface OrderKind<Order, Kept> {
-  /** Name for the log. */
-  name: string;
-  /** All active orders, some thousands at a time, unordered. */
-  readAll(): AsyncIterable<Order[]>;
-  /** The active orders of some tokens, unordered. */
-  read(tokenAddresses: readonly string[]): Promise<Order[]>;
-  /** Turns a token's orders, at least one, into their kept form. */
-  keep(orders: readonly Order[], turns: Turns): Kept | Promise<Kept>;
-}
 
 class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object> {
   /** Values are replaced, never changed; a token without an active order has no entry. */
@@ -41,13 +29,19 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
   private damage: Error | null = null;
   private readonly follower: Follower<string>;
 
+  /**
+   * @param kind names the orders for the log
+   * @param keep turns a token's orders, at least one, into their kept form
+   */
   constructor(
-    private readonly kind: OrderKind<Order, Kept>,
+    private readonly kind: string,
+    private readonly source: ActiveOrders<Order>,
     private readonly log: Log,
+    private readonly keep: (orders: readonly Order[], turns: Turns) => Promise<Kept>,
   ) {
     this.follower = new Follower({
       work: (addresses) => this.read(addresses),
-      failure: `${kind.name} could not be read`,
+      failure: `${kind} could not be read`,
       keyField: 'token_address',
       log,
       batchKeys: TOKENS_AT_ONCE,
@@ -79,17 +73,17 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
     const turns = new Turns();
     const lists = new Map<string, Order[]>();
     try {
-      for await (const part of this.kind.readAll()) {
+      for await (const part of this.source.all()) {
         for (const order of part) pushTo(lists, order.tokenAddress, order);
         await turns.take();
       }
     } catch (error) {
       if (!isDamage(error)) throw error;
       this.damage = error;
-      this.log.error(`${this.kind.name} are damaged`, {}, error);
+      this.log.error(`${this.kind} are damaged`, {}, error);
     }
     for (const [address, orders] of lists) {
-      this.byToken.set(address, await this.kind.keep(orders, turns));
+      this.byToken.set(address, await this.keep(orders, turns));
       await turns.take();
     }
     this.onChange([...lists.keys()]);
@@ -109,14 +103,14 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
   private async read(addresses: readonly string[]): Promise<void> {
     const turns = new Turns();
     const lists = new Map<string, Order[]>();
-    for (const order of await this.kind.read(addresses)) {
+    for (const order of await this.source.of(addresses)) {
       pushTo(lists, order.tokenAddress, order);
       await turns.take();
     }
     for (const address of addresses) {
       const orders = lists.get(address);
       if (orders === undefined) this.byToken.delete(address);
-      else this.byToken.set(address, await this.kind.keep(orders, turns));
+      else this.byToken.set(address, await this.keep(orders, turns));
       await turns.take();
     }
     this.onChange(addresses);
@@ -127,15 +121,10 @@ const NO_ORDERS: readonly DcaOrder[] = [];
 
 /** Active DCA orders by mint. */
 export class DcaOrdersByToken extends OrdersByToken<DcaOrder, readonly DcaOrder[]> {
-  constructor(source: Pick<OrderSource, 'dcaOrders' | 'allDcaOrders'>, log: Log) {
-    const kind = {
-      name: 'DCA orders',
-      readAll: () => source.allDcaOrders(),
-      read: (addresses: readonly string[]) => source.dcaOrders(addresses),
-      keep: (orders: readonly DcaOrder[], turns: Turns) =>
-        sortInTurns(orders, (a, b) => compareAddresses(a.dcaAddress, b.dcaAddress), turns),
-    };
-    super(kind, log);
+  constructor(source: ActiveOrders<DcaOrder>, log: Log) {
+    super('DCA orders', source, log, (orders, turns) =>
+      sortInTurns(orders, (a, b) => compareAddresses(a.dcaAddress, b.dcaAddress), turns),
+    );
   }
 
   /** A mint's active orders, ascending by `dcaAddress`; the same array until they change. */
@@ -146,14 +135,9 @@ export class DcaOrdersByToken extends OrdersByToken<DcaOrder, readonly DcaOrder[
 
 /** Active limit orders by the leg's address, which no two chains share; each leg's by price. */
 export class LimitOrdersByToken extends OrdersByToken<LimitOrder, LimitLadder> {
-  constructor(source: Pick<OrderSource, 'limitOrders' | 'allLimitOrders'>, log: Log) {
-    const kind = {
-      name: 'limit orders',
-      readAll: () => source.allLimitOrders(),
-      read: (addresses: readonly string[]) => source.limitOrders(addresses),
-      keep: async (orders: readonly LimitOrder[], turns: Turns) =>
-        limitLadder(await sortInTurns(orders, compareByPrice, turns)),
-    };
-    super(kind, log);
+  constructor(source: ActiveOrders<LimitOrder>, log: Log) {
+    super('limit orders', source, log, async (orders, turns) =>
+      limitLadder(await sortInTurns(orders, compareByPrice, turns)),
+    );
   }
 }

@@ -29,10 +29,10 @@ export async function contentsOf(store: Store): Promise<Map<string, number>> {
     await addDepth(rows, store, tokenId, address);
   }
   for (const address of TOKENS) await addHolders(rows, store, address);
-  for await (const orders of store.orders.allDcaOrders()) {
+  for await (const orders of store.orders.dca.all()) {
     for (const { dcaAddress, remainingUsd } of orders) rows.set(`dca ${dcaAddress}`, remainingUsd);
   }
-  for await (const orders of store.orders.allLimitOrders()) {
+  for await (const orders of store.orders.limit.all()) {
     for (const { orderAddress, remainingUsd } of orders) {
       rows.set(`limit ${orderAddress}`, remainingUsd);
     }

@@ -107,7 +107,7 @@ describe('the simulated market', () => {
     const mint = thin.address;
     const stand = (data: string) =>
       withStoreOf(data, async (store) => ({
-        dca: (await store.orders.dcaOrders([mint])).sort((a, b) =>
+        dca: (await store.orders.dca.of([mint])).sort((a, b) =>
           a.dcaAddress < b.dcaAddress ? -1 : 1,
         ),
         holders: [...(await store.holders.times(mint))],

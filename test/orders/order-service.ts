@@ -95,9 +95,9 @@ export class OrderService {
   /** Makes the service have exactly these orders, and waits until it does. */
   async hold({ dca = [], limit = [] }: { dca?: DcaOrder[]; limit?: LimitOrder[] }): Promise<void> {
     const { orderSource, orders } = this.service;
-    const before = [...orderSource.dca, ...orderSource.limit];
-    orderSource.dca = dca;
-    orderSource.limit = limit;
+    const before = [...orderSource.dca.orders, ...orderSource.limit.orders];
+    orderSource.dca.orders = dca;
+    orderSource.limit.orders = limit;
     const touched = [...before, ...dca, ...limit].map(({ tokenAddress }) => tokenAddress);
     const tokens = [...new Set(touched)];
     orders.touch({ dcaTokens: tokens, limitTokens: tokens });

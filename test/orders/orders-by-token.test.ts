@@ -9,14 +9,14 @@ import { PATIENCE_MS } from '../support/waiting.js';
 const orderOf = (tokenAddress: string, orderAddress: string, usdPrice: number) =>
   limitOrder({ tokenAddress, orderAddress, usdPrice });
 
-let source: MemoryOrders;
+let source: MemoryOrders['limit'];
 let book: LimitOrdersByToken;
 let logged: string[];
 let changes: string[][];
 
 beforeEach(() => {
-  source = new MemoryOrders();
-  source.limit = [orderOf('a', '1', 5), orderOf('b', '2', 1), orderOf('a', '3', 2)];
+  source = new MemoryOrders().limit;
+  source.orders = [orderOf('a', '1', 5), orderOf('b', '2', 1), orderOf('a', '3', 2)];
   logged = [];
   changes = [];
   book = new LimitOrdersByToken(source, logInto(logged));
@@ -43,7 +43,7 @@ describe('orders in memory', () => {
   it('follow commits, and stay the same objects if nothing has changed', async () => {
     await book.start();
     const before = book.get('b');
-    source.limit = [orderOf('b', '2', 1), orderOf('c', '4', 1)];
+    source.orders = [orderOf('b', '2', 1), orderOf('c', '4', 1)];
     book.touch(['a', 'c']);
     await book.settled();
     expect([held('a'), held('b'), held('c')]).toEqual([null, ['2'], ['4']]);
@@ -54,7 +54,7 @@ describe('orders in memory', () => {
 
   it('are read again if a commit occurred while all were read', async () => {
     const starting = book.start();
-    source.limit = [];
+    source.orders = [];
     book.touch(['a']);
     await starting;
     await book.settled();
@@ -66,7 +66,7 @@ describe('orders in memory', () => {
     await book.start();
     book.touch(['a']);
     await vi.waitUntil(() => source.requests.length === 1, { timeout: PATIENCE_MS });
-    source.limit = [orderOf('a', '9', 1)];
+    source.orders = [orderOf('a', '9', 1)];
     book.touch(['a']);
     await book.settled();
     expect(source.requests).toHaveLength(2);
@@ -77,7 +77,7 @@ describe('orders in memory', () => {
     const damage = new DamageError(
       'IO Error: Corrupt database file: computed checksum 1 does not match',
     );
-    vi.spyOn(source, 'allLimitOrders').mockImplementation(() => {
+    vi.spyOn(source, 'all').mockImplementation(() => {
       throw damage;
     });
     await book.start();
@@ -89,7 +89,7 @@ describe('orders in memory', () => {
     await book.start();
     vi.useFakeTimers();
     source.failures.push(new Error('the disk is gone'));
-    source.limit = [];
+    source.orders = [];
     book.touch(['a']);
     await book.settled();
     expect(held('a')).toEqual(['3', '1']);

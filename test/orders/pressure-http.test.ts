@@ -59,10 +59,10 @@ const depth = new MemoryDepth();
 const source = new MemoryOrders();
 for (const token of TOKENS) {
   depth.add('mainchain', token.address, storeOf(token));
-  source.dca.push(...dcaOrdersOf(token));
+  source.dca.orders.push(...dcaOrdersOf(token));
 }
 depth.add('mainchain', QUIET, EMPTY);
-source.dca.push(dcaOrder({ tokenAddress: UNKNOWN }));
+source.dca.orders.push(dcaOrder({ tokenAddress: UNKNOWN }));
 const details = Object.fromEntries(
   TOKENS.map(({ address, mcap, price, markets }) => [
     address,
@@ -206,10 +206,10 @@ describe('the board', () => {
   it('follows orders automatically within a second', async () => {
     const [first] = TOKENS;
     const own = (order: { tokenAddress: string }) => order.tokenAddress === first.address;
-    const before = source.dca;
+    const before = source.dca.orders;
     const kept = dcaOrdersOf(first).slice(1);
-    source.dca = [...before.filter((order) => !own(order)), ...kept];
-    source.dca.push(dcaOrder({ tokenAddress: QUIET, remainingUsd: 1e12, cycleUsd: 1e12 }));
+    source.dca.orders = [...before.filter((order) => !own(order)), ...kept];
+    source.dca.orders.push(dcaOrder({ tokenAddress: QUIET, remainingUsd: 1e12, cycleUsd: 1e12 }));
     service.orders.touch({ dcaTokens: [first.address, QUIET], limitTokens: [] });
     const lookAt = async (address: string) => {
       const { tokens } = await board({ limit: 50 });
@@ -223,7 +223,7 @@ describe('the board', () => {
       ({ token }) => token.address === QUIET,
     );
     expect(quiet).toMatchObject({ total_buy_usd: 1e12, impact: { net_usd_24_hr: 0 } });
-    source.dca = before;
+    source.dca.orders = before;
     service.orders.touch({ dcaTokens: [first.address, QUIET], limitTokens: [] });
     await becomes(() => lookAt(QUIET), null);
   });
@@ -248,12 +248,12 @@ describe('the board', () => {
     const { options } = pressure as unknown as { options: { pool: object } };
     const { pool } = options;
     options.pool = { run: () => Promise.reject(new Error('no thread')) };
-    const change = async (dca: MemoryOrders['dca']): Promise<void> => {
-      source.dca = dca;
+    const change = async (dca: MemoryOrders['dca']['orders']): Promise<void> => {
+      source.dca.orders = dca;
       service.orders.touch({ dcaTokens: [QUIET], limitTokens: [] });
       await service.orders.settled();
     };
-    const orders = source.dca;
+    const orders = source.dca.orders;
     await change([...orders, dcaOrder({ tokenAddress: QUIET })]);
     expect(service.logged.join('\n')).toContain('DCA pressure could not be ranked');
     expect(await board({ limit: 50 })).toEqual(before);

@@ -46,9 +46,7 @@ describe('Orders', () => {
       dcaRow(),
       dcaRow({ dca_address: 'x', token_address: OTHER_MINT }),
     ]);
-    expect(await held.store.orders.dcaOrders([...many, MINT])).toMatchObject([
-      { tokenAddress: MINT },
-    ]);
+    expect(await held.store.orders.dca.of([...many, MINT])).toMatchObject([{ tokenAddress: MINT }]);
   });
 });
 
@@ -67,7 +65,7 @@ describe('A file of many rows', () => {
     await commitFlat(held.store, 'dca_orders', [...rows(), ...last]);
     const sizes: number[] = [];
     const amounts = new Map<string, number>();
-    for await (const orders of held.store.orders.allDcaOrders()) {
+    for await (const orders of held.store.orders.dca.all()) {
       sizes.push(orders.length);
       for (const { dcaAddress, remainingUsd } of orders) amounts.set(dcaAddress, remainingUsd);
     }
@@ -81,7 +79,7 @@ describe('A file of many rows', () => {
     ]);
     // A reader sees the state at its start, whatever is committed meanwhile.
     let seen = 0;
-    for await (const orders of held.store.orders.allDcaOrders()) {
+    for await (const orders of held.store.orders.dca.all()) {
       if (seen === 0) {
         await commitFlat(
           held.store,
@@ -93,7 +91,7 @@ describe('A file of many rows', () => {
       seen += orders.length;
     }
     expect(seen).toBe(MANY - 1);
-    expect(await collected(held.store.orders.allDcaOrders())).toEqual([]);
+    expect(await collected(held.store.orders.dca.all())).toEqual([]);
   });
 });
 

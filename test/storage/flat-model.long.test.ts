@@ -113,10 +113,10 @@ describe('The flat datasets of a store', () => {
             }
             const { orders, lp } = store;
             const all = model.contents();
-            expect((await orders.dcaOrders([MINT])).length).toBe(
+            expect((await orders.dca.of([MINT])).length).toBe(
               all.dca.filter(({ tokenAddress }) => tokenAddress === MINT).length,
             );
-            expect((await orders.limitOrders([EVM_TOKEN, 'unknown'])).length).toBe(
+            expect((await orders.limit.of([EVM_TOKEN, 'unknown'])).length).toBe(
               all.limit.filter(({ tokenAddress }) => tokenAddress === EVM_TOKEN).length,
             );
             const some = await lp.dlmmHours(HOUR + 3600, HOUR + 7200);

@@ -331,8 +331,8 @@ it('orders and holders enter a store, and closed orders leave it', async () => {
     const holders = `Account,Token Account,Quantity\n${MINT},${OTHER_MINT},"1,000"\n`;
     const at = String(CREATED_S);
     expect(await intoStore('solscan-holders', holders, { ...TOKEN, at })).toBe(1);
-    expect(await store.orders.dcaOrders([SOL])).toMatchObject([{ dcaAddress: 'dca-1' }]);
-    expect(await store.orders.limitOrders([SOL])).toMatchObject([
+    expect(await store.orders.dca.of([SOL])).toMatchObject([{ dcaAddress: 'dca-1' }]);
+    expect(await store.orders.limit.of([SOL])).toMatchObject([
       { orderAddress: 'limit-1', usdPrice: 200, remainingUsd: 800 },
     ]);
     expect([...(await store.holders.times(SOL))]).toEqual([CREATED_S]);

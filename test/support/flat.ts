@@ -125,8 +125,8 @@ export async function flatContents({ orders, lp }: Store) {
   const hours = await lp.dlmmHours(0, 2 ** 32 - 1);
   const tokens = await lp.tokenHours(0, 2 ** 32 - 1);
   return {
-    dca: sortedBy(await collected(orders.allDcaOrders()), (row) => row.dcaAddress),
-    limit: sortedBy(await collected(orders.allLimitOrders()), (row) => row.orderAddress),
+    dca: sortedBy(await collected(orders.dca.all()), (row) => row.dcaAddress),
+    limit: sortedBy(await collected(orders.limit.all()), (row) => row.orderAddress),
     pools: sortedBy(await lp.dlmmPools(), (row) => row.pubkey),
     hours: sortedBy(
       Array.from(hours.hour, (hour, i) => ({

@@ -7,6 +7,7 @@ import type { DlmmPool } from '../../compute/lp/dlmm-pool.js';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import type { LimitOrder } from '../../compute/orders/limit-orders.js';
 import type {
+  ActiveOrders,
   DayUsage,
   DayUsageSource,
   HolderBlocks,
@@ -22,40 +23,29 @@ import { encodeHolderBlock, holderSnapshot, namesOf } from './holders.js';
 /** Orders in a single batch. */
 const BATCH = 1000;
 
-export class MemoryOrders implements OrderSource {
-  dca: DcaOrder[] = [];
-  limit: LimitOrder[] = [];
+class MemoryActiveOrders<T extends DcaOrder | LimitOrder> implements ActiveOrders<T> {
+  orders: T[] = [];
   /** The addresses requested, query by query. */
   readonly requests: (readonly string[])[] = [];
   /** The error of the next queries for some tokens' orders. */
   readonly failures: Error[] = [];
 
-  dcaOrders(tokenAddresses: readonly string[]): Promise<DcaOrder[]> {
-    return this.of(this.dca, tokenAddresses);
-  }
-
-  limitOrders(tokenAddresses: readonly string[]): Promise<LimitOrder[]> {
-    return this.of(this.limit, tokenAddresses);
-  }
-
-  allDcaOrders(): AsyncGenerator<DcaOrder[]> {
-    return batches(this.dca);
-  }
-
-  allLimitOrders(): AsyncGenerator<LimitOrder[]> {
-    return batches(this.limit);
-  }
-
-  private async of<T extends DcaOrder | LimitOrder>(
-    orders: readonly T[],
-    addresses: readonly string[],
-  ): Promise<T[]> {
+  async of(addresses: readonly string[]): Promise<T[]> {
     this.requests.push(addresses);
     await Promise.resolve();
     const failure = this.failures.shift();
     if (failure !== undefined) throw failure;
-    return orders.filter(({ tokenAddress }) => addresses.includes(tokenAddress));
+    return this.orders.filter(({ tokenAddress }) => addresses.includes(tokenAddress));
   }
+
+  all(): AsyncGenerator<T[]> {
+    return batches(this.orders);
+  }
+}
+
+export class MemoryOrders implements OrderSource {
+  readonly dca = new MemoryActiveOrders<DcaOrder>();
+  readonly limit = new MemoryActiveOrders<LimitOrder>();
 }
 
 async function* batches<T>(orders: readonly T[]): AsyncGenerator<T[]> {
