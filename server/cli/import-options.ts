@@ -1,4 +1,4 @@
-/** The flags of `fathom import` that describe the data, and errors about missing flags. */
+/** The flags of `fathom import` that describe the data. */
 import { MAX_DECIMALS, MAX_SOURCE_CHARS, MAX_T_S } from '../../compute/ingest/fields.js';
 import {
   canonicalAddress,
@@ -7,19 +7,13 @@ import {
   type MarketType,
   venueKey,
 } from '../../compute/market.js';
-import { InputError, LossError, UsageError } from '../../storage/errors.js';
+import { UsageError } from '../../storage/errors.js';
 import {
   type ImportFormat,
   type ImportKind,
   type ImportOptions,
   kindOfFormat,
-  type LeftOut,
 } from '../../storage/import/formats.js';
-import {
-  type NeededOption,
-  NothingImportedError,
-  OptionNeededError,
-} from '../../storage/import/refusals.js';
 import { duration, type Flag, type FlagValues, instant, token, wholeNumber } from './flags.js';
 
 const DEFAULT_EVERY_S = 60;
@@ -210,32 +204,4 @@ function dataTimeS(text: string, from: string): number {
   const seconds = Math.floor(instant(text, from));
   if (seconds > 0 && seconds <= MAX_T_S) return seconds;
   throw new UsageError(`${from}: expected a time from 1 to ${MAX_T_S}, found '${text}'`);
-}
-
-/** The flag that avoids each refusal. */
-const FLAGS_NEEDED: Readonly<Record<NeededOption, string>> = {
-  contract:
-    'give --contract-usd N (USD of one contract) or --contract-size N (units of the coin in one contract)',
-  symbol: 'choose one with --symbol',
-  everyS: 'give a shorter --every',
-};
-
-/** Adds the flag that avoids a refusal; returns any other error unchanged. */
-export function withFlags(error: unknown): unknown {
-  if (error instanceof LossError) {
-    const refused = 'nothing was stored; --replace stores these files anyway';
-    return new InputError(`${error.message}\n${refused}`, error.faults);
-  }
-  const needsOption = error instanceof OptionNeededError || error instanceof NothingImportedError;
-  if (!needsOption || error.option === null) return error;
-  return new InputError(`${error.message}: ${FLAGS_NEEDED[error.option]}`);
-}
-
-/** Why an entry was left out, and the flag that would include it. */
-export function leftOutReason({ reason, missing }: LeftOut): string {
-  if (missing === undefined) return reason;
-  if (missing === 'atS') return `${reason}: --at TIME`;
-  return 'quoteUsdOf' in missing
-    ? `${reason}: --quote-usd ${missing.quoteUsdOf}=N`
-    : `${reason}: --decimals ${missing.decimalsOf}=N`;
 }

@@ -79,7 +79,7 @@ export class BookSampler {
   /**
    * Names the market; options override what the feed states.
    * @param where the message that names the market
-   * @throws OptionNeededError if its sizes are contracts and no option states their worth
+   * @throws InputError if its sizes are contracts and no option states their worth
    */
   nameMarket(fromFeed: BookMarket, where: string): void {
     checkContracts(where, fromFeed, this.request.options);
@@ -187,7 +187,8 @@ export class BookSampler {
     const cause =
       `the book is whole for ${wholeS} s (${from} to ${to}), ` +
       `which holds no multiple of the ${everyS} s between snapshots`;
-    return new NothingImportedError(cause, report, everyS > 1 ? 'everyS' : null);
+    const advice = everyS > 1 ? ': give a shorter --every' : '';
+    return new NothingImportedError(cause + advice, report);
   }
 
   private advance(us: number): void {

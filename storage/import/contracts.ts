@@ -1,5 +1,5 @@
 /** Markets that are known to quote sizes in contracts instead of units of the coin. */
-import { OptionNeededError } from './refusals.js';
+import { InputError } from '../errors.js';
 
 /** How the markets of an exchange quote sizes in contracts. */
 interface ContractRule {
@@ -31,7 +31,7 @@ const RULES: Readonly<Record<string, ContractRule>> = {
   'okex-swap': {},
 };
 
-/** @throws OptionNeededError if a market's sizes are contracts, whose worth only the user knows */
+/** @throws InputError if a market's sizes are contracts, whose worth only the user knows */
 export function checkContracts(
   where: string,
   market: { source: string; pair: string },
@@ -43,8 +43,8 @@ export function checkContracts(
   if (rule === undefined || rule.symbols?.test(market.pair) === false) return;
   const worth = rule.worth === undefined ? '' : ` (${rule.worth})`;
   const found = `${market.source} ${market.pair}`;
-  throw new OptionNeededError(
-    'contract',
-    `${where}: the sizes of ${found} are numbers of contracts${worth}`,
+  throw new InputError(
+    `${where}: the sizes of ${found} are numbers of contracts${worth}: ` +
+      'give --contract-usd N (USD of one contract) or --contract-size N (units of the coin in one contract)',
   );
 }

@@ -82,9 +82,8 @@ export interface LeftOut {
   where: string;
   /** What was left out: a pool, a mint or a contract. */
   what: string;
+  /** Why, and the flag that would include it if there is one. */
   reason: string;
-  /** The option that would include it: the USD price or the decimals of this address, or a time. */
-  missing?: { quoteUsdOf: string } | { decimalsOf: string } | 'atS';
 }
 
 /** An import of one token: its input, its options, and its report. */

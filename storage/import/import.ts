@@ -64,8 +64,7 @@ type BasePrices = (times: readonly number[]) => Promise<Float64Array>;
 /**
  * Reads the files (plain or gzip) of one import, in order, and yields rows of the format's dataset
  * (docs/definitions.md#imports), one at a time; `report` is up to date with each row.
- * @throws InputError (`file:line: field: what`) if the input is damaged
- * @throws OptionNeededError if the input requires an option that is missing
+ * @throws InputError (`file:line: field: what`) if the input is damaged, or needs an option that is missing
  * @throws NothingImportedError after the last file, if there was no row
  * @throws UsageError without a file, or without the token or time that a format needs
  */

@@ -33,7 +33,7 @@ export function readLimitOrder(order: JsonFields, prices: OrderPrices) {
   );
   if (makingUnit === null || takingUnit === null) {
     const address = makingUnit === null ? input : output;
-    return { reason: `no decimals of ${address}`, missing: { decimalsOf: address } };
+    return { reason: `no decimals of ${address}: --decimals ${address}=N` };
   }
   const otherUsd = prices.usdOf(sides.other, found.isClosed);
   if (otherUsd === null) return noPrice(sides.other);

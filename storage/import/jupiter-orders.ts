@@ -21,7 +21,7 @@ const ANY_PRICE_USD = 1;
 const MAX_DEPTH = 8;
 
 /** An order's row, or why it has none. */
-type RowOrReason = { row: object } | Omit<LeftOut, 'where' | 'what'>;
+type RowOrReason = { row: object } | Pick<LeftOut, 'reason'>;
 
 /** Which token an order is about. */
 interface OrderSides {
@@ -124,7 +124,7 @@ function rank(address: string): number {
 }
 
 export function noPrice(address: string): RowOrReason {
-  return { reason: `no USD price of ${address}`, missing: { quoteUsdOf: address } };
+  return { reason: `no USD price of ${address}: --quote-usd ${address}=N` };
 }
 
 /** Whether the transaction that closed the order is known. */

@@ -11,7 +11,7 @@ import { readLineBatches } from '../lines.js';
 import { JsonFields, parseDecimal, parseJsonObject } from './fields.js';
 import { quoteUsdOf } from './quote-prices.js';
 import { excerpt } from './refusals.js';
-import type { ImportFormat, LeftOut, TokenImport } from './formats.js';
+import type { ImportFormat, TokenImport } from './formats.js';
 
 /** Ticks and bins of the token's states, all held in memory: states of one time may be far apart. */
 const MAX_HELD_LEVELS = 4_000_000;
@@ -65,8 +65,6 @@ interface PoolLayout {
   /** Makes the market's body for the token on side `token`. */
   readBody(fields: JsonFields, head: PoolHead, token: 0 | 1, quoteUsd: number): PoolMarketBody;
 }
-
-type WhyLeftOut = Pick<LeftOut, 'reason' | 'missing'>;
 
 /** The snapshot of one time so far. */
 interface PoolSnapshot {
@@ -123,9 +121,9 @@ class PoolSnapshots {
     this.request.report.messages++;
     const side = head.tokens.findIndex((token) => token.address === this.request.token.address);
     if (side < 0) return;
-    const why = this.addState(fields, head, side as 0 | 1);
-    if (why !== null)
-      this.request.report.leftOut.add({ where, what: head.pool ?? pairOf(head), ...why });
+    const reason = this.addState(fields, head, side as 0 | 1);
+    if (reason !== null)
+      this.request.report.leftOut.add({ where, what: head.pool ?? pairOf(head), reason });
   }
 
   *rows(): Generator<object, void, undefined> {
@@ -139,25 +137,25 @@ class PoolSnapshots {
   }
 
   /** Adds a state to its time's snapshot. @returns why it could not; null on success */
-  private addState(fields: JsonFields, head: PoolHead, side: 0 | 1): WhyLeftOut | null {
+  private addState(fields: JsonFields, head: PoolHead, side: 0 | 1): string | null {
     const other = head.tokens[1 - side];
-    if (other.address === this.request.token.address) return { reason: 'both sides are the token' };
+    if (other.address === this.request.token.address) return 'both sides are the token';
     const quoteUsd = quoteUsdOf(this.request.options, other.address);
     if (quoteUsd === null) {
-      const reason = `no price for ${other.symbol ?? 'the other side'}`;
-      return { reason, missing: { quoteUsdOf: other.address } };
+      const { address, symbol } = other;
+      return `no price for ${symbol ?? 'the other side'}: --quote-usd ${address}=N`;
     }
     const t = head.t ?? this.request.options.atS;
-    if (t === undefined) return { reason: 'the state has no time', missing: 'atS' };
+    if (t === undefined) return 'the state has no time: --at TIME';
     const { price, body, levels } = this.layout.readBody(fields, head, side, quoteUsd);
     const priceUsd = price * quoteUsd;
-    if (!(priceUsd > 0 && priceUsd < Infinity)) return { reason: 'the pool has no price' };
+    if (!(priceUsd > 0 && priceUsd < Infinity)) return 'the pool has no price';
     const source = this.request.options.source ?? head.source;
     const market = { source, address: head.pool, pair: pairOf(head) };
     const snapshot = this.snapshotAt(t, priceUsd);
     const key = marketKey(market);
     if (snapshot.keys.has(key)) {
-      return { reason: `a second state of the pool at ${t}: the first is kept` };
+      return `a second state of the pool at ${t}: the first is kept`;
     }
     snapshot.keys.add(key);
     snapshot.markets.push({ ...market, exchange_type: 'DEX', type: 'onchain_pool', ...body });

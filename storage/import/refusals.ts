@@ -1,30 +1,12 @@
-/** Refusals of an import: what is missing, or why it gave no rows. */
+/** The refusal of an import that gave no rows, and excerpts of the input for messages. */
 import { InputError } from '../errors.js';
 import type { ImportReport } from './formats.js';
 
-/**
- * An option that would lift a refusal: the worth of a contract, one of several symbols, or a shorter
- * step between snapshots.
- */
-export type NeededOption = 'contract' | 'symbol' | 'everyS';
-
-/** The input cannot be imported without an option; the caller adds how to give it. */
-export class OptionNeededError extends InputError {
-  constructor(
-    readonly option: NeededOption,
-    message: string,
-  ) {
-    super(message);
-  }
-}
-
 /** The input was read to its end and gave no rows. */
 export class NothingImportedError extends InputError {
-  /** @param option may give rows; the caller adds how to give it */
   constructor(
     cause: string,
     readonly report: ImportReport,
-    readonly option: NeededOption | null = null,
   ) {
     super(`nothing to import: ${cause}`);
   }

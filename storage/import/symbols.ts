@@ -1,6 +1,5 @@
 /** Decides which symbol an import takes from files with several. */
 import { InputError } from '../errors.js';
-import { OptionNeededError } from './refusals.js';
 
 /** Symbols that a refusal lists. */
 const MAX_LISTED = 20;
@@ -30,8 +29,7 @@ export class SymbolChoice {
   /**
    * Whether the import takes what `where` (`file:line`) states about a market.
    * @param source its exchange; null if not stated
-   * @throws InputError if two exchanges have the symbol
-   * @throws OptionNeededError once enough of several symbols are known
+   * @throws InputError if two exchanges have the symbol, or once enough of several symbols are known
    */
   takes(where: string, symbol: string, source: string | null): boolean {
     const { market, wanted } = this;
@@ -59,8 +57,7 @@ export class SymbolChoice {
 
   /**
    * Call it at the end of the files.
-   * @throws OptionNeededError if they have several symbols and none was chosen
-   * @throws InputError if they have only other symbols than the chosen one
+   * @throws InputError if they have several symbols and none was chosen, or only other symbols than the chosen one
    */
   finish(): void {
     if (this.secondAt !== null) this.refuse(this.secondAt);
@@ -71,8 +68,9 @@ export class SymbolChoice {
   }
 
   private refuse(where: string): never {
-    const message = `${where}: the files hold several symbols (one import is one market): ${this.list()}`;
-    throw new OptionNeededError('symbol', message);
+    throw new InputError(
+      `${where}: the files hold several symbols (one import is one market): ${this.list()}: choose one with --symbol`,
+    );
   }
 
   private list(): string {

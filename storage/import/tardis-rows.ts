@@ -219,7 +219,7 @@ export class TardisRow {
 /**
  * The files' rows of the chosen symbol, in order, in chunks: each call of the yielded function moves the one row object
  * to the next row. `startFile` is called after each header. Blank lines are skipped.
- * @throws InputError | OptionNeededError like SymbolChoice
+ * @throws InputError like SymbolChoice
  */
 export async function* readTardisRows(
   files: readonly string[],

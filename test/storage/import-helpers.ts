@@ -2,12 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import { readWords } from '../../server/cli/flags.js';
-import {
-  DESCRIBING,
-  importOptions,
-  leftOutReason,
-  withFlags,
-} from '../../server/cli/import-options.js';
+import { DESCRIBING, importOptions } from '../../server/cli/import-options.js';
 import {
   type ImportFormat,
   type ImportOptions,
@@ -79,11 +74,9 @@ export async function importAll<Row = SnapshotRow>(
   try {
     for await (const row of importRows(format, files, options, report)) rows.push(row as Row);
   } catch (error) {
-    if (!(error instanceof NothingImportedError)) throw withFlags(error);
-    nothing = (withFlags(error) as Error).message;
+    if (!(error instanceof NothingImportedError)) throw error;
+    nothing = error.message;
   }
-  // Reasons in the command's words.
-  for (const item of report.leftOut.first) item.reason = leftOutReason(item);
   return { rows, report, nothing };
 }
 

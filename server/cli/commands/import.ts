@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { realpath, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { UsageError } from '../../../storage/errors.js';
+import { InputError, LossError, UsageError } from '../../../storage/errors.js';
 import {
   IMPORT_FORMATS,
   type ImportFormat,
@@ -23,7 +23,7 @@ import {
   STORE_FLAGS,
   type StoreFlags,
 } from '../flags.js';
-import { DESCRIBING, importOptions, leftOutReason, withFlags } from '../import-options.js';
+import { DESCRIBING, importOptions } from '../import-options.js';
 import { count, counted, PartlyDone, printJson, ProgressLine, printNote } from '../output.js';
 import { replacedJson, replacedText } from '../replaced.js';
 import { rehearsed, storeThrough, withPool } from '../runtime.js';
@@ -84,13 +84,20 @@ async function importFiles(
         )
       : intoFile(format, files, options, out);
   const report = await done.catch((error: unknown) => {
-    if (!(error instanceof NothingImportedError)) throw withFlags(error);
+    if (!(error instanceof NothingImportedError)) throw withReplace(error);
     printReport(error.report);
-    throw new PartlyDone(withFlags(error), { format, ...jsonReport(error.report) });
+    throw new PartlyDone(error, { format, ...jsonReport(error.report) });
   });
   printReport(report.read);
   printNote(report.text);
   if (json) printJson({ format, ...jsonReport(report.read), ...report.json });
+}
+
+/** Adds the flag that accepts a loss; returns any other error unchanged. */
+function withReplace(error: unknown): unknown {
+  if (!(error instanceof LossError)) return error;
+  const refused = 'nothing was stored; --replace stores these files anyway';
+  return new InputError(`${error.message}\n${refused}`, error.faults);
 }
 
 interface Outcome {
@@ -190,11 +197,7 @@ function printReport(read: ImportReport): void {
   printList('gaps in the feed', read.gaps, timedText);
   printList('late messages', read.outOfOrder, timedText);
   printList('crossed books', read.crossed, timedText);
-  printList(
-    'left out',
-    read.leftOut,
-    (item) => `${item.where}: ${item.what}: ${leftOutReason(item)}`,
-  );
+  printList('left out', read.leftOut, (item) => `${item.where}: ${item.what}: ${item.reason}`);
 }
 
 function printList<T>(title: string, tally: Tally<T>, text: (item: T) => string): void {
@@ -218,13 +221,6 @@ function jsonReport(read: ImportReport): object {
     gaps: list(read.gaps),
     out_of_order: list(read.outOfOrder),
     crossed: list(read.crossed),
-    left_out: {
-      count: read.leftOut.count,
-      first: read.leftOut.first.map((item) => ({
-        where: item.where,
-        what: item.what,
-        reason: leftOutReason(item),
-      })),
-    },
+    left_out: list(read.leftOut),
   };
 }
