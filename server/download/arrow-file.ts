@@ -1,7 +1,5 @@
 /** Arrow: an IPC file with a row per cell, texts by dictionary. */
-import { once } from 'node:events';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { createInterface } from 'node:readline';
+import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Data, DataType, Field } from 'apache-arrow';
@@ -15,6 +13,7 @@ import {
   UTC_MILLISECONDS,
   utf8Vector,
 } from '../../compute/replay/arrow-columns.js';
+import { readLineBatches } from '../../storage/lines.js';
 import { fileColumns, partColumns, partPage } from './columnar.js';
 import { dataAddress, slotColumns, type PageWriter } from './formats.js';
 import type { Totals } from './totals.js';
@@ -49,20 +48,15 @@ type Rows = readonly string[][];
 
 async function* rowBatches(part: string): AsyncIterable<Rows> {
   let rows: string[][] = [];
-  const input = createReadStream(part);
-  try {
-    // The line reader does not report that a file cannot be opened.
-    await once(input, 'open');
-    for await (const line of createInterface({ input })) {
-      rows.push(line.split(','));
+  for await (const lines of readLineBatches(part)) {
+    for (const { text } of lines) {
+      rows.push(text.split(','));
       if (rows.length < BATCH_ROWS) continue;
       yield rows;
       rows = [];
     }
-    yield rows;
-  } finally {
-    input.destroy();
   }
+  yield rows;
 }
 
 interface ArrowColumn {
