@@ -82,7 +82,7 @@ export async function sortedLevels(
   let rows = 0;
   try {
     const mapped = { ...source, mapping: source.mapping ?? NO_MAPPING };
-    for await (const batch of rowBatches(mapped, LEVEL_COLUMNS, faults, true)) {
+    for await (const batch of rowBatches(mapped, LEVEL_COLUMNS, faults)) {
       for (const { line, row } of batch) {
         rows++;
         faults.line = line;

@@ -30,7 +30,7 @@ export const NO_MAPPING: Mapping = {
   tokenColumn: null,
 };
 
-/** The name under which a row of levels has the fraction of a second of its `t`. */
+/** The name under which a mapped row has the fraction of a second of its time. Only levels read it. */
 export const FRACTION = 'fraction_s';
 
 /** Fields of nested rows that are texts even if they look like numbers. */
@@ -103,8 +103,6 @@ export class RowMapper {
     format: FileFormat,
     symbols: SymbolAddresses | null,
     private readonly faults: FaultLog,
-    /** Whether times keep their fraction, in FRACTION. */
-    private readonly keepsFractions = false,
   ) {
     // All fields of a CSV file are texts.
     this.readsTexts = mapping.coerce || format === 'csv';
@@ -153,7 +151,7 @@ export class RowMapper {
       row[name] = null;
     } else if (value instanceof Instant) {
       row[name] = Math.floor(value.s);
-      if (this.keepsFractions) row[FRACTION] = value.s - Math.floor(value.s);
+      row[FRACTION] = value.s - Math.floor(value.s);
     } else if (timeUnit === 's') {
       if (this.readsTexts && isNumberText(value)) row[name] = Number(value);
     } else if (isNumberText(value) && !this.readsTexts) {
@@ -163,7 +161,7 @@ export class RowMapper {
       if (typeof time === 'string') this.faults.add(name, time);
       else {
         row[name] = time.t;
-        if (this.keepsFractions) row[FRACTION] = time.fraction;
+        row[FRACTION] = time.fraction;
       }
     }
   }

@@ -36,21 +36,19 @@ export interface RowSource {
 
 /**
  * The rows of a dataset in the file's order. A malformed line becomes a fault.
- * @param keepsFractions whether mapped times keep their fraction of a second, in FRACTION
  * @throws InputError if the file lacks a column
  */
 export async function* rowBatches(
   source: RowSource,
   wanted: readonly WantedColumn[],
   faults: FaultLog,
-  keepsFractions = false,
 ): AsyncGenerator<NumberedRow[]> {
   const { format, mapping, symbols } = source;
   if (mapping === null) {
     yield* fileBatches(source, wanted, faults);
     return;
   }
-  const mapper = new RowMapper(wanted, mapping, format, symbols, faults, keepsFractions);
+  const mapper = new RowMapper(wanted, mapping, format, symbols, faults);
   let first: NumberedRow | null = null;
   for await (const batch of fileBatches(source, mappedColumns(wanted, mapping), faults)) {
     first ??= batch.at(0) ?? null;
