@@ -3,7 +3,7 @@ import { messageOf } from '../storage/errors.js';
 import type { LogNode } from '../storage/log/node.js';
 import { SharedSettings } from '../storage/log/settings.js';
 import type { Store } from '../storage/store.js';
-import { sharedSettingsOf } from './cli/shared-settings.js';
+import { sharedSettingsOf, withSharedSettings } from './cli/shared-settings.js';
 import type { ServeOptions } from './cli/serve-options.js';
 import type { Clock } from './clock.js';
 import type { Log } from './log.js';
@@ -22,6 +22,7 @@ export function sharedSettings(
     store: store.log,
     node,
     own: sharedSettingsOf(options),
+    asOurs: (stored) => sharedSettingsOf(withSharedSettings(options, stored)),
     onOther: (names) =>
       names.length === 0
         ? log.info("the cluster's settings are those of this node again")

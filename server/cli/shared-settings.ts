@@ -1,7 +1,8 @@
 /** The settings of `serve` that change replies: the nodes of a cluster share them. */
 import type { Retention } from '../../storage/depth/retention-steps.js';
 import type { Settings } from '../../storage/log/settings.js';
-import { parsePlans, plansDocument } from '../limits/plans.js';
+import { UsageError } from '../../storage/errors.js';
+import { parsePlans, type Plans, plansDocument } from '../limits/plans.js';
 import type { ServeOptions } from './serve-options.js';
 
 export function sharedSettingsOf(options: ServeOptions): Settings {
@@ -17,16 +18,31 @@ export function sharedSettingsOf(options: ServeOptions): Settings {
   };
 }
 
-/** @throws UsageError if they come from a version with other plans */
+/**
+ * The options with a cluster's settings; those that an earlier version did not share stay.
+ * @throws UsageError if the settings come from a version with other plans
+ */
 export function withSharedSettings(options: ServeOptions, shared: Settings): ServeOptions {
+  const all = { ...sharedSettingsOf(options), ...shared };
   return {
     ...options,
-    staleAfterS: shared['stale-after'] as number,
-    native: { code: shared['native-code'] as string, mint: shared['native-mint'] as string },
-    quotes: shared['quote-tokens'] as string[],
-    evmChainId: shared['evm-chain-id'] as number,
-    lenientParameters: shared['lenient-parameters'] as boolean,
-    retention: shared.retention as Retention,
-    plans: parsePlans(JSON.stringify(shared.plans), "the cluster's plans"),
+    staleAfterS: all['stale-after'] as number,
+    native: { code: all['native-code'] as string, mint: all['native-mint'] as string },
+    quotes: all['quote-tokens'] as string[],
+    evmChainId: all['evm-chain-id'] as number,
+    lenientParameters: all['lenient-parameters'] as boolean,
+    retention: all.retention as Retention,
+    plans: plansOf(all.plans),
   };
+}
+
+function plansOf(document: unknown): Plans {
+  try {
+    return parsePlans(JSON.stringify(document), "the cluster's plans");
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(
+      `${error.message}\na node of a newer version has changed them: upgrade this node`,
+    );
+  }
 }

@@ -37,6 +37,8 @@ interface SharedSettingsOptions {
   node: string;
   /** The node's configuration. */
   own: Settings;
+  /** Settings that another version may have stored, as this version writes them. @throws UsageError if it cannot read them */
+  asOurs?: (settings: Settings) => Settings;
   /** Called when settings begin or cease to differ between the log and what the node serves with; gets their names. */
   onOther: (names: readonly string[]) => void;
 }
@@ -53,15 +55,16 @@ export class SharedSettings {
   constructor(private readonly options: SharedSettingsOptions) {
     const { store, node, own } = options;
     const { settings: known } = store;
-    const before = known.own?.node === node ? known.own.settings : null;
+    const before = known.own?.node === node ? this.asOurs(known.own.settings) : null;
     this.isChanged = before !== null && differing(own, before).length > 0;
-    this.serving = this.isChanged || known.log === null ? own : { ...own, ...known.log };
+    this.serving =
+      this.isChanged || known.log === null ? own : { ...own, ...this.asOurs(known.log) };
   }
 
   /** Names of settings in which the log differs from those with which the node serves. */
   get others(): readonly string[] {
     const { log } = this.options.store.settings;
-    return log === null ? [] : differing(this.serving, log);
+    return log === null ? [] : differing(this.serving, this.asOurs(log));
   }
 
   /** Names of settings in which the node's configuration differs from those with which it serves. */
@@ -89,10 +92,20 @@ export class SharedSettings {
     this.options.onOther(others);
   }
 
+  /** A setting that a later version added must not look like one that somebody changed. */
+  private asOurs(settings: Settings): Settings {
+    try {
+      return this.options.asOurs?.(settings) ?? settings;
+    } catch {
+      return settings;
+    }
+  }
+
   private async publishOwn(publish: (settings: Settings) => Promise<unknown>): Promise<void> {
     const { store, node, own } = this.options;
     const { log } = store.settings;
-    if (log === null || (this.isChanged && differing(own, log).length > 0)) await publish(own);
+    const isOther = log === null || (this.isChanged && differing(own, this.asOurs(log)).length > 0);
+    if (isOther) await publish(own);
     const latest = { node, settings: own };
     if (textOf(store.settings.own) !== textOf(latest)) await store.saveOwnSettings(latest);
   }

@@ -12,7 +12,7 @@ import { UsageError } from '../../storage/errors.js';
 import { settingsOf } from '../support/settings.js';
 import { SERVE_FLAGS, SETTINGS } from '../../server/cli/settings.js';
 import { variableOf } from '../../server/cli/effective-settings.js';
-import type { Settings } from '../../storage/log/settings.js';
+import { type KnownSettings, type Settings, SharedSettings } from '../../storage/log/settings.js';
 import { fathom } from '../support/cli.js';
 import { documentNamed, tableCells } from '../docs/documents.js';
 import { temporaryDirectory } from '../support/folders.js';
@@ -244,6 +244,49 @@ describe('The servers of a cluster', () => {
     expect(plans.premium.monthlyQuota).toBe(Infinity);
     expect(sharedSettingsOf(withSharedSettings(own, sent))).toEqual(sent);
     expect(sharedSettingsOf(own)).not.toEqual(sent);
+  });
+
+  it('of a cluster are unchanged if only the version of a node has changed', async () => {
+    const options = optionsOf('--port=2');
+    const own = sharedSettingsOf(options);
+    // As a version without `retention`, and without limits of connections, has stored them.
+    const { retention: _, ...older } = JSON.parse(JSON.stringify(own)) as Record<string, object>;
+    for (const plan of Object.values(older.plans))
+      delete (plan as { connections?: number }).connections;
+    const published: Settings[] = [];
+    const settingsOf = (known: KnownSettings, config = options) =>
+      new SharedSettings({
+        store: { settings: known, saveOwnSettings: () => Promise.resolve() },
+        node: 'a',
+        own: sharedSettingsOf(config),
+        asOurs: (stored) => sharedSettingsOf(withSharedSettings(config, stored)),
+        onOther: () => undefined,
+      });
+    const known = { log: older, own: { node: 'a', settings: older } };
+    const same = settingsOf(known);
+    await same.share((settings) => Promise.resolve(published.push(settings)));
+    expect([same.serving, same.others, same.overruled, published]).toEqual([own, [], [], []]);
+    const changed = settingsOf(known, optionsOf('--stale-after=2h'));
+    await changed.share((settings) => Promise.resolve(published.push(settings)));
+    expect([changed.others, published]).toEqual([['stale-after'], [changed.serving]]);
+  });
+
+  it('of a newer cluster are refused with advice', () => {
+    const own = optionsOf('--port=2');
+    const plans = { premium: { unheard_of: 1 } };
+    expect(() => withSharedSettings(own, { ...sharedSettingsOf(own), plans })).toThrow(
+      /^the cluster's plans: premium.unheard_of: .*\na node of a newer version has changed them: upgrade this node$/,
+    );
+    const log = { ...sharedSettingsOf(own), plans };
+    const settings = new SharedSettings({
+      store: { settings: { log, own: null }, saveOwnSettings: () => Promise.resolve() },
+      node: 'a',
+      own: sharedSettingsOf(own),
+      asOurs: (stored) => sharedSettingsOf(withSharedSettings(own, stored)),
+      onOther: () => undefined,
+    });
+    expect(settings.overruled).toEqual(['plans']);
+    expect(settings.serving.plans).toBe(plans);
   });
 
   it('come from their variables if commands do not get them as flags', () => {
