@@ -28,6 +28,8 @@ export const arrowWriter: PageWriter = {
     const schema = new Schema(columns.map(({ field }) => field));
     const writer = new RecordBatchFileWriter();
     const written = pipeline(Readable.from(writer), createWriteStream(to));
+    // A failure is thrown below, once nothing more is written.
+    written.catch(() => undefined);
     try {
       for await (const rows of rowBatches(part)) {
         const cells = columns.map(({ data }) => data(rows));
@@ -36,6 +38,9 @@ export const arrowWriter: PageWriter = {
       writer.finish();
     } catch (error) {
       writer.abort(error);
+      // It fails with an object that holds the error.
+      await written.catch(() => undefined);
+      throw error;
     }
     await written;
   },
