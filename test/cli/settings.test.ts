@@ -250,7 +250,8 @@ describe('The servers of a cluster', () => {
     const options = optionsOf('--port=2');
     const own = sharedSettingsOf(options);
     // As a version without `retention`, and without limits of connections, has stored them.
-    const { retention: _, ...older } = JSON.parse(JSON.stringify(own)) as Record<string, object>;
+    const older = JSON.parse(JSON.stringify(own)) as Record<string, object>;
+    delete older.retention;
     for (const plan of Object.values(older.plans))
       delete (plan as { connections?: number }).connections;
     const published: Settings[] = [];
