@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import http from 'node:http';
 import https from 'node:https';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePorts } from '../../bench/programs.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import { parsePlans } from '../../server/limits/plans.js';
 import { MemoryDepth } from '../support/memory-depth.js';
@@ -64,7 +65,6 @@ function ask(url: string, { path, method = 'GET', headers = {}, body }: Ask, age
 }
 
 let service: TestService;
-let isReady = true;
 
 beforeAll(async () => {
   if (INSTALLED_PROXIES.length === 0) return;
@@ -78,7 +78,7 @@ beforeAll(async () => {
   );
   service = await startTestService({
     depth,
-    isReady: () => isReady,
+    isReady: () => true,
     limits: { maxBytesInFlightPerKey: MAX_BYTES_PER_KEY },
     limiter: new Limiter({ usage: new MemoryUsage(), plans }),
   });
@@ -92,11 +92,11 @@ for (const program of PROXY_NAMES) {
     let proxy: Proxy;
     let url: string;
 
-    async function until(status: number): Promise<Reply> {
+    async function until(status: number, of = proxy): Promise<Reply> {
       let reply: Reply | null = null;
       await eventually(`the proxy answers ${status}`, async () => {
-        proxy.check();
-        reply = await ask(url, { path: '/' }).catch(() => null);
+        of.check();
+        reply = await ask(of.url, { path: '/' }).catch(() => null);
         return reply?.status === status;
       });
       return reply!;
@@ -142,15 +142,14 @@ for (const program of PROXY_NAMES) {
       agent.destroy();
     });
 
-    it.runIf(program === 'haproxy')('itself says that the service is not ready', async () => {
-      isReady = false;
-      const reply = await until(503);
+    it.runIf(program === 'haproxy')('itself says that no service runs', async () => {
+      const [unused] = await freePorts(1);
+      const alone = await startProxy(program, unused);
+      const reply = await until(503, alone).finally(() => alone.stop());
       expect(reply.headers).toMatchObject({
         'retry-after': '2',
         'content-type': 'application/json',
       });
-      isReady = true;
-      await until(200);
     });
 
     it.each(['/metrics', '/healthz', '/readyz'])('does not expose %s', async (path) => {
