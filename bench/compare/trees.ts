@@ -60,11 +60,18 @@ export async function treeOf(rev: string, ownBenchmarks = false): Promise<BuiltT
   if (!existsSync(sideOf(directory))) {
     throw new BenchFailure(`${rev} does not build: ${output.split('\n')[0]}`);
   }
+  if (existsSync(path.join(directory, KERNELS))) {
+    const assembler = path.join(directory, 'node_modules/assemblyscript/bin/asc.js');
+    await mustRun(process.execPath, [assembler, '--config', KERNELS], directory);
+  }
   return { revision: { commit, dirty: false }, side: sideOf(directory) };
 }
 
 /** The compiler of this revision, and that of older ones. */
 const COMPILERS = ['@typescript/native', 'typescript'];
+
+/** Configuration of the part that is compiled to WebAssembly; older revisions have none. */
+const KERNELS = 'compute/assembly/asconfig.json';
 
 const sideOf = (directory: string): string => path.join(directory, 'dist/bench/compare/side.js');
 
