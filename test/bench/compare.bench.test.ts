@@ -1,6 +1,14 @@
 /** The comparison of two builds, with processes that report made-up times, and as users run it. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -9,6 +17,7 @@ import { readCompareOptions } from '../../bench/compare/options.js';
 import { faultsOf } from '../../bench/compare/outcome.js';
 import { documentOf, tableOf } from '../../bench/compare/report.js';
 import { compareBuilds, type Comparison } from '../../bench/compare/run.js';
+import { treeOf } from '../../bench/compare/trees.js';
 import { MIN_PAIRS } from '../../bench/compare/verdict.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -162,6 +171,12 @@ describe('npm run bench:compare', () => {
       expect([status, stdout], words.join(' ')).toEqual([2, '']);
       expect(stderr).toContain('--turns');
     }
+  });
+
+  it('builds all of another revision, its WebAssembly too', async () => {
+    const { side } = await treeOf('HEAD');
+    const built = path.resolve(path.dirname(side), '../..');
+    expect(existsSync(path.join(built, 'compute/kernels.wasm'))).toBe(true);
   });
 
   it('ends with status 1, not 2, if the sources do not compile', () => {
