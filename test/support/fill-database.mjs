@@ -11,7 +11,7 @@ const database = await Database.openFile(process.argv[2], {
   memoryLimitMiB: 128,
   threads: 1,
   onFault: (error) => console.log(`fault: ${error.message.split('\n')[0]}`),
-  onLogNotice: (text) => console.log(text),
+  onNotice: (text) => console.log(text),
 });
 await database.run('CREATE TABLE filled (id BIGINT, data BLOB)');
 let id = 0;
