@@ -6,8 +6,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 
 /**
- * The name and the mark have a padded line each. Once the file has a line, writing either needs no new space. The
- * file is never removed: creating it again would fail on a full disk.
+ * The name and the mark have a padded line each. Once the file has a line, writing either needs no new space. A
+ * clean stop keeps the file: creating it again would fail on a full disk.
  */
 const NAME_BYTES = 48;
 const LOG_MARK_BYTES = 24;

@@ -8,6 +8,8 @@ import { Limiter } from '../../server/limits/limiter.js';
 import { parsePlans } from '../../server/limits/plans.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MemoryUsage } from '../support/memory-sources.js';
+import { serve } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
 import { INSTALLED_PROXIES, type Proxy, PROXY_NAMES, startProxy } from '../support/proxies.js';
 import {
   KEY,
@@ -142,15 +144,29 @@ for (const program of PROXY_NAMES) {
       agent.destroy();
     });
 
-    it.runIf(program === 'haproxy')('itself says that no service runs', async () => {
-      const [unused] = await freePorts(1);
-      const alone = await startProxy(program, unused);
-      const reply = await until(503, alone).finally(() => alone.stop());
-      expect(reply.headers).toMatchObject({
-        'retry-after': '2',
-        'content-type': 'application/json',
-      });
-    });
+    it.runIf(program === 'haproxy')(
+      'itself says that no service runs, until one does',
+      async () => {
+        const [port] = await freePorts(1);
+        const alone = await startProxy(program, port);
+        try {
+          const reply = await until(503, alone);
+          expect(reply.headers).toMatchObject({
+            'retry-after': '2',
+            'content-type': 'application/json',
+          });
+          const server = await serve(temporaryDirectory(), [
+            '--port',
+            String(port),
+            '--threads',
+            '1',
+          ]);
+          await until(200, alone).finally(() => server.stop());
+        } finally {
+          await alone.stop();
+        }
+      },
+    );
 
     it.each(['/metrics', '/healthz', '/readyz'])('does not expose %s', async (path) => {
       expect((await ask(url, { path })).status).toBe(404);
