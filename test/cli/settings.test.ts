@@ -246,6 +246,16 @@ describe('The servers of a cluster', () => {
     expect(sharedSettingsOf(own)).not.toEqual(sent);
   });
 
+  /** What the node `a` shares, given what its store has. */
+  const sharedBy = (options: ReturnType<typeof optionsOf>, known: KnownSettings) =>
+    new SharedSettings({
+      store: { settings: known, saveOwnSettings: () => Promise.resolve() },
+      node: 'a',
+      own: sharedSettingsOf(options),
+      asOurs: (stored) => sharedSettingsOf(withSharedSettings(options, stored)),
+      onOther: () => undefined,
+    });
+
   it('of a cluster are unchanged if only the version of a node has changed', async () => {
     const options = optionsOf('--port=2');
     const own = sharedSettingsOf(options);
@@ -255,19 +265,11 @@ describe('The servers of a cluster', () => {
     for (const plan of Object.values(older.plans))
       delete (plan as { connections?: number }).connections;
     const published: Settings[] = [];
-    const settingsOf = (known: KnownSettings, config = options) =>
-      new SharedSettings({
-        store: { settings: known, saveOwnSettings: () => Promise.resolve() },
-        node: 'a',
-        own: sharedSettingsOf(config),
-        asOurs: (stored) => sharedSettingsOf(withSharedSettings(config, stored)),
-        onOther: () => undefined,
-      });
     const known = { log: older, own: { node: 'a', settings: older } };
-    const same = settingsOf(known);
+    const same = sharedBy(options, known);
     await same.share((settings) => Promise.resolve(published.push(settings)));
     expect([same.serving, same.others, same.overruled, published]).toEqual([own, [], [], []]);
-    const changed = settingsOf(known, optionsOf('--stale-after=2h'));
+    const changed = sharedBy(optionsOf('--stale-after=2h'), known);
     await changed.share((settings) => Promise.resolve(published.push(settings)));
     expect([changed.others, published]).toEqual([['stale-after'], [changed.serving]]);
   });
@@ -279,13 +281,7 @@ describe('The servers of a cluster', () => {
       /^the cluster's plans: premium.unheard_of: .*\na node of a newer version has changed them: upgrade this node$/,
     );
     const log = { ...sharedSettingsOf(own), plans };
-    const settings = new SharedSettings({
-      store: { settings: { log, own: null }, saveOwnSettings: () => Promise.resolve() },
-      node: 'a',
-      own: sharedSettingsOf(own),
-      asOurs: (stored) => sharedSettingsOf(withSharedSettings(own, stored)),
-      onOther: () => undefined,
-    });
+    const settings = sharedBy(own, { log, own: null });
     expect(settings.overruled).toEqual(['plans']);
     expect(settings.serving.plans).toBe(plans);
   });
