@@ -15,7 +15,6 @@ import { nextRetentionStep, NO_LIMITS } from './depth/retention-steps.js';
 import { checkSpelling, Stage } from './depth/stage.js';
 import type { Database } from './duckdb/database.js';
 import { Lanes } from './duckdb/lanes.js';
-import { Overlay, withScratch } from './duckdb/overlay.js';
 import type { Statements } from './duckdb/statements.js';
 import { RefusalError } from './errors.js';
 import { FlatCommit } from './flat-tables.js';
@@ -163,14 +162,10 @@ export class Commits {
     return true;
   }
 
-  /** Runs `body` like run(), then undoes it: no byte of the store's file changes. */
+  /** Runs `body` like run(), then rolls it back. */
   rehearse<T>(body: (tools: CommitTools) => Promise<T>): Promise<T> {
     return this.skippingDamage(() =>
-      withScratch((scratch) =>
-        this.exclusive(() =>
-          this.database.rehearsal((tx) => body(this.toolsOf(new Overlay(tx, scratch)))),
-        ),
-      ),
+      this.exclusive(() => this.database.rehearsal((tx) => body(this.toolsOf(tx)))),
     );
   }
 

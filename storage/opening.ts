@@ -35,8 +35,8 @@ import { UsageBook } from './keys/usage-book.js';
 import { type LogMark, markOf } from './log/mark.js';
 import { type KnownSettings, settingsOf } from './log/settings.js';
 import { type Meta, readMeta } from './meta.js';
-import { copyBeforeMigration, migrate, SCHEMA_VERSION, schemaVersion } from './migrations.js';
 import { WaitingTokens } from './queue.js';
+import { ensureSchema } from './schema.js';
 
 export interface StoreOptions extends CommitOptions, LogOptions, FaultListeners {
   /** Called when background work fails; `work` names it for the log. */
@@ -108,20 +108,13 @@ export async function openParts(directory: string, options: StoreOptions): Promi
   let database: Database | null = null;
   try {
     database = await Database.openFile(file, databaseOptions(directory, options));
-    const schema = await schemaVersion(database, file);
+    const isEmpty = await ensureSchema(database, file);
     // Only now: a directory whose database is no store stays as it is.
     await makePrivate(directory);
-    if (schema > 0 && schema < SCHEMA_VERSION) {
-      await database.checkpoint();
-      await database.whileClosed(async () =>
-        options.onNotice?.(await copyBeforeMigration(file, schema)),
-      );
-    }
-    await migrate(database, schema);
     const meta = await readMeta(database);
     await database.countCommits(meta);
     // Cutting a damaged log may empty a store that this opening did not create.
-    return await partsOf(directory, database, meta, schema === 0 && !heldStore, options);
+    return await partsOf(directory, database, meta, isEmpty && !heldStore, options);
   } catch (error) {
     const named = openingError(error, directory, file);
     const isLeftOver = !heldStore && named instanceof DiskFullError;

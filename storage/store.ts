@@ -112,9 +112,9 @@ export class Store implements StoreOperations {
   }
 
   /**
-   * Opens a data directory, creating it if needed, and migrates it to this build's schema.
+   * Opens a data directory, creating it if needed.
    * @throws StoreBusyError if another process has it open
-   * @throws InputError if it is damaged, not a store, or written by a newer Fathom
+   * @throws InputError if it is damaged, not a store, or of another schema
    */
   static async open(directory: string, options: StoreOptions): Promise<Store> {
     return new Store(await openParts(directory, options), options);

@@ -23,7 +23,7 @@ import { InputError } from '../errors.js';
 import { Turns } from '../turns.js';
 import { pepperFault } from '../keys/pepper.js';
 import { readMeta } from '../meta.js';
-import { checkSchema } from '../migrations.js';
+import { checkSchema } from '../schema.js';
 import { checkFragments } from './fragments.js';
 import { RULES, SCANNED, UNIQUE } from './rules.js';
 

@@ -214,14 +214,6 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     if (!isIntact) await this.log.save();
   }
 
-  /** Closes the file, runs `body` and opens the file again; the store stays locked. */
-  async whileClosed(body: () => Promise<void>): Promise<void> {
-    await closeOpened(this.opened);
-    await body();
-    this.opened = await this.reopenFile();
-    this.log.opened();
-  }
-
   /** Waits for running statements, writes the log into the file, and closes it. */
   async close(): Promise<void> {
     const isHeld = this.lock.isIntact;

@@ -16,7 +16,7 @@ export interface LogOptions {
   acceptDamagedLog?: boolean | undefined;
   /**
    * Called with what an operator should know: what was cut and where it is kept, that a log remains when the database is
-   * closed, where the copy of a migrated store is.
+   * closed.
    */
   onNotice?: ((text: string) => void) | undefined;
   /** Called before the store goes on without commits that clients may have seen. */

@@ -10,7 +10,6 @@ import { connectToServer } from '../../storage/control.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
 import type { UseStore } from '../../storage/operations.js';
 import { after, afterRetention, differences } from './contents.js';
-import { makeOlder } from './older.js';
 import { ONE_THREAD } from './one-thread.js';
 import type { Operation } from './operations.js';
 import { perform } from './perform.js';
@@ -20,11 +19,10 @@ import { COLLECTING, MAIN, Victim, VICTIM } from './victims.js';
 
 /** The processes to kill, and their shares of the kills. */
 const PHASES = {
-  'the holder of the store': 0.4,
+  'the holder of the store': 0.45,
   'fathom serve': 0.08,
   'a command beside the holder': 0.1,
-  'a command alone': 0.22,
-  'a migration': 0.1,
+  'a command alone': 0.27,
   retention: 0.1,
 } as const;
 type Phase = keyof typeof PHASES;
@@ -69,9 +67,6 @@ class Kill {
         break;
       case 'a command alone':
         await this.commandKilled(this.nextOperation());
-        break;
-      case 'a migration':
-        await this.killMigration();
         break;
       case 'retention':
         await this.killRetention();
@@ -164,15 +159,6 @@ class Kill {
     await command.kill();
     if (await done) await this.acknowledge(operation);
     else if (command.has(/^failed /)) throw new ViolationError('refused', command.describe());
-  }
-
-  private async killMigration(): Promise<void> {
-    await makeOlder(this.directory);
-    const holder = Victim.start([COLLECTING, VICTIM, 'hold', this.directory]);
-    await holder.line(/^opening$/);
-    await this.cut('migration', holder.sees(/^ready$/));
-    await holder.kill();
-    if (holder.has(/^failed /)) throw new ViolationError('refused', holder.describe());
   }
 
   private async killRetention(): Promise<void> {

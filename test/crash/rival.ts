@@ -29,8 +29,8 @@ const GUESS_MS = 200;
 
 /** What a command may report when its server goes away. */
 const SERVER_GONE = /the server (went away before it answered|did not give its version)/;
-/** A migration was killed, and nobody has opened the store for writing since. */
-const OLD_SCHEMA = /was written by an earlier version of Fathom: check it with that version/;
+/** The first start was killed, and nobody has opened the store for writing since. */
+const EMPTY = /is empty: a start on it was interrupted/;
 const IN_USE = /is in use by another Fathom process/;
 const SERVER_THERE = /a Fathom server already runs on/;
 /** `fathom check` changes nothing, so it does not cut off a log's torn end. */
@@ -241,7 +241,7 @@ export class Rival {
     if (IN_USE.test(message)) return this.endedUs - this.startedUs >= LOCK_WAIT_MS * 1000;
     if (operation === undefined) return false;
     if (SERVER_GONE.test(message)) return true;
-    if (operation.kind === 'check') return TORN_END.test(message) || OLD_SCHEMA.test(message);
+    if (operation.kind === 'check') return TORN_END.test(message) || EMPTY.test(message);
     return operation.kind === 'ingest' && operation.merge === true && STORE_CHANGED.test(message);
   }
 }

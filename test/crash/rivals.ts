@@ -11,7 +11,6 @@ import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { afterRetention } from './contents.js';
 import { type Act, explain } from './history.js';
 import { isLockFree } from './locks.js';
-import { makeOlder } from './older.js';
 import { type Course, type Share, sharesOf, SLOTS_BEHIND_RETENTION } from './rival-operations.js';
 import { Rival } from './rival.js';
 import { contentsAt, contentsOfCopy, type State, ViolationError } from './state.js';
@@ -22,9 +21,8 @@ const MOST_SLOTS = 5;
 const LEAST_LIVES = 3;
 const MOST_LIVES = 5;
 const SERVER_SHARE = 0.25;
-/** Shares of the rounds: in a directory without a store; on a store of an earlier version; with retention. */
+/** Shares of the rounds: in a directory without a store; with retention. */
 const FRESH_SHARE = 0.12;
-const OLDER_SHARE = 0.06;
 const RETENTION_SHARE = 0.1;
 const PROBE_EVERY_MS = 20;
 /** Files that a listening server keeps locked. */
@@ -42,7 +40,6 @@ class Round {
   private readonly course: Course;
   private readonly retiringBeforeS: number | null;
   private readonly isFresh: boolean;
-  private readonly isOlder: boolean;
   private readonly acts: Act[] = [];
   private readonly alive = new Set<Rival>();
   private violation: Error | null = null;
@@ -53,8 +50,7 @@ class Round {
   ) {
     const drawn = state.random();
     this.isFresh = drawn < FRESH_SHARE;
-    this.isOlder = !this.isFresh && drawn < FRESH_SHARE + OLDER_SHARE;
-    const retires = !this.isFresh && !this.isOlder && drawn > 1 - RETENTION_SHARE;
+    const retires = !this.isFresh && drawn > 1 - RETENTION_SHARE;
     this.retiringBeforeS = retires ? state.operations.retentionLimit() : null;
     this.directory = this.isFresh ? path.join(state.folder, `fresh-${round}`) : state.directory;
     this.course = { hasStore: !this.isFresh, firstSlot: retires ? SLOTS_BEHIND_RETENTION : 0 };
@@ -62,7 +58,6 @@ class Round {
 
   async run(): Promise<void> {
     const { random } = this.state;
-    if (this.isOlder) await makeOlder(this.directory);
     const slots = LEAST_SLOTS + Math.floor(random() * (MOST_SLOTS - LEAST_SLOTS + 1));
     const deletes = this.retiringBeforeS === null && !this.isFresh;
     const shares = sharesOf(this.isFresh ? [] : this.state.keys, slots, deletes);

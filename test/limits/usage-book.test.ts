@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { backupStore } from '../../storage/backup.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { Database } from '../../storage/duckdb/database.js';
-import { migrate, schemaVersion } from '../../storage/migrations.js';
+import { ensureSchema } from '../../storage/schema.js';
 import { SharedUsage } from '../../storage/log/shared-usage.js';
 import type { JetStreamLog } from '../../storage/log/jetstream.js';
 import { UsageBook } from '../../storage/keys/usage-book.js';
@@ -30,7 +30,7 @@ afterEach(async () => {
 async function openDatabase() {
   const file = path.join(directory, 'test.duckdb');
   database = await Database.openFile(file, OPTIONS);
-  await migrate(database, await schemaVersion(database, file));
+  await ensureSchema(database, file);
 }
 const load = () => UsageBook.load(database, (error) => errors.push(error));
 const stored = () => database.rows('SELECT key_id, month, calls FROM usage ORDER BY ALL');
@@ -66,7 +66,7 @@ async function twoNodes() {
   const bus = busOfNodes();
   const file = path.join(directory, 'other.duckdb');
   const others = await Database.openFile(file, OPTIONS);
-  await migrate(others, 0);
+  await ensureSchema(others, file);
   const onError = (error: unknown) => errors.push(error);
   const [one, other] = await Promise.all(
     [database, others].map((of) => UsageBook.load(of, onError)),

@@ -3,7 +3,6 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -12,10 +11,8 @@ import {
 import path from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { isDamage } from '../../compute/damage.js';
-import { Database } from '../../storage/duckdb/database.js';
 import { InputError, StoreBusyError } from '../../storage/errors.js';
-import { makeOlder } from '../crash/older.js';
-import { SCHEMA_VERSION } from '../../storage/migrations.js';
+import { SCHEMA_VERSION } from '../../storage/schema.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { fathom } from '../support/cli.js';
 import { commitHolders, type Held, held, storedHolders } from '../support/holders.js';
@@ -203,17 +200,22 @@ describe('A store is not opened, and the message says why,', () => {
   it('if a newer version wrote it, or a build before the first one', async () => {
     await storeWith(1);
     const newer = SCHEMA_VERSION + 3;
-    await tamper(file, `UPDATE meta SET value = '${newer}' WHERE key = 'schema_version'`);
+    await tamper(file, `UPDATE meta SET value = '${newer}' WHERE key = 'schema'`);
     await expectNotOpened(
       new RegExp(
         `was written by a newer version of Fathom \\(schema ${newer}, this version knows ${SCHEMA_VERSION}\\): upgrade`,
       ),
     );
-    await tamper(file, `UPDATE meta SET value = 'three' WHERE key = 'schema_version'`);
+    await tamper(file, `UPDATE meta SET value = 'three' WHERE key = 'schema'`);
     await expectNotOpened(/is damaged: its schema version is three$/);
-    await tamper(file, `UPDATE meta SET value = '11' WHERE key = 'schema_version'`);
-    await expectNotOpened(/was written by a build before the first version of Fathom: load its/);
-    await tamper(file, `UPDATE meta SET value = '${SCHEMA_VERSION}' WHERE key = 'schema_version'`);
+    await tamper(file, `UPDATE meta SET key = 'schema_version', value = '13' WHERE key = 'schema'`);
+    await expectNotOpened(
+      /was written by a build before the first version of Fathom: keep it, and/,
+    );
+    await tamper(
+      file,
+      `UPDATE meta SET key = 'schema', value = '${SCHEMA_VERSION}' WHERE key = 'schema_version'`,
+    );
     const store = await openStore(directory.path);
     expect((await store.summary()).cells).toBe(1);
     await store.close();
@@ -231,32 +233,6 @@ describe('A store is not opened, and the message says why,', () => {
     await store.close();
     await (await openStore(other)).close();
   });
-});
-
-it('A database of an older schema is copied before the upgrade; the copy is the old store', async () => {
-  await storeWith(1);
-  const before = await openStore(directory.path);
-  const { id, key } = await before.createKey({ tier: 'premium', name: 'old', monthlyQuota: 7 });
-  await before.close();
-  await makeOlder(directory.path);
-  const notices: string[] = [];
-  const migrated = await openStore(directory.path, { onNotice: (text) => notices.push(text) });
-  expect(migrated.keys.verify(key)).toMatchObject({ id, monthlyQuota: 7, expiresAtS: null });
-  expect((await migrated.updateKey('old', { expiresAtS: 2e9 })).expiresAtS).toBe(2e9);
-  await migrated.close();
-  const copy = `${file}.schema-${SCHEMA_VERSION - 1}`;
-  expect(notices).toEqual([expect.stringContaining(`; ${copy} is a copy from before`)]);
-  expect(statSync(copy).mode & 0o777).toBe(0o600);
-  // As after a failed upgrade.
-  renameSync(copy, file);
-  const database = await Database.openFile(file, { memoryLimitMiB: 128, threads: 1 });
-  const tables = (await database.rows('SELECT table_name FROM duckdb_tables()')).flat();
-  expect(tables).toContain('segments');
-  expect(tables).not.toContain('segment_samples');
-  await database.close();
-  const store = await openStore(directory.path);
-  expect(await storedSnapshots(store, tokenOf(store))).toHaveLength(1);
-  await store.close();
 });
 
 it('A store whose last counts cannot be written is closed nevertheless', async () => {

@@ -12,7 +12,7 @@ import {
 } from '../../storage/depth/segments.js';
 import { Database } from '../../storage/duckdb/database.js';
 import { ROW_GROUP_ROWS } from '../../storage/duckdb/statements.js';
-import { migrate } from '../../storage/migrations.js';
+import { ensureSchema } from '../../storage/schema.js';
 import { DataDirectory } from '../support/stores.js';
 
 let directory: DataDirectory;
@@ -22,7 +22,7 @@ beforeEach(async () => {
   mkdirSync(directory.path);
   const file = path.join(directory.path, 'blocks.duckdb');
   database = await Database.openFile(file, { memoryLimitMiB: 256, threads: 1 });
-  await migrate(database, 0);
+  await ensureSchema(database, file);
 });
 afterEach(() => database.close());
 

@@ -24,7 +24,6 @@ import { Database } from '../../storage/duckdb/database.js';
 import { holderName, logMark } from '../../storage/duckdb/holder-file.js';
 import { DuckDBError } from '../../storage/duckdb/duckdb-error.js';
 import { StoreBusyError, StoreUnavailableError } from '../../storage/errors.js';
-import { makeOlder } from '../crash/older.js';
 import type { Store } from '../../storage/store.js';
 import { fathomProcess } from '../support/cli.js';
 import { FREE, HELD, LOCK_FILE, LockProbe } from '../support/lock-probe.js';
@@ -151,16 +150,6 @@ describe('Another process finds a store held', () => {
     await expect(openStore(directory.path)).rejects.toThrow('there were commits in it');
     expect(await seen()).toEqual(FREE);
     store = await openStore(directory.path, { acceptDamagedLog: true });
-    expect(await seen()).toEqual(HELD);
-  });
-
-  it('that was migrated, and while its copy is made', async () => {
-    await makeOlder(directory.path);
-    const whileCopied: Promise<string>[] = [];
-    store = await openStore(directory.path, {
-      onNotice: () => void whileCopied.push(probe.look(at(LOCK_FILE))),
-    });
-    expect(await Promise.all(whileCopied)).toEqual(['held']);
     expect(await seen()).toEqual(HELD);
   });
 

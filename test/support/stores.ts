@@ -25,7 +25,7 @@ import type { Directories } from '../../storage/depth/directories.js';
 import type { Directory } from '../../storage/depth/directory.js';
 import { Database } from '../../storage/duckdb/database.js';
 import { RunCollector } from '../../storage/ingest/run-collector.js';
-import { migrate, schemaVersion } from '../../storage/migrations.js';
+import { ensureSchema } from '../../storage/schema.js';
 import type { StoreOptions } from '../../storage/opening.js';
 import { Store } from '../../storage/store.js';
 import { temporaryDirectory } from './folders.js';
@@ -373,7 +373,7 @@ export async function openSegmentDatabase(directory: DataDirectory): Promise<Dat
   mkdirSync(directory.path, { recursive: true });
   const file = path.join(directory.path, 'segments.duckdb');
   const database = await Database.openFile(file, { memoryLimitMiB: 256, threads: 1 });
-  await migrate(database, await schemaVersion(database, file));
+  await ensureSchema(database, file);
   return database;
 }
 

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
 import type { Statements } from '../../storage/duckdb/statements.js';
 import { MAX_QUEUED_TOKENS, WaitingTokens } from '../../storage/queue.js';
-import { migrate } from '../../storage/migrations.js';
+import { ensureSchema } from '../../storage/schema.js';
 import { commitTokens, DataDirectory, MINT, openStore, OTHER_MINT } from '../support/stores.js';
 
 let directory: DataDirectory;
@@ -17,7 +17,7 @@ async function openQueueDatabase() {
   await mkdir(directory.path, { recursive: true });
   const file = path.join(directory.path, 'queue.duckdb');
   const database = await Database.openFile(file, { memoryLimitMiB: 128, threads: 1 });
-  await migrate(database, 0);
+  await ensureSchema(database, file);
   const state = { fails: false, writes: 0 };
   return {
     state,

@@ -1,8 +1,4 @@
-/** The store's schema as a list of migrations. A released migration never changes. */
-import { constants } from 'node:fs';
-import { copyFile, rename, rm, stat } from 'node:fs/promises';
-import path from 'node:path';
-import { freeBytesOf, syncFile } from './disk.js';
+/** The store's tables, and which databases have them. */
 import { InputError } from './errors.js';
 import type { Database } from './duckdb/database.js';
 import { readMeta, writeMeta } from './meta.js';
@@ -13,13 +9,12 @@ import { readMeta, writeMeta } from './meta.js';
  */
 const BLOCK = 'BLOB NOT NULL USING COMPRESSION uncompressed';
 
-/** Free bytes that a copy before a migration leaves on the disk. */
-const SPARE_BYTES = 64 * 1024 * 1024;
+/** This build's schema. A build opens no store of another one. */
+export const SCHEMA_VERSION = 1;
+const VERSION_KEY = 'schema';
+/** Where builds before the first version kept theirs. */
+const EARLIER_VERSION_KEY = 'schema_version';
 
-/** Builds before the first version had earlier schemas. */
-const FIRST_SCHEMA = 12;
-
-/** The tables of that schema. */
 const TABLES: readonly string[] = [
   'CREATE TABLE meta (key VARCHAR NOT NULL, value VARCHAR NOT NULL)',
   `CREATE TABLE tokens (
@@ -59,6 +54,12 @@ const TABLES: readonly string[] = [
      data ${BLOCK},
      market_rows BLOB NOT NULL,
      digests BLOB NOT NULL
+   )`,
+  // Made in the background.
+  `CREATE TABLE segment_samples (
+     segment_id BIGINT NOT NULL,
+     crc32 UINTEGER NOT NULL,
+     data ${BLOCK}
    )`,
   `CREATE TABLE segment_parts (
      segment_id BIGINT NOT NULL,
@@ -218,92 +219,53 @@ const TABLES: readonly string[] = [
   "INSERT INTO meta VALUES ('store_id', uuid()::VARCHAR)",
 ];
 
-/** Entry i migrates from version FIRST_SCHEMA + i to the next one. */
-const MIGRATIONS: readonly (readonly string[])[] = [
-  // Made in the background.
-  [
-    `CREATE TABLE segment_samples (
-       segment_id BIGINT NOT NULL,
-       crc32 UINTEGER NOT NULL,
-       data ${BLOCK}
-     )`,
-  ],
-];
-
-const VERSION_KEY = 'schema_version';
-/** The schema version of this build. */
-export const SCHEMA_VERSION = FIRST_SCHEMA + MIGRATIONS.length;
-
 /**
- * Migrates a database to this build's schema in one transaction.
- * @param from the version of its schema; 0 if it is empty
+ * Makes the tables in an empty database.
+ * @param where names the database in errors
+ * @returns whether it was empty
+ * @throws InputError if it is not a store, or one of another schema
  */
-export async function migrate(database: Database, from: number): Promise<void> {
-  if (from === SCHEMA_VERSION) return;
+export async function ensureSchema(database: Database, where: string): Promise<boolean> {
+  if ((await tablesOf(database)).length > 0) {
+    await checkSchema(database, where);
+    return false;
+  }
   await database.transaction(async (tx) => {
-    const missing = MIGRATIONS.slice(Math.max(0, from - FIRST_SCHEMA)).flat();
-    await tx.run([...(from === 0 ? TABLES : []), ...missing].join(';\n'));
+    await tx.run(TABLES.join(';\n'));
     await writeMeta(tx, VERSION_KEY, String(SCHEMA_VERSION));
   });
+  return true;
 }
 
-/** @throws InputError if a database does not have this build's schema, or is not a store */
+/** @throws InputError if a database is not a store, or one of another schema than this build's */
 export async function checkSchema(database: Pick<Database, 'rows'>, where: string): Promise<void> {
-  if ((await schemaVersion(database, where)) === SCHEMA_VERSION) return;
-  throw new InputError(
-    `${where} was written by an earlier version of Fathom: check it with that version, or start this one on it first`,
-  );
-}
-
-/**
- * The version of a database's schema; 0 if it is empty.
- * @throws InputError if a build that is newer, or before the first version, wrote it, or if it is not a store
- */
-export async function schemaVersion(
-  database: Pick<Database, 'rows'>,
-  where: string,
-): Promise<number> {
-  const tables = (await database.rows('SELECT table_name FROM duckdb_tables()')).flat();
-  if (tables.length === 0) return 0;
+  const tables = await tablesOf(database);
+  if (tables.length === 0) {
+    throw new InputError(
+      `${where} is empty: a start on it was interrupted, and another one completes it`,
+    );
+  }
   if (!tables.includes('meta')) {
     throw new InputError(`${where} is a database, but not a Fathom store`);
   }
-  const stored = (await readMeta(database)).get(VERSION_KEY);
+  const meta = await readMeta(database);
+  const stored = meta.get(VERSION_KEY);
+  if (stored === undefined && meta.has(EARLIER_VERSION_KEY)) {
+    throw new InputError(
+      `${where} was written by a build before the first version of Fathom: keep it, and load its files into a new store`,
+    );
+  }
   const version = Number(stored);
   if (!Number.isInteger(version) || version < 1) {
     throw new InputError(`${where} is damaged: its schema version is ${stored ?? 'missing'}`);
   }
-  if (version < FIRST_SCHEMA) {
+  if (version > SCHEMA_VERSION) {
     throw new InputError(
-      `${where} was written by a build before the first version of Fathom: load its files into a new store`,
+      `${where} was written by a newer version of Fathom (schema ${version}, this version knows ${SCHEMA_VERSION}): upgrade Fathom to open it`,
     );
   }
-  if (version <= SCHEMA_VERSION) return version;
-  throw new InputError(
-    `${where} was written by a newer version of Fathom (schema ${version}, this version knows ${SCHEMA_VERSION}): upgrade Fathom to open it`,
-  );
 }
 
-/**
- * Copies a closed database if its disk has room. Nothing may have it open: closing a second handle of it would end
- * DuckDB's lock.
- * @param schema the version of its schema
- * @returns the text of a notice
- */
-export async function copyBeforeMigration(file: string, schema: number): Promise<string> {
-  const copy = `${file}.schema-${schema}`;
-  const partial = `${copy}.new`;
-  const { size } = await stat(file);
-  if ((await freeBytesOf(path.dirname(file))) < size + SPARE_BYTES) {
-    return `${file} is brought to a new schema without a copy of it: its disk has no room for one`;
-  }
-  try {
-    await copyFile(file, partial, constants.COPYFILE_FICLONE);
-    await syncFile(partial);
-    await rename(partial, copy);
-  } catch (error) {
-    await rm(partial, { force: true });
-    throw error;
-  }
-  return `${file} is brought to a new schema; ${copy} is a copy from before: delete it once you keep the new version`;
+async function tablesOf(database: Pick<Database, 'rows'>): Promise<unknown[]> {
+  return (await database.rows('SELECT table_name FROM duckdb_tables()')).flat();
 }
