@@ -1291,23 +1291,23 @@ export interface components {
     PressureFlows: {
       /** @description Amount that BUY orders trade less that of SELL orders, within the timeframe, USD */
       net_usd_5_min: number;
-      /** @description The move of the price that this net flow would cause, percent; 0 for no flow, null without depth on the side that it uses up. */
+      /** @description The move of the price that this net flow would cause, percent: to where `/slippage` ends for an order of it, without perps, or to the end of the ladder if the flow is larger. 0 for no flow, null without depth on the side that it takes. */
       net_pct_5_min: number | null;
       /** @description Amount that BUY orders trade less that of SELL orders, within the timeframe, USD */
       net_usd_30_min: number;
-      /** @description The move of the price that this net flow would cause, percent; 0 for no flow, null without depth on the side that it uses up. */
+      /** @description The move of the price that this net flow would cause, percent: to where `/slippage` ends for an order of it, without perps, or to the end of the ladder if the flow is larger. 0 for no flow, null without depth on the side that it takes. */
       net_pct_30_min: number | null;
       /** @description Amount that BUY orders trade less that of SELL orders, within the timeframe, USD */
       net_usd_1_hr: number;
-      /** @description The move of the price that this net flow would cause, percent; 0 for no flow, null without depth on the side that it uses up. */
+      /** @description The move of the price that this net flow would cause, percent: to where `/slippage` ends for an order of it, without perps, or to the end of the ladder if the flow is larger. 0 for no flow, null without depth on the side that it takes. */
       net_pct_1_hr: number | null;
       /** @description Amount that BUY orders trade less that of SELL orders, within the timeframe, USD */
       net_usd_6_hr: number;
-      /** @description The move of the price that this net flow would cause, percent; 0 for no flow, null without depth on the side that it uses up. */
+      /** @description The move of the price that this net flow would cause, percent: to where `/slippage` ends for an order of it, without perps, or to the end of the ladder if the flow is larger. 0 for no flow, null without depth on the side that it takes. */
       net_pct_6_hr: number | null;
       /** @description Amount that BUY orders trade less that of SELL orders, within the timeframe, USD */
       net_usd_24_hr: number;
-      /** @description The move of the price that this net flow would cause, percent; 0 for no flow, null without depth on the side that it uses up. */
+      /** @description The move of the price that this net flow would cause, percent: to where `/slippage` ends for an order of it, without perps, or to the end of the ladder if the flow is larger. 0 for no flow, null without depth on the side that it takes. */
       net_pct_24_hr: number | null;
     };
     /** @description The service is busy; retry after `Retry-After` seconds. Free of charge. */
@@ -2217,7 +2217,7 @@ export interface operations {
          */
         token_address: string;
         /**
-         * @description `pct_impact`: by the size of the price move that the order's next 24 hours would cause on their own; orders without depth to trade against come last. `usd_flow`: by `usd_next_24_hr`. Largest first, ties by address.
+         * @description `pct_impact`: by the size of the price move that the order's next 24 hours would cause on their own, as `net_pct` of `/dca-pressure` has it; orders without depth to trade against come last. `usd_flow`: by `usd_next_24_hr`. Largest first, ties by address.
          * @example pct_impact
          */
         sort_by?: 'pct_impact' | 'usd_flow';

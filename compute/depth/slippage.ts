@@ -1,38 +1,34 @@
 /**
- * What an order costs, and what it takes to move the price: walks over a snapshot's ladder
- * (docs/definitions.md#slippage).
+ * What an order costs, what it takes to move the price, and how far a flow of orders moves it: one walk over a
+ * snapshot's ladder (docs/definitions.md#slippage).
  *
  * A sell takes support downwards, a buy takes resistance upwards. Both are one walk over the distance from the price:
  * `d = s * position`, with `s` -1 for a sell and 1 for a buy, and the price `P * 1.01^(s*d)` at distance `d`.
  */
 import { BIN_COUNT, BIN_RATIO, MIN_BIN } from '../ladder.js';
-import type { SnapshotCells } from '../segment/snapshots.js';
+import type { BinSums, SnapshotCells } from '../segment/snapshots.js';
 
 export const ORDER_SIDES = ['sell', 'buy'] as const;
 export type OrderSide = (typeof ORDER_SIDES)[number];
 
 const LN_RATIO = Math.log(BIN_RATIO);
 
-/** A bin with an amount of the side that the order takes. Distances from the price, in bins. */
-interface Step {
-  /** `max(s*b - 0.5, 0)`: where the order begins to take it. */
-  near: number;
-  /** `max(s*b + 0.5, 0)`; equals `near`, 0, for a bin on the wrong side of the price. */
-  far: number;
-  cents: number;
+/** The side of a ladder that an order takes. */
+interface LadderSide {
+  side: OrderSide;
+  firstBin: number;
+  /** By bin, ascending: index `bin - firstBin`. */
+  cents: Float64Array;
 }
 
 /** The ladder that an order takes, summed over the chosen markets. */
-export interface OrderLadder {
-  side: OrderSide;
+export interface OrderLadder extends LadderSide {
   /** Price of the snapshot, USD. */
   priceUsd: number;
-  /** The nearest bin first. */
-  steps: readonly Step[];
   venueCount: number;
-  /** Cents by step and venue: index `step * venueCount + venue`. */
+  /** Cents by bin and venue: the nth bin with an amount, as an order takes them, begins at `n * venueCount`. */
   venueCents: Float64Array;
-  /** The sum of all steps. */
+  /** The sum of all bins. */
   totalCents: number;
 }
 
@@ -84,9 +80,9 @@ export function slippage(ladder: OrderLadder, { usd, movePct }: SlippageAmounts)
   };
 }
 
-/** By bin: sums while a ladder is being built, and the bin's step. */
+/** By bin: sums while a ladder is being built, and the place of the bin among those with an amount. */
 const sums = new Float64Array(BIN_COUNT);
-const stepOf = new Int32Array(BIN_COUNT);
+const placeOf = new Int32Array(BIN_COUNT);
 
 export function orderLadder({ cells, side, venueOf, venueCount }: LadderInput): OrderLadder {
   const { market, bin, priceUsd } = cells;
@@ -98,57 +94,94 @@ export function orderLadder({ cells, side, venueOf, venueCount }: LadderInput): 
     sums[bin[i] - MIN_BIN] += amounts[i];
     totalCents += amounts[i];
   }
-  const steps: Step[] = [];
-  const sign = signOf(side);
+  let [first, last, bins] = [BIN_COUNT, -1, 0];
   for (let n = 0; n < BIN_COUNT; n++) {
     const index = side === 'sell' ? BIN_COUNT - 1 - n : n;
     if (sums[index] === 0) continue;
-    const distance = sign * (index + MIN_BIN);
-    stepOf[index] = steps.length;
-    steps.push({
-      near: Math.max(distance - 0.5, 0),
-      far: Math.max(distance + 0.5, 0),
-      cents: sums[index],
-    });
+    placeOf[index] = bins++;
+    first = Math.min(first, index);
+    last = Math.max(last, index);
   }
-  const venueCents = new Float64Array(steps.length * venueCount);
+  const venueCents = new Float64Array(bins * venueCount);
   for (let i = 0; i < bin.length; i++) {
     const venue = venueOf[market[i]];
     if (venue < 0 || amounts[i] === 0) continue;
-    venueCents[stepOf[bin[i] - MIN_BIN] * venueCount + venue] += amounts[i];
+    venueCents[placeOf[bin[i] - MIN_BIN] * venueCount + venue] += amounts[i];
   }
-  return { side, priceUsd, steps, venueCount, venueCents, totalCents };
+  const firstBin = first + MIN_BIN;
+  const cents = sums.slice(first, last + 1);
+  return { side, firstBin, cents, priceUsd, venueCount, venueCents, totalCents };
 }
 
 const signOf = (side: OrderSide): number => (side === 'sell' ? -1 : 1);
 
-/** What an order of `usd` gets: walks away from the price until `usd` is taken or the ladder ends. */
+/** Called for each bin of a walk: its ends as distances from the price, the cents taken of it, and their share of it. */
+type Take = (near: number, far: number, cents: number, share: number) => void;
+
+interface WalkEnd {
+  cents: number;
+  /** Where the walk ends; null if it takes nothing. */
+  distance: number | null;
+}
+
+/**
+ * Walks away from the price until an amount is taken, a distance is reached, or the ladder ends. A bin wholly on the
+ * wrong side of the price stands at it: both its ends are 0.
+ */
+function walk(
+  { side, firstBin, cents }: LadderSide,
+  most: { cents: number; distance: number },
+  take?: Take,
+): WalkEnd {
+  const sign = signOf(side);
+  const end: WalkEnd = { cents: 0, distance: null };
+  for (let n = 0; n < cents.length; n++) {
+    const index = side === 'sell' ? cents.length - 1 - n : n;
+    const all = cents[index];
+    if (all === 0) continue;
+    const outward = sign * (firstBin + index);
+    const near = Math.max(outward - 0.5, 0);
+    if (end.cents >= most.cents || near > most.distance) break;
+    const far = Math.max(outward + 0.5, 0);
+    let taken = Math.min(all, most.cents - end.cents);
+    if (far > most.distance) {
+      taken = Math.min(taken, (all * (most.distance - near)) / (far - near));
+    }
+    const share = taken / all;
+    end.cents += taken;
+    end.distance = near + share * (far - near);
+    take?.(near, far, taken, share);
+    // Also if rounding leaves a rest: the next bin may be far away.
+    if (taken < all) break;
+  }
+  return end;
+}
+
+/** What an order of `usd` gets. */
 export function orderCost(ladder: OrderLadder, usd: number): OrderCost {
-  const { side, priceUsd, steps, venueCount, venueCents, totalCents } = ladder;
+  const { side, priceUsd, venueCount, venueCents, totalCents } = ladder;
   const wanted = centsOf(usd);
   const filled = wanted <= totalCents;
   const venueUsd = new Float64Array(venueCount);
   const rate = signOf(side) * LN_RATIO;
-  let left = Math.min(wanted, totalCents);
   // Tokens times P, in cents.
   let [tokens, bestTokens, worstTokens] = [0, 0, 0];
-  let end = 0;
-  for (let step = 0; step < steps.length && left > 0; step++) {
-    const { near, far, cents } = steps[step];
-    const taken = Math.min(left, cents);
-    const share = taken / cents;
-    for (let venue = 0; venue < venueCount; venue++) {
-      venueUsd[venue] += (share * venueCents[step * venueCount + venue]) / 100;
-    }
-    const length = share * (far - near);
-    const atNear = taken * Math.exp(-rate * near);
-    tokens += atNear * meanDecay(rate * length);
-    bestTokens += atNear;
-    worstTokens += taken * Math.exp(-rate * far);
-    end = near + length;
-    left -= taken;
-  }
-  if (!filled) {
+  let place = 0;
+  const { distance } = walk(
+    ladder,
+    { cents: wanted, distance: Infinity },
+    (near, far, taken, share) => {
+      for (let venue = 0; venue < venueCount; venue++) {
+        venueUsd[venue] += (share * venueCents[place * venueCount + venue]) / 100;
+      }
+      const atNear = taken * Math.exp(-rate * near);
+      tokens += atNear * meanDecay(rate * share * (far - near));
+      bestTokens += atNear;
+      worstTokens += taken * Math.exp(-rate * far);
+      place++;
+    },
+  );
+  if (!filled || distance === null) {
     const unknown = { averagePriceUsd: null, endPriceUsd: null, slippagePct: null };
     return { filled, ...unknown, bestPct: null, worstPct: null, venueUsd };
   }
@@ -156,7 +189,7 @@ export function orderCost(ladder: OrderLadder, usd: number): OrderCost {
   return {
     filled,
     averagePriceUsd: priceUsd * average,
-    endPriceUsd: priceUsd * Math.exp(rate * end),
+    endPriceUsd: priceUsd * Math.exp(rate * distance),
     slippagePct: 100 * (average - 1),
     bestPct: 100 * (wanted / bestTokens - 1),
     worstPct: 100 * (wanted / worstTokens - 1),
@@ -179,15 +212,30 @@ function meanDecay(y: number): number {
  * USD between the price and `P * (1 - movePct/100)` for a sell, `P * (1 + movePct/100)` for a buy; the whole
  * ladder if that price is beyond it.
  */
-export function costOfMove({ side, steps }: OrderLadder, movePct: number): number {
-  const sign = signOf(side);
+export function costOfMove(ladder: LadderSide, movePct: number): number {
+  const sign = signOf(ladder.side);
   // 100% down is a price of 0, which is beyond every ladder, as is anything further.
-  const isBelowZero = side === 'sell' && movePct >= 100;
-  const target = isBelowZero ? Infinity : (sign * Math.log1p((sign * movePct) / 100)) / LN_RATIO;
-  let cents = 0;
-  for (const { near, far, cents: all } of steps) {
-    if (near > target) break;
-    cents += far <= target ? all : (all * (target - near)) / (far - near);
-  }
-  return cents / 100;
+  const isBelowZero = ladder.side === 'sell' && movePct >= 100;
+  const distance = isBelowZero ? Infinity : (sign * Math.log1p((sign * movePct) / 100)) / LN_RATIO;
+  return walk(ladder, { cents: Infinity, distance }).cents / 100;
+}
+
+/**
+ * The move of the price, in percent, that a net flow of `netUsd` causes: where a buy of a positive flow, or a sell of a
+ * negative one, ends (docs/definitions.md#price-impact). If the ladder holds less, that is the far edge of its last bin.
+ * @param ladder null if there is no depth
+ * @returns 0 without a flow; otherwise null if there is no depth on the side that the flow takes
+ */
+export function impactPct(ladder: BinSums | null, netUsd: number): number | null {
+  if (netUsd === 0) return 0;
+  if (ladder === null) return null;
+  const { firstBin, supportCents, resistanceCents } = ladder;
+  const taken: LadderSide =
+    netUsd < 0
+      ? { side: 'sell', firstBin, cents: supportCents }
+      : { side: 'buy', firstBin, cents: resistanceCents };
+  const { distance } = walk(taken, { cents: centsOf(Math.abs(netUsd)), distance: Infinity });
+  if (distance === null) return null;
+  // The sum is never -0.
+  return 100 * Math.expm1(signOf(taken.side) * distance * LN_RATIO) + 0;
 }

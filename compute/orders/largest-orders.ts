@@ -1,8 +1,8 @@
 /** The largest DCA orders of a token (docs/definitions.md#dca-orders). */
+import { impactPct } from '../depth/slippage.js';
 import type { BinSums } from '../segment/snapshots.js';
 import { DAY_S } from '../time.js';
 import { type DcaOrder, usdNext } from './dca-orders.js';
-import { impactPct } from './impact.js';
 
 /** Only flows within this time count. */
 const HORIZON_S = DAY_S;

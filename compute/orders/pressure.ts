@@ -2,9 +2,9 @@
  * Computes the DCA pressure of every token at a moment and ranks the tokens by it
  * (docs/definitions.md#dca-pressure). Orders and ladders are in memory shared between threads.
  */
+import { impactPct } from '../depth/slippage.js';
 import type { BinSums } from '../segment/snapshots.js';
 import { cyclesBy, type DcaOrder, HORIZONS_S, type Timeframe, TIMEFRAMES } from './dca-orders.js';
-import { impactPct } from './impact.js';
 
 export const PRESSURE_SORTS = ['usd', 'impact'] as const;
 type PressureSort = (typeof PRESSURE_SORTS)[number];

@@ -96,7 +96,7 @@ export function pressureSteps(
     'Net of a span = what buyers trade in it - what sellers do. An order in its price range trades its cycles of the span, at most what is left of it.',
     movedPct === null
       ? `Impact ${label}: none, since no ${taken} is known`
-      : `Impact ${label} = how far a net flow of ${dollars(flow)} reaches when it takes ${taken} from the price ${way}, without perps = ${signedBasisPoints(movedPct / 100)}`,
+      : `Impact ${label} = where an order for the net flow of ${dollars(flow)} ends, which takes ${taken} from the price ${way}, without perps = ${signedBasisPoints(movedPct / 100)}`,
   ];
 }
 

@@ -253,6 +253,6 @@ function ladderInput(
   return { input: { cells, side, venueOf: slot, venueCount: count }, groups };
 }
 
-function bytesOfLadder({ groups, ladder: { steps, venueCents } }: VenueLadder): number {
-  return 1024 + 256 * groups.length + 160 * steps.length + 2 * venueCents.byteLength;
+function bytesOfLadder({ groups, ladder: { cents, venueCents } }: VenueLadder): number {
+  return 1024 + 256 * groups.length + 2 * (cents.byteLength + venueCents.byteLength);
 }

@@ -40,8 +40,8 @@ export const getDcaOrders = defineEndpoint({
     sort_by: word(SORTS, {
       default: 'pct_impact',
       description:
-        "`pct_impact`: by the size of the price move that the order's next 24 hours would cause on their own; " +
-        'orders without depth to trade against come last. `usd_flow`: by `usd_next_24_hr`. Largest first, ' +
+        "`pct_impact`: by the size of the price move that the order's next 24 hours would cause on their own, as " +
+        '`net_pct` of `/dca-pressure` has it; orders without depth to trade against come last. `usd_flow`: by `usd_next_24_hr`. Largest first, ' +
         'ties by address.',
     }),
     ...sizeRangeParameters,

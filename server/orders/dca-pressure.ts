@@ -31,8 +31,9 @@ const DEFAULT_ORDERS = 5;
 const netUsd = usd('Amount that BUY orders trade less that of SELL orders, within the timeframe');
 const netPct = nullable(
   Type.Number(),
-  'The move of the price that this net flow would cause, percent; 0 for no flow, null without depth ' +
-    'on the side that it uses up.',
+  'The move of the price that this net flow would cause, percent: to where `/slippage` ends for an order of it, ' +
+    'without perps, or to the end of the ladder if the flow is larger. 0 for no flow, null without depth on the side ' +
+    'that it takes.',
 );
 
 type Flows = Record<`net_usd_${Timeframe}`, typeof netUsd> &

@@ -172,6 +172,22 @@ describe.runIf(HAS_EXAMPLES)('the small market', () => {
       }
     });
 
+    it('moves prices to where /slippage ends for an order of the flow', async () => {
+      let checked = 0;
+      for (const { token, impact } of await tokens()) {
+        for (const timeframe of TIMEFRAMES) {
+          const [net, pct] = [impact[`net_usd_${timeframe}`], impact[`net_pct_${timeframe}`]];
+          if (net === 0) continue;
+          const order = `side=${net < 0 ? 'sell' : 'buy'}&usd=${Math.abs(net as number)}`;
+          const { price_usd: price, quotes } = await get(`/slippage/${token.address}?${order}`);
+          if (quotes[0]?.filled !== true) continue;
+          expectClose(pct, 100 * (quotes[0].end_price_usd / price - 1), `${token.symbol} ${net}`);
+          checked++;
+        }
+      }
+      expect(checked).toBeGreaterThan(10);
+    });
+
     it('is ranked by every sort, timeframe and direction', async () => {
       for (const timeframe of TIMEFRAMES) {
         for (const [sort, field] of Object.entries({ usd: 'net_usd', impact: 'net_pct' })) {

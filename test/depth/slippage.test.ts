@@ -117,7 +117,7 @@ describe('a move', () => {
         const ladder = ladderOf(markets, of);
         const plain = referenceMove(markets, of, pct, SLICES);
         // The slice in which the move ends counts as a whole or not at all.
-        const largest = Math.max(0, ...ladder.steps.map(({ cents }) => cents)) / 100;
+        const largest = Math.max(0, ...ladder.cents) / 100;
         const error = largest / SLICES + 1e-9 * plain;
         expect(Math.abs(costOfMove(ladder, pct) - plain)).toBeLessThanOrEqual(error);
       }),
@@ -137,10 +137,13 @@ describe('a move', () => {
         expectAtMost(reached, pct);
         const back = costOfMove(ladder, Math.max(reached * (1 + 1e-12), Number.MIN_VALUE));
         expectNear(back, usd, 1e-6);
-        const target =
-          (of === 'sell' ? -1 : 1) * Math.log1p(((of === 'sell' ? -1 : 1) * pct) / 100);
-        const distance = target / Math.log(1.01);
-        const isWithin = ladder.steps.some(({ near, far }) => near < distance && distance < far);
+        const sign = of === 'sell' ? -1 : 1;
+        const distance = (sign * Math.log1p((sign * pct) / 100)) / Math.log(1.01);
+        const isWithin = ladder.cents.some((cents, i) => {
+          const outward = sign * (ladder.firstBin + i);
+          const [near, far] = [Math.max(outward - 0.5, 0), Math.max(outward + 0.5, 0)];
+          return cents > 0 && near < distance && distance < far;
+        });
         if (isWithin) expectNear(reached, pct, 1e-6);
       }),
       RUNS,

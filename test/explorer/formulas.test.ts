@@ -140,7 +140,7 @@ describe('formulas', () => {
     const row = { total_buy_usd: 50, total_sell_usd: 200, net_usd: -150, impact };
     const [, , moved] = formulas.pressureSteps(row as unknown as TokenPressure, '5_min', '5m');
     expect(moved).toMatch(/^Impact 5m = /);
-    expect(moved).toContain('-$150.00 reaches when it takes support from the price down');
+    expect(moved).toContain('-$150.00 ends, which takes support from the price down');
     expect(moved).toMatch(/= \u221274\.9 bp$/);
     // The example of docs/definitions.md#fee-density.
     const density = { organic_volume: 58_000, denom_liquidity_usd: 14_500, fee_density: 4 };

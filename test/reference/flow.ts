@@ -68,29 +68,48 @@ function plainLadder(
   return ladder;
 }
 
+/** A flow ends at an amount that it exceeds by less than this share of itself: subtracting leaves rests. */
+const ROUNDING = 1e-12;
+
+/**
+ * Where the price stands, in percent, after a flow has eaten its way up or down; null if nothing is there to eat. Each
+ * bin's amount is spread over the bin's part on the flow's side of the price: all of bin 0 over half of it.
+ */
+export function plainMove(
+  bins: readonly { bin: number; amount: number }[],
+  up: boolean,
+  flow: number,
+): number | null {
+  const outward = bins
+    .filter(({ amount }) => amount > 0)
+    .sort((a, b) => (up ? a.bin - b.bin : b.bin - a.bin));
+  if (outward.length === 0) return null;
+  const onSide = (position: number) => (up ? Math.max(position, 0) : Math.min(position, 0));
+  let left = flow;
+  let stand = 0;
+  for (const { bin, amount } of outward) {
+    const [low, high] = [onSide(bin - 0.5), onSide(bin + 0.5)];
+    const eaten = Math.min(left / amount, 1) * (high - low);
+    stand = up ? low + eaten : high - eaten;
+    left -= amount;
+    if (left <= ROUNDING * flow) break;
+  }
+  return 100 * (1.01 ** stand - 1);
+}
+
 export function plainImpact(
   markets: readonly PlainLadderMarket[] | null,
   net: number,
 ): number | null {
   if (net === 0) return 0;
   if (markets === null) return null;
-  const ladder = plainLadder(markets, ({ type }) => type !== 'cex_perp');
   const up = net > 0;
-  const amounts = [...ladder]
-    .map(([bin, { support, resistance }]) => ({ bin, amount: up ? resistance : support }))
-    .filter(({ amount }) => amount > 0)
-    .sort((a, b) => (up ? a.bin - b.bin : b.bin - a.bin));
-  if (amounts.length === 0) return null;
-  let left = Math.abs(net);
-  let stand = 0;
-  for (const { bin, amount } of amounts) {
-    const fraction = Math.min(left / amount, 1);
-    stand = up ? bin - 0.5 + fraction : bin + 0.5 - fraction;
-    left -= amount;
-    if (left <= 0) break;
-  }
-  stand = up ? Math.max(stand, 0) : Math.min(stand, 0);
-  return 100 * (1.01 ** stand - 1);
+  const ladder = plainLadder(markets, ({ type }) => type !== 'cex_perp');
+  const amounts = [...ladder].map(([bin, { support, resistance }]) => ({
+    bin,
+    amount: up ? resistance : support,
+  }));
+  return plainMove(amounts, up, Math.abs(net));
 }
 
 export function plainSupportLiquidity(markets: readonly PlainLadderMarket[] | null): number | null {

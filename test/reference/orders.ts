@@ -1,6 +1,7 @@
 /** Plain and slow order endpoints (docs/definitions.md#dca-orders, docs/definitions.md#limit-orders). */
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import type { LimitOrder } from '../../compute/orders/limit-orders.js';
+import { plainMove } from './flow.js';
 
 interface PlainLeg {
   orders: readonly LimitOrder[];
@@ -51,27 +52,19 @@ function plainDayFlow(order: DcaOrder, priceUsd: number | null, nowS: number): n
 }
 
 /** The size of the move, in percent, that a flow would cause alone; null if there is no depth to use up. */
-function plainMove(
+function plainMoveSize(
   ladder: readonly PlainBin[] | null,
   direction: 'BUY' | 'SELL',
   flowUsd: number,
 ): number | null {
   if (flowUsd === 0) return 0;
   const up = direction === 'BUY';
-  const bins = (ladder ?? [])
-    .map(([bin, support, resistance]) => ({ bin, usd: up ? resistance : support }))
-    .filter(({ usd }) => usd > 0)
-    .sort((a, b) => (up ? a.bin - b.bin : b.bin - a.bin));
-  if (bins.length === 0) return null;
-  let left = flowUsd;
-  let stand = 0;
-  for (const { bin, usd } of bins) {
-    const used = Math.min(left, usd);
-    stand = up ? bin - 0.5 + used / usd : bin + 0.5 - used / usd;
-    left -= used;
-    if (left === 0) break;
-  }
-  return Math.abs(100 * (1.01 ** (up ? Math.max(stand, 0) : Math.min(stand, 0)) - 1));
+  const bins = (ladder ?? []).map(([bin, support, resistance]) => ({
+    bin,
+    amount: up ? resistance : support,
+  }));
+  const move = plainMove(bins, up, flowUsd);
+  return move === null ? null : Math.abs(move);
 }
 
 /** Addresses of the orders in the order of `dca-orders`. */
@@ -84,7 +77,7 @@ export function plainDcaOrders(
 ): string[] {
   const sized = orders.map((order) => {
     const flow = plainDayFlow(order, priceUsd, nowS);
-    const size = sort === 'usd_flow' ? flow : plainMove(ladder, order.direction, flow);
+    const size = sort === 'usd_flow' ? flow : plainMoveSize(ladder, order.direction, flow);
     return { address: order.dcaAddress, size };
   });
   sized.sort((a, b) => {

@@ -40,10 +40,6 @@ function flowBars(largest: number): Column<TokenPressure> {
   };
 }
 
-/** The meaning of an impact of 0 beside a flow: docs/definitions.md#price-impact. */
-const NO_MOVE =
-  "'No move': the flow takes less than half of the depth in the 1% step around the price.";
-
 /** A span's net flow and its impact. */
 function figures(span: Span): Column<TokenPressure>[] {
   return [
@@ -57,17 +53,11 @@ function figures(span: Span): Column<TokenPressure>[] {
     {
       name: `pct_${span}`,
       label: `Impact ${SPAN_LABELS[span]}`,
-      about: `How far the net flow would move the price; 100 bp are 1%. ${NO_MOVE}`,
+      about:
+        "How far the net flow would move the price: to the 'Price afterwards' of an order for it; 100 bp are 1%",
       kind: 'figure',
       by: ({ impact }) => impact[`net_pct_${span}`],
-      show: ({ impact }) =>
-        impact[`net_pct_${span}`] === 0 && impact[`net_usd_${span}`] !== 0 ? (
-          <span class="note" title={NO_MOVE}>
-            no move
-          </span>
-        ) : (
-          signedBasisPoints((impact[`net_pct_${span}`] ?? NaN) / 100)
-        ),
+      show: ({ impact }) => signedBasisPoints((impact[`net_pct_${span}`] ?? NaN) / 100),
     },
   ];
 }

@@ -389,15 +389,15 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
           net_usd: -10049.56,
           impact: {
             net_usd_5_min: 38.52,
-            net_pct_5_min: 0,
+            net_pct_5_min: 0.02486375084127485,
             net_usd_30_min: 160.58999999999997,
-            net_pct_30_min: 0,
+            net_pct_30_min: 0.10369789946517365,
             net_usd_1_hr: 123.12999999999988,
-            net_pct_1_hr: 0,
+            net_pct_1_hr: 0.07949921383418554,
             net_usd_6_hr: -2706.9900000000002,
-            net_pct_6_hr: -1.4091088175336774,
+            net_pct_6_hr: -1.409108817533678,
             net_usd_24_hr: -2903.66,
-            net_pct_24_hr: -1.5260847153831247,
+            net_pct_24_hr: -1.5260847153831205,
           },
           orders: [
             {
@@ -1250,7 +1250,7 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
       limit: null,
       remaining: null,
       resets_at: 1796083200,
-      days: [{ date: '2026-11-26', requests: 19 }],
+      days: [{ date: '2026-11-29', requests: 19 }],
       endpoints: [
         { endpoint: 'POST /whale-activity', requests: 2 },
         { endpoint: 'GET /coverage/:address', requests: 1 },
