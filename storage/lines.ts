@@ -89,7 +89,7 @@ function asInputError(path: string, error: unknown): Error {
 
 /**
  * A file (plain or gzip) as chunks of complete lines of about 1 MiB, without a leading byte order mark. The caller may
- * keep a chunk. Throws an InputError like readBytes(), and if a line exceeds MAX_LINE_BYTES.
+ * keep a chunk, or move its bytes to another thread if they fill their buffer. Throws an InputError like readBytes(), and if a line exceeds MAX_LINE_BYTES.
  */
 export async function* readLineChunks(path: string): AsyncGenerator<LineChunk, void, undefined> {
   let firstLine = 1;
@@ -102,16 +102,19 @@ export async function* readLineChunks(path: string): AsyncGenerator<LineChunk, v
       [rest, restBytes, started] = [[], 0, true];
     }
     const end = bytes.lastIndexOf(NEWLINE) + 1;
+    const tail = bytes.subarray(end);
     if (end > 0) {
       const head = bytes.subarray(0, end);
       const lines = restBytes > 0 ? Buffer.concat([...rest, head]) : head;
-      yield { bytes: lines, firstLine };
+      const chunk = { bytes: lines, firstLine };
       firstLine += countNewlines(lines);
       [rest, restBytes] = [[], 0];
+      // Whoever takes a chunk may move its bytes to another thread: nothing may read them afterwards.
+      yield chunk;
     }
-    if (end < bytes.length) {
-      rest.push(bytes.subarray(end));
-      restBytes += bytes.length - end;
+    if (tail.length > 0) {
+      rest.push(tail);
+      restBytes += tail.length;
     }
     if (restBytes > MAX_LINE_BYTES) {
       const limit = `${MAX_LINE_BYTES / 1024 / 1024} MiB`;

@@ -1,7 +1,7 @@
 /** NDJSON, line by line. */
 import { Buffer, isAscii } from 'node:buffer';
 import { TextDecoder } from 'node:util';
-import type { FaultLog } from './fields.js';
+import { type FaultLog, MAX_FAULTS } from './fields.js';
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
@@ -10,8 +10,8 @@ const TAB = 0x09;
 
 /**
  * Calls `take` with the JSON value of each line, in order. Blank lines are skipped but counted; lines
- * end with `\n` or `\r\n`. A line that is not UTF-8 or not JSON is a fault of field `json`. A
- * byte-order mark is allowed if `firstLine` is 1.
+ * end with `\n` or `\r\n`. A line that is not UTF-8 or not JSON is a fault of field `json`; the last one of MAX_FAULTS
+ * ends the reading, since each costs as much as many good lines. A byte-order mark is allowed if `firstLine` is 1.
  * @param take also gets the line's index within `bytes`, from 0
  * @returns the number of lines that are not blank
  */
@@ -25,14 +25,16 @@ export function eachJsonLine(
   const textOf = textReader(buffer);
   let start = firstLine === 1 && hasMark(bytes) ? 3 : 0;
   let rows = 0;
-  for (let index = 0; start < bytes.length; index++) {
+  let broken = 0;
+  for (let index = 0; start < bytes.length && broken < MAX_FAULTS; index++) {
     const newline = buffer.indexOf(NEWLINE, start);
     const end = newline < 0 ? bytes.length : newline;
-    if (!isBlank(bytes, start, end)) {
+    if (!isBlankLine(bytes, start, end)) {
       rows++;
       faults.line = firstLine + index;
       const value = parseLine(textOf, start, end, faults);
-      if (value !== undefined) take(value, index);
+      if (value === undefined) broken++;
+      else take(value, index);
     }
     start = end + 1;
   }
@@ -70,10 +72,11 @@ function hasMark(bytes: Uint8Array): boolean {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }
 
-function isBlank(bytes: Uint8Array, start: number, end: number): boolean {
+/** Whether a line holds nothing, with or without its end. */
+export function isBlankLine(bytes: Uint8Array, start: number, end: number): boolean {
   for (let i = start; i < end; i++) {
     const byte = bytes[i];
-    if (byte !== SPACE && byte !== TAB && byte !== RETURN) return false;
+    if (byte !== SPACE && byte !== TAB && byte !== RETURN && byte !== NEWLINE) return false;
   }
   return true;
 }

@@ -1,6 +1,7 @@
 /** For --merge: the prices of the snapshots that a file's rows merge into. */
 import type { CellColumns } from '../../compute/ingest/cell-columns.js';
-import { type HeadFields, isFields } from '../../compute/ingest/fields.js';
+import { type HeadFields, isFields, MAX_FAULTS } from '../../compute/ingest/fields.js';
+import { isBlankLine } from '../../compute/ingest/json-lines.js';
 import type { SnapshotKey } from '../contract.js';
 import { InputError } from '../errors.js';
 import type { UseStore } from '../operations.js';
@@ -94,10 +95,15 @@ function headsOfColumns({ starts, texts, t, price_usd }: CellColumns): HeadField
 function headsOfLines(bytes: Uint8Array): (HeadFields | null)[] {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const heads: (HeadFields | null)[] = [];
+  // After that many faulty lines nothing is binned.
+  let faulty = 0;
   for (let start = 0; start < text.length;) {
     const newline = text.indexOf(NEWLINE, start);
     const end = newline < 0 ? text.length : newline;
-    heads.push(parseHead(text.toString('utf8', start, end)));
+    const isRow = faulty < MAX_FAULTS && !isBlankLine(text, start, end);
+    const head = isRow ? parseHead(text.toString('utf8', start, end)) : null;
+    if (isRow && head === null) faulty++;
+    heads.push(head);
     start = end + 1;
   }
   return heads;

@@ -1,7 +1,13 @@
 /** Cuts a file of a depth dataset into chunks, which the pool's workers bin independently. */
 import type { BinnedChunk } from '../../compute/ingest/binned-chunk.js';
 import type { CellColumns } from '../../compute/ingest/cell-columns.js';
-import { type FaultLog, type HeadFields, isFields } from '../../compute/ingest/fields.js';
+import {
+  type FaultLog,
+  type HeadFields,
+  isFields,
+  MAX_FAULTS,
+} from '../../compute/ingest/fields.js';
+import { isBlankLine } from '../../compute/ingest/json-lines.js';
 import { canonicalAddress, CHAINS, TIERS } from '../../compute/market.js';
 import type { SnapshotKey } from '../contract.js';
 import { countNewlines, type LineChunk, readLineChunks } from '../lines.js';
@@ -89,7 +95,8 @@ function readCells(source: RowSource, faults: FaultLog): AsyncGenerator<CellColu
 }
 
 /**
- * Holds back the lines of a chunk's last snapshot until the next snapshot begins.
+ * Holds back the lines of a chunk's last snapshot until the next snapshot begins. A chunk whose lines already refuse the
+ * file is the last one.
  * @throws InputError if one snapshot has more than MAX_SNAPSHOT_BYTES
  */
 async function* cutLines(
@@ -103,6 +110,13 @@ async function* cutLines(
   let name: string | null = null;
   for await (const { bytes, firstLine } of chunks) {
     const last = lastSnapshot(bytes);
+    if (last === null) {
+      yield {
+        bytes: Buffer.concat([...held, bytes]),
+        firstLine: heldBytes > 0 ? heldFrom : firstLine,
+      };
+      return;
+    }
     const isSameSnapshot = name === null || last.name === null || name === last.name;
     // A snapshot that began in an earlier chunk may fill this one completely.
     const cut = last.start === 0 && isSameSnapshot ? bytes.length : last.start;
@@ -123,19 +137,23 @@ async function* cutLines(
 }
 
 /**
- * Offset of the first line of the last snapshot in complete lines, and its name. Lines that name no snapshot (blank or
- * faulty ones) never begin another one.
+ * Offset of the first line of the last snapshot in complete lines, and its name. Blank and faulty lines never begin
+ * another one. Null if MAX_FAULTS lines name no snapshot: each of them is a fault.
  */
-function lastSnapshot(bytes: Uint8Array): { start: number; name: string | null } {
+function lastSnapshot(bytes: Uint8Array): { start: number; name: string | null } | null {
   let name: string | null = null;
   let start = bytes.length;
+  let faulty = 0;
   for (let end = bytes.length; end > 0;) {
     const from = lineStart(bytes, end);
-    const own = snapshotOfLine(bytes.subarray(from, end));
+    const isBlank = isBlankLine(bytes, from, end);
+    const own = isBlank ? null : snapshotOfLine(bytes.subarray(from, end));
     if (own !== null && name !== null && own !== name) return { start, name };
     if (own !== null) {
       name = own;
       start = from;
+    } else if (!isBlank && ++faulty === MAX_FAULTS) {
+      return null;
     }
     end = from;
   }

@@ -97,6 +97,7 @@ export async function* cellRows(source: RowSource, faults: FaultLog): AsyncGener
   }
 }
 
+/** Malformed lines become faults of field `json`; the tenth ends the reading. */
 async function* jsonBatches(file: string, faults: FaultLog): AsyncGenerator<NumberedRow[]> {
   for await (const lines of readLineBatches(file)) {
     const rows: NumberedRow[] = [];
@@ -107,9 +108,11 @@ async function* jsonBatches(file: string, faults: FaultLog): AsyncGenerator<Numb
       } catch {
         faults.line = line;
         faults.add('json', 'must be one JSON object, whole on its line');
+        if (faults.count >= MAX_FAULTS) break;
       }
     }
     yield rows;
+    if (faults.count >= MAX_FAULTS) return;
   }
 }
 
