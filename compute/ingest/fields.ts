@@ -83,6 +83,14 @@ export function integerWithin(min: number, max: number): NumberRule {
   };
 }
 
+/** What the database would cut off or replace, and JSON could not repeat. */
+const UNSTORABLE = /[\0\p{Cs}]/u;
+/** Words for a text that is refused by isStorable(). */
+export const STORABLE = 'must be a text without NUL characters and halves of surrogate pairs';
+
+/** Whether a text can be stored as it is: every text of every dataset is checked with this. */
+export const isStorable = (text: string): boolean => !UNSTORABLE.test(text);
+
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

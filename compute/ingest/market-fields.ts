@@ -11,7 +11,14 @@ import {
   type MarketType,
   venueKey,
 } from '../market.js';
-import { MAX_MARKET_NAME_CHARS, MAX_SOURCE_CHARS, oneOf, type FaultLog } from './fields.js';
+import {
+  type FaultLog,
+  isStorable,
+  MAX_MARKET_NAME_CHARS,
+  MAX_SOURCE_CHARS,
+  oneOf,
+  STORABLE,
+} from './fields.js';
 
 /** A market's fields as given in a row. */
 interface MarketFields {
@@ -113,10 +120,10 @@ export class MarketParser {
   }
 
   private source(value: unknown, names: MarketFieldNames): string | null {
-    if (typeof value === 'string' && value.length <= MAX_SOURCE_CHARS && venueKey(value) !== '') {
-      return value;
-    }
-    this.faults.add(`${names.prefix}source`, SOURCE_EXPECTED);
+    const isName =
+      typeof value === 'string' && value.length <= MAX_SOURCE_CHARS && venueKey(value) !== '';
+    if (isName && isStorable(value)) return value;
+    this.faults.add(`${names.prefix}source`, isName ? STORABLE : SOURCE_EXPECTED);
     return null;
   }
 
@@ -138,10 +145,10 @@ export class MarketParser {
 
   private name(value: unknown, name: string, names: MarketFieldNames): string | null {
     if (value === undefined || value === null) return null;
-    if (typeof value === 'string' && value !== '' && value.length <= MAX_MARKET_NAME_CHARS) {
-      return value;
-    }
-    this.faults.add(`${names.prefix}${name}`, NAME_EXPECTED);
+    const isName =
+      typeof value === 'string' && value !== '' && value.length <= MAX_MARKET_NAME_CHARS;
+    if (isName && isStorable(value)) return value;
+    this.faults.add(`${names.prefix}${name}`, isName ? STORABLE : NAME_EXPECTED);
     return null;
   }
 }

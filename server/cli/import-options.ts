@@ -1,5 +1,11 @@
 /** The flags of `fathom import` that describe the data. */
-import { MAX_DECIMALS, MAX_SOURCE_CHARS, MAX_T_S } from '../../compute/ingest/fields.js';
+import {
+  isStorable,
+  MAX_DECIMALS,
+  MAX_SOURCE_CHARS,
+  MAX_T_S,
+  STORABLE,
+} from '../../compute/ingest/fields.js';
 import {
   canonicalAddress,
   chainOfAddress,
@@ -184,6 +190,7 @@ function wholeDecimals(text: string, from: string): number {
 }
 
 function nameOf(text: string, from: string): string {
+  if (!isStorable(text)) throw new UsageError(`${from}: ${STORABLE}`);
   if (text.trim() !== '' && text.length <= MAX_SOURCE_CHARS) return text;
   throw new UsageError(`${from}: expected a name of 1 to ${MAX_SOURCE_CHARS} characters`);
 }

@@ -1,6 +1,8 @@
 /** Makes snapshots of an order book at the moments of an import. */
+import { isStorable, STORABLE } from '../../compute/ingest/fields.js';
 import type { Market } from '../../compute/market.js';
 import type { TokenName } from '../contract.js';
+import { InputError } from '../errors.js';
 import { checkContracts } from './contracts.js';
 import type { ImportOptions, TokenImport } from './formats.js';
 import { type BookMessage, OrderBook, type SortedBook } from './order-book.js';
@@ -79,10 +81,13 @@ export class BookSampler {
   /**
    * Names the market; options override what the feed states.
    * @param where the message that names the market
-   * @throws InputError if its sizes are contracts and no option states their worth
+   * @throws InputError if its sizes are contracts and no option states their worth, or its names cannot be stored
    */
   nameMarket(fromFeed: BookMarket, where: string): void {
     checkContracts(where, fromFeed, this.request.options);
+    for (const field of ['source', 'pair'] as const) {
+      if (!isStorable(fromFeed[field])) throw new InputError(`${where}: ${field}: ${STORABLE}`);
+    }
     const { source, pair, type } = this.request.options;
     this.market = {
       source: source ?? fromFeed.source,

@@ -1,5 +1,11 @@
 /** Reads and checks fields of JSON documents and decimal numbers. */
-import { type Fields, isFields, MAX_T_S } from '../../compute/ingest/fields.js';
+import {
+  type Fields,
+  isFields,
+  isStorable,
+  MAX_T_S,
+  STORABLE,
+} from '../../compute/ingest/fields.js';
 import { chainOfAddress } from '../../compute/market.js';
 import { InputError } from '../errors.js';
 import { timeIn } from '../ingest/time-units.js';
@@ -29,6 +35,7 @@ export class JsonFields {
   text(field: string): string {
     const value = this.object[field];
     if (typeof value !== 'string' || value === '') throw this.fault(field, 'expected a text');
+    if (!isStorable(value)) throw this.fault(field, STORABLE);
     return value;
   }
 

@@ -1,5 +1,5 @@
 /** Token lists (Solana's, Wormhole's) as rows of the dataset `tokens`. */
-import { isFields, MAX_DECIMALS } from '../../compute/ingest/fields.js';
+import { isFields, isStorable, MAX_DECIMALS, STORABLE } from '../../compute/ingest/fields.js';
 import { canonicalAddress, type Chain, chainOfAddress } from '../../compute/market.js';
 import { type CsvRecord, readCsv } from '../csv.js';
 import { InputError } from '../errors.js';
@@ -179,7 +179,9 @@ class WormholeRow {
   field(column: string): string {
     const at = this.record.header.indexOf(column);
     if (at < 0) throw new InputError(`${this.where}: ${column}: the header has no such column`);
-    return this.record.fields[at].trim();
+    const text = this.record.fields[at].trim();
+    if (isStorable(text)) return text;
+    throw new InputError(`${this.where}: ${column}: ${STORABLE}`);
   }
 }
 

@@ -2,9 +2,11 @@
 import {
   type FaultLog,
   isFields,
+  isStorable,
   MAX_BIN_STEP_BP,
   MAX_DECIMALS,
   MAX_T_S,
+  STORABLE,
 } from '../../compute/ingest/fields.js';
 import { canonicalAddress, chainOfAddress, CHAINS } from '../../compute/market.js';
 import { MAX_OWNER_LENGTH } from '../../compute/holders/owners.js';
@@ -42,8 +44,6 @@ type FlatRow = Record<string, FlatValue>;
 /** Longest text of a field without a bound of its own. */
 const MAX_TEXT_LENGTH = 200;
 
-/** Characters that the database would cut off or replace. */
-const UNSTORABLE = /[\0\p{Cs}]/u;
 /** The known fields of a row, or null with its faults added to `faults`. */
 export function readFlatRow(
   fields: readonly FlatField[],
@@ -60,7 +60,7 @@ export function readFlatRow(
     const given = row[field.name];
     const value =
       given === undefined || given === null ? absentValue(field) : checked(field, given);
-    if (value === undefined) faults.add(field.name, `must be ${expectation(field, given)}`);
+    if (value === undefined) faults.add(field.name, expectation(field, given));
     else values[field.name] = value;
   }
   return faults.count === before ? values : null;
@@ -82,7 +82,7 @@ function checked(field: FlatField, value: unknown): FlatValue | undefined {
 }
 
 function isText({ minLength = 0, maxLength = MAX_TEXT_LENGTH, values }: FlatField, value: string) {
-  if (value.length < minLength || value.length > maxLength || UNSTORABLE.test(value)) return false;
+  if (value.length < minLength || value.length > maxLength || !isStorable(value)) return false;
   return values === undefined || values.includes(value);
 }
 
@@ -94,10 +94,8 @@ function isNumber({ isInteger, min, max, above, multipleOf }: FlatField, value: 
 }
 
 function expectation(field: FlatField, given: unknown): string {
-  if (field.kind === 'text' && typeof given === 'string' && UNSTORABLE.test(given)) {
-    return 'a text without NUL characters and halves of surrogate pairs';
-  }
-  return `${expected(field)}${field.required ? '' : ' or null'}`;
+  if (field.kind === 'text' && typeof given === 'string' && !isStorable(given)) return STORABLE;
+  return `must be ${expected(field)}${field.required ? '' : ' or null'}`;
 }
 
 function expected(field: FlatField): string {
