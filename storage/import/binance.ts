@@ -110,7 +110,8 @@ class BinanceFeed {
     } else if (update.lastId <= this.lastId) {
       this.report.oldMessages++;
     } else if (!this.continues(update)) {
-      this.sampler.breakOff(`update ${update.firstId} does not follow ${this.lastId}`);
+      const reason = `update ${update.firstId} does not follow ${this.lastId}`;
+      yield* this.sampler.breakOff(reason, update.us);
       this.hold(update);
     } else {
       if (this.sampler.isDue(update.us)) yield* this.sampler.before(update.us);
@@ -160,7 +161,7 @@ class BinanceFeed {
     sampler.apply(body, us);
     this.lastId = snapshot.lastId;
     this.isFresh = true;
-    this.applyWaiting();
+    yield* this.applyWaiting();
   }
 
   /** Spot snapshots have no time: they get that of the last update that they include. */
@@ -171,7 +172,7 @@ class BinanceFeed {
   }
 
   /** Applies the updates that came before the snapshot and reach past it. */
-  private applyWaiting(): void {
+  private *applyWaiting(): Generator<object, void, undefined> {
     for (const update of this.waiting.take()) {
       if (this.sampler.isWhole && update.lastId <= this.lastId) {
         this.report.oldMessages++;
@@ -180,7 +181,7 @@ class BinanceFeed {
       } else {
         if (this.sampler.isWhole) {
           const reason = `the snapshot at ${this.lastId} is older than update ${update.firstId}`;
-          this.sampler.breakOff(reason);
+          yield* this.sampler.breakOff(reason, update.us);
         }
         this.waiting.add(update);
       }

@@ -102,19 +102,25 @@ export class BookSampler {
   }
 
   /**
-   * The snapshots of the moments before a message at `us`; call it before applying the message. There are none if the
-   * feed turns out to have been interrupted since the previous message.
+   * The snapshots of the moments before a message at `us`; call it before applying the message. If the feed turns out to
+   * have been interrupted since the previous message, only the moment of that one is left.
    */
   *before(us: number, message?: BookMessage): Generator<object, void, undefined> {
     if (!this.isDue(us)) return;
     const silenceUs = us - this.timeUs;
     if (silenceUs > MAX_CARRIED_US) {
-      this.breakOff('more than a day without a message');
+      yield* this.breakOff('more than a day without a message', us);
     } else if (message?.reset === true && silenceUs > MAX_RECONNECT_SILENCE_US) {
       const seconds = Math.round(silenceUs / US_PER_S);
-      this.breakOff(`the feed starts over after ${seconds} s without a message`);
+      yield* this.breakOff(`the feed starts over after ${seconds} s without a message`, us);
+    } else {
+      yield* this.write(us);
     }
-    if (!this.isWhole || !this.book.hasBothSides || this.market === null) return;
+  }
+
+  /** The snapshots of the moments before `us` with the book as it is. */
+  private *write(us: number): Generator<object, void, undefined> {
+    if (!this.isDue(us) || !this.book.hasBothSides || this.market === null) return;
     const book = this.book.sorted();
     const isCrossed = book.bids[0][0] >= book.asks[0][0];
     for (; this.nextUs < us; this.nextUs += this.everyUs) {
@@ -145,8 +151,13 @@ export class BookSampler {
     }
   }
 
-  /** Discards the book after a break in the feed, from the last message until the book is whole again. */
-  breakOff(reason: string): void {
+  /**
+   * Discards the book after a break in the feed, from the last message until the book is whole again. If that message
+   * has the time of a moment, its snapshot comes first.
+   * @param us time of the message that shows the break
+   */
+  *breakOff(reason: string, us: number): Generator<object, void, undefined> {
+    yield* this.write(Math.min(us, this.timeUs + 1));
     this.request.report.gaps.add(this.note(reason));
     this.isWhole = false;
     this.book.clear();

@@ -24,7 +24,7 @@ interface Columns {
 
 /**
  * Tardis `incremental_book_L2` files as snapshots. Rows with one local_timestamp are one message, whose time is their
- * greatest `timestamp`; snapshot rows after other rows start the book over.
+ * greatest `timestamp`; a message with snapshot rows starts the book over.
  */
 export async function* importTardisIncremental(
   request: TokenImport,
@@ -60,6 +60,8 @@ class MessageOfRows {
   private localUs = 0;
   private lastLocalUs = 0;
   private rows = 0;
+  /** Whether the message's last row is one of a snapshot. */
+  private isSnapshot = false;
   private lastWasSnapshot = false;
   private columns = { timestamp: 0, local: 0, isSnapshot: 0, side: 0, price: 0, amount: 0 };
 
@@ -99,8 +101,8 @@ class MessageOfRows {
       throw row.fault(columns.local, `more than ${MAX_MESSAGE_ROWS} rows in one message`);
     }
     const isSnapshot = readEither(row, columns.isSnapshot, 'true', 'false');
-    if (isSnapshot && !this.lastWasSnapshot) body.startOver();
-    this.lastWasSnapshot = isSnapshot;
+    if (isSnapshot && !this.isSnapshot) body.startOver();
+    this.isSnapshot = isSnapshot;
     this.us = Math.max(this.us, row.timeUs(columns.timestamp));
     const side = readEither(row, columns.side, 'bid', 'ask') ? body.bids : body.asks;
     side.set(row.price(columns.price), row.amount(columns.amount));
@@ -113,13 +115,15 @@ class MessageOfRows {
     if (localUs < this.lastLocalUs) {
       this.report.outOfOrder.add({ t: us / 1e6, reason: 'a local_timestamp before the last' });
     }
-    if (body.reset && sampler.isWhole) {
+    // A feed may consist of snapshots alone.
+    if (body.reset && sampler.isWhole && !this.lastWasSnapshot) {
       this.report.gaps.add({ t: us / 1e6, reason: 'the feed starts over with a snapshot' });
     }
     sampler.apply(body, us);
     body.clear();
     this.lastLocalUs = localUs;
-    [this.us, this.rows] = [0, 0];
+    this.lastWasSnapshot = this.isSnapshot;
+    [this.us, this.rows, this.isSnapshot] = [0, 0, false];
   }
 }
 

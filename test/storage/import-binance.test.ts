@@ -90,7 +90,9 @@ describe('Binance streams', () => {
   it('write no state that lacks a lost update, and continue at the next snapshot', async () => {
     await fc.assert(
       fc.asyncProperty(changes, fc.boolean(), fc.nat(), async (list, futures, place) => {
-        const { updates, lines } = feedOf(list, futures);
+        // No update has the time of the one that is lost.
+        const apart = list.map((change) => ({ ...change, gapMs: change.gapMs + 1 }));
+        const { updates, lines } = feedOf(apart, futures);
         const lost = 1 + (place % (lines.length - 2));
         const all = [rest(0), ...lines.toSpliced(lost, 1)];
         const { rows, report } = await binance(all);
@@ -111,6 +113,21 @@ describe('Binance streams', () => {
 
   const steps = (n: number): Change[] =>
     Array.from({ length: n }, (_, i) => ({ bids: [[i % 9, 1]], asks: [], gapMs: 400, ids: 2 }));
+
+  it.each([false, true])('keep the moment of the last update before a break', async (futures) => {
+    const { updates, lines } = feedOf(
+      steps(9).map((change) => ({ ...change, gapMs: 500 })),
+      futures,
+    );
+    for (const [i, { ms }] of updates.entries()) {
+      if (i === 0 || i === updates.length - 1 || ms % 1000 !== 0) continue;
+      const { rows, report } = await binance([rest(0), ...lines.toSpliced(i + 1, 1)]);
+      expect([rows.at(-1)!.t, report.gaps.count]).toEqual([
+        ms / 1000,
+        i < lines.length - 2 ? 1 : 0,
+      ]);
+    }
+  });
 
   it('ignore repeated updates and snapshots older than the book', async () => {
     const { lines } = feedOf(steps(12), false);

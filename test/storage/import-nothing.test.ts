@@ -81,7 +81,7 @@ describe('nothing is imported', () => {
   });
 
   it('from a sample shorter than a second, whatever the step', async () => {
-    const file = `${CHANGES}\n${at(T0 * 1000 + 100)},true,bid,1,1\n${at(T0 * 1000 + 200)},true,ask,2,1\n`;
+    const file = `${CHANGES}\n${at(T0 * 1000 + 100)},true,bid,1,1\n${at(T0 * 1000 + 200)},false,ask,2,1\n`;
     const { nothing } = await run('tardis-incremental-l2', file, { ...TOKEN, every: '1s' });
     expect(nothing).toMatch(/whole for 0 s .* holds no multiple of the 1 s between snapshots$/);
   });

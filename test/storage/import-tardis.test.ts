@@ -62,7 +62,7 @@ describe('Tardis changes', () => {
       ...whole(1.5),
       row(2.5, 2.5, false, 'bid', 98, 1),
       ...whole(3.5, 50, 51),
-      row(4.5, 4.5, true, 'ask', 52, 1),
+      row(4.5, 4.5, false, 'ask', 52, 1),
     ]);
     expect(seconds(rows)).toEqual([2, 3, 4]);
     expect(rows[1].markets[0].book.bids).toEqual([
@@ -90,8 +90,52 @@ describe('Tardis changes', () => {
     const silent = await importTardis([...whole(0), row(90, 90, false, 'bid', 98, 1)]);
     expect(silent.rows.length).toBe(91);
     const dead = await importTardis([...whole(0), row(90_000, 90_000, false, 'bid', 98, 1)]);
-    expect(dead.rows.length).toBe(0);
+    expect(seconds(dead.rows)).toEqual([0]);
     expect(dead.report.gaps.count).toBe(1);
+  });
+
+  it('replace the book with each message of a snapshot', async () => {
+    // A feed of snapshots alone, each of one level a side that the next one does not have.
+    const books = Array.from({ length: 600 }, (_, s) => whole(s + 0.5, 100 + s, 101 + s)).flat();
+    const { rows, report } = await importTardis([...books, row(600, 600, false, 'bid', 1, 0)]);
+    expect(rows.map(({ markets }) => markets[0].book)).toEqual(
+      Array.from({ length: 600 }, (_, s) => ({ bids: [[100 + s, 1]], asks: [[101 + s, 2]] })),
+    );
+    expect([report.gaps.count, report.crossed.count]).toEqual([0, 0]);
+  });
+
+  it('of two snapshots with a silence between are a break', async () => {
+    const late = [...whole(0.5), ...whole(90.5, 50, 51), row(91, 91, false, 'bid', 49, 1)];
+    const { rows, report } = await importTardis(late);
+    expect(seconds(rows)).toEqual([91]);
+    expect(report.gaps.first).toEqual([
+      { t: T0 + 0.5, reason: 'the feed starts over after 90 s without a message' },
+    ]);
+  });
+
+  it('keep the moment of the last message before a break', async () => {
+    const { rows } = await importTardis([
+      ...whole(0.5),
+      row(2, 2, false, 'bid', 98, 1),
+      ...whole(100.5),
+      row(101, 101, false, 'bid', 98, 1),
+    ]);
+    expect(seconds(rows)).toEqual([1, 2, 101]);
+    expect(rows[1].markets[0].book.bids).toEqual([
+      [99, 1],
+      [98, 1],
+    ]);
+  });
+
+  it('start over within a message at its first row of a snapshot', async () => {
+    const { rows } = await importTardis([
+      ...whole(0.5),
+      row(1.5, 1.5, false, 'bid', 98, 1),
+      row(1.5, 1.5, true, 'bid', 97, 1),
+      row(1.5, 1.5, true, 'ask', 103, 1),
+      row(2, 2, false, 'ask', 104, 1),
+    ]);
+    expect(rows.at(-1)!.markets[0].book.bids).toEqual([[97, 1]]);
   });
 
   it('are not used while a side is empty', async () => {
