@@ -1274,7 +1274,7 @@ export interface components {
       /** @constant */
       error_code: 'payload_too_large';
     };
-    /** @description Human-readable description of the error; a 429 says how many seconds to wait. */
+    /** @description Human-readable description of the error; a 429 says how many seconds to wait, unless the request costs more than a month has. */
     PlainError: {
       error: string;
     };
@@ -1454,6 +1454,15 @@ export interface components {
       served_from: number | null;
       /** @description Time of the last snapshot; null if the page is empty. */
       served_to: number | null;
+    };
+    /** @description The reply is larger than the server keeps for one client; the message says what to ask for instead. Free of charge. */
+    ReplyTooLargeError: {
+      /** @constant */
+      error: 'Bad Request';
+      /** @description Human-readable description of the error. */
+      message: string;
+      /** @constant */
+      error_code: 'reply_too_large';
     };
     Score: {
       /** @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits. */

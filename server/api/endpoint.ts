@@ -61,6 +61,11 @@ export interface EndpointSpec {
   readonly body: TObject | null;
   /** The body of a 200. */
   readonly response: TSchema;
+  /**
+   * For an endpoint whose replies can be too large for a client's budget: what to ask for instead, beside a compressed
+   * reply.
+   */
+  readonly smaller?: string;
   /** Error codes in addition to those that follow from the method, parameters and chain rule. */
   readonly errors: readonly ErrorCode[];
   /** Whether a 200 has `X-Data-Time`, the time of the token's newest snapshot, if there is one. */

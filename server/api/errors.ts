@@ -59,6 +59,12 @@ export const ERROR_CODES = {
     },
   },
   invalid_body: { status: 400, description: 'The body is not JSON, or does not match its schema.' },
+  reply_too_large: {
+    status: 400,
+    description:
+      'The reply is larger than the server keeps for one client; the message says what to ask for instead. ' +
+      'Free of charge.',
+  },
   token_not_found: { status: 404, description: 'The token has no record.' },
   not_found: { status: 404, description: 'There is no such endpoint.' },
   method_not_allowed: {
@@ -128,7 +134,11 @@ export const UNAUTHORIZED_ERROR = document(
 export const PLAIN_ERROR = document(
   'PlainError',
   { error: Type.String() },
-  { description: 'Human-readable description of the error; a 429 says how many seconds to wait.' },
+  {
+    description:
+      'Human-readable description of the error; a 429 says how many seconds to wait, unless the ' +
+      'request costs more than a month has.',
+  },
 );
 
 /** The body of chain_mismatch of an endpoint that lists every mismatched address of a batch. */

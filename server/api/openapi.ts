@@ -15,7 +15,7 @@ import {
 import { EXAMPLES, EXAMPLES_OF } from './generated/examples.js';
 import { isRequired } from './query.js';
 import { MEDIA_TYPES } from './replies.js';
-import { damagedData, internalError, replayBusy } from '../http/errors.js';
+import { damagedData, internalError, replayBusy, replyTooLarge } from '../http/errors.js';
 import { VERSION } from '../../storage/version.js';
 import { addressParameter, takeNamedSchemas } from './schemas.js';
 
@@ -96,6 +96,7 @@ const FAILURES: Partial<Record<ErrorCode, object>> = {
   internal_error: internalError(EXAMPLE_ID).body,
   damaged_data: damagedData(EXAMPLE_ID).body,
   replay_busy: replayBusy().body,
+  reply_too_large: replyTooLarge(43_000_000, 8_388_608, 'send Accept-Encoding: gzip').body,
 };
 
 /** The description as plain data, the same on every call. */
@@ -261,7 +262,7 @@ function notModified({ prepares }: EndpointSpec) {
 }
 
 /** Every error code that an endpoint can reply with. */
-function errorCodesOf({ chain, body, errors }: EndpointSpec): ErrorCode[] {
+function errorCodesOf({ chain, body, errors, smaller }: EndpointSpec): ErrorCode[] {
   const codes: ErrorCode[] = [];
   const coversAll = chain.kind === 'absent' || chain.supported.length === CHAINS.length;
   const oneAddress = 'at' in chain || (chain.kind === 'list' && chain.scope !== undefined);
@@ -277,6 +278,7 @@ function errorCodesOf({ chain, body, errors }: EndpointSpec): ErrorCode[] {
     codes.push('invalid_address');
   }
   if (body !== null) codes.push('invalid_body', 'payload_too_large', 'unsupported_media_type');
+  if (smaller !== undefined) codes.push('reply_too_large');
   codes.push(...errors, 'not_acceptable', 'internal_error', 'damaged_data', 'replay_busy');
   return [...new Set(codes)];
 }

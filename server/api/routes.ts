@@ -66,6 +66,7 @@ function endpointRoute(
     ...(endpoint.body === null ? {} : { maxBodyBytes: MAX_BODY_BYTES }),
     handle({ exchange, params, readBody }) {
       const { key, grant } = admit(exchange, limited, keys, checkPlan);
+      exchange.smaller = endpoint.smaller ?? null;
       const context = { exchange, key, grant, pathAddress: params.address ?? null };
       if (endpoint.body === null) return serve(context, null);
       requireJson(exchange.header('content-type'), exchange.header('content-encoding'));

@@ -43,6 +43,7 @@ export const getCoverage = defineEndpoint({
     'empty; the reply is never a 404.',
   chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
   query: Type.Object({}),
+  smaller: 'read its depth from /replay/:address with `group=all`, which names no market',
   response: document('Coverage', {
     token: tokenAddress,
     resolved_token: resolvedToken,

@@ -134,6 +134,7 @@ export const getDepthSeries = defineEndpoint({
     resistance_usd: amounts('Resistance within the percent above the price'),
     next_from: nullable(Type.Integer(), '`from` of the next reply; null on the last one.'),
   }),
+  smaller: 'leave out `group`, or choose a shorter window, a longer `step`, or fewer `pct`',
   errors: ['window_out_of_range', 'replay_busy'],
   prepares: [ARROW_STREAM],
 });

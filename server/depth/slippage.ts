@@ -124,6 +124,7 @@ export const getSlippage = defineEndpoint({
       { description: 'One per item of `move_pct`.' },
     ),
   }),
+  smaller: 'send fewer amounts in `usd`, or choose `venues` or `types`',
   errors: ['window_out_of_range', 'replay_busy'],
 });
 

@@ -49,6 +49,11 @@ export class BytesInFlight {
     return this.keyed.taken + this.keyless.taken;
   }
 
+  /** The largest reply that there is ever room for. */
+  mostOf(keyId: string | null): number {
+    return keyId === null ? this.keyless.limit : Math.min(this.maxPerKey, this.keyed.limit);
+  }
+
   /**
    * Reserves the bytes of a reply, or returns which limit they exceed: this key's, or the total.
    * @param keyId null for a client without a key

@@ -67,6 +67,21 @@ export function replayBusy(): ApiError {
   });
 }
 
+const MIB = 2 ** 20;
+const mibText = (bytes: number): string => (bytes / MIB).toFixed(1);
+
+/**
+ * A reply that the budget of its client never has room for: the same request gets this however idle the server is.
+ * @param maxBytes of replies that one key, or all clients without one, may leave unread
+ * @param smaller what to ask for instead
+ */
+export function replyTooLarge(bytes: number, maxBytes: number, smaller: string): ApiError {
+  const message =
+    `This reply has ${mibText(bytes)} MiB, and a client of this server gets at most ` +
+    `${mibText(maxBytes)} MiB at once: ${smaller}`;
+  return new ApiError(400, 'reply_too_large', message);
+}
+
 /** The result of work for the pool. @throws ApiError 503 replay_busy if the pool has no room for it */
 export async function unlessBusy<T>(work: Promise<T>): Promise<T> {
   try {

@@ -5,7 +5,14 @@
 import { RequestBody } from './body.js';
 import type { BytesInFlight } from './budget.js';
 import type { EngineRequest, OpenSocket, ReplyStream } from './engine.js';
-import { type ApiError, NOT_STORED, reasonPhrase, replayBusy, type Headers } from './errors.js';
+import {
+  type ApiError,
+  type Headers,
+  NOT_STORED,
+  reasonPhrase,
+  replayBusy,
+  replyTooLarge,
+} from './errors.js';
 import { freeMemory } from './free-memory.js';
 import { type StallLimits, StallWatch } from './stall-watch.js';
 
@@ -83,6 +90,8 @@ export class Exchange {
   private settle: Settle | null = null;
   /** The id of the request's key; null: it has none, or none that is known yet. */
   keyId: string | null = null;
+  /** What its client may ask for instead of a reply that is too large, beside a compressed one; null: nothing. */
+  smaller: string | null = null;
   private gone: (() => void) | null = null;
   private readonly body: RequestBody;
   /** Of a reply that the kernel has not taken yet. */
@@ -210,7 +219,7 @@ export class Exchange {
 
   /**
    * Replies once; further calls, and calls after the client has disconnected, do nothing. If too many
-   * bytes are in flight, cuts the slowest reader, or replies 503.
+   * bytes are in flight, cuts the slowest reader, or replies 503; 400 if the body alone is too large.
    *
    * @param body must not change afterwards; null if the status has none (304)
    */
@@ -223,6 +232,11 @@ export class Exchange {
     if (this.answered) return;
     const sent = this.method === 'HEAD' || body === null ? 0 : body.byteLength;
     const counted = sent > UNCOUNTED_BODY_BYTES && bodyUse !== 'permanent' ? sent : 0;
+    const mostBytes = this.host.bytesInFlight.mostOf(this.keyId);
+    if (counted > mostBytes) {
+      this.replyError(replyTooLarge(counted, mostBytes, this.smallerThan(headers)));
+      return;
+    }
     if (!this.reserve(counted)) {
       this.replyError(replayBusy());
       return;
@@ -300,6 +314,13 @@ export class Exchange {
   /** Cuts the client's connection. */
   abandon(): void {
     if (this.state !== 'ended') this.request.cut();
+  }
+
+  /** What to ask for instead of a reply with these headers. */
+  private smallerThan(headers: Headers): string {
+    const isPlain = headers.every(([name]) => name !== 'Content-Encoding');
+    const advice = [isPlain ? 'send Accept-Encoding: gzip' : null, this.smaller];
+    return advice.filter((one) => one !== null).join(', or ') || 'ask for less';
   }
 
   /** Counts bytes as in flight. If there are too many, first cuts clients that read more slowly. */

@@ -180,9 +180,17 @@ class LimitedCall implements PlanGrant {
     ];
   }
 
-  /** Calls in progress may release what they hold; charged calls stay charged for the month. */
+  /**
+   * Calls in progress may release what they hold; charged calls stay charged for the month. A request that costs more
+   * than a month has is not told to retry.
+   */
   overQuota(calls: number, headers: Headers): ApiError {
     const { account, quota, clock } = this;
+    if (calls > quota) {
+      const cost = `the request costs ${calls} ${calls === 1 ? 'call' : 'calls'}`;
+      const message = `Monthly quota exceeded: ${cost}, the key has ${quota} a month`;
+      return new ApiError(429, null, message, { headers });
+    }
     const waitMs = account.endMs - clock.wallMs();
     const left = quota - account.used;
     const waitS = calls <= left ? IN_PROGRESS_WAIT_S : Math.ceil(waitMs / 1000);

@@ -43,7 +43,7 @@ export class Account {
   /**
    * Charges one request, unless the key has to wait.
    * @returns milliseconds to wait before another attempt; 0: it has paid
-   * @throws ApiError 401, 403, or 429 for a quota that is used up
+   * @throws ApiError 401, 403, or 429 for a quota that is used up or too small
    */
   tryToPay(): number {
     try {
@@ -51,7 +51,7 @@ export class Account {
       return 0;
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 429) throw error;
-      const waitS = Number(error.headers.find(([name]) => name === 'Retry-After')?.[1] ?? 1);
+      const waitS = Number(error.headers.find(([name]) => name === 'Retry-After')?.[1] ?? Infinity);
       if (waitS > MAX_WAIT_S) throw error;
       return waitS * 1000;
     }

@@ -153,6 +153,8 @@ export const getReplay = defineEndpoint({
     facets: Type.Optional(facets),
     snapshots: Type.Array(replaySnapshot),
   }),
+  smaller:
+    'choose venues with few markets (`venues`, `types`), or send `group=all` without a filter, which names no market',
   errors: ['invalid_group', 'window_out_of_range', 'replay_busy'],
   prepares: [ARROW_STREAM],
 });

@@ -22,7 +22,7 @@ import {
 import { eventually } from '../support/waiting.js';
 
 const PAGE = `/api/v1/replay/${MINT}?to=${NOW_S - 1800}`;
-/** Between the sizes of the page as gzip or brotli and as plain text, which gets 503. */
+/** Between the sizes of the page as gzip or brotli and as plain text, which is refused. */
 const MAX_BYTES_PER_KEY = 1_000_000;
 /** Headers of a single connection or moment. */
 const OWN_HEADERS =
@@ -124,7 +124,7 @@ for (const program of PROXY_NAMES) {
         [200, { path: PAGE, headers: { ...gzip, accept: 'application/vnd.apache.arrow.stream' } }],
         [200, { path: PAGE, method: 'HEAD', headers: gzip }],
         [304, { path: PAGE, headers: { ...gzip, 'if-none-match': String(headers.etag) } }],
-        [503, { path: PAGE }],
+        [400, { path: PAGE }],
         [200, { path: `/api/v1/score/${MINT}` }],
         [401, { path: `/api/v1/score/${MINT}`, headers: { 'x-api-key': 'wrong' } }],
         [400, { path: `${PAGE}&group=x` }],

@@ -3,6 +3,7 @@ import type { LimitedEndpoint } from '../../server/api/endpoint.js';
 import { ApiError, type Headers } from '../../server/http/errors.js';
 import { type LimitClock, UNLIMITED } from '../../server/limits/buckets.js';
 import { Limiter } from '../../server/limits/limiter.js';
+import { Account, STREAM } from '../../server/live/account.js';
 import { MemoryUsage } from '../support/memory-sources.js';
 import type { KeyRecord } from '../../storage/contract.js';
 import { keyRecord } from './key-record.js';
@@ -249,6 +250,30 @@ describe('the monthly quota', () => {
       'X-Quota-Used': '3',
       'X-Quota-Remaining': '0',
     });
+  });
+
+  it('does not tell a call to retry that costs more than a month has', () => {
+    const { limiter } = setUp();
+    const [none, three] = [0, 3].map((monthlyQuota) => unhurried({ monthlyQuota }));
+    const single = refusal(() => limiter.check(none, GENERAL));
+    expect([single.status, single.headers['Retry-After'], single.body]).toEqual([
+      429,
+      undefined,
+      { error: 'Monthly quota exceeded: the request costs 1 call, the key has 0 a month' },
+    ]);
+    expect(single.headers['X-Quota-Limit']).toBe('0');
+    const call = limiter.check(three, BULK);
+    const batch = refusal(() => call.costs(4));
+    expect([batch.status, batch.headers, batch.body]).toEqual([
+      429,
+      {},
+      { error: 'Monthly quota exceeded: the request costs 4 calls, the key has 3 a month' },
+    ]);
+    call.costs(3);
+    call.settle(200);
+    // The same for what a live connection pays.
+    const account = new Account(limiter.check, () => none, STREAM);
+    expect(() => account.tryToPay()).toThrow('Monthly quota exceeded');
   });
 
   it('is charged by tokens if a call costs that much', () => {

@@ -86,11 +86,13 @@ describe('a busy service', () => {
     expect((await page).status).toBe(200);
   });
 
-  it('says 503 if a reply exceeds its key’s share of the bytes in flight', async () => {
+  it('refuses a reply that alone exceeds its key’s share of the bytes in flight', async () => {
     const service = await start({ limits: { maxBytesInFlightPerKey: 100_000 } });
     const path = `/replay/${WIDE_MINT}`;
     const headers = { 'accept-encoding': 'identity' };
-    expect((await service.get(path, { headers })).status).toBe(503);
+    const refused = await service.get(path, { headers });
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([400, null]);
+    expect(await refused.json()).toMatchObject({ error_code: 'reply_too_large' });
     const small = await service.get(`/replay/${MINT}`, { headers });
     expect([small.status, Number(small.headers.get('content-length')) > 16_384]).toEqual([
       200,
