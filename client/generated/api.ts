@@ -98,7 +98,7 @@ export interface paths {
     };
     /**
      * What an order costs
-     * @description What an order of some USD costs, by venue, and how many USD move the price by some percent: computed on the ladder of one snapshot, added up over the chosen markets. Without a filter, perps are left out. Send `usd`, `move_pct` or both. A token without a snapshot has nulls and empty lists; it is never a 404. `X-Data-Time` is of the snapshot that is served.
+     * @description What an order of some USD costs, by venue, and how many USD move the price by some percent: computed on the ladder of one snapshot, added up over the chosen markets. Perps count only if `types` or `venues` names them. Send `usd`, `move_pct` or both. A token without a snapshot has nulls and empty lists; it is never a 404. `X-Data-Time` is of the snapshot that is served.
      *
      *     Premium and Enterprise. Costs one call of the monthly quota; draws on the rate limit `general`.
      */
@@ -340,7 +340,7 @@ export interface paths {
     };
     /**
      * Depth near the price over time
-     * @description Support and resistance within some percent of the price, one point for each multiple of a step in the window, from the newest snapshot of that step. A step without a snapshot is left out. Without a filter, perps are left out. A reply holds up to 2,000 points; to go on, send `next_from` as `from` with the same `to` and `step`, until `next_from` is null.
+     * @description Support and resistance within some percent of the price, one point for each multiple of a step in the window, from the newest snapshot of that step. A step without a snapshot is left out. Perps count only if `types` or `venues` names them. A reply holds up to 2,000 points; to go on, send `next_from` as `from` with the same `to` and `step`, until `next_from` is null.
      *
      *     Premium and Enterprise. Costs one call of the monthly quota; draws on the rate limit `general`.
      */

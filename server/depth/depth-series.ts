@@ -26,7 +26,7 @@ import {
 import { makePlan, type PageRequest, prepared, withPlan } from '../replay/page-plan.js';
 import {
   filterParameters,
-  filterWithoutPerps,
+  filterWithNamedPerps,
   STEP_NAMES,
   type Step,
   STEPS,
@@ -82,9 +82,10 @@ export const getDepthSeries = defineEndpoint({
   summary: 'Depth near the price over time',
   description:
     'Support and resistance within some percent of the price, one point for each multiple of a step in the ' +
-    'window, from the newest snapshot of that step. A step without a snapshot is left out. Without a filter, ' +
-    `perps are left out. A reply holds up to ${SERIES_LIMITS.maxPoints.toLocaleString('en-US')} points; to go ` +
-    'on, send `next_from` as `from` with the same `to` and `step`, until `next_from` is null.',
+    'window, from the newest snapshot of that step. A step without a snapshot is left out. Perps count only if ' +
+    '`types` or `venues` names them. ' +
+    `A reply holds up to ${SERIES_LIMITS.maxPoints.toLocaleString('en-US')} points; to go on, send ` +
+    '`next_from` as `from` with the same `to` and `step`, until `next_from` is null.',
   chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
   query: Type.Object({
     ...windowParameters,
@@ -184,7 +185,7 @@ function seriesJob(
   const nowS = clock.nowS();
   const request = windowOf(parameters, nowS);
   const { fromS, toS, clamped } = request;
-  const filter = filterWithoutPerps(parameters);
+  const filter = filterWithNamedPerps(parameters);
   const step = parameters.step ?? defaultStep(fromS, toS);
   const stepS = STEPS[step];
   const { source, leg } = sourceOf(depth, token);

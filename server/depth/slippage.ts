@@ -33,7 +33,7 @@ import { unlessBusy } from '../http/errors.js';
 import {
   atParameter,
   filterParameters,
-  filterWithoutPerps,
+  filterWithNamedPerps,
   instantAt,
 } from '../replay/parameters.js';
 import type { HeldToken } from '../tokens/newest-depth.js';
@@ -60,9 +60,9 @@ export const getSlippage = defineEndpoint({
   summary: 'What an order costs',
   description:
     'What an order of some USD costs, by venue, and how many USD move the price by some percent: computed on the ' +
-    'ladder of one snapshot, added up over the chosen markets. Without a filter, perps are left out. Send `usd`, ' +
-    '`move_pct` or both. A token without a snapshot has nulls and empty lists; it is never a 404. `X-Data-Time` is ' +
-    'of the snapshot that is served.',
+    'ladder of one snapshot, added up over the chosen markets. Perps count only if `types` or `venues` names them. ' +
+    'Send `usd`, `move_pct` or both. A token without a snapshot has nulls and empty lists; it is never a 404. ' +
+    '`X-Data-Time` is of the snapshot that is served.',
   dataTime: true,
   chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
   query: Type.Object({
@@ -161,7 +161,7 @@ function slippageRequest(
   if (usd === undefined && movePct === undefined) {
     throw invalidParameter('usd', 'expected usd, move_pct or both, neither was sent');
   }
-  const filter = filterWithoutPerps(query);
+  const filter = filterWithNamedPerps(query);
   const atS = instantAt(query.at, nowS);
   const { source, leg } = sourceOf(depth, token);
   return {

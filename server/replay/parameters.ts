@@ -10,7 +10,6 @@ import {
 } from '../../compute/ladder.js';
 import { MARKET_TYPES, type Chain, type MarketType, venueKey } from '../../compute/market.js';
 import {
-  hasFilter,
   REPLAY_GROUPS,
   type ReplayFilter,
   type ReplayGroup,
@@ -240,10 +239,16 @@ function groupOf({ group, markets }: Pick<ReplayParameters, 'group' | 'markets'>
   return meant;
 }
 
-/** As filterOf(), for an endpoint that leaves out perps unless a filter is sent. @throws ApiError 400 */
-export function filterWithoutPerps(parameters: FilterParameters): ReplayFilter {
+/**
+ * As filterOf(), for an endpoint that counts perps only if `types` or `venues` names them: excluding markets never adds
+ * depth.
+ * @throws ApiError 400
+ */
+export function filterWithNamedPerps(parameters: FilterParameters): ReplayFilter {
   const filter = filterOf(parameters);
-  return hasFilter(filter) ? filter : { ...filter, excludeTypes: ['cex_perp'] };
+  if (filter.types !== null || filter.venues !== null) return filter;
+  const excludeTypes = [...new Set([...(filter.excludeTypes ?? []), 'cex_perp' as const])];
+  return { ...filter, excludeTypes };
 }
 
 /**

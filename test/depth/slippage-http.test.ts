@@ -116,12 +116,18 @@ describe('GET /slippage/:address', () => {
     });
   });
 
-  it('omits perps unless a filter chooses them', async () => {
+  it('omits perps unless types or venues name them', async () => {
     const fillable = async (query: string) =>
       (await ask(`side=sell&usd=1${query}`)).fillable_usd as number;
     expect(await fillable('')).toBe(700);
     expect(await fillable('&types=cex_perp')).toBe(5000);
-    expect(await fillable('&exclude_types=cex_spot')).toBe(5400);
+    expect(await fillable('&venues=binance-perps')).toBe(5000);
+    expect(await fillable('&venues=binance-perps,orca&exclude_types=cex_spot')).toBe(5400);
+    expect(await fillable('&venues=binance-perps&types=cex_spot')).toBe(0);
+    expect(await fillable('&exclude_types=cex_spot')).toBe(400);
+    expect(await fillable('&exclude_types=cex_perp')).toBe(700);
+    expect(await fillable('&exclude_venues=orca')).toBe(300);
+    expect(await fillable('&exclude_venues=nobody')).toBe(700);
     expect(await fillable('&venues=BINANCE')).toBe(300);
     expect(await fillable('&exclude_venues=Binance%20Perps')).toBe(700);
     expect(await fillable('&onchain=true')).toBe(400);
