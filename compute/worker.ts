@@ -16,6 +16,7 @@ import { copying, moving } from './outcome.js';
 import * as pressure from './orders/pressure.js';
 import { packFragments } from './replay/fragment-file.js';
 import * as fragments from './replay/fragment-maker.js';
+import * as message from './replay/message.js';
 import * as replay from './replay/render.js';
 import * as rewrite from './segment/rewrite.js';
 import * as samples from './segment/sample.js';
@@ -31,6 +32,7 @@ export const sampleSegments = copying(samples.sampleSegments);
 /** Returns the thread's id, and shows that the thread takes tasks. */
 export const ping = copying((_input: null) => threadId);
 
+export const renderMessage = moving(message.renderMessage);
 export const renderPage = moving(replay.renderPage);
 export const countPage = copying(replay.countPage);
 export const sumSnapshots = moving(sums.sumSnapshots);

@@ -5,12 +5,12 @@
 import { availableParallelism } from 'node:os';
 import { recordOf } from '../compute/collections.js';
 
-const MIB = 2 ** 20;
+export const MIB = 2 ** 20;
 /** The columns are in one ArrayBuffer. */
 export const MAX_COLUMNS_MIB = 2 ** 12;
 export const DEFAULT_MEMORY_MIB = 2048;
 /** Node, its libraries and DuckDB's, and the event loop's heap while the store is small. */
-export const PROCESS_MIB = 256;
+export const PROCESS_MIB = 240;
 /** A worker thread: its heap, and the page that it works on. */
 export const THREAD_MIB = 56;
 /** Heaps of a worker thread. They stay small, since the columns that it works on lie outside. */
@@ -25,7 +25,9 @@ export const SHARES = {
   /** Decoded columns of segments, which the threads share. */
   columns: { leastMib: 8, percent: 8 },
   /** Replies that clients have yet to take. */
-  replies: { leastMib: 24, percent: 15 },
+  replies: { leastMib: 24, percent: 10 },
+  /** Live messages: those that clients have yet to take, and those that are kept for further clients. */
+  live: { leastMib: 16, percent: 5 },
   /** Newest snapshots of tokens. */
   ladders: { leastMib: 8, percent: 10 },
   /** Replies that are kept for the next request, without pages. */

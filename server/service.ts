@@ -116,7 +116,7 @@ export async function startService(
     live.onChange(() => hub?.touchDocuments());
     store.keys.events.on('change', (change, { id, tier }) => {
       log.info(`key ${change}`, { key_id: id, key_tier: tier });
-      hub?.checkKeys();
+      hub?.connections.checkKeys();
     });
     followParts(metrics, { store, pool, fragments, files, tokens, clock });
     if (cluster === null && store.mark !== null) {
@@ -172,6 +172,7 @@ export async function startService(
       handlers,
       reading,
       onMessage: (type, lagMs) => metrics.streamed(type, lagMs),
+      messageBytes: memory.live,
     });
     metrics.followStream(hub);
     const server = await startServer({

@@ -5,9 +5,9 @@
 import zlib from 'node:zlib';
 import { GZIP_HEAD, GZIP_TRAILER_BYTES } from '../deflate/gzip.js';
 import type { Market } from '../market.js';
-import type { PageSummary, ReplayEnvelope } from './page.js';
+import { pageHead, type PageSummary, type ReplayEnvelope } from './page.js';
 import { encodeHead, PAGE_TAIL } from './page-text.js';
-import { facetsOfMarkets, type ReplayQuery, slotsOfMarkets } from './query.js';
+import { facetsOfMarkets, type ReplayQuery } from './query.js';
 
 /** The groupings with fragments. */
 export const FRAGMENT_GROUPS = ['market', 'all'] as const;
@@ -165,7 +165,7 @@ const TAIL_BLOCKS = { gzip: CODING_BLOCKS.gzip.end(TAIL), br: CODING_BLOCKS.br.e
 export function assemblePage(page: FragmentPage): Uint8Array | null {
   const summary = summaryOf(page);
   if (summary === null) return null;
-  const head = encodeHead(summary, page.envelope);
+  const head = encodeHead(pageHead(summary, page.envelope));
   const { spans } = page;
   const { coding } = spans[0].fragments;
   const { begin, beginStored, comma } = CODING_BLOCKS[coding];
@@ -207,8 +207,7 @@ function summaryOf({ spans, markets, query, nextFrom }: FragmentPage): PageSumma
   if (query.group === 'all') return page;
   const { marketCents, lastMarket } = sumMarkets(spans, markets.length);
   if (!marketCents.every(Number.isSafeInteger)) return null;
-  const { venueKeys } = slotsOfMarkets(markets, query);
-  const facets = facetsOfMarkets(markets, venueKeys, marketCents, t.length);
+  const facets = facetsOfMarkets(markets, marketCents, t.length);
   return { ...page, markets: markets.slice(0, lastMarket + 1), facets };
 }
 

@@ -2,26 +2,23 @@
 import type { TextUse } from './page-memory.js';
 import { beginSnapshots } from './page-writer.js';
 import { TIERS } from '../market.js';
-import { indexKey, type Page, type ReplayEnvelope } from './page.js';
+import { indexKey, type PageSnapshots } from './page.js';
 import { encodeHead, PAGE_TAIL, type PageText, textOfSnapshots } from './page-text.js';
 
 const TAIL = Buffer.from(PAGE_TAIL);
 
 /** The columns from which snapshots are written. */
-export type SnapshotColumns = Pick<
-  Page,
-  't' | 'tier' | 'priceUsd' | 'cellOffsets' | 'index' | 'bin' | 'supportCents' | 'resistanceCents'
-> & { query: Pick<Page['query'], 'group'> };
+export type SnapshotColumns = Omit<PageSnapshots, 'snapshotCount'>;
 
 /**
- * Starts a page. Amounts are exact cents in their shortest form; other numbers are as JavaScript writes
+ * Starts a document of `fields` and then snapshots. Amounts are exact cents in their shortest form; other numbers are as JavaScript writes
  * them. Above 2^46 USD, where cents are finer than doubles, the text is still exact and therefore longer than
  * a double's shortest form.
  */
-export function beginJson(page: Page, envelope: ReplayEnvelope | null, use: TextUse): PageText {
-  const head = encodeHead(page, envelope);
-  beginText(page, head, use);
-  return textOfSnapshots(page, head.length, { hasCommas: true, tail: TAIL });
+export function beginJson(snapshots: PageSnapshots, fields: object, use: TextUse): PageText {
+  const head = encodeHead(fields);
+  beginText(snapshots, head, use);
+  return textOfSnapshots(snapshots, head.length, { hasCommas: true, tail: TAIL });
 }
 
 const NO_BYTES = new Uint8Array(0);

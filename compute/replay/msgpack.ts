@@ -4,7 +4,7 @@
  */
 import { packMaps } from '../messagepack.js';
 import { TIERS } from '../market.js';
-import { indexKey, type Page, pageHead, type ReplayEnvelope } from './page.js';
+import { indexKey, type PageSnapshots } from './page.js';
 import { type PageText, textOfSnapshots } from './page-text.js';
 import type { TextUse } from './page-memory.js';
 import { beginSnapshots } from './page-writer.js';
@@ -14,15 +14,15 @@ const FIXMAP = 0x80;
 const FLOAT64 = 0xcb;
 
 /**
- * Starts a page. Times, indexes and bins are integers; prices and amounts of snapshots are always
+ * Starts a document of `fields` and then snapshots. Times, indexes and bins are integers; prices and amounts of snapshots are always
  * float64 (the double nearest to the cents), so typed readers see one type per column.
  */
-export function beginMsgpack(page: Page, envelope: ReplayEnvelope | null, use: TextUse): PageText {
-  const { t, tier, priceUsd } = page;
-  const document = packMaps({ ...pageHead(page, envelope), snapshots: [] });
+export function beginMsgpack(snapshots: PageSnapshots, fields: object, use: TextUse): PageText {
+  const { t, tier, priceUsd } = snapshots;
+  const document = packMaps({ ...fields, snapshots: [] });
   // Without the header of the empty list.
-  const head = Buffer.concat([document.subarray(0, -1), arrayHeader(page.snapshotCount)]);
-  const key = indexKey(page);
+  const head = Buffer.concat([document.subarray(0, -1), arrayHeader(snapshots.snapshotCount)]);
+  const key = indexKey(snapshots);
   const map = String.fromCharCode(FIXMAP | (key === null ? 6 : 7)) + packed('t');
   const tiers = TIERS.map((name) => packed('tier') + packed(name) + packed('price_usd'));
   const texts = {
@@ -33,11 +33,12 @@ export function beginMsgpack(page: Page, envelope: ReplayEnvelope | null, use: T
     ),
     arrayKeys: [key ?? '', 'bin', 'support_usd', 'resistance_usd'].map(packed),
   };
-  beginSnapshots(page, texts, head, 0, use);
-  return textOfSnapshots(page, head.length, { hasCommas: false, tail: NO_BYTES });
+  beginSnapshots(snapshots, texts, head, 0, use);
+  return textOfSnapshots(snapshots, head.length, { hasCommas: false, tail: NO_BYTES });
 }
 
-function arrayHeader(length: number): Uint8Array {
+/** What a list of this length begins with. */
+export function arrayHeader(length: number): Uint8Array {
   const zeros = packMaps(new Array<number>(length).fill(0));
   return zeros.subarray(0, zeros.length - length);
 }

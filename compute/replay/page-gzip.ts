@@ -33,7 +33,7 @@ const ADDED_LIMIT = 4;
  */
 export function gzipPage(
   page: Page,
-  envelope: ReplayEnvelope | null,
+  envelope: ReplayEnvelope,
   format: PageFormat,
   onText: () => void = () => undefined,
 ): GzippedText {
@@ -44,7 +44,7 @@ export function gzipPage(
 /** Like gzipPage(), by zlib only once the matches do not pay. @param pays asked with the number of cells so far */
 export function matchedGzipPage(
   page: Page,
-  envelope: ReplayEnvelope | null,
+  envelope: ReplayEnvelope,
   format: PageFormat,
   onText: () => void,
   pays: (cells: number) => boolean,
@@ -81,7 +81,7 @@ function matchesPay(cells: number): boolean {
 /** Like gzipPage(), always by zlib. */
 export function plainGzipPage(
   page: Page,
-  envelope: ReplayEnvelope | null,
+  envelope: ReplayEnvelope,
   format: PageFormat,
 ): GzippedText {
   const text = writePage(page, envelope, format);

@@ -1,5 +1,5 @@
 /** A page as the page writer's text. */
-import { pageHead, type Page, type PageSummary, type ReplayEnvelope } from './page.js';
+import type { PageSnapshots } from './page.js';
 import type { Matcher } from './matcher.js';
 import { textBytes } from './page-memory.js';
 import { writeSnapshot } from './page-writer.js';
@@ -21,15 +21,15 @@ export interface PageText {
 /** The text after the snapshots of a JSON page. */
 export const PAGE_TAIL = ']}';
 
-/** The text of a JSON page up to and including the bracket that opens the snapshots. */
-export function encodeHead(page: PageSummary, envelope: ReplayEnvelope | null): Uint8Array {
-  const text = Buffer.from(JSON.stringify({ ...pageHead(page, envelope), snapshots: [] }));
+/** The text of a JSON document up to and including the bracket that opens the snapshots. @param fields before them */
+export function encodeHead(fields: object): Uint8Array {
+  const text = Buffer.from(JSON.stringify({ ...fields, snapshots: [] }));
   return text.subarray(0, -PAGE_TAIL.length);
 }
 
-/** The text of a page whose parts are snapshots, after beginSnapshots() with a head of this length. */
+/** A text whose parts are snapshots, after beginSnapshots() with a head of this length. */
 export function textOfSnapshots(
-  { snapshotCount, cellOffsets }: Page,
+  { snapshotCount, cellOffsets }: PageSnapshots,
   headEnd: number,
   { hasCommas, tail }: { hasCommas: boolean; tail: Uint8Array },
 ): PageText {

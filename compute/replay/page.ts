@@ -38,9 +38,14 @@ export interface Selection {
   row: ArrayLike<number>;
 }
 
-export interface PageInput {
+/** The cells that a page or a message takes from runs. */
+export interface CellInput {
   runs: readonly RunColumns[];
   selection: Selection;
+  query: Pick<ReplayQuery, 'group' | 'band'>;
+}
+
+export interface PageInput extends CellInput {
   /** The token's markets in order of first arrival; the runs' `market` columns index it. */
   markets: readonly Market[];
   query: ReplayQuery;
@@ -56,9 +61,9 @@ export interface PageInput {
  */
 export type PageEnd = 'cells' | 'snapshots' | 'window' | 'more';
 
-/** A page in columns. Cell `i` of snapshot `s` is `cellOffsets[s] <= i < cellOffsets[s + 1]`. */
-export interface Page {
-  query: ReplayQuery;
+/** Snapshots in columns. Cell `i` of snapshot `s` is `cellOffsets[s] <= i < cellOffsets[s + 1]`. */
+export interface PageSnapshots {
+  query: Pick<ReplayQuery, 'group'>;
   /** Epoch seconds, one per snapshot. */
   t: Uint32Array;
   /** Index into TIERS, one per snapshot. */
@@ -70,6 +75,11 @@ export interface Page {
   bin: Int16Array;
   supportCents: Float64Array;
   resistanceCents: Float64Array;
+  snapshotCount: number;
+}
+
+export interface Page extends PageSnapshots {
+  query: ReplayQuery;
   markets: Market[];
   /** With group=market: how many cells each of `markets` has. */
   marketCells: Uint32Array;
@@ -77,7 +87,6 @@ export interface Page {
   /** null with group=all and no filter. */
   facets: Facets | null;
   venuesNotFound: string[];
-  snapshotCount: number;
   rowCount: number;
   end: PageEnd;
   /** `t` of the first snapshot not served; null if `end` is window or more. */
@@ -90,13 +99,15 @@ export class ReplayCancelled extends Error {
 }
 
 /** A page under construction. */
-interface Draft {
+export interface Draft {
   cells: ServedCells;
   t: Uint32Array;
   tier: Uint8Array;
   priceUsd: Float64Array;
   cellOffsets: Int32Array;
   snapshotCount: number;
+  /** Whether the next snapshot's cells do not fit. */
+  isFull: boolean;
   /** By market: support + resistance within the band on the page, before the filter. */
   marketCents: Float64Array;
   /** By slot: cells on the page, before they are summed. */
@@ -120,13 +131,29 @@ export function buildPage(
   onSnapshot: () => void = () => undefined,
   newCells: typeof emptyCells = emptyCells,
 ): Page {
-  const { runs, selection, markets, query } = input;
-  const slots = slotsOfMarkets(markets, query);
-  const ranges = emptyRanges(markets.length);
+  const slots = slotsOfMarkets(input.markets, input.query);
+  const draft = draw(input, slots, limits, onSnapshot, newCells);
+  const next = nextT(input, draft.snapshotCount);
+  const end = draft.isFull ? 'cells' : endOfSelection(input, draft.snapshotCount, limits, next);
+  return finishPage(input, slots, draft, end, end === 'more' ? null : next);
+}
+
+/** The slots of markets as the cells need them. */
+export type CellSlots = Pick<MarketSlots, 'slot' | 'count'>;
+
+/** Takes snapshots of the selection while they fit. @throws RangeError as buildPage() */
+export function draw(
+  input: CellInput,
+  slots: CellSlots,
+  limits: PageLimits,
+  onSnapshot: () => void,
+  newCells: typeof emptyCells,
+): Draft {
+  const { runs, selection, query } = input;
+  const ranges = emptyRanges(slots.slot.length);
   const append = cellAppender(query.group, slots.slot, slots.count);
   const rows = Math.min(selection.run.length, limits.maxSnapshots);
-  const draft = emptyDraft(input, slots.count, rows, limits, newCells);
-  let end: PageEnd | null = null;
+  const draft = emptyDraft(input, slots, rows, limits, newCells);
   while (draft.snapshotCount < rows) {
     onSnapshot();
     const s = draft.snapshotCount;
@@ -137,20 +164,18 @@ export function buildPage(
     if (draft.cells.length > limits.maxCells) {
       draft.cells.length = draft.cellOffsets[s];
       if (s === 0) throw new RangeError(`snapshot ${run.t[row]} alone exceeds a page's cells`);
-      end = 'cells';
+      draft.isFull = true;
       break;
     }
     accept(draft, run, row, ranges, slots);
   }
-  const next = nextT(input, draft.snapshotCount);
-  end ??= endOfSelection(input, draft.snapshotCount, limits, next);
-  return finishPage(input, slots, draft, end, end === 'more' ? null : next);
+  return draft;
 }
 
 /** Columns for a full page plus the one snapshot that turns out not to fit. */
 function emptyDraft(
-  input: PageInput,
-  slotCount: number,
+  input: CellInput,
+  slots: CellSlots,
   rows: number,
   limits: PageLimits,
   newCells: typeof emptyCells,
@@ -171,8 +196,9 @@ function emptyDraft(
     priceUsd: new Float64Array(rows),
     cellOffsets: new Int32Array(rows + 1),
     snapshotCount: 0,
-    marketCents: new Float64Array(input.markets.length),
-    slotCells: new Uint32Array(slotCount),
+    isFull: false,
+    marketCents: new Float64Array(slots.slot.length),
+    slotCells: new Uint32Array(slots.count),
     lastMarket: -1,
     lastSlot: -1,
   };
@@ -184,7 +210,7 @@ function accept(
   run: RunColumns,
   row: number,
   ranges: MarketRanges,
-  slots: MarketSlots,
+  slots: CellSlots,
 ): void {
   const s = draft.snapshotCount++;
   draft.t[s] = run.t[row];
@@ -228,22 +254,14 @@ function finishPage(
   nextFrom: number | null,
 ): Page {
   const { markets, query } = input;
-  const { snapshotCount, cells } = draft;
-  const rowCount = cells.length;
+  const { snapshotCount } = draft;
   const facets =
     query.group === 'all' && !hasFilter(query)
       ? null
-      : facetsOfMarkets(markets, slots.venueKeys, draft.marketCents, snapshotCount);
+      : facetsOfMarkets(markets, draft.marketCents, snapshotCount);
   return {
+    ...columnsOf(draft, query),
     query,
-    t: draft.t.subarray(0, snapshotCount),
-    tier: draft.tier.subarray(0, snapshotCount),
-    priceUsd: draft.priceUsd.subarray(0, snapshotCount),
-    cellOffsets: draft.cellOffsets.subarray(0, snapshotCount + 1),
-    index: query.group === 'all' ? null : cells.index.subarray(0, rowCount),
-    bin: cells.bin.subarray(0, rowCount),
-    supportCents: cells.supportCents.subarray(0, rowCount),
-    resistanceCents: cells.resistanceCents.subarray(0, rowCount),
     markets:
       query.group === 'all'
         ? []
@@ -252,10 +270,29 @@ function finishPage(
     groups: slots.groups.slice(0, draft.lastSlot + 1),
     facets,
     venuesNotFound: venuesNotFound(query, facets?.venues ?? [], ({ key }) => key),
-    snapshotCount,
-    rowCount,
+    rowCount: draft.cells.length,
     end,
     nextFrom: end === 'window' ? null : nextFrom,
+  };
+}
+
+/** The snapshots of a draft; with group=all cells have no index. */
+export function columnsOf(
+  { t, tier, priceUsd, cellOffsets, cells, snapshotCount }: Draft,
+  query: PageSnapshots['query'],
+): PageSnapshots {
+  const rowCount = cells.length;
+  return {
+    query,
+    t: t.subarray(0, snapshotCount),
+    tier: tier.subarray(0, snapshotCount),
+    priceUsd: priceUsd.subarray(0, snapshotCount),
+    cellOffsets: cellOffsets.subarray(0, snapshotCount + 1),
+    index: query.group === 'all' ? null : cells.index.subarray(0, rowCount),
+    bin: cells.bin.subarray(0, rowCount),
+    supportCents: cells.supportCents.subarray(0, rowCount),
+    resistanceCents: cells.resistanceCents.subarray(0, rowCount),
+    snapshotCount,
   };
 }
 
@@ -291,18 +328,16 @@ export function indexKey(
   return page.query.group === 'market' ? 'market_idx' : 'group_idx';
 }
 
-/** The fields before `snapshots`, in order: of a reply, or without an envelope of a message. */
-export function pageHead(page: PageSummary, envelope: ReplayEnvelope | null) {
-  const columns = {
-    markets: page.markets.map(({ source, exchangeType, address, pair }) => ({
-      source,
-      exchange_type: exchangeType,
-      address,
-      pair,
-    })),
-    groups: page.groups,
-  };
-  if (envelope === null) return columns;
+/** A market as replies and messages list it. */
+export const listedMarket = ({ source, exchangeType, address, pair }: Market) => ({
+  source,
+  exchange_type: exchangeType,
+  address,
+  pair,
+});
+
+/** The fields before `snapshots`, in order. */
+export function pageHead(page: PageSummary, envelope: ReplayEnvelope) {
   const { query, snapshotCount } = page;
   return {
     token: envelope.token,
@@ -330,7 +365,8 @@ export function pageHead(page: PageSummary, envelope: ReplayEnvelope | null) {
     bin_ratio: BIN_RATIO,
     snapshot_count: snapshotCount,
     row_count: page.rowCount,
-    ...columns,
+    markets: page.markets.map(listedMarket),
+    groups: page.groups,
     ...(page.facets === null ? {} : { facets: page.facets }),
   };
 }

@@ -35,14 +35,16 @@ export function hasFilter(query: ReplayFilter): boolean {
   );
 }
 
-/** Whether the filter keeps a market with this type and venue key. */
-function keepsMarket(filter: ReplayFilter, type: MarketType, venue: string): boolean {
-  return (
+/** Whether the filter keeps a market with a type and a venue key. */
+function marketFilter(filter: ReplayFilter): (type: MarketType, venue: string) => boolean {
+  // A request may name a hundred venues, and a token have tens of thousands of markets.
+  const venues = filter.venues && new Set(filter.venues);
+  const excludeVenues = filter.excludeVenues && new Set(filter.excludeVenues);
+  return (type, venue) =>
     (filter.types?.includes(type) ?? true) &&
     !(filter.excludeTypes?.includes(type) ?? false) &&
-    (filter.venues?.includes(venue) ?? true) &&
-    !(filter.excludeVenues?.includes(venue) ?? false)
-  );
+    (venues?.has(venue) ?? true) &&
+    !(excludeVenues?.has(venue) ?? false);
 }
 
 /** One group of a page with group=venue or type. */
@@ -54,8 +56,6 @@ export interface PageGroup {
 
 /** The index of each of a token's markets on a page. */
 export interface MarketSlots {
-  /** Venue key of each of the token's markets. */
-  venueKeys: string[];
   /**
    * By market: its index in the page's list of markets (group=market), the index of its group (venue, type),
    * or 0 (all); -1 if the filter drops it.
@@ -72,15 +72,15 @@ export function slotsOfMarkets(
   markets: readonly Market[],
   query: ReplayFilter & Pick<ReplayQuery, 'group'>,
 ): MarketSlots {
-  const venueKeys = markets.map((market) => venueKey(market.source));
-  const labels = venueLabels(markets, venueKeys);
+  const keeps = marketFilter(query);
+  const venues = needsVenues(query) ? venuesOf(markets) : null;
   const slot = new Int32Array(markets.length).fill(-1);
   const groups: PageGroup[] = [];
   const groupOfKey = new Map<string, number>();
   let count = 0;
   markets.forEach((market, m) => {
-    const venue = venueKeys[m];
-    if (!keepsMarket(query, market.type, venue)) return;
+    const venue = venues?.keys[m] ?? '';
+    if (!keeps(market.type, venue)) return;
     if (query.group === 'market') slot[m] = count++;
     else if (query.group === 'all') slot[m] = 0;
     else {
@@ -90,7 +90,9 @@ export function slotsOfMarkets(
         group = groups.length;
         groupOfKey.set(key, group);
         const label =
-          query.group === 'venue' ? (labels.get(venue) as string) : MARKET_TYPE_LABELS[market.type];
+          query.group === 'venue'
+            ? (venues?.labels.get(key) as string)
+            : MARKET_TYPE_LABELS[market.type];
         groups.push({ key, label, type: market.type });
       }
       slot[m] = group;
@@ -98,19 +100,36 @@ export function slotsOfMarkets(
   });
   if (query.group === 'all') count = 1;
   else if (query.group !== 'market') count = groups.length;
-  return { venueKeys, slot, count, groups };
+  return { slot, count, groups };
 }
 
-/** Labels by venue key: the source of the venue's first market. */
-function venueLabels(
-  markets: readonly Market[],
-  venueKeys: readonly string[],
-): Map<string, string> {
-  const labels = new Map<string, string>();
-  markets.forEach((market, m) => {
-    if (!labels.has(venueKeys[m])) labels.set(venueKeys[m], market.source);
-  });
-  return labels;
+/** Whether slots depend on the markets' venues. */
+export function needsVenues(query: ReplayFilter & Pick<ReplayQuery, 'group'>): boolean {
+  return query.group === 'venue' || query.venues !== null || query.excludeVenues !== null;
+}
+
+interface Venues {
+  /** By market. */
+  keys: readonly string[];
+  /** By venue key: the source of the venue's first market. */
+  labels: ReadonlyMap<string, string>;
+}
+
+/** Of lists of markets, which never change. */
+const venuesOfLists = new WeakMap<readonly Market[], Venues>();
+
+function venuesOf(markets: readonly Market[]): Venues {
+  let venues = venuesOfLists.get(markets);
+  if (venues === undefined) {
+    const keys = markets.map((market) => venueKey(market.source));
+    const labels = new Map<string, string>();
+    markets.forEach((market, m) => {
+      if (!labels.has(keys[m])) labels.set(keys[m], market.source);
+    });
+    venues = { keys, labels };
+    venuesOfLists.set(markets, venues);
+  }
+  return venues;
 }
 
 interface TypeFacet {
@@ -144,21 +163,20 @@ export interface Facets {
  */
 export function facetsOfMarkets(
   markets: readonly Market[],
-  venueKeys: readonly string[],
   marketCents: Float64Array,
   frames: number,
 ): Facets {
+  const { keys, labels } = venuesOf(markets);
   const typeCents = new Map<MarketType, number>();
   const venueCents = new Map<string, { type: MarketType; cents: number }>();
   markets.forEach((market, m) => {
     typeCents.set(market.type, (typeCents.get(market.type) ?? 0) + marketCents[m]);
-    const venue = venueCents.get(venueKeys[m]);
+    const venue = venueCents.get(keys[m]);
     if (venue) venue.cents += marketCents[m];
-    else venueCents.set(venueKeys[m], { type: market.type, cents: marketCents[m] });
+    else venueCents.set(keys[m], { type: market.type, cents: marketCents[m] });
   });
   // One division of whole cents gives the double nearest to the true mean.
   const mean = (cents: number) => cents / (100 * frames);
-  const labels = venueLabels(markets, venueKeys);
   return {
     frames,
     types: [...typeCents]

@@ -41,8 +41,7 @@ export interface PageSource {
 }
 
 export interface RenderInput extends PageSource {
-  /** null if the page is part of a message, which has the envelope's fields itself. */
-  envelope: ReplayEnvelope | null;
+  envelope: ReplayEnvelope;
   format: PageFormat;
   encoding: ContentEncoding;
 }
@@ -74,7 +73,7 @@ export type RenderResult =
 
 /** This thread's memory for segments and cells, reused for every page. */
 const plainMemory = new PlainMemory();
-const newCells = reusedCells();
+export const newCells = reusedCells();
 
 /**
  * Decodes the segments, builds the page, encodes and compresses it.
@@ -154,7 +153,7 @@ export function decodeSampleRun({ block, crc32: written }: StoredBlock): RunColu
 }
 
 /** Decodes segments; the runs are valid until this thread decodes others. */
-function runsOf(
+export function runsOf(
   segments: readonly SegmentInput[],
   stopIfCancelled: StopIfCancelled = () => undefined,
 ): RunColumns[] {

@@ -13,8 +13,17 @@ export class Budget {
     return true;
   }
 
+  /** Takes `amount` even beyond the limit. */
+  add(amount: number): void {
+    this.taken += amount;
+  }
+
   give(amount: number): void {
     this.taken -= amount;
+  }
+
+  get isFull(): boolean {
+    return this.taken >= this.limit;
   }
 }
 
@@ -69,6 +78,26 @@ export class BytesInFlight {
     }
     own.give(bytes);
     return 'full';
+  }
+
+  /** Counts bytes that already wait, even beyond the limits. */
+  add(keyId: string | null, bytes: number): void {
+    if (bytes === 0) return;
+    if (keyId === null) {
+      this.keyless.add(bytes);
+      return;
+    }
+    const own = this.keys.get(keyId) ?? new Budget(this.maxPerKey);
+    this.keys.set(keyId, own);
+    own.add(bytes);
+    this.keyed.add(bytes);
+  }
+
+  /** Which limit is reached: this key's, or the total. */
+  fullness(keyId: string | null): 'none' | 'full for the key' | 'full' {
+    if ((keyId === null ? this.keyless : this.keyed).isFull) return 'full';
+    const own = keyId === null ? undefined : this.keys.get(keyId);
+    return own?.isFull === true ? 'full for the key' : 'none';
   }
 
   give(keyId: string | null, bytes: number): void {

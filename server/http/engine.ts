@@ -82,9 +82,9 @@ export interface EngineRequest {
   /**
    * Replies with a body whose end is not known yet.
    * @param filler bytes that the client ignores between any two writes
-   * @param onRoom is called when the kernel has taken all that waited
+   * @param onTaken is called when the kernel has taken some of what waited
    */
-  stream(head: ReplyHead, filler: Uint8Array, onRoom: () => void): ReplyStream;
+  stream(head: ReplyHead, filler: Uint8Array, onTaken: () => void): ReplyStream;
   /** The protocols that the client offers for a WebSocket; null: it asks for none. */
   readonly socketProtocols: readonly string[] | null;
   /**
@@ -121,8 +121,10 @@ export interface LiveSocket extends Outlet {
 export interface SocketListener {
   /** The engine reuses the message's memory when the listener returns. */
   onMessage(message: Uint8Array, isText: boolean): void;
-  /** The kernel has taken all that waited. */
-  onRoom(): void;
+  /** The kernel has taken some of what waited. */
+  onTaken(): void;
+  /** The engine has queued a reply to a ping. */
+  onPong(): void;
   /** The connection has ended; the socket must no longer be used. */
   onClose(): void;
 }

@@ -285,13 +285,13 @@ export class Exchange {
    * @param filler bytes that the client ignores between any two writes
    * @returns null if the client has already disconnected
    */
-  stream(headers: Headers, filler: Uint8Array, onRoom: () => void): ReplyStream | null {
+  stream(headers: Headers, filler: Uint8Array, onTaken: () => void): ReplyStream | null {
     if (this.answered) return null;
     this.state = 'sending';
     this.status = 200;
     const all = [...this.replyHeaders, ...headers, ...this.settled(200)];
     const head = { status: 200, reason: reasonPhrase(200), headers: all, isLast: true };
-    const stream = this.request.stream(head, filler, onRoom);
+    const stream = this.request.stream(head, filler, onTaken);
     const { request } = this;
     return {
       get waitingBytes() {

@@ -27,6 +27,8 @@ const IDLE_LIMIT_MS = 10_000;
 const CHECK_INTERVAL_MS = 1_000;
 /** The engine sends a body in pieces of this size, which show a slow client's progress. */
 const PIECE_BYTES = 16 * 1024;
+/** A stream is sent in pieces of this size, which show that its client reads. */
+const STREAM_PIECE_BYTES = 256 * 1024;
 /** A client that pipelines more requests while this much of their replies is unread is cut. */
 const MAX_UNREAD_BYTES = 64 * 1024;
 
@@ -262,20 +264,44 @@ class NodeRequest implements EngineRequest {
     upgrade({ req, socket, upgradeHead, headers, protocol }, open);
   }
 
-  stream(head: ReplyHead, _filler: Uint8Array, onRoom: () => void): ReplyStream {
+  stream(head: ReplyHead, _filler: Uint8Array, onTaken: () => void): ReplyStream {
     const { res, connection } = this;
     if (this.req.httpVersion === '1.1') res.removeHeader('Connection');
     res.writeHead(head.status, head.reason, [...head.headers.flat(), 'Connection', 'close']);
     res.flushHeaders();
-    res.on('drain', onRoom);
+    const waiting: Uint8Array[] = [];
+    let queuedBytes = 0;
+    let isEnded = false;
+    const end = () => {
+      this.isHandedOver = true;
+      res.end(() => connection.unread.delete(this));
+    };
+    const writeNext = () => {
+      while (waiting.length > 0 && res.writableLength === 0) {
+        const piece = waiting.shift() as Uint8Array;
+        queuedBytes -= piece.byteLength;
+        res.write(piece, (error) => {
+          if (error) return;
+          onTaken();
+          writeNext();
+        });
+      }
+      if (isEnded && waiting.length === 0 && !this.isHandedOver) end();
+    };
     return {
       get waitingBytes() {
-        return res.writableLength;
+        return queuedBytes + res.writableLength;
       },
-      write: (bytes) => void res.write(bytes),
+      write: (bytes) => {
+        for (let from = 0; from < bytes.byteLength; from += STREAM_PIECE_BYTES) {
+          waiting.push(bytes.subarray(from, from + STREAM_PIECE_BYTES));
+        }
+        queuedBytes += bytes.byteLength;
+        writeNext();
+      },
       end: () => {
-        this.isHandedOver = true;
-        res.end(() => connection.unread.delete(this));
+        isEnded = true;
+        writeNext();
       },
       cut: () => this.cut(),
     };

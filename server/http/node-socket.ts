@@ -66,8 +66,9 @@ function openNodeSocket(ws: WebSocket, connection: Socket, open: OpenSocket): vo
     restartSilenceTimer();
     // The library has queued a reply to it.
     if (ws.bufferedAmount > SOCKET_LIMITS.maxWaitingBytes) ws.terminate();
+    else listener.onPong();
   });
-  connection.on('drain', () => listener.onRoom());
+  connection.on('drain', () => listener.onTaken());
   ws.once('close', () => {
     clearTimeout(silence);
     listener.onClose();

@@ -166,7 +166,7 @@ export class UwsRequest implements EngineRequest {
     });
   }
 
-  stream(head: ReplyHead, filler: Uint8Array, onRoom: () => void): ReplyStream {
+  stream(head: ReplyHead, filler: Uint8Array, onTaken: () => void): ReplyStream {
     const { res } = this;
     this.isReplied = true;
     this.watch();
@@ -178,11 +178,12 @@ export class UwsRequest implements EngineRequest {
     };
     res.onWritable(() => {
       // The library sends what waits only before what is written next.
-      if (!write(filler)) return true;
-      waitingBytes = 0;
-      clearInterval(this.rewind);
-      this.rewind = undefined;
-      onRoom();
+      if (write(filler)) {
+        waitingBytes = 0;
+        clearInterval(this.rewind);
+        this.rewind = undefined;
+      }
+      onTaken();
       return true;
     });
     res.cork(() => this.writeHead({ ...head, isLast: true }));

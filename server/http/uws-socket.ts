@@ -26,7 +26,10 @@ export const SOCKET_BEHAVIOR = {
     ws.getUserData().listener?.onMessage(new Uint8Array(message), !isBinary);
   },
   drain(ws: LibrarySocket) {
-    if (ws.getBufferedAmount() === 0) ws.getUserData().listener?.onRoom();
+    ws.getUserData().listener?.onTaken();
+  },
+  ping(ws: LibrarySocket) {
+    ws.getUserData().listener?.onPong();
   },
   close(ws: LibrarySocket) {
     const data = ws.getUserData();

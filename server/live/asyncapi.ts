@@ -27,8 +27,12 @@ const where = {
   cursor: Type.String({ description: 'The progress of the subscription; opaque.' }),
 };
 const columns = {
-  markets: Type.Array(replayMarket, { description: 'Empty with `group=all`.' }),
-  groups: Type.Array(replayGroup, { description: 'Empty unless `group` is `venue` or `type`.' }),
+  markets: Type.Array(replayMarket, {
+    description: 'Those with cells in this message; empty unless `group` is `market`.',
+  }),
+  groups: Type.Array(replayGroup, {
+    description: 'Those with cells in this message; empty unless `group` is `venue` or `type`.',
+  }),
   snapshots: Type.Array(replaySnapshot, { description: 'Ascending in time.' }),
 };
 const now = epochSeconds("The server's time");

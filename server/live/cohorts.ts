@@ -11,8 +11,9 @@ import type { UpdateStep } from './depth-follower.js';
 
 /** How long messages are sent before the event loop gets a turn. */
 const TURN_MS = 1.5;
-/** Messages kept while a step is sent, one for each subscription id; each has about 0.5 MB at most. */
+/** Messages, and their bytes, kept while a step is sent, one for each subscription id. */
 const MAX_KEPT_MESSAGES = 32;
+const MAX_SHARED_MESSAGE_BYTES = 1024 * 1024;
 /** Node's timers overflow after 24 days. */
 const MAX_TIMER_S = DAY_S;
 
@@ -126,6 +127,7 @@ export class Cohorts {
     const update = await this.feed.update(step, view, keyId, false);
     const rest = members.values();
     const messages = new Map<string, Message>();
+    let keptBytes = 0;
     await this.inTurns(() => {
       const { value: follower, done } = rest.next();
       if (done === true) return false;
@@ -137,7 +139,11 @@ export class Cohorts {
       let message = messages.get(name);
       if (message === undefined) {
         message = follower.encode(update);
-        if (messages.size === MAX_KEPT_MESSAGES) messages.clear();
+        keptBytes += message.bytes.byteLength;
+        if (messages.size === MAX_KEPT_MESSAGES || keptBytes > MAX_SHARED_MESSAGE_BYTES) {
+          messages.clear();
+          keptBytes = message.bytes.byteLength;
+        }
         messages.set(name, message);
       }
       follower.take(update.type, message, committedMs);

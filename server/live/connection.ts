@@ -1,9 +1,15 @@
 /** One live connection, over a WebSocket or Server-Sent Events: its key, its subscriptions, and what waits for it. */
+import { runningMs } from '../../compute/running-time.js';
 import type { KeyRecord } from '../../storage/contract.js';
 import type { LiveFormat } from './protocol.js';
+import type { Reader, UnreadBytes } from './unread.js';
 
 /** No further message is sent while more than this waits for the client: with one of 0.75 MiB that makes 1 MiB. */
 const MAX_WAITING_BYTES = 256 * 1024;
+
+/** Unread replies to a client's own messages; while a bound of all or of its key is reached. */
+const MAX_UNREAD_REPLY_BYTES = 1024 * 1024;
+const MAX_CROWDED_REPLY_BYTES = 16 * 1024;
 
 /** Sends to one client. */
 export interface Wire {
@@ -16,6 +22,8 @@ export interface Wire {
   /** Shows the client that the connection works, and finds out whether the client is still there. */
   keepAlive(): void;
   close(code: number, reason: string): void;
+  /** Ends the connection without waiting for the client. */
+  cut(): void;
 }
 
 export interface Subscription {
@@ -29,7 +37,7 @@ export interface Subscription {
   announceClosing(retryMs: number): void;
 }
 
-export class LiveConnection {
+export class LiveConnection implements Reader {
   readonly subscriptions = new Map<string, Subscription>();
   /** The client's messages since the last tick. */
   messages = 0;
@@ -37,8 +45,20 @@ export class LiveConnection {
   key: { text: string; record: KeyRecord } | null = null;
   private waiters: (() => void)[] = [];
   private open = true;
+  private countedBytes = 0;
+  /** Of replies to the client's messages and pings since it last took any of what waits. */
+  unreadReplyBytes = 0;
+  /** runningMs() when the client last took some of what waited, or nothing waited. */
+  private takenMs = runningMs();
 
-  constructor(private readonly wire: Wire) {}
+  constructor(
+    private readonly wire: Wire,
+    private readonly unread: UnreadBytes,
+  ) {}
+
+  get keyId(): string | null {
+    return this.key?.record.id ?? null;
+  }
 
   /** Whether its key has expired, or was rotated so that its text is no longer valid. */
   mayHaveLostKey(nowS: number): boolean {
@@ -55,28 +75,86 @@ export class LiveConnection {
   }
 
   /** Whether the client reads fast enough to receive more. */
-  get hasRoom(): boolean {
+  get isReading(): boolean {
     return this.wire.waitingBytes <= MAX_WAITING_BYTES;
   }
 
+  /** Whether it may be sent more: its client reads, and so do the others. */
+  get hasRoom(): boolean {
+    return this.isReading && !this.unread.isFull(this.keyId);
+  }
+
+  get stalledMs(): number {
+    return this.waitingBytes === 0 ? 0 : runningMs() - this.takenMs;
+  }
+
   send(message: Uint8Array, cursor: string | null = null): void {
-    if (this.open) this.wire.send(message, cursor);
+    if (!this.open) return;
+    if (this.wire.waitingBytes === 0) this.takenMs = runningMs();
+    this.wire.send(message, cursor);
+    this.count();
   }
 
   /** @param ticks one a second */
   keepAlive(ticks: number): void {
     if (this.open && ticks % this.wire.keepAliveS === 0) this.wire.keepAlive();
+    this.count();
   }
 
-  /** Resolves once the client has read what waited, or has gone. */
-  room(): Promise<void> {
-    if (!this.open || this.hasRoom) return Promise.resolve();
-    return new Promise((resolve) => this.waiters.push(resolve));
+  /** Sends an answer to a message of the client. */
+  reply(message: Uint8Array): void {
+    this.queued(() => this.send(message));
   }
 
-  /** Call when the kernel has taken what waited. */
-  onRoom(): void {
+  /** Call when the engine has queued a reply to a ping. */
+  onPong(): void {
+    this.queued(() => this.count());
+  }
+
+  /** Whether so many replies wait that no further message is answered. */
+  get ignoresReplies(): boolean {
+    return (
+      this.waitingBytes > MAX_UNREAD_REPLY_BYTES ||
+      (this.unreadReplyBytes > MAX_CROWDED_REPLY_BYTES && this.unread.isFull(this.keyId))
+    );
+  }
+
+  private queued(work: () => void): void {
+    const before = this.countedBytes;
+    work();
+    this.unreadReplyBytes += Math.max(0, this.countedBytes - before);
+  }
+
+  /** Counts what waits. */
+  count(): void {
+    if (!this.open) return;
+    this.countedBytes = this.waitingBytes;
+    this.unread.count(this, this.countedBytes);
+  }
+
+  /** Resolves once it has room, or the client has gone. */
+  async room(): Promise<void> {
+    while (this.open && !this.hasRoom) {
+      if (this.isReading) this.unread.block(this);
+      await new Promise<void>((resolve) => this.waiters.push(resolve));
+    }
+  }
+
+  /** Call when the kernel has taken some of what waited. */
+  onTaken(): void {
+    this.takenMs = runningMs();
+    this.unreadReplyBytes = 0;
+    this.count();
+    if (this.waitingBytes === 0) this.wake();
+  }
+
+  wake(): void {
     for (const resolve of this.waiters.splice(0)) resolve();
+  }
+
+  cut(): void {
+    if (this.open) this.wire.cut();
+    this.closed();
   }
 
   end(id: string): boolean {
@@ -93,8 +171,9 @@ export class LiveConnection {
   /** Call when the connection has ended. */
   closed(): void {
     this.open = false;
+    this.unread.forget(this);
     for (const subscription of this.subscriptions.values()) subscription.end();
     this.subscriptions.clear();
-    this.onRoom();
+    this.wake();
   }
 }

@@ -1,9 +1,9 @@
 /** Makes each step and each encoded update once for all depth subscriptions of a view. */
 import { LRUCache } from 'lru-cache';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
-import { PAGE_LIMITS } from '../../compute/replay/page.js';
-import type { ReplayQuery } from '../../compute/replay/query.js';
-import { type RenderInput, renderPage, type SegmentInput } from '../../compute/replay/render.js';
+import { type MessageInput, renderMessage } from '../../compute/replay/message.js';
+import { type ReplayQuery, slotsOfMarkets } from '../../compute/replay/query.js';
+import type { SegmentInput } from '../../compute/replay/render.js';
 import { PoolUnavailableError } from '../../compute/scheduler.js';
 import {
   type DepthView,
@@ -18,20 +18,20 @@ import { locate, startOfPlan } from '../replay/page-plan.js';
 import type { SegmentColumns } from '../replay/segment-columns.js';
 import type { Progress } from './cursor.js';
 import { nextStep, type Step, type UpdateStep } from './depth-follower.js';
+import { withColumns } from './message-columns.js';
 import type { LiveFormat } from './protocol.js';
 
 /** The most cells of a message of more than one snapshot: about 0.5 MB of JSON. */
 const MAX_MESSAGE_CELLS = 16_000;
 /** Steps that are kept for other subscriptions of the token. */
 const MAX_KEPT_STEPS = 4096;
-/** Bytes of messages that are kept for other subscriptions of the view. */
-const MAX_KEPT_MESSAGE_BYTES = 32 * 1024 * 1024;
 /** The assumed size of a message until it is encoded. */
 const EXPECTED_MESSAGE_BYTES = 8 * 1024;
 /** Longer runs of snapshots are not kept: they are history, which two clients rarely read at once. */
 const MAX_KEPT_SNAPSHOTS = 8;
 /** Up to these sizes, encoding on the event loop costs less than handing the snapshot to a thread. */
 const MAX_CELLS_HERE = 1_000;
+const MAX_MARKETS_HERE = 4_096;
 const MAX_BLOCK_BYTES_HERE = 16 * 1024;
 /** Wait before another attempt while the pool or the store is busy. */
 const BUSY_MS = 1_000;
@@ -54,6 +54,8 @@ interface DepthFeedOptions {
   columns: SegmentColumns;
   pool: Pick<ComputePool, 'schedule'>;
   clock: Clock;
+  /** Of messages that are kept for other subscriptions of the view. */
+  maxKeptBytes: number;
 }
 
 /** What a subscription shows of each snapshot. */
@@ -69,13 +71,13 @@ export class DepthFeed {
   /** performance.now() of the last commit. */
   committedMs = 0;
   private readonly steps = new LRUCache<string, Promise<Step>>({ max: MAX_KEPT_STEPS });
-  private readonly messages = new LRUCache<string, Promise<Rendered>>({
-    maxSize: MAX_KEPT_MESSAGE_BYTES,
-  });
+  private readonly messages: LRUCache<string, Promise<Rendered>>;
   /** Commits so far: a step made before the last one may be out of date. */
   commits = 0;
 
-  constructor(private readonly options: DepthFeedOptions) {}
+  constructor(private readonly options: DepthFeedOptions) {
+    this.messages = new LRUCache({ maxSize: options.maxKeptBytes });
+  }
 
   /** Call after each commit. */
   touch(): void {
@@ -178,32 +180,35 @@ export class DepthFeed {
   ): Promise<Rendered> {
     const { columns, pool } = this.options;
     const { segmentIds, selection } = locate(plan, length);
-    const inputOf = (segments: SegmentInput[]): RenderInput => ({
+    const { markets } = plan;
+    const { slot, count, groups } = slotsOfMarkets(markets, query);
+    const { group, band } = query;
+    const inputOf = (segments: SegmentInput[]): MessageInput => ({
       segments,
       selection,
-      markets: plan.markets,
-      query,
+      slots: { slot, count },
+      query: { group, band },
       format,
-      envelope: null,
-      encoding: 'identity',
-      windowContinues: false,
-      limits: PAGE_LIMITS,
     });
     const render = (run: RunTask) =>
       columns.use(segmentIds, (segments, transfer) =>
-        run('renderPage', inputOf(segments), transfer),
+        run('renderMessage', inputOf(segments), transfer),
       );
     const renderHere = () =>
       columns.use(segmentIds, (segments, blocks) => {
         const bytes = blocks.reduce((sum, { byteLength }) => sum + byteLength, 0);
         const isSmall = bytes <= MAX_BLOCK_BYTES_HERE;
-        return Promise.resolve(isSmall ? renderPage(inputOf(segments)) : null);
+        return Promise.resolve(isSmall ? renderMessage(inputOf(segments)) : null);
       });
-    const isShort = !isHistory && startOfPlan(plan, query, MAX_CELLS_HERE).length >= length;
+    const isShort =
+      !isHistory &&
+      markets.length <= MAX_MARKETS_HERE &&
+      startOfPlan(plan, query, MAX_CELLS_HERE).length >= length;
     const made =
       (isShort ? await renderHere() : null) ??
       (await pool.schedule(isHistory ? 'page' : 'board', keyId, render));
-    if (made?.status !== 'done') throw new Error('a message was not made');
-    return made;
+    const { snapshotCount, rowCount } = made;
+    const body = await withColumns(format, { group, slot, markets, groups }, made.slots, made.body);
+    return { body, snapshotCount, rowCount };
   }
 }

@@ -203,13 +203,13 @@ export class DepthSubscription
   private async sendStep(step: UpdateStep): Promise<void> {
     const { feed, connection } = this.options;
     const isHistory = !this.isLive;
+    // First, so that no message is kept while the key has to wait. What is not sent stays paid for.
+    if (isHistory && step.type !== 'deleted') await this.pay();
+    if (this.isEnded || !connection.hasRoom) return;
     const update = await feed.update(step, this.view, this.keyId, isHistory);
-    const charged = isHistory ? update.made : null;
-    // The client may have stopped reading in the meantime: it does not pay for what it does not get.
-    if (charged !== null && connection.hasRoom) await this.pay();
     if (this.isEnded || !connection.hasRoom) return;
     this.take(update.type, this.encode(update), this.committedMs);
-    if (charged !== null) this.meter.sent(charged);
+    if (isHistory && update.made !== null) this.meter.sent(update.made);
   }
 
   /** Pays for history as for replay pages. If the key exceeds its rate, it waits. */

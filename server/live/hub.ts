@@ -1,4 +1,4 @@
-/** All live connections: authentication, subscriptions, clients' messages, and how connections end. */
+/** Live: clients' messages, and the subscriptions that they begin. */
 import { recordOf } from '../../compute/collections.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type {
@@ -8,22 +8,20 @@ import type {
   KeySource,
   StoreChange,
 } from '../../storage/contract.js';
-import { Turns } from '../../storage/turns.js';
-import { wallS } from '../../storage/wall-clock.js';
 import type { LimitedEndpoint } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
 import { parameterReader, type ReadingOptions } from '../api/parameters.js';
-import { validKey } from '../api/routes.js';
 import type { Clock } from '../clock.js';
 import { ApiError } from '../http/errors.js';
 import type { Limiter } from '../limits/limiter.js';
-import { tooMany } from '../limits/limiter.js';
 import type { Log } from '../log.js';
+import { DEFAULT_SHARES } from '../memory.js';
 import { viewOf } from '../replay/parameters.js';
 import type { SegmentColumns } from '../replay/segment-columns.js';
 import { Account, STREAM } from './account.js';
 import { Cohorts } from './cohorts.js';
-import { LiveConnection, type Subscription, type Wire } from './connection.js';
+import type { LiveConnection, Subscription } from './connection.js';
+import { LiveConnections } from './connections.js';
 import { DepthFeed } from './depth-feed.js';
 import { DepthSubscription } from './depth-subscription.js';
 import { DocumentFeed, type DocumentHandlers } from './document-feed.js';
@@ -38,14 +36,12 @@ import {
   readRequest,
   type Request,
 } from './protocol.js';
+import { liveLimits, UnreadBytes } from './unread.js';
 
 const MAX_SUBSCRIPTIONS = 100;
-const AUTH_LIMIT_MS = 5_000;
 const TICK_MS = 1_000;
 /** A client's messages between two ticks. */
 const MAX_MESSAGES_PER_TICK = 500;
-/** Unread replies to a client's own messages. */
-const MAX_UNREAD_REPLY_BYTES = 1024 * 1024;
 /** When clients of a stopped server should reconnect; a random time for each spreads them. */
 const RETRY_MS = { least: 1_000, most: 5_000 } as const;
 
@@ -61,24 +57,26 @@ interface HubOptions {
   reading: ReadingOptions;
   /** Called for each message sent. @param lagMs time since its commit; null: no commit caused it */
   onMessage: (type: string, lagMs: number | null) => void;
+  /** Memory for messages. */
+  messageBytes?: number;
 }
 
 export class LiveHub {
-  private readonly connections = new Set<LiveConnection>();
-  private readonly byKey = new Map<string, number>();
+  readonly connections: LiveConnections;
   private readonly depthFeed: DepthFeed;
   private readonly cohorts: Cohorts;
   private readonly documents: DocumentFeed;
   private readonly readStream: ReturnType<typeof parameterReader<typeof getStream>>;
   private readonly readChannel: ReturnType<typeof parameterReader<typeof getStream>>;
   private readonly timer = setInterval(() => void this.tick(), TICK_MS).unref();
-  private ticks = 0;
   private isTicking = false;
-  private isClosed = false;
 
   constructor(private readonly options: HubOptions) {
-    const { handlers, reading, log, clock } = options;
-    this.depthFeed = new DepthFeed(options);
+    const { handlers, reading, log, clock, messageBytes = DEFAULT_SHARES.live } = options;
+    const limits = liveLimits(messageBytes);
+    const unread = new UnreadBytes(limits);
+    this.connections = new LiveConnections({ ...options, unread });
+    this.depthFeed = new DepthFeed({ ...options, maxKeptBytes: limits.maxKeptBytes });
     this.cohorts = new Cohorts(this.depthFeed, () => clock.nowS());
     this.documents = new DocumentFeed(handlers, reading, (error) =>
       log.error('a live document failed', {}, error),
@@ -118,54 +116,15 @@ export class LiveHub {
     this.documents.touch();
   }
 
-  /** Adds a connection that has no key yet. */
-  connect(wire: Wire): LiveConnection {
-    const connection = new LiveConnection(wire);
-    this.connections.add(connection);
-    if (this.isClosed) this.end(connection, CLOSE_CODES.restart, 'the server is stopping');
-    else setTimeout(() => this.endKeyless(connection), AUTH_LIMIT_MS).unref();
-    return connection;
-  }
-
-  /**
-   * Gives a connection its key.
-   * @param source of the key, for the error
-   * @throws ApiError 401, 429
-   */
-  authenticate(connection: LiveConnection, text: string, source: string): KeyRecord {
-    const { keys, limiter } = this.options;
-    const record = validKey(keys, text, source);
-    const open = this.byKey.get(record.id) ?? 0;
-    const most = limiter.maxConnections(record);
-    if (open >= most)
-      throw tooMany(`This key has ${most} live connections, as many as its plan allows`, 1, []);
-    connection.key = { text, record };
-    this.byKey.set(record.id, open + 1);
-    return record;
-  }
-
-  /** As authenticate(), but a key that may not connect ends the connection. */
-  admit(connection: LiveConnection, text: string, source: string): void {
-    try {
-      this.authenticate(connection, text, source);
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      this.end(connection, codeOf(error), error.message);
-    }
-  }
-
   /** A client's message. */
   receive(connection: LiveConnection, message: Uint8Array, isText: boolean): void {
     if (!this.connections.has(connection)) return;
     if (++connection.messages > MAX_MESSAGES_PER_TICK) {
       const most = `${MAX_MESSAGES_PER_TICK} messages a second`;
-      this.end(connection, CLOSE_CODES.policy, `expected at most ${most}`);
+      this.connections.end(connection, CLOSE_CODES.policy, `expected at most ${most}`);
       return;
     }
-    if (connection.waitingBytes > MAX_UNREAD_REPLY_BYTES) {
-      this.end(connection, CLOSE_CODES.policy, 'expected replies to be read');
-      return;
-    }
+    if (this.endIfDeaf(connection)) return;
     let id: string | null = null;
     try {
       const request = readRequest(message, isText);
@@ -178,19 +137,17 @@ export class LiveHub {
     }
   }
 
-  end(connection: LiveConnection, code: number, reason: string): void {
-    connection.close(code, reason);
-    this.forget(connection);
+  /** Call when the engine has queued a reply to a ping. */
+  onPong(connection: LiveConnection): void {
+    connection.onPong();
+    this.endIfDeaf(connection);
   }
 
-  /** Removes a connection whose client has gone. */
-  forget(connection: LiveConnection): void {
-    connection.closed();
-    if (!this.connections.delete(connection) || connection.key === null) return;
-    const { id } = connection.key.record;
-    const left = (this.byKey.get(id) ?? 1) - 1;
-    if (left === 0) this.byKey.delete(id);
-    else this.byKey.set(id, left);
+  private endIfDeaf(connection: LiveConnection): boolean {
+    const { ignoresReplies } = connection;
+    if (ignoresReplies)
+      this.connections.end(connection, CLOSE_CODES.policy, 'expected replies to be read');
+    return ignoresReplies;
   }
 
   /**
@@ -226,31 +183,21 @@ export class LiveHub {
       onMessage: this.options.onMessage,
       onError: (error) => log.error('a live subscription failed', {}, error),
       onFailed: () => {
-        if (isOnly) this.end(connection, CLOSE_CODES.ended, 'the subscription has ended');
+        if (isOnly)
+          this.connections.end(connection, CLOSE_CODES.ended, 'the subscription has ended');
       },
     });
     await this.begin(connection, subscription);
   }
 
-  /** Call after a change of keys: connections of keys that are no longer valid end at once. */
-  checkKeys(): void {
-    for (const connection of [...this.connections]) this.checkKey(connection);
-  }
-
   /** Sends every client its cursor and when to reconnect, and ends all connections. */
   close(): void {
-    this.isClosed = true;
     clearInterval(this.timer);
-    for (const connection of [...this.connections]) {
+    this.connections.close(({ subscriptions }) => {
       const retryMs = Math.round(RETRY_MS.least + Math.random() * (RETRY_MS.most - RETRY_MS.least));
-      for (const subscription of connection.subscriptions.values())
-        subscription.announceClosing(retryMs);
-      this.end(
-        connection,
-        CLOSE_CODES.restart,
-        `the server is stopping: reconnect in ${retryMs} ms`,
-      );
-    }
+      for (const subscription of subscriptions.values()) subscription.announceClosing(retryMs);
+      return `the server is stopping: reconnect in ${retryMs} ms`;
+    });
   }
 
   private async handle(connection: LiveConnection, request: Request): Promise<void> {
@@ -262,11 +209,11 @@ export class LiveHub {
       if (connection.key !== null) {
         throw invalidParameter('op', 'expected no auth; the connection already has a key');
       }
-      this.admit(connection, request.key, 'the one in the message');
+      this.connections.admit(connection, request.key, 'the one in the message');
       return;
     }
     if (connection.key === null) {
-      this.end(connection, CLOSE_CODES.key, 'expected {"op":"auth","key":"..."} first');
+      this.connections.end(connection, CLOSE_CODES.key, 'expected {"op":"auth","key":"..."} first');
       return;
     }
     const { id } = request;
@@ -355,45 +302,18 @@ export class LiveHub {
   /** Sends a message that belongs to no subscription. */
   private send(connection: LiveConnection, type: string, message: Uint8Array): void {
     this.options.onMessage(type, null);
-    connection.send(message);
-  }
-
-  private endKeyless(connection: LiveConnection): void {
-    if (connection.key !== null || !this.connections.has(connection)) return;
-    const limitS = AUTH_LIMIT_MS / 1000;
-    this.end(connection, CLOSE_CODES.key, `expected a key within ${limitS} seconds`);
-  }
-
-  private checkKey(connection: LiveConnection): void {
-    if (connection.key === null) return;
-    const { keys } = this.options;
-    try {
-      connection.key.record = validKey(keys, connection.key.text, 'the one of this connection');
-    } catch (error) {
-      this.end(connection, CLOSE_CODES.key, (error as Error).message);
-    }
+    connection.reply(message);
   }
 
   private async tick(): Promise<void> {
     if (this.isTicking) return;
     this.isTicking = true;
-    this.ticks++;
     this.documents.poll();
-    const turns = new Turns();
-    const nowS = wallS();
-    for (const connection of [...this.connections]) {
-      await turns.take();
+    await this.connections.tick((connection) => {
       connection.messages = 0;
       const nowMs = performance.now();
-      if (connection.mayHaveLostKey(nowS)) this.checkKey(connection);
-      connection.keepAlive(this.ticks);
       for (const subscription of [...connection.subscriptions.values()]) subscription.tick(nowMs);
-    }
+    });
     this.isTicking = false;
   }
-}
-
-function codeOf({ status }: ApiError): number {
-  if (status === 401) return CLOSE_CODES.key;
-  return status === 403 ? CLOSE_CODES.tier : CLOSE_CODES.limit;
 }

@@ -5,24 +5,20 @@ import type { ReadingOptions } from '../api/parameters.js';
 import { QueryParameters } from '../api/query.js';
 import { admit } from '../api/routes.js';
 import { KeptReply, negotiateForm, notAcceptable, replyDocument } from '../api/replies.js';
-import { type ReplyStream, WEBSOCKET_VERSION } from '../http/engine.js';
+import { WEBSOCKET_VERSION } from '../http/engine.js';
 import { ApiError, NOT_STORED } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { negotiateEncoding, negotiateMediaType } from '../http/negotiation.js';
 import type { Route } from '../http/router.js';
 import { STREAM } from './account.js';
 import { ASYNC_DESCRIPTION_PATH, describeLive } from './asyncapi.js';
+import { COMMENT, EventWire } from './event-wire.js';
 import type { LiveHub } from './hub.js';
 import { getStream, SOCKET_PATH } from './parameters.js';
-import { CLOSE_CODES, encodeMessage, PROTOCOLS } from './protocol.js';
+import { CLOSE_CODES, PROTOCOLS } from './protocol.js';
 
 const EVENT_STREAM = 'text/event-stream';
-/** How long a client of Server-Sent Events waits before it connects again. */
-const RETRY_MS = 2_000;
 const PING_EVERY_S = 20;
-const COMMENT_EVERY_S = 15;
-/** A comment, which clients ignore. */
-const COMMENT = Buffer.from(':\n\n');
 /** The id of the only subscription of an event stream. */
 const ONLY_ID = 'stream';
 
@@ -79,7 +75,7 @@ function openSocket({ hub, keys, checkPlan, reading }: StreamOptions, exchange: 
   const key = exchange.header('x-api-key');
   const format = protocol === null ? 'json' : PROTOCOLS[protocol];
   exchange.openSocket(protocol, (socket) => {
-    const connection = hub.connect({
+    const connection = hub.connections.add({
       format,
       get waitingBytes() {
         return socket.waitingBytes;
@@ -88,16 +84,19 @@ function openSocket({ hub, keys, checkPlan, reading }: StreamOptions, exchange: 
       keepAliveS: PING_EVERY_S,
       keepAlive: () => socket.ping(),
       close: (code, reason) => socket.close(code, cutReason(reason)),
+      cut: () => socket.cut(),
     });
     if (!isKnown) {
       const reason = `Sec-WebSocket-Protocol: expected any of ${names}`;
-      hub.end(connection, CLOSE_CODES.policy, reason);
-    } else if (key !== '') hub.admit(connection, key, 'the one in the x-api-key header');
+      hub.connections.end(connection, CLOSE_CODES.policy, reason);
+    } else if (key !== '')
+      hub.connections.admit(connection, key, 'the one in the x-api-key header');
     if (connection.key !== null) exchange.belongsTo(connection.key.record.id);
     return {
       onMessage: (message, isText) => hub.receive(connection, message, isText),
-      onRoom: () => connection.onRoom(),
-      onClose: () => hub.forget(connection),
+      onTaken: () => connection.onTaken(),
+      onPong: () => hub.onPong(connection),
+      onClose: () => hub.connections.forget(connection),
     };
   });
 }
@@ -122,22 +121,26 @@ async function openEvents(
   const last = exchange.header('last-event-id');
   const query = last === '' ? exchange.query : withCursor(exchange.query, last);
   const wire = new EventWire();
-  const connection = hub.connect(wire);
-  exchange.onGone(() => hub.forget(connection));
+  const connection = hub.connections.add(wire);
+  exchange.onGone(() => hub.connections.forget(connection));
   try {
-    hub.authenticate(connection, exchange.header('x-api-key'), 'the one in the x-api-key header');
+    hub.connections.authenticate(
+      connection,
+      exchange.header('x-api-key'),
+      'the one in the x-api-key header',
+    );
     await hub.followDepth(connection, ONLY_ID, address, query, true);
   } catch (error) {
-    hub.forget(connection);
+    hub.connections.forget(connection);
     throw error;
   }
   if (exchange.method === 'HEAD') {
-    hub.forget(connection);
+    hub.connections.forget(connection);
     exchange.reply(200, EVENT_HEADERS, null);
     return;
   }
-  const stream = exchange.stream(EVENT_HEADERS, COMMENT, () => connection.onRoom());
-  if (stream === null) hub.forget(connection);
+  const stream = exchange.stream(EVENT_HEADERS, COMMENT, () => connection.onTaken());
+  if (stream === null) hub.connections.forget(connection);
   else wire.open(stream);
 }
 
@@ -153,56 +156,3 @@ function withCursor(query: string, cursor: string): string {
   const rest = query.split('&').filter((pair) => !/^(cursor|from)=/.test(pair) && pair !== '');
   return [...rest, `cursor=${encodeURIComponent(cursor)}`].join('&');
 }
-
-/** The clients of a cohort get the same message one after the other: its event is made once. */
-let lastEvent: { message: Uint8Array | null; event: Uint8Array } = {
-  message: null,
-  event: new Uint8Array(),
-};
-
-function encodeEvent(message: Uint8Array, cursor: string | null): Uint8Array {
-  const id = cursor === null ? '' : `id: ${cursor}\n`;
-  return Buffer.concat([Buffer.from(`${id}data: `), message, Buffer.from('\n\n')]);
-}
-
-/** Writes messages as events. Messages that come before the reply has begun wait for it. */
-class EventWire {
-  readonly format = 'json';
-  readonly keepAliveS = COMMENT_EVERY_S;
-  private stream: ReplyStream | null = null;
-  private early: Uint8Array[] = [];
-
-  get waitingBytes(): number {
-    return this.stream?.waitingBytes ?? 0;
-  }
-
-  open(stream: ReplyStream): void {
-    this.stream = stream;
-    stream.write(Buffer.from(`retry: ${RETRY_MS}\n\n`));
-    for (const bytes of this.early.splice(0)) stream.write(bytes);
-  }
-
-  send(message: Uint8Array, cursor: string | null): void {
-    if (lastEvent.message !== message) {
-      lastEvent = { message, event: encodeEvent(message, cursor) };
-    }
-    this.write(lastEvent.event);
-  }
-
-  keepAlive(): void {
-    this.write(COMMENT);
-  }
-
-  close(code: number, reason: string): void {
-    this.write(Buffer.from(encodeClose(code, reason)));
-    this.stream?.end();
-  }
-
-  private write(bytes: Uint8Array): void {
-    if (this.stream === null) this.early.push(bytes);
-    else this.stream.write(bytes);
-  }
-}
-
-const encodeClose = (code: number, reason: string): string =>
-  `event: close\ndata: ${Buffer.from(encodeMessage('json', { type: 'close', code, reason })).toString()}\n\n`;

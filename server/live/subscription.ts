@@ -36,7 +36,7 @@ export abstract class PaidSubscription<O extends SubscriptionOptions> implements
       this.fail(error);
       return;
     }
-    if (nowMs - this.sentMs < HEARTBEAT_MS || !connection.hasRoom) return;
+    if (nowMs - this.sentMs < HEARTBEAT_MS || !connection.isReading) return;
     this.sendFields('heartbeat', { t: nowS() });
   }
 

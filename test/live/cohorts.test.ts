@@ -28,7 +28,13 @@ describe('Followers of equal progress', () => {
     await commitRows(store, [snapshot(T0)]);
     const { depth } = store;
     const pool = await sharedPool(1);
-    feed = new DepthFeed({ depth, pool, clock, columns: new SegmentColumns(depth, 0) });
+    feed = new DepthFeed({
+      depth,
+      pool,
+      clock,
+      columns: new SegmentColumns(depth, 0),
+      maxKeptBytes: 2 ** 20,
+    });
     const step: DepthFeed['step'] = async (...request) => {
       const next = await feed.step(...request);
       if (next.type === 'none') {

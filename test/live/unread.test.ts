@@ -1,0 +1,262 @@
+/** What waits for live clients that do not read, and what a message names. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { loadEngine } from '../../server/http/load-engine.js';
+import { createRouter, type Route } from '../../server/http/router.js';
+import { startHttpServer } from '../../server/http/server.js';
+import type { LiveConnection } from '../../server/live/connection.js';
+import { LiveConnections } from '../../server/live/connections.js';
+import { COMMENT, EventWire } from '../../server/live/event-wire.js';
+import { liveLimits, UnreadBytes } from '../../server/live/unread.js';
+import { MIB, SHARES } from '../../server/memory.js';
+import { fathom, newKey, type Service, serveHere } from '../support/cli.js';
+import { ENGINES } from '../support/engines.js';
+import { temporaryDirectory } from '../support/folders.js';
+import { LiveClient, type Message } from '../support/live-client.js';
+import { NO_LOG } from '../support/log.js';
+import { RawClient, requestText } from '../support/raw-client.js';
+import { MINT } from '../support/stores.js';
+import { eventually } from '../support/waiting.js';
+
+const T0 = 1_794_000_000;
+const NOW_S = T0 + 86_400;
+/** The least memory with one thread: 16 MiB of it for live messages. */
+const LEAST_MEMORY = ['--memory-mib', '512'];
+const { leastMib } = SHARES.live;
+
+interface TestMarket {
+  source: string;
+  address: string;
+  cells: [bin: number, supportUsd: number, resistanceUsd: number][];
+}
+
+async function ingestMarkets(directory: string, t: number, markets: readonly TestMarket[]) {
+  const file = path.join(temporaryDirectory(), 'snapshots.ndjson');
+  const row = { chain: 'mainchain', address: MINT, t, tier: 'raw', price_usd: 2 };
+  const pools = markets.map((market) => ({
+    exchange_type: 'DEX',
+    type: 'onchain_pool',
+    pair: 'A/B',
+    ...market,
+  }));
+  writeFileSync(file, `${JSON.stringify({ ...row, markets: pools })}\n`);
+  const { status, stderr } = await fathom(['ingest', 'snapshots', file, '--data', directory]);
+  expect([status, stderr]).toEqual([0, expect.any(String)]);
+}
+
+const metricOf = async (service: Service, name: string): Promise<number> => {
+  const lines = await (await fetch(`${service.url}/metrics`)).text();
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(lines)?.[1]);
+};
+
+describe.each(ENGINES)('Live on engine %s', (engine) => {
+  let directory: string;
+  let service: Service;
+
+  beforeAll(async () => {
+    directory = temporaryDirectory();
+    await newKey(directory);
+    const words = ['--as-of', String(NOW_S), '--http-engine', engine, ...LEAST_MEMORY];
+    service = await serveHere(directory, words);
+  });
+  const keyOf = async (name: string): Promise<string> => {
+    const words = ['--tier', 'enterprise', '--rpm', 'unlimited', '--name', name];
+    const { stdout } = await fathom(['keys', 'create', ...words, '--data', directory]);
+    return /fathom_\w+\s*$/.exec(stdout)?.[0].trim() ?? stdout;
+  };
+
+  it('names only the markets and groups that have cells in a message', async () => {
+    const market = (i: number): TestMarket => ({
+      source: `Venue ${i}`,
+      address: `pool${i}`,
+      cells: [[-1, 10 * i, 0]],
+    });
+    await ingestMarkets(directory, T0, [0, 1, 2, 3].map(market).slice(1));
+    const key = await keyOf('columns');
+    const views = [
+      { id: 'market', group: 'market' },
+      { id: 'venue', group: 'venue' },
+      { id: 'filtered', group: 'market', exclude_venues: ['venue-1'] },
+      { id: 'all', group: 'all' },
+    ];
+    const clients = await Promise.all([
+      LiveClient.open(service.url, key),
+      LiveClient.open(service.url, key, ['fathom.v1.msgpack']),
+    ]);
+    for (const client of clients) {
+      onTestFinished(() => client.socket.close());
+      for (const view of views)
+        client.send({ op: 'subscribe', channel: 'depth', address: MINT, ...view });
+      await eventually('all subscriptions', () => client.messages.length === views.length);
+    }
+    // The token's first and third market have no cells in these snapshots.
+    await ingestMarkets(directory, T0 + 60, [market(2)]);
+    await ingestMarkets(directory, T0 + 120, [market(2), market(3)]);
+    const listed = (i: number) => ({
+      source: `Venue ${i}`,
+      exchange_type: 'DEX',
+      address: `pool${i}`,
+      pair: 'A/B',
+    });
+    const group = (i: number) => ({ key: `venue-${i}`, label: `Venue ${i}`, type: 'onchain_pool' });
+    for (const client of clients) {
+      const of = async (id: string): Promise<Message[]> => {
+        const own = () => client.heard.filter((m) => m.type === 'snapshots' && m.id === id);
+        await eventually(`both snapshots of ${id}`, () => own().length === 2);
+        return own();
+      };
+      const shape = ({ markets, groups, snapshots = [] }: Message, name: string) => ({
+        markets,
+        groups,
+        index: (snapshots as unknown as Record<string, number[]>[]).map((one) => one[name]),
+        support: snapshots.map((one) => one.support_usd),
+      });
+      for (const id of ['market', 'filtered']) {
+        const both = (await of(id)).map((message) => shape(message, 'market_idx'));
+        expect(both).toEqual([
+          { markets: [listed(2)], groups: [], index: [[0]], support: [[20]] },
+          { markets: [listed(2), listed(3)], groups: [], index: [[0, 1]], support: [[20, 30]] },
+        ]);
+      }
+      expect((await of('venue')).map((message) => shape(message, 'group_idx'))).toEqual([
+        { markets: [], groups: [group(2)], index: [[0]], support: [[20]] },
+        { markets: [], groups: [group(2), group(3)], index: [[0, 1]], support: [[20, 30]] },
+      ]);
+      expect((await of('all')).map((message) => shape(message, 'market_idx'))).toEqual([
+        { markets: [], groups: [], index: [undefined], support: [[20]] },
+        { markets: [], groups: [], index: [undefined], support: [[50]] },
+      ]);
+    }
+  });
+
+  it('lets little wait for all clients of a key, and serves those of another', async () => {
+    const { maxBytesInFlightPerKey } = liveLimits(leastMib * MIB);
+    const [deafKey, otherKey] = [await keyOf('deaf'), await keyOf('other')];
+    const band = { min_pct: -75, max_pct: 300 };
+    const subscribe = { op: 'subscribe', id: 'a', channel: 'depth', address: MINT, ...band };
+    const deaf = await Promise.all(
+      Array.from({ length: 12 }, async () => {
+        const client = await LiveClient.open(service.url, deafKey);
+        onTestFinished(() => client.socket.terminate());
+        client.send(subscribe);
+        await client.next();
+        client.socket.pause();
+        return client;
+      }),
+    );
+    const other = await LiveClient.open(service.url, otherKey);
+    onTestFinished(() => other.socket.terminate());
+    other.send(subscribe);
+    await other.next();
+    const wide = (seed: number): TestMarket[] =>
+      Array.from({ length: 300 }, (_, m) => ({
+        source: `Wide ${m}`,
+        address: `wide${m}`,
+        cells: Array.from({ length: 270 }, (_, i) => [
+          i - 135,
+          1e6 + m + seed / 8,
+          1e6 + i + seed / 8,
+        ]),
+      }));
+    let longest = 0;
+    let most = 0;
+    // More than the buffers at both ends of a connection hold.
+    for (let number = 1; number <= 5; number++) {
+      const t = T0 + 3600 + 60 * number;
+      await ingestMarkets(directory, t, wide(number));
+      const message = await other.next(({ type }) => type === 'snapshots');
+      expect(message.snapshots?.[0].t).toBe(t);
+      longest = Math.max(longest, JSON.stringify(message).length);
+      most = Math.max(most, await metricOf(service, 'fathom_stream_waiting_bytes'));
+    }
+    expect(longest).toBeGreaterThan(2 * MIB);
+    expect(most).toBeGreaterThan(0);
+    // Each of the twelve would have held a message and more.
+    expect(most).toBeLessThan(maxBytesInFlightPerKey + 2 * longest);
+    // Those that are in the way of others are cut, and their memory is free again.
+    for (const client of deaf) client.socket.terminate();
+    await eventually('that nothing waits', async () => {
+      return (await metricOf(service, 'fathom_stream_waiting_bytes')) === 0;
+    });
+  });
+});
+
+describe.each(ENGINES)('An event stream on engine %s', (engine) => {
+  const BIG = Buffer.alloc(20 * MIB, 'a');
+  const UNLIMITED = liveLimits(2 ** 40);
+
+  async function start(maxStallMs: number) {
+    const opened: LiveConnection[] = [];
+    const connections = new LiveConnections({
+      keys: { find: () => null } as never,
+      limiter: { maxConnections: () => Infinity },
+      unread: new UnreadBytes(UNLIMITED),
+      maxStallMs,
+    });
+    const route: Route = {
+      method: 'GET',
+      path: '/events',
+      handle({ exchange }) {
+        const wire = new EventWire();
+        const connection = connections.add(wire);
+        // One without a key would be closed after 5 s.
+        connection.key = { text: '', record: { id: 'key' } as never };
+        exchange.onGone(() => connections.forget(connection));
+        const stream = exchange.stream([], COMMENT, () => connection.onTaken());
+        if (stream !== null) wire.open(stream);
+        opened.push(connection);
+      },
+    };
+    const server = await startHttpServer({
+      engine: await loadEngine(engine, NO_LOG),
+      host: '127.0.0.1',
+      port: 0,
+      handle: createRouter([route], NO_LOG),
+      log: NO_LOG,
+    });
+    onTestFinished(() => server.close());
+    const open = async () => {
+      const client = await RawClient.connect(server.port);
+      client.send(requestText('GET /events'));
+      await client.until('200 OK');
+      await eventually('the stream', () => opened.length > 0);
+      return { client, connection: opened.splice(0)[0] };
+    };
+    return { connections, open };
+  }
+
+  it('is cut once its client has read nothing for the limit, whatever was written meanwhile', async () => {
+    const { connections, open } = await start(1);
+    const { client, connection } = await open();
+    client.socket.pause();
+    connection.send(BIG);
+    expect(connection.waitingBytes).toBeGreaterThan(0);
+    await eventually('the end', async () => {
+      connection.keepAlive(15);
+      await connections.tick(() => undefined);
+      return connections.size === 0;
+    });
+    client.socket.resume();
+    await client.closed;
+    expect(client.receivedBytes).toBeLessThan(BIG.length);
+  });
+
+  it('stays while its client reads, and while nothing waits', async () => {
+    const { connections, open } = await start(60_000);
+    const { client, connection } = await open();
+    client.socket.pause();
+    connection.send(BIG);
+    const before = connection.stalledMs;
+    expect(connection.waitingBytes).toBeGreaterThan(0);
+    await eventually('a stall', () => connection.stalledMs > before);
+    client.socket.resume();
+    await eventually('all', () => client.receivedBytes > BIG.length);
+    await eventually('that nothing waits', () => connection.waitingBytes === 0);
+    expect(connection.stalledMs).toBe(0);
+    await connections.tick(() => undefined);
+    expect(connections.size).toBe(1);
+    client.socket.destroy();
+    await eventually('the end', () => connections.size === 0);
+  });
+});
