@@ -133,6 +133,7 @@ function constantOf({ name, kind, time, values }: WantedColumn, text: string) {
   if (time !== undefined) return Math.floor(instant(text, from));
   switch (kind) {
     case 'text':
+    case 'scalar':
       return text;
     case 'number':
       if (isNumberText(text)) return Number(text);

@@ -8,6 +8,7 @@ import {
   cellTexts,
   TextCoder,
   type CellColumns,
+  type CellNumber,
   type CellText,
   type CodedTexts,
 } from '../../compute/ingest/cell-columns.js';
@@ -17,10 +18,10 @@ import {
   CELL_COLUMNS,
   checkColumns,
   rowsOfColumns,
-  type ColumnKind,
   type ColumnsSeen,
   type WantedColumn,
 } from './columns.js';
+import { kindOf, readingOf, valueTypeOf } from './arrow-values.js';
 import { arrow } from '../../compute/segment/arrow.js';
 
 const { compressionRegistry, CompressionType, Precision } = arrow;
@@ -29,12 +30,20 @@ const { compressionRegistry, CompressionType, Precision } = arrow;
 const SLICE_ROWS = 32_768;
 /** How many rows have their texts compared with the previous rows' at once. */
 const BLOCK_ROWS = 64;
-/** Bits per word of a decimal. */
-const WORD_BITS = 32;
 /** 2^32 */
 const HIGH_WORD = 4_294_967_296;
+/** Bytes of the view of a text. */
+const VIEW_BYTES = 16;
 const FILE_MAGIC = Buffer.from('ARROW1');
 const END_OF_STREAM = Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+
+/** Types that the library does not read, and what to write instead. */
+const INSTEAD_OF: Readonly<Record<string, string>> = {
+  ListView: 'List',
+  LargeListView: 'LargeList',
+  RunEndEncoded: 'plain values',
+};
+const UNKNOWN_TYPE = /^Unrecognized type: "(\w+)"/;
 
 compressionRegistry.set(CompressionType.LZ4_FRAME, { decode: lz4FrameDecompress });
 if ('zstdDecompressSync' in zlib) {
@@ -71,6 +80,12 @@ async function* readArrowBatches<T>(
     // Damage makes the reader fail anywhere; only errors that it throws deliberately explain the cause.
     const isDeliberate = error instanceof Error && error.constructor === Error;
     const reason = isDeliberate ? error.message.split('\n')[0] : 'it is damaged';
+    const unknown = UNKNOWN_TYPE.exec(reason)?.[1] ?? '';
+    if (unknown in INSTEAD_OF) {
+      throw new InputError(
+        `${file}: a column has the type ${unknown}: write it as ${INSTEAD_OF[unknown]}`,
+      );
+    }
     throw new InputError(`${file}: not a readable Arrow file (${reason})`);
   } finally {
     await handle.close();
@@ -124,54 +139,12 @@ export async function* arrowRows(
   onColumns?: ColumnsSeen,
 ): AsyncGenerator<Record<string, unknown>[]> {
   yield* readArrowBatches(file, wanted, onColumns, (batch) => {
-    const columns = wanted.flatMap(({ name, time }) => {
-      const vector = batch.getChild(name);
-      if (vector === null) return [];
-      const isTime = time !== undefined && kindOf(vector.type as DataType) === 'time';
-      const values: readonly unknown[] = isTime ? secondsOf(vector) : valuesOf(vector);
-      return [{ name, values, time: isTime ? time : undefined }];
+    const columns = wanted.flatMap((column) => {
+      const vector = batch.getChild(column.name);
+      return vector === null ? [] : [readingOf(column, vector)];
     });
     return [rowsOfColumns(columns, batch.numRows)];
   });
-}
-
-function valuesOf(vector: Vector): unknown[] {
-  const type = valueTypeOf(vector.type as DataType);
-  if (arrow.DataType.isDecimal(type)) return decimalsOf(vector, type.scale);
-  return Array.from({ length: vector.length }, (_, row) => plainValue(vector.get(row) as unknown));
-}
-
-/** The doubles nearest to decimals. */
-function decimalsOf(vector: Vector, scale: number): (number | null)[] {
-  return Array.from({ length: vector.length }, (_, row) => {
-    const words = vector.get(row) as Uint32Array | null;
-    if (words === null) return null;
-    const whole = words.reduceRight((sum, word) => (sum << BigInt(WORD_BITS)) | BigInt(word), 0n);
-    return Number(`${BigInt.asIntN(WORD_BITS * words.length, whole)}e${-scale}`);
-  });
-}
-
-/** Epoch seconds of timestamps, with their fraction: the library returns milliseconds for every unit. */
-function secondsOf(vector: Vector): (number | null)[] {
-  return Array.from({ length: vector.length }, (_, row) => {
-    const ms = vector.get(row) as number | Date | null;
-    return ms === null ? null : Number(ms) / 1000;
-  });
-}
-
-/** A value as in JSON: lists as arrays, structs as objects. */
-function plainValue(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
-  if (Symbol.iterator in value && !isStructRow(value)) {
-    return Array.from(value as Iterable<unknown>, plainValue);
-  }
-  const entries = Object.entries((value as { toJSON(): object }).toJSON());
-  return Object.fromEntries(entries.map(([name, inner]) => [name, plainValue(inner)]));
-}
-
-/** Rows of structs iterate over [name, value] pairs; vectors over their values. */
-function isStructRow(value: object): boolean {
-  return 'toJSON' in value && !('length' in value) && !ArrayBuffer.isView(value);
 }
 
 function columnsOf(schema: Schema) {
@@ -181,21 +154,6 @@ function columnsOf(schema: Schema) {
       { kind: kindOf(type as DataType), type: String(type) },
     ]),
   );
-}
-
-/** The type of a column's values, also if they are in a dictionary. */
-function valueTypeOf(type: DataType): DataType {
-  return arrow.DataType.isDictionary(type) ? (type.dictionary as DataType) : type;
-}
-
-function kindOf(column: DataType): ColumnKind {
-  const type = valueTypeOf(column);
-  if (arrow.DataType.isNull(type)) return 'null';
-  if (arrow.DataType.isInt(type) || arrow.DataType.isFloat(type)) return 'number';
-  if (arrow.DataType.isDecimal(type)) return 'number';
-  if (arrow.DataType.isBool(type)) return 'boolean';
-  if (arrow.DataType.isTimestamp(type) || arrow.DataType.isDate(type)) return 'time';
-  return arrow.DataType.isUtf8(type) || arrow.DataType.isLargeUtf8(type) ? 'text' : 'other';
 }
 
 /**
@@ -214,21 +172,18 @@ function* cellsOf(batch: RecordBatch): Generator<CellColumns> {
     const slice = batch.slice(first, first + SLICE_ROWS);
     const rows = slice.numRows;
     yield {
-      ...cellNumbers((name) => numbersOf(slice.getChild(name), rows)),
+      ...cellNumbers((name) => numbersOf(name, slice.getChild(name), rows)),
       ...textsOf((name) => slice.getChild(name), rows),
     };
   }
 }
 
-function numbersOf(vector: Vector | null, rows: number): Float64Array {
+function numbersOf(name: CellNumber, vector: Vector | null, rows: number): Float64Array {
   if (vector === null) return new Float64Array(rows).fill(NaN);
   const { type, values } = vector.data[0] as { type: DataType; values: unknown };
-  if (kindOf(type) === 'time') {
-    return Float64Array.from(secondsOf(vector), (seconds) => Math.floor(seconds ?? NaN));
-  }
-  const valueType = valueTypeOf(type);
-  if (arrow.DataType.isDecimal(valueType)) {
-    return Float64Array.from(decimalsOf(vector, valueType.scale), (value) => value ?? NaN);
+  if (kindOf(type) === 'time' || arrow.DataType.isDecimal(valueTypeOf(type))) {
+    const reading = readingOf({ name, time: name === 't' ? 'whole' : undefined }, vector);
+    return Float64Array.from(reading.values, (value) => plainNumber(reading.read(value)));
   }
   const nulls = vector.nullCount > 0;
   let numbers: Float64Array;
@@ -316,6 +271,7 @@ function markChanges(vector: Vector, rows: number, changed: Uint8Array, bit: num
   if (arrow.DataType.isDictionary(data.type))
     markCodes(data.values as Int32Array, rows, changed, bit);
   else if (arrow.DataType.isUtf8(data.type)) markBytes(data, rows, changed, bit);
+  else if (arrow.DataType.isUtf8View(data.type)) markViews(data, rows, changed, bit);
   else for (let row = 1; row < rows; row++) changed[row] |= bit;
   if (hasNulls) markNulls(data, rows, changed, bit);
 }
@@ -338,6 +294,17 @@ function markNulls(
 
 function markCodes(codes: ArrayLike<number>, rows: number, changed: Uint8Array, bit: number): void {
   for (let row = 1; row < rows; row++) if (codes[row] !== codes[row - 1]) changed[row] |= bit;
+}
+
+/** Marks changes of views, which have the length and the text, or where it is. The same text may be elsewhere, too. */
+function markViews({ values }: ColumnData, rows: number, changed: Uint8Array, bit: number): void {
+  const { buffer, byteOffset, length } = values as Uint8Array;
+  const bytes = Buffer.from(buffer, byteOffset, length);
+  for (let row = 1; row < rows; row++) {
+    const at = row * VIEW_BYTES;
+    const isSame = bytes.compare(bytes, at - VIEW_BYTES, at, at, at + VIEW_BYTES) === 0;
+    if (!isSame) changed[row] |= bit;
+  }
 }
 
 /** Marks changes of UTF-8 texts by their bytes. */

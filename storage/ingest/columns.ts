@@ -4,6 +4,7 @@ import { CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/marke
 import type { Fault } from '../../compute/ingest/fields.js';
 import { delimiterIn, listed, missingColumn } from './hints.js';
 import { refusal } from './prepared.js';
+import { timeNumber } from './time-units.js';
 
 /** A row as parsed, with its line (NDJSON, CSV) or its number from 1 (Parquet, Arrow). */
 export interface NumberedRow {
@@ -19,13 +20,15 @@ export interface FoundColumn {
   kind: ColumnKind;
   /** The type as the file names it. */
   type: string;
+  /** Set if its values cannot be read right: why, and what to do. */
+  unreadable?: string;
 }
 
 /** A column that a dataset wants. */
 export interface WantedColumn {
   name: string;
-  /** `any`: checked value by value. */
-  kind: 'text' | 'number' | 'boolean' | 'any';
+  /** `scalar`: a number or text; `any`: also lists and structs. Both are checked value by value. */
+  kind: 'text' | 'number' | 'boolean' | 'scalar' | 'any';
   required: boolean;
   /** The values that a text may have. */
   values?: readonly string[];
@@ -40,8 +43,14 @@ export type ColumnsSeen = (names: readonly string[]) => void;
 
 /** A timestamp from a file's schema, which needs no unit. */
 export class Instant {
-  /** @param s epoch seconds with their fraction */
-  constructor(readonly s: number) {}
+  /**
+   * @param t whole epoch seconds
+   * @param fraction the rest of a second, from 0
+   */
+  constructor(
+    readonly t: number,
+    readonly fraction: number,
+  ) {}
 }
 
 /** A required column of texts. @param values those that it may have; by default any */
@@ -110,45 +119,80 @@ function problemOf(
   all: readonly WantedColumn[],
 ): string | null {
   const found = columns.get(wanted.name);
-  // A nullable column may have any type: its values are checked row by row.
-  if (!wanted.required) return null;
   if (found === undefined) {
+    if (!wanted.required) return null;
     const names = [...columns.keys()];
     const plain = names.filter((name) => columns.get(name)?.kind !== 'other');
     const fields = all.map(({ name }) => name);
     if (wanted.flag === undefined) return missingColumn(wanted, plain, fields);
     return `${wanted.flag}: the file has no such column; it has ${listed(names)}`;
   }
-  if (found.kind === 'time' && wanted.time !== undefined) return null;
-  if (wanted.kind === 'any' || found.kind === 'null' || found.kind === wanted.kind) return null;
-  return `must be a column of ${wanted.kind}s, this one is ${found.type}`;
+  if (found.unreadable !== undefined) return found.unreadable;
+  if (wanted.kind === 'any' || found.kind === wanted.kind || isReadByValue(wanted, found)) {
+    return null;
+  }
+  const kinds = wanted.kind === 'scalar' ? 'numbers or texts' : `${wanted.kind}s`;
+  return `must be a column of ${kinds}, this one is ${found.type}`;
+}
+
+/** Whether the values of a column of another kind are checked row by row. */
+function isReadByValue({ kind, required, time }: WantedColumn, found: FoundColumn): boolean {
+  if (found.kind === 'null') return true;
+  if (found.kind === 'time') return time !== undefined;
+  // A nullable column of texts whose values are all null may have any scalar type.
+  return found.kind !== 'other' && (kind === 'scalar' || !required);
 }
 
 /** Values of a column, by row. */
-interface ColumnValues {
+export interface ColumnValues {
   name: string;
   values: readonly unknown[];
-  /** Set if the values are timestamps: epoch seconds with their fraction, or null. */
-  time: WantedColumn['time'];
+  /** What a row has of a value; consecutive rows with the same value share it. */
+  read: (value: unknown) => unknown;
 }
 
-/** Rows as objects of the columns' values; 64-bit integers become numbers. */
+/** 64-bit integers become numbers. */
+export const plainValue = (value: unknown): unknown =>
+  typeof value === 'bigint' ? Number(value) : value;
+
+/** How the numbers of a time are read: all their digits are kept. */
+export const readTimeNumber = (value: unknown): unknown =>
+  typeof value === 'bigint' ? timeNumber(String(value)) : value;
+
+/** How timestamps are read that count `perSecond` units since 1970. */
+export function readTimestamp(
+  time: WantedColumn['time'],
+  perSecond: number,
+): (value: unknown) => unknown {
+  return (value) => {
+    if (value === null) return null;
+    const [t, fraction] = splitUnits(value as bigint | number, perSecond);
+    return time === 'whole' ? t : new Instant(t, fraction);
+  };
+}
+
+function splitUnits(units: bigint | number, perSecond: number): [t: number, fraction: number] {
+  const all = BigInt(units);
+  const unit = BigInt(perSecond);
+  const rest = ((all % unit) + unit) % unit;
+  return [Number((all - rest) / unit), Number(rest) / perSecond];
+}
+
+/** Rows as objects of the columns' values. */
 export function rowsOfColumns(
   columns: readonly ColumnValues[],
   rowCount: number,
 ): Record<string, unknown>[] {
   const rows = Array.from({ length: rowCount }, (): Record<string, unknown> => ({}));
-  for (const { name, values, time } of columns) {
+  for (const { name, values, read } of columns) {
+    let before: unknown = null;
+    let plain: unknown = read(null);
     for (let row = 0; row < rowCount; row++) {
       const value = values[row];
-      const plain = typeof value === 'bigint' ? Number(value) : value;
-      rows[row][name] = time === undefined ? plain : timeValue(value as number | null, time);
+      if (value !== before) plain = read(value);
+      before = value;
+      rows[row][name] = plain;
     }
   }
   return rows;
-}
-
-function timeValue(seconds: number | null, time: 'whole' | 'instant'): unknown {
-  if (seconds === null) return null;
-  return time === 'whole' ? Math.floor(seconds) : new Instant(seconds);
 }

@@ -75,7 +75,7 @@ export function mappedColumns(
     const known = byName.get(name);
     byName.set(name, {
       name,
-      kind: isFree || known !== undefined ? 'any' : kind,
+      kind: isFree || known !== undefined ? freely(kind, known) : kind,
       required: isNeeded || known?.required === true,
       ...(time === undefined ? {} : { time: 'instant' }),
       ...(values === undefined ? {} : { values }),
@@ -84,10 +84,14 @@ export function mappedColumns(
   }
   if (tokenColumn !== null && !byName.has(tokenColumn)) {
     const flag = `--token-column ${tokenColumn}`;
-    byName.set(tokenColumn, { name: tokenColumn, kind: 'any', required: true, flag });
+    byName.set(tokenColumn, { name: tokenColumn, kind: 'scalar', required: true, flag });
   }
   return [...byName.values()];
 }
+
+/** The kind of a column whose values are checked one by one. */
+const freely = (kind: WantedColumn['kind'], known?: WantedColumn): WantedColumn['kind'] =>
+  kind === 'any' || known?.kind === 'any' ? 'any' : 'scalar';
 
 /** Makes rows of a dataset from a file's rows. */
 export class RowMapper {
@@ -150,8 +154,8 @@ export class RowMapper {
     if (value === null || value === undefined || value === '') {
       row[name] = null;
     } else if (value instanceof Instant) {
-      row[name] = Math.floor(value.s);
-      row[FRACTION] = value.s - Math.floor(value.s);
+      row[name] = value.t;
+      row[FRACTION] = value.fraction;
     } else if (timeUnit === 's') {
       if (this.readsTexts && isNumberText(value)) row[name] = Number(value);
     } else if (isNumberText(value) && !this.readsTexts) {

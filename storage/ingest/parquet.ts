@@ -16,9 +16,16 @@ import {
   type ColumnKind,
   type ColumnsSeen,
   type FoundColumn,
+  plainValue,
+  readTimeNumber,
+  readTimestamp,
   rowsOfColumns,
   type WantedColumn,
 } from './columns.js';
+import { timeNumber } from './time-units.js';
+
+/** Digits of a decimal that DuckDB reads. */
+const MAX_DECIMAL_DIGITS = 38;
 
 /** Memory of the reader's separate DuckDB. */
 const READER_MEMORY_MIB = 384;
@@ -49,18 +56,32 @@ export async function* parquetRows(
   onColumns?: ColumnsSeen,
 ): AsyncGenerator<Record<string, unknown>[]> {
   yield* parquetSource(file, wanted, onColumns, async function* ({ reader, source, found }) {
-    const columns = wanted
-      .filter(({ name }) => found.has(name))
-      .map(({ name, time }) => ({
-        name,
-        time: found.get(name)?.kind === 'time' ? time : undefined,
-      }));
-    const list = columns.map(({ name, time }) => (time ? secondsOf(name) : quoted(name)));
+    const columns = wanted.flatMap((column) => {
+      const { type } = found.get(column.name) ?? {};
+      return type === undefined ? [] : [readingOf(column, type)];
+    });
+    const list = columns.map(({ sql }) => sql);
     for await (const chunk of reader.stream(`SELECT ${list.join(', ')} FROM ${source}`)) {
       const read = columns.map((column, i) => ({ ...column, values: chunk.values(i) }));
       yield rowsOfColumns(read, chunk.rowCount);
     }
   });
+}
+
+/** What to select of a column, and how its values are read. */
+function readingOf({ name, time }: WantedColumn, type: string) {
+  const column = quoted(name);
+  const isDecimal = type.startsWith('DECIMAL');
+  if (time === undefined) {
+    return { name, sql: isDecimal ? doubleOf(name, type) : column, read: plainValue };
+  }
+  if (kindOf(type) === 'time') {
+    const [epoch, perSecond] = type === 'TIMESTAMP_NS' ? ['epoch_ns', 1e9] : ['epoch_us', 1e6];
+    return { name, sql: `${epoch}(${column})`, read: readTimestamp(time, perSecond) };
+  }
+  const read = (value: unknown): unknown =>
+    isDecimal && typeof value === 'string' ? timeNumber(value) : readTimeNumber(value);
+  return { name, sql: isDecimal ? `CAST(${column} AS VARCHAR)` : column, read };
 }
 
 /**
@@ -76,13 +97,7 @@ async function* parquetSource<T>(
   const reader = await MemoryDatabase.open({ memoryLimitMiB: READER_MEMORY_MIB, threads: 1 });
   try {
     const source = sourceOf(file);
-    const described = await reader.rows(`DESCRIBE SELECT * FROM ${source}`);
-    const found = new Map(
-      described.map(([name, type]) => [
-        name as string,
-        { kind: kindOf(type as string), type: type as string },
-      ]),
-    );
+    const found = await columnsOf(reader, file);
     onColumns?.([...found.keys()]);
     checkColumns(file, found, wanted);
     yield* read({ reader, source, found });
@@ -96,18 +111,57 @@ async function* parquetSource<T>(
   }
 }
 
-/**
- * Exactly this file: wildcards in its name are taken literally, and folders named `column=value` add no columns.
- */
-function sourceOf(file: string): string {
-  const literal = file.replaceAll(/[[*?]/g, '[$&]').replaceAll("'", "''");
-  return `read_parquet('${literal}', hive_partitioning = false)`;
+async function columnsOf(reader: MemoryDatabase, file: string): Promise<FoundColumns> {
+  const described = await reader.rows(`DESCRIBE SELECT * FROM ${sourceOf(file)}`);
+  const digits = await longDecimals(reader, literalOf(file));
+  const found = described as [name: string, type: string][];
+  return new Map(
+    found.map(([name, type], i) => {
+      const column = { kind: kindOf(type), type };
+      if (!digits.has(i)) return [name, column];
+      const unreadable = `must be decimals of at most ${MAX_DECIMAL_DIGITS} digits in a Parquet file, these have ${digits.get(i)}: write them as DOUBLE, or the file as Arrow`;
+      return [name, { ...column, unreadable }];
+    }),
+  );
 }
+
+/**
+ * The digits of the decimals, by index of the column, that DuckDB would read as other numbers: it takes those that are
+ * longer than its own for doubles, and misplaces their bytes.
+ */
+async function longDecimals(reader: MemoryDatabase, literal: string): Promise<Map<number, number>> {
+  const schema = await reader.rows(
+    `SELECT coalesce(num_children, 0), coalesce(precision, 0) FROM parquet_schema(${literal})`,
+  );
+  const digits = new Map<number, number>();
+  // How many fields each open group still has; the first row is the root.
+  const open: number[] = [];
+  let column = -1;
+  for (const [children, precision] of (schema as [number, number][]).slice(1)) {
+    if (open.length === 0) column++;
+    else open[open.length - 1]--;
+    if (precision > MAX_DECIMAL_DIGITS) digits.set(column, precision);
+    if (children > 0) open.push(children);
+    while (open.at(-1) === 0) open.pop();
+  }
+  return digits;
+}
+
+/** Folders named `column=value` add no columns. */
+const sourceOf = (file: string): string =>
+  `read_parquet(${literalOf(file)}, hive_partitioning = false)`;
+
+/** Exactly this file: wildcards in its name are taken literally. */
+const literalOf = (file: string): string =>
+  `'${file.replaceAll(/[[*?]/g, '[$&]').replaceAll("'", "''")}'`;
 
 /** A column's name in SQL. */
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
-/** Epoch seconds of a column of timestamps, with their fraction. */
-const secondsOf = (name: string): string => `epoch_us(${quoted(name)}) / 1e6`;
+/** The doubles nearest to a column's numbers: DuckDB rounds decimals twice, unless it reads them as texts. */
+const doubleOf = (name: string, type: string): string =>
+  type.startsWith('DECIMAL')
+    ? `CAST(CAST(${quoted(name)} AS VARCHAR) AS DOUBLE)`
+    : `CAST(${quoted(name)} AS DOUBLE)`;
 
 /**
  * The rows of `cells` by column. DuckDB compares each row's texts with the previous row's and returns them only if one
@@ -147,10 +201,15 @@ function cellQuery(source: string, found: FoundColumns): string {
 
 /** A number that is never null, as a double. */
 function numberOf(name: string, found: FoundColumns): string {
-  const kind = found.get(name)?.kind;
-  if (kind === 'time' && name === 't') return `coalesce(floor(${secondsOf(name)}), 'nan'::DOUBLE)`;
-  const missing = kind !== 'number';
-  return missing ? `'nan'::DOUBLE` : `coalesce(CAST(${quoted(name)} AS DOUBLE), 'nan'::DOUBLE)`;
+  const { kind, type } = found.get(name) ?? { kind: 'null', type: '' };
+  const column = quoted(name);
+  const orNan = (sql: string): string => `coalesce(${sql}, 'nan'::DOUBLE)`;
+  if (kind === 'time' && name === 't') return orNan(`floor(epoch_us(${column}) / 1e6)`);
+  if (kind !== 'number') return `'nan'::DOUBLE`;
+  // A time with a fraction is refused: no double may hide it.
+  const whole = name === 't' && type.startsWith('DECIMAL') ? `floor(${column})` : column;
+  const number = orNan(doubleOf(name, type));
+  return whole === column ? number : `CASE WHEN ${column} = ${whole} THEN ${number} ELSE 0.5 END`;
 }
 
 function textOf(name: string, found: FoundColumns): string {
@@ -204,7 +263,7 @@ class TextLists {
 }
 
 const NUMBER_TYPES = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\))$/;
-const TEXT_TYPES = /^(VARCHAR|JSON|ENUM\(.*\))$/s;
+const TEXT_TYPES = /^(VARCHAR|JSON|UUID|ENUM\(.*\))$/s;
 const TIME_TYPES = /^(TIMESTAMP|DATE)/;
 
 function kindOf(type: string): ColumnKind {

@@ -19,6 +19,7 @@ import { parquetRows } from './parquet.js';
 import { refusal } from './prepared.js';
 import type { SymbolAddresses } from './symbol-addresses.js';
 import { isNumberText, NUMBER_TEXT } from './texts.js';
+import { timeNumber } from './time-units.js';
 
 /** A file of rows, and how it is read. */
 export interface RowSource {
@@ -67,7 +68,7 @@ function fileBatches(
 ): AsyncGenerator<NumberedRow[]> {
   switch (format) {
     case 'ndjson':
-      return jsonBatches(file, faults);
+      return jsonBatches(file, wanted, faults);
     case 'csv':
       return csvBatches(file, wanted, faults, delimiter, onColumns);
     case 'parquet':
@@ -98,13 +99,20 @@ export async function* cellRows(source: RowSource, faults: FaultLog): AsyncGener
 }
 
 /** Malformed lines become faults of field `json`; the tenth ends the reading. */
-async function* jsonBatches(file: string, faults: FaultLog): AsyncGenerator<NumberedRow[]> {
+async function* jsonBatches(
+  file: string,
+  wanted: readonly WantedColumn[],
+  faults: FaultLog,
+): AsyncGenerator<NumberedRow[]> {
+  const times = wanted.filter(({ time }) => time !== undefined).map(({ name }) => name);
   for await (const lines of readLineBatches(file)) {
     const rows: NumberedRow[] = [];
     for (const { line, text } of lines) {
       if (text.trim() === '') continue;
       try {
-        rows.push({ line, row: JSON.parse(text) as unknown });
+        const row = JSON.parse(text) as unknown;
+        if (isFields(row)) keepTimes(row, times, text);
+        rows.push({ line, row });
       } catch {
         faults.line = line;
         faults.add('json', 'must be one JSON object, whole on its line');
@@ -116,9 +124,36 @@ async function* jsonBatches(file: string, faults: FaultLog): AsyncGenerator<Numb
   }
 }
 
+/** A string, or a number outside strings. */
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
+
+/** Puts all digits of a row's times in place of the doubles that JSON.parse made of them. */
+function keepTimes(row: Record<string, unknown>, times: readonly string[], text: string): void {
+  let quoted: Record<string, unknown> | null = null;
+  for (const name of times) {
+    const value = row[name];
+    if (typeof value !== 'number' || isWrittenSo(value, name, text)) continue;
+    quoted ??= JSON.parse(
+      text.replace(STRING_OR_NUMBER, (part) => (part.startsWith('"') ? part : `"${part}"`)),
+    ) as Record<string, unknown>;
+    row[name] = timeNumber(quoted[name] as string);
+  }
+}
+
+/** Whether the only field of this name has the number's own digits. */
+function isWrittenSo(value: number, name: string, text: string): boolean {
+  const key = `${JSON.stringify(name)}:`;
+  const at = text.indexOf(key);
+  if (at < 0 || text.includes(key, at + 1)) return false;
+  const digits = String(value);
+  const start = at + key.length + (text[at + key.length] === ' ' ? 1 : 0);
+  return text.startsWith(digits, start) && /[,}\s]/.test(text[start + digits.length]);
+}
+
 interface CsvColumn {
   name: string;
   kind: WantedColumn['kind'];
+  isTime: boolean;
   /** Of its field in a record. */
   index: number;
   /** The last record's field, and its value: most columns rarely change from row to row. */
@@ -129,7 +164,7 @@ interface CsvColumn {
 function valueOf(column: CsvColumn, text: string): unknown {
   if (text !== column.text) {
     column.text = text;
-    column.value = valueOfText(column.kind, text);
+    column.value = valueOfText(column, text);
   }
   return column.value;
 }
@@ -152,9 +187,10 @@ async function* csvBatches(
       onColumns?.(header);
       checkHeader(file, header, wanted);
       columns = wanted
-        .map(({ name, kind }) => ({
+        .map(({ name, kind, time }) => ({
           name,
           kind,
+          isTime: time !== undefined,
           index: header.indexOf(name),
           text: '',
           value: null,
@@ -192,9 +228,9 @@ function checkHeader(
  * A CSV field as in JSON: an empty one is null, digits are a number, `true` and `false` a boolean if the column has
  * that kind; anything else remains a text.
  */
-function valueOfText(kind: WantedColumn['kind'], text: string): unknown {
+function valueOfText({ kind, isTime }: CsvColumn, text: string): unknown {
   if (text === '') return null;
-  if (kind === 'number' && NUMBER_TEXT.test(text)) return Number(text);
+  if (kind === 'number' && NUMBER_TEXT.test(text)) return isTime ? timeNumber(text) : Number(text);
   if (kind === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
   return text;
 }
