@@ -131,14 +131,13 @@ export interface PreparedReply {
   body: Uint8Array | null;
 }
 
-/** The document of a 200, or a reply that makes it (see replies.ts). A prepared reply is null if the client has disconnected. */
+/** The document of a 200, or a reply that makes it (see replies.ts). */
+type WholeReply<Document> = Document | KeptReply<Document> | CachedReply<Document> | RemoteReply;
+
+/** What a handler returns. A prepared reply is null if the client has disconnected. */
 type Reply<E extends EndpointSpec> = E extends { prepares: readonly string[] }
   ? PreparedReply | null
-  :
-      | Static<E['response']>
-      | KeptReply<Static<E['response']>>
-      | CachedReply<Static<E['response']>>
-      | RemoteReply;
+  : WholeReply<Static<E['response']>>;
 
 /**
  * Answers, or throws an ApiError. Without a promise, the reply is sent in the same turn of the event
