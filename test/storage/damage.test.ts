@@ -21,6 +21,7 @@ import {
   MINT,
   OTHER_MINT,
   bundleOf,
+  commitDelete,
   commitRows,
   damageBlock,
   flipped,
@@ -89,6 +90,25 @@ describe('A damaged segment', () => {
     await commitRows(again, [snapshot(1), snapshot(3)]);
     expect((await storedSnapshots(again, tokenOf(again))).map(({ t }) => t)).toEqual([1, 2, 3]);
     await again.close();
+  });
+
+  it('is left alone by a deletion that ends where it begins', async () => {
+    let store = await open();
+    await commitRows(store, [snapshot(10)]);
+    await commitRows(store, [snapshot(20), snapshot(30), snapshot(40)]);
+    await store.close();
+    await tamper(file, `${damage} WHERE segment_id = (SELECT max(segment_id) FROM segments)`);
+    store = await open();
+    // The replacement finds the damage; the two others are lost, and stay in segments of their own.
+    await commitRows(store, [snapshot(30)]);
+    const ids = await segmentIds(store);
+    expect(ids).toHaveLength(4);
+    await commitDelete(store, { address: MINT, fromS: 0, toS: 20 });
+    expect(await segmentIds(store)).toEqual(ids.slice(1));
+    await commitDelete(store, { address: MINT, fromS: 21, toS: 40 });
+    expect(await segmentIds(store)).toEqual([ids[1], ids[3]]);
+    expect([...(await store.snapshotTimes(KEY))]).toEqual([20, 40]);
+    await store.close();
   });
 
   it('does not keep its neighbours from being joined', async () => {
