@@ -1,7 +1,7 @@
 /** Runs the commands of `fathom`. Exit status: 0 done, 1 failed, 2 wrong usage, 3 pending. */
 import { PendingError, UsageError } from '../../storage/errors.js';
 import type { Command } from './command.js';
-import { didYouMean } from './flags.js';
+import { asksForHelp, didYouMean, HELP_FLAGS } from './flags.js';
 import { commandHelp, overview } from './help.js';
 import {
   PartlyDone,
@@ -53,7 +53,6 @@ export const FAILED = 1;
 const WRONG_USAGE = 2;
 /** The cluster's log has the change, or may have it, but this node has not applied it yet. */
 const PENDING = 3;
-const HELP_FLAGS = ['--help', '-h'];
 
 /**
  * A command by its name. A command of a group is exported by its action, any other as `command`. Its module is loaded
@@ -100,7 +99,9 @@ export async function runCommand(given: readonly string[]): Promise<number> {
       printLine(await helpOn(given.slice(1).filter((word) => !HELP_FLAGS.includes(word))));
       return 0;
     }
-    if (given.some((word) => HELP_FLAGS.includes(word))) {
+    const called = calledName(given);
+    const { flags } = called === null ? NO_COMMAND : await loadCommand(called);
+    if (asksForHelp(given, flags)) {
       printLine(await helpOn(given.filter((word) => !word.startsWith('-'))));
       return 0;
     }
@@ -120,10 +121,19 @@ async function warnOfVariables({ flags }: Command): Promise<void> {
   for (const text of await unknownVariables(flags)) printNote(`warning: ${text}`);
 }
 
-/** The name of the command that the words call, of one word or two. @throws UsageError */
+const NO_COMMAND = { flags: {} };
+
+/** The name of the command that the words call, of one word or two; null if there is none. */
+function calledName([first, second]: readonly string[]): string | null {
+  const names = [`${first} ${second}`, first];
+  return names.find((name) => Object.hasOwn(SUMMARIES, name)) ?? null;
+}
+
+/** As calledName(). @throws UsageError if there is none */
 function commandName(given: readonly string[]): string {
   const [first, second] = given;
-  for (const name of [`${first} ${second}`, first]) if (Object.hasOwn(SUMMARIES, name)) return name;
+  const called = calledName(given);
+  if (called !== null) return called;
   const group = actionsOf(first);
   if (group.length > 0) {
     const last = group.at(-1);

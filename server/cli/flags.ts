@@ -205,10 +205,20 @@ function parse(given: readonly string[], flags: Flags) {
   }
 }
 
+export const HELP_FLAGS = ['--help', '-h'];
+
+/** Whether the words ask for help: in `--name -h`, -h is the name. */
+export function asksForHelp(given: readonly string[], flags: Flags): boolean {
+  const words = withDashedValues(given, flags);
+  const end = words.indexOf('--');
+  return words.some((word, i) => HELP_FLAGS.includes(word) && (end < 0 || i < end));
+}
+
 /** Joins `--from -24h` into one word: parseArgs would take -24h for a flag. */
 function withDashedValues(given: readonly string[], flags: Flags): string[] {
   const joined: string[] = [];
   for (const [i, word] of given.entries()) {
+    if (word === '--') return [...joined, ...given.slice(i)];
     const before = joined.at(-1) ?? '';
     const takesValue = before.startsWith('--') && flags[before.slice(2)]?.placeholder !== undefined;
     if (takesValue && before === given[i - 1] && /^-[^-]/.test(word)) {

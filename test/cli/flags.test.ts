@@ -1,6 +1,7 @@
 /** How a command line is parsed. */
 import { describe, expect, it } from 'vitest';
-import { instant, readWords } from '../../server/cli/flags.js';
+import { loadAll } from '../../server/cli/commands.js';
+import { asksForHelp, instant, readWords } from '../../server/cli/flags.js';
 import { UsageError } from '../../storage/errors.js';
 
 const DECLARED = {
@@ -30,6 +31,24 @@ describe('a command line', () => {
     const { flags } = read('csv x --tier one --from -24h --min-pct -60 --also -');
     expect(nowS() - Number(flags.from) - 86_400).toBeLessThan(5);
     expect(flags).toMatchObject({ 'min-pct': '-60', also: ['-'] });
+    expect(read('csv x --tier one --min-pct -h').flags).toMatchObject({ 'min-pct': '-h' });
+    expect(read('csv --tier one -- --from -h').words).toMatchObject({ file: ['--from', '-h'] });
+  });
+
+  it('asks for help with -h, but not where that is the value of a flag, for every command', async () => {
+    for (const { name, command } of await loadAll()) {
+      const asks = (...words: string[]) =>
+        asksForHelp([...name.split(' '), ...words], command.flags);
+      expect([asks('-h'), asks('x', '--help'), asks('--', '-h')]).toEqual([true, true, false]);
+      for (const [flag, { placeholder }] of Object.entries(command.flags)) {
+        const takesValue = placeholder !== undefined;
+        expect(asks(`--${flag}`, '-h'), `${name} --${flag} -h`).toBe(!takesValue);
+        expect(asks(`--${flag}=-h`)).toBe(false);
+        // A word with two dashes is never a value.
+        expect(asks(`--${flag}`, '--help')).toBe(true);
+        expect(asks(`--${flag}`, 'x', '-h')).toBe(true);
+      }
+    }
   });
 
   it.each([

@@ -90,6 +90,24 @@ describe('with the server stopped', () => {
     expect(ended.stderr).not.toContain(ended.stdout.trim());
   });
 
+  it('create takes a name that looks like a flag', async () => {
+    const own = path.join(temporaryDirectory(), 'data');
+    for (const words of [['--name', '-h'], ['--name=-h'], ['--name=--help'], ['--name', '-V']]) {
+      const made = await fathom([
+        'keys',
+        'create',
+        '--tier',
+        'premium',
+        ...words,
+        '--json',
+        '--data',
+        own,
+      ]);
+      expect(made.status).toBe(0);
+      expect(JSON.parse(made.stdout)).toMatchObject({ name: words.at(-1)?.replace('--name=', '') });
+    }
+  });
+
   it('list shows every key without its text, which is stored nowhere', async () => {
     const listed = (await json('list')) as Json[];
     const { key: text, ...shown } = first;
