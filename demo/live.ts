@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { IssuedKey } from '../storage/contract.js';
 import type { StoreOperations } from '../storage/operations.js';
+import { refuseForeignFiles } from '../storage/data-directory.js';
 import { InputError } from '../storage/errors.js';
 import { wallS } from '../storage/wall-clock.js';
 import { extendDepth, collectFlat, type DemoMarker, type DemoRequest, readMarker } from './fill.js';
@@ -26,7 +27,7 @@ interface WantedMarket {
  * The market that the directory holds, or should hold. Resumes an interrupted fill, unless another
  * market is requested; a live market continues any.
  *
- * @throws InputError if the directory has other data
+ * @throws InputError if the directory has other data, or other files and no store
  */
 export async function chosenMarket(
   request: DemoRequest,
@@ -48,6 +49,7 @@ export async function chosenMarket(
 }
 
 async function refuseUnlessEmpty({ directory, useStore }: DemoRequest): Promise<void> {
+  await refuseForeignFiles(directory);
   const { tokens } = await useStore((store) => store.summary());
   if (tokens > 0) {
     throw new InputError(

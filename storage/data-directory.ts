@@ -99,6 +99,23 @@ export async function makeDirectory(directory: string): Promise<void> {
 /** Names inside a data directory, and what file systems put into their root. */
 const OWN_NAMES = /^(fathom\.|pepper$|staging$|fragments$|demo\.json$|\.probe$|lost\+found$)/;
 
+/** Names in a message; the rest is left out. */
+const SHOWN_NAMES = 3;
+
+/** @throws InputError if a directory without a store holds what is neither Fathom's nor the file system's */
+export async function refuseForeignFiles(directory: string): Promise<void> {
+  if (await holdsStore(directory)) return;
+  // What cannot be listed fails when the store is opened, with its own message.
+  const names: string[] = await readdir(directory).catch(() => []);
+  const foreign = names.filter((name) => !OWN_NAMES.test(name)).sort();
+  if (foreign.length === 0) return;
+  const shown =
+    foreign.slice(0, SHOWN_NAMES).join(', ') + (foreign.length > SHOWN_NAMES ? ', ...' : '');
+  throw new InputError(
+    `${directory} holds other files (${shown}): the demo market needs a directory of its own; name a new or empty one with --data`,
+  );
+}
+
 /**
  * Closes a data directory and its files to everyone but the owner. A directory that also holds other things, such as
  * /tmp or a home, keeps its mode: others may need it.

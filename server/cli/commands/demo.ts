@@ -54,8 +54,8 @@ export const command = defineCommand({
     'Fills an empty data directory with a simulated market and prints a key of tier enterprise. Takes about a minute on two cores.',
   flags: FLAGS,
   examples: [
-    'fathom demo --data demo',
-    'fathom demo --data demo --until 2026-11-20T00:00:00Z --seed 7 --json',
+    'fathom demo --data demo-data',
+    'fathom demo --data demo-data --until 2026-11-20T00:00:00Z --seed 7 --json',
   ],
   run: demo,
 });

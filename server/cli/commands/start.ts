@@ -7,6 +7,7 @@ import { readMarker } from '../../../demo/fill.js';
 import { renewDemoKey } from '../../../demo/live.js';
 import { DOCS_PATH } from '../../api/docs-page.js';
 import { BASE_PATH } from '../../api/endpoint.js';
+import { refuseForeignFiles } from '../../../storage/data-directory.js';
 import { defineCommand } from '../command.js';
 import { printLine, printNote } from '../output.js';
 import { onStore } from '../runtime.js';
@@ -20,7 +21,7 @@ export const command = defineCommand({
     'What npm start runs: serve, and a second process that fills an empty directory with the demo market and keeps it up to date. Prints the address of the documentation, the URL, a new key, a command to try, and last the address of the explorer with that key. The key of the previous start stops working. Logs only warnings unless a setting says otherwise, which keeps the printed lines visible.',
   flags: FLAGS,
   environment: SERVE_ENVIRONMENT,
-  examples: ['fathom start', 'fathom start --port 8081 --data demo'],
+  examples: ['fathom start', 'fathom start --port 8081 --data demo-data'],
   run: (flags) => start(serveOptions(flags, { maxThreads: DEMO_THREADS, logLevel: 'warn' })),
 });
 
@@ -41,6 +42,7 @@ const FIRST_DATA_MS = 8000;
 const FIRST_DATA_POLL_MS = 100;
 
 async function start(options: ServeOptions): Promise<void> {
+  await refuseForeignFiles(options.directory);
   await serveUntilSignal(options, async (service, _, stopped) => {
     const filled = (await readMarker(options.directory))?.filled ?? false;
     const collector = await startCollector(options.directory);
