@@ -1,10 +1,12 @@
 /** Where `fathom demo` and `npm start` put nothing. */
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { refuseForeignFiles } from '../../storage/data-directory.js';
 import { digestOf, fathom, fathomProcess, withStoreOf } from '../support/cli.js';
-import { temporaryDirectory } from '../support/folders.js';
+import { atEnd, temporaryDirectory } from '../support/folders.js';
+import { run } from '../support/processes.js';
 
 describe('the demo market', () => {
   it('is not put among other files, such as the sources of a clone', async () => {
@@ -34,4 +36,32 @@ describe('the demo market', () => {
     writeFileSync(path.join(directory, 'notes.txt'), '');
     await expect(refuseForeignFiles(directory)).resolves.toBeUndefined();
   });
+});
+
+it('npm start tells of a port in use before it installs or builds, and what to do', async () => {
+  const taken = createServer();
+  atEnd(() => taken.close());
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  const { port } = taken.address() as { port: number };
+  // Without sources and packages, which the next step would miss.
+  const clone = temporaryDirectory();
+  cpSync('server/bootstrap', path.join(clone, 'server/bootstrap'), { recursive: true });
+  const script = path.join(clone, 'server/bootstrap/start.mjs');
+  const start = (words: readonly string[], env: Record<string, string> = {}) =>
+    run(process.execPath, [script, ...words], { cwd: clone, env });
+  const message = `fathom: port ${port} on 127.0.0.1 is in use: stop what listens there, or choose another port: npm start -- --port ${port < 65_535 ? port + 1 : port - 1}\n`;
+  const refused = { status: 1, stdout: '', stderr: message };
+  expect(await start(['--port', String(port)])).toEqual(refused);
+  expect(await start([`--port=${port}`], { FATHOM_PORT: '0' })).toEqual(refused);
+  expect(await start([], { FATHOM_PORT: String(port) })).toEqual(refused);
+  writeFileSync(path.join(clone, 'fathom.config.json'), JSON.stringify({ port }));
+  expect(await start([])).toEqual(refused);
+  // A free one goes on, and so does what only `serve` can judge.
+  for (const words of [
+    ['--port', '0'],
+    ['--port', 'x'],
+    ['--port', String(port), '--help'],
+  ]) {
+    expect((await start(words)).stderr).toContain('package-lock.json');
+  }
 });
