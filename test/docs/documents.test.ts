@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -34,6 +35,10 @@ import { temporaryDirectory } from '../support/folders.js';
 /** npm's own commands in the documents. */
 const OWN_COMMANDS = new Set(['ci', 'install', 'pack', 'prune']);
 
+/** Files and folders below the current folder that a command line writes. */
+const WRITTEN =
+  /(?:--data|--out|--cursor-file|curl.* -o|npx.* -o|[^>]>>?)[ =]([A-Za-z][\w./-]*)(?= |$)/g;
+
 /** Every call of `fathom` in documents and in the help, one per command and set of flags. */
 async function callsInDocuments(): Promise<string[][]> {
   const calls = new Map<string, string[]>();
@@ -65,6 +70,29 @@ describe('command lines', () => {
         : `fathom ${calls[i].join(' ')}: ${stderr.split('\n')[0]}`,
     );
     expect(wrong).toEqual([]);
+  });
+
+  it('write only what git ignores into a clone', async () => {
+    const git = (...words: string[]) => spawnSync('git', words, { encoding: 'utf8' });
+    // A release has no repository.
+    if (git('rev-parse', '--git-dir').status !== 0) return;
+    const commands = await Promise.all(COMMAND_NAMES.map(loadCommand));
+    const lines = [
+      // In its line, > ends a placeholder.
+      ...DOCUMENTS.flatMap(shellLines).filter((line) => !line.startsWith('git clone')),
+      ...commands.flatMap(({ examples }) => examples),
+    ];
+    const written = new Set(
+      lines.flatMap((line) => [...line.matchAll(WRITTEN)].map(([, name]) => name)),
+    );
+    // The names that npm gives.
+    for (const name of ['fathom-0.1.0.tgz', 'fathom-client-0.1.0.tgz']) written.add(name);
+    expect(written).toContain('backups/monday');
+    expect(written.size).toBeGreaterThan(8);
+    // A folder is not there yet, so its name alone does not tell that it is one.
+    const isIgnored = (name: string) =>
+      [name, `${name}/x`].some((one) => git('check-ignore', '-q', '--no-index', one).status === 0);
+    expect([...written].filter((name) => !isIgnored(name))).toEqual([]);
   });
 
   it('call fathom by its path: outside the clone, npx would search the registry', () => {
