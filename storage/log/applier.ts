@@ -13,9 +13,9 @@ import {
   StoreChangedError,
 } from '../errors.js';
 import type { Store } from '../store.js';
-import type { LogMessage } from './consumer.js';
 import { digestOf, type Entry, type SharedEntry, UnknownEntryError, unpackEntry } from './entry.js';
 import type { JetStreamLog } from './jetstream.js';
+import type { LogMessage } from './log-reader.js';
 import type { LogMark } from './mark.js';
 import type { Publisher } from './publisher.js';
 

@@ -7,8 +7,6 @@ import type { JetStreamLog } from './jetstream.js';
 
 /** How often a node searches for them. */
 const EVERY_MS = 6 * HOUR_MS;
-/** Time limit for reading the entries with large bundles: entries trimmed in the meantime never arrive. */
-const READING_MS = 60_000;
 
 export class BundleSweep {
   private lookedAtMs = -Infinity;
@@ -43,9 +41,8 @@ export async function sweepBundles(
   const last = await log.lastLarge();
   const named = new Set<string>();
   let seen = 0;
-  const stop = AbortSignal.timeout(READING_MS);
   if (last > 0) {
-    for await (const { position, data } of log.largeEntries(state.first, last, stop)) {
+    for await (const { position, data } of log.largeEntries(state.first, last)) {
       const name = largeBundleOf(data);
       if (name !== null) named.add(name);
       seen = position;

@@ -3,11 +3,10 @@ import { JetStreamApiError } from '@nats-io/jetstream';
 import { errors } from '@nats-io/transport-node';
 
 export const WRONG_LAST_SEQUENCE = 10071;
-export const NO_CONSUMER = 10014;
 export const NO_MESSAGE = 10037;
 export const NO_STREAM = 10059;
 
-export const hasCode = (error: unknown, code: number): boolean =>
+const hasCode = (error: unknown, code: number): boolean =>
   error instanceof JetStreamApiError && error.code === code;
 
 /** A handler for catch(): null for an error with one of the codes; rethrows any other error. */

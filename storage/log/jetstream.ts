@@ -16,15 +16,9 @@ import { nanos } from '@nats-io/transport-node';
 import { pack, unpackOrNull } from '../../compute/messagepack.js';
 import { adviceInDoubt, messageOf, PendingError, StoreUnavailableError } from '../errors.js';
 import { type NatsAccess, NatsLink, RECONNECT_MS } from './connection.js';
-import { LogConsumer, type LogMessage, type Reading } from './consumer.js';
-import {
-  isNoResponders,
-  NO_MESSAGE,
-  NO_STREAM,
-  nullWith,
-  WRONG_LAST_SEQUENCE,
-} from './jetstream-errors.js';
+import { isNoResponders, NO_STREAM, nullWith, WRONG_LAST_SEQUENCE } from './jetstream-errors.js';
 import { LargeBundles } from './large-bundles.js';
+import { type LogMessage, LogReader } from './log-reader.js';
 import { NodeReports } from './reports.js';
 
 const STREAM = 'FATHOM';
@@ -37,6 +31,8 @@ export const KEYS_SUBJECT = 'keys';
 const TOPICS = 'fathom-nodes.';
 /** A message that is published again within this time does not become a second entry. */
 const DUPLICATE_WINDOW_MS = 10 * 60_000;
+/** Topic of a message that the log has a new entry; it carries the entry's position. */
+const MOVED_TOPIC = 'moved';
 /** How long nodes may take to answer. */
 const ANSWER_MS = 1000;
 /** Time limit of one attempt to publish, or to request the log's state. */
@@ -92,8 +88,8 @@ export class JetStreamLog {
   readonly reports = new NodeReports(() => this.openSeparate());
   private readonly link: NatsLink;
   private opened: Opened | null = null;
-  /** Resolves when the last consumer is deleted. */
-  private deleting = Promise.resolve();
+  private readonly reader = new LogReader(async () => (await this.open()).manager, STREAM);
+  private listening: Promise<void> | null = null;
 
   /** @throws InputError if the file of credentials is malformed */
   constructor(private readonly options: LogOptions) {
@@ -125,6 +121,7 @@ export class JetStreamLog {
     if (found?.cluster && !found.cluster.leader) {
       throw new LogUnreachableError('the log has no leader: too few servers of JetStream agree');
     }
+    this.reader.endsAt(found?.state.last_seq ?? 0);
     return found && stateOf(found);
   }
 
@@ -178,6 +175,8 @@ export class JetStreamLog {
         const expect = after === undefined ? {} : { expect: { lastSequence: after } };
         const options = { msgID: id, timeout: ATTEMPT_MS, retries: 1, ...expect };
         const { seq, duplicate } = await client.publish(`${SUBJECTS}${subject}`, data, options);
+        this.reader.moved(seq);
+        this.broadcast(MOVED_TOPIC, seq);
         return { position: seq, isDuplicate: duplicate };
       } catch (error) {
         if (error instanceof BundleGoneError && !isUnknown) throw error;
@@ -202,27 +201,20 @@ export class JetStreamLog {
   }
 
   /**
-   * Yields the entries from a position on, in batches of those that have arrived, until `stop` or until the connection
-   * is lost.
-   * @throws Error if JetStream makes no consumer, or the consumer sends no heartbeats
+   * Yields the entries from a position on, in batches, until `stop` or until the connection is lost. It waits while the
+   * log lacks the next one.
+   * @throws Error if JetStream does not answer
    */
   async *follow(from: number, stop: AbortSignal): AsyncGenerator<LogMessage[]> {
-    const ending = AbortSignal.any([stop, this.link.lost]);
-    const consumer = await this.consumer({ from });
-    try {
-      yield* consumer.batches(ending);
-    } finally {
-      // Not awaited: its server may take long to answer.
-      this.deleting = consumer.delete();
-    }
+    this.listening ??= this.listen(MOVED_TOPIC, (position) => this.reader.moved(position)).catch(
+      () => undefined,
+    );
+    yield* this.reader.follow(from, AbortSignal.any([stop, this.link.lost]));
   }
 
   /** The id of the entry at a position; null if the log lacks that entry. */
   async idAt(position: number): Promise<string | null> {
-    const { manager } = await this.open();
-    const at = { seq: position };
-    const message = await manager.streams.getMessage(STREAM, at).catch(nullWith(NO_MESSAGE));
-    return message?.header.get('Nats-Msg-Id') ?? null;
+    return (await this.reader.find({ seq: position }))?.id ?? null;
   }
 
   /** Stores a large bundle beside the log. @throws LogUnreachableError */
@@ -251,31 +243,18 @@ export class JetStreamLog {
 
   /** The position of the last entry with a large bundle, as known to the log's leader; 0 if there is none. */
   async lastLarge(): Promise<number> {
-    const { manager } = await this.open();
-    const of = { last_by_subj: `${SUBJECTS}${LARGE_SUBJECT}` };
-    const found = await manager.streams.getMessage(STREAM, of).catch(nullWith(NO_MESSAGE));
-    return found?.seq ?? 0;
+    const found = await this.reader.find({ last_by_subj: `${SUBJECTS}${LARGE_SUBJECT}` });
+    return found?.position ?? 0;
   }
 
-  /** The entries with large bundles from one position to another, until `stop`. */
-  async *largeEntries(
-    from: number,
-    to: number,
-    stop = new AbortController().signal,
-  ): AsyncGenerator<LogMessage> {
-    const consumer = await this.consumer({ from, subject: `${SUBJECTS}${LARGE_SUBJECT}` });
-    let { left } = consumer;
-    try {
-      if (left === 0) return;
-      for await (const messages of consumer.batches(stop)) {
-        for (const message of messages) {
-          if (message.position > to) return;
-          yield message;
-          if (--left === 0) return;
-        }
-      }
-    } finally {
-      await consumer.delete();
+  /** The entries with large bundles from one position to another. */
+  async *largeEntries(from: number, to: number): AsyncGenerator<LogMessage> {
+    const of = { next_by_subj: `${SUBJECTS}${LARGE_SUBJECT}` };
+    for (let next = from; ;) {
+      const found = await this.reader.find({ seq: next, ...of });
+      if (found === null || found.position > to) return;
+      yield found;
+      next = found.position + 1;
     }
   }
 
@@ -322,13 +301,7 @@ export class JetStreamLog {
   }
 
   async close(): Promise<void> {
-    if (this.link.current !== null) await this.deleting;
     await this.link.close();
-  }
-
-  private async consumer(reading: Omit<Reading, 'stream'>): Promise<LogConsumer> {
-    const { manager, client } = await this.open();
-    return LogConsumer.make(manager, client, { ...reading, stream: STREAM });
   }
 
   /** For the streams beside the log, which have as many copies as the log. */

@@ -12,10 +12,10 @@ import { wallS } from '../wall-clock.js';
 import { Applier, StoppedError } from './applier.js';
 import { BundleSweep } from './bundle-sweep.js';
 import { answerWithQueue, clusterQueue } from './cluster.js';
-import type { LogMessage } from './consumer.js';
 import type { JetStreamLog, LogState } from './jetstream.js';
 import { Lag } from './lag.js';
 import { positionToFollow, ShortLogError } from './log-check.js';
+import type { LogMessage } from './log-reader.js';
 import { clockDoubt, Presence } from './presence.js';
 import { Publisher } from './publisher.js';
 import type { SharedSettings } from './settings.js';
@@ -30,7 +30,7 @@ const UNREACHABLE_AFTER_MS = 10_000;
 const REPORT_EVERY_MS = 30_000;
 /** How long a node waits, in milliseconds. */
 const TIMES = {
-  /** If an entry has waited for longer, the node is not ready and makes a new consumer. */
+  /** If an entry has waited for longer, the node is not ready and looks at the log again. */
   maxLagMs: 5000,
   /** For a command's entry to be applied, once the log has it. */
   waitMs: 30_000,
@@ -333,7 +333,7 @@ export class LogNode {
         idle = { position, sinceMs: performance.now() };
       } else if (performance.now() - idle.sinceMs >= maxLagMs) {
         throw new Error(
-          `the log has entry ${state.last}, but this node has received none after ${position} for ${maxLagMs / 1000} s: it requests a new consumer`,
+          `the log has entry ${state.last}, but this node has received none after ${position} for ${maxLagMs / 1000} s: it looks at the log again`,
         );
       }
       const isNear = this.options.store.log.settings.log !== null && this.lagMs < POLL_MS;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { bundleFile } from '../../storage/bundle.js';
 import type { CommitReport } from '../../storage/operations.js';
 import { Applier } from '../../storage/log/applier.js';
-import type { LogMessage } from '../../storage/log/consumer.js';
+import type { LogMessage } from '../../storage/log/log-reader.js';
 import { packEntry } from '../../storage/log/entry.js';
 import type { Store } from '../../storage/store.js';
 import { seededRandom } from '../../bench/compare/random.js';

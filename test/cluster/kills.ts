@@ -9,14 +9,13 @@ import { commitRows, snapshot } from '../support/stores.js';
 
 const STREAM = 'FATHOM';
 const REST_MS = 100;
-const LISTED_MS = 15_000;
 /** Time of the first change; each change has a different one. */
 const T0 = 1_790_000_000;
 
 interface Kill {
   server: string;
-  /** Its role: `stream` if it led the log's stream, and the number of nodes whose `consumers` it had. */
-  role: string;
+  /** Whether it led the log's stream. */
+  led: boolean;
   /** From the kill until the log has a leader, checked every 100 ms. */
   logMs: number;
   /** By node: from the kill until the node acknowledges a change made after the kill. */
@@ -38,7 +37,7 @@ export class ServerKills {
   }
 
   /**
-   * Kills servers, alternately one that has a node's consumer but does not lead the stream, and any server.
+   * Kills servers, alternately the one that leads the log's stream, and any server.
    * @param onKill called after each kill, once all nodes have acknowledged a change
    */
   async run(kills: number, onKill: (kill: Kill) => void): Promise<Kill[]> {
@@ -52,41 +51,21 @@ export class ServerKills {
         onKill(kill);
         made.push(kill);
       }
-      // Unused consumers are deleted.
-      while ((await consumersOf(manager).catch(() => NONE)).others > 0) await sleep(REST_MS);
       return made;
     } finally {
       await connection.close();
     }
   }
 
-  /**
-   * The servers of the consumers in use, once JetStream lists one for each node. It may never do that: a server that came
-   * back may serve consumers that the others have forgotten and do not list.
-   */
-  private async holders(manager: JetStreamManager): Promise<string[]> {
-    const untilMs = performance.now() + LISTED_MS;
-    for (;;) {
-      const { servers } = await consumersOf(manager).catch(() => NONE);
-      if (servers.length === this.nodes.length || performance.now() > untilMs) return servers;
-      await sleep(REST_MS);
-    }
-  }
-
   private async kill(manager: JetStreamManager, isAny: boolean): Promise<Kill> {
     const leader = await leaderWhenComplete(manager);
-    const holders = await this.holders(manager);
     const names = ['n0', 'n1', 'n2'];
-    const quiet = names.filter((name) => name !== leader && holders.includes(name));
-    const choice = isAny || quiet.length === 0 ? names : quiet;
-    const server = choice[Math.floor(this.random() * choice.length)];
-    const held = holders.filter((holder) => holder === server).length;
-    const role = `${server === leader ? 'stream, ' : ''}consumers of ${held}`;
+    const server = isAny ? names[Math.floor(this.random() * names.length)] : leader;
 
     await this.servers.kill(names.indexOf(server));
     const [tookMs, logMs] = await Promise.all([this.acknowledged(), this.logRecovery(server)]);
     this.servers.start(names.indexOf(server));
-    return { server, role, logMs, tookMs };
+    return { server, led: server === leader, logMs, tookMs };
   }
 
   /** @returns how long the log has no leader after the end of a server */
@@ -115,18 +94,6 @@ export class ServerKills {
       }),
     );
   }
-}
-
-const NONE = { servers: [] as string[], others: 1 };
-
-async function consumersOf(manager: JetStreamManager): Promise<typeof NONE> {
-  const servers: string[] = [];
-  let others = 0;
-  for await (const { num_waiting: waiting, cluster } of manager.consumers.list(STREAM)) {
-    if (waiting > 0 && cluster?.leader) servers.push(cluster.leader);
-    else others++;
-  }
-  return { servers, others };
 }
 
 /** The leader of the log's stream, once all servers have the whole stream. */

@@ -4,7 +4,7 @@ import { packEntry, unpackEntry } from '../../storage/log/entry.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
 import { commitRows, DataDirectory, MINT, openStore, snapshot } from '../support/stores.js';
 import { expectSame, LogNodes, type Node, T0 } from './log-nodes.js';
-import type { LogMessage } from '../../storage/log/consumer.js';
+import type { LogMessage } from '../../storage/log/log-reader.js';
 import { PATIENCE_MS } from '../support/waiting.js';
 
 const KEY = { tier: 'premium' } as const;

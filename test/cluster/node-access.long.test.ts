@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
 import { findProgram } from '../../bench/programs.js';
-import type { LogMessage } from '../../storage/log/consumer.js';
+import type { LogMessage } from '../../storage/log/log-reader.js';
 import type { NatsAccess } from '../../storage/log/connection.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
 import { nkey, operatorMode } from '../support/nats-accounts.js';

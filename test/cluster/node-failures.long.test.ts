@@ -15,7 +15,7 @@ import {
 } from '../../storage/errors.js';
 import { Applier, StoppedError } from '../../storage/log/applier.js';
 import { packEntry } from '../../storage/log/entry.js';
-import type { LogMessage } from '../../storage/log/consumer.js';
+import type { LogMessage } from '../../storage/log/log-reader.js';
 import { PATIENCE_MS } from '../support/waiting.js';
 import {
   bundleOf,
