@@ -141,14 +141,24 @@ export interface DepthSource {
   readSamples(ids: readonly number[]): Promise<Map<number, StoredBlock>>;
 }
 
-/** A commit that changed snapshots of a token that were already shown. */
-export interface DepthRevision {
-  /** Position of the commit in its history. */
-  position: number;
-  /** Times at which a different snapshot, or none, is shown now; ascending. */
+/** Times that revisions of a token have changed. */
+export interface RevisedTimes {
+  /** Times at which a different snapshot, or none, is shown now; ascending, equal for all requests of some days. */
   times: Uint32Array;
-  /** Time of the token's last snapshot if the commit moved it back (-1: none is left); otherwise null. */
+  /** The requested ones: `first <= i < end`. */
+  first: number;
+  end: number;
+  /** Later times may follow from here on; Infinity: none do. */
+  nextS: number;
+  /** Time of the token's last snapshot if one of the revisions moved it back (-1: none is left); otherwise null. */
   lastT: number | null;
+}
+
+export interface RevisedRequest {
+  after: number;
+  upTo: number;
+  fromS: number;
+  toS: number;
 }
 
 /** A token's depth as shown at one moment. Later commits do not change it. */
@@ -163,10 +173,13 @@ export interface DepthView {
   nextT(nowS: number): number | null;
   /** The next snapshots from a time up to now, ascending. */
   plan(request: { fromS: number; nowS: number; maxSnapshots: number }): PagePlan;
-  /** Plans the snapshots at the given times, and lists the times that have none. */
-  planAt(times: readonly number[]): { plan: PagePlan; missing: number[] };
-  /** The token's revisions after a position and up to the view's position, ascending. */
-  revisionsAfter(position: number): Promise<DepthRevision[]>;
+  /** Plans the snapshots at the given times; those without one are left out. */
+  planAt(times: Iterable<number>): PagePlan;
+  /**
+   * The first times in `fromS <= t < toS` that revisions after `after` and up to `upTo` have changed, without those that
+   * later ones changed too; null if some of these revisions are forgotten.
+   */
+  revised(request: RevisedRequest): Promise<RevisedTimes | null>;
 }
 
 /** Tokens' depth, and how commits change the shown snapshots. */

@@ -27,10 +27,10 @@ import { makePlan, type PageRequest, prepared, withPlan } from '../replay/page-p
 import {
   filterParameters,
   filterWithNamedPerps,
+  oldestServedS,
   STEP_NAMES,
   type Step,
   STEPS,
-  WINDOW_LIMIT_S,
   windowOf,
   windowParameters,
 } from '../replay/parameters.js';
@@ -203,7 +203,7 @@ function seriesJob(
     turns: new Turns(),
     plan: {
       source,
-      fromS: Math.max(firstS - stepS + 1, nowS - WINDOW_LIMIT_S),
+      fromS: Math.max(firstS - stepS + 1, oldestServedS(nowS)),
       toS: lastS + 1,
       stepS,
       nowS,

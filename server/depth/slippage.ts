@@ -35,6 +35,7 @@ import {
   filterParameters,
   filterWithNamedPerps,
   instantAt,
+  oldestServedS,
 } from '../replay/parameters.js';
 import type { HeldToken } from '../tokens/newest-depth.js';
 import { namedToken, resolvedToken, sourceOf } from './shown-token.js';
@@ -186,7 +187,7 @@ function depthOf(
   { atS, nowS }: SlippageRequest,
 ): HeldToken | Promise<HeldToken | null> {
   if (atS === null) return whenReady(tokens.known(source), (token) => tokens.depth(token));
-  const at = { atS, nowS };
+  const at = { atS, oldestS: oldestServedS(nowS), nowS };
   return unlessBusy(
     pool.schedule('page', key.id, (run) => tokens.depthAt([source.tokenId], at, run), exchange),
   ).then((loaded) => loaded?.[0]?.held ?? null);

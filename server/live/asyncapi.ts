@@ -48,7 +48,8 @@ const SENT: readonly [type: string, summary: string, fields: TProperties][] = [
       chain: Type.Optional(chainKey),
       clamped: Type.Optional(
         Type.Literal(true, {
-          description: '`from` was more than 365 days ago, and was raised to 365 days ago.',
+          description:
+            '`from`, or the time of the cursor, was more than 365 days ago, and was raised to 365 days ago.',
         }),
       ),
       venues_not_found: Type.Optional(

@@ -3,7 +3,6 @@
  * members, and sends them in turns, between which the server answers requests.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { pushTo } from '../../compute/collections.js';
 import { DAY_S } from '../../compute/time.js';
 import type { Progress } from './cursor.js';
 import type { DepthFeed, Update, View } from './depth-feed.js';
@@ -22,6 +21,8 @@ export interface Message {
   bytes: Uint8Array;
   cursor: string;
   progress: Progress;
+  /** What it costs as history; null: nothing. */
+  charged: { snapshotCount: number; rowCount: number } | null;
 }
 
 /** A live subscription. */
@@ -33,10 +34,12 @@ export interface Follower {
   /** Equal for followers that get the same bytes. */
   readonly messageName: string;
   readonly hasRoom: boolean;
+  /** Whether the key has paid for an update, if it costs something; false: it has to wait. */
+  pays(update: Update): boolean;
   encode(update: Update): Message;
   /** Sends a message. @param committedMs performance.now() of its commit; null: no commit, time passed */
   take(type: Update['type'], message: Message, committedMs: number | null): void;
-  /** Takes further steps outside the cohort, because the client does not read or a message failed. */
+  /** Takes further steps outside the cohort, because the client does not read, has to wait to pay, or a message failed. */
   continueAlone(committedMs: number | null): void;
 }
 
@@ -105,7 +108,12 @@ export class Cohorts {
           break;
         }
         if (step.type === 'behind') throw new Error("a store's commits went back");
-        if (step.type !== 'snapshots' && this.split(cohort, committedMs)) break;
+        if (step.type === 'forgotten') {
+          for (const follower of [...cohort.members]) this.release(follower, committedMs);
+          break;
+        }
+        this.splitOff(cohort, beginningOf(step), committedMs);
+        if (cohort.members.size === 0) break;
         await this.sendStep(cohort, step, committedMs);
       } catch (error) {
         const waitMs = this.feed.retryAfterMs(error);
@@ -131,7 +139,7 @@ export class Cohorts {
     await this.inTurns(() => {
       const { value: follower, done } = rest.next();
       if (done === true) return false;
-      if (!follower.hasRoom) {
+      if (!follower.hasRoom || !follower.pays(update)) {
         this.release(follower, committedMs);
         return true;
       }
@@ -181,20 +189,15 @@ export class Cohorts {
     }
   }
 
-  /**
-   * Splits the cohort by `fromS`, because a revision concerns only followers whose history includes it.
-   * @returns false if all members already have the cohort's `fromS`
-   */
-  private split(cohort: Cohort, committedMs: number | null): boolean {
-    const byBeginning = new Map<number, Follower[]>();
-    for (const follower of cohort.members) pushTo(byBeginning, follower.progress.fromS, follower);
-    if (byBeginning.size === 1 && byBeginning.has(cohort.progress.fromS)) return false;
-    for (const [fromS, followers] of byBeginning) {
-      const part = this.newCohort(followers, { ...cohort.progress, fromS });
-      part.touchedMs = cohort.touchedMs;
-      void this.advance(part, committedMs);
-    }
-    return true;
+  /** Splits off the followers whose history begins after a step does: they take their own. */
+  private splitOff(cohort: Cohort, beginsS: number, committedMs: number | null): void {
+    const others = [...cohort.members].filter(({ progress }) => progress.fromS > beginsS);
+    if (others.length === 0) return;
+    const fromS = others.reduce((least, { progress }) => Math.min(least, progress.fromS), Infinity);
+    for (const follower of others) cohort.members.delete(follower);
+    const part = this.newCohort(others, { ...cohort.progress, fromS });
+    part.touchedMs = cohort.touchedMs;
+    void this.advance(part, committedMs);
   }
 
   /** Records that commits brought nothing to send. */
@@ -261,6 +264,13 @@ export class Cohorts {
     byKey.delete(key);
     if (byKey.size === 0) this.waiting.delete(cohort.tokenId);
   }
+}
+
+/** The earliest time that a step concerns. */
+function beginningOf(step: UpdateStep): number {
+  if (step.type === 'deleted') return Math.min(step.times[0], step.after.nextFromS);
+  const { snapshots } = step.plan;
+  return Math.min(snapshots[0].t, step.after(snapshots.length).nextFromS);
 }
 
 /** Equal for cohorts that can be merged: those of one view and equal progress except for `fromS`. */

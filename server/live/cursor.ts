@@ -2,12 +2,15 @@
 import { crc32 } from 'node:zlib';
 import type { TokenName } from '../../storage/contract.js';
 
+/** The times of a subscription: it is about `fromS` and later, and has snapshots before `nextFromS`. */
+export type Span = Pick<Progress, 'fromS' | 'nextFromS'>;
+
 /** A client has every snapshot `fromS <= t < nextFromS` as of commit `position`, except those of `pending`. */
 export interface Progress {
   /** The client has received the changes of all commits up to this one. */
   position: number;
   nextFromS: number;
-  /** The client gets no revisions of earlier snapshots. */
+  /** The subscription is about this time and later: the client gets no revisions of earlier snapshots. */
   fromS: number;
   /** The client is receiving revisions of the commits after `position` up to `upTo`, and has those of times up to `doneT`. */
   pending: { upTo: number; doneT: number } | null;
@@ -26,31 +29,43 @@ export class Cursors {
       .join('.');
   }
 
-  write({ position, nextFromS, fromS, pending }: Progress): string {
-    const numbers = [position, nextFromS, fromS];
-    if (pending !== null) numbers.push(pending.upTo - position, pending.doneT);
-    const text = [VERSION, this.names, ...numbers.map(textOf)].join('.');
-    return `${text}.${textOf(crc32(text))}`;
+  write(progress: Progress): string {
+    return textOfParts([VERSION, this.names], progress);
   }
 
   /**
    * @returns the progress; `other` if the cursor belongs to another token or another history of commits; null if no
-   * server wrote it
+   * server can have written it. Anyone can write its check: what a cursor says is a client's word, and its times have
+   * limits like any other time that a client sends.
    */
-  read(cursor: string): Progress | { other: 'token' | 'history'; nextFromS: number } | null {
-    const end = cursor.lastIndexOf('.');
-    const text = cursor.slice(0, end);
-    if (end < 0 || textOf(crc32(text)) !== cursor.slice(end + 1)) return null;
-    const [version, history, token, ...rest] = text.split('.');
+  read(cursor: string): Progress | (Span & { other: 'token' | 'history' }) | null {
+    const [version, history, token, ...rest] = cursor.split('.').slice(0, -1);
     const numbers = rest.map((part) => parseInt(part, RADIX));
     if (version !== VERSION || (numbers.length !== 3 && numbers.length !== 5)) return null;
+    if (!numbers.every((number) => Number.isSafeInteger(number) && number >= 0)) return null;
     const [position, nextFromS, fromS, ahead, doneT] = numbers;
-    const [ownHistory, ownToken] = this.names.split('.');
-    if (token !== ownToken) return { other: 'token', nextFromS };
-    if (history !== ownHistory) return { other: 'history', nextFromS };
     const pending = numbers.length === 3 ? null : { upTo: position + ahead, doneT };
-    return { position, nextFromS, fromS, pending };
+    const progress = { position, nextFromS, fromS, pending };
+    const isPossible =
+      fromS <= nextFromS &&
+      (pending === null || (ahead > 0 && doneT >= fromS && doneT < nextFromS));
+    const [ownHistory, ownToken] = this.names.split('.');
+    if (!isPossible || textOfParts([VERSION, history, token], progress) !== cursor) return null;
+    if (token !== ownToken) return { other: 'token', nextFromS, fromS };
+    if (history !== ownHistory) return { other: 'history', nextFromS, fromS };
+    return progress;
   }
+}
+
+/** The text of a progress, with its check. */
+function textOfParts(
+  names: readonly string[],
+  { position, nextFromS, fromS, pending }: Progress,
+): string {
+  const numbers = [position, nextFromS, fromS];
+  if (pending !== null) numbers.push(pending.upTo - position, pending.doneT);
+  const text = [...names, ...numbers.map(textOf)].join('.');
+  return `${text}.${textOf(crc32(text))}`;
 }
 
 const textOf = (value: number): string => value.toString(RADIX);

@@ -1,5 +1,4 @@
 /** Makes each step and each encoded update once for all depth subscriptions of a view. */
-import { LRUCache } from 'lru-cache';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
 import { type MessageInput, renderMessage } from '../../compute/replay/message.js';
 import { type ReplayQuery, slotsOfMarkets } from '../../compute/replay/query.js';
@@ -12,6 +11,7 @@ import {
   SegmentGoneError,
 } from '../../storage/contract.js';
 import { StoreUnavailableError } from '../../storage/errors.js';
+import { SharedWork } from '../../storage/shared-work.js';
 import { Turns } from '../../storage/turns.js';
 import type { Clock } from '../clock.js';
 import { locate, startOfPlan } from '../replay/page-plan.js';
@@ -23,11 +23,14 @@ import type { LiveFormat } from './protocol.js';
 
 /** The most cells of a message of more than one snapshot: about 0.5 MB of JSON. */
 const MAX_MESSAGE_CELLS = 16_000;
-/** Steps that are kept for other subscriptions of the token. */
-const MAX_KEPT_STEPS = 4096;
+/** Bytes of steps that are kept for other subscriptions of the token: several thousand of one new snapshot. */
+const MAX_KEPT_STEP_BYTES = 8 * 1024 * 1024;
+/** Memory for a step, and for each of its snapshots or times. */
+const STEP_BYTES = 1024;
+const STEP_SNAPSHOT_BYTES = 96;
 /** The assumed size of a message until it is encoded. */
 const EXPECTED_MESSAGE_BYTES = 8 * 1024;
-/** Longer runs of snapshots are not kept: they are history, which two clients rarely read at once. */
+/** Longer runs of new snapshots are not kept: they are history, which two clients rarely read at once. */
 const MAX_KEPT_SNAPSHOTS = 8;
 /** Up to these sizes, encoding on the event loop costs less than handing the snapshot to a thread. */
 const MAX_CELLS_HERE = 1_000;
@@ -46,7 +49,7 @@ interface Rendered {
 /** The content of a message: deleted times, or encoded snapshots. */
 export type Update = { type: UpdateStep['type']; after: Progress } & (
   | { times: number[]; made: null }
-  | { made: Rendered }
+  | { made: Rendered; isOld: boolean }
 );
 
 interface DepthFeedOptions {
@@ -70,13 +73,22 @@ export class DepthFeed {
   private readonly waiting = new Set<() => void>();
   /** performance.now() of the last commit. */
   committedMs = 0;
-  private readonly steps = new LRUCache<string, Promise<Step>>({ max: MAX_KEPT_STEPS });
-  private readonly messages: LRUCache<string, Promise<Rendered>>;
+  private readonly steps = new SharedWork<Step>({
+    maxBytes: MAX_KEPT_STEP_BYTES,
+    expectedBytes: STEP_BYTES,
+    bytesOf: bytesOfStep,
+  });
+  private readonly messages: SharedWork<Rendered>;
+  private readonly turns = new Turns();
   /** Commits so far: a step made before the last one may be out of date. */
   commits = 0;
 
   constructor(private readonly options: DepthFeedOptions) {
-    this.messages = new LRUCache({ maxSize: options.maxKeptBytes });
+    this.messages = new SharedWork({
+      maxBytes: options.maxKeptBytes,
+      expectedBytes: EXPECTED_MESSAGE_BYTES,
+      bytesOf: ({ body }) => body.byteLength,
+    });
   }
 
   /** Call after each commit. */
@@ -103,18 +115,17 @@ export class DepthFeed {
   }
 
   /** The next step of a client of a token. */
-  async step(tokenId: number, progress: Progress): Promise<Step> {
+  step(tokenId: number, progress: Progress): Promise<Step> {
     const { depth, clock } = this.options;
     const nowS = clock.nowS();
     const { position, nextFromS, fromS, pending } = progress;
     const place = [position, nextFromS, fromS, pending?.upTo, pending?.doneT].join(',');
     const key = `${this.commits} ${nowS} ${tokenId} ${place}`;
-    const known = this.steps.get(key);
-    if (known !== undefined) return known;
-    const made = depth.view(tokenId).then((view) => nextStep(progress, view, nowS));
-    this.steps.set(key, made);
-    made.catch(() => this.steps.delete(key));
-    return made;
+    return this.steps.get(key, async () => {
+      // However many subscriptions take a step at once.
+      await this.turns.take();
+      return nextStep(progress, await depth.view(tokenId), nowS);
+    });
   }
 
   /** How long to wait after a failure of step() or update() before another attempt; null: it would fail too. */
@@ -137,30 +148,24 @@ export class DepthFeed {
   async update(step: UpdateStep, view: View, keyId: string, isHistory: boolean): Promise<Update> {
     const { type } = step;
     if (type === 'deleted') return { type, after: step.after, times: step.times, made: null };
-    const made = await this.render(step.plan, view, keyId, isHistory);
-    return { type, after: step.after(made.snapshotCount), made };
+    const made = await this.render(step, view, keyId, isHistory || step.isOld);
+    return { type, after: step.after(made.snapshotCount), made, isOld: step.isOld };
   }
 
-  private render(plan: PagePlan, view: View, keyId: string, isHistory: boolean): Promise<Rendered> {
+  private render(
+    { type, plan }: Exclude<UpdateStep, { type: 'deleted' }>,
+    view: View,
+    keyId: string,
+    isHistory: boolean,
+  ): Promise<Rendered> {
     const length = Math.max(1, startOfPlan(plan, view.query, MAX_MESSAGE_CELLS).length);
     const make = (): Promise<Rendered> => this.make(plan, length, view, keyId, isHistory);
-    if (length > MAX_KEPT_SNAPSHOTS) return make();
+    if (length > MAX_KEPT_SNAPSHOTS && type === 'snapshots') return make();
     const places = plan.snapshots
       .slice(0, length)
       .map(({ segment, row }) => `${plan.segmentIds[segment]}.${row}`);
     const key = `${view.format} ${places.join(',')} ${view.name}`;
-    const known = this.messages.get(key);
-    if (known !== undefined) return known;
-    const made = make();
-    this.messages.set(key, made, { size: EXPECTED_MESSAGE_BYTES });
-    made.then(
-      ({ body }) => {
-        // set() alone would not change the size of a cached value.
-        if (this.messages.delete(key)) this.messages.set(key, made, { size: body.byteLength });
-      },
-      () => this.messages.delete(key),
-    );
-    return made;
+    return this.messages.get(key, make);
   }
 
   private async wakeAll(): Promise<void> {
@@ -211,4 +216,10 @@ export class DepthFeed {
     const body = await withColumns(format, { group, slot, markets, groups }, made.slots, made.body);
     return { body, snapshotCount, rowCount };
   }
+}
+
+function bytesOfStep(step: Step): number {
+  if (step.type === 'deleted') return STEP_BYTES + 8 * step.times.length;
+  if (!('plan' in step)) return STEP_BYTES;
+  return STEP_BYTES + STEP_SNAPSHOT_BYTES * step.plan.snapshots.length;
 }

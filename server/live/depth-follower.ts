@@ -1,7 +1,13 @@
 /** The next message of a depth subscription: revisions, then deletions, then new snapshots (docs/live.md#order). */
-import type { DepthRevision, DepthView, PagePlan } from '../../storage/contract.js';
+import { firstFrom } from '../../compute/search.js';
+import { HOUR_S } from '../../compute/time.js';
+import type { DepthView, PagePlan, RevisedTimes } from '../../storage/contract.js';
+import { Turns } from '../../storage/turns.js';
+import { oldestServedS } from '../replay/parameters.js';
 import type { Progress } from './cursor.js';
 
+/** Snapshots that are older than this are history, also if they are revised or come late. */
+const HISTORY_AFTER_S = HOUR_S;
 /** Snapshots of one step: as many as a page may hold. */
 const MAX_SNAPSHOTS = 288;
 /** Deleted times of one message. */
@@ -9,105 +15,104 @@ const MAX_DELETED = 10_000;
 
 /** The next message of a subscription, and the subscription's progress after it. */
 export type Step =
-  /** `after(n)` is the progress after the first n snapshots of the plan. */
-  | { type: 'snapshots' | 'revised'; plan: PagePlan; after: (count: number) => Progress }
+  /** `after(n)` is the progress after the first n snapshots of the plan; `isOld`: they cost as history does. */
+  | {
+      type: 'snapshots' | 'revised';
+      plan: PagePlan;
+      isOld: boolean;
+      after: (count: number) => Progress;
+    }
   | { type: 'deleted'; times: number[]; after: Progress }
+  /** Revisions since the subscription's position are forgotten. */
+  | { type: 'forgotten'; after: Progress }
   /** The cursor comes from another node of the cluster, and includes commits that this store does not have yet. */
   | { type: 'behind' }
   /** The subscription is up to date; `nextT`: when another snapshot becomes visible without a commit, or null. */
   | { type: 'none'; after: Progress; nextT: number | null };
 
-/** A step with a message. */
-export type UpdateStep = Exclude<Step, { type: 'none' | 'behind' }>;
+/** A step with an update as its message. */
+export type UpdateStep = Exclude<Step, { type: 'none' | 'behind' | 'forgotten' }>;
 
 /**
  * The next step of a subscription: first revisions, by commits since its position, of snapshots that the client has;
- * then snapshots that it does not have.
+ * then snapshots that it does not have. Neither are older than the history that is served. A step costs as much as its
+ * message, however many snapshots are revised.
  */
 export async function nextStep(progress: Progress, view: DepthView, nowS: number): Promise<Step> {
-  const { position, pending } = progress;
+  const { position, pending, fromS } = progress;
   if (view.position < (pending?.upTo ?? position)) return { type: 'behind' };
+  const oldestS = oldestServedS(nowS);
+  const isOld = (t: number): boolean => t < nowS - HISTORY_AFTER_S;
   const upTo = pending?.upTo ?? view.position;
-  const isRevised = view.lastRevision > position;
-  const revisions = isRevised ? await view.revisionsAfter(position) : [];
-  const own = revisions.filter((revision) => revision.position <= upTo);
-  const revised = revisedBy(own, progress);
-  const changed = changedTimes(revised, revisions.slice(own.length), view);
-  const doneT = pending?.doneT ?? -1;
-  const rest = changed.filter(({ t }) => t > doneT);
-  const { fromS } = progress;
-  const now: Progress = { position: upTo, nextFromS: revised.nextFromS, fromS, pending: null };
-  if (rest.length > 0) {
-    const lastT = rest[rest.length - 1].t;
-    const after = (t: number): Progress =>
-      t === lastT ? now : { ...progress, pending: { upTo, doneT: t } };
-    return revisionStep(rest, view, after);
+  let { nextFromS } = progress;
+  if (view.lastRevision > position) {
+    const firstS = Math.max(fromS, oldestS, (pending?.doneT ?? -1) + 1);
+    const request = { after: position, upTo, fromS: firstS, toS: nextFromS };
+    const revised = await view.revised(request);
+    if (revised === null) return forgotten(progress, view);
+    if (revised.lastT !== null) {
+      nextFromS = Math.max(fromS, Math.min(nextFromS, revised.lastT + 1));
+    }
+    const now: Progress = { position: upTo, nextFromS, fromS, pending: null };
+    if (revised.first < revised.end) {
+      return revisionStep(revised, view, progress, now, isOld);
+    }
+    // More commits arrived while the subscription caught up with earlier ones.
+    if (view.lastRevision > upTo) return nextStep(now, view, nowS);
   }
-  // More commits arrived while the subscription caught up with earlier ones.
-  if (view.lastRevision > upTo) return nextStep(now, view, nowS);
-  now.position = view.position;
-  const plan = view.plan({ fromS: now.nextFromS, nowS, maxSnapshots: MAX_SNAPSHOTS });
+  const now: Progress = { position: view.position, nextFromS, fromS, pending: null };
+  const window = { fromS: Math.max(nextFromS, oldestS), nowS, maxSnapshots: MAX_SNAPSHOTS };
+  const plan = view.plan(window);
   if (plan.snapshots.length === 0) return { type: 'none', after: now, nextT: view.nextT(nowS) };
   const after = (count: number): Progress => ({
     ...now,
     nextFromS: plan.snapshots[count - 1].t + 1,
   });
-  return { type: 'snapshots', plan, after };
+  return { type: 'snapshots', plan, isOld: isOld(plan.snapshots[0].t), after };
 }
 
-interface Revised {
-  /** Times of the snapshots that the client has, and that were revised or deleted. */
-  times: Set<number>;
-  /** Where new snapshots continue: earlier than before if the last ones were deleted. */
-  nextFromS: number;
-}
-
-function revisedBy(revisions: readonly DepthRevision[], { fromS, nextFromS }: Progress): Revised {
-  const times = new Set<number>();
-  for (const { times: changed, lastT } of revisions) {
-    for (const t of changed) if (t >= fromS && t < nextFromS) times.add(t);
-    if (lastT !== null) nextFromS = Math.max(fromS, Math.min(nextFromS, lastT + 1));
-  }
-  return { times, nextFromS };
-}
-
-/** The time of a revised or deleted snapshot. */
-interface ChangedTime {
-  t: number;
-  isDeleted: boolean;
+/** The subscription continues with new snapshots. */
+function forgotten({ fromS, nextFromS }: Progress, { position }: DepthView): Step {
+  return { type: 'forgotten', after: { position, nextFromS, fromS, pending: null } };
 }
 
 /**
- * @param later revisions whose own messages will cover the times that they change
- * @returns ascending
+ * The step for the first times that are all deleted, or all revised. Steps of revised ones end at the same times for all
+ * subscriptions, which then share them.
+ * @param now the progress after all revisions up to the step's
  */
-function changedTimes(
-  { times, nextFromS }: Revised,
-  later: readonly DepthRevision[],
+async function revisionStep(
+  { times, first, end, nextS }: RevisedTimes,
   view: DepthView,
-): ChangedTime[] {
-  if (times.size === 0) return [];
-  const changedLater = new Set(later.flatMap((revision) => [...revision.times]));
-  const kept = [...times].filter((t) => t >= nextFromS || !changedLater.has(t));
-  const missing = new Set(view.planAt(kept).missing);
-  return kept
-    .sort((a, b) => a - b)
-    .map((t) => ({ t, isDeleted: t >= nextFromS || missing.has(t) }));
-}
-
-/** The step for the first times that are all deleted, or all revised. */
-function revisionStep(
-  rest: readonly ChangedTime[],
-  view: DepthView,
-  after: (t: number) => Progress,
-): Step {
-  const [{ isDeleted }] = rest;
-  const other = rest.findIndex((one) => one.isDeleted !== isDeleted);
-  const same = rest.slice(0, other < 0 ? rest.length : other).map(({ t }) => t);
-  if (isDeleted) {
-    const times = same.slice(0, MAX_DELETED);
-    return { type: 'deleted', times, after: after(times[times.length - 1]) };
+  progress: Progress,
+  now: Progress,
+  isOld: (t: number) => boolean,
+): Promise<Step> {
+  const lastT = nextS === Infinity ? times[end - 1] : Infinity;
+  const after = (t: number): Progress =>
+    t === lastT ? now : { ...progress, pending: { upTo: now.position, doneT: t } };
+  const turns = new Turns();
+  let at = first;
+  const most = Math.min(end, first + MAX_DELETED);
+  while (at < most) {
+    const stop = Math.min(most, at - (at % MAX_SNAPSHOTS) + MAX_SNAPSHOTS);
+    const some = times.subarray(at, stop);
+    // The snapshots that are shown after the last one that is left will be new ones.
+    const plan = view.planAt(some.subarray(0, firstFrom(some, now.nextFromS)));
+    const shown = plan.snapshots;
+    if (at === first && shown[0]?.t === some[0]) {
+      const others = shown.findIndex(({ t }, i) => t !== some[i]);
+      const snapshots = others < 0 ? shown : shown.slice(0, others);
+      return {
+        type: 'revised',
+        plan: { ...plan, snapshots },
+        isOld: isOld(shown[0].t),
+        after: (count) => after(shown[count - 1].t),
+      };
+    }
+    at = shown.length === 0 ? stop : firstFrom(times, shown[0].t, at, stop);
+    if (at < stop) break;
+    await turns.take();
   }
-  const { plan } = view.planAt(same.slice(0, MAX_SNAPSHOTS));
-  return { type: 'revised', plan, after: (count) => after(plan.snapshots[count - 1].t) };
+  return { type: 'deleted', times: [...times.subarray(first, at)], after: after(times[at - 1]) };
 }

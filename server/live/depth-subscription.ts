@@ -4,6 +4,8 @@ import { isDamage } from '../../compute/damage.js';
 import { venueKey } from '../../compute/market.js';
 import { venuesNotFound } from '../../compute/replay/query.js';
 import type { DepthSource, TokenName, TokenRecord } from '../../storage/contract.js';
+import { isoOf } from '../../compute/time.js';
+import { invalidParameter } from '../api/errors.js';
 import { sourceOf } from '../depth/shown-token.js';
 import { ApiError, replayBusy } from '../http/errors.js';
 import type { Cohorts, Follower, Message } from './cohorts.js';
@@ -11,15 +13,12 @@ import { Cursors, type Progress } from './cursor.js';
 import type { DepthFeed, Update, View } from './depth-feed.js';
 import type { UpdateStep } from './depth-follower.js';
 import { PageMeter } from './account.js';
+import { type Beginning, clampedTime, isInReach } from './parameters.js';
 import { encodeError, encodeMessage, joinMessage, PAGE_FIELDS } from './protocol.js';
 import { PaidSubscription, type SubscriptionOptions } from './subscription.js';
 
-export interface Beginning {
-  fromS: number | null;
-  /** Whether the client asked for an earlier time than `fromS`. */
-  isClamped: boolean;
-  cursor: string | null;
-}
+/** Why a subscription is reset. */
+const FORGOTTEN = 'the server does not remember what was revised and deleted since the cursor';
 
 interface DepthSubscriptionOptions extends SubscriptionOptions {
   token: TokenName;
@@ -40,6 +39,8 @@ export class DepthSubscription
 {
   readonly channel = 'depth';
   private source: TokenRecord | null = null;
+  /** Whether the client asked for older history than is served. */
+  private isClamped = false;
   private cursors: Cursors;
   progress: Progress = { position: 0, nextFromS: 0, fromS: 0, pending: null };
   messageName = '';
@@ -72,11 +73,16 @@ export class DepthSubscription
       token: token.address,
       ...(address === token.address ? {} : { resolved_token: address }),
       chain,
-      ...(beginning.isClamped ? { clamped: true } : {}),
+      ...(this.isClamped ? { clamped: true } : {}),
       ...(missing.length === 0 ? {} : { venues_not_found: missing }),
     });
-    if (reset !== null) this.sendFields('reset', { reason: reset });
+    if (reset !== null) this.reset(this.progress, reset);
     this.start();
+  }
+
+  private reset(progress: Progress, reason: string): void {
+    this.progress = progress;
+    this.sendFields('reset', { reason });
   }
 
   override end(): void {
@@ -105,18 +111,33 @@ export class DepthSubscription
   encode(update: Update): Message {
     const { format } = this.view;
     const progress = { ...update.after, fromS: this.progress.fromS };
+    const charged = this.costs(update) ? update.made : null;
     const positionFields = this.positionFields(progress);
     const head = { type: update.type, id: this.id };
     const bytes =
       update.made === null
         ? encodeMessage(format, { ...head, t: update.times, ...positionFields })
         : joinMessage(format, head, update.made.body, PAGE_FIELDS, positionFields);
-    return { bytes, cursor: positionFields.cursor, progress };
+    return { bytes, cursor: positionFields.cursor, progress, charged };
   }
 
-  take(type: string, { bytes, cursor, progress }: Message, committedMs: number | null): void {
+  pays(update: Update): boolean {
+    try {
+      return !this.costs(update) || this.meter.pay() === 0;
+    } catch {
+      // Outside the cohort it fails with the same error.
+      return false;
+    }
+  }
+
+  take(
+    type: string,
+    { bytes, cursor, progress, charged }: Message,
+    committedMs: number | null,
+  ): void {
     this.progress = progress;
     this.send(type, bytes, cursor, committedMs);
+    if (charged !== null) this.meter.sent(charged);
   }
 
   continueAlone(committedMs: number | null): void {
@@ -132,39 +153,45 @@ export class DepthSubscription
   }
 
   /** @returns why the cursor could not be continued, or null */
-  private async startFrom({ fromS, cursor }: Beginning): Promise<string | null> {
+  private async startFrom({ fromS, isClamped, cursor }: Beginning): Promise<string | null> {
     if (cursor === null) {
+      this.isClamped = isClamped;
       this.progress = await this.progressFrom(fromS);
       return null;
     }
     const { depth } = this.options;
     const read = this.cursors.read(cursor);
-    const expected = (what: string) =>
-      new ApiError(400, 'invalid_parameter', `cursor: expected ${what}`, {
-        fields: { parameter: 'cursor' },
-      });
-    if (read === null) throw expected('one from a message of this API');
+    const nowS = this.options.nowS();
+    if (read === null) throw invalidParameter('cursor', 'expected one from a message of this API');
+    if ('other' in read && read.other === 'token') {
+      throw invalidParameter('cursor', 'expected one of the same token');
+    }
+    if (!isInReach(read.nextFromS, nowS)) {
+      const expected = 'expected one whose next_from is at most an hour ahead of now';
+      throw invalidParameter('cursor', `${expected} (${isoOf(nowS)})`);
+    }
+    const nextFromS = clampedTime(read.nextFromS, nowS);
+    this.isClamped = read.nextFromS < nextFromS;
+    // The client keeps what it has, and is told of changes of it from now on.
+    const renewed = async () => ({ ...(await this.progressFrom(nextFromS)), fromS: read.fromS });
     if ('other' in read) {
-      if (read.other === 'token') throw expected('one of the same token');
-      this.progress = await this.progressFrom(read.nextFromS);
+      this.progress = await renewed();
       return 'the cursor is of another store';
     }
-    this.progress = read;
-    if (depth.remembers(read.position)) return null;
-    this.progress = await this.progressFrom(read.nextFromS);
-    return 'the server does not remember what was revised and deleted since the cursor';
+    this.progress = { ...read, nextFromS };
+    if (depth.remembers(read.position) && depth.remembers(read.pending?.upTo ?? read.position)) {
+      return null;
+    }
+    this.progress = await renewed();
+    return FORGOTTEN;
   }
 
   /** The progress of a new subscription: from a time on, or from now on. */
   private async progressFrom(fromS: number | null): Promise<Progress> {
     const { feed, nowS } = this.options;
-    if (this.source === null) {
-      return { position: 0, nextFromS: fromS ?? 0, fromS: fromS ?? 0, pending: null };
-    }
-    const view = await feed.view(this.source.tokenId);
-    const newestT = view.newestT(nowS());
-    const nextFromS = fromS ?? (newestT === null ? 0 : newestT + 1);
-    return { position: view.position, nextFromS, fromS: fromS ?? 0, pending: null };
+    const view = this.source === null ? null : await feed.view(this.source.tokenId);
+    const nextFromS = fromS ?? (view?.newestT(nowS()) ?? -1) + 1;
+    return { position: view?.position ?? 0, nextFromS, fromS: nextFromS, pending: null };
   }
 
   private start(): void {
@@ -182,6 +209,7 @@ export class DepthSubscription
         const step = this.source && (await feed.step(this.source.tokenId, this.progress));
         if (this.isEnded) return;
         if (step === null || step.type === 'behind') await this.nextCommit(commits);
+        else if (step.type === 'forgotten') this.reset(step.after, FORGOTTEN);
         else if (step.type !== 'none') await this.sendStep(step);
         else {
           this.progress = step.after;
@@ -202,22 +230,21 @@ export class DepthSubscription
 
   private async sendStep(step: UpdateStep): Promise<void> {
     const { feed, connection } = this.options;
-    const isHistory = !this.isLive;
-    // First, so that no message is kept while the key has to wait. What is not sent stays paid for.
-    if (isHistory && step.type !== 'deleted') await this.pay();
-    if (this.isEnded || !connection.hasRoom) return;
-    const update = await feed.update(step, this.view, this.keyId, isHistory);
+    // It pays first: nothing that was made may wait for a key's rate.
+    const waitMs = this.costs(step) ? this.meter.pay() : 0;
+    if (waitMs > 0) {
+      await this.pause(waitMs);
+      return;
+    }
+    const update = await feed.update(step, this.view, this.keyId, !this.isLive);
+    // If the client has stopped reading in the meantime, what is paid counts for a later message.
     if (this.isEnded || !connection.hasRoom) return;
     this.take(update.type, this.encode(update), this.committedMs);
-    if (isHistory && update.made !== null) this.meter.sent(update.made);
   }
 
-  /** Pays for history as for replay pages. If the key exceeds its rate, it waits. */
-  private async pay(): Promise<void> {
-    for (let waitMs; !this.isEnded; await this.pause(waitMs)) {
-      waitMs = this.meter.pay();
-      if (waitMs === 0) return;
-    }
+  /** Whether a step or update costs as replay pages do: history, and old snapshots that are revised or come late. */
+  private costs(step: UpdateStep | Update): boolean {
+    return 'isOld' in step && (step.isOld || !this.isLive);
   }
 
   /** Waits for the client to read, and sends `lagged` if there are changes by then. */

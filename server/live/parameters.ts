@@ -5,8 +5,7 @@ import { instantOf, isoOf, HOUR_S } from '../../compute/time.js';
 import { BASE_PATH, defineEndpoint } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
 import { instant } from '../api/schemas.js';
-import { viewParameters, WINDOW_LIMIT_S } from '../replay/parameters.js';
-import type { Beginning } from './depth-subscription.js';
+import { oldestServedS, viewParameters } from '../replay/parameters.js';
 
 export const SOCKET_PATH = `${BASE_PATH}/stream`;
 const MAX_CURSOR_CHARS = 200;
@@ -38,6 +37,14 @@ export const getStream = defineEndpoint({
   errors: ['window_out_of_range'],
 });
 
+/** Where a subscription begins. */
+export interface Beginning {
+  fromS: number | null;
+  /** Whether the client asked for an earlier time than `fromS`. */
+  isClamped: boolean;
+  cursor: string | null;
+}
+
 /** @throws ApiError 400 */
 export function beginningOf(
   { from, cursor }: Pick<Static<(typeof getStream)['query']>, 'from' | 'cursor'>,
@@ -50,6 +57,14 @@ export function beginningOf(
     const expected = 'expected a time at most an hour ahead of now';
     throw invalidParameter('from', `${expected} (${isoOf(nowS)}); was ${isoOf(askedS)}`);
   }
-  const oldestS = nowS - WINDOW_LIMIT_S;
-  return { fromS: Math.max(askedS, oldestS), isClamped: askedS < oldestS, cursor: null };
+  const fromS = clampedTime(askedS, nowS);
+  return { fromS, isClamped: askedS < fromS, cursor: null };
 }
+
+/** Whether a cursor's time is within the limits of `from`. */
+export const isInReach = (nextFromS: number, nowS: number): boolean =>
+  nextFromS <= nowS + MAX_AHEAD_S;
+
+/** A time, or the oldest one that is served. */
+export const clampedTime = (timeS: number, nowS: number): number =>
+  Math.max(timeS, oldestServedS(nowS), 0);

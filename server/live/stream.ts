@@ -1,6 +1,7 @@
 /** GET /stream as a WebSocket, and GET /stream/:address as Server-Sent Events (docs/live.md). */
 import type { KeySource } from '../../storage/contract.js';
 import { BASE_PATH, type PlanCheck } from '../api/endpoint.js';
+import { invalidParameter } from '../api/errors.js';
 import type { ReadingOptions } from '../api/parameters.js';
 import { QueryParameters } from '../api/query.js';
 import { admit } from '../api/routes.js';
@@ -132,7 +133,7 @@ async function openEvents(
     await hub.followDepth(connection, ONLY_ID, address, query, true);
   } catch (error) {
     hub.connections.forget(connection);
-    throw error;
+    throw last === '' ? error : ofHeader(error);
   }
   if (exchange.method === 'HEAD') {
     hub.connections.forget(connection);
@@ -150,6 +151,12 @@ const EVENT_HEADERS = [
   // Without this header, nginx would buffer events.
   ['X-Accel-Buffering', 'no'],
 ] as const;
+
+/** An error about the cursor of `Last-Event-ID` names that. */
+function ofHeader(error: unknown): unknown {
+  if (!(error instanceof ApiError) || error.body.parameter !== 'cursor') return error;
+  return invalidParameter('Last-Event-ID', error.message.replace('cursor: ', ''));
+}
 
 /** The query of a client that reconnects: the cursor of its last event replaces `cursor` and `from`. */
 function withCursor(query: string, cursor: string): string {

@@ -21,7 +21,9 @@ import { instant, list, share, word } from '../api/schemas.js';
 import { ApiError } from '../http/errors.js';
 
 /** Data older than this is not served. */
-export const WINDOW_LIMIT_S = 365 * DAY_S;
+const WINDOW_LIMIT_S = 365 * DAY_S;
+/** The earliest time of which data is served. */
+export const oldestServedS = (nowS: number): number => nowS - WINDOW_LIMIT_S;
 /** The end of the window if `to` is not sent. */
 const NOW: RequestedTime = { s: 0, fromNow: true };
 /** Length of the window if `from` is not sent. */
@@ -193,7 +195,7 @@ export function windowOf(
     );
   }
   checkAge('to', to, nowS);
-  const oldestS = nowS - WINDOW_LIMIT_S;
+  const oldestS = oldestServedS(nowS);
   const fromS = Math.max(Math.ceil(from), oldestS);
   const moves = requested.to.fromNow || requested.from?.fromNow === true;
   return { fromS, toS: Math.ceil(to), clamped: from < oldestS, moves };
@@ -201,7 +203,7 @@ export function windowOf(
 
 /** @throws ApiError 400 window_out_of_range for a time before the last 365 days */
 function checkAge(name: string, atS: number, nowS: number): void {
-  if (atS >= nowS - WINDOW_LIMIT_S) return;
+  if (atS >= oldestServedS(nowS)) return;
   const message = `${name}: expected a time within the last 365 days; was ${isoOf(atS)}`;
   throw new ApiError(400, 'window_out_of_range', message);
 }

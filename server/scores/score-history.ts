@@ -6,6 +6,7 @@ import { marketMask } from '../../compute/segment/snapshots.js';
 import { Turns } from '../../storage/turns.js';
 import { readSums, type SumsClient } from '../depth/snapshot-sums.js';
 import type { Services } from '../services.js';
+import { oldestServedS } from '../replay/parameters.js';
 import { type ScorableLeg, scoreOfLegs } from '../tokens/standing.js';
 
 /**
@@ -21,7 +22,8 @@ export async function scoresAt(
   run: RunTask,
   client?: SumsClient,
 ): Promise<(number | null)[] | null> {
-  const { tokens } = services;
+  const { tokens, clock } = services;
+  const oldestS = oldestServedS(clock.nowS());
   const scored = tokens.scored(address);
   if (scored === null) return times.map(() => null);
   const legs: ScorableLeg[][] = times.map(() => []);
@@ -29,7 +31,7 @@ export async function scoresAt(
     if (details.coverage !== 'full') continue;
     const { refs, markets } = await tokens.newestAt(details.tokenId, times);
     const snapshots = refs.flatMap((ref, i) =>
-      ref === null ? [] : { ...ref, point: Math.floor(times[i] / stepS), i },
+      ref === null || ref.t < oldestS ? [] : { ...ref, point: Math.floor(times[i] / stepS), i },
     );
     const of: SnapshotSums = { kind: 'score', mask: marketMask(markets, isScored) };
     const key = JSON.stringify(['score', details.tokenId, stepS, markets.length]);

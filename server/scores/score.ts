@@ -29,7 +29,7 @@ import {
   word,
 } from '../api/schemas.js';
 import { unlessBusy } from '../http/errors.js';
-import { atParameter, instantAt } from '../replay/parameters.js';
+import { atParameter, instantAt, oldestServedS } from '../replay/parameters.js';
 import {
   isStaleScore,
   scoreMessage,
@@ -213,14 +213,16 @@ export function scoreHandler(services: Services): Handler<typeof getScore> {
   // A token's reply is encoded once per revision.
   const kept = new WeakMap<LiveToken, { revision: number; reply: KeptReply<ScoreDocument> }>();
   return ({ token: requested, query, exchange, key }) => {
-    const atS = instantAt(query.at, clock.nowS());
+    const nowS = clock.nowS();
+    const atS = instantAt(query.at, nowS);
     const named = tokens.table.token(requested.address);
     if (named === null) {
       const document = scoreDocument(requested, null, standingWithoutState(services, requested));
       return query.explain ? { ...document, explain: null } : document;
     }
     if (atS !== null) {
-      const read = (run: RunTask) => tokens.tableAt(named, atS, run);
+      const read = (run: RunTask) =>
+        tokens.tableAt(named, { atS, oldestS: oldestServedS(nowS) }, run);
       return unlessBusy(pool.schedule('page', key.id, read, exchange)).then((table) => {
         const token = table && answeringToken(table, table.token(requested.address) ?? named);
         // Without a table the client has disconnected.

@@ -28,6 +28,7 @@ import {
   type HeldToken,
   isSameSnapshot,
   type LoadedToken,
+  type Moment,
 } from './newest-depth.js';
 import { type LiveToken, TokenTable } from './token-table.js';
 
@@ -171,31 +172,31 @@ export class LiveTokens {
   }
 
   /**
-   * Tokens with the newest snapshot at or before `atS` of those that pages show at `nowS`, read in the pool unless
+   * Tokens with the newest snapshot in `oldestS <= t <= atS` of those that pages show at `nowS`, read in the pool unless
    * it is held. Tokens whose records are gone are left out.
    * @throws Error if a segment is damaged
    */
   depthAt(
     tokenIds: readonly number[],
-    { atS, nowS }: { atS: number; nowS: number },
+    { nowS, ...at }: Moment & { nowS: number },
     run: RunTask,
   ): Promise<LoadedToken[]> {
-    return this.loader.load(tokenIds, { nowS, atS, run, always: true, onlyNewest: true });
+    return this.loader.load(tokenIds, { nowS, at, run, always: true, onlyNewest: true });
   }
 
   /**
-   * The token and the legs of its asset as of `atS`, as a server with its clock frozen there would hold them.
+   * The token and the legs of its asset as of `at`, as a server with its clock frozen there would hold them.
    * @throws Error if a segment is damaged
    */
-  async tableAt(token: LiveToken, atS: number, run: RunTask): Promise<TokenTable> {
+  async tableAt(token: LiveToken, at: Moment, run: RunTask): Promise<TokenTable> {
     const legs = this.table.legs(token);
     // Another token may have replaced it as a leg.
     const tokens = legs.includes(token) ? legs : [token, ...legs];
     const ids = tokens.map(({ details }) => details.tokenId);
     const table = new TokenTable(this.options.staleAfterS);
     const turns = new Turns();
-    for (const loaded of await this.depthAt(ids, { atS, nowS: atS }, run)) {
-      table.put(loaded, atS);
+    for (const loaded of await this.depthAt(ids, { ...at, nowS: at.atS }, run)) {
+      table.put(loaded, at.atS);
       await turns.take();
     }
     return table;

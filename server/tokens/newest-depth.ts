@@ -82,6 +82,12 @@ type LoadPlan = Omit<LoadedToken, 'held' | 'isPartial' | 'damage'> & {
   skipped: boolean;
 };
 
+/** The newest snapshot in `oldestS <= t <= atS`. */
+export interface Moment {
+  atS: number;
+  oldestS: number;
+}
+
 interface LoadOptions {
   nowS: number;
   /** The newest snapshots if already known; a token without an entry has none. */
@@ -90,8 +96,8 @@ interface LoadOptions {
   always?: boolean;
   /** Leaves out delayed snapshots. */
   onlyNewest?: boolean;
-  /** Loads the newest snapshot at or before this time instead of the newest, and no delayed one. */
-  atS?: number;
+  /** Loads its snapshot instead of the newest, and no delayed one. */
+  at?: Moment;
   /** Runs the pool's task; by default it is a job by itself. */
   run?: RunTask;
 }
@@ -151,10 +157,11 @@ export class DepthLoader {
 
   private async find(
     tokenId: number,
-    { nowS, atS, snapshots }: LoadOptions,
+    { nowS, at, snapshots }: LoadOptions,
   ): Promise<NewestSnapshots> {
-    if (atS !== undefined) {
-      return { ...NO_SNAPSHOTS, newest: await this.source.newestShownAt(tokenId, atS, nowS) };
+    if (at !== undefined) {
+      const newest = await this.source.newestShownAt(tokenId, at.atS, nowS);
+      return { ...NO_SNAPSHOTS, newest: newest !== null && newest.t >= at.oldestS ? newest : null };
     }
     if (snapshots !== undefined) return snapshots.get(tokenId) ?? NO_SNAPSHOTS;
     return this.source.newestSnapshots(tokenId, nowS, DEPTH_DELAY_S);

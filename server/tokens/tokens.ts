@@ -1,7 +1,7 @@
 /** GET /tokens: search, answered from memory. */
 import { crc32 } from 'node:zlib';
 import Type, { type Static } from '../api/type.js';
-import { CHAINS } from '../../compute/market.js';
+import { chainOfAddress, CHAINS } from '../../compute/market.js';
 import type { ChainFilter } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
@@ -32,6 +32,7 @@ import type { Services } from '../services.js';
 
 const MAX_QUERY_CHARS = 100;
 const MAX_CURSOR_CHARS = 400;
+const MAX_SCORE = 100;
 /** Tokens compared between two checks of the clock. */
 const TOKENS_AT_ONCE = 512;
 
@@ -214,8 +215,11 @@ function compare(a: Place, b: Place): number {
 
 /** @param list names the list that the place is in */
 function cursorOf({ isExact, score, address }: Place, list: string): string {
-  return Buffer.from(JSON.stringify([isExact, score, address, crc32(list)])).toString('base64url');
+  return cursorTextOf(isExact, score, address, crc32(list));
 }
+
+const cursorTextOf = (...parts: [boolean, number, string, number]): string =>
+  Buffer.from(JSON.stringify(parts)).toString('base64url');
 
 function placeOfCursor(text: string, list: string): Place {
   let parts: unknown;
@@ -228,8 +232,11 @@ function placeOfCursor(text: string, list: string): Place {
   if (
     typeof isExact !== 'boolean' ||
     typeof score !== 'number' ||
+    (score !== -1 && !(score >= 0 && score <= MAX_SCORE)) ||
     typeof address !== 'string' ||
-    typeof name !== 'number'
+    chainOfAddress(address) === null ||
+    typeof name !== 'number' ||
+    cursorTextOf(isExact, score, address, name) !== text
   ) {
     throw invalidParameter('cursor', 'expected the next_cursor of a page');
   }

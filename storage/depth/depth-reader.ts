@@ -103,12 +103,12 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
           const window = { fromS, toS: nowS + 1, nowS: Infinity, maxSnapshots };
           return { ...planSnapshots(directory, window), markets };
         },
-        planAt: (times) => {
-          const { missing, ...plan } = planSnapshotsAt(directory, times);
-          return { plan: { ...plan, markets }, missing };
+        planAt: (times) => ({ ...planSnapshotsAt(directory, times), markets }),
+        revised: async ({ after, upTo, fromS, toS }) => {
+          const range = { tokenId, after, upTo, last: lastRevision };
+          const revised = await revisions.times(range, fromS, toS);
+          return revisions.hasForgotten(tokenId, after) ? null : revised;
         },
-        revisionsAfter: (after) =>
-          after >= lastRevision ? Promise.resolve([]) : revisions.between(tokenId, after, position),
       };
     }
   }

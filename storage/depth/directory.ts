@@ -196,18 +196,18 @@ function planOf(places: Iterable<Place>, maxSnapshots: number): Omit<PagePlan, '
   return { segmentIds, snapshots, nextT: null };
 }
 
-/** The shown snapshots at the given times, and the times without one. */
+/** The shown snapshots at the given times. */
 export function planSnapshotsAt(
   directory: Directory,
-  times: readonly number[],
-): Omit<PagePlan, 'markets'> & { missing: number[] } {
-  const missing: number[] = [];
-  const places = times.flatMap((t) => {
-    const [place] = visibleSnapshots(directory, { fromS: t, toS: t + 1, nowS: Infinity });
-    if (place === undefined) missing.push(t);
-    return place ?? [];
-  });
-  return { ...planOf(places, Infinity), missing };
+  times: Iterable<number>,
+): Omit<PagePlan, 'markets'> {
+  return planOf(snapshotsAt(directory, times), Infinity);
+}
+
+function* snapshotsAt(directory: Directory, times: Iterable<number>): Generator<Place> {
+  for (const t of times) {
+    yield* visibleSnapshots(directory, { fromS: t, toS: t + 1, nowS: Infinity });
+  }
 }
 
 /**

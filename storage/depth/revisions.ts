@@ -6,14 +6,15 @@
 import { randomUUID } from 'node:crypto';
 import { LargeMap } from '../../compute/large-map.js';
 import { DAY_S } from '../../compute/time.js';
-import type { DepthRevision } from '../contract.js';
+import type { RevisedTimes } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import { MAX_VALUE_BYTES, type SqlValue, type Statements } from '../duckdb/statements.js';
 import { type LogMark, markOf } from '../log/mark.js';
 import { type Meta, writeMeta } from '../meta.js';
 import { Turns } from '../turns.js';
-import { bytesOf, uint32Of } from '../typed-arrays.js';
+import { bytesOf } from '../typed-arrays.js';
 import { wallS } from '../wall-clock.js';
+import { RevisedSpans, type RevisionRange } from './revised-times.js';
 import { shownChanges } from './shown-changes.js';
 import type { Stage } from './stage.js';
 
@@ -35,23 +36,28 @@ const FLOOR_KEY = 'revisions_floor';
 export class Revisions {
   /** Newest remembered position of each token. */
   private readonly byToken = new LargeMap<number, number>();
+  /** The newest forgotten position of each token, since the store was opened. */
+  private readonly forgotten = new LargeMap<number, number>();
+  private readonly spans: RevisedSpans;
   private forgotAtS = -Infinity;
 
   private constructor(
-    private readonly database: Pick<Database, 'rows'>,
+    database: Pick<Database, 'streamChunks'>,
     private storeId: string,
     private readonly copyId: string,
     private historyId: string,
     /** Position of the last applied entry of the log, or of the last remembered commit. */
     public position: number,
     private floor: number,
-  ) {}
+  ) {
+    this.spans = new RevisedSpans(database);
+  }
 
   /**
    * @param copyId distinguishes a restored store from the copied one: both continue from the same position
    */
   static async load(
-    database: Pick<Database, 'rows'>,
+    database: Pick<Database, 'rows' | 'streamChunks'>,
     meta: Meta,
     copyId: string,
   ): Promise<Revisions> {
@@ -92,19 +98,14 @@ export class Revisions {
     return this.historyId !== this.storeId;
   }
 
-  /** A token's revisions `after < position <= upTo`, ascending. */
-  async between(tokenId: number, after: number, upTo: number): Promise<DepthRevision[]> {
-    const rows = await this.database.rows(
-      `SELECT position, times, last_t FROM depth_revisions
-       WHERE history = ? AND token_id = ${tokenId} AND position > ${after} AND position <= ${upTo}
-       ORDER BY position`,
-      [this.historyId],
-    );
-    return (rows as [number, Uint8Array, number | null][]).map(([position, bytes, lastT]) => ({
-      position,
-      times: uint32Of(bytes),
-      lastT,
-    }));
+  /** Whether a revision of the token after a position was forgotten since the store was opened. */
+  hasForgotten(tokenId: number, after: number): boolean {
+    return (this.forgotten.get(tokenId) ?? 0) > after;
+  }
+
+  /** The first times in `fromS <= t < toS` that revisions of a range have changed. */
+  times(range: Omit<RevisionRange, 'history'>, fromS: number, toS: number): Promise<RevisedTimes> {
+    return this.spans.first({ ...range, history: this.historyId }, fromS, toS);
   }
 
   /**
@@ -128,15 +129,18 @@ export class Revisions {
         const part = Uint32Array.from(times.slice(from, from + MAX_TIMES));
         rows.push([history, position, tokenId, nowS, bytesOf(part), lastT]);
         if (rows.length >= ROWS_AT_ONCE) await stage.tx.append('depth_revisions', rows.splice(0));
+        await turns.take();
       }
     }
     if (rows.length > 0) await stage.tx.append('depth_revisions', rows.splice(0));
-    const floor = await this.forget(stage.tx, history, nowS, revised.length > 0);
+    const forgotten = await this.forget(stage.tx, history, nowS, revised.length > 0);
     stage.onVisible(() => {
       this.switchTo(history);
       for (const tokenId of revised) this.byToken.set(tokenId, position);
       if (mark !== undefined || revised.length > 0) this.position = position;
-      if (floor !== null) this.floor = floor;
+      if (forgotten === null) return;
+      this.floor = forgotten.floor;
+      for (const [tokenId, last] of forgotten.byToken) this.forgotten.set(tokenId, last);
     });
   }
 
@@ -164,17 +168,18 @@ export class Revisions {
     if (history === this.historyId) return;
     this.historyId = history;
     this.byToken.clear();
+    this.forgotten.clear();
     this.floor = 0;
     this.position = 0;
   }
 
-  /** Forgets old revisions if that is due. @returns the new floor; null if it is unchanged */
+  /** Forgets old revisions if that is due. @returns the new floor, and the last one of each token; null: none was */
   private async forget(
     tx: Statements,
     history: string,
     nowS: number,
     isDue: boolean,
-  ): Promise<number | null> {
+  ): Promise<{ floor: number; byToken: [number, number][] } | null> {
     if (!isDue || nowS - this.forgotAtS < FORGET_EVERY_S) return null;
     this.forgotAtS = nowS;
     const oldS = nowS - KEPT_S;
@@ -192,11 +197,13 @@ export class Revisions {
       [history],
     );
     if (floor === null) return null;
-    await tx.run(`DELETE FROM depth_revisions WHERE history = ? AND position <= ${Number(floor)}`, [
+    const old = `FROM depth_revisions WHERE history = ? AND position <= ${Number(floor)}`;
+    const byToken = await tx.rows(`SELECT token_id, max(position) ${old} GROUP BY token_id`, [
       history,
     ]);
+    await tx.run(`DELETE ${old}`, [history]);
     await writeMeta(tx, FLOOR_KEY, JSON.stringify({ history, floor }));
-    return floor as number;
+    return { floor: floor as number, byToken: byToken as [number, number][] };
   }
 }
 

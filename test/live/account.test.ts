@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { fathom, type Service, serveHere } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { ingestCells, LiveClient, timesOf } from '../support/live-client.js';
-import { MINT } from '../support/stores.js';
+import { MINT, OTHER_MINT } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
 
 const T0 = 1_794_000_000;
@@ -132,6 +132,41 @@ describe('The key of a live connection', () => {
     expect(error.error).toBe(
       `Rate limit exceeded: retry in ${Number(error.retry_ms) / 1000} seconds`,
     );
+    client.socket.close();
+  });
+
+  it('pays for what is revised as for history, once that is more than an hour old', async () => {
+    const { key, id } = await newKey('--quota', '3');
+    const client = await LiveClient.open(service.url, key);
+    const mint = OTHER_MINT;
+    const ago = (s: number) => NOW_S - s;
+    const old = Array.from({ length: 3 * PAGE_SNAPSHOTS }, (_, i) => ago(9000 - i));
+    const ingest = (times: readonly number[], amount: number) =>
+      ingestCells(
+        directory,
+        times.map((t) => [t, amount]),
+        mint,
+      );
+    await ingest([ago(9001)], 1);
+    subscribe(client, { address: mint, group: 'all' });
+    expect((await client.next()).type).toBe('subscribed');
+    await ingest([ago(60)], 1);
+    expect(timesOf(await client.next())).toEqual([ago(60)]);
+    await ingest([ago(61), ago(60)], 2);
+    expect(timesOf(await client.next())).toEqual([ago(61), ago(60)]);
+    expect(await streamRequests(key)).toBe(1);
+    await ingest(old, 1);
+    const error = await client.next(({ type }) => type === 'error');
+    expect(error.error).toMatch(/^Monthly quota exceeded/);
+    const late = client.heard.filter(({ type }) => type === 'revised').slice(1);
+    expect(late.flatMap(timesOf)).toEqual(old.slice(0, 2 * PAGE_SNAPSHOTS));
+    expect(await streamRequests(key)).toBe(3);
+
+    await keys('update', id, '--quota', '5');
+    subscribe(client, { address: mint, group: 'all', cursor: late.at(-1)?.cursor });
+    const rest: number[] = [];
+    while (rest.length < PAGE_SNAPSHOTS) rest.push(...timesOf(await client.next()));
+    expect(rest).toEqual(old.slice(2 * PAGE_SNAPSHOTS));
     client.socket.close();
   });
 

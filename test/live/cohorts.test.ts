@@ -73,7 +73,13 @@ describe('Followers of equal progress', () => {
       /** `nextFromS` after each message. */
       received: [] as number[],
       isAlone: false,
-      encode: ({ after }: Update) => ({ bytes: new Uint8Array(), cursor: '', progress: after }),
+      pays: () => true,
+      encode: ({ after }: Update) => ({
+        bytes: new Uint8Array(),
+        cursor: '',
+        progress: after,
+        charged: null,
+      }),
       take(_: string, { progress }: Message) {
         follower.progress = progress;
         follower.received.push(progress.nextFromS);

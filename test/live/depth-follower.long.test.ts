@@ -35,7 +35,8 @@ class Client {
     const step = await nextStep(this.progress, view, this.now);
     switch (step.type) {
       case 'behind':
-        throw new Error('no client is ahead of its only store');
+      case 'forgotten':
+        throw new Error(`no client of this store is ${step.type}`);
       case 'none':
         this.progress = step.after;
         return false;

@@ -5,7 +5,7 @@ import { MarketService, NOW_S } from '../tokens/market-service.js';
 
 const mint = (letter: string): string => letter.repeat(43);
 const evm = (digit: string): string => `0x${digit.repeat(40)}`;
-const [BRIDGED, ALONE, PERPS, DEPTH_ONLY] = ['A', 'B', 'C', 'D'].map(mint);
+const [BRIDGED, ALONE, PERPS, DEPTH_ONLY, OLD] = ['A', 'B', 'C', 'D', 'E'].map(mint);
 const LEG = evm('a');
 const LONE_LEG = evm('b');
 const TOKENS = [BRIDGED, LEG, ALONE, PERPS, DEPTH_ONLY, LONE_LEG, evm('f'), mint('U')];
@@ -54,6 +54,7 @@ beforeAll(async () => {
     snapshot(NOW_S - 50 * HOUR_S, [{ ...perps, cells: [[0, 7, 7]] }], { address: PERPS }),
     snap(DEPTH_ONLY, 45, 9000),
     snap(LONE_LEG, 35, 9000),
+    snap(OLD, 366 * 24, 9000),
   ]);
   await service.settled();
   for (const t of TIMES) {
@@ -137,6 +138,15 @@ describe('GET /score/:address?at=', () => {
     for (const [token, t, ofSeries, ofScore] of ahead) {
       expect([token, t, ofSeries]).toEqual([token, t, ofScore]);
     }
+  });
+
+  it('uses no snapshot that is older than 365 days by now, nor do points of /depth-series', async () => {
+    for (const at of [NOW_S, NOW_S - 364 * DAY_S]) {
+      const { body } = await service.get(`/score/${OLD}?at=${at}&explain=true`);
+      expect(body).toMatchObject({ service_score: null, data_time: null });
+    }
+    const days = `from=${NOW_S - 365 * DAY_S}&to=${NOW_S}&step=1d&score=true`;
+    expect((await service.get(`/depth-series/${OLD}?${days}`)).body.t).toEqual([]);
   });
 
   it('is the current score for now and for a future time', async () => {

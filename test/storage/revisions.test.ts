@@ -35,8 +35,15 @@ const revised = (): SnapshotRow => snapshot(T - 600, [orca([[0, 10 + versions++,
 const revise = (): Promise<unknown> => commitRows(held.store, [revised()]);
 
 const viewed = () => held.store.depth.view(tokenOf(held.store));
-const remembered = async (): Promise<number[]> =>
-  (await (await viewed()).revisionsAfter(0)).map(({ position }) => position);
+/** Positions of the stored revisions in the present history. */
+const remembered = async (): Promise<number[]> => {
+  const { depth } = held.store;
+  const rows = await held.store['parts'].database.rows(
+    'SELECT position FROM depth_revisions WHERE starts_with(?, history) ORDER BY position',
+    [depth.commitHistory],
+  );
+  return rows.flat() as number[];
+};
 const reachesBack = (): boolean[] => [0, 1, 2].map((at) => held.store.depth.remembers(at));
 
 describe('Revisions', () => {

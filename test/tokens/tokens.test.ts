@@ -1,7 +1,9 @@
+import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { NOW_S, heldService, steadyStore } from '../support/service.js';
+import { MINT } from '../support/stores.js';
 
 interface Found {
   address: string;
@@ -32,6 +34,12 @@ for (let i = 0; i < 60; i++) {
   depth.add(isMain ? 'mainchain' : 'evmchain', address, store);
   details[address] = { symbol: SYMBOLS[i % SYMBOLS.length], name: NAMES[i % NAMES.length] };
 }
+/** A place of the list of all tokens, as anyone can write it. */
+const forged = (place: string): string => {
+  const list = String(crc32(JSON.stringify(['all', ''])));
+  return Buffer.from(place.replace('LIST', list)).toString('base64url');
+};
+const PLACE = `[false,5,"${MINT}",LIST]`;
 const service = await heldService({ depth, details });
 const all: Found[] = (await get('chain=all&limit=100')).tokens;
 
@@ -155,9 +163,23 @@ describe('GET /tokens', () => {
     }
   });
 
+  it('takes a cursor of any place of the list', async () => {
+    expect((await get(`chain=all&cursor=${forged(PLACE)}`)).count).toBeGreaterThan(0);
+  });
+
   it.each([
     ['cursor=abc', 'cursor'],
     ['cursor=WzEsMiwzXQ', 'cursor'],
+    ...[
+      `[false,101,"${MINT}",LIST]`,
+      `[false,-2,"${MINT}",LIST]`,
+      `[false,1e999,"${MINT}",LIST]`,
+      '[false,5,"no address",LIST]',
+      `[1,5,"${MINT}",LIST]`,
+      `[false, 5,"${MINT}",LIST]`,
+      `[false,5,"${MINT}",LIST,1]`,
+    ].map((place) => [`chain=all&cursor=${forged(place)}`, 'cursor']),
+    [`chain=all&cursor=${forged(PLACE)}AAAA`, 'cursor'],
   ])('refuses %s', async (parameters, parameter) => {
     const reply = await service.get(`/tokens?${parameters}`);
     expect(reply.status).toBe(400);
