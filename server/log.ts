@@ -3,7 +3,9 @@ import { createRequire } from 'node:module';
 import type { Writable } from 'node:stream';
 import { pino } from 'pino';
 import type * as Pretty from 'pino-pretty';
+import { isDamage } from '../compute/damage.js';
 import { wallMs } from '../storage/wall-clock.js';
+import { Repeats } from './log-repeats.js';
 
 /** docs/operating.md describes the levels. */
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug'] as const;
@@ -16,12 +18,14 @@ export type LogFields = Readonly<Record<string, string | number | boolean | null
 export interface Log {
   /** The process ends because of it. */
   fatal(message: string, error: unknown): void;
-  /** Something was not done; the line has the stack of `error`. */
+  /** Something was not done; the line has the stack of `error`. One line a cause and minute. */
   error(message: string, fields?: LogFields, error?: unknown): void;
   /** An operator should know. */
   warn(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   debug(message: string, fields?: LogFields): void;
+  /** Logs an event that clients can cause at will: MAX_LINES_OF_ONE_EVENT of a message a minute. */
+  atWill(level: 'warn' | 'info', message: string, fields?: LogFields): void;
   /** Logs at `info` at any level: programs that start the server wait for this line. */
   always(message: string, fields: LogFields): void;
   /**
@@ -41,6 +45,10 @@ export interface LogOptions {
 /** The log's destination: a stream that may be read slowly or not at all, or may not be writable. */
 type LogStream = Pick<Writable, 'writableLength'> & { write(text: string): unknown };
 
+/** Lines a minute of an event that clients can cause at will. */
+export const MAX_LINES_OF_ONE_EVENT = 100;
+/** Fields of an error's line that differ from request to request. */
+const FIELDS_OF_A_REQUEST: readonly string[] = ['request_id', 'path'];
 /** Longer texts of a line are cut off. */
 const MAX_VALUE_CHARS = 4096;
 /** Bytes of lines that wait for a reader of the log; further lines are dropped. */
@@ -67,6 +75,13 @@ export function createLog(options: LogOptions = {}): Log {
     { write: (line: string) => lines.write(shape(line)) },
   );
   const unfiltered = logger.child({}, { level: 'info' });
+  const leftOut = (name: LogLevel, message: string) =>
+    new Repeats((left) => {
+      logger[name](bounded({ ...left }), message);
+      lines.flush();
+    });
+  const events = leftOut('warn', 'lines of the log were left out');
+  const errors = leftOut('error', 'errors were left out');
   const at =
     (name: LogLevel) =>
     (message: string, fields: LogFields = {}) => {
@@ -80,6 +95,8 @@ export function createLog(options: LogOptions = {}): Log {
       lines.flush();
     },
     error(message, fields = {}, error) {
+      if (!logger.isLevelEnabled('error')) return;
+      if (!errors.take(causeOf(message, fields, error), message, 1)) return;
       const err = error === undefined ? {} : { err: error };
       logger.error({ ...bounded(fields), ...err }, message);
       lines.flush();
@@ -87,6 +104,12 @@ export function createLog(options: LogOptions = {}): Log {
     warn: at('warn'),
     info: at('info'),
     debug: at('debug'),
+    atWill(name, message, fields = {}) {
+      if (!logger.isLevelEnabled(name)) return;
+      if (!events.take(message, message, MAX_LINES_OF_ONE_EVENT)) return;
+      logger[name](bounded(fields), message);
+      lines.flush();
+    },
     always(message, fields) {
       unfiltered.info(fields, message);
       lines.flush();
@@ -154,6 +177,21 @@ function timestamps(): () => string {
     atMs = nowMs;
     return text;
   };
+}
+
+/**
+ * What repetitions of an error have in common: not its request, nor what its message quotes, which may be the client's
+ * text. Damage is told apart by its message, which names what is damaged.
+ */
+function causeOf(message: string, fields: LogFields, error: unknown): string {
+  const own = Object.entries(fields).filter(([name]) => !FIELDS_OF_A_REQUEST.includes(name));
+  const parts = [message, JSON.stringify(own)];
+  if (error instanceof Error) {
+    const begin = /^[^'"\d:(]*/.exec(error.message)?.[0] ?? '';
+    const frames = error.stack?.match(/^ +at .*$/gm) ?? [];
+    parts.push(error.name, isDamage(error) ? error.message : begin, ...frames);
+  }
+  return parts.join('\n');
 }
 
 /** Errors may carry any field, including some that do not belong in a log. */

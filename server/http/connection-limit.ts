@@ -25,10 +25,11 @@ export class ConnectionLimit {
   ) {
     this.shortage = new Trouble({
       onBegan: () =>
-        log.warn('out of descriptors: connections beyond these are closed at once', {
+        log.atWill('warn', 'out of descriptors: connections beyond these are closed at once', {
           connections: limit,
         }),
-      onOver: () => log.info('connections are accepted again', { connections: this.open }),
+      onOver: () =>
+        log.atWill('info', 'connections are accepted again', { connections: this.open }),
     });
   }
 

@@ -164,7 +164,13 @@ function textOf(value: Record<string, unknown>, name: string): string {
   const text = value[name];
   if (text === undefined) throw invalidParameter(name, 'expected a text, was not sent');
   if (typeof text !== 'string') throw invalidParameter(name, 'expected a text');
-  return text;
+  return whole(name, text);
+}
+
+/** JSON can have halves of surrogate pairs, which no URL and no UTF-8 can. @throws ApiError 400 */
+function whole(name: string, text: string): string {
+  if (!/\p{Cs}/u.test(text)) return text;
+  throw invalidParameter(excerpt(name), 'expected a text without halves of surrogate pairs');
 }
 
 const NO_PARAMETERS = new Set(['op', 'id', 'channel', 'address']);
@@ -177,9 +183,10 @@ function queryOf(value: Record<string, unknown>): string {
       const items = Array.isArray(own) ? (own as unknown[]) : [own];
       if (!items.every((item) => ['string', 'number', 'boolean'].includes(typeof item))) {
         const expected = 'expected a text, a number, true or false, or a list of them';
-        throw invalidParameter(name, own === null ? `${expected}; was null` : expected);
+        throw invalidParameter(excerpt(name), own === null ? `${expected}; was null` : expected);
       }
-      return `${encodeURIComponent(name)}=${encodeURIComponent(items.join(','))}`;
+      const text = whole(name, items.join(','));
+      return `${encodeURIComponent(whole(name, name))}=${encodeURIComponent(text)}`;
     })
     .join('&');
 }

@@ -20,6 +20,8 @@ import { CLOSE_CODES, PROTOCOLS } from './protocol.js';
 
 const EVENT_STREAM = 'text/event-stream';
 const PING_EVERY_S = 20;
+/** The room of a close frame. */
+const MAX_REASON_BYTES = 123;
 /** The id of the only subscription of an event stream. */
 const ONLY_ID = 'stream';
 
@@ -102,9 +104,13 @@ function openSocket({ hub, keys, checkPlan, reading }: StreamOptions, exchange: 
   });
 }
 
-/** A close frame has room for 123 bytes. */
-const cutReason = (reason: string): string =>
-  Buffer.byteLength(reason) <= 123 ? reason : `${reason.slice(0, 120)}...`;
+function cutReason(reason: string): string {
+  const bytes = Buffer.from(reason);
+  if (bytes.length <= MAX_REASON_BYTES) return reason;
+  // Decoding as a stream leaves out a character that was cut in two.
+  const begin = new TextDecoder().decode(bytes.subarray(0, MAX_REASON_BYTES - 3), { stream: true });
+  return `${begin}...`;
+}
 
 async function openEvents(
   { hub, keys, checkPlan }: StreamOptions,

@@ -294,7 +294,7 @@ function standingWithoutState(
   if (tokens.hasRecord(chain, address)) return BEING_LOADED;
   if (chain === 'evmchain') return NOT_INDEXED;
   if (!canBeMint(address)) return NOT_A_MINT;
-  if (queue.request(chain, address)) log.info('token queued', { chain, address });
+  if (queue.request(chain, address)) log.atWill('info', 'token queued', { chain, address });
   return QUEUED;
 }
 

@@ -31,6 +31,7 @@ export const strange: fc.Arbitrary<unknown> = fc.oneof(
       'null',
       '\u0000',
       '\ud800',
+      'a\udfff',
       '🐋',
       '__proto__',
       'x,y"\n',

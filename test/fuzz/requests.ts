@@ -87,6 +87,8 @@ const oddText = fc.oneof(
     '%',
     '%00',
     '%ff%fe',
+    '%ed%a0%80',
+    '%c0%80',
     '+',
     ',',
     ',,',
@@ -94,6 +96,9 @@ const oddText = fc.oneof(
     'NaN',
     '1e999',
     '0x10',
+    '9007199254740993',
+    '-999999999999s',
+    '275760-09-13',
     ' ',
   ),
   fc.constantFrom('a'.repeat(3000), '%F0%9F%90%8B', '99999999999999999999', '1'.repeat(400)),
@@ -168,6 +173,9 @@ const HEADERS: Readonly<Record<string, readonly string[]>> = {
   'want-repr-digest': ['sha-256=1', 'md5=10, sha-512=3'],
   origin: ['https://app.example.com', 'null'],
   'content-encoding': ['identity', 'gzip'],
+  'last-event-id': ['1', '1.a.b.c.d.e'],
+  'x-request-id': ['a', '"'],
+  'x-forwarded-for': ['1.2.3.4', '::ffff:1.2.3.4', '1:2:3:4:5:6:7:8:9'],
 };
 const oddHeader = fc.oneof(
   fc.constantFrom('', ';', ',', ';q=', 'gzip;q=9', '"', '*/*;q=1.0000', 'a'.repeat(3000)),

@@ -175,6 +175,32 @@ describe.each<EngineName>(['uws', 'node'])('A hostile client of live on engine %
     raw.socket.destroy();
   });
 
+  /** Half of a surrogate pair, which JSON can have and UTF-8 cannot. */
+  const HALF = '\ud800';
+  const request = { op: 'subscribe', channel: 'depth', id: 'a', address: MINT };
+  it.each<[what: string, message: object, answer: string]>([
+    ['op', { op: HALF }, 'op: expected any of'],
+    ['key', { op: 'auth', key: HALF }, 'key: expected a text without halves'],
+    ['id', { ...request, id: HALF }, 'id: expected a text without halves'],
+    ['channel', { ...request, channel: HALF }, 'channel: expected any of'],
+    ['address', { ...request, address: HALF }, 'address: expected a text without halves'],
+    ['from', { ...request, from: HALF }, 'from: expected a text without halves'],
+    ['cursor', { ...request, cursor: `1.${HALF}` }, 'cursor: expected a text without halves'],
+    ['venues', { ...request, venues: ['orca', HALF] }, 'venues: expected a text without halves'],
+    ["parameter's name", { ...request, [HALF]: 1 }, '\\ud800: expected a text without halves'],
+  ])(
+    'gets an error for half a character in its %s, which is not logged',
+    async (_, sent, answer) => {
+      for (const own of [key, null]) {
+        const raw = await Raw.open(service.url, own);
+        raw.send(text(sent));
+        await raw.hears(answer);
+        raw.socket.destroy();
+      }
+      expect(service.logged()).not.toMatch(/level"?[=:]"?error/);
+    },
+  );
+
   it('is cut off when it floods the server with messages', async () => {
     const flood = new WebSocket(`${service.url.replace('http', 'ws')}/api/v1/stream`, {
       headers: { 'x-api-key': key },

@@ -1,8 +1,15 @@
 /** What the log contains, and that it never blocks anything. */
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createLog, LOG_LEVELS, MAX_UNREAD_LOG_BYTES } from '../../server/log.js';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { DamageError } from '../../compute/damage.js';
+import {
+  createLog,
+  LOG_LEVELS,
+  MAX_LINES_OF_ONE_EVENT,
+  MAX_UNREAD_LOG_BYTES,
+} from '../../server/log.js';
+import { MAX_CAUSES, REPEATS_PERIOD_MS } from '../../server/log-repeats.js';
 import type { Exchange } from '../../server/http/exchange.js';
 import { MAX_KEYLESS_LINES, RequestLog } from '../../server/operations/request-log.js';
 import { fathom, serveHere } from '../support/cli.js';
@@ -79,6 +86,62 @@ describe('the log', () => {
       msg: 'lines of the log were dropped: nobody read them',
     });
     lines.close();
+  });
+
+  describe('of a minute', () => {
+    beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+    afterEach(() => void vi.useRealTimers());
+    const endMinute = () => vi.advanceTimersByTime(REPEATS_PERIOD_MS);
+    const failure = (quoted: string) => new TypeError(`cannot read '${quoted}'`);
+
+    it('has one line for each cause of an error, and then how many were left out', () => {
+      const lines: string[] = [];
+      const log = logInto(lines);
+      for (let i = 0; i < 5; i++) {
+        log.error('request failed', { request_id: `r${i}`, path: `/${i}` }, failure(`text ${i}`));
+      }
+      log.error('request failed', {}, new RangeError('another place'));
+      log.error('tokens failed', { token_id: 1 }, new DamageError('segment 1'));
+      log.error('tokens failed', { token_id: 2 }, new DamageError('segment 2'));
+      const causes = () =>
+        parsed(lines).map(({ msg, request_id: id, token_id: t }) => [msg, id ?? t]);
+      expect(causes()).toEqual([
+        ['request failed', 'r0'],
+        ['request failed', undefined],
+        ['tokens failed', 1],
+        ['tokens failed', 2],
+      ]);
+      endMinute();
+      const left = { level: 'error', msg: 'errors were left out', of: 'request failed', count: 4 };
+      expect(parsed(lines).slice(4)).toMatchObject([left]);
+      log.error('request failed', { request_id: 'later' }, new RangeError('another place'));
+      expect(causes().at(-1)).toEqual(['request failed', 'later']);
+      endMinute();
+      expect(lines).toHaveLength(6);
+    });
+
+    it('tells a bounded number of causes apart', () => {
+      const lines: string[] = [];
+      const log = logInto(lines);
+      for (let i = 0; i < MAX_CAUSES + 50; i++) log.error(`cause ${i}`);
+      expect(lines).toHaveLength(MAX_CAUSES);
+      endMinute();
+      expect(parsed(lines).slice(MAX_CAUSES)).toMatchObject([{ of: null, count: 50 }]);
+    });
+
+    it('has a bounded number of lines of an event that clients can cause', () => {
+      const lines: string[] = [];
+      const log = logInto(lines);
+      for (let i = 0; i < MAX_LINES_OF_ONE_EVENT + 7; i++)
+        log.atWill('info', 'token queued', { i });
+      log.atWill('warn', 'another');
+      expect(lines).toHaveLength(MAX_LINES_OF_ONE_EVENT + 1);
+      endMinute();
+      expect(parsed(lines).slice(-1)).toMatchObject([{ of: 'token queued', count: 7 }]);
+      const unheard: string[] = [];
+      logInto(unheard, { level: 'warn' }).atWill('info', 'token queued');
+      expect(unheard).toEqual([]);
+    });
   });
 
   it('writes frequent lines like all others', () => {
