@@ -4,6 +4,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
+import { absent } from '../errors.js';
 
 /**
  * The name and the mark have a padded line each. Once the file has a line, writing either needs no new space. A
@@ -16,7 +17,7 @@ export function holderFileOf(database: string): string {
   return `${database.replace(/\.duckdb$/, '')}.holder`;
 }
 
-/** The holder's name; null if there is none. */
+/** The holder's name; null if there is none. @throws the system's error if the file cannot be read, such as without descriptors */
 export function holderName(database: string): string | null {
   return lineAt(database, 0, NAME_BYTES);
 }
@@ -26,7 +27,7 @@ export function writeHolderName(database: string, name: string): Promise<void> {
   return writeLine(database, name, 0, NAME_BYTES);
 }
 
-/** How many checkpoints the database had when its log with commits was begun; null if no log is known. */
+/** How many checkpoints the database had when its log with commits was begun; null if no log is known. @throws like holderName() */
 export function logMark(database: string): string | null {
   return lineAt(database, NAME_BYTES, LOG_MARK_BYTES);
 }
@@ -43,8 +44,8 @@ function lineAt(database: string, at: number, bytes: number): string | null {
   try {
     const text = readFileSync(holderFileOf(database), 'latin1').slice(at, at + bytes);
     return text.trimEnd() || null;
-  } catch {
-    return null;
+  } catch (error) {
+    return absent(error);
   }
 }
 

@@ -122,10 +122,19 @@ export class StoreLock {
     if (identityOf(name) !== this.held.identity) {
       return `${name} was removed or replaced: this process no longer holds the store, and stops writing to it`;
     }
-    const holder = holderName(this.file);
+    const holder = this.holderNow();
     if (holder === this.holder) return null;
     const [pid] = (holder ?? '').split(' ');
     return `${path.dirname(this.file)} was taken by another process${/^\d+$/.test(pid) ? ` (${pid})` : ''}: this one no longer holds the store, and stops writing to it`;
+  }
+
+  /** The name in the holder's file. One that cannot be read, such as without descriptors, is no other process's. */
+  private holderNow(): string | null {
+    try {
+      return holderName(this.file);
+    } catch {
+      return this.holder;
+    }
   }
 
   /**
@@ -133,7 +142,7 @@ export class StoreLock {
    * holder can overwrite it on a full disk too. Its name is blanked: a command that changes nothing leaves every byte.
    */
   async release(): Promise<void> {
-    const isHolder = this.holder !== null && holderName(this.file) === this.holder;
+    const isHolder = this.holder !== null && this.holderNow() === this.holder;
     // A name that stays means nothing.
     if (isHolder) await writeHolderName(this.file, '').catch(() => undefined);
     const held = this.held;

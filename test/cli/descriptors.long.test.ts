@@ -1,8 +1,11 @@
 /** A server that cannot open more files. */
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
 import { expect, it } from 'vitest';
 import WebSocket from 'ws';
+import { LOG_FILE } from '../../storage/data-directory.js';
 import { fathomProcess, newKey, serve, type Server } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { RawClient, requestText } from '../support/raw-client.js';
@@ -47,6 +50,68 @@ it.runIf(process.platform === 'linux').each(ENGINES)(
     expect(await server.stop()).toEqual({ status: 0, signal: null });
   },
 );
+
+it.runIf(process.platform === 'linux').each(ENGINES)(
+  'a server without any descriptor, by engine %s, stores and serves on, and recovers',
+  async (engine) => {
+    const directory = temporaryDirectory();
+    const key = await newKey(directory);
+    const server = await serve(directory, [
+      '--port',
+      '0',
+      '--threads',
+      '1',
+      '--http-engine',
+      engine,
+    ]);
+    const limit = (most: string) => {
+      const { status } = spawnSync('prlimit', ['--pid', String(server.pid), `--nofile=${most}:`]);
+      expect(status).toBe(0);
+    };
+    const client = await RawClient.connect(server.port);
+    let asked = 0;
+    const ask = async () => {
+      const begin = client.receivedBytes;
+      client.send(requestText(`GET /api/v1/score/${mint(asked++)}`, { 'x-api-key': key }));
+      await eventually('an answer', () => client.receivedBytes > begin || client.socket.closed);
+      expect(client.socket.closed).toBe(false);
+    };
+    const log = path.join(directory, LOG_FILE);
+    const logBytes = () => statSync(log, { throwIfNoEntry: false })?.size ?? 0;
+    await eventually('something is stored', async () => {
+      await ask();
+      return logBytes() > 0;
+    });
+    // All below are in use.
+    limit('3');
+    for (let writes = 0; writes < 3; writes++) {
+      const before = logBytes();
+      await eventually('more is stored', async () => {
+        await ask();
+        return logBytes() > before;
+      });
+    }
+    limit('1024');
+    await eventually('a further connection is served', async () => {
+      const other = await RawClient.connect(server.port);
+      other.send(requestText('GET /api/v1/top-scores', { 'x-api-key': key }));
+      return other.until('"count"').then(
+        () => true,
+        () => false,
+      );
+    });
+    const keys = await fathomProcess(['keys', 'list', '--data', directory]);
+    expect([keys.status, keys.stderr]).toEqual([0, '']);
+    expect(server.logged()).not.toContain('"level":"error"');
+    expect(await server.stop()).toEqual({ status: 0, signal: null });
+  },
+);
+
+/** An address that could be a mint, which the store does not know. */
+const mint = (n: number): string => {
+  const digits = [...String(n)].map((digit) => 'abcdefghij'[Number(digit)]).join('');
+  return `So${digits.padStart(41, '1')}2`.slice(0, 44);
+};
 
 /** Opens a live connection, and closes it. @throws Error if it is refused */
 async function connectAndClose(port: number, key: string): Promise<void> {
