@@ -1,6 +1,4 @@
 /** Assembles a server: store, pool, the parts that follow the store, handlers, HTTP, and a cluster's node. */
-import { rm } from 'node:fs/promises';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ComputePool, startPool } from '../compute/pool.js';
 import { withDeadline } from '../compute/running-time.js';
@@ -8,7 +6,7 @@ import { LOCK_WAIT_MS, openForServer } from '../storage/access.js';
 import { sweepStaging } from '../storage/bundle.js';
 import type { SegmentSource } from '../storage/contract.js';
 import { listenForCommands } from '../storage/control.js';
-import { FragmentFiles, FRAGMENTS_FOLDER } from '../storage/fragment-files.js';
+import { FragmentFiles, removeFragmentFiles } from '../storage/fragment-files.js';
 import type { StoreOptions } from '../storage/opening.js';
 import type { Store } from '../storage/store.js';
 import { wallMs } from '../storage/wall-clock.js';
@@ -228,7 +226,7 @@ async function openFragmentFiles(
   log: Log,
 ): Promise<FragmentFiles | null> {
   if (maxBytes === 0 || memory.fragments === 0) {
-    await rm(path.join(directory, FRAGMENTS_FOLDER), { recursive: true, force: true });
+    await removeFragmentFiles(directory);
     return null;
   }
   return FragmentFiles.open({

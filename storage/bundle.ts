@@ -1,6 +1,6 @@
 /** Bundles: files that hand one validated and binned file of a dataset from a command to the store. */
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, open, readdir, rm } from 'node:fs/promises';
+import { type FileHandle, lstat, open, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { OwnerNames } from '../compute/holders/owners.js';
 import type { MarketOrigin } from '../compute/ingest/binned-chunk.js';
@@ -11,7 +11,7 @@ import { DAY_MS } from '../compute/time.js';
 import { pack, unpack, unpackOrNull } from '../compute/messagepack.js';
 import { holdsStore, makeDirectory, removeMadeDirectories } from './data-directory.js';
 import type { FlatDataset, TierKey, TokenName, TokenRow } from './contract.js';
-import { readFully, writeFully } from './disk.js';
+import { namesInFolder, readFully, writeFully } from './disk.js';
 import type { SqlValue } from './duckdb/statements.js';
 import { BundleVersionError, MalformedError } from './errors.js';
 
@@ -121,6 +121,8 @@ const FRAME_KINDS: Readonly<Record<Frame['kind'], true>> = {
 export const STAGING = 'staging';
 const SUFFIX = '.bundle';
 const NAME = /^[0-9a-f-]{36}\.bundle$/;
+/** What commands write into the staging folder. */
+const STAGED = /^[0-9a-f-]{36}\.(bundle|input|levels)$/;
 /** A staged file, or a bundle beside a log, that was not touched for this long was left by a killed process. */
 export const ABANDONED_AFTER_MS = DAY_MS;
 
@@ -272,16 +274,15 @@ export function bundleFile(directory: string, name: string): string {
   return path.join(directory, STAGING, name);
 }
 
-/** Deletes what killed commands left in the staging folder. */
+/** Deletes what killed commands left in the staging folder, and nothing through links. */
 export async function sweepStaging(directory: string, nowMs: number): Promise<void> {
   const staging = path.join(directory, STAGING);
-  const names = await readdir(staging).catch(() => []);
-  for (const name of names) {
+  for (const name of await namesInFolder(staging)) {
+    if (!STAGED.test(name)) continue;
     const file = path.join(staging, name);
-    const handle = await open(file, 'r').catch(() => null);
-    if (handle === null) continue;
-    const { mtimeMs } = await handle.stat().finally(() => handle.close());
-    if (nowMs - mtimeMs > ABANDONED_AFTER_MS) await rm(file, { force: true });
+    const found = await lstat(file).catch(() => null);
+    if (found?.isFile() !== true) continue;
+    if (nowMs - found.mtimeMs > ABANDONED_AFTER_MS) await rm(file, { force: true });
   }
 }
 

@@ -1,6 +1,6 @@
 /** Files and their disk: complete reads and writes, sizes, identities, and free space. */
 import { statSync } from 'node:fs';
-import { type FileHandle, open, rename, stat, statfs } from 'node:fs/promises';
+import { type FileHandle, lstat, open, readdir, rename, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 
 /** Writes a file completely to the disk before giving it its name. */
@@ -61,6 +61,12 @@ export function fileBytes(file: string): Promise<number> {
 export function identityOf(name: string): string | null {
   const found = statSync(name, { throwIfNoEntry: false });
   return found === undefined ? null : `${found.dev}:${found.ino}`;
+}
+
+/** The names in a folder; none if there is no folder of this name, or only a link to one. */
+export async function namesInFolder(folder: string): Promise<string[]> {
+  const found = await lstat(folder).catch(() => null);
+  return found?.isDirectory() === true ? readdir(folder).catch(() => []) : [];
 }
 
 /** Bytes that are free for this user on the directory's disk. */

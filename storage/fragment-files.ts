@@ -3,7 +3,7 @@
  * disappear at any time. A file's name states its segment, form and size, so no file is read at the start.
  */
 import { closeSync, open, read } from 'node:fs';
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { FragmentsKey } from '../compute/replay/fragment-file.js';
 import {
@@ -14,7 +14,7 @@ import {
 } from '../compute/replay/fragments.js';
 import { LargeMap } from '../compute/large-map.js';
 import { countedCache } from './counted-cache.js';
-import { freeBytesOf } from './disk.js';
+import { freeBytesOf, namesInFolder } from './disk.js';
 import { isDiskFull } from './errors.js';
 import { Trouble } from './trouble.js';
 import { listInTurns, sortInTurns, Turns } from './turns.js';
@@ -24,8 +24,9 @@ export const FRAGMENTS_FOLDER = 'fragments';
 const NAME = new RegExp(
   `^([1-9][0-9]{0,15})-(${FRAGMENT_GROUPS.join('|')})-([1-9][0-9]{0,9})\\.(${FRAGMENT_CODINGS.join('|')})$`,
 );
-/** Suffix of a file's name while it is being written. */
+/** Suffix of a file's name while it is being written, after a number. */
 const PARTIAL = '.new';
+const PARTIAL_ENDING = /\.[1-9][0-9]{0,15}\.new$/;
 /** Free bytes on the disk that are left to the store. */
 const KEPT_FREE_BYTES = 2 ** 30;
 /** The disk's unit: a file takes a whole number of blocks. */
@@ -55,6 +56,27 @@ export function fragmentFileOf(name: string): FragmentFile | null {
     coding: coding as FragmentCoding,
     bytes: Number(bytes),
   };
+}
+
+/** Whether a file with this name is one of fragments, whole or not. */
+function isOurs(name: string): boolean {
+  return fragmentFileOf(name.replace(PARTIAL_ENDING, '')) !== null;
+}
+
+/**
+ * Deletes all files of fragments, and the folder if nothing else is there. A link in place of the folder stays, with what
+ * it leads to.
+ */
+export async function removeFragmentFiles(directory: string): Promise<void> {
+  const folder = path.join(directory, FRAGMENTS_FOLDER);
+  const names = (await namesInFolder(folder)).filter(isOurs);
+  for (const name of names) await removeFile(path.join(folder, name));
+  await rmdir(folder).catch(() => undefined);
+}
+
+/** Never a folder, nor what a link leads to. A file that cannot be removed now is removed at the next start. */
+function removeFile(file: string): Promise<void> {
+  return rm(file, { force: true }).catch(() => undefined);
 }
 
 function nameOf({ segmentId, group, bytes, coding }: FragmentFile): string {
@@ -97,6 +119,8 @@ export class FragmentFiles {
   private victims: { entry: Entry; lastUse: number }[] = [];
   private readonly removed = countedCache<number, true>(MAX_REMOVED);
   private written = 0;
+  /** The folder is a link: files there may be another program's, and none is read, written or deleted. */
+  private isLink = false;
   /** Number of files read since the start. */
   reads = 0;
   /** Number of files that could not be written since the start. */
@@ -113,7 +137,7 @@ export class FragmentFiles {
     });
   }
 
-  /** Opens the folder, and removes files that belong to no stored segment. */
+  /** Opens the folder, and removes files of fragments that belong to no stored segment. */
   static async open(options: FragmentFilesOptions): Promise<FragmentFiles> {
     const files = new FragmentFiles(options);
     await files.list();
@@ -196,6 +220,7 @@ export class FragmentFiles {
     const entry = { ...key, bytes: content.length, lastUse: 0 };
     if (diskBytes(entry) > this.options.maxBytes) return;
     try {
+      if (this.isLink) throw new Error(`${this.folder} is a link: mount a disk there instead`);
       await this.makeRoom(diskBytes(entry));
       await this.checkFree(content.length);
       await this.writeWhole(entry, content);
@@ -212,7 +237,8 @@ export class FragmentFiles {
   }
 
   private async list(): Promise<void> {
-    const names = await readdir(this.folder).catch(() => []);
+    this.isLink = (await lstat(this.folder).catch(() => null))?.isSymbolicLink() === true;
+    const names = (await namesInFolder(this.folder)).filter(isOurs);
     const found: Entry[] = [];
     const strays: string[] = [];
     const turns = new Turns();
@@ -232,7 +258,7 @@ export class FragmentFiles {
       }
     }
     this.later(async () => {
-      for (const name of strays) await this.removeName(name);
+      for (const name of strays) await removeFile(path.join(this.folder, name));
     });
   }
 
@@ -316,14 +342,7 @@ export class FragmentFiles {
   }
 
   private unlink(entry: FragmentFile): Promise<void> {
-    return this.removeName(nameOf(entry));
-  }
-
-  /** A file that cannot be removed now is removed at the next start. */
-  private removeName(name: string): Promise<void> {
-    return rm(path.join(this.folder, name), { recursive: true, force: true }).catch(
-      () => undefined,
-    );
+    return removeFile(path.join(this.folder, nameOf(entry)));
   }
 
   private later(work: () => Promise<void>): void {

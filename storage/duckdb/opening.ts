@@ -32,6 +32,8 @@ import { ROW_GROUP_ROWS } from './statements.js';
 const READERS = 2;
 /** Follows the name of a database under construction, before a random id. */
 const UNFINISHED = '.new-';
+/** What follows it: the id, and the database's log. */
+const UNFINISHED_ENDING = /^[0-9a-f-]{36}(\.wal)?$/;
 /** How a file is attached for writing. */
 const FOR_WRITING = `STORAGE_VERSION 'v1.4.0', ROW_GROUP_SIZE ${ROW_GROUP_ROWS}`;
 /** A log size that is never reached. */
@@ -220,7 +222,8 @@ export async function makeFile(connection: DuckDBConnection, file: string): Prom
 export async function removeUnfinished(file: string): Promise<void> {
   const directory = path.dirname(file);
   for (const name of await readdir(directory)) {
-    if (name.startsWith(`${path.basename(file)}${UNFINISHED}`))
+    const begin = `${path.basename(file)}${UNFINISHED}`;
+    if (name.startsWith(begin) && UNFINISHED_ENDING.test(name.slice(begin.length)))
       await rm(path.join(directory, name), { force: true });
   }
 }

@@ -155,7 +155,9 @@ async function intoFile(
   const isDirect = (await stat(target).catch(() => null))?.isFile() === false;
   const part = isDirect ? target : `${target}.part`;
   const progress = new ProgressLine();
-  const stream = createWriteStream(part);
+  // A link of that name is replaced: what it leads to stays.
+  if (!isDirect) await rm(part, { force: true });
+  const stream = createWriteStream(part, { flags: isDirect ? 'w' : 'wx' });
   try {
     await once(stream, 'open');
     for await (const row of importRows(format, files, options, read)) {

@@ -1,0 +1,93 @@
+/** What a data directory holds that is not Fathom's, and what its links lead to, stays. */
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { STAGING } from '../../storage/bundle.js';
+import { FRAGMENTS_FOLDER } from '../../storage/fragment-files.js';
+import { digestOf, fathom, serveHere } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
+
+/** Names as Fathom writes them. */
+const FRAGMENTS = ['1-market-100.gzip', '1-market-100.gzip.7.new'];
+const ID = '0aa1d9f0-75c5-4f0c-8d6b-9c3a9e1b2f30';
+const LONG_AGO_S = 1_000_000;
+
+describe('A start deletes nothing but its own files', () => {
+  let data: string;
+  let elsewhere: string;
+  const put = (...place: string[]): string => {
+    const file = path.join(...place);
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, 'x');
+    utimesSync(file, LONG_AGO_S, LONG_AGO_S);
+    return file;
+  };
+  beforeEach(() => {
+    data = temporaryDirectory();
+    elsewhere = temporaryDirectory();
+    for (const name of [...FRAGMENTS, `${ID}.bundle`, 'notes', 'below/notes']) put(elsewhere, name);
+  });
+  const startAndStop = async (gib: string): Promise<string> => {
+    const service = await serveHere(data, ['--fragments-disk-gib', gib]);
+    await service.stop();
+    return service.logged();
+  };
+
+  it.each(['0', '1'])('where folders are links, with %s GiB of fragments', async (gib) => {
+    for (const name of [FRAGMENTS_FOLDER, STAGING]) symlinkSync(elsewhere, path.join(data, name));
+    const before = digestOf(elsewhere);
+    await startAndStop(gib);
+    expect(digestOf(elsewhere)).toBe(before);
+  });
+
+  it.each(['0', '1'])('where folders have other files, with %s GiB of fragments', async (gib) => {
+    const foreign = [
+      put(data, FRAGMENTS_FOLDER, 'notes'),
+      put(data, FRAGMENTS_FOLDER, '1-market-100.gzip.bak'),
+      put(data, FRAGMENTS_FOLDER, 'below', FRAGMENTS[0]),
+      put(data, FRAGMENTS_FOLDER, '2-market-100.gzip', 'notes'),
+      put(data, STAGING, 'notes'),
+      put(data, STAGING, 'notes.bundle'),
+      put(data, STAGING, 'below', `${ID}.bundle`),
+      put(data, 'fathom.duckdb.new-notes'),
+    ];
+    const own = [
+      ...FRAGMENTS.map((name) => put(data, FRAGMENTS_FOLDER, name)),
+      ...['bundle', 'input', 'levels'].map((kind) => put(data, STAGING, `${ID}.${kind}`)),
+      put(data, `fathom.duckdb.new-${ID}`),
+    ];
+    for (const [folder, name] of [
+      [FRAGMENTS_FOLDER, '3-market-100.gzip'],
+      [STAGING, `1${ID.slice(1)}.bundle`],
+    ]) {
+      symlinkSync(path.join(elsewhere, 'notes'), path.join(data, folder, name));
+    }
+    const before = digestOf(elsewhere);
+    await startAndStop(gib);
+    expect(digestOf(elsewhere)).toBe(before);
+    expect(foreign.filter((file) => !existsSync(file))).toEqual([]);
+    expect(own.filter((file) => existsSync(file))).toEqual([]);
+  });
+
+  it('without other files, the folder of fragments goes if there are to be none', async () => {
+    put(data, FRAGMENTS_FOLDER, FRAGMENTS[0]);
+    await startAndStop('0');
+    expect(readdirSync(data)).not.toContain(FRAGMENTS_FOLDER);
+  });
+
+  it('and an import replaces a link, not what it leads to', async () => {
+    const [file, out] = [path.join(data, 'in.csv'), path.join(data, 'out.ndjson')];
+    writeFileSync(file, 'nothing\n');
+    symlinkSync(path.join(elsewhere, 'notes'), `${out}.part`);
+    const before = digestOf(elsewhere);
+    await fathom(['import', 'tardis-book-snapshot-25', file, '--out', out]);
+    expect(digestOf(elsewhere)).toBe(before);
+  });
+});
