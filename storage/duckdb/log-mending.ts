@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { type FileHandle, open, readdir, readFile, rename, rm, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { writeWhole } from '../disk.js';
-import { absent, DamagedLogError } from '../errors.js';
+import { absent, DamagedLogError, isDiskFull } from '../errors.js';
 import { wallMs } from '../wall-clock.js';
 import { logMark, writeLogMark } from './holder-file.js';
 import { checkpointsBefore, readLog } from './log-frames.js';
@@ -25,6 +25,9 @@ export interface LogOptions {
 
 /** Copies of torn ends to keep. All copies of damaged logs are kept. */
 export const MAX_TORN_COPIES = 10;
+
+/** When a copy was made. */
+const TIME_IN_NAME = /^\d{8}T\d{6}\.\d{3}Z$/;
 
 /** What a disk writes or loses as a whole. */
 const SECTOR_BYTES = 512;
@@ -134,7 +137,12 @@ export async function mendLog(
 ): Promise<void> {
   if (loss !== null && !acceptDamagedLog) throw new DamagedLogError(loss);
   const mayBeLoss = loss !== null || (bytes !== null && endsInZeros(bytes));
-  if (mayBeLoss) await beforeLoss?.();
+  if (mayBeLoss) {
+    await beforeLoss?.().catch((error: unknown) => {
+      // A full disk leaves such an end, too, and must not keep a store whose commits are there from being opened.
+      if (loss !== null || !isDiskFull(error)) throw error;
+    });
+  }
   const log = logOf(file);
   if (bytes === null) {
     onNotice?.(`${log} is missing: the commits there are lost, load their files again`);
@@ -148,8 +156,10 @@ export async function mendLog(
     what =
       'which end in zeros; every commit before them is there; if the disk lost what it had confirmed, acknowledged commits were there: compare with the records of what was loaded';
   }
+  const kept =
+    copy === null ? 'the disk has no room for what was cut' : `what was cut is kept in ${copy}`;
   onNotice?.(
-    `${log}: cut ${bytes.length - keptBytes} bytes from byte ${keptBytes} on, ${what}; what was cut is kept in ${copy}`,
+    `${log}: cut ${bytes.length - keptBytes} bytes from byte ${keptBytes} on, ${what}; ${kept}`,
   );
 }
 
@@ -160,23 +170,32 @@ function endsInZeros(bytes: Uint8Array): boolean {
   return bytes.subarray(blankFrom).every((byte) => byte === 0);
 }
 
-/** Cuts a log, possibly all of it, and keeps a copy of what it cuts. @returns the copy's name */
+/**
+ * Cuts a log, possibly all of it, and keeps a copy of what it cuts; of a torn end only if the disk has room.
+ * @returns the copy's name; null: there is none
+ */
 async function cut(
   log: string,
   bytes: Uint8Array,
   keptBytes: number,
   what: 'torn' | 'damaged',
-): Promise<string> {
-  const copy = `${log}.${what}-${new Date(wallMs()).toISOString().replaceAll(/[-:]/g, '')}`;
+): Promise<string | null> {
+  let copy: string | null =
+    `${log}.${what}-${new Date(wallMs()).toISOString().replaceAll(/[-:]/g, '')}`;
   if (keptBytes === 0) {
     // Renaming needs no room.
     await rename(log, copy);
   } else {
-    await writeWhole(copy, bytes.subarray(keptBytes));
+    await writeWhole(copy, bytes.subarray(keptBytes)).catch(async (error: unknown) => {
+      if (what !== 'torn' || !isDiskFull(error)) throw error;
+      await rm(`${copy}.new`, { force: true });
+      copy = null;
+    });
     await truncate(log, keptBytes);
   }
+  const begin = `${path.basename(log)}.torn-`;
   const torn = (await readdir(path.dirname(log)))
-    .filter((name) => name.startsWith(`${path.basename(log)}.torn-`))
+    .filter((name) => name.startsWith(begin) && TIME_IN_NAME.test(name.slice(begin.length)))
     .sort();
   for (const name of torn.slice(0, -MAX_TORN_COPIES)) await rm(path.join(path.dirname(log), name));
   return copy;

@@ -1,14 +1,15 @@
 /** A real disk that is too small: checkpoints are postponed, then commits refused, until there is room again. */
 import { randomFillSync } from 'node:crypto';
-import { rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
 import type { Shortage } from '../../storage/duckdb/disk-room.js';
 import { DiskFullError } from '../../storage/errors.js';
-import { fathom, serve, type Service } from '../support/cli.js';
+import { LOG_FILE } from '../../storage/data-directory.js';
+import { asIfKilled, fathom, serve, type Service } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
-import { commitRows, openStore, snapshot } from '../support/stores.js';
+import { commitRows, openStore, snapshot, storedSnapshots, tokenOf } from '../support/stores.js';
 import { hasSmallDisks, SmallDisk } from '../support/small-disk.js';
 
 const MIB = 2 ** 20;
@@ -126,6 +127,34 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
       status: 1,
       stderr: expect.stringContaining('cannot grow: its disk is full') as string,
     });
+  });
+
+  it.each([
+    ['part of an unfinished commit', Buffer.alloc(100, 7)],
+    ['part of one that ends in zeros', Buffer.alloc(5000)],
+  ])('without a byte left, a store whose log ends with %s is opened', async (_, torn) => {
+    disk = SmallDisk.make(24) as SmallDisk;
+    const whole = await openStore(path.join(temporaryDirectory(), 'data'));
+    opened.push(whole);
+    await commitRows(whole, [snapshot(1)]);
+    const data = path.join(disk.path, 'data');
+    // Opened once, so that every file is there.
+    await (await openStore(data)).close();
+    cpSync(asIfKilled(whole.directory), data, { recursive: true });
+    appendFileSync(path.join(data, LOG_FILE), torn);
+    expect(() => writeFileSync(path.join(disk.path, 'other'), new Uint8Array(64 * MIB))).toThrow(
+      'ENOSPC',
+    );
+    const notices: string[] = [];
+    const store = await openStore(data, { onNotice: (text) => notices.push(text) });
+    opened.push(store);
+    expect(notices).toEqual([
+      expect.stringMatching(
+        `cut ${torn.length} bytes .* the disk has no room for what was cut$`,
+      ) as string,
+    ]);
+    expect(await storedSnapshots(store, tokenOf(store))).toHaveLength(1);
+    expect(readdirSync(data).filter((name) => /torn|wal\.new/.test(name))).toEqual([]);
   });
 
   it('refused commits are logged once, and commits are taken again once a file is removed', async () => {
