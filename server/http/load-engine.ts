@@ -34,7 +34,7 @@ function lastLine(error: unknown): string {
 export async function warnOfFault(engine: HttpEngine, log: Log): Promise<void> {
   if (await takesSplitRequestLine(engine).catch(() => true)) return;
   log.warn(
-    'this build of the HTTP engine refuses requests that arrive in pieces: run Node 24, or --http-engine node',
+    'this build of the HTTP engine refuses a request line that arrives in pieces: run Node 24, --http-engine node, or nginx or HAProxy in front',
     { http_engine: engine.name, node: process.version },
   );
 }

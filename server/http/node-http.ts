@@ -57,6 +57,8 @@ function listen(options: ListenOptions): Promise<Listener> {
     if (limit?.opened() === false) socket.destroy();
   });
   const onIncoming = (req: IncomingMessage, res: ServerResponse, head: Buffer | null = null) => {
+    // Behind a refused request, whose reply ends the connection.
+    if (!req.socket.writable) return;
     const connection = connections.get(req.socket) as ClientConnection;
     const fault = requestFault(req);
     if (!connection.isReady) connection.cut();
