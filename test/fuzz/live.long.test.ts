@@ -52,14 +52,26 @@ const message = fc.oneof(
     { requiredKeys: ['op', 'id', 'channel'] },
   ),
 );
-const sent = message.chain((one) =>
-  fc.oneof(
-    fc.constant(one),
-    mutatedJson<object>(one),
-    mutatedBytes(Buffer.from(JSON.stringify(one))),
-    mutatedBytes(pack(one)),
-  ),
-);
+/** Texts that cannot be encoded, as values and names. */
+const unencodable = fc
+  .constantFrom('from', 'cursor', 'venues', 'id', 'address', '\ud800', 'a\udfff')
+  .map((name) => ({
+    op: 'subscribe',
+    id: 'd',
+    channel: 'depth',
+    address: MINT,
+    [name]: '\udc00x',
+  }));
+const sent = fc
+  .oneof({ weight: 9, arbitrary: message }, unencodable)
+  .chain((one: object) =>
+    fc.oneof(
+      fc.constant(one),
+      mutatedJson<object>(one),
+      mutatedBytes(Buffer.from(JSON.stringify(one))),
+      mutatedBytes(pack(one)),
+    ),
+  );
 
 const LAST = { op: 'subscribe', id: 'the last', channel: 'depth', address: MINT };
 

@@ -13,6 +13,7 @@ import { STAGING } from '../../storage/bundle.js';
 import { FRAGMENTS_FOLDER } from '../../storage/fragment-files.js';
 import { digestOf, fathom, serveHere } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
+import { MINT } from '../support/stores.js';
 
 /** Names as Fathom writes them. */
 const FRAGMENTS = ['1-market-100.gzip', '1-market-100.gzip.7.new'];
@@ -84,10 +85,16 @@ describe('A start deletes nothing but its own files', () => {
 
   it('and an import replaces a link, not what it leads to', async () => {
     const [file, out] = [path.join(data, 'in.csv'), path.join(data, 'out.ndjson')];
-    writeFileSync(file, 'nothing\n');
+    const head = 'exchange,symbol,timestamp,local_timestamp,asks[0].price,asks[0].amount,';
+    const books = [1, 2, 3].map(
+      (s) => `binance,A,170000000${s}000000,170000000${s}000000,101,1,99,1`,
+    );
+    writeFileSync(file, `${head}bids[0].price,bids[0].amount\n${books.join('\n')}\n`);
     symlinkSync(path.join(elsewhere, 'notes'), `${out}.part`);
     const before = digestOf(elsewhere);
-    await fathom(['import', 'tardis-book-snapshot-25', file, '--out', out]);
+    const words = ['--token', `mainchain:${MINT}`, '--every', '1s', '--out', out];
+    const { status, stderr } = await fathom(['import', 'tardis-book-snapshot', file, ...words]);
+    expect([status, stderr]).toEqual([0, expect.any(String)]);
     expect(digestOf(elsewhere)).toBe(before);
   });
 });
