@@ -2,6 +2,7 @@
 import { MAX_CELLS_PER_SNAPSHOT, MAX_SNAPSHOT_CENTS } from '../ladder.js';
 import { type Market, type Tier, TIERS } from '../market.js';
 import {
+  countCells,
   type JoinMode,
   joinRuns,
   type MarketRun,
@@ -23,6 +24,8 @@ import {
 export interface JoinedSegments {
   segments: EncodedSegment[];
   markets: Market[];
+  /** Cells with amounts in all of them. */
+  cells: number;
 }
 
 /**
@@ -31,7 +34,11 @@ export interface JoinedSegments {
  */
 export function encodeRuns(input: { parts: MarketRun[]; mode: JoinMode }): JoinedSegments {
   const { run, markets } = joinRuns(input.parts, input.mode, input.mode === 'merge');
-  return { segments: splitRun(run).map(describeSegment), markets: [...markets] };
+  return {
+    segments: splitRun(run).map(describeSegment),
+    markets: [...markets],
+    cells: input.mode === 'merge' ? countCells(run) : run.bin.length,
+  };
 }
 
 /** A block whose snapshots `fromRow <= row < toRow` replace stored ones or are merged with them. */

@@ -27,7 +27,7 @@ export const MAPPING_FLAGS = {
     placeholder: 'UNIT',
     meaning:
       'unit of the times; auto recognises the unit by the size of the number, and reads ISO texts; timestamps of Parquet and Arrow need none',
-    default: 's',
+    default: 'whole seconds',
     values: TIME_UNITS,
   },
   coerce: {
@@ -82,7 +82,7 @@ export function mappingOf(
     columns.size + constants.size > 0 ||
     coerce ||
     tokenColumn !== undefined ||
-    (timeUnit !== undefined && timeUnit !== NO_MAPPING.timeUnit);
+    timeUnit !== undefined;
   const mapping = {
     columns,
     constants,

@@ -71,10 +71,11 @@ function hintFor(
   { format, mapping }: RowSource,
 ): string | null {
   const [root] = field.split(/[.[]/);
-  const { columns, timeUnit, coerce, decimal, tokenColumn } = mapping ?? NO_MAPPING;
+  const { columns, constants, timeUnit, coerce, decimal, tokenColumn } = mapping ?? NO_MAPPING;
   // Faults of a file with a schema use the file's column names.
   const column = wanted.find(({ name }) => name === root || columns.get(name) === root);
-  if (column === undefined || !isFields(row)) return null;
+  // No other flag can help where --set gives the value.
+  if (column === undefined || constants.has(column.name) || !isFields(row)) return null;
   const value = row[columns.get(column.name) ?? root];
   const isText = !coerce && format !== 'csv';
   if (value === undefined) {
@@ -127,10 +128,10 @@ function timeHint(value: unknown, given: Mapping['timeUnit']): string | null {
   }
   if (typeof value !== 'number' && !isNumberText(value)) return null;
   const unit = unitOfNumber(Number(value));
-  if (unit === given && !Number.isInteger(Number(value))) {
+  if (given === null && unit === 's' && !Number.isInteger(Number(value))) {
     return 'a fraction of a second: add --time-unit auto';
   }
-  return unit === given ? null : `looks like ${UNIT_NAMES[unit]}: add --time-unit ${unit}`;
+  return unit === (given ?? 's') ? null : `looks like ${UNIT_NAMES[unit]}: add --time-unit ${unit}`;
 }
 
 /** Whether a value is a text of a number, or a list that contains one. */

@@ -13,6 +13,7 @@ import { WarningTally } from '../../compute/ingest/warnings.js';
 import { FirstPrices } from './first-prices.js';
 import { warnOfTime } from './future-times.js';
 import { RunCollector } from './run-collector.js';
+import { SnapshotCount } from './snapshot-count.js';
 import { VenueTypes } from './venue-types.js';
 
 /** Chunks read ahead, in addition to one per thread. */
@@ -45,6 +46,7 @@ export function prepareChunks(
     const collector = new RunCollector(mode, pool, bundle);
     const seen = request.together ? new SeenSnapshots() : null;
     const markets = new SeenMarkets();
+    const snapshots = new SnapshotCount();
     const warnings = new WarningTally();
     const firstPrices = compareWith === undefined ? null : new FirstPrices(compareWith);
     const faults: Fault[] = [];
@@ -61,8 +63,9 @@ export function prepareChunks(
         if (count.stopped) break;
         if (count.found + unreadable.count > 0) continue;
         warnings.join(chunk.warnings);
-        // Both must run before the runs' memory moves to the pool.
+        // All must run before the runs' memory moves to the pool.
         for (const run of chunk.runs) firstPrices?.add(run);
+        for (const { run } of chunk.runs) snapshots.add(run);
         for (const { run, lines } of chunk.runs)
           run.t.forEach((t, i) => warnOfTime(warnings, t, lines[i]));
         await collector.add(chunk);
@@ -78,6 +81,9 @@ export function prepareChunks(
       count.stopped ||= unreadable.count >= MAX_FAULTS;
       if (count.found === 0) {
         await collector.finish();
+        // Rows of one snapshot may lie in several chunks.
+        report.snapshots = snapshots.count;
+        report.cells = collector.cells;
         await firstPrices?.compare(warnings);
         report.warnings = warnings.all;
       }

@@ -12,7 +12,8 @@ export interface Mapping {
   columns: ReadonlyMap<string, string>;
   /** Values of fields that are constant over all rows. */
   constants: ReadonlyMap<string, string | number | boolean>;
-  timeUnit: TimeUnit;
+  /** Null: times are whole epoch seconds. */
+  timeUnit: TimeUnit | null;
   /** Whether to read numbers from texts, and a field's values from other words for them. */
   coerce: boolean;
   /** The decimal mark of such numbers, whose thousands may be separated; null: a point, without separators. */
@@ -24,7 +25,7 @@ export interface Mapping {
 export const NO_MAPPING: Mapping = {
   columns: new Map(),
   constants: new Map(),
-  timeUnit: 's',
+  timeUnit: null,
   coerce: false,
   decimal: null,
   tokenColumn: null,
@@ -71,7 +72,7 @@ export function mappedColumns(
     const flag = columns.has(field) ? { flag: `--column ${field}=${name}` } : {};
     // The symbol's token determines the chain.
     const isNeeded = columns.has(field) || (required && !(token !== null && field === 'chain'));
-    const isFree = (time !== undefined && timeUnit !== 's') || (coerce && kind === 'number');
+    const isFree = (time !== undefined && timeUnit !== null) || (coerce && kind === 'number');
     const known = byName.get(name);
     byName.set(name, {
       name,
@@ -156,7 +157,7 @@ export class RowMapper {
     } else if (value instanceof Instant) {
       row[name] = value.t;
       row[FRACTION] = value.fraction;
-    } else if (timeUnit === 's') {
+    } else if (timeUnit === null) {
       if (this.readsTexts && isNumberText(value)) row[name] = Number(value);
     } else if (isNumberText(value) && !this.readsTexts) {
       this.faults.add(name, 'must be a number: numbers as text: add --coerce');

@@ -51,6 +51,8 @@ export class RunCollector {
   private readonly encoding: Promise<void>[] = [];
   private written: Promise<void> = Promise.resolve();
   segments = 0;
+  /** Cells with amounts in the segments. */
+  cells = 0;
 
   constructor(
     private readonly mode: JoinMode,
@@ -113,7 +115,10 @@ export class RunCollector {
     const written = encoded.then(async (tokens) => {
       await previous;
       await this.bundle.writeAll(tokens.flatMap((token, i) => framesOf(taken[i], token)));
-      for (const { segments } of tokens) this.segments += segments.length;
+      for (const { segments, cells } of tokens) {
+        this.segments += segments.length;
+        this.cells += cells;
+      }
     });
     written.catch(() => undefined);
     this.written = written;
