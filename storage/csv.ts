@@ -1,7 +1,8 @@
 /** CSV files (RFC 4180), record by record. */
 import { InputError } from './errors.js';
-import { MAX_LINE_BYTES, readLineBatches, type Line } from './lines.js';
+import { hasLine, MAX_LINE_BYTES, readLineBatches, type Line, type LineChunk } from './lines.js';
 
+const QUOTE = 0x22;
 /** No dataset or format here has this many columns. */
 const MAX_COLUMNS = 4096;
 
@@ -26,6 +27,7 @@ type CsvFaultHandler = (line: number, what: string) => void;
  * skips empty lines and converts line ends in quotes to LF.
  * @throws InputError (`file:line: what`) if the header is missing, has a lone CR or names a column twice and, without `onFault`,
  *   if a record has more or fewer fields than the header, or a misplaced quote
+ * @param only the lines on which the records of interest begin: most others are left out
  */
 export async function* readCsvBatches(
   path: string,
@@ -33,9 +35,16 @@ export async function* readCsvBatches(
     throw new InputError(`${path}:${line}: ${what}`);
   },
   delimiter = ',',
+  only?: ReadonlySet<number>,
 ): AsyncGenerator<CsvBatch, void, undefined> {
   const reader = new RecordReader(path, onFault, delimiter);
-  for await (const lines of readLineBatches(path)) {
+  // Without a quote, each line is a record of its own.
+  const skips = (chunk: LineChunk): boolean =>
+    only !== undefined &&
+    reader.isBetweenRecords &&
+    !chunk.bytes.includes(QUOTE) &&
+    !hasLine(chunk, only);
+  for await (const lines of readLineBatches(path, skips)) {
     const records = reader.read(lines);
     if (reader.header !== null) yield { header: reader.header, records };
   }
@@ -80,6 +89,11 @@ class RecordReader {
     private readonly onFault: CsvFaultHandler,
     private readonly delimiter: string,
   ) {}
+
+  /** Whether the header is known and no record is open. */
+  get isBetweenRecords(): boolean {
+    return this.header !== null && this.open === null;
+  }
 
   /** The records that these lines complete, without the header. */
   read(lines: Line[]): CsvRecord[] {

@@ -138,9 +138,22 @@ export function countNewlines(bytes: Uint8Array): number {
 /**
  * A file's lines as text, including blank ones, at most LINES_PER_BATCH at a time. Throws like readLineChunks(), and if
  * a line is not UTF-8.
+ * @param skips whether to leave out all lines of a chunk
  */
-export async function* readLineBatches(path: string): AsyncGenerator<Line[], void, undefined> {
-  for await (const chunk of readLineChunks(path)) yield* batchesOfChunk(path, chunk);
+export async function* readLineBatches(
+  path: string,
+  skips: (chunk: LineChunk) => boolean = () => false,
+): AsyncGenerator<Line[], void, undefined> {
+  for await (const chunk of readLineChunks(path)) {
+    if (!skips(chunk)) yield* batchesOfChunk(path, chunk);
+  }
+}
+
+/** Whether a chunk has one of some lines. */
+export function hasLine({ bytes, firstLine }: LineChunk, lines: ReadonlySet<number>): boolean {
+  const end = firstLine + countNewlines(bytes);
+  for (const line of lines) if (line >= firstLine && line <= end) return true;
+  return false;
 }
 
 /** First bytes of files that are no texts in UTF-8, and what to say of them. */
@@ -150,7 +163,7 @@ const KINDS: readonly (readonly [start: string, what: string])[] = [
   ['PAR1', 'it is Parquet, which ingest reads with --format parquet'],
   ['ARROW1', 'it is Arrow, which ingest reads with --format arrow'],
   ['\x28\xb5\x2f\xfd', 'it is packed: unpack it with zstd -d'],
-  ['PK\x03\x04', 'it is packed, or a spreadsheet: unpack it, or save it as CSV'],
+  ['PK\x03\x04', 'it is packed, or a spreadsheet: unpack it, or save it as text'],
 ];
 
 function kindOfBytes(bytes: Buffer): string {

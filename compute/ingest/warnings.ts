@@ -11,6 +11,8 @@ const WARNING_KINDS = [
   'replaced_level',
   /** A book with levels on only one side. */
   'one_sided_book',
+  /** A snapshot of levels that has no price, since none of its books has both sides. */
+  'no_price',
   /** A CLMM pool whose liquidity falls below 0 at a tick. */
   'negative_liquidity',
   /** A book whose middle is less than half of the snapshot's price, or more than twice. */

@@ -56,7 +56,7 @@ async function rowsAt(
     kind: 'any',
     required: false,
   }));
-  const unmapped = { ...source, mapping: null };
+  const unmapped = { ...source, mapping: null, only: new Set(open) };
   for await (const batch of rowBatches(unmapped, any, new FaultLog())) {
     for (const { line, row } of batch) if (open.delete(line)) rows.set(line, row);
     if (open.size === 0) break;
@@ -84,6 +84,8 @@ function hintFor(
     const names = wanted.map(({ name }) => name);
     return column.required ? missingKey(column, Object.keys(row), names) : null;
   }
+  if (value === null || value === '')
+    return format === 'csv' ? 'it is empty' : `it is ${JSON.stringify(value)}`;
   if (column.time !== undefined) {
     const hints = [isText && isNumberText(value) ? COERCE : null, timeHint(value, timeUnit)];
     return (

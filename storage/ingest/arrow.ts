@@ -46,10 +46,16 @@ const INSTEAD_OF: Readonly<Record<string, string>> = {
 const UNKNOWN_TYPE = /^Unrecognized type: "(\w+)"/;
 
 compressionRegistry.set(CompressionType.LZ4_FRAME, { decode: lz4FrameDecompress });
-if ('zstdDecompressSync' in zlib) {
-  const decode = zlib.zstdDecompressSync as (data: Uint8Array) => Uint8Array;
-  compressionRegistry.set(CompressionType.ZSTD, { decode });
-}
+const decodeZstd =
+  'zstdDecompressSync' in zlib
+    ? (zlib.zstdDecompressSync as (data: Uint8Array) => Uint8Array)
+    : (): never => {
+        const remedy = 'write them with LZ4 or uncompressed, or use Node.js 22.15 or later';
+        throw new Error(
+          `its buffers are compressed with zstd, which this Node.js lacks: ${remedy}`,
+        );
+      };
+compressionRegistry.set(CompressionType.ZSTD, { decode: decodeZstd });
 
 /**
  * Applies `read` to each record batch. The first bytes distinguish files from streams.

@@ -2,7 +2,7 @@
 import { CELL_NUMBERS, CELL_TEXTS } from '../../compute/ingest/cell-columns.js';
 import { CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
 import type { Fault } from '../../compute/ingest/fields.js';
-import { delimiterIn, listed, missingColumn } from './hints.js';
+import { delimiterIn, listed, missingColumn, wideBook } from './hints.js';
 import { refusal } from './prepared.js';
 import { timeNumber } from './time-units.js';
 
@@ -109,6 +109,8 @@ export function checkColumns(
     if (message !== null) faults.push({ line: FIRST_ROW, field: column.name, message });
   }
   if (faults.length === 0) return;
+  const wide = wanted.some(({ name }) => name === 'side') ? wideBook([...found.keys()]) : null;
+  if (wide !== null) throw refusal(file, [{ line: FIRST_ROW, field: 'side', message: wide }]);
   if (isOneColumn === null) throw refusal(file, faults);
   throw refusal(file, [{ line: FIRST_ROW, field: 'csv', message: isOneColumn }]);
 }

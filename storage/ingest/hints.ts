@@ -131,6 +131,19 @@ export function listsOfLevels(names: readonly string[], file: string): string | 
   return `a book in lists, not a level: ${conversion(filter, file)}`;
 }
 
+/** `bid_price1`, `ask3_size`, `bids[0].price`, `bid_px_00`: a side and the number of a level. */
+const WIDE = { bid: /^bids?[^a-z].*\d|^bids?\d/i, ask: /^asks?[^a-z].*\d|^asks?\d/i };
+
+/** What to say about levels of which each row has many; null if the columns are others. */
+export function wideBook(names: readonly string[]): string | null {
+  const [bid, ask] = [WIDE.bid, WIDE.ask].map((side) => names.find((name) => side.test(name)));
+  if (bid === undefined || ask === undefined) return null;
+  return (
+    `the layout is wide: a row has a whole book (${JSON.stringify(bid)}, ${JSON.stringify(ask)}, ...): ` +
+    'write a row for each level, with its side, price and size'
+  );
+}
+
 /** The column that seems to be a field under another name, and the flag to read it. */
 function columnFor(
   field: string,

@@ -52,6 +52,8 @@ export const LEVEL_COLUMNS: readonly WantedColumn[] = [
 ];
 
 const NAMES: MarketFieldNames = { prefix: '', address: 'market_address' };
+const NO_PRICE =
+  'no book of this t has bids and asks: add --column price_usd=NAME or --set price_usd=VALUE';
 /** Used while no row gives the snapshot's price. */
 const ANY_PRICE_USD = 1;
 
@@ -231,6 +233,9 @@ async function* chunksOf(
     lines: Float64Array.from(lines),
     rows,
   });
+  // A recorder that stops within a book leaves one without a price; if all are, the file's columns are wrong.
+  const unpriced: number[] = [];
+  let hasPriced = false;
   for await (const snapshot of snapshotsOf(sorter)) {
     levels += snapshot.length;
     const line = snapshot.reduce((first, level) => Math.min(first, level.line), Infinity);
@@ -238,6 +243,10 @@ async function* chunksOf(
     if ('row' in built) {
       rows.push(built.row);
       lines.push(line);
+      hasPriced = true;
+    } else if (built.fault === null) {
+      if (unpriced.length < MAX_FAULTS) unpriced.push(line);
+      reader.warnings.add('no_price', line, () => NO_PRICE);
     } else {
       faults.line = built.fault.line;
       faults.add(built.fault.field, built.fault.message);
@@ -248,6 +257,8 @@ async function* chunksOf(
     [rows, lines, levels] = [[], [], 0];
   }
   if (rows.length > 0) yield chunk();
+  if (hasPriced || faults.count > 0) return;
+  for (faults.line of unpriced) faults.add('price_usd', NO_PRICE);
 }
 
 /** The levels of each snapshot, in order. @throws InputError if one has too many */
@@ -281,12 +292,12 @@ interface Book {
   bestAsk: number;
 }
 
-/** One row of the dataset `snapshots`, or the fault because of which there is none. */
+/** A row of `snapshots`, or the fault because of which there is none; null: it has no price. */
 function snapshotRow(
   levels: readonly Level[],
   reader: LevelReader,
-): { row: object } | { fault: Fault } {
-  const [first] = levels;
+): { row: object } | { fault: Fault | null } {
+  const [{ token, t }] = levels;
   const { tokens, markets } = reader;
   const books: Book[] = [];
   let givenUsd = NaN;
@@ -307,15 +318,11 @@ function snapshotRow(
     books.push(bookOf(own, markets[own[0].market], reader.warnings));
   }
   const priceUsd = Number.isNaN(givenUsd) ? midOfDeepest(books) : givenUsd;
-  if (Number.isNaN(priceUsd)) {
-    const message =
-      'no book of this t has bids and asks: add --column price_usd=NAME or --set price_usd=VALUE';
-    return faultOf(first.line, 'price_usd', message);
-  }
+  if (Number.isNaN(priceUsd)) return { fault: null };
   return {
     row: {
-      ...tokens[first.token],
-      t: first.t,
+      ...tokens[token],
+      t,
       price_usd: priceUsd,
       markets: books.map(({ market, bids, asks }) => ({
         source: market.source,

@@ -4,7 +4,7 @@ import { InputError } from '../errors.js';
 import { readLineBatches } from '../lines.js';
 import { columnsOf } from './dataset-columns.js';
 import { type Dataset, DATASETS } from './datasets.js';
-import { linesOfDocument, listsOfLevels, otherFormat } from './hints.js';
+import { linesOfDocument, listsOfLevels, otherFormat, wideBook } from './hints.js';
 import { NO_MAPPING } from './mapping.js';
 import { refusal } from './prepared.js';
 import type { RowSource } from './rows.js';
@@ -55,7 +55,8 @@ export async function refusingOthers(
     const message =
       otherFormat(text, format) ??
       (format === 'ndjson' ? linesOfDocument(text, file) : null) ??
-      (dataset === 'levels' ? listsOfLevels(names, file) : null);
+      (dataset === 'levels' ? listsOfLevels(names, file) : null) ??
+      (dataset === 'levels' && !isMapped && !names.includes('price') ? wideBook(names) : null);
     const field = format === 'csv' ? 'csv' : 'json';
     if (message !== null) throw refusal(file, [{ line, field, message }]);
     onColumns(names, line);

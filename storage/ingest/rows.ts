@@ -2,7 +2,7 @@
 import { cellColumnsOfRows, type CellColumns } from '../../compute/ingest/cell-columns.js';
 import { type FaultLog, isFields, MAX_FAULTS } from '../../compute/ingest/fields.js';
 import { readCsvBatches } from '../csv.js';
-import { readLineBatches } from '../lines.js';
+import { hasLine, type LineChunk, readLineBatches } from '../lines.js';
 import { InputError } from '../errors.js';
 import { arrowRows } from './arrow.js';
 import {
@@ -33,6 +33,8 @@ export interface RowSource {
   symbols: SymbolAddresses | null;
   /** For the formats with a schema. */
   onColumns?: ColumnsSeen;
+  /** The lines whose rows are of interest; readers of text may leave out others. */
+  only?: ReadonlySet<number>;
 }
 
 /**
@@ -62,15 +64,16 @@ export async function* rowBatches(
 
 /** The rows as in the file. */
 function fileBatches(
-  { file, format, delimiter, onColumns }: RowSource,
+  source: RowSource,
   wanted: readonly WantedColumn[],
   faults: FaultLog,
 ): AsyncGenerator<NumberedRow[]> {
+  const { file, format, onColumns } = source;
   switch (format) {
     case 'ndjson':
-      return jsonBatches(file, wanted, faults);
+      return jsonBatches(source, wanted, faults);
     case 'csv':
-      return csvBatches(file, wanted, faults, delimiter, onColumns);
+      return csvBatches(source, wanted, faults);
     case 'parquet':
       return numbered(parquetRows(file, wanted, onColumns));
     case 'arrow':
@@ -100,12 +103,13 @@ export async function* cellRows(source: RowSource, faults: FaultLog): AsyncGener
 
 /** Malformed lines become faults of field `json`; the tenth ends the reading. */
 async function* jsonBatches(
-  file: string,
+  { file, only }: RowSource,
   wanted: readonly WantedColumn[],
   faults: FaultLog,
 ): AsyncGenerator<NumberedRow[]> {
   const times = wanted.filter(({ time }) => time !== undefined).map(({ name }) => name);
-  for await (const lines of readLineBatches(file)) {
+  const skips = (chunk: LineChunk): boolean => only !== undefined && !hasLine(chunk, only);
+  for await (const lines of readLineBatches(file, skips)) {
     const rows: NumberedRow[] = [];
     for (const { line, text } of lines) {
       if (text.trim() === '') continue;
@@ -171,18 +175,16 @@ function valueOf(column: CsvColumn, text: string): unknown {
 
 /** Malformed records become faults of field `csv`; the tenth ends the reading. */
 async function* csvBatches(
-  file: string,
+  { file, delimiter, onColumns, only }: RowSource,
   wanted: readonly WantedColumn[],
   faults: FaultLog,
-  delimiter: string,
-  onColumns: ColumnsSeen | undefined,
 ): AsyncGenerator<NumberedRow[]> {
   let columns: CsvColumn[] | null = null;
   const onFault = (line: number, what: string): void => {
     faults.line = line;
     faults.add('csv', what);
   };
-  for await (const { header, records } of readCsvBatches(file, onFault, delimiter)) {
+  for await (const { header, records } of readCsvBatches(file, onFault, delimiter, only)) {
     if (columns === null) {
       onColumns?.(header);
       checkHeader(file, header, wanted);

@@ -56,7 +56,7 @@ describe('an import over snapshots of the same market and times', () => {
     const every = [...TOKEN.slice(0, 2), '--every', '5s', '--data', data, '--dry-run'];
     const single = await fathom(['import', 'tardis-book-snapshot', top, ...every]);
     expect(single.stderr).toMatch(
-      /^dry run: would store 1 row, 1 snapshot, 2 cells \(0 levels outside the ladder\) in /,
+      /^dry run: would store 1 row, 1 snapshot, 2 cells, 0 levels outside the ladder in /,
     );
     expect(existsSync(data)).toBe(false);
     const ended = await importFull('--json');
@@ -121,5 +121,38 @@ describe('an import over snapshots of the same market and times', () => {
     const ended = await fathom(words);
     expect(ended.status).toBe(2);
     expect(ended.stderr).toContain(`${flag}: needs --data instead of --out`);
+  });
+});
+
+describe('the report of an import', () => {
+  it('has warnings', async () => {
+    const far = file('far.csv', [
+      'exchange,symbol,timestamp,local_timestamp,asks[0].price,asks[0].amount,bids[0].price,bids[0].amount',
+      `binance,BUSDT,${us(0)},${us(0)},1001,1,1,1`,
+      `binance,BUSDT,${us(1)},${us(1)},1001,0.0001,1,0.0001`,
+    ]);
+    const done = await importInto('tardis-book-snapshot', far, '--json');
+    expect(done.stderr).toContain('warning: snapshots without a cell: 1, such as row 2: ');
+    expect(documentOf(done).warnings).toContainEqual({
+      kind: 'no_cells',
+      count: 1,
+      example: expect.stringMatching(/^row 2: the snapshot of /) as string,
+    });
+  });
+
+  it('of holders counts rows, not cells', async () => {
+    const holders = file('holders.csv', [
+      'Account,Token Account,Quantity',
+      `${MINT},9n4nbM75f5Ui33ZbPYXn59EwSgE8CGsHtAeTH5YFeJ9E,5`,
+    ]);
+    const words = ['--token', `mainchain:${MINT}`, '--at', '2023-01-01T00:00:00Z', '--data', data];
+    const done = await fathom(['import', 'solscan-holders', holders, ...words, '--json']);
+    expect(done.stderr).toMatch(/stored 1 row, 1 snapshot in /);
+    expect(documentOf(done).stored).toEqual({
+      rows: 1,
+      snapshots: 1,
+      cells: 0,
+      dropped_levels: 0,
+    });
   });
 });

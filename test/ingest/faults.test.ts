@@ -157,7 +157,8 @@ describe('faulty rows', () => {
     const text = csv(cells(T));
     const hints = [
       ...['NaN', 'Infinity', '0x10'].map((value) => [value, `: it is "${value}"`]),
-      ...['1e999', ' 5', ''].map((value) => [value, '']),
+      ...['1e999', ' 5'].map((value) => [value, '']),
+      ['', ': it is empty'],
       ['1,5', ": a decimal comma: add --decimal ','"],
       ['1,500.5', ': separated thousands: add --decimal .'],
       ['1,500', ": add --decimal ',' if 1,500 is 1.5, or --decimal . if it is 1500"],

@@ -245,6 +245,25 @@ describe('levels', () => {
     ]);
   });
 
+  it('without a price are left out with a warning, unless all are', async () => {
+    const whole = [level(fresh(), 'bid', 99, 1), level(fresh(), 'ask', 101, 1)];
+    const address = fresh();
+    const sides = (t: number, ...names: string[]) =>
+      names.map((side) => ({ ...whole[0], address, side, t, price: side === 'bid' ? 99 : 101 }));
+    const rows = [
+      ...sides(T + 10, 'bid', 'ask'),
+      ...sides(T + 20, 'ask', 'bid'),
+      ...sides(T + 30, 'bid'),
+    ];
+    const [report] = await scratch.ingest('levels', scratch.file('.ndjson', lines(rows)));
+    expect(report).toMatchObject({
+      rows: 5,
+      snapshots: 2,
+      warnings: [{ kind: 'no_price', count: 1, line: 5 }],
+    });
+    expect((await scratch.snapshots(address)).map(({ t }) => t)).toEqual([T + 10, T + 20]);
+  });
+
   it('merge into stored snapshots, around their price; ingested again they replace themselves', async () => {
     const address = fresh();
     const book = (source: string, price: number) => [

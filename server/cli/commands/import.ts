@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { realpath, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import type { Warning } from '../../../compute/ingest/warnings.js';
 import { InputError, LossError, UsageError } from '../../../storage/errors.js';
 import {
   IMPORT_FORMATS,
@@ -25,7 +26,13 @@ import {
 } from '../flags.js';
 import { DESCRIBING, importOptions } from '../import-options.js';
 import { count, counted, PartlyDone, printJson, ProgressLine, printNote } from '../output.js';
-import { replacedJson, replacedText } from '../replaced.js';
+import {
+  replacedJson,
+  replacedText,
+  storedText,
+  warningJson,
+  warningText,
+} from '../file-report.js';
 import { rehearsed, storeThrough, withPool } from '../runtime.js';
 
 /** The most entries that the report shows of a list. */
@@ -90,6 +97,7 @@ async function importFiles(
   });
   printReport(report.read);
   printNote(report.text);
+  for (const warning of report.warnings) printNote(warningText(warning, exampleOf(warning)));
   if (json) printJson({ format, ...jsonReport(report.read), ...report.json });
 }
 
@@ -100,9 +108,13 @@ function withReplace(error: unknown): unknown {
   return new InputError(`${error.message}\n${refused}`, error.faults);
 }
 
+/** Rows of an import are no lines of its files. */
+const exampleOf = ({ line, what }: Warning): string => `row ${line}: ${what}`;
+
 interface Outcome {
   read: ImportReport;
   text: string;
+  warnings: readonly Warning[];
   json: object;
 }
 
@@ -122,12 +134,18 @@ async function intoStore(
           progress.show(`${counted(rows, 'row')}, ${counted(cells, 'cell')}`),
       });
       const seconds = (performance.now() - startedMs) / 1000;
-      const { snapshots, cells, droppedLevels, replaced } = stored;
+      const { rows, snapshots, cells, droppedLevels, replaced } = stored;
+      // The report on what was read has its own list of crossed books.
+      const warnings = stored.warnings.filter(
+        ({ kind }) => kind !== 'crossed_book' || read.crossed.count === 0,
+      );
       return {
         read,
-        text: `${request.dryRun ? 'dry run: would store' : 'stored'} ${counted(stored.rows, 'row')}, ${counted(snapshots, 'snapshot')}, ${counted(cells, 'cell')} (${counted(droppedLevels, 'level')} outside the ladder)${replacedText(replaced)} in ${seconds.toFixed(1)} s`,
+        text: `${request.dryRun ? 'dry run: would store' : 'stored'} ${storedText(stored)}${replacedText(replaced)} in ${seconds.toFixed(1)} s`,
+        warnings,
         json: {
-          stored: { snapshots, cells, dropped_levels: droppedLevels },
+          stored: { rows, snapshots, cells, dropped_levels: droppedLevels },
+          warnings: warnings.map((warning) => warningJson(warning, exampleOf(warning))),
           replaced: replacedJson(replaced),
           seconds,
           ...(request.dryRun ? { dry_run: true } : {}),
@@ -174,7 +192,8 @@ async function intoFile(
   } finally {
     progress.end();
   }
-  return { read, text: `wrote ${counted(read.rows, 'row')} to ${out}`, json: { out } };
+  const text = `wrote ${counted(read.rows, 'row')} to ${out}`;
+  return { read, text, warnings: [], json: { out } };
 }
 
 /** @throws UsageError if the output would replace a file that is read, or its folder does not exist */

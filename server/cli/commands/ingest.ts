@@ -1,5 +1,4 @@
 /** `fathom ingest DATASET FILE...` */
-import type { Warning, WarningKind } from '../../../compute/ingest/warnings.js';
 import { UsageError } from '../../../storage/errors.js';
 import { type Dataset, DATASETS, FILE_FORMATS } from '../../../storage/ingest/datasets.js';
 import { exampleOf, formatsOf, ingestFiles } from '../../../storage/ingest/ingest.js';
@@ -14,8 +13,14 @@ import {
   STORE_FLAGS,
 } from '../flags.js';
 import { MAPPING_FLAGS, mappingOf } from '../ingest-options.js';
-import { count, counted, PartlyDone, printJson, ProgressLine, printNote } from '../output.js';
-import { replacedJson, replacedText } from '../replaced.js';
+import { counted, PartlyDone, printJson, ProgressLine, printNote } from '../output.js';
+import {
+  replacedJson,
+  replacedText,
+  storedText,
+  warningJson,
+  warningText,
+} from '../file-report.js';
 import { rehearsed, storeThrough, withPool } from '../runtime.js';
 
 const FLAGS = {
@@ -94,7 +99,9 @@ async function ingest(
         progress.end();
         printNote(`${dryRun ? 'dry run, nothing stored: ' : ''}${reportText(timed)}`);
         if (timed.rows === 0) printNote(`warning: ${timed.file} has no rows`);
-        for (const warning of timed.warnings) printNote(warningText(timed.file, warning));
+        for (const warning of timed.warnings) {
+          printNote(warningText(warning, exampleOf(timed.file, warning)));
+        }
       }
     });
   };
@@ -113,24 +120,6 @@ function withTime(report: FileReport, elapsedMs: number): TimedReport {
   return { ...report, seconds, cells_per_second: Math.round(report.cells / seconds) };
 }
 
-const WARNING_TEXTS: Readonly<Record<WarningKind, string>> = {
-  no_cells: 'snapshots without a cell',
-  outside_ladder: 'snapshots with more than half of their levels outside the ladder',
-  crossed_book: 'crossed books',
-  replaced_level: 'levels replaced by a later row of the same price',
-  one_sided_book: 'books with only one side',
-  negative_liquidity: 'CLMM pools whose liquidity falls below 0',
-  far_from_price: 'books far from the price of their snapshot',
-  far_from_stored: 'tokens whose price is far from the stored one',
-  over_deposit: 'orders with more left than was deposited',
-  future_time: 'times more than an hour ahead',
-};
-
-function warningText(file: string, warning: Warning): string {
-  const { kind, count: times } = warning;
-  return `warning: ${WARNING_TEXTS[kind]}: ${count(times)}, such as ${exampleOf(file, warning)}`;
-}
-
 function jsonReport({
   droppedLevels,
   earlierLevels,
@@ -147,11 +136,7 @@ function jsonReport({
     dropped_levels: droppedLevels,
     ...(earlierLevels === 0 ? {} : { earlier_levels: earlierLevels }),
     replaced: replacedJson(replaced),
-    warnings: warnings.map((warning) => ({
-      kind: warning.kind,
-      count: warning.count,
-      example: exampleOf(file, warning),
-    })),
+    warnings: warnings.map((warning) => warningJson(warning, exampleOf(file, warning))),
     ...times,
   };
 }
@@ -161,16 +146,10 @@ function progressText({ file, rows, cells }: FileReport): string {
 }
 
 function reportText(report: TimedReport): string {
-  const { file, rows, snapshots, cells, droppedLevels, seconds } = report;
-  const shots = snapshots === 0 ? '' : `, ${counted(snapshots, 'snapshot')}`;
-  // Snapshots of holders have no cells.
-  const depth =
-    cells + droppedLevels === 0
-      ? ''
-      : `, ${counted(cells, 'cell')} (${count(report.cells_per_second)} cells/s), ${counted(droppedLevels, 'level')} outside the ladder`;
+  const { file, seconds } = report;
   const earlier =
     report.earlierLevels === 0
       ? ''
       : `, ${counted(report.earlierLevels, 'level')} of earlier books within a second left out`;
-  return `${file}: ${counted(rows, 'row')}${shots}${depth}${earlier}${replacedText(report.replaced)} in ${seconds.toFixed(1)} s`;
+  return `${file}: ${storedText(report, report.cells_per_second)}${earlier}${replacedText(report.replaced)} in ${seconds.toFixed(1)} s`;
 }
