@@ -12,6 +12,7 @@ import { addConstantProduct, readConstantProduct } from './constant-product.js';
 import { addDlmm, readDlmm } from './dlmm.js';
 import { type Fields, isFields, oneOf, readHead } from './fields.js';
 import { eachJsonLine } from './json-lines.js';
+import { plainSnapshotRow } from './nested-rows.js';
 import { type KeyedMarket, type MarketFieldNames, SUMMED_POOLS } from './market-fields.js';
 
 /** Typical bytes of a cell as text: `[-12,3456.78,0],`. */
@@ -45,6 +46,8 @@ export interface RowLines {
 /** Complete NDJSON lines. */
 export interface ChunkLines extends ChunkOptions {
   bytes: Uint8Array;
+  /** Whether they were made of rows with a schema, which gives all entries of a list the same type. */
+  isTyped?: boolean;
 }
 
 /**
@@ -56,7 +59,8 @@ export function binSnapshotLines(input: ChunkLines): BinnedChunk {
   const { bytes, firstLine, basePrices } = input;
   const chunk = new ChunkBuilder(input.mode, Math.ceil(bytes.length / BYTES_PER_CELL));
   const binner = new SnapshotBinner(chunk);
-  chunk.rows = eachJsonLine(bytes, firstLine, chunk.faults, (row, index) => {
+  chunk.rows = eachJsonLine(bytes, firstLine, chunk.faults, (given, index) => {
+    const row = input.isTyped && isFields(given) ? plainSnapshotRow(given) : given;
     binner.add(row, firstLine + index, basePrices?.[index] ?? NaN);
   });
   return chunk.finish();

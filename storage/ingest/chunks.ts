@@ -10,12 +10,12 @@ import {
 import { isBlankLine } from '../../compute/ingest/json-lines.js';
 import { canonicalAddress, CHAINS, TIERS } from '../../compute/market.js';
 import type { SnapshotKey } from '../contract.js';
+import { plainSnapshotRow } from '../../compute/ingest/nested-rows.js';
 import { countNewlines, type LineChunk, readLineChunks } from '../lines.js';
 import { arrowCells } from './arrow.js';
 import { CellCutter } from './cell-chunks.js';
 import { type NumberedRow, SNAPSHOT_COLUMNS } from './columns.js';
-import { plainSnapshotRow } from './nested-rows.js';
-import { parquetCells } from './parquet.js';
+import { parquetCells, parquetLines } from './parquet.js';
 import { refusal } from './prepared.js';
 import { cellRows, rowBatches, type RowSource } from './rows.js';
 
@@ -26,7 +26,9 @@ export type Chunk = {
   /** For a merge: for each line or row, the price to bin around (compute's ChunkOptions.basePrices). */
   basePrices?: Float64Array;
 } & (
-  | { kind: 'snapshotLines' | 'cellLines'; bytes: Uint8Array }
+  | { kind: 'cellLines'; bytes: Uint8Array }
+  /** `isTyped`: made of rows with a schema (compute's ChunkLines). */
+  | { kind: 'snapshotLines'; bytes: Uint8Array; isTyped?: boolean }
   /** `lines`: the line of each row, if rows are not numbered consecutively. */
   | { kind: 'snapshotRows'; rows: unknown[]; lines?: Float64Array }
   | { kind: 'cellColumns'; columns: CellColumns }
@@ -45,6 +47,12 @@ export async function* snapshotChunks(source: RowSource, faults: FaultLog): Asyn
   const { file, format, mapping } = source;
   if (format === 'ndjson' && mapping === null) {
     for await (const lines of readLineChunks(file)) yield { kind: 'snapshotLines', ...lines };
+    return;
+  }
+  if (format === 'parquet' && mapping === null) {
+    for await (const lines of parquetLines(file, SNAPSHOT_COLUMNS, source.onColumns)) {
+      yield { kind: 'snapshotLines', isTyped: true, ...lines };
+    }
     return;
   }
   for await (const batch of rowBatches(source, SNAPSHOT_COLUMNS, faults)) {

@@ -150,7 +150,8 @@ function binChunk(chunk: Chunk, pool: ComputePool, mode: JoinMode): Promise<Binn
     case 'cellLines': {
       const bytes = movable(chunk.bytes);
       const task = chunk.kind === 'cellLines' ? 'packCellLines' : 'binSnapshotLines';
-      return pool.run(task, { bytes, ...options }, [bytes.buffer]);
+      const isTyped = chunk.kind === 'snapshotLines' && chunk.isTyped === true;
+      return pool.run(task, { bytes, isTyped, ...options }, [bytes.buffer]);
     }
     case 'snapshotRows':
       return pool.run('binSnapshotRows', { rows: chunk.rows, lines: chunk.lines, ...options });

@@ -1,6 +1,6 @@
 /** Rows of dataset `snapshots` from files whose schema gives all entries of a list the same type. */
 
-import { type Fields, isFields } from '../../compute/ingest/fields.js';
+import { type Fields, isFields } from './fields.js';
 
 /** The fields of list entries that are structs, in the order of the NDJSON lists. */
 const ENTRY_FIELDS: Readonly<Record<string, readonly string[]>> = {
@@ -26,6 +26,9 @@ function plain(name: string, value: unknown): unknown {
   if (typeof value === 'bigint') return name === 'sqrt_price_x96' ? String(value) : Number(value);
   if (isStruct(value)) return plainSnapshotRow(value);
   if (!Array.isArray(value)) return value;
+  // All entries have one type: copying millions of pairs of numbers would double a chunk's time.
+  const [first] = value as unknown[];
+  if (isNumbers(first)) return value;
   const names = ENTRY_FIELDS[name];
   if (names === undefined) return value.map((entry: unknown) => plain(name, entry));
   return value.map((given: unknown) => {
@@ -46,6 +49,9 @@ function plainTick(entry: readonly unknown[]): unknown[] {
 function plainNumber(value: unknown): unknown {
   return typeof value === 'bigint' ? Number(value) : value;
 }
+
+const isNumbers = (entry: unknown): boolean =>
+  Array.isArray(entry) && entry.length > 0 && entry.every((one) => typeof one === 'number');
 
 function isStruct(value: unknown): value is Fields {
   return isFields(value) && !(value instanceof Date) && !ArrayBuffer.isView(value);
