@@ -148,7 +148,10 @@ export default defineConfig({
       rules: importRules(bordersOf('compute', false)),
     },
     { files: ['**/*.mjs'], rules: untyped },
-    { files: ['bench/**', 'server/bootstrap/**', 'test/**'], rules: { 'no-console': 'off' } },
+    {
+      files: ['.ci/**', 'bench/**', 'server/bootstrap/**', 'test/**'],
+      rules: { 'no-console': 'off' },
+    },
     {
       // Tests read foreign decoders' untyped values on purpose.
       files: ['test/**/*.ts'],
