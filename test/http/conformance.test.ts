@@ -369,7 +369,9 @@ it('the self-check at the start warns only of an engine that refuses a split lin
   const listen = () => Promise.resolve({ port, stopListening: close, close });
   logged.length = 0;
   await warnOfFault({ name: 'uws', listen }, log);
-  expect(logged).toEqual([expect.stringMatching(/"level":"warn".*Node 24, or --http-engine node/)]);
+  expect(logged).toEqual([
+    expect.stringMatching(/"level":"warn".*Node 24, --http-engine node, or nginx/),
+  ]);
   await warnOfFault(await loadEngine('node', log), log);
   await warnOfFault({ name: 'uws', listen: () => Promise.reject(new Error('no port')) }, log);
   expect(logged).toHaveLength(1);
