@@ -4,6 +4,7 @@
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { DAY_S } from '../../compute/time.js';
+import { Turns } from '../../storage/turns.js';
 import type { Progress } from './cursor.js';
 import type { DepthFeed, Update, View } from './depth-feed.js';
 import type { UpdateStep } from './depth-follower.js';
@@ -13,6 +14,10 @@ const TURN_MS = 1.5;
 /** Messages, and their bytes, kept while a step is sent, one for each subscription id. */
 const MAX_KEPT_MESSAGES = 32;
 const MAX_SHARED_MESSAGE_BYTES = 1024 * 1024;
+/** Cohorts of one key that advance at a time. */
+const LANES = 4;
+/** Members of a cohort that are asked for their key. */
+const MAX_ASKED_MEMBERS = 16;
 /** Node's timers overflow after 24 days. */
 const MAX_TIMER_S = DAY_S;
 
@@ -56,10 +61,19 @@ interface Cohort {
   timer: NodeJS.Timeout | undefined;
 }
 
+interface DueCohorts {
+  cohorts: Set<Cohort>;
+  /** How many of the key's cohorts advance now: each may hold an encoded update. */
+  lanes: number;
+}
+
 export class Cohorts {
   /** Cohorts that are up to date, by token, then by waitingKey(). */
   private readonly waiting = new Map<number, Map<string, Cohort>>();
+  /** Cohorts that advance, or are about to. */
   private readonly advancing = new Set<Cohort>();
+  /** Cohorts that are about to advance, by key. */
+  private readonly due = new Map<string, DueCohorts>();
   private readonly cohortByFollower = new Map<Follower, Cohort>();
   /** Steps being sent, one after the other; each call sends one message, and returns false after the last. */
   private readonly sending: (() => boolean)[] = [];
@@ -87,15 +101,54 @@ export class Cohorts {
     for (const cohort of this.advancing) {
       if (cohort.tokenId === tokenId) cohort.touchedMs ??= committedMs;
     }
-    for (const cohort of [...(this.waiting.get(tokenId)?.values() ?? [])]) {
-      this.stopWaiting(cohort);
-      void this.advance(cohort, committedMs);
+    const cohorts = this.waiting.get(tokenId);
+    this.waiting.delete(tokenId);
+    for (const cohort of cohorts?.values() ?? []) {
+      clearTimeout(cohort.timer);
+      this.enqueue(cohort, committedMs);
     }
   }
 
-  /** Takes steps until the cohort is up to date. @param committedMs of the commit that caused them; null: no commit */
-  private async advance(cohort: Cohort, committedMs: number | null): Promise<void> {
+  /**
+   * Has a cohort advance after others of the same key: the many views of one key delay those of no other.
+   * @param committedMs of the commit that is the cause; null: no commit
+   */
+  private enqueue(cohort: Cohort, committedMs: number | null): void {
+    cohort.touchedMs ??= committedMs;
     this.advancing.add(cohort);
+    const keyId = this.leastBusyKey(cohort);
+    const queue = this.due.get(keyId) ?? { cohorts: new Set(), lanes: 0 };
+    queue.cohorts.add(cohort);
+    this.due.set(keyId, queue);
+    if (queue.lanes < LANES) void this.advanceAll(keyId, queue);
+  }
+
+  /** A key of the cohort for which few other cohorts wait. */
+  private leastBusyKey({ members }: Cohort): string {
+    let [{ keyId }] = members;
+    const busy = (id: string) => this.due.get(id)?.cohorts.size ?? 0;
+    let left = MAX_ASKED_MEMBERS;
+    for (const member of members) {
+      if (busy(keyId) === 0 || left-- === 0) break;
+      if (busy(member.keyId) < busy(keyId)) ({ keyId } = member);
+    }
+    return keyId;
+  }
+
+  private async advanceAll(keyId: string, queue: DueCohorts): Promise<void> {
+    queue.lanes++;
+    const turns = new Turns();
+    for (const cohort of queue.cohorts) {
+      queue.cohorts.delete(cohort);
+      await turns.take();
+      await this.advance(cohort);
+    }
+    if (--queue.lanes === 0) this.due.delete(keyId);
+  }
+
+  /** Takes steps until the cohort is up to date. */
+  private async advance(cohort: Cohort): Promise<void> {
+    let committedMs: number | null = null;
     while (cohort.members.size > 0) {
       committedMs = cohort.touchedMs ?? committedMs;
       cohort.touchedMs = null;
@@ -196,8 +249,7 @@ export class Cohorts {
     const fromS = others.reduce((least, { progress }) => Math.min(least, progress.fromS), Infinity);
     for (const follower of others) cohort.members.delete(follower);
     const part = this.newCohort(others, { ...cohort.progress, fromS });
-    part.touchedMs = cohort.touchedMs;
-    void this.advance(part, committedMs);
+    this.enqueue(part, cohort.touchedMs ?? committedMs);
   }
 
   /** Records that commits brought nothing to send. */
@@ -241,7 +293,7 @@ export class Cohorts {
     const waitS = Math.min(Math.max(1, nextT - this.nowS()), MAX_TIMER_S);
     cohort.timer = setTimeout(() => {
       this.stopWaiting(cohort);
-      void this.advance(cohort, null);
+      this.enqueue(cohort, null);
     }, waitS * 1000);
   }
 

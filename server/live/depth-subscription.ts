@@ -6,6 +6,7 @@ import { venuesNotFound } from '../../compute/replay/query.js';
 import type { DepthSource, TokenName, TokenRecord } from '../../storage/contract.js';
 import { isoOf } from '../../compute/time.js';
 import { invalidParameter } from '../api/errors.js';
+import { Turns } from '../../storage/turns.js';
 import { sourceOf } from '../depth/shown-token.js';
 import { ApiError, replayBusy } from '../http/errors.js';
 import type { Cohorts, Follower, Message } from './cohorts.js';
@@ -201,8 +202,12 @@ export class DepthSubscription
   /** Sends steps until the client is up to date, then joins a cohort. */
   private async run(): Promise<void> {
     const { connection, feed, cohorts } = this.options;
+    // A slow reader's subscriptions all continue when it reads.
+    const turns = new Turns();
     while (!this.isEnded) {
       if (!connection.hasRoom) await this.waitForRoom();
+      await turns.take();
+      if (!connection.hasRoom) continue;
       const { commits } = feed;
       if (this.source === null) this.cursors = this.findToken();
       try {

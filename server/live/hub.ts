@@ -1,6 +1,8 @@
 /** Live: clients' messages, and the subscriptions that they begin. */
+import { hash } from 'node:crypto';
 import { recordOf } from '../../compute/collections.js';
 import type { ComputePool } from '../../compute/pool.js';
+import type { ReplayQuery } from '../../compute/replay/query.js';
 import type {
   DepthSource,
   FollowedDepth,
@@ -178,7 +180,7 @@ export class LiveHub {
       depth,
       feed: this.depthFeed,
       cohorts: this.cohorts,
-      view: { query: view, name: JSON.stringify(view), format: connection.format },
+      view: { query: view, name: nameOf(view), format: connection.format },
       nowS: () => clock.nowS(),
       onMessage: this.options.onMessage,
       onError: (error) => log.error('a live subscription failed', {}, error),
@@ -316,4 +318,13 @@ export class LiveHub {
     });
     this.isTicking = false;
   }
+}
+
+/** Equal for views that get the same messages, which do not repeat the request. */
+function nameOf({ group, band, ...filter }: ReplayQuery): string {
+  const { types, excludeTypes, venues, excludeVenues } = filter;
+  const lists = [types, excludeTypes, venues, excludeVenues].map(
+    (list) => list && [...list].sort(),
+  );
+  return hash('sha256', JSON.stringify([group, band.first, band.last, lists]), 'base64url');
 }

@@ -7,7 +7,15 @@ import { viewOf } from '../../server/replay/parameters.js';
 import { SegmentColumns } from '../../server/replay/segment-columns.js';
 import type { Store } from '../../storage/store.js';
 import { sharedPool } from '../support/pool.js';
-import { commitRows, DataDirectory, openStore, snapshot, tokenOf } from '../support/stores.js';
+import {
+  type Cell,
+  commitRows,
+  DataDirectory,
+  openStore,
+  orca,
+  snapshot,
+  tokenOf,
+} from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
 
 const T0 = 1_794_000_000;
@@ -52,8 +60,8 @@ describe('Followers of equal progress', () => {
   });
   afterAll(() => store.close());
 
-  const commit = async (t: number): Promise<void> => {
-    await commitRows(store, [snapshot(t)]);
+  const commit = async (t: number, markets = [orca()]): Promise<void> => {
+    await commitRows(store, [snapshot(t, markets)]);
     feed.touch();
     cohorts.touch(tokenOf(store), feed.committedMs);
   };
@@ -150,5 +158,61 @@ describe('Followers of equal progress', () => {
     await commit(T0 + 420);
     await eventually('the next one', () => next.received.length > 0);
     expect(next.received).toEqual([T0 + 421]);
+  });
+
+  /** A band that no other index has. */
+  const viewOfIndex = (i: number): Follower['view'] => {
+    const band = { first: -100 + (i % 100), last: 10 + Math.floor(i / 100) };
+    return { query: { ...QUERY, group: 'market', band }, name: `view ${i}`, format: 'json' };
+  };
+  const wide = Array.from({ length: 9 }, (_, m) => ({
+    ...orca(Array.from({ length: 100 }, (_, bin) => [bin - 80, 1e6 + bin, 1e6 + m] as Cell)),
+    address: `pool${m}`,
+  }));
+
+  it('of many views are served in turns, between which the server answers requests', async () => {
+    let polls = 0;
+    let isOver = false;
+    const poll = (): void => {
+      polls++;
+      if (!isOver) setImmediate(poll);
+    };
+    const receivedInPoll = new Map<number, number>();
+    const views = 400;
+    let left = views;
+    for (let i = 0; i < views; i++) {
+      const follower = await join({
+        view: viewOfIndex(i),
+        take(_, { progress }) {
+          follower.progress = progress;
+          left--;
+          receivedInPoll.set(polls, (receivedInPoll.get(polls) ?? 0) + 1);
+        },
+      });
+    }
+    setImmediate(poll);
+    onTestFinished(() => void (isOver = true));
+    await commit(T0 + 480, wide);
+    await eventually('all', () => left === 0);
+    expect(Math.max(...receivedInPoll.values())).toBeLessThan(views / 4);
+  });
+
+  it('of one key with many views do not delay those of another', async () => {
+    const received: string[] = [];
+    const views = 400;
+    for (let i = 0; i <= views; i++) {
+      const keyId = i < views ? 'many' : 'few';
+      const follower = await join({
+        keyId,
+        view: viewOfIndex(i),
+        take(_, { progress }) {
+          follower.progress = progress;
+          received.push(keyId);
+        },
+      });
+    }
+    await commit(T0 + 540, wide);
+    await eventually('all', () => received.length === views + 1);
+    expect(received.indexOf('few')).toBeLessThan(views / 4);
   });
 });
