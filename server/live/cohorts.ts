@@ -155,6 +155,8 @@ export class Cohorts {
       try {
         const step = await this.feed.step(cohort.tokenId, cohort.progress);
         if (step.type === 'none') {
+          // All may have left in the meantime.
+          if (cohort.members.size === 0) break;
           this.setProgress(cohort, step.after);
           if (this.hasNewCommit(cohort)) continue;
           this.wait(cohort, step.nextT);
