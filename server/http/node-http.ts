@@ -25,8 +25,8 @@ import { upgrade } from './node-socket.js';
 /** The longest time for a request to arrive, and between two requests; uWebSockets.js has the same. */
 const IDLE_LIMIT_MS = 10_000;
 const CHECK_INTERVAL_MS = 1_000;
-/** The engine sends a body in pieces of this size, which show a slow client's progress. */
-const PIECE_BYTES = 16 * 1024;
+/** How often the engine looks how much of a body waits for a slow client. */
+const PROGRESS_MS = 1_000;
 /** A stream is sent in pieces of this size, which show that its client reads. */
 const STREAM_PIECE_BYTES = 256 * 1024;
 /** A client that pipelines more requests while this much of their replies is unread is cut. */
@@ -243,12 +243,7 @@ class NodeRequest implements EngineRequest {
     if (req.httpVersion === '1.1') res.removeHeader('Connection');
     res.writeHead(status, reason, fields);
     for (const field of fields) this.replyBytes += field.length;
-    const sent = body === null || this.method === 'HEAD' ? null : body;
-    if (sent !== null && sent.byteLength > PIECE_BYTES) {
-      this.sendPieces(sent, 0, onTaken);
-      return false;
-    }
-    return this.end(sent, onTaken);
+    return this.end(body === null || this.method === 'HEAD' ? null : body, onTaken);
   }
 
   get socketProtocols(): readonly string[] | null {
@@ -318,11 +313,7 @@ class NodeRequest implements EngineRequest {
     this.listener?.();
   }
 
-  private end(
-    body: Uint8Array | null,
-    onTaken: (bytes: number, isAll: boolean) => void,
-    before = 0,
-  ): boolean {
+  private end(body: Uint8Array | null, onTaken: (bytes: number, isAll: boolean) => void): boolean {
     const { res, connection } = this;
     const bytes = body?.byteLength ?? 0;
     this.replyBytes += bytes;
@@ -330,34 +321,31 @@ class NodeRequest implements EngineRequest {
     if (body === null) res.end();
     else res.end(body);
     // A reply that waits behind another one of its connection has no socket yet.
-    if (before === 0 && res.socket !== null && res.socket.writableLength === 0) {
+    if (res.socket !== null && res.socket.writableLength === 0) {
       connection.unread.delete(this);
       return true;
     }
+    const progress = setInterval(() => {
+      const waiting = waitingBytes(res.socket);
+      if (waiting !== null) onTaken(Math.max(0, bytes - waiting), false);
+    }, PROGRESS_MS);
+    res.once('close', () => clearInterval(progress));
     res.once('finish', () => {
-      if (connection.unread.delete(this)) onTaken(before + bytes, true);
+      clearInterval(progress);
+      if (connection.unread.delete(this)) onTaken(bytes, true);
     });
     return false;
   }
+}
 
-  /** Sends a piece when the kernel has the one before. */
-  private sendPieces(
-    body: Uint8Array,
-    from: number,
-    onTaken: (bytes: number, isAll: boolean) => void,
-  ): void {
-    const to = from + PIECE_BYTES;
-    const piece = body.subarray(from, to);
-    if (to >= body.byteLength) {
-      this.end(piece, onTaken, from);
-      return;
-    }
-    this.res.write(piece, (error) => {
-      if (error) return;
-      onTaken(to, false);
-      this.sendPieces(body, to, onTaken);
-    });
-  }
+/**
+ * Bytes that the kernel has not taken yet of what was written to a socket; null if the socket is gone. Node's streams
+ * tell only when a whole write is done, and its own time limits rest on this number, too.
+ */
+function waitingBytes(socket: Socket | null): number | null {
+  const handle = (socket as unknown as { _handle: { writeQueueSize: number } | null } | null)
+    ?._handle;
+  return handle?.writeQueueSize ?? null;
 }
 
 /** Replies to bytes that are not a valid request, unless another reply is being sent, and closes the connection. */
