@@ -8,6 +8,7 @@ import { packFragments } from '../../compute/replay/fragment-file.js';
 import { makeFragments } from '../../compute/replay/fragment-maker.js';
 import { renderPage } from '../../compute/replay/render.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
+import type { Log } from '../../server/log.js';
 import { Fragments } from '../../server/replay/fragments.js';
 import { readOfPlan } from '../../server/replay/page-plan.js';
 import type { PageIdentity } from '../../server/replay/entity-tag.js';
@@ -36,7 +37,8 @@ export class FragmentsFixture {
   troubles: unknown[] = [];
   /** A log line is a failure unless the test takes it. */
   readonly logged: string[] = [];
-  readonly log = logInto(this.logged);
+  /** Another one for each test: a log leaves repeated errors out. */
+  log!: Log;
   private opened: Fragments[] = [];
 
   /** Call at the top of a test file. */
@@ -53,6 +55,7 @@ export class FragmentsFixture {
       fixture.data = new DataDirectory();
       mkdirSync(fixture.data.path);
       fixture.troubles = [];
+      fixture.log = logInto(fixture.logged);
     });
     afterEach(async () => {
       await fixture.closeAll();
