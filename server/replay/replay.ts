@@ -34,6 +34,7 @@ import { cacheHeaders, entityTag, type PageIdentity } from './entity-tag.js';
 import {
   ARROW_STREAM,
   negotiate,
+  negotiateFragments,
   reprDigestHeaders,
   type Representation,
   representationHeaders,
@@ -205,6 +206,13 @@ function jobOf(
   return { exchange, request, source, page, representation, nowS };
 }
 
+/** The same page in another representation. */
+function encodedAs(job: PageJob, representation: Representation): PageJob {
+  const { encoding } = representation;
+  if (encoding === job.representation.encoding) return job;
+  return { ...job, representation, page: { ...job.page, encoding } };
+}
+
 function planRequest({ source, request: { fromS, toS, stepS }, nowS }: PageJob): PageRequest {
   return { source, fromS, toS, stepS, nowS };
 }
@@ -225,16 +233,20 @@ async function replyWithoutPool(
   job: PageJob,
   plan: PagePlan,
 ): Promise<PreparedReply | null> {
-  const { exchange, request, page } = job;
-  const tag = tagOf(job, plan);
-  const unchanged = notModified(job, tag);
-  if (unchanged !== null) return unchanged;
+  const { exchange, request } = job;
   // Fragments cover whole segments, and do not pay if pages use only a few snapshots of each.
   const fragments = request.stepS === undefined ? services.fragments : undefined;
-  const assembled = await fragments?.page(plan, page);
-  if (assembled) return fullReply(job, tag, assembled);
+  const ready = fragments === undefined ? job : encodedAs(job, negotiateFragments(exchange));
+  if (exchange.header('if-none-match') !== '') {
+    for (const one of new Set([ready, job])) {
+      const unchanged = notModified(one, tagOf(one, plan));
+      if (unchanged !== null) return unchanged;
+    }
+  }
+  const assembled = await fragments?.page(plan, ready.page);
+  if (assembled) return fullReply(ready, tagOf(ready, plan), assembled);
   // HEAD without Content-Length, which would take as much work as the page (RFC 9110, 9.3.2 allows it).
-  return exchange.method === 'HEAD' ? pageReply(job, tag, null) : null;
+  return exchange.method === 'HEAD' ? pageReply(job, tagOf(job, plan), null) : null;
 }
 
 /** Renders in the pool; null if the client has disconnected. */

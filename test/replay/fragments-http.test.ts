@@ -140,3 +140,45 @@ it.each(['min_pct=-49', 'venues=orca', 'group=venue'])(
     expect(service.pool.postedTasks).toBe(before + 1);
   },
 );
+
+describe('a client that takes both codings', () => {
+  const both = 'gzip, deflate, br';
+  const path = `/replay/${WIDE_MINT}?from=${wide.snapshots[30].t}&to=${SETTLED - 600}`;
+  const codingAndTag = async (url: string) => {
+    const reply = await get(url, both);
+    await reply.arrayBuffer();
+    return [reply.headers.get('content-encoding'), reply.headers.get('etag')];
+  };
+
+  it('gets gzip of a page that the pool makes, and br of one from fragments', async () => {
+    // Other segments, of which there are no fragments yet.
+    service.depth.compact(WIDE_MINT, 31);
+    const [cold, coldTag] = await codingAndTag(path);
+    expect(cold).toBe('gzip');
+    for (let i = 0; i < 2; i++) {
+      await fragments.idle();
+      await codingAndTag(path);
+    }
+    await fragments.idle();
+    const [ready, readyTag] = await codingAndTag(path);
+    expect(ready).toBe('br');
+    expect(await codingAndTag(`${path}&venues=orca`)).toEqual(['gzip', expect.any(String)]);
+    // Whichever form the client has kept is still good.
+    for (const tag of [coldTag, readyTag] as string[]) {
+      const headers = { 'x-api-key': KEY, 'accept-encoding': both, 'if-none-match': tag };
+      const again = await fetch(`${service.server.url}/api/v1${path}`, { headers });
+      expect([again.status, again.headers.get('etag')]).toEqual([304, tag]);
+    }
+  });
+
+  it('gets the one that it prefers', async () => {
+    for (const [header, coding] of [
+      ['gzip, br;q=0.9', 'gzip'],
+      ['br, gzip;q=0.9', 'br'],
+    ]) {
+      const reply = await get(`${path}&venues=orca`, header);
+      await reply.arrayBuffer();
+      expect(reply.headers.get('content-encoding')).toBe(coding);
+    }
+  });
+});
