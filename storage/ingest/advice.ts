@@ -1,12 +1,12 @@
 /** Adds to the faults of a refused file the flags with which the command would accept it. */
 import { FaultLog, isFields } from '../../compute/ingest/fields.js';
 import { FaultyFileError } from '../errors.js';
-import type { WantedColumn } from './columns.js';
+import { Instant, type WantedColumn } from './columns.js';
 import { missingKey } from './hints.js';
 import { type Mapping, NO_MAPPING } from './mapping.js';
 import { type RowSource, rowBatches } from './rows.js';
 import { isNumberText, numberOfText, wordFor } from './texts.js';
-import { looksLikeIso, UNIT_NAMES, unitOfNumber } from './time-units.js';
+import { LongNumber, looksLikeIso, UNIT_NAMES, unitOfNumber } from './time-units.js';
 
 const COERCE = 'numbers as text: add --coerce';
 /** Fields whose numbers are texts. */
@@ -51,10 +51,11 @@ async function rowsAt(
   const open = new Set(lines.filter((line) => line > 0));
   const rows = new Map<number, unknown>();
   const columns = source.mapping?.columns ?? NO_MAPPING.columns;
-  const any = wanted.map(({ name }): WantedColumn => ({
+  const any = wanted.map(({ name, time }): WantedColumn => ({
     name: columns.get(name) ?? name,
     kind: 'any',
     required: false,
+    ...(time === undefined ? {} : { time: 'instant' }),
   }));
   const unmapped = { ...source, mapping: null, only: new Set(open) };
   for await (const batch of rowBatches(unmapped, any, new FaultLog())) {
@@ -87,6 +88,7 @@ function hintFor(
   if (value === null || value === '')
     return format === 'csv' ? 'it is empty' : `it is ${JSON.stringify(value)}`;
   if (column.time !== undefined) {
+    if (value instanceof Instant) return null;
     const hints = [isText && isNumberText(value) ? COERCE : null, timeHint(value, timeUnit)];
     return (
       hints.filter((hint) => hint !== null).join('; ') ||
@@ -124,13 +126,18 @@ function shown(value: unknown): string | null {
   return `it is ${JSON.stringify(text)}`;
 }
 
+/** The unit that a time seems to have. No unit makes a time of a negative number, and `auto` knows them all. */
 function timeHint(value: unknown, given: Mapping['timeUnit']): string | null {
+  if (given === 'auto') return null;
   if (typeof value === 'string' && looksLikeIso(value)) {
     return given === 'iso' ? null : 'looks like ISO: add --time-unit iso';
   }
-  if (typeof value !== 'number' && !isNumberText(value)) return null;
-  const unit = unitOfNumber(Number(value));
-  if (given === null && unit === 's' && !Number.isInteger(Number(value))) {
+  const number = value instanceof LongNumber ? value.text : value;
+  if (typeof number !== 'number' && !isNumberText(number)) return null;
+  const epoch = Number(number);
+  if (epoch < 0) return null;
+  const unit = unitOfNumber(epoch);
+  if (given === null && unit === 's' && !Number.isInteger(epoch)) {
     return 'a fraction of a second: add --time-unit auto';
   }
   return unit === (given ?? 's') ? null : `looks like ${UNIT_NAMES[unit]}: add --time-unit ${unit}`;

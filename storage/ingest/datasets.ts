@@ -92,7 +92,8 @@ function formatOfEnding(file: string, dataset: Dataset): FileFormat {
   }
   const unpacker = UNPACKERS[ending];
   if (unpacker !== undefined) {
-    const inner = FORMAT_OF_ENDING[path.extname(name.slice(0, -ending.length))] ?? 'csv';
+    const plain: FileFormat = NESTED.includes(dataset) ? 'ndjson' : 'csv';
+    const inner = FORMAT_OF_ENDING[path.extname(name.slice(0, -ending.length))] ?? plain;
     throw new UsageError(
       `${file}: packed files are read only if packed by gzip: ${unpacker} ${quotedForShell(file)} | fathom ingest ${dataset} - --format ${inner}`,
     );

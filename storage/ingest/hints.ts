@@ -131,8 +131,8 @@ export function listsOfLevels(names: readonly string[], file: string): string | 
   return `a book in lists, not a level: ${conversion(filter, file)}`;
 }
 
-/** `bid_price1`, `ask3_size`, `bids[0].price`, `bid_px_00`: a side and the number of a level. */
-const WIDE = { bid: /^bids?[^a-z].*\d|^bids?\d/i, ask: /^asks?[^a-z].*\d|^asks?\d/i };
+/** `bid_price1`, `ask3_size`, `bids[0].price`, `bidPx_00`: a side and the number of a level. */
+const WIDE = { bid: /^bid.*\d/i, ask: /^ask.*\d/i };
 
 /** What to say about levels of which each row has many; null if the columns are others. */
 export function wideBook(names: readonly string[]): string | null {

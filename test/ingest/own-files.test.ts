@@ -213,6 +213,23 @@ describe('a refusal suggests flags', () => {
     );
   });
 
+  it('for times only such as help', async () => {
+    const whole = 't: must be whole epoch seconds from 1 to 4294967295';
+    const row = { ...cells(T)[0] };
+    const later = tableToIPC(
+      new Table({
+        ...Object.fromEntries(Object.entries(row).map(([name, x]) => [name, vectorFromArray([x])])),
+        t: vectorFromArray([new Date(5e12)], new TimestampMillisecond()),
+      }),
+    );
+    expect(await faultsOf('cells', scratch.file('.arrow', later))).toEqual([`1: ${whole}`]);
+    const at = (t: number) => scratch.file('.ndjson', lines([{ ...row, t }]));
+    expect(await faultsOf('cells', at(5e12), '--time-unit', 'auto')).toEqual([`1: ${whole}`]);
+    expect(await faultsOf('cells', at(-1), '--time-unit', 'ns')).toEqual([
+      '1: t: must be a time in epoch nanoseconds: this one would be 1969-12-31',
+    ]);
+  });
+
   it('for texts of numbers', async () => {
     const book = { bids: [['99.9', '10']], asks: [] };
     const row = snapshot(T, [], { markets: [{ source: 'A', exchange_type: 'CEX', book }] });

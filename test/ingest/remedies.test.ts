@@ -22,6 +22,7 @@ describe('a file with a whole book in each row', () => {
     ['bid1_price', 'ask1_price'],
     ['bids[0].price', 'asks[0].price'],
     ['bid_px_00', 'ask_px_00'],
+    ['bidPx0', 'askPx0'],
   ];
   it.each(names)('such as %s is told that the layout is wide, once', async (bid, ask) => {
     const row = { ...rest, [bid]: 99, [ask]: 101 };

@@ -302,11 +302,20 @@ it.each([
     'a.ndjson.xz',
     'packed files are read only if packed by gzip: xz -dc a.ndjson.xz | fathom ingest levels - --format ndjson',
   ],
+  [
+    'a.zip',
+    'packed files are read only if packed by gzip: unzip -p a.zip | fathom ingest levels - --format csv',
+  ],
+  [
+    'a.zip',
+    'packed files are read only if packed by gzip: unzip -p a.zip | fathom ingest snapshots - --format ndjson',
+    'snapshots' as const,
+  ],
   ['a.doc', expect.stringMatching(/^the ending names no format; expected \.ndjson, /)],
-])('endings of files %s: what to add', (name, what) => {
+])('endings of files %s: what to add', (name, what, dataset: Dataset = 'levels') => {
   const message = (): string => {
     try {
-      return formatOf(name, 'levels');
+      return formatOf(name, dataset);
     } catch (error) {
       expect(error).toBeInstanceOf(UsageError);
       return (error as Error).message.replace(`${name}: `, '');
