@@ -46,6 +46,9 @@ export interface ReplyHead {
   isLast: boolean;
 }
 
+/** Called as the kernel takes more of a reply's body, with how much it has taken so far. */
+export type OnTaken = (bytes: number, isAll: boolean) => void;
+
 /** A request and the way back to its client. */
 export interface EngineRequest {
   /** As sent: methods are case-sensitive. */
@@ -71,14 +74,10 @@ export interface EngineRequest {
   /**
    * Replies, once. To HEAD it sends what a GET would get, without the body.
    * @param body must not change afterwards; null: the status has none
-   * @param onTaken is called as the kernel takes more of the body, if it did not take all at once
+   * @param onTaken is called if the kernel does not take all at once
    * @returns whether it took all at once
    */
-  reply(
-    head: ReplyHead,
-    body: Uint8Array | null,
-    onTaken: (bytes: number, isAll: boolean) => void,
-  ): boolean;
+  reply(head: ReplyHead, body: Uint8Array | null, onTaken: OnTaken): boolean;
   /**
    * Replies with a body whose end is not known yet.
    * @param filler bytes that the client ignores between any two writes

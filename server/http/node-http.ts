@@ -14,6 +14,7 @@ import {
   type ListenOptions,
   MAX_RECEIVED_BODY_BYTES,
   offeredProtocols,
+  type OnTaken,
   type OpenSocket,
   type ReplyHead,
   type ReplyStream,
@@ -232,7 +233,7 @@ class NodeRequest implements EngineRequest {
   reply(
     { status, reason, headers, isLast }: ReplyHead,
     body: Uint8Array | null,
-    onTaken: (bytes: number, isAll: boolean) => void,
+    onTaken: OnTaken,
   ): boolean {
     const { req, res } = this;
     const fields = headers.flat();
@@ -313,7 +314,7 @@ class NodeRequest implements EngineRequest {
     this.listener?.();
   }
 
-  private end(body: Uint8Array | null, onTaken: (bytes: number, isAll: boolean) => void): boolean {
+  private end(body: Uint8Array | null, onTaken: OnTaken): boolean {
     const { res, connection } = this;
     const bytes = body?.byteLength ?? 0;
     this.replyBytes += bytes;
@@ -325,10 +326,10 @@ class NodeRequest implements EngineRequest {
       connection.unread.delete(this);
       return true;
     }
-    const progress = setInterval(() => {
-      const waiting = waitingBytes(res.socket);
-      if (waiting !== null) onTaken(Math.max(0, bytes - waiting), false);
-    }, PROGRESS_MS);
+    const progress = setInterval(
+      () => onTaken(Math.max(0, bytes - waitingBytes(res.socket)), false),
+      PROGRESS_MS,
+    );
     res.once('close', () => clearInterval(progress));
     res.once('finish', () => {
       clearInterval(progress);
@@ -339,13 +340,12 @@ class NodeRequest implements EngineRequest {
 }
 
 /**
- * Bytes that the kernel has not taken yet of what was written to a socket; null if the socket is gone. Node's streams
- * tell only when a whole write is done, and its own time limits rest on this number, too.
+ * Bytes that the kernel has not taken yet of what was written to a socket; Infinity if it is gone. Node's streams tell only
+ * when a whole write is done; its own time limits rest on this number, too.
  */
-function waitingBytes(socket: Socket | null): number | null {
-  const handle = (socket as unknown as { _handle: { writeQueueSize: number } | null } | null)
-    ?._handle;
-  return handle?.writeQueueSize ?? null;
+function waitingBytes(socket: Socket | null): number {
+  const { _handle: handle } = (socket ?? {}) as { _handle?: { writeQueueSize: number } | null };
+  return handle?.writeQueueSize ?? Infinity;
 }
 
 /** Replies to bytes that are not a valid request, unless another reply is being sent, and closes the connection. */

@@ -9,6 +9,7 @@ import {
   LIST_SEPARATOR,
   MAX_RECEIVED_BODY_BYTES,
   offeredProtocols,
+  type OnTaken,
   type OpenSocket,
   type ReplyHead,
   type ReplyStream,
@@ -121,11 +122,7 @@ export class UwsRequest implements EngineRequest {
     if (!this.isBodyReceived) this.onData(() => undefined);
   }
 
-  reply(
-    given: ReplyHead,
-    body: Uint8Array | null,
-    onTaken: (bytes: number, isAll: boolean) => void,
-  ): boolean {
+  reply(given: ReplyHead, body: Uint8Array | null, onTaken: OnTaken): boolean {
     // After a reply the library would drop the rest of a body uncounted, and treat trailers of a chunked body as the
     // next request. A last reply prevents both.
     const head = this.isLast ? { ...given, isLast: true } : given;
@@ -270,11 +267,7 @@ export class UwsRequest implements EngineRequest {
     this.gone = () => clearImmediate(closing);
   }
 
-  private send(
-    head: ReplyHead,
-    body: Uint8Array,
-    onTaken: (bytes: number, isAll: boolean) => void,
-  ): boolean {
+  private send(head: ReplyHead, body: Uint8Array, onTaken: OnTaken): boolean {
     const { res } = this;
     const total = body.byteLength;
     if (head.isLast && total <= MAX_COPIED_BYTES) {
