@@ -90,6 +90,17 @@ describe('--out', () => {
 });
 
 describe('a refused import', () => {
+  it('says the fault after rows that it has begun to write, and leaves no file', async () => {
+    const later = `binance,X,${T_US + 9_000_000},${T_US + 9_000_000},false,bid,,1`;
+    const out = path.join(directory, 'rows.ndjson');
+    const next = book('X').map((line) => line.replaceAll(String(T_US), String(T_US + 6_000_000)));
+    const rows = [...book('X'), ...next, later];
+    const ended = await importRows(rows, ['--every', '1s', '--out', out]);
+    const fault = "book.csv:6: price: expected a number above 0, found ''";
+    expect([ended.status, ended.stderr]).toEqual([1, `${path.join(directory, fault)}\n`]);
+    expect(readdirSync(directory)).toEqual(['book.csv']);
+  });
+
   it('never overwrites a file that it reads, and names a missing folder', async () => {
     const file = path.join(directory, 'book.csv');
     for (const out of [file, path.join(directory, '.', 'linked.csv')]) {

@@ -1,8 +1,8 @@
 /** `fathom import FORMAT FILE...` */
-import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { realpath, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import type { Warning } from '../../../compute/ingest/warnings.js';
 import { InputError, LossError, UsageError } from '../../../storage/errors.js';
 import {
@@ -175,18 +175,16 @@ async function intoFile(
   const progress = new ProgressLine();
   // A link of that name is replaced: what it leads to stays.
   if (!isDirect) await rm(part, { force: true });
-  const stream = createWriteStream(part, { flags: isDirect ? 'w' : 'wx' });
-  try {
-    await once(stream, 'open');
+  async function* lines(): AsyncGenerator<string> {
     for await (const row of importRows(format, files, options, read)) {
-      if (!stream.write(`${JSON.stringify(row)}\n`)) await once(stream, 'drain');
+      yield `${JSON.stringify(row)}\n`;
       progress.show(counted(read.rows, 'row'));
     }
-    stream.end();
-    await once(stream, 'close');
+  }
+  try {
+    await pipeline(lines, createWriteStream(part, { flags: isDirect ? 'w' : 'wx' }));
     if (!isDirect) await rename(part, target);
   } catch (error) {
-    stream.destroy();
     if (!isDirect) await rm(part, { force: true });
     throw error;
   } finally {
