@@ -76,7 +76,7 @@ describe('several files', () => {
     expect(ended.status).toBe(1);
     const faults = [
       `${bad}:2: price_usd: must be a number > 0: it is "two"`,
-      `${bad}:3: price_usd: must be a number > 0`,
+      `${bad}:3: price_usd: must be a number > 0: it is null`,
     ];
     expect(documentOf(ended)).toEqual({
       dataset: 'snapshots',
@@ -117,7 +117,7 @@ describe('several files', () => {
     );
     expect(lines.slice(2)).toEqual([
       `${bad}:2: price_usd: must be a number > 0: it is "two"`,
-      `${bad}:3: price_usd: must be a number > 0`,
+      `${bad}:3: price_usd: must be a number > 0: it is null`,
       `${bad}: nothing was stored: 2 faults`,
     ]);
   });

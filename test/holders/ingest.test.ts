@@ -145,11 +145,11 @@ describe('A file of holders', () => {
       '1: token_address: must be an address of mainchain',
       '2: t: must be an integer from 0 to 4294967295: looks like milliseconds: add --time-unit ms',
       '3: t: must be an integer from 0 to 4294967295: looks like ISO: add --time-unit iso',
-      '4: owner: must be a text of 1 to 64 characters',
+      '4: owner: must be a text of 1 to 64 characters: it is ""',
       '5: owner: must be printable ASCII without spaces',
       '6: owner: must be a text of 1 to 64 characters',
       '7: balance: must be a number from 0 to 1e+300',
-      '8: balance: must be a number from 0 to 1e+300',
+      '8: balance: must be a number from 0 to 1e+300: it is null',
       '10: owner: occurs twice in one snapshot',
       '11: balance: must be a number from 0 to 1e+300',
     ]);

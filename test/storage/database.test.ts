@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   copyFileSync,
   mkdirSync,
@@ -154,7 +155,7 @@ describe('Database', () => {
 
   it('names a new file only when it is whole, and removes the remains of killed processes', async () => {
     const name = path.basename(file);
-    writeFileSync(`${file}.new-killed`, new Uint8Array(4096));
+    writeFileSync(`${file}.new-${randomUUID()}`, new Uint8Array(4096));
     const events: string[] = [];
     const watcher = watch(directory, (kind, named) => void events.push(`${kind} ${named}`));
     const database = await Database.openFile(file, options);
