@@ -5,6 +5,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { clientTypes } from '../support/client-types.js';
 import type { Json } from '../support/conformance.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { KEY, MINT, NOW_S, heldService, steadyStore } from '../support/service.js';
@@ -41,7 +42,7 @@ async function compileScripts(): Promise<void> {
     types: ['node'],
     typeRoots: [path.resolve('node_modules/@types')],
     paths: {
-      '@fathom/client': [path.resolve('dist/client/index.d.ts')],
+      '@fathom/client': [path.join(await clientTypes(), 'index.d.ts')],
       '@duckdb/node-api': [path.resolve('node_modules/@duckdb/node-api/lib/index.d.ts')],
     },
   };

@@ -14,6 +14,7 @@ import { columnsOfHistory, columnsOfMaps } from '../../explorer/export/history.j
 import { parquetOf } from '../../explorer/export/parquet.js';
 import { pythonText, typescriptText } from '../../explorer/export/snippets.js';
 import type { ApiRequest } from '../../explorer/state/requests.js';
+import { clientTypes } from '../support/client-types.js';
 import { fathom } from '../support/cli.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { KEY, MINT, NOW_S, heldService, steadyStore } from '../support/service.js';
@@ -216,7 +217,7 @@ describe('a program of a request', () => {
 
   it('has the types of the client', async () => {
     const file = path.join(directory, 'typed.mts');
-    const client = path.resolve('dist/client/index.js');
+    const client = path.join(await clientTypes(), 'index.js');
     writeFileSync(file, typescriptText('http://h', requests).replace('@fathom/client', client));
     const compiler = path.resolve('node_modules/.bin/tsc');
     const flags =
