@@ -42,8 +42,6 @@ import { liveLimits, UnreadBytes } from './unread.js';
 
 const MAX_SUBSCRIPTIONS = 100;
 const TICK_MS = 1_000;
-/** A client's messages between two ticks. */
-const MAX_MESSAGES_PER_TICK = 500;
 /** When clients of a stopped server should reconnect; a random time for each spreads them. */
 const RETRY_MS = { least: 1_000, most: 5_000 } as const;
 
@@ -121,8 +119,8 @@ export class LiveHub {
   /** A client's message. */
   receive(connection: LiveConnection, message: Uint8Array, isText: boolean): void {
     if (!this.connections.has(connection)) return;
-    if (++connection.messages > MAX_MESSAGES_PER_TICK) {
-      const most = `${MAX_MESSAGES_PER_TICK} messages a second`;
+    const most = this.connections.exceeded(connection, message.byteLength);
+    if (most !== null) {
       this.connections.end(connection, CLOSE_CODES.policy, `expected at most ${most}`);
       return;
     }

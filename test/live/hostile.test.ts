@@ -74,18 +74,22 @@ class Raw {
 describe.each<EngineName>(['uws', 'node'])('A hostile client of live on engine %s', (engine) => {
   let service: Service;
   let key: string;
+  let othersKey: string;
+  let floodKey: string;
 
   beforeAll(async () => {
     const directory = temporaryDirectory();
     key = await newKey(directory);
+    othersKey = await newKey(directory);
+    floodKey = await newKey(directory);
     service = await serveHere(directory, ['--http-engine', engine]);
   });
   afterEach(() => vi.restoreAllMocks());
 
   /** Others are served nevertheless. */
   const expectServing = async () => {
-    expect((await service.get(`/score/${MINT}`, key)).status).toBe(200);
-    const raw = await Raw.open(service.url, key);
+    expect((await service.get(`/score/${MINT}`, othersKey)).status).toBe(200);
+    const raw = await Raw.open(service.url, othersKey);
     raw.send(text({ op: 'ping' }));
     await raw.hears('"pong"');
     raw.socket.destroy();
@@ -211,6 +215,21 @@ describe.each<EngineName>(['uws', 'node'])('A hostile client of live on engine %
     for (let i = 0; i < 2000; i++) flood.send('{"op":"ping"}');
     await eventually('the end', () => code !== 0);
     expect(code).toBe(1008);
+    await expectServing();
+  });
+
+  it.each([
+    ['4 KiB of messages a second without a key', 1],
+    ['256 KiB of messages a second from all connections of the key', 65],
+  ])('sends at most %s', async (limit, count) => {
+    const own = limit.includes('without') ? null : floodKey;
+    const raws = await Promise.all([Raw.open(service.url, own), Raw.open(service.url, own)]);
+    const padded = text({ op: 'ping', padding: 'x'.repeat(4096) });
+    await eventually('the end', () => {
+      for (const raw of raws) raw.send(...Array.from({ length: count }, () => padded));
+      return raws.some((raw) => raw.received.includes(limit));
+    });
+    for (const raw of raws) raw.socket.destroy();
     await expectServing();
   });
 
