@@ -157,9 +157,15 @@ export class LiveConnection implements Reader {
     this.closed();
   }
 
-  end(id: string): boolean {
+  /**
+   * Ends a subscription.
+   * @param only ends none but this one: its id may belong to another by now
+   * @returns whether there was one
+   */
+  end(id: string, only?: Subscription): boolean {
     const subscription = this.subscriptions.get(id);
-    subscription?.end();
+    if (subscription === undefined || (only ?? subscription) !== subscription) return false;
+    subscription.end();
     return this.subscriptions.delete(id);
   }
 

@@ -261,8 +261,7 @@ export class LiveHub {
       nowS: () => this.options.clock.nowS(),
       onMessage: this.options.onMessage,
       fail: (error) => {
-        this.refuse(connection, id, error);
-        connection.end(id);
+        if (connection.end(id, subscription)) this.refuse(connection, id, error);
       },
     });
     try {
@@ -282,8 +281,9 @@ export class LiveHub {
     try {
       await subscription.begin();
     } catch (error) {
-      connection.end(subscription.id);
-      throw error;
+      const isCurrent = connection.end(subscription.id, subscription);
+      // The client has ended it already, and wants no word of it.
+      if (isCurrent || !(error instanceof ApiError)) throw error;
     }
   }
 

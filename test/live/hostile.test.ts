@@ -120,6 +120,23 @@ describe.each<EngineName>(['uws', 'node'])('A hostile client of live on engine %
     await expectServing();
   });
 
+  it('keeps a subscription whose id belonged to one that failed after it was ended', async () => {
+    const raw = await Raw.open(service.url, key);
+    const score = { op: 'subscribe', id: 'a', channel: 'score', address: MINT, at: 'never' };
+    // In one packet: on Node's engine the first has not failed yet when its id is used again.
+    raw.send(
+      text(score),
+      text({ op: 'unsubscribe', id: 'a' }),
+      text({ op: 'subscribe', id: 'a', channel: 'depth', address: MINT }),
+    );
+    await raw.hears('"subscribed"');
+    const before = raw.received.length;
+    raw.send(text({ op: 'unsubscribe', id: 'a' }), text({ op: 'ping' }));
+    await raw.hears('"pong"');
+    expect(raw.received.subarray(before).includes('"unsubscribed"')).toBe(true);
+    raw.socket.destroy();
+  });
+
   it('is cut off, or gets an error, for a frame without a mask', async () => {
     const raw = await Raw.open(service.url, key);
     const before = raw.received.length;
