@@ -339,10 +339,7 @@ class NodeRequest implements EngineRequest {
   }
 }
 
-/**
- * Bytes that the kernel has not taken yet of what was written to a socket; Infinity if it is gone. Node's streams tell only
- * when a whole write is done; its own time limits rest on this number, too.
- */
+/** Bytes of a socket's writes that the kernel has not taken; Infinity if it is gone. Node's own timeouts rest on them, too. */
 function waitingBytes(socket: Socket | null): number {
   const { _handle: handle } = (socket ?? {}) as { _handle?: { writeQueueSize: number } | null };
   return handle?.writeQueueSize ?? Infinity;
