@@ -10,7 +10,7 @@ import { readMeta, writeMeta } from './meta.js';
 const BLOCK = 'BLOB NOT NULL USING COMPRESSION uncompressed';
 
 /** This build's schema. A build opens no store of another one. */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 const VERSION_KEY = 'schema';
 /** Where builds before the first version kept theirs. */
 const EARLIER_VERSION_KEY = 'schema_version';
@@ -81,11 +81,14 @@ const TABLES: readonly string[] = [
      earlier_digest BLOB,
      earlier_until BIGINT
    )`,
+  // `node`: of a cluster; empty if a single server counted the calls.
   `CREATE TABLE usage (
+     node VARCHAR NOT NULL,
      key_id VARCHAR NOT NULL,
-     month INTEGER NOT NULL,
+     day INTEGER NOT NULL,
+     endpoint VARCHAR NOT NULL,
      calls BIGINT NOT NULL,
-     PRIMARY KEY (key_id, month)
+     PRIMARY KEY (node, key_id, day, endpoint)
    )`,
   `CREATE TABLE queue (
      chain VARCHAR NOT NULL,
@@ -180,29 +183,6 @@ const TABLES: readonly string[] = [
      first_t UINTEGER NOT NULL,
      data ${BLOCK}
    )`,
-  `CREATE TABLE usage_days (
-     key_id VARCHAR NOT NULL,
-     day INTEGER NOT NULL,
-     endpoint VARCHAR NOT NULL,
-     calls BIGINT NOT NULL,
-     PRIMARY KEY (key_id, day, endpoint)
-   )`,
-  // What other nodes of a cluster have counted.
-  `CREATE TABLE other_usage (
-     node VARCHAR NOT NULL,
-     key_id VARCHAR NOT NULL,
-     month INTEGER NOT NULL,
-     calls BIGINT NOT NULL,
-     PRIMARY KEY (node, key_id, month)
-   )`,
-  `CREATE TABLE other_usage_days (
-     node VARCHAR NOT NULL,
-     key_id VARCHAR NOT NULL,
-     day INTEGER NOT NULL,
-     endpoint VARCHAR NOT NULL,
-     calls BIGINT NOT NULL,
-     PRIMARY KEY (node, key_id, day, endpoint)
-   )`,
   `CREATE TABLE key_uses (
      key_id VARCHAR PRIMARY KEY,
      used_at BIGINT NOT NULL
@@ -258,6 +238,11 @@ export async function checkSchema(database: Pick<Database, 'rows'>, where: strin
   const version = Number(stored);
   if (!Number.isInteger(version) || version < 1) {
     throw new InputError(`${where} is damaged: its schema version is ${stored ?? 'missing'}`);
+  }
+  if (version < SCHEMA_VERSION) {
+    throw new InputError(
+      `${where} was written by an earlier build of Fathom (schema ${version}, this one knows ${SCHEMA_VERSION}): keep it, and load its files into a new store`,
+    );
   }
   if (version > SCHEMA_VERSION) {
     throw new InputError(

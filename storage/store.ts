@@ -312,7 +312,7 @@ export class Store implements StoreOperations {
   }
 
   monthUsage(month: number, afterId: string): Promise<KeyDayUsage[]> {
-    return this.usage.days.ofKeys(month, afterId);
+    return this.usage.ofKeys(month, afterId);
   }
 
   async revokeKey(key: string): Promise<KeyRecord> {

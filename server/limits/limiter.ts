@@ -147,7 +147,7 @@ class LimitedCall implements PlanGrant {
 
   settle(status: number | null): Headers {
     const charged = status !== null && status >= 200 && status < 300;
-    this.account.release(this.held, charged);
+    this.account.release(this.held);
     if (charged && this.held > 0) this.dayCounter.add(this.held);
     this.held = 0;
     return status === null ? [] : this.headers();

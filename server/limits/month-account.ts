@@ -1,6 +1,6 @@
 /** The calls of a key in a month, charged and in progress. */
 import { DAY_MS } from '../../compute/time.js';
-import type { CallCounter, UsageCounter, UsageSource } from '../../storage/contract.js';
+import type { CallCounter, MonthUsage, UsageSource } from '../../storage/contract.js';
 import type { LimitedEndpoint } from '../api/endpoint.js';
 
 /**
@@ -13,7 +13,7 @@ export class MonthAccount {
   readonly endMs: number;
   /** A number such as 202611. */
   readonly month: number;
-  private readonly counter: UsageCounter;
+  private readonly charged: MonthUsage;
   private heldCalls = 0;
   private dayStartMs = -Infinity;
   /** The counters of that day. */
@@ -30,12 +30,12 @@ export class MonthAccount {
     this.startMs = Date.UTC(year, month);
     this.endMs = Date.UTC(year, month + 1);
     this.month = year * 100 + month + 1;
-    this.counter = usage.counter(keyId, this.month);
+    this.charged = usage.month(keyId, this.month);
   }
 
   /** Calls charged. */
   get used(): number {
-    return this.counter.calls;
+    return this.charged.calls;
   }
 
   /** Counts the calls to an endpoint on the UTC day of `wallMs`, a time in the month. */
@@ -48,7 +48,7 @@ export class MonthAccount {
     if (counter === undefined) {
       const day = this.month * 100 + (this.dayStartMs - this.startMs) / DAY_MS + 1;
       const name = `${endpoint.method} ${endpoint.path}`;
-      counter = this.usage.days.counter(this.keyId, day, name);
+      counter = this.usage.counter(this.keyId, day, name);
       this.counters.set(endpoint, counter);
     }
     return counter;
@@ -59,14 +59,13 @@ export class MonthAccount {
    * quota may be exceeded already, because it was lowered or other nodes admitted calls at the same time.
    */
   hold(calls: number, limit: number): boolean {
-    if (calls > 0 && this.counter.calls + this.heldCalls + calls > limit) return false;
+    if (calls > 0 && this.used + this.heldCalls + calls > limit) return false;
     this.heldCalls += calls;
     return true;
   }
 
-  /** Ends a hold, and charges its calls if `charged`. */
-  release(calls: number, charged: boolean): void {
+  /** Ends a hold; calls to charge are added to the day's counter. */
+  release(calls: number): void {
     this.heldCalls -= calls;
-    if (charged && calls > 0) this.counter.add(calls);
   }
 }

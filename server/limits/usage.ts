@@ -43,7 +43,7 @@ export const getUsage = defineEndpoint({
 export function usageHandler({ limiter }: Services): Handler<typeof getUsage> {
   return async ({ key }) => {
     const { tier, month, used, limit, endMs } = limiter.monthOf(key);
-    const calls = await limiter.usage.days.ofMonth(key.id, month);
+    const calls = await limiter.usage.ofMonth(key.id, month);
     const ofDays = sums(calls, ({ day }) => dateOfDigits(day));
     const ofEndpoints = sums(calls, ({ endpoint }) => endpoint);
     return {

@@ -22,9 +22,6 @@ export const SCANNED: Readonly<Record<string, string>> = {
   keys: 'keys',
   key_uses: 'keys',
   usage: 'keys',
-  usage_days: 'keys',
-  other_usage: 'keys',
-  other_usage_days: 'keys',
   queue: 'queue',
 };
 

@@ -54,17 +54,20 @@ export interface CallCounter {
   add(calls: number): void;
 }
 
-/** Calls of one key in one UTC month. */
-export interface UsageCounter extends CallCounter {
+/** Calls of one key in one UTC month, on all nodes, as they are counted. */
+export interface MonthUsage {
   readonly calls: number;
 }
 
 export interface UsageSource {
-  /** The count of a key in a month (202611); always the same object for the same month. */
-  counter(keyId: string, month: number): UsageCounter;
+  /** The calls of a key in a month (202611). */
+  month(keyId: string, month: number): MonthUsage;
+  /** Counts a key's calls to an endpoint on a day (20261122). */
+  counter(keyId: string, day: number, endpoint: string): CallCounter;
+  /** A key's calls in a month (202611), by day, then endpoint. */
+  ofMonth(keyId: string, month: number): Promise<DayUsage[]>;
   /** Records that a key was used in the hour that begins at this time (epoch seconds). */
   use(keyId: string, hourS: number): void;
-  readonly days: DayUsageSource;
 }
 
 /** Calls on one UTC day to one endpoint. */
@@ -79,11 +82,4 @@ export interface DayUsage {
 /** Calls of one key on one UTC day to one endpoint. */
 export interface KeyDayUsage extends DayUsage {
   keyId: string;
-}
-
-export interface DayUsageSource {
-  /** Counts a key's calls to an endpoint on a day (20261122). */
-  counter(keyId: string, day: number, endpoint: string): CallCounter;
-  /** A key's calls in a month (202611), by day, then endpoint. */
-  ofMonth(keyId: string, month: number): Promise<DayUsage[]>;
 }

@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DAY_MS } from '../../compute/time.js';
 import type { KeyUse } from '../keys/key-uses.js';
-import type { KeyUsage, UsageBook } from '../keys/usage-book.js';
+import type { KeyDayUsage } from '../keys/contract.js';
+import type { UsageBook } from '../keys/usage-book.js';
 import { wallMs } from '../wall-clock.js';
 import type { JetStreamLog } from './jetstream.js';
 
@@ -13,13 +14,13 @@ const ALL_EVERY_TURNS = 30;
 const ALL_AFTER_DAYS = 7;
 /** A node that asks for all counts gets those of this many days, and of the whole month in which they begin. */
 const ASKED_DAYS = 31;
-/** Approximate number of counts in a message, which stays well below the limit of NATS. */
+/** Counts in a message, which stays well below the limit of NATS. */
 const COUNTS_AT_ONCE = 1000;
 
 interface Report {
   /** The node that counted them: the sender, or the node that asked. */
   node: string;
-  usage: KeyUsage[];
+  usage: KeyDayUsage[];
   /** When keys were last used, on any node. */
   uses?: KeyUse[];
   /** Whether the others should send all of their counts. */
@@ -74,14 +75,13 @@ export class SharedUsage {
     const latest = isAll ? monthStart(ALL_AFTER_DAYS) : dayBefore(1);
     const sinceDay = wasAskedForAll ? monthStart(ASKED_DAYS) : latest;
     const uses = this.usage.usesToReport(isAll || wasAskedForAll);
-    for (let from = 0; from < uses.length; from += COUNTS_AT_ONCE) {
-      const some = uses.slice(from, from + COUNTS_AT_ONCE);
+    for (const some of parts(uses)) {
       this.send({ node: this.node, usage: [], uses: some, asks: false, sinceDay: null });
     }
     this.sendAll(this.node, await this.usage.report(sinceDay, isAll || wasAskedForAll), sinceDay);
   }
 
-  private sendAll(node: string, usage: readonly KeyUsage[], sinceDay: number | null): void {
+  private sendAll(node: string, usage: readonly KeyDayUsage[], sinceDay: number | null): void {
     for (const part of parts(usage)) this.send({ node, usage: part, asks: false, sinceDay });
   }
 
@@ -99,32 +99,22 @@ export class SharedUsage {
         .then((known) => this.sendAll(node, known, null))
         .catch(this.onError);
     }
-    if (sinceDay === null) {
-      if (isOwn) this.usage.regain(usage).catch(this.onError);
-    } else if (!isOwn) {
+    // Reports also reach their sender, and answers nodes that they do not concern.
+    if (isOwn !== (sinceDay === null)) return;
+    if (sinceDay !== null) {
       const knownUntil = Math.max(this.heard.get(node) ?? 0, monthStart(ASKED_DAYS));
-      // Taking the month's total now would hide that earlier days are missing.
-      if (sinceDay > knownUntil) {
-        this.asks = true;
-        return;
-      }
-      this.heard.set(node, dayBefore(0));
-      this.usage.merge(node, usage).catch(this.onError);
+      // Earlier days are missing.
+      if (sinceDay > knownUntil) this.asks = true;
+      else this.heard.set(node, dayBefore(0));
     }
+    this.usage.merge(node, usage).catch(this.onError);
   }
 }
 
-function* parts(usage: readonly KeyUsage[]): Generator<KeyUsage[]> {
-  let part: KeyUsage[] = [];
-  let counts = 0;
-  for (const one of usage) {
-    part.push(one);
-    counts += 1 + one.days.length;
-    if (counts < COUNTS_AT_ONCE) continue;
-    yield part;
-    [part, counts] = [[], 0];
+function* parts<T>(items: readonly T[]): Generator<T[]> {
+  for (let from = 0; from < items.length; from += COUNTS_AT_ONCE) {
+    yield items.slice(from, from + COUNTS_AT_ONCE);
   }
-  if (part.length > 0) yield part;
 }
 
 /** The UTC day this many days ago, as 20261122. */

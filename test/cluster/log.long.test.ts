@@ -119,7 +119,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
       /--tier: expected/,
     );
     expect(await a.commands.listKeys()).toEqual(await b.commands.listKeys());
-    b.store.usage.days.counter(issued.id, 20261122, 'GET /score/:address').add(3);
+    b.store.usage.counter(issued.id, 20261122, 'GET /score/:address').add(3);
     const calls = { keyId: issued.id, day: 20261122, endpoint: 'GET /score/:address', calls: 3 };
     expect(await b.commands.monthUsage(202611, '')).toEqual([calls]);
     expect(await b.commands.monthUsage(202611, issued.id)).toEqual([]);

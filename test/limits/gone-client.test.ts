@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { Limiter } from '../../server/limits/limiter.js';
+import type { CallCounter } from '../../storage/contract.js';
 import { parsePlans } from '../../server/limits/plans.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MemoryUsage } from '../support/memory-sources.js';
@@ -11,19 +12,22 @@ const depth = new MemoryDepth();
 const charged: number[] = [];
 
 depth.add('mainchain', MINT, steadyStore(10, 2));
-const counter = {
-  calls: 0,
-  add(calls: number) {
-    this.calls += calls;
-    charged.push(calls);
-  },
-};
+class ObservedUsage extends MemoryUsage {
+  override counter(...args: [string, number, string]): CallCounter {
+    const counter = super.counter(...args);
+    return {
+      add(calls) {
+        charged.push(calls);
+        counter.add(calls);
+      },
+    };
+  }
+}
 const plans = parsePlans(
   '{"premium":{"monthly_quota":2,"rates":{"general":{"requests":"unlimited"}}}}',
   'plans',
 );
-const usage = { counter: () => counter, use() {}, days: new MemoryUsage().days };
-const limiter = new Limiter({ usage, plans });
+const limiter = new Limiter({ usage: new ObservedUsage(), plans });
 // Room for the one that arrives while both are being read.
 const service = await heldService({ depth, limiter, pageLimits: { inWork: 3 } });
 

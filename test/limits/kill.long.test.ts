@@ -33,7 +33,7 @@ it('a server that is killed loses at most the last second of its counts, and inv
     withStoreOf(copy, (store) => {
       const now = new Date();
       const month = now.getUTCFullYear() * 100 + now.getUTCMonth() + 1;
-      return Promise.resolve(store.usage.counter(id, month).calls);
+      return Promise.resolve(store.usage.month(id, month).calls);
     });
   const start = () => serve(directory, ['--port', '0', '--threads', '1']);
   let counted = 0;

@@ -201,7 +201,7 @@ it('tiers 403 uses the rate but no quota', () => {
   expect([status, Object.keys(body)]).toEqual([403, ['error']]);
   expect(headers).toMatchObject({ 'X-RateLimit-Remaining': '11', 'X-Quota-Used': '0' });
   limiter.check(keyRecord({ id: 'key_2', tier: 'enterprise' }), enterpriseOnly).settle(200);
-  expect(usage.counter('key_2', 202611).calls).toBe(1);
+  expect(usage.month('key_2', 202611).calls).toBe(1);
   for (let i = 0; i < 11; i++) refusal(() => limiter.check(keyRecord(), enterpriseOnly));
   expect(refusal(() => limiter.check(keyRecord(), enterpriseOnly)).status).toBe(429);
 });
@@ -217,7 +217,7 @@ describe('the monthly quota', () => {
       call: limiter.check(keyRecord(), GENERAL),
     }));
     for (const { status, call } of calls) call.settle(status);
-    expect(usage.counter('key_1', 202611).calls).toBe(2);
+    expect(usage.month('key_1', 202611).calls).toBe(2);
   });
 
   it('is reserved for calls in progress, and returned if they fail', () => {
@@ -243,7 +243,7 @@ describe('the monthly quota', () => {
   it('admits free calls even if more is used than the quota has', () => {
     const { limiter, usage } = setUp();
     const one = unhurried({ monthlyQuota: 1 });
-    usage.counter('key_1', 202611).add(3);
+    usage.counter('key_1', 20261120, 'GET /a').add(3);
     expect(refusal(() => limiter.check(one, GENERAL)).status).toBe(429);
     const free = limiter.check(one, { ...GENERAL, quotaCost: 0 });
     expect(named(free.settle(200))).toMatchObject({
@@ -293,11 +293,11 @@ describe('the monthly quota', () => {
     const exact = limiter.check(ten, BULK);
     exact.costs(3);
     exact.settle(200);
-    expect(usage.counter('key_1', 202611).calls).toBe(10);
+    expect(usage.month('key_1', 202611).calls).toBe(10);
     const empty = limiter.check(unhurried({ monthlyQuota: 11 }), BULK);
     empty.costs(0);
     empty.settle(200);
-    expect(usage.counter('key_1', 202611).calls).toBe(10);
+    expect(usage.month('key_1', 202611).calls).toBe(10);
   });
 
   it('is counted by days, and a call belongs to the day that admitted it', async () => {
@@ -319,7 +319,7 @@ describe('the monthly quota', () => {
     call().settle(200);
     call().settle(404);
     const days = async (month: number) =>
-      (await usage.days.ofMonth(key.id, month)).map(({ day, calls }) => [day, calls]);
+      (await usage.ofMonth(key.id, month)).map(({ day, calls }) => [day, calls]);
     expect(await days(202611)).toEqual([
       [20261129, 1],
       [20261130, 1],
@@ -344,7 +344,7 @@ describe('the monthly quota', () => {
       'X-Quota-Reset': String(Date.UTC(2027, 0, 1) / 1000),
     });
     old.settle(200);
-    expect([...usage.counters].map(([name, { calls }]) => [name, calls])).toEqual([
+    expect([...usage.months].map(([name, { calls }]) => [name, calls])).toEqual([
       ['key_1 202611', 1],
       ['key_1 202612', 1],
     ]);

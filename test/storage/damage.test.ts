@@ -217,7 +217,7 @@ describe('A store is not opened, and the message says why,', () => {
     await expectNotOpened(/^.*fathom\.duckdb cannot be opened: /);
   });
 
-  it('if a newer version wrote it, or a build before the first one', async () => {
+  it('if a newer version wrote it, or an earlier build', async () => {
     await storeWith(1);
     const newer = SCHEMA_VERSION + 3;
     await tamper(file, `UPDATE meta SET value = '${newer}' WHERE key = 'schema'`);
@@ -225,6 +225,10 @@ describe('A store is not opened, and the message says why,', () => {
       new RegExp(
         `was written by a newer version of Fathom \\(schema ${newer}, this version knows ${SCHEMA_VERSION}\\): upgrade`,
       ),
+    );
+    await tamper(file, `UPDATE meta SET value = '1' WHERE key = 'schema'`);
+    await expectNotOpened(
+      /was written by an earlier build of Fathom \(schema 1, this one knows \d+\): keep it, and load/,
     );
     await tamper(file, `UPDATE meta SET value = 'three' WHERE key = 'schema'`);
     await expectNotOpened(/is damaged: its schema version is three$/);

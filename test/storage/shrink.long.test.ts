@@ -29,7 +29,7 @@ it('shrinks the file to what is left, which is unchanged', async () => {
   await database.run(
     "INSERT INTO keys VALUES ('a', 'b', 'premium', 'h', 'd'::BLOB, 1, 2, 3, NULL, NULL, NULL, NULL)",
   );
-  await database.run("INSERT INTO usage VALUES ('a', 202611, 7)");
+  await database.run("INSERT INTO usage VALUES ('', 'a', 20261122, 'GET /a', 7)");
   await database.checkpoint();
   await fill(12_000, 2048);
   await database.checkpoint();
@@ -46,8 +46,8 @@ it('shrinks the file to what is left, which is unchanged', async () => {
   expect(bytes()).toBeLessThan(full * 0.3 + 17 * 2 ** 18);
   expect(bytes()).toBeLessThan(full / 2);
   expect(await digest()).toBe(content);
-  await expect(database.run("INSERT INTO usage VALUES ('a', 202611, 8)")).rejects.toThrow(
-    /uplicate/,
-  );
+  await expect(
+    database.run("INSERT INTO usage VALUES ('', 'a', 20261122, 'GET /a', 8)"),
+  ).rejects.toThrow(/uplicate/);
   await database.close();
 });

@@ -8,13 +8,13 @@ import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import type { LimitOrder } from '../../compute/orders/limit-orders.js';
 import type {
   ActiveOrders,
+  CallCounter,
   DayUsage,
-  DayUsageSource,
   HolderBlocks,
   HolderSource,
+  KeyDayUsage,
   LpSource,
   OrderSource,
-  UsageCounter,
   UsageSource,
 } from '../../storage/contract.js';
 import type { HolderRow } from '../reference/holders.js';
@@ -175,37 +175,34 @@ export class MemoryLp implements LpSource {
 }
 
 export class MemoryUsage implements UsageSource {
-  private readonly calls: (DayUsage & { keyId: string })[] = [];
+  private readonly calls: KeyDayUsage[] = [];
   /** By key and month. */
-  readonly counters = new Map<string, UsageCounter>();
+  readonly months = new Map<string, { calls: number }>();
   /** Keys that were used, and the hours. */
   readonly uses: [string, number][] = [];
 
-  counter(keyId: string, month: number): UsageCounter {
+  month(keyId: string, month: number): { calls: number } {
     const name = `${keyId} ${month}`;
-    const known = this.counters.get(name);
-    if (known) return known;
-    const counter = {
-      calls: 0,
-      add(calls: number) {
-        this.calls += calls;
-      },
+    const known = this.months.get(name) ?? { calls: 0 };
+    this.months.set(name, known);
+    return known;
+  }
+
+  counter(keyId: string, day: number, endpoint: string): CallCounter {
+    const add = (calls: number): void => {
+      this.month(keyId, Math.floor(day / 100)).calls += calls;
+      this.calls.push({ keyId, day, endpoint, calls });
     };
-    this.counters.set(name, counter);
-    return counter;
+    return { add };
+  }
+
+  ofMonth(keyId: string, month: number): Promise<DayUsage[]> {
+    return Promise.resolve(
+      this.calls.filter((one) => one.keyId === keyId && Math.floor(one.day / 100) === month),
+    );
   }
 
   use(keyId: string, hourS: number): void {
     this.uses.push([keyId, hourS]);
   }
-
-  readonly days: DayUsageSource = {
-    counter: (keyId, day, endpoint) => ({
-      add: (calls) => void this.calls.push({ keyId, day, endpoint, calls }),
-    }),
-    ofMonth: (keyId, month) =>
-      Promise.resolve(
-        this.calls.filter((one) => one.keyId === keyId && Math.floor(one.day / 100) === month),
-      ),
-  };
 }
