@@ -6,7 +6,8 @@ import { LOCK_WAIT_MS, openForServer } from '../storage/access.js';
 import { sweepStaging } from '../storage/bundle.js';
 import type { SegmentSource } from '../storage/contract.js';
 import { listenForCommands } from '../storage/control.js';
-import { FragmentFiles, removeFragmentFiles } from '../storage/fragment-files.js';
+import { FileCache, removeFiles } from '../storage/file-cache.js';
+import { FRAGMENT_FILES, type FragmentFiles } from '../storage/fragment-files.js';
 import type { StoreOptions } from '../storage/opening.js';
 import type { Store } from '../storage/store.js';
 import { wallMs } from '../storage/wall-clock.js';
@@ -226,10 +227,10 @@ async function openFragmentFiles(
   log: Log,
 ): Promise<FragmentFiles | null> {
   if (maxBytes === 0 || memory.fragments === 0) {
-    await removeFragmentFiles(directory);
+    await removeFiles(FRAGMENT_FILES, directory);
     return null;
   }
-  return FragmentFiles.open({
+  return FileCache.open(FRAGMENT_FILES, {
     directory,
     maxBytes,
     onTrouble: fragmentTroubleLines(log),

@@ -14,7 +14,8 @@ import {
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import { PoolUnavailableError, type Work } from '../../compute/scheduler.js';
 import { type DepthSource, type PagePlan, SegmentGoneError } from '../../storage/contract.js';
-import { type FragmentFiles, textOfKey } from '../../storage/fragment-files.js';
+import type { ReadFile } from '../../storage/file-cache.js';
+import { FRAGMENT_FILES, type FragmentFiles } from '../../storage/fragment-files.js';
 import { Lanes } from '../../storage/duckdb/lanes.js';
 import type { Log } from '../log.js';
 import { DEFAULT_SHARES } from '../memory.js';
@@ -139,7 +140,7 @@ export class Fragments {
 
   /** Whether fragments exist, or cannot be made. */
   isDone(key: FragmentsKey): boolean {
-    const name = textOfKey(key);
+    const name = FRAGMENT_FILES.textOf(key);
     return this.files?.has(key) === true || this.orders.has(name) || this.givenUp.has(name);
   }
 
@@ -156,7 +157,7 @@ export class Fragments {
     let at = 0;
     for (const { segment, first, end } of spans) {
       const key = { segmentId: plan.segmentIds[segment], ...form };
-      const kept = this.kept?.get(textOfKey(key));
+      const kept = this.kept?.get(FRAGMENT_FILES.textOf(key));
       if (kept !== undefined && fits(kept, plan, at, first, end)) {
         if (first === 0 && end === kept.fragments.t.length) kept.isDoubtful = false;
         found.set(segment, kept.fragments);
@@ -194,22 +195,25 @@ export class Fragments {
   }
 
   /**
-   * Fragments as views of the bytes of their file; null if it is missing, or is deleted because it is incomplete or
+   * Fragments as views of the bytes of their file; null if it is missing or damaged, or is deleted because it is
    * another segment's.
    */
   private takeRead(
     request: Request,
     segment: number,
-    bytes: Uint8Array | null,
+    read: ReadFile<SegmentFragments> | null,
   ): SegmentFragments | null {
     const key = keyOf(request, segment);
-    const name = textOfKey(key);
-    const fragments = bytes && unpackFragments(bytes, key);
-    if (!fragments || !this.fitsAll({ fragments, isDoubtful: true }, request, segment)) {
-      this.files?.drop(key);
+    const name = FRAGMENT_FILES.textOf(key);
+    if (
+      read === null ||
+      !this.fitsAll({ fragments: read.content, isDoubtful: true }, request, segment)
+    ) {
+      if (read !== null) this.files?.drop(key);
       this.kept?.delete(name);
       return null;
     }
+    const { bytes, content: fragments } = read;
     if (this.earnsMemory(name, bytes.length)) {
       const own = unpackFragments(bytes.slice(), key);
       if (own !== null) this.kept?.set(name, { fragments: own, isDoubtful: true });
@@ -267,7 +271,7 @@ export class Fragments {
    * page, orders nothing.
    */
   private miss(order: FragmentsOrder): void {
-    const name = textOfKey(order.key);
+    const name = FRAGMENT_FILES.textOf(order.key);
     if (this.closing || this.orders.has(name) || this.givenUp.has(name)) return;
     if (!this.missed.has(name)) {
       this.missed.set(name, true);
@@ -298,7 +302,7 @@ export class Fragments {
         await Promise.resolve();
         const orders = [...this.orders.values()].slice(0, MAX_SEGMENTS_AT_ONCE);
         await this.makeAll(orders, run);
-        for (const { key } of orders) this.orders.delete(textOfKey(key));
+        for (const { key } of orders) this.orders.delete(FRAGMENT_FILES.textOf(key));
       });
     }
   }
@@ -323,7 +327,8 @@ export class Fragments {
     } catch (error) {
       if (orders.length > 1) {
         for (const order of orders) await this.makeAll([order], run, isAhead);
-      } else if (orders.length === 1) this.giveUp(textOfKey(orders[0].key), error, isAhead);
+      } else if (orders.length === 1)
+        this.giveUp(FRAGMENT_FILES.textOf(orders[0].key), error, isAhead);
     }
   }
 
@@ -331,7 +336,7 @@ export class Fragments {
     if (!isAhead) {
       const fragments = unpackFragments(packed, key);
       if (fragments === null) throw new Error('fragments were damaged between threads');
-      this.kept?.set(textOfKey(key), { fragments, isDoubtful: false });
+      this.kept?.set(FRAGMENT_FILES.textOf(key), { fragments, isDoubtful: false });
     }
     await this.files?.write(key, packed);
     if (!isAhead) this.files?.touch(key);

@@ -1,9 +1,10 @@
 /** Checks the files of fragments: each against its checksum, its name and its segment's entry. */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type FragmentsKey, unpackFragments } from '../../compute/replay/fragment-file.js';
+import type { FragmentsKey } from '../../compute/replay/fragment-file.js';
 import { whereIdIn, type Statements } from '../duckdb/statements.js';
-import { type FragmentFile, fragmentFileOf, FRAGMENTS_FOLDER } from '../fragment-files.js';
+import type { NamedFile } from '../file-cache.js';
+import { FRAGMENT_FILES } from '../fragment-files.js';
 
 /** Files that one step reads. */
 const FILES_PER_STEP = 64;
@@ -23,10 +24,10 @@ export async function checkFragments(
   directory: string,
   from: number,
 ): Promise<CheckedFragments> {
-  const folder = path.join(directory, FRAGMENTS_FOLDER);
+  const folder = path.join(directory, FRAGMENT_FILES.folder);
   const names = (await readdir(folder).catch(() => [])).sort();
   const part = names.slice(from, from + FILES_PER_STEP);
-  const files = part.map((name) => ({ name, file: fragmentFileOf(name) }));
+  const files = part.map((name) => ({ name, file: FRAGMENT_FILES.fileOf(name) }));
   const digests = await digestsOf(
     database,
     files.flatMap(({ file }) => file?.segmentId ?? []),
@@ -37,7 +38,7 @@ export async function checkFragments(
     next: from + FILES_PER_STEP < names.length ? from + FILES_PER_STEP : null,
   };
   for (const { name, file } of files) {
-    const shown = `${FRAGMENTS_FOLDER}/${name}`;
+    const shown = `${FRAGMENT_FILES.folder}/${name}`;
     const stored = file === null ? undefined : digests.get(file.segmentId);
     // A file that is gone was replaced during the check.
     const bytes = await readFile(path.join(folder, name)).catch((error: unknown) => error);
@@ -67,12 +68,12 @@ async function digestsOf(
 
 function faultOf(
   read: unknown,
-  { bytes, ...key }: FragmentFile & FragmentsKey,
+  { bytes, ...key }: NamedFile<FragmentsKey>,
   stored: Uint8Array,
 ): string | null {
   if (!(read instanceof Uint8Array)) return 'cannot be read';
   if (read.length !== bytes) return `has ${read.length} bytes, not ${bytes}`;
-  const fragments = unpackFragments(new Uint8Array(read), key);
+  const fragments = FRAGMENT_FILES.unpack(new Uint8Array(read), key);
   if (fragments === null) return 'is damaged, or of another segment or version';
   const { buffer, byteOffset, byteLength } = fragments.digests;
   const isOfSegment = Buffer.from(buffer, byteOffset, byteLength).equals(stored);

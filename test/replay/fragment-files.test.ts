@@ -12,7 +12,7 @@ import {
 } from '../../compute/replay/fragment-file.js';
 import { makeFragments } from '../../compute/replay/fragment-maker.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
-import { fragmentFileOf, FRAGMENTS_FOLDER } from '../../storage/fragment-files.js';
+import { FRAGMENT_FILES } from '../../storage/fragment-files.js';
 import { runOf } from '../compute/replay-stores.js';
 import { depthOf, FragmentsFixture, GZIP, packed, pageOf, warm } from '../support/fragments.js';
 import { steadyStore } from '../support/service.js';
@@ -98,7 +98,7 @@ describe('the folder', () => {
     files.remove([1, 3]);
     await files.write(key(3), packed(3));
     await files.settled();
-    expect(here.names().map((name) => fragmentFileOf(name)?.segmentId)).toEqual([2]);
+    expect(here.names().map((name) => FRAGMENT_FILES.fileOf(name)?.segmentId)).toEqual([2]);
   });
 
   it('drops files of unknown segments at the start, and no other files', async () => {
@@ -108,7 +108,7 @@ describe('the folder', () => {
     mkdirSync(path.join(here.folder, 'deeper', 'still'), { recursive: true });
     const again = await here.openFiles({ stored: () => Promise.resolve(new Set([2])) });
     await again.settled();
-    const ids = here.names().flatMap((name) => fragmentFileOf(name)?.segmentId ?? []);
+    const ids = here.names().flatMap((name) => FRAGMENT_FILES.fileOf(name)?.segmentId ?? []);
     expect([again.count, ids]).toEqual([1, [2]]);
     expect(here.names()).toEqual(expect.arrayContaining(['deeper', 'notes.txt']));
   });
@@ -132,7 +132,7 @@ describe('the folder', () => {
       while (!files.inTrouble) await files.write(key(id++), content);
       await files.write(key(id++), content);
       const written = files.count;
-      expect(readdirSync(path.join(disk.path, FRAGMENTS_FOLDER)).length).toBe(written);
+      expect(readdirSync(path.join(disk.path, FRAGMENT_FILES.folder)).length).toBe(written);
       expect([here.troubles.length, files.failures]).toEqual([1, 2]);
       disk.resize(4);
       await files.write(key(id), content);

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { FragmentFiller } from '../../server/replay/fragment-filler.js';
 import { FragmentsAdmission } from '../../server/replay/fragments-admission.js';
 import { checkStore } from '../../storage/check/check.js';
-import { fragmentFileOf } from '../../storage/fragment-files.js';
+import { FRAGMENT_FILES } from '../../storage/fragment-files.js';
 import type { SegmentSource } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';
 import { depthOf, FragmentsFixture, pageOf } from '../support/fragments.js';
@@ -92,7 +92,9 @@ describe('fragments made ahead', () => {
     return { files, fragments, filler, settled };
   }
 
-  const idsOf = () => [...new Set(here.names().map((name) => fragmentFileOf(name)?.segmentId))];
+  const idsOf = () => [
+    ...new Set(here.names().map((name) => FRAGMENT_FILES.fileOf(name)?.segmentId)),
+  ];
 
   it('serve the first page, and follow late data, merges and deletions', async () => {
     await here.withStore(async (store) => {
@@ -258,7 +260,7 @@ describe('fragments made ahead', () => {
     const found = await check();
     expect(found.strays).toEqual([`fragments/${names[0]}.3.new`, 'fragments/77777-all-1.gzip']);
     expect(found.damages.map(({ dataset, what }) => `${dataset}: ${what}`)).toEqual([
-      `fragments: fragments/${names[1]} has 1 bytes, not ${fragmentFileOf(names[1])?.bytes}; delete it: the server makes it again`,
+      `fragments: fragments/${names[1]} has 1 bytes, not ${FRAGMENT_FILES.fileOf(names[1])?.bytes}; delete it: the server makes it again`,
     ]);
   });
 });

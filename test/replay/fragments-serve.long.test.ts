@@ -3,7 +3,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import zlib from 'node:zlib';
 import { beforeAll, expect, it } from 'vitest';
-import { fragmentFileOf } from '../../storage/fragment-files.js';
+import { FRAGMENT_FILES } from '../../storage/fragment-files.js';
 import { fathom, newKey, serveHere, type Service, withStoreOf } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { rawReply } from '../support/raw-client.js';
@@ -48,7 +48,7 @@ it('serve the first page of a restarted server, byte for byte, and go with their
   const names = readdirSync(folder);
   // In disk blocks.
   const bytes = names.reduce((sum, name) => {
-    return sum + 4096 * Math.ceil((fragmentFileOf(name)?.bytes ?? NaN) / 4096);
+    return sum + 4096 * Math.ceil((FRAGMENT_FILES.fileOf(name)?.bytes ?? NaN) / 4096);
   }, 0);
   const text = await (await first.get(page, key)).text();
   await first.stop();

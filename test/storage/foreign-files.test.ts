@@ -10,7 +10,7 @@ import {
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { STAGING } from '../../storage/bundle.js';
-import { FRAGMENTS_FOLDER } from '../../storage/fragment-files.js';
+import { FRAGMENT_FILES } from '../../storage/fragment-files.js';
 import { digestOf, fathom, serveHere } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { MINT } from '../support/stores.js';
@@ -42,7 +42,8 @@ describe('A start deletes nothing but its own files', () => {
   };
 
   it.each(['0', '1'])('where folders are links, with %s GiB of fragments', async (gib) => {
-    for (const name of [FRAGMENTS_FOLDER, STAGING]) symlinkSync(elsewhere, path.join(data, name));
+    for (const name of [FRAGMENT_FILES.folder, STAGING])
+      symlinkSync(elsewhere, path.join(data, name));
     const before = digestOf(elsewhere);
     await startAndStop(gib);
     expect(digestOf(elsewhere)).toBe(before);
@@ -50,22 +51,22 @@ describe('A start deletes nothing but its own files', () => {
 
   it.each(['0', '1'])('where folders have other files, with %s GiB of fragments', async (gib) => {
     const foreign = [
-      put(data, FRAGMENTS_FOLDER, 'notes'),
-      put(data, FRAGMENTS_FOLDER, '1-market-100.gzip.bak'),
-      put(data, FRAGMENTS_FOLDER, 'below', FRAGMENTS[0]),
-      put(data, FRAGMENTS_FOLDER, '2-market-100.gzip', 'notes'),
+      put(data, FRAGMENT_FILES.folder, 'notes'),
+      put(data, FRAGMENT_FILES.folder, '1-market-100.gzip.bak'),
+      put(data, FRAGMENT_FILES.folder, 'below', FRAGMENTS[0]),
+      put(data, FRAGMENT_FILES.folder, '2-market-100.gzip', 'notes'),
       put(data, STAGING, 'notes'),
       put(data, STAGING, 'notes.bundle'),
       put(data, STAGING, 'below', `${ID}.bundle`),
       put(data, 'fathom.duckdb.new-notes'),
     ];
     const own = [
-      ...FRAGMENTS.map((name) => put(data, FRAGMENTS_FOLDER, name)),
+      ...FRAGMENTS.map((name) => put(data, FRAGMENT_FILES.folder, name)),
       ...['bundle', 'input', 'levels'].map((kind) => put(data, STAGING, `${ID}.${kind}`)),
       put(data, `fathom.duckdb.new-${ID}`),
     ];
     for (const [folder, name] of [
-      [FRAGMENTS_FOLDER, '3-market-100.gzip'],
+      [FRAGMENT_FILES.folder, '3-market-100.gzip'],
       [STAGING, `1${ID.slice(1)}.bundle`],
     ]) {
       symlinkSync(path.join(elsewhere, 'notes'), path.join(data, folder, name));
@@ -78,9 +79,9 @@ describe('A start deletes nothing but its own files', () => {
   });
 
   it('without other files, the folder of fragments goes if there are to be none', async () => {
-    put(data, FRAGMENTS_FOLDER, FRAGMENTS[0]);
+    put(data, FRAGMENT_FILES.folder, FRAGMENTS[0]);
     await startAndStop('0');
-    expect(readdirSync(data)).not.toContain(FRAGMENTS_FOLDER);
+    expect(readdirSync(data)).not.toContain(FRAGMENT_FILES.folder);
   });
 
   it('and an import replaces a link, not what it leads to', async () => {

@@ -13,11 +13,8 @@ import { Fragments } from '../../server/replay/fragments.js';
 import { readOfPlan } from '../../server/replay/page-plan.js';
 import type { PageIdentity } from '../../server/replay/entity-tag.js';
 import type { DepthSource } from '../../storage/contract.js';
-import {
-  FragmentFiles,
-  type FragmentFilesOptions,
-  FRAGMENTS_FOLDER,
-} from '../../storage/fragment-files.js';
+import { FileCache, type FileCacheOptions } from '../../storage/file-cache.js';
+import { FRAGMENT_FILES, type FragmentFiles } from '../../storage/fragment-files.js';
 import type { Store } from '../../storage/store.js';
 import { envelopeOf, plainRequest, queryOf, runOf } from '../compute/replay-stores.js';
 import type { PlainStore } from '../reference/replay.js';
@@ -65,7 +62,7 @@ export class FragmentsFixture {
   }
 
   get folder(): string {
-    return path.join(this.data.path, FRAGMENTS_FOLDER);
+    return path.join(this.data.path, FRAGMENT_FILES.folder);
   }
 
   /** Names of the files, ascending. */
@@ -74,8 +71,8 @@ export class FragmentsFixture {
   }
 
   /** Opens the files as a starting server does. */
-  openFiles(options: Partial<FragmentFilesOptions> = {}): Promise<FragmentFiles> {
-    return FragmentFiles.open({
+  openFiles(options: Partial<FileCacheOptions> = {}): Promise<FragmentFiles> {
+    return FileCache.open(FRAGMENT_FILES, {
       directory: this.data.path,
       maxBytes: 2 ** 30,
       keptFreeBytes: 0,

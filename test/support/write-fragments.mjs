@@ -1,12 +1,13 @@
 // Writes files of fragments in a data directory over and over until it is killed. Usage: DIRECTORY
 import { packFragments } from '../../dist/compute/replay/fragment-file.js';
 import { makeFragments } from '../../dist/compute/replay/fragment-maker.js';
-import { FragmentFiles } from '../../dist/storage/fragment-files.js';
+import { FileCache } from '../../dist/storage/file-cache.js';
+import { FRAGMENT_FILES } from '../../dist/storage/fragment-files.js';
 
 const [directory, block] = process.argv.slice(2);
 const form = { group: 'market', coding: 'gzip' };
 const made = makeFragments({ segment: Buffer.from(block, 'base64'), ...form, marketCount: 5 });
-const files = await FragmentFiles.open({
+const files = await FileCache.open(FRAGMENT_FILES, {
   directory,
   maxBytes: 2 ** 30,
   keptFreeBytes: 0,
