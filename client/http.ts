@@ -2,7 +2,7 @@
 import { FathomError, quoted, type WaitKind } from './errors.js';
 import { OpenReply, Trial } from './open-reply.js';
 import { Retries, retryAfterMs, secondsText } from './retries.js';
-import { Turns } from './turns.js';
+import { RateQueue } from './rate-queue.js';
 
 /** Statuses of a server, or a proxy in front of it, that is briefly unavailable. */
 const PASSING_STATUSES = [500, 502, 503, 504];
@@ -61,7 +61,7 @@ export interface Reply {
 
 export class Http {
   readonly base: string;
-  private readonly turns = new Turns();
+  private readonly queue = new RateQueue();
 
   /** @throws TypeError if `url` is not an http or https URL of a server */
   constructor(private readonly options: ClientOptions) {
@@ -82,9 +82,9 @@ export class Http {
       );
     }
     const retries = new Retries();
-    const place = this.turns.place();
+    const place = this.queue.place();
     for (;;) {
-      await this.turns.begin(place, request.signal);
+      await this.queue.begin(place, request.signal);
       let left = 0;
       let pausedUntilMs = 0;
       try {
@@ -97,10 +97,10 @@ export class Http {
         if (kind === null || !this.retries) throw failure;
         const waitMs = retries.next(kind, askedMs, failure);
         this.tell(kind, failure, waitMs);
-        if (kind === 'limited') this.turns.limit(waitMs);
+        if (kind === 'limited') this.queue.limit(waitMs);
         else pausedUntilMs = performance.now() + waitMs;
       } finally {
-        this.turns.end(place, left);
+        this.queue.end(place, left);
       }
       await sleepUntil(pausedUntilMs, request.signal);
     }

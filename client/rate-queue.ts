@@ -5,7 +5,7 @@ interface Waiting {
   go: () => void;
 }
 
-export class Turns {
+export class RateQueue {
   private places = 0;
   private isLimited = false;
   /** No request starts earlier, on the clock of performance.now(). */
