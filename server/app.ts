@@ -46,7 +46,7 @@ interface ServerOptions {
   operations?: Operations;
   /** Default: no live connections. */
   hub?: LiveHub;
-  /** A cluster node's position in the log. */
+  /** Position of the last entry of the log that the store has applied. */
   position?: () => number;
 }
 

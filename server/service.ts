@@ -200,7 +200,7 @@ export async function startService(
         },
         admin: options.admin,
       },
-      ...(node === null ? {} : { position: () => node.position }),
+      position: () => store.log.position,
     });
     closing.push(() => server.close());
     isServing = true;
@@ -246,19 +246,18 @@ const errorsTo =
     log.error(message, {}, error);
 
 /** How a server opens its store: its log tells what happens to it. */
-function openingOptions(
-  { acceptDamagedLog, memory }: ServeOptions,
-  pool: ComputePool,
-  log: Log,
-): StoreOptions {
+function openingOptions({ memory }: ServeOptions, pool: ComputePool, log: Log): StoreOptions {
   const onError = errorsTo(log);
   return {
     ...storeOptions(pool),
     onBackgroundError: (error, work) => onError(`${work} failed`)(error),
-    acceptDamagedLog,
     onNotice: (text) => log.warn(text),
     onFault: onError('the database failed and is being reopened'),
     onShortage: shortageLines(log),
+    onWaiting: (why) => {
+      if (why === null) log.info('every change in the log is applied');
+      else log.error('changes in the log wait to be applied', { why });
+    },
     onLost: (error) => {
       log.fatal('ended: the database can no longer be used', error);
       process.exit(1);
@@ -298,11 +297,12 @@ function followParts(metrics: Metrics, parts: MeasuredParts): void {
   });
 }
 
-/** The condition for a server without a cluster: a node's store needs its log, and falls behind without it. */
+/** The condition for a server without a cluster: the store has applied its own log. A node's store needs the cluster's. */
 function alone(store: Store): Checks {
   return {
     following: () => {
       store.log.refuseOtherChanges();
+      store.checkApplied();
       return true;
     },
   };

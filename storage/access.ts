@@ -8,7 +8,10 @@ import { STAGING } from './bundle.js';
 import { connectToServer } from './control.js';
 import { DATABASE_FILE, holdsStore, refuseRemains } from './data-directory.js';
 import type { Database } from './duckdb/database.js';
-import { InputError, StoreBusyError } from './errors.js';
+import { InputError, StoreBusyError, StoreUnavailableError } from './errors.js';
+import { hasMissed } from './log/file-log.js';
+import { markOf } from './log/mark.js';
+import { readMeta } from './meta.js';
 import type { StoreOperations } from './operations.js';
 import type { StoreOptions } from './opening.js';
 import type { Store } from './store.js';
@@ -89,12 +92,28 @@ export async function withReading<T>(
         if (error instanceof DatabaseLockedError) return null;
         throw error instanceof DatabaseDamagedError ? new InputError(error.message) : error;
       });
-      return database && { reading: { database }, end: () => database.close() };
+      if (database === null) return null;
+      await refuseUnapplied(directory, database).catch(async (error: unknown) => {
+        await database.close();
+        throw error;
+      });
+      return { reading: { database }, end: () => database.close() };
     },
     LOCK_WAIT_MS,
     `${directory} is in use by another Fathom process that takes no commands`,
   );
   return body(reading).finally(end);
+}
+
+/** @throws StoreUnavailableError if the database lacks changes that are in the store's own log */
+async function refuseUnapplied(directory: string, database: Database): Promise<void> {
+  // A damaged or foreign database has no mark: the caller says what is wrong with it.
+  const meta = await readMeta(database).catch(() => null);
+  const mark = meta && markOf(meta);
+  if (meta === null || mark?.isOwn === false || !(await hasMissed(directory, mark))) return;
+  throw new StoreUnavailableError(
+    `${directory} has changes in its log that its database lacks: start the server, or run any command that opens the store, which applies them`,
+  );
 }
 
 /**

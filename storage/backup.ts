@@ -6,15 +6,12 @@
 import { type FileHandle, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import {
-  COPY_FILE,
   DATABASE_FILE,
   makeDirectory,
   makePrivate,
   PARTIAL_FILE,
   PEPPER_FILE,
   removeMadeDirectories,
-  REVOKED_FILE,
-  writeCopyId,
 } from './data-directory.js';
 import { freeBytesOf, readFully, syncFile, writeFully, writeWhole } from './disk.js';
 import { absent, DiskFullError, InputError, isDiskFull } from './errors.js';
@@ -29,10 +26,10 @@ const MAX_ATTEMPTS = 3;
 /** Free bytes to leave on the disk. */
 const SPARE_BYTES = 16 * 1024 * 1024;
 /** Small files beside the database; the last is the demo's. */
-const SMALL_FILES = [PEPPER_FILE, REVOKED_FILE, 'demo.json'];
+const SMALL_FILES = [PEPPER_FILE, 'demo.json'];
 /** What a killed backup may leave in its directory. */
 const LEFT_OVERS = [
-  ...[...SMALL_FILES, COPY_FILE].flatMap((name) => [name, `${name}.new`]),
+  ...SMALL_FILES.flatMap((name) => [name, `${name}.new`]),
   // Last: this file shows that the others are left over.
   PARTIAL_FILE,
 ];
@@ -41,8 +38,8 @@ const DISK_ROOT = 'lost+found';
 
 interface Copied {
   bytes: number;
-  /** In the log of its cluster; null if it is in no cluster. */
-  position: number | null;
+  /** Of the last entry of the log that it includes; 0 if there is none. */
+  position: number;
 }
 
 interface BackupRequest {
@@ -139,7 +136,7 @@ async function copyInto(target: FileHandle, request: BackupRequest): Promise<Cop
 }
 
 async function copySmallFiles(directory: string, out: string): Promise<number> {
-  let bytes = await writeCopyId(out);
+  let bytes = 0;
   for (const name of SMALL_FILES) {
     const content = await readFile(path.join(directory, name)).catch(absent);
     if (content === null) continue;

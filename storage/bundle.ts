@@ -206,10 +206,40 @@ export class BundleWriter {
  * @throws MalformedError if the file was cut short, or is not a bundle
  * @throws Error if the name is not that of a bundle
  */
-export async function* readBundle(directory: string, name: string): AsyncGenerator<Frame> {
-  const handle = await open(bundleFile(directory, name), 'r');
+export function readBundle(directory: string, name: string): AsyncGenerator<Frame> {
+  return readBundleFile(bundleFile(directory, name));
+}
+
+/** The frames of a bundle's file anywhere. @throws like readBundle() */
+export async function* readBundleFile(file: string): AsyncGenerator<Frame> {
+  const handle = await open(file, 'r');
   try {
     yield* framesFrom(readerOf(handle));
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Checks that a bundle is of a known version and complete; of its other frames only the lengths are read.
+ * @throws like readBundle()
+ */
+export async function checkBundle(directory: string, name: string): Promise<void> {
+  const handle = await open(bundleFile(directory, name), 'r');
+  try {
+    const { size } = await handle.stat();
+    for (let at = 0, frames = 0; ; frames++) {
+      const length = frameLength(await readExactly(handle, FRAME_HEAD_BYTES, at));
+      at += FRAME_HEAD_BYTES;
+      if (at + length > size) throw cutShort();
+      // Only the end is as short as this.
+      const isRead = frames === 0 || length <= MAX_END_BYTES;
+      const frame = isRead ? frameOf(await readExactly(handle, length, at), frames === 0) : null;
+      at += length;
+      if (frame?.kind !== 'end') continue;
+      if (frame.frames !== frames) throw new MalformedError('the bundle lost frames');
+      return;
+    }
   } finally {
     await handle.close();
   }
@@ -320,6 +350,8 @@ function readerOf(handle: FileHandle): (bytes: number) => Promise<Buffer> {
 
 /** Greatest length of a frame; a longer one is damage or an attack. */
 const MAX_FRAME_BYTES = 256 * 1024 * 1024;
+/** No end frame is longer. */
+const MAX_END_BYTES = 64;
 /** Bytes of a frame's length, big-endian. */
 const FRAME_HEAD_BYTES = 4;
 

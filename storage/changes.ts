@@ -41,7 +41,7 @@ export class Changes {
    * @param mark written with it
    * @throws InputError | StoreChangedError, with the store unchanged
    */
-  async commit(frames: () => AsyncIterable<Frame>, mark?: LogMark): Promise<CommitReport> {
+  async commit(frames: () => AsyncIterable<Frame>, mark: LogMark): Promise<CommitReport> {
     const beganMs = performance.now();
     const { result, change } = await this.run((tools) => applyBundle(frames(), tools), mark);
     const { added, ...applied } = result;
@@ -84,18 +84,6 @@ export class Changes {
     return (await this.run((tools) => retireAll(entry, tools), mark)).result;
   }
 
-  /** As Store.retire(). */
-  async retire(name: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<Removed | null> {
-    // Checked before opening a transaction: for most tokens nothing is left to do.
-    if ((await this.dueStep(name, cutoffs, made)) === null) return null;
-    const { result } = await this.run(async ({ stage, depth }) => {
-      const token = stage.token(name.chain, name.address);
-      const step = nextRetentionStep(await stage.directory(token), cutoffs, made);
-      return step && depth.retire(token, step);
-    });
-    return result;
-  }
-
   /** As Store.dueStep(). */
   async dueStep(
     { chain, address }: TokenName,
@@ -110,7 +98,7 @@ export class Changes {
   /** Runs `body` in one transaction; listeners hear what it changed before this resolves. */
   private async run<T>(
     body: (tools: CommitTools) => Promise<T>,
-    mark?: LogMark,
+    mark: LogMark,
   ): Promise<{ result: T; change: StoreChange }> {
     const withRevisions = async (tools: CommitTools): Promise<T> => {
       const result = await body(tools);

@@ -73,17 +73,17 @@ export class Commits {
   /**
    * Runs `body` in one transaction; readers see its changes as soon as this resolves. If it throws, the store is
    * unchanged.
-   * @param mark written with the changes; every node of a cluster makes a transaction that has a mark
+   * @param mark written with the changes
    */
   run<T>(
     body: (tools: CommitTools) => Promise<T>,
     mark?: LogMark,
   ): Promise<{ result: T; change: StoreChange }> {
     return this.exclusive(async () => {
-      await this.database.log.shorten();
+      await this.database.wal.shorten();
       const attempt = () => this.transaction(body, mark);
-      const done = await this.skippingDamage(attempt, mark !== undefined);
-      this.database.log.room.committed();
+      const done = await this.skippingDamage(attempt, isOfCluster(mark));
+      this.database.wal.room.committed();
       return done;
     });
   }
@@ -95,7 +95,7 @@ export class Commits {
     let endCommit = (): void => undefined;
     try {
       const { result, stage, flat, holders } = await this.database.transaction(async (tx) => {
-        const tools = this.toolsOf(tx, mark !== undefined);
+        const tools = this.toolsOf(tx, isOfCluster(mark));
         const { stage, flat, holders } = tools;
         const result = await body(tools);
         await stage.write();
@@ -193,6 +193,11 @@ export class Commits {
   async close(): Promise<void> {
     await this.lane.close();
   }
+}
+
+/** Whether every node of a cluster makes the transaction: each must come to the same result. */
+function isOfCluster(mark: LogMark | undefined): boolean {
+  return mark?.isOwn === false;
 }
 
 /** Takes every step of retention that a token's cut-offs ask for. */

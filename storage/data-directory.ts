@@ -1,30 +1,23 @@
 /** A data directory: what it contains, without opening the store; creating and completely removing it. */
-import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, rmdir, stat } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { writeWhole } from './disk.js';
 import { InputError, StoreBusyError } from './errors.js';
 
 /** The database's name within a data directory. */
 export const DATABASE_FILE = 'fathom.duckdb';
-/** DuckDB's log of commits that are not yet in the database. */
-export const LOG_FILE = `${DATABASE_FILE}.wal`;
+/** DuckDB's write-ahead log: commits that are not yet in the database. */
+export const WAL_FILE = `${DATABASE_FILE}.wal`;
 /** The database of a backup that is not complete. */
 export const PARTIAL_FILE = `${DATABASE_FILE}.partial`;
 /** The secret with which digests of keys are made. */
 export const PEPPER_FILE = 'pepper';
-/** The latest revocations of keys. */
-export const REVOKED_FILE = 'fathom.revoked';
-/**
- * In a store that was restored from a backup, or that has lost commits: the id that distinguishes it from the store that
- * was copied, or from itself before the loss.
- */
-export const COPY_FILE = 'fathom.copy';
+/** The folder of a single server's log. */
+export const LOG_FOLDER = 'log';
 /** The file that probe() writes. */
 export const PROBE_FILE = '.probe';
 /** The files of a store; the database last, because without it there is no store. */
-export const STORE_FILES = [PEPPER_FILE, REVOKED_FILE, COPY_FILE, LOG_FILE, DATABASE_FILE];
+export const STORE_FILES = [PEPPER_FILE, LOG_FOLDER, WAL_FILE, DATABASE_FILE];
 
 /** Whether the directory holds a store. @throws the system's error if this user may not look into it */
 export async function holdsStore(directory: string): Promise<boolean> {
@@ -35,21 +28,6 @@ export async function holdsStore(directory: string): Promise<boolean> {
       throw error;
     },
   );
-}
-
-/** Gives a store a new id, so that no cursor of another copy counts. @returns its bytes */
-export async function writeCopyId(directory: string): Promise<number> {
-  const copyId = Buffer.from(randomUUID());
-  await writeWhole(path.join(directory, COPY_FILE), copyId);
-  return copyId.length;
-}
-
-/** The id of writeCopyId(); empty if the store never got one. */
-export async function copyIdOf(directory: string): Promise<string> {
-  return readFile(path.join(directory, COPY_FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '';
-    throw error;
-  });
 }
 
 /**
@@ -97,7 +75,7 @@ export async function makeDirectory(directory: string): Promise<void> {
 }
 
 /** Names inside a data directory, and what file systems put into their root. */
-const OWN_NAMES = /^(fathom\.|pepper$|staging$|fragments$|demo\.json$|\.probe$|lost\+found$)/;
+const OWN_NAMES = /^(fathom\.|pepper$|staging$|log$|fragments$|demo\.json$|\.probe$|lost\+found$)/;
 
 /** Names in a message; the rest is left out. */
 const SHOWN_NAMES = 3;
@@ -127,7 +105,9 @@ export async function makePrivate(directory: string): Promise<void> {
     throw new StoreBusyError(`${directory} is being removed`);
   });
   if (names.every((name) => OWN_NAMES.test(name))) await restrict(directory, 0o700);
-  for (const name of STORE_FILES) await restrict(path.join(directory, name), 0o600);
+  for (const name of STORE_FILES) {
+    await restrict(path.join(directory, name), name === LOG_FOLDER ? 0o700 : 0o600);
+  }
 }
 
 /** Ignores files that are missing or belong to another user, as on a mounted volume. */

@@ -80,9 +80,6 @@ function countText({ found, stopped }: FaultCount): string {
   return stopped ? `at least ${faults} (reading stopped there)` : faults;
 }
 
-/** The database's log lost commits, or may have lost some. */
-export class DamagedLogError extends InputError {}
-
 /** The store changed between a look-up and the commit: the file must be prepared again. */
 export class StoreChangedError extends Error {
   override readonly name = 'StoreChangedError';

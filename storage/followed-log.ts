@@ -1,5 +1,5 @@
 /** How a store follows a log: its position, the settings that nodes share, and how it applies entries. */
-import { framesOf, readBundle } from './bundle.js';
+import { framesOf, readBundle, readBundleFile } from './bundle.js';
 import type { Changes } from './changes.js';
 import { InputError } from './errors.js';
 import type { Statements } from './duckdb/statements.js';
@@ -9,8 +9,10 @@ import { type KnownSettings, type Settings, writeSettings } from './log/settings
 import type { StoreParts } from './opening.js';
 
 export class FollowedLog {
-  /** The last entry applied by the store; null if it follows no log. */
-  mark: LogMark | null;
+  /** The last entry that the store has applied; null if there is none. */
+  private last: LogMark | null;
+  /** Position of the last mark in the database: an entry that changes nothing leaves none. */
+  storedPosition: number;
   /** The settings shared by the nodes, as this store has them. */
   settings: KnownSettings;
 
@@ -18,8 +20,24 @@ export class FollowedLog {
     private readonly parts: StoreParts,
     private readonly changes: Changes,
   ) {
-    this.mark = parts.mark;
+    this.last = parts.mark;
+    this.storedPosition = parts.mark?.position ?? 0;
     this.settings = parts.settings;
+  }
+
+  /** The last applied entry of a cluster's log; null if the store follows none. */
+  get mark(): LogMark | null {
+    return this.last?.isOwn === false ? this.last : null;
+  }
+
+  /** The last applied entry of a single server's log; null if there is none. */
+  get ownMark(): LogMark | null {
+    return this.last?.isOwn === true ? this.last : null;
+  }
+
+  /** Position of the last applied entry; 0 if there is none. */
+  get position(): number {
+    return this.last?.position ?? 0;
   }
 
   /** Whether the store has neither tokens nor keys. */
@@ -35,12 +53,23 @@ export class FollowedLog {
     return this.marked(mark, () => this.applied(entry, mark));
   }
 
+  /** Applies a bundle's file like an entry. */
+  applyBundle(file: string, mark: LogMark): Promise<unknown> {
+    return this.marked(mark, () => this.changes.commit(() => readBundleFile(file), mark));
+  }
+
   /**
    * Applies several entries in one transaction, with the same result as applying them one by one. If one fails, none is
    * applied.
    */
   applyTogether(entries: readonly SharedEntry[], mark: LogMark): Promise<void> {
     return this.marked(mark, () => this.changes.applyEntries(entries, mark));
+  }
+
+  /** Skips an entry that changes nothing, without writing that. */
+  skip(mark: LogMark): void {
+    this.last = mark;
+    this.parts.revisions.entryApplied(mark);
   }
 
   /** Skips an entry: writes only its mark. */
@@ -94,7 +123,7 @@ export class FollowedLog {
       await writeSettings(tx, 'own', null);
     });
     left();
-    this.mark = null;
+    this.last = null;
     this.settings = { log: null, own: null };
     return position;
   }
@@ -109,8 +138,8 @@ export class FollowedLog {
 
   private async marked<T>(mark: LogMark, apply: () => Promise<T>): Promise<T> {
     const result = await apply();
-    this.mark = mark;
-    this.parts.revisions.entryApplied(mark);
+    this.skip(mark);
+    this.storedPosition = mark.position;
     return result;
   }
 

@@ -62,7 +62,7 @@ export class Housekeeping {
     await this.makeSamples();
     const { commits, database } = this.parts;
     await this.repeat(async () => {
-      await commits.exclusive(() => database.log.shorten());
+      await commits.exclusive(() => database.wal.shorten());
       return false;
     });
   }
@@ -99,7 +99,7 @@ export class Housekeeping {
     await this.repeat(async () => {
       const exclusive = (body: () => Promise<void>): Promise<void> =>
         commits.exclusive(async () => {
-          await database.log.shorten();
+          await database.wal.shorten();
           await body();
         });
       const areMore = await samples.step(directories.lastSegmentId, exclusive);
@@ -116,7 +116,7 @@ export class Housekeeping {
     return commits.exclusive(async () => {
       const toId = lists.due(directories.lastSegmentId);
       if (toId === null) return false;
-      await database.log.shorten();
+      await database.wal.shorten();
       await database.transaction((tx) => lists.add(tx, toId));
       await directories.publishListed(toId);
       return true;

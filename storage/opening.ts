@@ -6,21 +6,19 @@ import type { OutlineBlock } from './check/checker.js';
 import { type CommitOptions, Commits, type StoreEvents } from './commit.js';
 import { SampleMaker, type SampleSegments } from './depth/samples.js';
 import {
-  copyIdOf,
   DATABASE_FILE,
   holdsStore,
+  LOG_FOLDER,
   makeDirectory,
   makePrivate,
   refuseRemains,
   removeMadeDirectories,
   STORE_FILES,
-  writeCopyId,
 } from './data-directory.js';
 import { Catalog } from './depth/catalog.js';
 import { Directories } from './depth/directories.js';
 import { Revisions } from './depth/revisions.js';
 import { Database } from './duckdb/database.js';
-import type { LogOptions } from './duckdb/log-mending.js';
 import {
   DatabaseDamagedError,
   DatabaseLockedError,
@@ -32,13 +30,16 @@ import { HolderTokens } from './holders/holder-tokens.js';
 import type { KeyPlans } from './keys/contract.js';
 import { KeyRing } from './keys/key-ring.js';
 import { UsageBook } from './keys/usage-book.js';
+import { removeLog } from './log/file-log.js';
 import { type LogMark, markOf } from './log/mark.js';
 import { type KnownSettings, settingsOf } from './log/settings.js';
 import { type Meta, readMeta } from './meta.js';
 import { WaitingTokens } from './queue.js';
 import { ensureSchema } from './schema.js';
 
-export interface StoreOptions extends CommitOptions, LogOptions, FaultListeners {
+export interface StoreOptions extends CommitOptions, FaultListeners {
+  /** Called with what an operator should know. */
+  onNotice?: ((text: string) => void) | undefined;
   /** Called when background work fails; `work` names it for the log. */
   onBackgroundError?: (error: unknown, work: string) => void;
   /** Runs compute's outlineOfBlock; on this thread by default. */
@@ -47,6 +48,8 @@ export interface StoreOptions extends CommitOptions, LogOptions, FaultListeners 
   sampleSegments?: SampleSegments;
   memory?: StoreMemory;
   threads?: number;
+  /** Called once with the reason when changes in the log wait to be applied, and with null when they are. */
+  onWaiting?: (why: string | null) => void;
   /** Plans that keys can be given; default: the tiers. */
   plans?: KeyPlans;
 }
@@ -107,14 +110,17 @@ export async function openParts(directory: string, options: StoreOptions): Promi
   if (!heldStore) await refuseRemains(directory);
   let database: Database | null = null;
   try {
-    database = await Database.openFile(file, databaseOptions(directory, options));
+    database = await Database.openFile(file, databaseOptions(options));
     const isEmpty = await ensureSchema(database, file);
     // Only now: a directory whose database is no store stays as it is.
     await makePrivate(directory);
     const meta = await readMeta(database);
     await database.countCommits(meta);
-    // Cutting a damaged log may empty a store that this opening did not create.
-    return await partsOf(directory, database, meta, isEmpty && !heldStore, options);
+    // Setting a WAL aside may empty a store that this opening did not create.
+    const parts = await partsOf(directory, database, meta, isEmpty && !heldStore, options);
+    // The file is a store even without its WAL.
+    if (isEmpty) await database.checkpoint();
+    return parts;
   } catch (error) {
     const named = openingError(error, directory, file);
     const isLeftOver = !heldStore && named instanceof DiskFullError;
@@ -124,21 +130,15 @@ export async function openParts(directory: string, options: StoreOptions): Promi
   }
 }
 
-function databaseOptions(
-  directory: string,
-  options: StoreOptions,
-): Parameters<typeof Database.openFile>[1] {
-  const { memory = {}, acceptDamagedLog, onNotice, onFault, onLost, onShortage } = options;
+function databaseOptions(options: StoreOptions): Parameters<typeof Database.openFile>[1] {
+  const { memory = {}, onNotice, onFault, onLost, onShortage } = options;
   return {
     memoryLimitMiB:
       memory.database === undefined
         ? DEFAULT_MEMORY_LIMIT_MIB
         : Math.floor(memory.database / 2 ** 20),
     threads: options.threads ?? DEFAULT_THREADS,
-    acceptDamagedLog,
     onNotice,
-    // Later commits will have the positions of the lost ones, which cursors may name.
-    beforeLoss: () => writeCopyId(directory),
     onFault,
     onLost,
     onShortage,
@@ -158,7 +158,7 @@ async function partsOf(
   const onDamage = failures('reading segments');
   const directories = await Directories.load(database, meta, onDamage, memory);
   const holderTokens = await HolderTokens.load(database, memory.owners);
-  const keys = await KeyRing.load(database, directory, failures('writing a revocation'));
+  const keys = await KeyRing.load(database, directory);
   if (options.plans !== undefined) keys.plans = options.plans;
   const events = new EventEmitter<StoreEvents>();
   return {
@@ -181,13 +181,16 @@ async function partsOf(
     }),
     mark: markOf(meta),
     samples: new SampleMaker(database, options.sampleSegments),
-    revisions: await Revisions.load(database, meta, await copyIdOf(directory)),
+    revisions: await Revisions.load(database, meta),
     settings: settingsOf(meta),
   };
 }
 
 export async function removeFiles(directory: string): Promise<void> {
-  for (const file of STORE_FILES) await rm(path.join(directory, file), { force: true });
+  await removeLog(directory);
+  for (const file of STORE_FILES) {
+    if (file !== LOG_FOLDER) await rm(path.join(directory, file), { force: true });
+  }
 }
 
 /** The error to report when the store cannot be opened. */

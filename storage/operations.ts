@@ -49,14 +49,14 @@ const OPERATIONS = {
   tokensBefore: ofStore<(times: Readonly<Record<Tier, number>>) => Promise<TokenName[]>>(),
   /** Tokens with one of some symbols, given in lower case; the case of the tokens' symbols does not matter. */
   tokensOfSymbols: ofStore<(symbols: readonly string[]) => Promise<TokenSymbol[]>>(),
-  /** Bytes of the database and of its log. */
+  /** Bytes of the database, its WAL and the log. */
   bytes: ofStore<() => Promise<number>>(),
   /**
    * Writes all commits into the database's file, then keeps the file unchanged until `released` aborts or the caller
    * disconnects, unless the log gets too long. One caller at a time.
-   * @returns the last position of the cluster's log that the file includes; null if the store is in no cluster
+   * @returns the position of the last entry of the log that the file includes; 0 if there is none
    */
-  holdFile: ofStore<(released?: AbortSignal) => Promise<number | null>>(),
+  holdFile: ofStore<(released?: AbortSignal) => Promise<number>>(),
   /** Takes the next step of a check of the whole store, or the first one if the cursor is null. */
   checkStep: ofStore<(cursor: CheckCursor | null) => Promise<CheckStep>>(),
   /** Takes one step that returns the database's free space to the disk. */

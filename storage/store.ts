@@ -4,7 +4,6 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Tier } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
-import { readBundle } from './bundle.js';
 import { Changes } from './changes.js';
 import type { StoreEvents } from './commit.js';
 import { Checker } from './check/checker.js';
@@ -33,14 +32,23 @@ import type {
   StoreOperations,
   StoreSummary,
 } from './operations.js';
-import { DATABASE_FILE, LOG_FILE, PROBE_FILE, removeMadeDirectories } from './data-directory.js';
+import {
+  DATABASE_FILE,
+  LOG_FOLDER,
+  PROBE_FILE,
+  removeMadeDirectories,
+  WAL_FILE,
+} from './data-directory.js';
 import { fileBytes } from './disk.js';
 import { DepthReader } from './depth/depth-reader.js';
 import type { Cutoffs, RetentionStep } from './depth/retention-steps.js';
 import type { DiskFigures, DiskRoom } from './duckdb/disk-room.js';
+import { putBackWal } from './duckdb/opening.js';
 import { shrinkStep } from './duckdb/shrink.js';
 import { readRows, readRowsOf } from './flat-columns.js';
 import { FollowedLog } from './followed-log.js';
+import { FileLog, removeLog } from './log/file-log.js';
+import { FileLogWriter } from './log/file-log-writer.js';
 import { HolderReader } from './holders/holder-tokens.js';
 import type { KeyRing } from './keys/key-ring.js';
 import type { UsageBook } from './keys/usage-book.js';
@@ -59,12 +67,22 @@ import {
 import { DCA_ORDERS, dcaOrder } from './orders/dca-orders.js';
 import { LIMIT_ORDERS, limitOrder } from './orders/limit-orders.js';
 import type { WaitingTokens } from './queue.js';
-import { isDiskFull } from './errors.js';
+import { InputError, isDiskFull } from './errors.js';
 
 /** Size of what probe() writes: one block of a disk. */
 const PROBE_BYTES = 4096;
 /** The key of `meta` for the time up to which retention may delete everything due. */
 const ALLOWANCE_KEY = 'retention_allowed_to';
+
+/** Nobody can know whether the store has everything that was acknowledged. */
+class LogGoneError extends InputError {
+  constructor(directory: string, why: string) {
+    const wal = path.join(directory, WAL_FILE);
+    super(
+      `${wal} cannot be read by DuckDB (${why}), and the entries of ${path.join(directory, LOG_FOLDER)} are gone: put either back, or restore a backup; to go on without what was stored last, move ${wal} away`,
+    );
+  }
+}
 
 export class Store implements StoreOperations {
   readonly directory: string;
@@ -77,8 +95,10 @@ export class Store implements StoreOperations {
   readonly queue: WaitingTokens;
   readonly events: EventEmitter<StoreEvents>;
   private readonly changes: Changes;
-  /** The cluster's log that the store follows, if any. */
+  /** What the store has applied of its log. */
   readonly log: FollowedLog;
+  /** Makes the store's changes; null if they come from a cluster's log. */
+  private writer: FileLogWriter | null = null;
 
   private constructor(
     private readonly parts: StoreParts,
@@ -117,15 +137,59 @@ export class Store implements StoreOperations {
    * @throws InputError if it is damaged, not a store, or of another schema
    */
   static async open(directory: string, options: StoreOptions): Promise<Store> {
-    return new Store(await openParts(directory, options), options);
+    const store = new Store(await openParts(directory, options), options);
+    try {
+      await store.beginLog();
+      return store;
+    } catch (error) {
+      await store.close();
+      if (error instanceof LogGoneError) await putBackWal(path.join(directory, DATABASE_FILE));
+      throw error;
+    }
   }
 
-  /** Bytes of the database and of its log. */
+  /** Opens the store's own log, and applies what an earlier process has appended and not applied. */
+  private async beginLog(): Promise<void> {
+    const { parts, directory, options } = this;
+    // What a server appended before it joined a cluster is applied.
+    if (this.mark !== null) return removeLog(directory);
+    const { ownMark } = this.log;
+    const { log, missed } = await FileLog.open(directory, ownMark);
+    if (parts.database.rejectedWal !== null && ownMark !== null && log.isEmpty)
+      throw new LogGoneError(directory, parts.database.rejectedWal);
+    const writer = new FileLogWriter({
+      store: this,
+      log,
+      checkHeld: () => parts.database.checkFile(),
+      checkRoom: () => this.checkCommits(),
+      noteFull: () => this.room.refused(),
+      onWaiting: options.onWaiting,
+    });
+    const onError = backgroundFailures(options, 'removing entries of the log');
+    parts.database.wal.onCheckpointed = () => void writer.trim().catch(onError);
+    parts.database.wal.entryBytes = () => log.bytes;
+    this.writer = writer;
+    await writer.begin(missed);
+  }
+
+  /** What makes changes. @throws InputError if they come from a cluster's log */
+  private get ownWriter(): FileLogWriter {
+    this.log.refuseOtherChanges();
+    if (this.writer === null) throw new Error('a store that has left its log must be opened again');
+    return this.writer;
+  }
+
+  /** @throws StoreUnavailableError while changes in the log wait to be applied */
+  checkApplied(): void {
+    this.writer?.checkApplied();
+  }
+
+  /** Bytes of the database, its WAL and the log. */
   async bytes(): Promise<number> {
-    const [database, log] = [DATABASE_FILE, LOG_FILE].map((name) =>
+    const [database, wal] = [DATABASE_FILE, WAL_FILE].map((name) =>
       fileBytes(path.join(this.directory, name)),
     );
-    return (await database) + (await log);
+    return (await database) + (await wal) + (this.writer?.bytes ?? 0);
   }
 
   /** The store's disk, and what had to wait for room on it. */
@@ -139,7 +203,7 @@ export class Store implements StoreOperations {
   }
 
   private get room(): DiskRoom {
-    return this.parts.database.log.room;
+    return this.parts.database.wal.room;
   }
 
   /**
@@ -148,7 +212,6 @@ export class Store implements StoreOperations {
    */
   async probe(): Promise<void> {
     this.parts.database.checkFile();
-    await this.parts.database.guardLog();
     await this.parts.database.rows('SELECT count(*) FROM meta');
     const file = path.join(this.directory, PROBE_FILE);
     await writeFile(file, new Uint8Array(PROBE_BYTES))
@@ -164,8 +227,7 @@ export class Store implements StoreOperations {
   }
 
   async commit(bundle: string): Promise<CommitReport> {
-    this.log.refuseOtherChanges();
-    return this.changes.commit(() => readBundle(this.directory, bundle));
+    return this.ownWriter.commit(bundle);
   }
 
   rehearse(bundle: string): Promise<CommitReport> {
@@ -195,8 +257,7 @@ export class Store implements StoreOperations {
    * @returns what it deleted; null if nothing was left to do
    */
   async retire(token: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<Removed | null> {
-    this.log.refuseOtherChanges();
-    return this.changes.retire(token, cutoffs, made);
+    return this.ownWriter.retire(token, cutoffs, made);
   }
 
   /** The retention step that is due for a token; null if none is. */
@@ -229,16 +290,16 @@ export class Store implements StoreOperations {
   }
 
   /** @param released ends the hold; otherwise closing the store does */
-  async holdFile(released?: AbortSignal): Promise<number | null> {
-    await this.keys.flush();
+  async holdFile(released?: AbortSignal): Promise<number> {
+    await this.writer?.settled();
     await this.usage.flush();
-    const giveBack = await this.parts.database.log.hold();
+    const giveBack = await this.parts.database.wal.hold();
     released?.addEventListener('abort', giveBack, { once: true });
     if (released?.aborted === true) giveBack();
     return this.parts.commits
       .exclusive(async () => {
-        await this.parts.database.log.writeIfRoom();
-        return markOf(await readMeta(this.parts.database))?.position ?? null;
+        await this.parts.database.wal.writeIfRoom();
+        return markOf(await readMeta(this.parts.database))?.position ?? 0;
       })
       .catch((error: unknown) => {
         giveBack();
@@ -252,7 +313,7 @@ export class Store implements StoreOperations {
 
   async shrink(): Promise<Shrunk> {
     const file = path.join(this.directory, DATABASE_FILE);
-    const giveBack = await this.parts.database.log.hold();
+    const giveBack = await this.parts.database.wal.hold();
     try {
       return await shrinkStep(this.parts.database, file, (body) =>
         this.parts.commits.exclusive(body),
@@ -286,8 +347,7 @@ export class Store implements StoreOperations {
   }
 
   async createKey(request: KeyRequest): Promise<IssuedKey> {
-    this.log.refuseOtherChanges();
-    return this.keys.create(request);
+    return this.ownWriter.createKey(request);
   }
 
   plans(): Promise<KeyPlans> {
@@ -302,13 +362,11 @@ export class Store implements StoreOperations {
   }
 
   async updateKey(key: string, changes: Partial<KeyTerms>): Promise<KeyRecord> {
-    this.log.refuseOtherChanges();
-    return this.keys.update(key, changes);
+    return this.ownWriter.updateKey(key, changes);
   }
 
   async rotateKey(key: string, overlapS?: number): Promise<IssuedKey> {
-    this.log.refuseOtherChanges();
-    return this.keys.rotate(key, overlapS);
+    return this.ownWriter.rotateKey(key, overlapS);
   }
 
   monthUsage(month: number, afterId: string): Promise<KeyDayUsage[]> {
@@ -316,8 +374,7 @@ export class Store implements StoreOperations {
   }
 
   async revokeKey(key: string): Promise<KeyRecord> {
-    this.log.refuseOtherChanges();
-    return this.keys.revoke(key);
+    return this.ownWriter.revokeKey(key);
   }
 
   listQueue(): Promise<QueuedToken[]> {
@@ -350,9 +407,9 @@ export class Store implements StoreOperations {
   }
 
   private async endWork(): Promise<void> {
+    await this.writer?.close();
     await this.changes.housekeeping.close();
     await this.parts.commits.close();
-    await this.keys.close();
     await this.usage.close();
     await this.queue.close();
   }

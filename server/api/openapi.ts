@@ -68,7 +68,7 @@ const RESPONSE_HEADERS = {
   ),
 } as const;
 
-/** On replies of a cluster node: the position of the last log entry that it had applied (docs/cluster.md). */
+/** The position of the last entry of the log that the server had applied (docs/storage.md). */
 export const POSITION_HEADER = 'X-Fathom-Position';
 
 type HeaderName = keyof typeof RESPONSE_HEADERS;

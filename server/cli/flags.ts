@@ -71,14 +71,8 @@ export const DATA = {
   names: 'directory',
 } as const satisfies Flag;
 
-/** `--accept-damaged-log` of a command that can open a store itself. */
-export const ACCEPT_DAMAGED_LOG = {
-  meaning:
-    'opens a store whose log has lost commits: cuts the log after the last intact commit and saves the rest in a file beside it',
-} as const satisfies Flag;
-
 /** The flags of a command that opens the store itself if no server has it open. */
-export const STORE_FLAGS = { data: DATA, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
+export const STORE_FLAGS = { data: DATA };
 export type StoreFlags = Partial<FlagValues<typeof STORE_FLAGS>>;
 
 /** `--json` of a command with a report or a list. */

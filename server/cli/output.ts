@@ -1,6 +1,5 @@
 /** Output of commands: results on stdout; messages, progress and failures on stderr. */
 import {
-  DamagedLogError,
   FaultyFileError,
   InputError,
   StoreBusyError,
@@ -134,12 +133,8 @@ export class PartlyDone extends Error {
   }
 }
 
-const DAMAGED_LOG_REMEDY =
-  'restore a backup, or run fathom serve (or another command that has the flag) once with --accept-damaged-log, which gives up the lost commits and saves what it cuts off in a file beside the log';
-
 /** The message of a failure: one line, or several for a file's faults; no stack. */
 export function failureText(error: unknown): string {
-  if (error instanceof DamagedLogError) return `${error.message}: ${DAMAGED_LOG_REMEDY}`;
   if (isExpected(error)) return error.message;
   if (!(error instanceof Error)) return 'fathom: failed';
   if (process.env.FATHOM_DEBUG === '1') return error.stack ?? error.message;

@@ -12,8 +12,8 @@ import { dataDirectory, type StoreFlags } from './flags.js';
 import { closingAtSignal } from './signals.js';
 
 /** Opens the store for each call and closes it afterwards, so other commands can run in between. */
-export function storeThrough(directory: string, pool: ComputePool, flags: StoreFlags): UseStore {
-  const options = { ...storeOptions(pool), acceptDamagedLog: flags['accept-damaged-log'] };
+export function storeThrough(directory: string, pool: ComputePool): UseStore {
+  const options = storeOptions(pool);
   return (body) =>
     closingAtSignal((stop) => withStore(directory, options, body, LOCK_WAIT_MS, stop));
 }
@@ -55,7 +55,7 @@ export async function onStore<T>(
   body: (store: StoreOperations) => Promise<T>,
   plans?: Plans,
 ): Promise<T> {
-  return onAnyStore(await storeDirectory(flags.data), flags, body, plans);
+  return onAnyStore(await storeDirectory(flags.data), body, plans);
 }
 
 /** A directory that holds a store, and a function that uses the store as onStore() does. */
@@ -88,14 +88,13 @@ export async function onNewStore<T>(
 ): Promise<T> {
   const directory = dataDirectory(flags.data);
   const isNew = !(await holdsStore(directory));
-  const result = await onAnyStore(directory, flags, body, plans);
+  const result = await onAnyStore(directory, body, plans);
   if (isNew) printNote(`${directory} held no store; created a new, empty one`);
   return result;
 }
 
 function onAnyStore<T>(
   directory: string,
-  { 'accept-damaged-log': acceptDamagedLog }: StoreFlags,
   body: (store: StoreOperations) => Promise<T>,
   plans?: Plans,
 ): Promise<T> {
@@ -104,7 +103,6 @@ function onAnyStore<T>(
     return rewriteSegments(input);
   };
   const options = {
-    acceptDamagedLog,
     plans,
     rewrite,
     onNotice: printNote,

@@ -18,7 +18,7 @@ type SettingValue<S> = S extends { repeated: true }
 
 export type ServeOptions = ReturnType<typeof serveOptions>;
 
-type ServeFlags = Partial<FlagValues<typeof SERVE_FLAGS> & { 'accept-damaged-log': boolean }>;
+type ServeFlags = Partial<FlagValues<typeof SERVE_FLAGS>>;
 
 /** The plans that keys can be given: the tiers, and those of the setting `plans`. @throws UsageError */
 export function plansInEffect(): Plans {
@@ -117,7 +117,6 @@ export function serveOptions(
   return {
     directory: path.resolve(values.data),
     /** Whether to cut a damaged log of the database instead of refusing it. */
-    acceptDamagedLog: flags['accept-damaged-log'],
     host: values.host,
     port: values.port,
     /** Epoch seconds at which the server's clock is frozen; null: it runs. */

@@ -17,10 +17,10 @@ export function shortageLines(log: Log): NonNullable<RoomListener['onShortage']>
     const { began, over } = LINES[what];
     if (shortage === null) log.info(over);
     else {
-      const { freeBytes, logBytes, neededBytes } = shortage;
+      const { freeBytes, walBytes, neededBytes } = shortage;
       log.warn(began, {
         free_bytes: freeBytes,
-        log_bytes: logBytes,
+        wal_bytes: walBytes,
         checkpoint_needs_bytes: neededBytes,
       });
     }
@@ -43,7 +43,7 @@ export function diskGauges(disk: () => Promise<DiskFigures>) {
   return {
     diskFreeBytes: figure('freeBytes'),
     diskBytes: figure('totalBytes'),
-    storeLogBytes: figure('logBytes'),
+    storeWalBytes: figure('walBytes'),
     checkpointsPostponed: figure('checkpointsPostponed'),
     commitsRefused: figure('commitsRefused'),
   } satisfies Partial<Gauges>;

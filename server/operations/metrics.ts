@@ -37,11 +37,11 @@ const GAUGES = {
   ],
   pagesWaiting: ['fathom_page_queue_length', 'Replay pages that wait'],
   busyThreads: ['fathom_pool_busy_threads', 'Worker threads that run a task'],
-  storeBytes: ['fathom_store_bytes', 'Bytes of the store and its log'],
+  storeBytes: ['fathom_store_bytes', 'Bytes of the store, its WAL and its log'],
   diskFreeBytes: ['fathom_disk_free_bytes', "Bytes of the store's disk that it may still fill"],
   diskBytes: ['fathom_disk_bytes', "Bytes of the store's disk"],
-  storeLogBytes: [
-    'fathom_store_log_bytes',
+  storeWalBytes: [
+    'fathom_store_wal_bytes',
     'Bytes of committed data that are not yet in the database file',
   ],
   checkpointsPostponed: [

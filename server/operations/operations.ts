@@ -19,7 +19,7 @@ export const SCRAPE_INTERVAL_MS = 100;
 /** Conditions for the server to be ready; a check that fails rejects, or returns false. */
 export type Checks = Readonly<Record<string, () => boolean | Promise<void>>>;
 
-/** @param position of a node in its cluster's log */
+/** @param position of the last entry of the log that the store has applied */
 export function operationsRoutes(
   checks: Checks,
   metrics: Metrics,

@@ -22,6 +22,8 @@ import { checkNames } from '../holders/owner-names.js';
 import { InputError } from '../errors.js';
 import { Turns } from '../turns.js';
 import { pepperFault } from '../keys/pepper.js';
+import { logFaults } from '../log/file-log.js';
+import { markOf } from '../log/mark.js';
 import { readMeta } from '../meta.js';
 import { checkSchema } from '../schema.js';
 import { checkFragments } from './fragments.js';
@@ -67,6 +69,7 @@ export class Checker {
   ) {
     this.parts = [
       () => this.files(),
+      () => this.log(),
       ...Object.entries(SCANNED).map((names) => this.scan.bind(this, ...names)),
       ...RULES.map(({ dataset, sql }) => this.rule.bind(this, dataset, sql)),
       ...UNIQUE.map(({ table, keys }) => this.duplicates.bind(this, table, keys)),
@@ -103,6 +106,14 @@ export class Checker {
     const fault = pepperFault(pepper, await readMeta(this.database));
     if (keys !== 0 && fault !== null) damages.push(damage('keys', `${PEPPER_FILE} is ${fault}`));
     return { damages, next: null };
+  }
+
+  /** Reads the entries of the store's own log. */
+  private async log(): Promise<Found> {
+    const mark = markOf(await readMeta(this.database));
+    if (mark?.isOwn === false) return { damages: [], next: null };
+    const faults = await logFaults(this.directory, mark);
+    return { damages: faults.map((what) => damage('log', what)), next: null };
   }
 
   /** Reads rows of a table with all their columns: DuckDB checks the blocks that it reads. */

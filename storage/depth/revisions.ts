@@ -43,30 +43,26 @@ export class Revisions {
 
   private constructor(
     database: Pick<Database, 'streamChunks'>,
-    private storeId: string,
-    private readonly copyId: string,
     private historyId: string,
     /** Position of the last applied entry of the log, or of the last remembered commit. */
     public position: number,
     private floor: number,
+    /** Whether positions count entries of a cluster's log, where other nodes may be ahead. */
+    private isOfCluster: boolean,
   ) {
     this.spans = new RevisedSpans(database);
   }
 
-  /**
-   * @param copyId distinguishes a restored store from the copied one: both continue from the same position
-   */
   static async load(
     database: Pick<Database, 'rows' | 'streamChunks'>,
     meta: Meta,
-    copyId: string,
   ): Promise<Revisions> {
     const storeId = meta.get(STORE_ID_KEY) ?? '';
     const mark = markOf(meta);
     const history = mark?.logId ?? storeId;
     const floor = floorOf(meta, history);
     const last = mark?.position ?? floor;
-    const revisions = new Revisions(database, storeId, copyId, history, last, floor);
+    const revisions = new Revisions(database, history, last, floor, mark?.isOwn === false);
     const rows = await database.rows(
       'SELECT token_id, max(position) FROM depth_revisions WHERE history = ? GROUP BY token_id',
       [history],
@@ -78,24 +74,19 @@ export class Revisions {
     return revisions;
   }
 
-  /** Name of the sequence in which positions count: a cluster's log, or this store's commits. */
+  /** The log whose entries the positions count. */
   get history(): string {
-    return this.isLog ? this.historyId : this.historyId + this.copyId;
+    return this.historyId;
   }
 
   /** As FollowedDepth.remembers(). */
   remembers(position: number): boolean {
-    return position >= this.floor && (position <= this.position || this.isLog);
+    return position >= this.floor && (position <= this.position || this.isOfCluster);
   }
 
   /** Position of a token's newest revision; 0 if none is remembered. */
   lastOf(tokenId: number): number {
     return this.byToken.get(tokenId) ?? 0;
-  }
-
-  /** Whether positions count entries of a cluster's log. */
-  private get isLog(): boolean {
-    return this.historyId !== this.storeId;
   }
 
   /** Whether a revision of the token after a position was forgotten since the store was opened. */
@@ -111,12 +102,10 @@ export class Revisions {
   /**
    * Writes what a transaction has revised since the last call, or since it began. Readers see it once the stage is
    * published.
-   * @param mark of a transaction that every node of a cluster makes
+   * @param mark of the entry that the transaction applies
    */
-  async write(stage: Stage, mark?: LogMark): Promise<void> {
-    const history = mark?.logId ?? this.storeId;
-    const isOther = history !== this.historyId;
-    const position = mark?.position ?? (isOther ? 0 : this.position) + 1;
+  async write(stage: Stage, mark: LogMark): Promise<void> {
+    const { logId: history, position } = mark;
     const nowS = wallS();
     const revised: number[] = [];
     const rows: SqlValue[][] = [];
@@ -135,19 +124,19 @@ export class Revisions {
     if (rows.length > 0) await stage.tx.append('depth_revisions', rows.splice(0));
     const forgotten = await this.forget(stage.tx, history, nowS, revised.length > 0);
     stage.onVisible(() => {
-      this.switchTo(history);
+      this.switchTo(mark);
       for (const tokenId of revised) this.byToken.set(tokenId, position);
-      if (mark !== undefined || revised.length > 0) this.position = position;
+      this.position = position;
       if (forgotten === null) return;
       this.floor = forgotten.floor;
       for (const [tokenId, last] of forgotten.byToken) this.forgotten.set(tokenId, last);
     });
   }
 
-  /** Records that an entry of a cluster's log was applied, even if it revised nothing. */
-  entryApplied({ logId, position }: LogMark): void {
-    this.switchTo(logId);
-    this.position = Math.max(this.position, position);
+  /** Records that an entry was applied, even if it revised nothing. */
+  entryApplied(mark: LogMark): void {
+    this.switchTo(mark);
+    this.position = Math.max(this.position, mark.position);
   }
 
   /**
@@ -158,15 +147,15 @@ export class Revisions {
     const storeId = randomUUID();
     await writeMeta(tx, STORE_ID_KEY, storeId);
     return () => {
-      this.storeId = storeId;
-      this.switchTo(storeId);
+      this.switchTo({ logId: storeId, isOwn: true });
     };
   }
 
   /** Switches to another history, which has no revisions yet. */
-  private switchTo(history: string): void {
-    if (history === this.historyId) return;
-    this.historyId = history;
+  private switchTo({ logId, isOwn }: Pick<LogMark, 'logId' | 'isOwn'>): void {
+    this.isOfCluster = !isOwn;
+    if (logId === this.historyId) return;
+    this.historyId = logId;
     this.byToken.clear();
     this.forgotten.clear();
     this.floor = 0;

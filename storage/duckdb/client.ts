@@ -6,3 +6,8 @@ import { createRequire } from 'node:module';
 import type * as Client from '@duckdb/node-api';
 
 export const client = createRequire(import.meta.url)('@duckdb/node-api') as typeof Client;
+
+/** DuckDB's write-ahead log of a database. */
+export function walOf(database: string): string {
+  return `${database}.wal`;
+}

@@ -5,7 +5,6 @@ import { DiskFullError, StoreUnavailableError } from '../errors.js';
 import { type Meta, readMeta, writeMeta } from '../meta.js';
 import type { Connection } from './connection.js';
 import { DuckDBError } from './duckdb-error.js';
-import { OpenLog } from './open-log.js';
 import {
   closeOpened,
   openAttached,
@@ -15,6 +14,7 @@ import {
   type Opened,
 } from './opening.js';
 import { StoreLock } from './store-lock.js';
+import { Wal } from './wal.js';
 import type { ResultChunk, SqlRow, SqlValue, Statements, StoredValue } from './statements.js';
 
 /** Most attempts to reopen a failed database until a write succeeds. */
@@ -36,7 +36,9 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private readonly file: string;
   /** Identity of the opened file: its name may later belong to another file. */
   private readonly identity: string | null;
-  readonly log: OpenLog;
+  readonly wal: Wal;
+  /** Why DuckDB rejected the WAL when the file was opened; null if it did not. */
+  readonly rejectedWal: string | null;
 
   private constructor(
     private readonly lock: StoreLock,
@@ -46,7 +48,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   ) {
     this.file = lock.file;
     this.identity = identityOf(this.file);
-    this.log = new OpenLog(this.file, options, () => this.checkpoint());
+    this.rejectedWal = opened.rejectedWal;
+    this.wal = new Wal(this.file, options, () => this.checkpoint());
   }
 
   /**
@@ -69,7 +72,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Opens the database file for reading, with the commits in its log. Neither file changes.
+   * Opens the database file for reading, with the commits in its WAL. Neither file changes.
    * @throws DatabaseLockedError | DatabaseDamagedError
    */
   static async openReadOnly(file: string, options: DatabaseOptions): Promise<Database> {
@@ -130,7 +133,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Counts transactions in `meta` from now on: after a COMMIT that failed, only the count tells whether the log has it.
+   * Counts transactions in `meta` from now on: after a COMMIT that failed, only the count tells whether the database has it.
    */
   async countCommits(meta: Meta): Promise<void> {
     const stored = commitsIn(meta);
@@ -171,7 +174,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Writes the log into the file. DuckDB's automatic checkpoints are off: after a failed one, it would refuse all work
+   * Writes the WAL into the file. DuckDB's automatic checkpoints are off: after a failed one, it would refuse all work
    * and lose the commit that triggered it.
    * @param movesMetadata whether to rewrite the description of unchanged rows too, which may be at the end of the file
    * @throws DiskFullError after opening the database again with everything that was committed
@@ -183,9 +186,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       this.opened.aside.use(async () => {
         this.lock.check();
         await connection.run(`SET experimental_metadata_reuse = ${!movesMetadata}`);
-        const { isIntact } = this.log;
         await connection.run('FORCE CHECKPOINT store');
-        await this.log.checkpointed(isIntact);
+        this.wal.checkpointed();
       }),
     );
   }
@@ -204,25 +206,15 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     );
   }
 
-  /**
-   * Writes the log's content into the file if another program has removed, shortened or replaced the log.
-   * @throws DiskFullError if there is not enough room
-   */
-  async guardLog(): Promise<void> {
-    // Waits for a running checkpoint, which empties the log.
-    const isIntact = await this.use('aside', () => Promise.resolve(this.log.isIntact));
-    if (!isIntact) await this.log.save();
-  }
-
-  /** Waits for running statements, writes the log into the file, and closes it. */
+  /** Waits for running statements, writes the WAL into the file, and closes it. */
   async close(): Promise<void> {
     const isHeld = this.lock.isIntact;
-    if (!isHeld) await this.leaveLog();
+    if (!isHeld) await this.leaveWal();
     await this.end();
     const found = identityOf(this.file);
     // If another file has the name now, nothing beside it belongs to this database.
     const isOurs = found === null || found === this.identity;
-    if (isHeld && isOurs) await this.log.closed(this.lock.isShared);
+    if (isHeld && isOurs) this.wal.closed();
     await this.lock.release();
   }
 
@@ -231,7 +223,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    * @param remove deletes the file while no other process can open it
    */
   async discard(remove: () => Promise<void>): Promise<void> {
-    await this.leaveLog();
+    await this.leaveWal();
     await remove();
     await this.end();
     await this.lock.remove();
@@ -244,8 +236,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     await closeOpened(this.opened);
   }
 
-  /** Prevents DuckDB from writing the log into the file when it closes the file. */
-  private async leaveLog(): Promise<void> {
+  /** Prevents DuckDB from writing the WAL into the file when it closes the file. */
+  private async leaveWal(): Promise<void> {
     const leave = 'PRAGMA disable_checkpoint_on_shutdown';
     await this.opened.writer.use((writer) => writer.run(leave)).catch(() => undefined);
   }
@@ -273,27 +265,22 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     }
   }
 
-  /** Runs `body`, which commits, and records that there are commits in the log. */
+  /** Runs `body`, which commits, as long as this process holds the store. */
   private async write<T>(
     lanes: 'writer' | 'aside',
     body: (connection: Connection) => Promise<T>,
   ): Promise<T> {
     try {
-      await this.guardLog();
-      let isLogged = true;
-      const result = await this.use(lanes, async (connection) => {
+      return await this.use(lanes, async (connection) => {
         this.checkFile();
         const result = await body(connection);
         // If the store was lost in the meantime, nothing may be acknowledged.
         this.lock.check();
         this.reopenings = 0;
-        isLogged = await this.log.committed();
         return result;
       });
-      if (!isLogged) await this.guardLog();
-      return result;
     } catch (error) {
-      if (error instanceof DiskFullError) await this.log.room.refused();
+      if (error instanceof DiskFullError) await this.wal.room.refused();
       throw error;
     }
   }
@@ -348,7 +335,6 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       const stored = this.commits === null ? null : commitsIn(await reopened.readers.use(readMeta));
       reopened.invalidated = stored !== this.commits;
       this.opened = reopened;
-      this.log.opened();
       if (!reopened.invalidated) return;
       throw new Error(
         `the database holds commit ${stored}, but the last one that succeeded in this process is ${this.commits}: the next start reads what is stored`,
@@ -361,9 +347,11 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   /** Null if the database was closed in the meantime. @throws the error of the last attempt, or the cause */
   private async retryOpening(cause: unknown): Promise<Opened | null> {
     for (let latest = cause; !this.closed;) {
-      if (this.reopenings >= MAX_REOPENINGS) throw latest;
+      // A full disk may last; the store goes on once there is room.
+      if (this.reopenings >= MAX_REOPENINGS && !isFull(latest)) throw latest;
       if (this.reopenings > 0) {
-        const pauseMs = REOPEN_DELAY_MS * 2 ** (this.reopenings - 1);
+        const doublings = Math.min(this.reopenings, MAX_REOPENINGS) - 1;
+        const pauseMs = REOPEN_DELAY_MS * 2 ** doublings;
         await sleep(pauseMs, undefined, { signal: this.ending.signal }).catch(() => undefined);
       }
       this.reopenings++;
@@ -377,6 +365,10 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     }
     return null;
   }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof DiskFullError || (error instanceof DuckDBError && error.isDiskFull);
 }
 
 function commitsIn(meta: Meta): number | null {

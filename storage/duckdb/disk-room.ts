@@ -4,10 +4,10 @@ import path from 'node:path';
 import { fileBytes, freeBytesOf } from '../disk.js';
 import { DiskFullError, StoreUnavailableError } from '../errors.js';
 import { Trouble } from '../trouble.js';
-import { logOf } from './log-mending.js';
+import { walOf } from './client.js';
 
-/** Free bytes that a checkpoint may need: per byte of the log, and for the last row group. */
-const FREE_BYTES_PER_LOG_BYTE = 4;
+/** Free bytes that a checkpoint may need: per byte of the WAL, and for the last row group. */
+const FREE_BYTES_PER_WAL_BYTE = 4;
 const SPARE_FREE_BYTES = 32 * 1024 * 1024;
 /** Free bytes that a checkpoint of a small database may need beyond the size of its file. */
 const LEAST_FREE_BYTES = 4 * 1024 * 1024;
@@ -15,8 +15,8 @@ const LEAST_FREE_BYTES = 4 * 1024 * 1024;
 /** The figures of a disk with too little room. */
 export interface Shortage {
   freeBytes: number;
-  logBytes: number;
-  /** Free bytes that a checkpoint of this log may need. */
+  walBytes: number;
+  /** Free bytes that a checkpoint of this WAL may need. */
   neededBytes: number;
 }
 
@@ -32,7 +32,7 @@ export interface RoomListener {
 export interface DiskFigures {
   freeBytes: number;
   totalBytes: number;
-  logBytes: number;
+  walBytes: number;
   checkpointsPostponed: number;
   commitsRefused: number;
 }
@@ -58,8 +58,8 @@ export class DiskRoom {
     this.commits = trouble('commits');
   }
 
-  logBytes(): Promise<number> {
-    return fileBytes(logOf(this.file));
+  walBytes(): Promise<number> {
+    return fileBytes(walOf(this.file));
   }
 
   async figures(): Promise<DiskFigures> {
@@ -68,7 +68,7 @@ export class DiskRoom {
     return {
       freeBytes: bavail * bsize,
       totalBytes: blocks * bsize,
-      logBytes: await this.logBytes(),
+      walBytes: await this.walBytes(),
       checkpointsPostponed,
       commitsRefused,
     };
@@ -125,8 +125,8 @@ export class DiskRoom {
 
   private async look(): Promise<Shortage> {
     const freeBytes = await freeBytesOf(path.dirname(this.file));
-    const logBytes = await this.logBytes();
+    const walBytes = await this.walBytes();
     const spareBytes = Math.min(SPARE_FREE_BYTES, LEAST_FREE_BYTES + (await fileBytes(this.file)));
-    return { freeBytes, logBytes, neededBytes: logBytes * FREE_BYTES_PER_LOG_BYTE + spareBytes };
+    return { freeBytes, walBytes, neededBytes: walBytes * FREE_BYTES_PER_WAL_BYTE + spareBytes };
   }
 }

@@ -1,42 +1,27 @@
-/** Opens a DuckDB instance with its connections, after mending its log, and closes it. */
+/** Opens a DuckDB instance with its connections, and closes it. */
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { link, open as openHandle, readdir, rm } from 'node:fs/promises';
+import { link, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { syncFile } from '../disk.js';
-import {
-  DamagedLogError,
-  DiskFullError,
-  InputError,
-  isDiskFull,
-  StoreUnavailableError,
-} from '../errors.js';
-import { client } from './client.js';
+import { DiskFullError, InputError, isDiskFull, StoreUnavailableError } from '../errors.js';
+import { client, walOf } from './client.js';
 import { Connection } from './connection.js';
 import type { RoomListener } from './disk-room.js';
 import { called, duckdbErrorIn } from './duckdb-error.js';
 import { Lanes } from './lanes.js';
-import {
-  type LogFault,
-  logFault,
-  logOf,
-  type LogOptions,
-  mayHaveLog,
-  mendLog,
-  unmarkLog,
-} from './log-mending.js';
 import { ROW_GROUP_ROWS } from './statements.js';
 
 /** Reading connections: fewer than libuv's four threads, some of which other work needs. */
 const READERS = 2;
 /** Follows the name of a database under construction, before a random id. */
 const UNFINISHED = '.new-';
-/** What follows it: the id, and the database's log. */
+/** What follows it: the id, and the database's WAL. */
 const UNFINISHED_ENDING = /^[0-9a-f-]{36}(\.wal)?$/;
 /** How a file is attached for writing. */
 const FOR_WRITING = `STORAGE_VERSION 'v1.4.0', ROW_GROUP_SIZE ${ROW_GROUP_ROWS}`;
-/** A log size that is never reached. */
+/** A size of the WAL that is never reached. */
 const NEVER = '1000TB';
 
 /** The limits of an instance. */
@@ -45,7 +30,10 @@ export interface InstanceOptions {
   threads: number;
 }
 
-export type DatabaseOptions = InstanceOptions & LogOptions;
+export interface DatabaseOptions extends InstanceOptions {
+  /** Called with what an operator should know, such as that a WAL remains when the database is closed. */
+  onNotice?: ((text: string) => void) | undefined;
+}
 
 export interface FaultListeners extends RoomListener {
   /** Called with the cause after the database failed, before it is opened again. */
@@ -62,6 +50,8 @@ export interface Opened {
   aside: Lanes<Connection>;
   /** For results that are read while they are produced: a slow reader does not block other readers. */
   streams: Lanes<Connection>;
+  /** Why DuckDB rejected the WAL, which is set aside then; null if it did not. */
+  rejectedWal: string | null;
   /** The database has failed: DuckDB refuses all work until the file is opened again. */
   invalidated: boolean;
   closed: boolean;
@@ -71,6 +61,16 @@ export interface Opened {
 export class DatabaseLockedError extends Error {}
 /** The file is damaged, or not a database. */
 export class DatabaseDamagedError extends Error {}
+
+/** Where a WAL is put that DuckDB rejects. */
+function rejectedWalOf(database: string): string {
+  return `${walOf(database)}.rejected`;
+}
+
+/** Undoes that a WAL was set aside. Call after the database was closed. */
+export async function putBackWal(database: string): Promise<void> {
+  await rename(rejectedWalOf(database), walOf(database));
+}
 
 /** Classifies a failure to open the file, or to read it right afterwards. */
 export function namedError(error: unknown, file: string): Error {
@@ -86,63 +86,84 @@ export function namedError(error: unknown, file: string): Error {
 }
 
 /**
- * Opens (or creates) a database file, after mending its log if there is one. Call while the store is locked.
+ * Opens (or creates) a database file. Without a WAL that DuckDB rejects: what was committed is in the log, too. Call
+ * while the store is locked.
  * @throws DatabaseLockedError if a reading process, or one of an earlier version, has it open
  * @throws DatabaseDamagedError if the file cannot be read as a database
- * @throws DamagedLogError if commits in its log are lost
  */
 export async function openAttached(file: string, options: DatabaseOptions): Promise<Opened> {
   return opened(file, options, async (attaching) => {
-    await takeOverLog(attaching, file, options);
-    if (!existsSync(file)) await makeFile(attaching, file);
-    try {
-      await attach(attaching, file);
-    } catch (error) {
-      const duckdb = duckdbErrorIn(error);
-      if (duckdb === null || !duckdb.isLogError) throw error;
-      await takeOverLog(attaching, file, options, duckdb.reason);
-      await attach(attaching, file);
+    if (!existsSync(file)) {
+      if (existsSync(walOf(file)))
+        throw new DatabaseDamagedError(`${file} is missing, and its WAL is not`);
+      await makeFile(attaching, file);
     }
+    const rejectedWal = await attach(attaching, file).then(
+      () => null,
+      (error: unknown) => attachWithoutWal(attaching, file, error, options),
+    );
     await removeUnfinished(file);
+    return rejectedWal;
   });
 }
 
 /**
- * Opens a database file only for reading, without mending anything.
- * @throws DatabaseLockedError | DatabaseDamagedError | DamagedLogError
+ * @param error of attaching the file with its WAL
+ * @returns why DuckDB rejected the WAL
+ */
+async function attachWithoutWal(
+  attaching: DuckDBConnection,
+  file: string,
+  error: unknown,
+  { onNotice }: DatabaseOptions,
+): Promise<string> {
+  const duckdb = duckdbErrorIn(error);
+  const mayBeWal = duckdb !== null && !duckdb.isLock && !duckdb.isDiskFull && !duckdb.isOutOfMemory;
+  if (!mayBeWal || !existsSync(walOf(file))) throw error;
+  await rename(walOf(file), rejectedWalOf(file));
+  await attach(attaching, file).catch(async () => {
+    await putBackWal(file);
+    throw error;
+  });
+  onNotice?.(
+    `${walOf(file)} cannot be read by DuckDB and is kept as ${rejectedWalOf(file)}: ${duckdb.reason}`,
+  );
+  return duckdb.reason;
+}
+
+/**
+ * Opens a database file only for reading.
+ * @throws DatabaseLockedError | DatabaseDamagedError
+ * @throws StoreUnavailableError if a process has to open it for writing first
  */
 export async function openAttachedReadOnly(
   file: string,
   options: DatabaseOptions,
 ): Promise<Opened> {
   return opened(file, options, async (attaching) => {
-    const fault = await logFaultOf(file);
     try {
       await attach(attaching, file, 'READ_ONLY');
     } catch (error) {
-      // If another process has the database open, its log may change at any moment.
-      const named = namedError(error, file);
-      if (fault === null || named instanceof DatabaseLockedError) throw named;
+      if (duckdbErrorIn(error)?.isLogError !== true) throw error;
+      throw new StoreUnavailableError(
+        `${walOf(file)} cannot be read: start the server, or run any command that opens the store, which restores it from the log`,
+      );
     }
-    if (fault === null) return;
-    if (fault.loss !== null) throw new DamagedLogError(fault.loss);
-    throw new StoreUnavailableError(
-      `${logOf(file)} ends with a commit that was not finished, or with zeros: start the server, or run any command that opens the store, which cuts that off`,
-    );
+    return null;
   });
 }
 
 async function opened(
   file: string,
   options: DatabaseOptions,
-  attachTo: (connection: DuckDBConnection) => Promise<void>,
+  attachTo: (connection: DuckDBConnection) => Promise<string | null>,
 ): Promise<Opened> {
   const instance = await createInstance(options);
   const attaching = await instance.connect();
   try {
-    await attachTo(attaching);
+    const rejectedWal = await attachTo(attaching);
     await attaching.run('SET enable_external_access = false');
-    return await connected(instance);
+    return { ...(await connected(instance)), rejectedWal };
   } catch (error) {
     instance.closeSync();
     throw namedError(error, file);
@@ -180,7 +201,7 @@ export function createInstance(options: InstanceOptions): Promise<DuckDBInstance
 }
 
 /**
- * Attaches a file and replays its log; by default for writing and under the name `store`. Without a type, DuckDB looks
+ * Attaches a file and replays its WAL; by default for writing and under the name `store`. Without a type, DuckDB looks
  * for an extension that reads a file of another program.
  */
 export async function attach(
@@ -228,53 +249,12 @@ export async function removeUnfinished(file: string): Promise<void> {
   }
 }
 
-/** Mends the log of a process that ended without closing the file. */
-async function takeOverLog(
-  attaching: DuckDBConnection,
-  file: string,
-  options: DatabaseOptions,
-  unreadable?: string,
-): Promise<void> {
-  if (!mayHaveLog(file)) return;
-  if (!existsSync(file)) {
-    if (existsSync(logOf(file)))
-      throw new DatabaseDamagedError(`${file} is missing, and its log is not`);
-    return unmarkLog(file);
-  }
-  const fault = await logFaultOf(file, unreadable);
-  if (fault !== null) {
-    await refuseIfOpen(attaching, file);
-    await mendLog(file, fault, options);
-  }
-  await unmarkLog(file);
-}
-
-async function logFaultOf(file: string, unreadable?: string): Promise<LogFault | null> {
-  // Closed before DuckDB opens the file: closing it afterwards would remove DuckDB's lock.
-  const database = await openHandle(file, 'r');
-  return logFault(database, file, unreadable).finally(() => database.close());
-}
-
-/**
- * DuckDB's shell, or another program without the store's lock, may have the database open: its log must not be mended.
- * @throws DatabaseLockedError
- */
-async function refuseIfOpen(attaching: DuckDBConnection, file: string): Promise<void> {
-  try {
-    await attach(attaching, file, 'READ_ONLY');
-    await called(() => attaching.run('DETACH store'));
-  } catch (error) {
-    const named = namedError(error, file);
-    if (named instanceof DatabaseLockedError) throw named;
-  }
-}
-
 /** A name in SQL. */
 function quoted(file: string): string {
   return `'${file.replaceAll("'", "''")}'`;
 }
 
-async function connected(instance: DuckDBInstance): Promise<Opened> {
+async function connected(instance: DuckDBInstance): Promise<Omit<Opened, 'rejectedWal'>> {
   const connections: Connection[] = [];
   const connect = async (): Promise<Connection> => {
     const connection = new Connection(await instance.connect());

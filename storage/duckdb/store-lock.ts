@@ -2,19 +2,16 @@
  * The lock that decides which process writes to a store. DuckDB locks the database file, but POSIX drops all locks that
  * a process has on a file as soon as the process closes any descriptor of that file. So a store is held by a file
  * beside it, `fathom.lock`, which only this module opens. Node cannot lock files: it is a small DuckDB database,
- * attached while the store is held. The holder also writes its name into `fathom.holder`: a process that no longer
- * finds its name there has lost the store.
+ * attached while the store is held.
  */
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { identityOf } from '../disk.js';
-import { DiskFullError, isDiskFull, StoreUnavailableError } from '../errors.js';
+import { StoreUnavailableError } from '../errors.js';
 import { client } from './client.js';
 import { duckdbErrorIn } from './duckdb-error.js';
-import { holderFileOf, holderName, removeHolderFile, writeHolderName } from './holder-file.js';
 import {
   attach,
   DatabaseDamagedError,
@@ -54,8 +51,8 @@ export class StoreLock {
     readonly file: string,
     /** Null after release, and for a reader that found no lock file. */
     private held: Held | null,
-    /** The name that the holder's file must contain; null for readers. */
-    private readonly holder: string | null,
+    /** Whether it was taken only for reading. */
+    private readonly isShared: boolean,
     private readonly onLost?: (error: Error) => void,
   ) {}
 
@@ -69,12 +66,10 @@ export class StoreLock {
       const held = await hold(lockFileOf(file));
       try {
         await removeUnfinished(lockFileOf(file));
-        const name = `${process.pid} ${randomUUID()}`;
-        await writeHolderName(file, name);
-        return new StoreLock(file, held, name, onLost);
+        return new StoreLock(file, held, false, onLost);
       } catch (error) {
         await detach(held);
-        throw isDiskFull(error) ? new DiskFullError(holderFileOf(file)) : error;
+        throw error;
       }
     });
   }
@@ -87,13 +82,8 @@ export class StoreLock {
   static share(database: string): Promise<StoreLock> {
     return claiming(database, async (file) => {
       const name = lockFileOf(file);
-      return new StoreLock(file, existsSync(name) ? await hold(name, 'READ_ONLY') : null, null);
+      return new StoreLock(file, existsSync(name) ? await hold(name, 'READ_ONLY') : null, true);
     });
-  }
-
-  /** Whether it was taken only for reading. */
-  get isShared(): boolean {
-    return this.holder === null;
   }
 
   /** @throws StoreLostError if another process may write to the store */
@@ -117,45 +107,33 @@ export class StoreLock {
   }
 
   private whyLost(): string | null {
-    if (this.held === null || this.holder === null) return null;
+    if (this.held === null || this.isShared) return null;
     const name = lockFileOf(this.file);
-    if (identityOf(name) !== this.held.identity) {
-      return `${name} was removed or replaced: this process no longer holds the store, and stops writing to it`;
-    }
-    const holder = this.holderNow();
-    if (holder === this.holder) return null;
-    const [pid] = (holder ?? '').split(' ');
-    return `${path.dirname(this.file)} was taken by another process${/^\d+$/.test(pid) ? ` (${pid})` : ''}: this one no longer holds the store, and stops writing to it`;
+    if (identityNow(name, this.held.identity) === this.held.identity) return null;
+    return `${name} was removed or replaced: this process no longer holds the store, and stops writing to it`;
   }
 
-  /** The name in the holder's file. One that cannot be read, such as without descriptors, is no other process's. */
-  private holderNow(): string | null {
-    try {
-      return holderName(this.file);
-    } catch {
-      return this.holder;
-    }
-  }
-
-  /**
-   * Lets other processes open the database. Call after DuckDB has closed it. The holder's file stays, because the next
-   * holder can overwrite it on a full disk too. Its name is blanked: a command that changes nothing leaves every byte.
-   */
+  /** Lets other processes open the database. Call after DuckDB has closed it. */
   async release(): Promise<void> {
-    const isHolder = this.holder !== null && this.holderNow() === this.holder;
-    // A name that stays means nothing.
-    if (isHolder) await writeHolderName(this.file, '').catch(() => undefined);
     const held = this.held;
     this.held = null;
     if (held !== null) await detach(held);
     claimed.delete(this.file);
   }
 
-  /** Releases the lock of a database that was deleted, and removes the files of the lock. */
+  /** Releases the lock of a database that was deleted, and removes its file. */
   async remove(): Promise<void> {
-    await removeHolderFile(this.file);
     await rm(lockFileOf(this.file), { force: true });
     await this.release();
+  }
+}
+
+/** The identity of a file; the known one if the system cannot tell, such as without memory. */
+function identityNow(name: string, known: string): string | null {
+  try {
+    return identityOf(name);
+  } catch {
+    return known;
   }
 }
 

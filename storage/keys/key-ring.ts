@@ -13,15 +13,20 @@ import {
 } from '../contract.js';
 import { isoOf } from '../../compute/time.js';
 import type { Database } from '../duckdb/database.js';
-import { Lanes } from '../duckdb/lanes.js';
-import { RefusalError, UnwrittenError, UsageError } from '../errors.js';
+import type { Statements } from '../duckdb/statements.js';
+import { RefusalError, UsageError } from '../errors.js';
 import { type LogMark, writeMark } from '../log/mark.js';
 import { wallS } from '../wall-clock.js';
-import { WriteBehind } from '../write-behind.js';
-import { readKeys, type StoredKey, writeKey, writeRevocations, writeTerms } from './key-table.js';
+import {
+  readKeys,
+  type Revocation,
+  type StoredKey,
+  writeKey,
+  writeRevocation,
+  writeTerms,
+} from './key-table.js';
 import { isWellFormedKey, keyHint, newKey, newKeyId } from './key-text.js';
 import { loadPepper, replacePepper } from './pepper.js';
-import { type Revocation, RevocationFile } from './revocation-file.js';
 
 /** Keys of one store, including revoked ones. */
 const MAX_KEYS = 100_000;
@@ -61,45 +66,24 @@ export class KeyRing implements KeySource {
   private readonly verified = countedCache<string, VerifiedKey>(MAX_VERIFIED_KEYS);
   /** The configured plans: keys can be given these, or a tier. */
   plans: KeyPlans = {};
-  /** Changes run one at a time, each based on the one before. Revocations do not wait. */
-  private readonly changes = new Lanes([null]);
-  /** Revocations that the table lacks. */
-  private readonly unwritten = new Map<string, Revocation>();
-  /** Ids of revocations that are only in memory. */
-  private readonly undurable = new Set<string>();
-  private readonly table: WriteBehind<Revocation>;
+  /** Revocations that count already, and whose entry is not applied yet. */
+  private readonly early = new Map<string, Revocation & { isInLog: boolean }>();
   /** Emits each change of a key once it is written. */
   readonly events = new EventEmitter<{ change: [change: KeyChange, key: ChangedKey] }>();
 
   private constructor(
     private readonly database: Database,
     private readonly directory: string,
-    private readonly revocations: RevocationFile,
     /** The pepper, with which digests are made. */
     public secret: Uint8Array,
-    onError: (error: unknown) => void,
-  ) {
-    this.table = new WriteBehind({ write: (rows) => this.writeRevoked(rows), onError });
-  }
+  ) {}
 
-  /**
-   * Loads the keys of a store; creates its pepper on first use. Failed writes of revocations are reported to `onError`
-   * and retried until they succeed.
-   */
-  static async load(
-    database: Database,
-    directory: string,
-    onError: (error: unknown) => void,
-  ): Promise<KeyRing> {
+  /** Loads the keys of a store; creates its pepper on first use. */
+  static async load(database: Database, directory: string): Promise<KeyRing> {
     const keys = await readKeys(database);
     const pepper = await loadPepper(database, directory, keys.length > 0);
-    const revocations = await RevocationFile.open(directory);
-    const ring = new KeyRing(database, directory, revocations, pepper, onError);
+    const ring = new KeyRing(database, directory, pepper);
     for (const stored of keys) ring.remember(stored);
-    for (const revocation of revocations.all) {
-      const stored = ring.byId.get(revocation.id);
-      if (stored?.record.revokedAtS === null) ring.end(stored, revocation);
-    }
     return ring;
   }
 
@@ -124,16 +108,7 @@ export class KeyRing implements KeySource {
     return found;
   }
 
-  /** Creates a key. Only the result contains its text. */
-  async create(request: KeyRequest): Promise<IssuedKey> {
-    return this.changes.use(async () => {
-      const { issued, stored } = this.draft(request);
-      await this.put(stored, true);
-      return issued;
-    });
-  }
-
-  /** A new key that is not stored yet. */
+  /** A new key that is not stored yet. Only the draft contains its text. */
   draft(request: KeyRequest): Draft {
     this.checkPlan(request.tier);
     const id = newKeyId();
@@ -162,36 +137,78 @@ export class KeyRing implements KeySource {
   }
 
   /**
-   * Stores a key that a node of a cluster has drafted.
+   * A revocation of a key that is not stored yet.
+   * @throws RefusalError if the key is not live, unless its revocation could not be written
+   */
+  draftRevocation(key: string): Revocation {
+    const early = this.early.get(this.named(key).record.id);
+    if (early?.isInLog === false) return { id: early.id, revokedAtS: early.revokedAtS };
+    return { id: this.live(key).record.id, revokedAtS: wallS() };
+  }
+
+  /** Refuses a key from now on, before its revocation is in the log. */
+  refuse(revocation: Revocation): void {
+    const stored = this.byId.get(revocation.id) as StoredKey;
+    this.early.set(revocation.id, { ...revocation, isInLog: false });
+    this.remember({ ...stored, record: { ...stored.record, revokedAtS: revocation.revokedAtS } });
+  }
+
+  /** Records that the revocation of a refused key is in the log. */
+  revoked(id: string): KeyRecord {
+    const early = this.early.get(id);
+    if (early !== undefined) early.isInLog = true;
+    const { record } = this.byId.get(id) as StoredKey;
+    this.events.emit('change', 'revoked', record);
+    return record;
+  }
+
+  /**
+   * Stores a drafted key, or the new text of one.
    * @throws RefusalError if a key to be rotated was revoked in the meantime, or there are too many keys
    */
   async adopt(stored: StoredKey, isNew: boolean, mark: LogMark): Promise<void> {
-    await this.changes.use(() => this.put(stored, isNew, mark));
-  }
-
-  /** Changes a key at the request of a cluster's node. @throws RefusalError if it is not live */
-  async adoptUpdate(update: KeyUpdate, mark: LogMark): Promise<KeyRecord> {
-    return this.changes.use(() => this.write(update, mark));
-  }
-
-  /** Revokes a key at the request of a cluster's node. @throws RefusalError if it is not live */
-  async adoptRevocation({ id, revokedAtS }: Revocation, mark: LogMark): Promise<KeyRecord> {
-    return this.changes.use(async () => {
-      const stored = this.live(id);
-      await this.database.transaction(async (tx) => {
-        await writeRevocations(tx, [{ id, revokedAtS }]);
-        await writeMark(tx, mark);
-      });
-      const revoked = { ...stored.record, revokedAtS };
-      this.remember({ ...stored, record: revoked });
-      this.events.emit('change', 'revoked', revoked);
-      return revoked;
+    if (!isNew) this.live(stored.record.id);
+    else if (this.byId.size >= MAX_KEYS) {
+      throw new RefusalError(`the store has ${MAX_KEYS} keys already`);
+    }
+    await this.write(mark, (tx) => writeKey(tx, stored));
+    const { record, digest, earlierDigest } = stored;
+    const before = this.byId.get(record.id);
+    const { hint, earlierUntilS } = record;
+    this.remember({
+      // It may have been refused in the meantime.
+      record: before === undefined ? record : { ...before.record, hint, earlierUntilS },
+      digest: Buffer.from(digest),
+      earlierDigest: earlierDigest === null ? null : Buffer.from(earlierDigest),
     });
+    this.events.emit('change', before === undefined ? 'created' : 'rotated', record);
   }
 
-  /** A revocation of a key that is not stored yet. @throws RefusalError if the key is not live */
-  draftRevocation(key: string): Revocation {
-    return { id: this.live(key).record.id, revokedAtS: wallS() };
+  /** Stores a drafted change. @throws RefusalError if the key is not live */
+  async adoptUpdate({ id, changes }: KeyUpdate, mark: LogMark): Promise<KeyRecord> {
+    const { record } = this.live(id);
+    const { tier, name, requestsPerMinute, monthlyQuota, expiresAtS } = { ...record, ...changes };
+    const changed = { tier, name, requestsPerMinute, monthlyQuota, expiresAtS };
+    await this.write(mark, (tx) => writeTerms(tx, id, changed));
+    // It may have been refused in the meantime.
+    const now = this.byId.get(id) as StoredKey;
+    const updated = { ...now.record, ...changed };
+    this.remember({ ...now, record: updated });
+    this.events.emit('change', 'updated', updated);
+    return updated;
+  }
+
+  /** Stores a drafted revocation. @throws RefusalError if the key is not live */
+  async adoptRevocation(revocation: Revocation, mark: LogMark): Promise<KeyRecord> {
+    const { id, revokedAtS } = revocation;
+    const isEarly = this.early.has(id);
+    const stored = isEarly ? this.named(id) : this.live(id);
+    await this.write(mark, (tx) => writeRevocation(tx, revocation));
+    this.early.delete(id);
+    const revoked = { ...stored.record, revokedAtS };
+    this.remember({ ...stored, record: revoked });
+    if (!isEarly) this.events.emit('change', 'revoked', revoked);
+    return revoked;
   }
 
   /** Takes the secret of a cluster. Call while there are no keys. */
@@ -204,77 +221,11 @@ export class KeyRing implements KeySource {
     return this.byId.size;
   }
 
-  /** Writes revocations into the table that it lacks. */
-  flush(): Promise<void> {
-    return this.table.flush();
-  }
-
   /** Every key, oldest first. */
   list(): KeyRecord[] {
     return [...this.byId.values()]
       .map(({ record }) => record)
       .sort((a, b) => a.createdAtS - b.createdAtS || (a.id < b.id ? -1 : 1));
-  }
-
-  /** Gives a live key a new text; the old one stays valid for `overlapS` seconds. */
-  async rotate(key: string, overlapS = 0): Promise<IssuedKey> {
-    return this.changes.use(async () => {
-      const { issued, stored } = this.draftRotation(key, overlapS);
-      await this.put(stored, false);
-      // It may have been revoked while its new text was being written.
-      this.live(issued.id);
-      return issued;
-    });
-  }
-
-  /** Changes the given terms of a live key. */
-  async update(key: string, changes: Partial<KeyTerms>): Promise<KeyRecord> {
-    return this.changes.use(() => this.write(this.draftUpdate(key, changes)));
-  }
-
-  /**
-   * Revokes a key for good: in memory at once, without waiting for other changes, and on the disk before the promise
-   * resolves. If the write failed, revoking the key again retries it.
-   * @throws UnwrittenError if it could not be written: the key is revoked only in this process
-   */
-  async revoke(key: string): Promise<KeyRecord> {
-    const { id } = this.named(key).record;
-    const again = this.undurable.has(id) ? this.unwritten.get(id) : undefined;
-    const revocation = again ?? { id, revokedAtS: wallS() };
-    if (again === undefined) this.end(this.live(id), revocation);
-    this.undurable.add(id);
-    try {
-      await this.revocations
-        .add(revocation, (other) => this.unwritten.has(other))
-        .catch(() => this.table.flush());
-    } catch (error) {
-      throw new UnwrittenError(id, error);
-    }
-    this.undurable.delete(id);
-    const { record } = this.byId.get(id) as StoredKey;
-    this.events.emit('change', 'revoked', record);
-    return record;
-  }
-
-  /** Writes what the table lacks; a failure is reported to `onError`. */
-  close(): Promise<void> {
-    return this.table.close();
-  }
-
-  /** Revokes a key in memory; the table follows. */
-  private end(stored: StoredKey, revocation: Revocation): void {
-    const { record } = stored;
-    this.remember({ ...stored, record: { ...record, revokedAtS: revocation.revokedAtS } });
-    this.unwritten.set(record.id, revocation);
-    this.table.mark(revocation);
-  }
-
-  private async writeRevoked(rows: readonly Revocation[]): Promise<void> {
-    await writeRevocations(this.database, rows);
-    for (const { id } of rows) {
-      this.unwritten.delete(id);
-      this.undurable.delete(id);
-    }
   }
 
   /** The key with an id, or with a name that no other key has. */
@@ -318,42 +269,11 @@ export class KeyRing implements KeySource {
     return { issued: { ...record, key }, stored };
   }
 
-  /** Stores a new key, or a new text of a live one. */
-  private async put(stored: StoredKey, isNew: boolean, mark?: LogMark): Promise<void> {
-    if (!isNew) this.live(stored.record.id);
-    else if (this.byId.size >= MAX_KEYS) {
-      throw new RefusalError(`the store has ${MAX_KEYS} keys already`);
-    }
-    await this.database.transaction(async (tx) => {
-      await writeKey(tx, stored);
-      if (mark !== undefined) await writeMark(tx, mark);
+  private write(mark: LogMark, body: (tx: Statements) => Promise<void>): Promise<void> {
+    return this.database.transaction(async (tx) => {
+      await body(tx);
+      await writeMark(tx, mark);
     });
-    const { record, digest, earlierDigest } = stored;
-    const before = this.byId.get(record.id);
-    const { hint, earlierUntilS } = record;
-    this.remember({
-      // It may have been revoked in the meantime.
-      record: before === undefined ? record : { ...before.record, hint, earlierUntilS },
-      digest: Buffer.from(digest),
-      earlierDigest: earlierDigest === null ? null : Buffer.from(earlierDigest),
-    });
-    this.events.emit('change', before === undefined ? 'created' : 'rotated', record);
-  }
-
-  private async write({ id, changes }: KeyUpdate, mark?: LogMark): Promise<KeyRecord> {
-    const { record } = this.live(id);
-    const { tier, name, requestsPerMinute, monthlyQuota, expiresAtS } = { ...record, ...changes };
-    const changed = { tier, name, requestsPerMinute, monthlyQuota, expiresAtS };
-    await this.database.transaction(async (tx) => {
-      await writeTerms(tx, id, changed);
-      if (mark !== undefined) await writeMark(tx, mark);
-    });
-    // It may have been revoked in the meantime.
-    const now = this.byId.get(id) as StoredKey;
-    const updated = { ...now.record, ...changed };
-    this.remember({ ...now, record: updated });
-    this.events.emit('change', 'updated', updated);
-    return updated;
   }
 
   private remember(stored: StoredKey): void {

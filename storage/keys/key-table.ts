@@ -1,7 +1,11 @@
 /** The table `keys`: every key of a store, with the digests of its texts. */
 import type { KeyRecord, KeyTerms } from '../contract.js';
 import type { SqlRow, Statements } from '../duckdb/statements.js';
-import type { Revocation } from './revocation-file.js';
+
+export interface Revocation {
+  id: string;
+  revokedAtS: number;
+}
 
 export interface StoredKey {
   record: KeyRecord;
@@ -53,17 +57,11 @@ export function writeTerms(tx: Statements, id: string, terms: KeyTerms): Promise
   );
 }
 
-/** @param revocations at least one */
-export function writeRevocations(
+export function writeRevocation(
   statements: Pick<Statements, 'run'>,
-  revocations: readonly Revocation[],
+  { id, revokedAtS }: Revocation,
 ): Promise<void> {
-  return statements.run(
-    `UPDATE keys SET revoked_at = new.revoked_at
-     FROM (VALUES ${revocations.map(() => '(?, ?)').join(', ')}) new (id, revoked_at)
-     WHERE keys.id = new.id`,
-    revocations.flatMap(({ id, revokedAtS }) => [id, revokedAtS]),
-  );
+  return statements.run('UPDATE keys SET revoked_at = ? WHERE id = ?', [revokedAtS, id]);
 }
 
 function storedKey([digest, earlierDigest, ...values]: SqlRow): StoredKey {

@@ -122,9 +122,10 @@ export class Applier {
     }
   }
 
-  private async markOf({ position, id }: LogMessage): Promise<LogMark> {
+  private async markOf({ position, id, timeMs }: LogMessage): Promise<LogMark> {
     const { store, log } = this.options;
-    return { logId: store.mark?.logId ?? (await log.state())?.id ?? '', position, entryId: id };
+    const logId = store.mark?.logId ?? (await log.state())?.id ?? '';
+    return { logId, position, entryId: id, timeMs, isOwn: false };
   }
 
   private async applied(entry: Entry, mark: LogMark): Promise<unknown> {

@@ -7,11 +7,10 @@ import { pack, unpackOrNull } from '../../compute/messagepack.js';
 import { type Frame, isBundleName } from '../bundle.js';
 import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
-import { MalformedError } from '../errors.js';
+import { InputError, MalformedError } from '../errors.js';
 import type { TokenName } from '../contract.js';
 import type { KeyUpdate } from '../keys/key-ring.js';
-import type { StoredKey } from '../keys/key-table.js';
-import type { Revocation } from '../keys/revocation-file.js';
+import type { Revocation, StoredKey } from '../keys/key-table.js';
 import type { Settings } from './settings.js';
 
 /**
@@ -111,7 +110,7 @@ const KINDS: Readonly<Record<Entry['kind'], Check>> = {
 };
 
 /** An entry of a format or kind that a later version of Fathom may know. */
-export class UnknownEntryError extends Error {}
+export class UnknownEntryError extends InputError {}
 
 export function packEntry(entry: Entry): Uint8Array {
   return Buffer.concat([Uint8Array.of(ENTRY_FORMAT), pack(entry)]);

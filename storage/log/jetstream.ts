@@ -19,14 +19,13 @@ import { type NatsAccess, NatsLink, RECONNECT_MS } from './connection.js';
 import { isNoResponders, NO_STREAM, nullWith, WRONG_LAST_SEQUENCE } from './jetstream-errors.js';
 import { LargeBundles } from './large-bundles.js';
 import { type LogMessage, LogReader } from './log-reader.js';
+import { KEYS_SUBJECT } from './log-writer.js';
 import { NodeReports } from './reports.js';
 
 const STREAM = 'FATHOM';
 const SUBJECTS = 'fathom.v1.';
 /** Subject of entries with a large bundle. */
 export const LARGE_SUBJECT = 'large';
-/** The subject of entries about keys. */
-export const KEYS_SUBJECT = 'keys';
 /** Subjects of messages between nodes, which are not entries. */
 const TOPICS = 'fathom-nodes.';
 /** A message that is published again within this time does not become a second entry. */

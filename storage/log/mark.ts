@@ -7,6 +7,10 @@ export interface LogMark {
   /** Position of the last applied entry. */
   position: number;
   entryId: string;
+  /** When the log took that entry, in epoch milliseconds. */
+  timeMs: number;
+  /** Whether the log is the folder of a single server; false: a cluster's. */
+  isOwn: boolean;
 }
 
 const META_KEY = 'log';

@@ -3,24 +3,20 @@ import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Tier } from '../../compute/market.js';
 import { DeadlineError, withDeadline } from '../../compute/running-time.js';
 import type { Removed } from '../../compute/segment/remove.js';
 import { bundleFile, type Frame, readBundle } from '../bundle.js';
-import type { IssuedKey, KeyRecord, KeyRequest, KeyTerms, TokenName } from '../contract.js';
 import type { CommitReport } from '../operations.js';
-import { tokenKey } from '../depth/catalog.js';
-import type { Cutoffs } from '../depth/retention-steps.js';
 import { adviceInDoubt, PendingError, StoreUnavailableError } from '../errors.js';
 import type { Store } from '../store.js';
-import { digestOf, type Entry, packEntry, subjectOf, tokenSubject } from './entry.js';
+import { digestOf, type Entry, packEntry, subjectOf } from './entry.js';
 import {
   type JetStreamLog,
-  KEYS_SUBJECT,
   LARGE_SUBJECT,
   LogUnreachableError,
   LogMovedError,
 } from './jetstream.js';
+import { KEYS_SUBJECT, LogWriter } from './log-writer.js';
 import type { Settings } from './settings.js';
 
 /** Larger bundles are stored beside the log. */
@@ -55,11 +51,17 @@ interface Waiting extends PlacedEntry {
   reject: (error: unknown) => void;
 }
 
-export class Publisher {
+export class Publisher extends LogWriter {
   /** Commands that wait for this node to apply an entry, by the entry's id. */
   private readonly waiting = new Map<string, Waiting>();
 
-  constructor(private readonly options: PublisherOptions) {}
+  constructor(private readonly options: PublisherOptions) {
+    super();
+  }
+
+  protected get store(): Store {
+    return this.options.store;
+  }
 
   /** Whether a command waits for an entry. */
   awaits(id: string): boolean {
@@ -96,7 +98,7 @@ export class Publisher {
 
   async commit(bundle: string): Promise<CommitReport> {
     const { store, log } = this.options;
-    await this.untilBegun();
+    await this.ready();
     const file = bundleFile(store.directory, bundle);
     const { size } = await stat(file);
     // Read to the end: a bundle that no node could apply must not enter the log.
@@ -124,62 +126,13 @@ export class Publisher {
     }
   }
 
-  /**
-   * Publishes the step of retention that is due for a token.
-   * @returns what it deleted; null if none is due, or another node's step was applied first
-   */
-  async retire(token: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<Removed | null> {
-    const { store } = this.options;
-    // Only after the log's origin is applied is it known what is due.
-    if (store.mark === null) return null;
-    const step = await store.dueStep(token, cutoffs, made);
-    if (step === null) return null;
-    const name = tokenKey(token.chain, token.address);
-    const entry = {
-      kind: 'retirement' as const,
-      token,
-      made,
-      cutoffs: { ...cutoffs, [step.tier]: step.toS },
-    };
-    // Each node publishes the step when it is due: all use one id, so the log takes only the first.
-    const id = `retire ${name} ${Object.values(entry.cutoffs).join(' ')}`;
-    return this.submit<Removed>(tokenSubject(name), entry, id);
-  }
-
-  async createKey(request: KeyRequest): Promise<IssuedKey> {
-    await this.untilBegun();
-    const { issued, stored } = this.options.store.keys.draft(request);
-    await this.submit(KEYS_SUBJECT, { kind: 'key', stored, isNew: true });
-    return issued;
-  }
-
-  async updateKey(key: string, changes: Partial<KeyTerms>): Promise<KeyRecord> {
-    await this.untilBegun();
-    const update = this.options.store.keys.draftUpdate(key, changes);
-    return (await this.submit<KeyRecord>(KEYS_SUBJECT, {
-      kind: 'key-update',
-      update,
-    })) as KeyRecord;
-  }
-
-  async rotateKey(key: string, overlapS = 0): Promise<IssuedKey> {
-    await this.untilBegun();
-    const { issued, stored } = this.options.store.keys.draftRotation(key, overlapS);
-    await this.submit(KEYS_SUBJECT, { kind: 'key', stored, isNew: false });
-    return issued;
-  }
-
-  async revokeKey(key: string): Promise<KeyRecord> {
-    await this.untilBegun();
-    const revocation = this.options.store.keys.draftRevocation(key);
-    return (await this.submit<KeyRecord>(KEYS_SUBJECT, {
-      kind: 'revocation',
-      revocation,
-    })) as KeyRecord;
+  /** Only after the log's origin is applied is it known what is due. */
+  override async retire(...step: Parameters<LogWriter['retire']>): Promise<Removed | null> {
+    return this.store.mark === null ? null : super.retire(...step);
   }
 
   async changeSettings(settings: Settings): Promise<unknown> {
-    await this.untilBegun();
+    await this.ready();
     return this.submit('settings', { kind: 'settings', settings });
   }
 
@@ -188,7 +141,7 @@ export class Publisher {
    * would be made with a different secret than the cluster's.
    * @throws StoreUnavailableError if that takes too long
    */
-  private async untilBegun(): Promise<void> {
+  protected async ready(): Promise<void> {
     const { store, log, checkFollows, beginWithinMs } = this.options;
     const deadlineMs = performance.now() + beginWithinMs;
     for (;;) {
@@ -203,11 +156,11 @@ export class Publisher {
   }
 
   /**
-   * Publishes an entry and waits until this node has applied it. Call it after untilBegun().
+   * Publishes an entry and waits until this node has applied it. Call it after ready().
    * @returns the result of applying it; null if it was published and applied before
    * @throws the error of applying it | LogUnreachableError | PendingError
    */
-  private async submit<T>(
+  protected async submit<T>(
     subject: string,
     entry: Entry,
     id: string = crypto.randomUUID(),

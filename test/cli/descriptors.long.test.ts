@@ -5,7 +5,7 @@ import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import WebSocket from 'ws';
-import { LOG_FILE } from '../../storage/data-directory.js';
+import { WAL_FILE } from '../../storage/data-directory.js';
 import { fathomProcess, newKey, serve, type Server } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { RawClient, requestText } from '../support/raw-client.js';
@@ -76,7 +76,7 @@ it.runIf(process.platform === 'linux').each(ENGINES)(
       await eventually('an answer', () => client.receivedBytes > begin || client.socket.closed);
       expect(client.socket.closed).toBe(false);
     };
-    const log = path.join(directory, LOG_FILE);
+    const log = path.join(directory, WAL_FILE);
     const logBytes = () => statSync(log, { throwIfNoEntry: false })?.size ?? 0;
     await eventually('something is stored', async () => {
       await ask();

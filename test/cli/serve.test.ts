@@ -32,8 +32,11 @@ beforeAll(async () => {
 it("does not call itself ready with the store of a cluster's node, which its log leaves behind", async () => {
   const node = temporaryDirectory();
   const nodeKey = await newKey(node);
-  const mark = JSON.stringify({ logId: 'a log', position: 3, entryId: 'an entry' });
-  await tamper(path.join(node, DATABASE_FILE), `INSERT INTO meta VALUES ('log', '${mark}')`);
+  const mark = JSON.stringify({ logId: 'a log', position: 3, entryId: 'an entry', isOwn: false });
+  await tamper(
+    path.join(node, DATABASE_FILE),
+    `UPDATE meta SET value = '${mark}' WHERE key = 'log'`,
+  );
   const server = await serveHere(node);
   const readiness = async () => (await fetch(`${server.url}/readyz`)).json();
   await becomes(readiness, { status: 'not_ready', reasons: ['following'] });

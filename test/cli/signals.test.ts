@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { serve, withStoreOf } from '../support/cli.js';
+import { fathom, serve, withStoreOf } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { MAIN, run } from '../support/processes.js';
 
@@ -15,6 +15,7 @@ const logIn = (data: string) => existsSync(path.join(data, 'fathom.duckdb.wal'))
 it('SIGHUP drains a server and closes its store, as SIGTERM does', async () => {
   const data = path.join(directory, 'served');
   const server = await serve(data, ['--port', '0', '--threads', '1']);
+  await fathom(['keys', 'create', '--tier', 'premium', '--data', data]);
   expect(logIn(data)).toBe(true);
   expect(await server.stop('SIGHUP')).toEqual({ status: 0, signal: null });
   expect(server.logged()).toContain('"msg":"stopped"');

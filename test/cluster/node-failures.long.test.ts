@@ -120,7 +120,7 @@ describe('A failure of a single node', () => {
     const { secret: pepper } = store.keys;
     const origin = packEntry({ kind: 'origin', node: 'a', pepper, hasData: false });
     await applier.apply([{ position: 1, id: 'origin', timeMs: 0, data: origin }]);
-    vi.spyOn(store['parts'].database.log, 'shorten').mockRejectedValue(
+    vi.spyOn(store['parts'].database.wal, 'shorten').mockRejectedValue(
       new DamagedDataError('full'),
     );
     const cutoffs = { raw: 0, '15m': 0, '1h': 0 };

@@ -9,12 +9,7 @@ import { after } from '../crash/contents.js';
 import type { ComputePool } from '../../compute/pool.js';
 import { backupStore } from '../../storage/backup.js';
 import { deleteDepth } from '../../storage/delete.js';
-import {
-  DamagedLogError,
-  InputError,
-  StoreChangedError,
-  StoreUnavailableError,
-} from '../../storage/errors.js';
+import { InputError, StoreChangedError, StoreUnavailableError } from '../../storage/errors.js';
 import { ingestFiles } from '../../storage/ingest/ingest.js';
 import type { UseStore } from '../../storage/operations.js';
 import type { NodeProcess } from '../support/cluster.js';
@@ -217,7 +212,6 @@ export class RandomChanges {
       }
       this.made++;
       if (error instanceof InputError || error instanceof StoreChangedError) {
-        if (error instanceof DamagedLogError) this.unexpected.push(error);
         return 'decided';
       }
       if (error instanceof StoreUnavailableError) {

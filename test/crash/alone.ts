@@ -14,7 +14,7 @@ import { ONE_THREAD } from './one-thread.js';
 import type { Operation } from './operations.js';
 import { perform } from './perform.js';
 import { contentsAt, contentsOfCopy, type State, ViolationError } from './state.js';
-import { damageTail, type DurableLog, durableLog } from './torn-log.js';
+import { tamperWithWal, walIn } from './tampers.js';
 import { COLLECTING, MAIN, Victim, VICTIM } from './victims.js';
 
 /** The processes to kill, and their shares of the kills. */
@@ -30,7 +30,7 @@ type Phase = keyof typeof PHASES;
 const LATEST_KILL = 1.3;
 const GUESS_MS = 200;
 const MOST_ACKNOWLEDGED = 4;
-const DAMAGE_SHARE = 0.6;
+const TAMPER_SHARE = 0.6;
 const SHOWN_DIFFERENCES = 5;
 
 /** Kills one process, and compares. @throws ViolationError */
@@ -44,7 +44,8 @@ export async function killAlone(state: State): Promise<void> {
 class Kill {
   private readonly phase: Phase;
   private readonly directory: string;
-  private durable: DurableLog;
+  /** The WAL before this kill. */
+  private readonly older: Buffer;
   /** The interrupted operation. */
   private pending: Operation | null = null;
   /** Retention was removing raw depth before this time, and may have removed part of it. */
@@ -53,7 +54,7 @@ class Kill {
   constructor(private readonly state: State) {
     this.phase = drawPhase(state.random);
     this.directory = state.directory;
-    this.durable = durableLog(this.directory);
+    this.older = walIn(this.directory);
   }
 
   async run(): Promise<void> {
@@ -74,9 +75,9 @@ class Kill {
     }
     this.state.killed(`${this.phase}, alone`);
     const { random } = this.state;
-    if (random() < DAMAGE_SHARE && damageTail(this.directory, this.durable, random) !== null) {
-      this.state.count('logs damaged');
-    }
+    if (random() >= TAMPER_SHARE) return;
+    const how = tamperWithWal(this.directory, this.older, random);
+    if (how !== null) this.state.count(`WAL ${how}`);
   }
 
   /** @throws ViolationError */
@@ -116,7 +117,6 @@ class Kill {
   private async killHolder(besideFirst: boolean): Promise<void> {
     const { random } = this.state;
     const holder = await this.holder();
-    this.durable = durableLog(this.directory);
     const useStore: UseStore = async (body) => {
       const store = await connectToServer(this.directory);
       if (store === null) throw new Error('the process that held the store is gone');
@@ -171,7 +171,6 @@ class Kill {
     await this.cut('retention', done);
     await holder.kill();
     if (!(await done)) return;
-    this.durable = durableLog(this.directory);
     this.state.rows = afterRetention(this.state.rows, beforeS);
     this.retiringBeforeS = null;
   }
@@ -205,7 +204,6 @@ class Kill {
 
   private async acknowledge(operation: Operation): Promise<void> {
     this.state.acknowledged++;
-    this.durable = durableLog(this.directory);
     this.take(operation);
     this.pending = null;
     if (operation.kind === 'backup') await this.compareBackup(operation.out);

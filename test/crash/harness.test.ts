@@ -1,19 +1,13 @@
 /** Checks that `npm run test:crash` notices a store that lost something. */
-import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { after, afterRetention, differences } from './contents.js';
 import { depthRow, HOUR, Operations, type Rows, TOKENS } from './operations.js';
 import { readCrashOptions } from './options.js';
 import { type Act, explain } from './history.js';
-import { damageTail, durableLog } from './torn-log.js';
 import { seededRandom } from '../../bench/compare/random.js';
 import { BenchUsageError } from '../../bench/errors.js';
 import { temporaryDirectory } from '../support/folders.js';
 
-/** SHA-256 of nothing. */
-const NO_BYTES = createHash('sha256').digest('hex');
 const folder = temporaryDirectory();
 
 /** An ingest of a file whose rows have its number, with its begin and end. */
@@ -111,37 +105,6 @@ describe('The reference', () => {
     expect(differences(some, afterRetention(rows, hourS + 50 * 60, some))).toEqual([]);
     // When the last raw snapshot of the hour goes, an hourly one replaces it.
     expect(afterRetention(rows, hourS + 3600).get(row(60, '1h'))).toBe(50);
-  });
-
-  it('damages only bytes that no acknowledgement covers', () => {
-    const log = path.join(folder, 'fathom.duckdb.wal');
-    writeFileSync(log, Buffer.alloc(1000, 7));
-    const durable = durableLog(folder);
-    expect(damageTail(folder, durable, seededRandom(1))).toBeNull();
-    for (let seed = 0; seed < 8; seed++) {
-      writeFileSync(log, Buffer.alloc(3000, 7));
-      expect(damageTail(folder, durable, seededRandom(seed))).not.toBeNull();
-      const damaged = readFileSync(log);
-      expect(damaged.equals(Buffer.alloc(3000, 7))).toBe(false);
-      expect(damaged.subarray(0, 1000).equals(Buffer.alloc(1000, 7))).toBe(true);
-    }
-    // A log that was started over.
-    writeFileSync(log, Buffer.alloc(3000, 8));
-    expect(damageTail(folder, durable, seededRandom(1))).toBeNull();
-    // One of a database that has had seven checkpoints.
-    const header = Buffer.from('640062' + '650002' + '670007' + 'ffff', 'hex');
-    writeFileSync(log, Buffer.concat([header, Buffer.alloc(3000, 7)]));
-    const heads = Buffer.alloc(3 * 4096);
-    heads.writeBigUInt64LE(6n, 4096 + 8);
-    for (const [checkpoints, isDamaged] of [
-      [8n, false],
-      [7n, true],
-    ] as const) {
-      heads.writeBigUInt64LE(checkpoints, 2 * 4096 + 8);
-      writeFileSync(path.join(folder, 'fathom.duckdb'), heads);
-      const damaged = damageTail(folder, { bytes: 0, digest: NO_BYTES }, seededRandom(1));
-      expect(damaged !== null).toBe(isDamaged);
-    }
   });
 });
 

@@ -33,8 +33,8 @@ const SERVER_GONE = /the server (went away before it answered|did not give its v
 const EMPTY = /is empty: a start on it was interrupted/;
 const IN_USE = /is in use by another Fathom process/;
 const SERVER_THERE = /a Fathom server already runs on/;
-/** `fathom check` changes nothing, so it does not cut off a log's torn end. */
-const TORN_END = /ends with a commit that was not finished/;
+/** `fathom check` changes nothing, so it applies nothing either. */
+const UNAPPLIED = /has changes in its log that its database lacks|cannot be read: start the server/;
 const STORE_CHANGED = /changed while the file was being read/;
 
 type Role = 'a server' | 'fathom serve' | 'commands' | 'a fathom command';
@@ -241,7 +241,7 @@ export class Rival {
     if (IN_USE.test(message)) return this.endedUs - this.startedUs >= LOCK_WAIT_MS * 1000;
     if (operation === undefined) return false;
     if (SERVER_GONE.test(message)) return true;
-    if (operation.kind === 'check') return TORN_END.test(message) || EMPTY.test(message);
+    if (operation.kind === 'check') return UNAPPLIED.test(message) || EMPTY.test(message);
     return operation.kind === 'ingest' && operation.merge === true && STORE_CHANGED.test(message);
   }
 }

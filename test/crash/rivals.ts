@@ -14,6 +14,7 @@ import { isLockFree } from './locks.js';
 import { type Course, type Share, sharesOf, SLOTS_BEHIND_RETENTION } from './rival-operations.js';
 import { Rival } from './rival.js';
 import { contentsAt, contentsOfCopy, type State, ViolationError } from './state.js';
+import { tamperWithWal, walIn } from './tampers.js';
 
 const LEAST_SLOTS = 3;
 const MOST_SLOTS = 5;
@@ -24,6 +25,8 @@ const SERVER_SHARE = 0.25;
 /** Shares of the rounds: in a directory without a store; with retention. */
 const FRESH_SHARE = 0.12;
 const RETENTION_SHARE = 0.1;
+/** Share of the rounds after which the WAL is tampered with. */
+const TAMPER_SHARE = 0.5;
 const PROBE_EVERY_MS = 20;
 /** Files that a listening server keeps locked. */
 const LOCKED_FILES = ['fathom.lock', DATABASE_FILE];
@@ -58,6 +61,7 @@ class Round {
 
   async run(): Promise<void> {
     const { random } = this.state;
+    const older = walIn(this.directory);
     const slots = LEAST_SLOTS + Math.floor(random() * (MOST_SLOTS - LEAST_SLOTS + 1));
     const deletes = this.retiringBeforeS === null && !this.isFresh;
     const shares = sharesOf(this.isFresh ? [] : this.state.keys, slots, deletes);
@@ -72,6 +76,8 @@ class Round {
       await Promise.all(Array.from(this.alive, (rival) => rival.end()));
     }
     if (this.violation !== null) throw this.violation;
+    const how = random() < TAMPER_SHARE ? tamperWithWal(this.directory, older, random) : null;
+    if (how !== null) this.state.count(`WAL ${how}, after rivals`);
     await this.compare();
   }
 

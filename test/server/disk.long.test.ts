@@ -78,7 +78,7 @@ describe.runIf(hasPrlimit)('A server whose disk is full', () => {
     ];
     expect(free).toBeGreaterThan(0);
     expect(all).toBeGreaterThan(free);
-    expect(await metric(server, 'fathom_store_log_bytes')).toBeGreaterThan(1_048_576);
+    expect(await metric(server, 'fathom_store_wal_bytes')).toBeGreaterThan(1_048_576);
   });
 
   it('reports what a key has used although it cannot write it', async () => {

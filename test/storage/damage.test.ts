@@ -196,16 +196,12 @@ describe('A store is not opened, and the message says why,', () => {
     expect(readFileSync(file, 'utf8')).toMatch(/^chain,address,t\n/);
   });
 
-  it('if its database is a file of SQLite; nothing is changed but the lock and its holder', async () => {
+  it('if its database is a file of SQLite; nothing is changed but the lock', async () => {
     writeFileSync(file, `SQLite format 3\0${'\0'.repeat(8192)}`);
     chmodSync(file, 0o644);
     chmodSync(directory.path, 0o755);
     await expectNotOpened(/^.*fathom\.duckdb cannot be opened: .*not a valid DuckDB database file/);
-    expect(readdirSync(directory.path).sort()).toEqual([
-      DATABASE_FILE,
-      'fathom.holder',
-      'fathom.lock',
-    ]);
+    expect(readdirSync(directory.path).sort()).toEqual([DATABASE_FILE, 'fathom.lock']);
     expect([directory.path, file].map((name) => statSync(name).mode & 0o777)).toEqual([
       0o755, 0o644,
     ]);
@@ -330,7 +326,8 @@ describe('The pepper', () => {
       /whose database is gone: pepper is there, fathom\.duckdb is not\. Put the database back/,
     );
     expect(readdirSync(directory.path)).not.toContain('fathom.duckdb');
-    for (const name of ['pepper', 'fathom.revoked']) rmSync(path.join(directory.path, name));
+    for (const name of ['pepper', 'log'])
+      rmSync(path.join(directory.path, name), { recursive: true });
     writeFileSync(`${database}.wal`, '');
     await expectNotOpened(/whose database is gone: fathom\.duckdb\.wal is there/);
     rmSync(`${database}.wal`);

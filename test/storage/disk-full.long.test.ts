@@ -38,9 +38,7 @@ describe('On a full disk', () => {
     const before = await stored();
     const words = [path.resolve('test/support/commit-bundle.mjs'), directory.path, bundle.name];
     const full = await run(process.execPath, words, { fileKiB: 1024 });
-    expect(full.stdout).toMatch(
-      /^failed InputError: .*fathom\.duckdb cannot grow: its disk is full/m,
-    );
+    expect(full.stdout).toMatch(/^failed InputError: .*data.log cannot grow: its disk is full/m);
     // The process that met the full disk keeps reading.
     expect(full.stdout).toContain('holds 1\n');
     expect(full.status).toBe(0);

@@ -1,9 +1,9 @@
 /** What is remembered of the commits that changed snapshots already shown. */
-import { appendFileSync, cpSync, readFileSync, truncateSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { bundleFile } from '../../storage/bundle.js';
-import { LOG_FILE } from '../../storage/data-directory.js';
+import { LOG_FOLDER } from '../../storage/data-directory.js';
 import { EMPTY_DIRECTORY } from '../../storage/depth/directory.js';
 import { shownChanges } from '../../storage/depth/shown-changes.js';
 import { Turns } from '../../storage/turns.js';
@@ -44,7 +44,23 @@ const remembered = async (): Promise<number[]> => {
   );
   return rows.flat() as number[];
 };
-const reachesBack = (): boolean[] => [0, 1, 2].map((at) => held.store.depth.remembers(at));
+const reachesBack = (): boolean[] => [1, 2, 3].map((at) => held.store.depth.remembers(at));
+
+/** An entry of a cluster's log. */
+const mark = (position: number) => ({
+  logId: 'log',
+  position,
+  entryId: `${position}`,
+  timeMs: 0,
+  isOwn: false,
+});
+
+async function follow(position: number, row: SnapshotRow): Promise<void> {
+  const made = await bundleOf(held.store, [row]);
+  const bundle = readFileSync(bundleFile(held.store.directory, made.name));
+  await made.discard();
+  await held.store.log.apply({ kind: 'bundle', bundle }, mark(position));
+}
 
 describe('Revisions', () => {
   it('of each token take a turn: a commit may touch twenty thousand', async () => {
@@ -58,40 +74,35 @@ describe('Revisions', () => {
     await revise();
     vi.setSystemTime(T * 1000 + 23 * HOUR_MS);
     await revise();
-    expect(await remembered()).toEqual([1, 2]);
+    expect(await remembered()).toEqual([2, 3]);
     expect(reachesBack()).toEqual([true, true, true]);
-    expect(held.store.depth.remembers(3)).toBe(false);
+    expect(held.store.depth.remembers(4)).toBe(false);
     vi.setSystemTime(T * 1000 + 25 * HOUR_MS);
     await revise();
     for (const step of ['as committed', 'as stored']) {
-      expect([step, await remembered()]).toEqual([step, [2, 3]]);
+      expect([step, await remembered()]).toEqual([step, [3, 4]]);
       expect([step, reachesBack()]).toEqual([step, [false, true, true]]);
       await held.reopen();
     }
   });
 
   it('of the last 100,000 commits are remembered', async () => {
-    await revise();
+    await follow(1, revised());
     await held.store['parts'].database.run(
       `INSERT INTO depth_revisions SELECT history, n, token_id, committed_at, times, last_t
        FROM depth_revisions, range(2, 100001) AS numbers(n)`,
     );
+    await held.store.log.pass(mark(100_000));
     await held.reopen();
     expect(held.store.depth.position).toBe(100_000);
     expect(reachesBack()).toEqual([true, true, true]);
-    await revise();
-    expect(reachesBack()).toEqual([false, true, true]);
+    await follow(100_001, revised());
+    expect(held.store.depth.remembers(0)).toBe(false);
+    expect(reachesBack()).toEqual([true, true, true]);
     expect((await remembered()).slice(0, 2)).toEqual([2, 3]);
   });
 
   it('of a log have the positions of its entries; those of a store that left it begin again', async () => {
-    const mark = (position: number) => ({ logId: 'log', position, entryId: `${position}` });
-    const follow = async (position: number, row: SnapshotRow): Promise<void> => {
-      const made = await bundleOf(held.store, [row]);
-      const bundle = readFileSync(bundleFile(held.store.directory, made.name));
-      await made.discard();
-      await held.store.log.apply({ kind: 'bundle', bundle }, mark(position));
-    };
     await revise();
     vi.setSystemTime(T * 1000 + 25 * HOUR_MS);
     await revise();
@@ -117,7 +128,11 @@ describe('Revisions', () => {
     expect([before, 'log']).not.toContain(commitHistory);
     for (const step of ['as left', 'as stored']) {
       expect([step, held.store.depth.commitHistory]).toEqual([step, commitHistory]);
-      expect([step, held.store.depth.position, reachesBack()[0]]).toEqual([step, 0, true]);
+      expect([step, held.store.depth.position, held.store.depth.remembers(0)]).toEqual([
+        step,
+        0,
+        true,
+      ]);
       expect([step, (await viewed()).lastRevision]).toEqual([step, 0]);
       await held.reopen();
     }
@@ -129,35 +144,28 @@ describe('Revisions', () => {
   });
 });
 
-/** What happened to a log before the store is opened again, and whether its positions may be given a second time. */
-const LOGS: [string, (log: string) => void, boolean][] = [
-  ['whole', () => undefined, false],
-  [
-    'torn in a commit that nobody has seen',
-    (log) => appendFileSync(log, Buffer.alloc(100, 7)),
-    false,
-  ],
-  [
-    'that ends in zeros, as if the disk had lost a commit',
-    (log) => appendFileSync(log, Buffer.alloc(600)),
-    true,
-  ],
-  ['cut to nothing, which the operator accepts', (log) => truncateSync(log, 0), true],
-];
-
-describe('A killed store with a log', () => {
-  it.each(LOGS)('%s', async (_, happened, isOtherHistory) => {
-    await revise();
-    const { commitHistory } = held.store.depth;
+describe('Positions of a store that was copied', () => {
+  const copied = (isWithLog: boolean): DataDirectory => {
     const directory = new DataDirectory();
     cpSync(held.store.directory, directory.path, { recursive: true });
-    happened(path.join(directory.path, LOG_FILE));
-    const store = await openStore(directory.path, { acceptDamagedLog: true });
-    expect(store.depth.commitHistory !== commitHistory).toBe(isOtherHistory);
-    const again = store.depth.commitHistory;
+    if (!isWithLog) rmSync(path.join(directory.path, LOG_FOLDER), { recursive: true });
+    return directory;
+  };
+
+  it.each([true, false])('count on, with the log: %s', async (isWithLog) => {
+    await revise();
+    const { commitHistory, position } = held.store.depth;
+    const store = await openStore(copied(isWithLog).path);
+    expect([store.depth.commitHistory, store.depth.position]).toEqual([commitHistory, position]);
+    // What the copied store has committed since is unknown here.
+    expect([store.depth.remembers(position), store.depth.remembers(position + 1)]).toEqual([
+      true,
+      false,
+    ]);
+    await commitRows(store, [revised()]);
+    expect(store.depth.position).toBe(position + 1);
+    // Without the log it begins another one: the same position would be of another commit there.
+    expect(store.depth.commitHistory === commitHistory).toBe(isWithLog);
     await store.close();
-    const reopened = await openStore(directory.path);
-    expect(reopened.depth.commitHistory).toBe(again);
-    await reopened.close();
   });
 });

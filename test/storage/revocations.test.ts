@@ -1,13 +1,15 @@
 /** Revoking a key while the store is busy or cannot be written, or its process is killed. */
-import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { connectToServer, listenForCommands } from '../../storage/control.js';
+import { LOG_FOLDER } from '../../storage/data-directory.js';
 import { UnwrittenError } from '../../storage/errors.js';
-import type { Store } from '../../storage/store.js';
 import { run } from '../support/processes.js';
+import { hasSmallDisks, SmallDisk } from '../support/small-disk.js';
+import { eventually } from '../support/waiting.js';
 import {
   DataDirectory,
   freshDirectory,
@@ -21,13 +23,7 @@ const REQUEST = { tier: 'premium' } as const;
 
 const directory = freshDirectory();
 
-const journal = () => path.join(directory.path, 'fathom.revoked');
-
-/** Makes writes to the table fail, or work again. */
-async function renameTable(store: Store, from: string, to: string): Promise<void> {
-  const { database } = store['parts'];
-  await database.run(`ALTER TABLE ${from} RENAME TO ${to}`);
-}
+const logFolder = () => path.join(directory.path, LOG_FOLDER);
 
 /** A copy of the directory, as after kill -9. */
 function copied(): DataDirectory {
@@ -79,73 +75,88 @@ describe('Revoking a key', () => {
     remote?.close();
     await control.close();
     await store.close();
-    // Once the table has it, the file is no longer needed.
-    rmSync(journal());
+    // Once the table has it, the log is no longer needed.
+    rmSync(logFolder(), { recursive: true });
     expect(await liveIn(copied(), [key])).toEqual([false]);
   });
 
   it('holds on a full disk after kill -9', async () => {
     const words = [path.resolve('test/support/revoke-on-full-disk.mjs'), directory.path];
-    const { stdout, status } = await run(process.execPath, words, { fileKiB: 32 });
-    const [, id, key] = /^key (\S+) (\S+)\nfull DiskFullError\nrevoked\n$/.exec(stdout) ?? [];
+    const { stdout, status } = await run(process.execPath, words, { fileKiB: 1024 ** 2 });
+    const [, id, key, made] =
+      /^key (\S+) (\S+)\nfull DiskFullError after (\d+)\nrevoked\n$/.exec(stdout) ?? [];
     expect([id, status]).toEqual([expect.stringMatching(/^key_/), null]);
     const store = await openStore(directory.path);
     expect(store.keys.verify(key)).toBeNull();
+    // The one that met the full disk was withdrawn.
+    expect(store.keys.count).toBe(Number(made));
     expect(store.keys.list().filter(({ revokedAtS }) => revokedAtS !== null)).toHaveLength(1);
     await store.close();
   });
 
   it('that cannot be written holds in memory, is reported as such, and is written later', async () => {
-    const errors: unknown[] = [];
-    const store = await openStore(directory.path, { onBackgroundError: (e) => errors.push(e) });
+    const store = await openStore(directory.path);
     const { id, key } = await store.createKey(REQUEST);
-    await renameTable(store, 'keys', 'away');
-    rmSync(journal());
-    mkdirSync(journal());
+    const away = `${logFolder()}-away`;
+    renameSync(logFolder(), away);
+    writeFileSync(logFolder(), 'no folder');
     const refused = store.revokeKey(id);
     await expect(refused).rejects.toBeInstanceOf(UnwrittenError);
     await expect(refused).rejects.toThrow(/^the revocation of key_\w+ could not be written: /);
     expect(store.keys.verify(key)).toBeNull();
-    rmSync(journal(), { recursive: true });
-    // Once more, and this time it can be written.
-    expect(await store.revokeKey(id)).toMatchObject({ id, revokedAtS: expect.any(Number) });
+    expect(await liveIn(copied(), [key])).toEqual([true]);
+    rmSync(logFolder());
+    renameSync(away, logFolder());
+    await eventually('it is written', async () => !(await liveIn(copied(), [key]))[0]);
     await expect(store.revokeKey(id)).rejects.toThrow('is revoked already');
-    await renameTable(store, 'away', 'keys');
     await store.close();
+  });
+
+  it('again, if it could not be written, writes it', async () => {
+    const store = await openStore(directory.path);
+    const { id, key } = await store.createKey(REQUEST);
+    const away = `${logFolder()}-away`;
+    renameSync(logFolder(), away);
+    writeFileSync(logFolder(), 'no folder');
+    await expect(store.revokeKey(id)).rejects.toBeInstanceOf(UnwrittenError);
+    rmSync(logFolder());
+    renameSync(away, logFolder());
+    expect(await store.revokeKey(id)).toMatchObject({ id, revokedAtS: expect.any(Number) });
     expect(await liveIn(copied(), [key])).toEqual([false]);
+    await store.close();
   });
 
-  it('needs the table only if it lacks more revocations than the file has lines', async () => {
-    const store = await openStore(directory.path, { onBackgroundError: () => undefined });
-    const issued = [];
-    for (let i = 0; i < 66; i++) issued.push(await store.createKey(REQUEST));
-    const { size } = statSync(journal());
-    await renameTable(store, 'keys', 'away');
-    const ended = await Promise.allSettled(issued.map(({ id }) => store.revokeKey(id)));
-    expect(ended.filter(({ status }) => status === 'fulfilled')).toHaveLength(64);
-    expect(issued.some(({ key }) => store.keys.verify(key) !== null)).toBe(false);
-    await renameTable(store, 'away', 'keys');
-    await expect(store.revokeKey(issued[65].id)).resolves.toMatchObject({ id: issued[65].id });
-    expect(statSync(journal()).size).toBe(size);
-    await store.close();
-    const again = await openStore(directory.path);
-    expect(issued.some(({ key }) => again.keys.verify(key) !== null)).toBe(false);
-    await again.close();
-  });
-
-  it('is lost only with its own line if the file is damaged', async () => {
-    // While the table is away, writing the revocations into it fails.
-    const store = await openStore(directory.path, { onBackgroundError: () => undefined });
-    const [one, other] = [await store.createKey(REQUEST), await store.createKey(REQUEST)];
-    const copy = copied();
-    await renameTable(store, 'keys', 'away');
-    await store.revokeKey(one.id);
-    await store.revokeKey(other.id);
-    const text = readFileSync(journal());
-    await renameTable(store, 'away', 'keys');
-    await store.close();
-    text[30] ^= 1;
-    writeFileSync(path.join(copy.path, 'fathom.revoked'), text);
-    expect(await liveIn(copy, [one.key, other.key])).toEqual([true, false]);
+  it.runIf(hasSmallDisks)('needs no room for the first sixteen on a full disk', async () => {
+    const disk = SmallDisk.make(24) as SmallDisk;
+    const data = path.join(disk.path, 'data');
+    const store = await openStore(data);
+    try {
+      const issued = [];
+      for (let i = 0; i < 18; i++) issued.push(await store.createKey(REQUEST));
+      expect(() =>
+        writeFileSync(path.join(disk.path, 'other'), new Uint8Array(64 * 2 ** 20)),
+      ).toThrow('ENOSPC');
+      const ended = await Promise.allSettled(issued.map(({ id }) => store.revokeKey(id)));
+      expect(ended.map(({ status }) => status)).toEqual([
+        ...Array<string>(16).fill('fulfilled'),
+        'rejected',
+        'rejected',
+      ]);
+      expect(issued.some(({ key }) => store.keys.verify(key) !== null)).toBe(false);
+      const copy = new DataDirectory();
+      cpSync(data, copy.path, { recursive: true });
+      const texts = issued.map(({ key }) => key);
+      expect(await liveIn(copy, texts)).toEqual(texts.map((_, i) => i >= 16));
+      // The others follow once there is room.
+      disk.resize(64);
+      await eventually('they are written', async () => {
+        const later = new DataDirectory();
+        cpSync(data, later.path, { recursive: true });
+        return !(await liveIn(later, texts)).includes(true);
+      });
+    } finally {
+      await store.close();
+      disk.remove();
+    }
   });
 });

@@ -1,5 +1,4 @@
 import {
-  appendFileSync,
   closeSync,
   cpSync,
   existsSync,
@@ -9,7 +8,6 @@ import {
   readFileSync,
   readlinkSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
@@ -18,16 +16,14 @@ import { runInNewContext } from 'node:vm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { withReading, withStore } from '../../storage/access.js';
 import { backupStore } from '../../storage/backup.js';
-import { DATABASE_FILE, LOG_FILE } from '../../storage/data-directory.js';
+import { DATABASE_FILE, WAL_FILE } from '../../storage/data-directory.js';
 import type { CheckCursor, StoreOperations } from '../../storage/operations.js';
 import { Database } from '../../storage/duckdb/database.js';
-import { holderName, logMark } from '../../storage/duckdb/holder-file.js';
 import { DuckDBError } from '../../storage/duckdb/duckdb-error.js';
 import { StoreBusyError, StoreUnavailableError } from '../../storage/errors.js';
 import type { Store } from '../../storage/store.js';
 import { fathomProcess } from '../support/cli.js';
 import { FREE, HELD, LOCK_FILE, LockProbe } from '../support/lock-probe.js';
-import { Script } from '../support/processes.js';
 import {
   commitRows,
   DataDirectory,
@@ -78,7 +74,7 @@ async function killed(): Promise<void> {
   await commitRows(opened, [snapshot(1)]);
   cpSync(origin.path, directory.path, { recursive: true });
   await opened.close();
-  expect(existsSync(at(LOG_FILE))).toBe(true);
+  expect(existsSync(at(WAL_FILE))).toBe(true);
 }
 
 async function times(opened: Store): Promise<number[]> {
@@ -93,30 +89,6 @@ describe('Another process finds a store held', () => {
     expect(await seen()).toEqual(HELD);
     await store.close();
     expect(await seen()).toEqual(FREE);
-    expect(logMark(at(DATABASE_FILE))).toBeNull();
-  });
-
-  it.each([
-    ['no', () => rmSync(at('fathom.holder'))],
-    ['an empty', () => writeFileSync(at('fathom.holder'), '')],
-  ])('whose last holder left %s file', async (_, leave) => {
-    await (await openStore(directory.path)).close();
-    leave();
-    store = await openStore(directory.path);
-    expect(await seen()).toEqual(HELD);
-    await commitRows(store, [snapshot(1)]);
-    expect(await times(store)).toEqual([1]);
-  });
-
-  it('whose last holder stopped cleanly, in the same file', async () => {
-    await (await openStore(directory.path)).close();
-    const [{ ino }, before] = [statSync(at('fathom.holder')), readFileSync(at('fathom.holder'))];
-    expect(holderName(at(DATABASE_FILE))).toBeNull();
-    store = await openStore(directory.path);
-    expect(statSync(at('fathom.holder')).ino).toBe(ino);
-    expect(holderName(at(DATABASE_FILE))).not.toBeNull();
-    await store.close();
-    expect(readFileSync(at('fathom.holder'))).toEqual(before);
   });
 
   it('that was closed before', async () => {
@@ -125,32 +97,22 @@ describe('Another process finds a store held', () => {
     expect(await seen()).toEqual(HELD);
   });
 
-  it('whose log was taken over', async () => {
+  it('whose WAL was taken over', async () => {
     await killed();
     store = await openStore(directory.path);
     expect(await seen()).toEqual(HELD);
     expect(await times(store)).toEqual([1]);
   });
 
-  it('whose log ended with a torn commit', async () => {
+  it.each([
+    ['torn', (wal: Buffer) => Buffer.concat([wal, Buffer.alloc(100, 7)])],
+    ['blank', (wal: Buffer) => Buffer.alloc(wal.length)],
+  ])('whose WAL is %s', async (_, damage) => {
     await killed();
-    appendFileSync(at(LOG_FILE), Buffer.alloc(100, 7));
-    const notices: string[] = [];
-    store = await openStore(directory.path, { onNotice: (text) => notices.push(text) });
-    expect(notices).toHaveLength(1);
+    writeFileSync(at(WAL_FILE), damage(readFileSync(at(WAL_FILE))));
+    store = await openStore(directory.path);
     expect(await seen()).toEqual(HELD);
     expect(await times(store)).toEqual([1]);
-  });
-
-  it('whose damaged log was accepted, after it was refused', async () => {
-    await killed();
-    const log = readFileSync(at(LOG_FILE));
-    log.fill(0);
-    writeFileSync(at(LOG_FILE), log);
-    await expect(openStore(directory.path)).rejects.toThrow('there were commits in it');
-    expect(await seen()).toEqual(FREE);
-    store = await openStore(directory.path, { acceptDamagedLog: true });
-    expect(await seen()).toEqual(HELD);
   });
 
   it('that was opened again after DuckDB failed', async () => {
@@ -254,28 +216,16 @@ describe('A process that no longer holds its store', () => {
   /** Makes POSIX drop the lock, as a forgotten descriptor would. */
   const dropLock = () => closeSync(openSync(at(LOCK_FILE), 'r'));
 
-  it('stops writing and says so; what the new holder stores stays', async () => {
-    const lost: string[] = [];
-    store = await openStore(directory.path, { onLost: (error) => lost.push(String(error)) });
+  it('keeps others out by the lock of its database', async () => {
+    store = await openStore(directory.path);
     await commitRows(store, [snapshot(1)]);
     dropLock();
-    // DuckDB's own lock keeps another process out, too.
-    closeSync(openSync(at(DATABASE_FILE), 'r'));
-    const rival = Script.start('hold-store.mjs', [directory.path]);
-    await rival.line(/held/);
-    const text = /was taken by another process \(\d+\): this one no longer holds the store/;
-    await expect(commitRows(store, [snapshot(2)])).rejects.toThrow(text);
-    await expect(commitRows(store, [snapshot(3)])).rejects.toThrow(text);
-    await expect(store.probe()).rejects.toThrow(text);
-    expect(lost).toHaveLength(1);
-    expect(lost[0]).toMatch(text);
-    await store.close();
-    await rival.kill();
-    store = await openStore(directory.path);
-    expect(await times(store)).toEqual([1]);
+    expect((await seen())[1]).toBe('held');
+    await commitRows(store, [snapshot(2)]);
+    expect(await times(store)).toEqual([1, 2]);
   });
 
-  it('even if the lock file was removed', async () => {
+  it('stops writing and says so if the lock file was removed', async () => {
     const lost: string[] = [];
     store = await openStore(directory.path, { onLost: (error) => lost.push(String(error)) });
     rmSync(at(LOCK_FILE));

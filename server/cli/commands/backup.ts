@@ -38,9 +38,8 @@ async function backup(flags: FlagValues<typeof FLAGS>): Promise<void> {
     onProgress: (share) => progress.bar(share, 'copied'),
   }).finally(() => progress.end());
   const seconds = Math.round(performance.now() - startedMs) / 1000;
-  const place = position === null ? '' : `, as of position ${position} of the cluster's log`;
-  printNote(`copied ${mebibytes(bytes)} to ${flags.out} in ${seconds} s${place}`);
-  if (flags.json) {
-    printJson({ out: flags.out, bytes, seconds, ...(position === null ? {} : { position }) });
-  }
+  printNote(
+    `copied ${mebibytes(bytes)} to ${flags.out} in ${seconds} s, as of position ${position} of the log`,
+  );
+  if (flags.json) printJson({ out: flags.out, bytes, seconds, position });
 }

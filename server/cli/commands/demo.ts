@@ -18,7 +18,6 @@ import {
   JSON_OUTPUT,
   wholeNumber,
   STORE_FLAGS,
-  type StoreFlags,
 } from '../flags.js';
 import { counted, printJson, printLine, ProgressLine, printNote } from '../output.js';
 import { storeThrough, withPool } from '../runtime.js';
@@ -66,7 +65,7 @@ async function demo(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const wanted = { seed: flags.seed ?? null, untilS: flags.until ?? null, live };
   const begun = await withPool(
     async (pool) => {
-      const request = requestOf(directory, pool, flags);
+      const request = requestOf(directory, pool);
       const marker = await chosenMarket(request, wanted);
       if (live) return fillWithin(request, marker);
       const { rows, snapshots, cells } = await fillWithProgress(request, marker);
@@ -87,8 +86,8 @@ async function demo(flags: FlagValues<typeof FLAGS>): Promise<void> {
   await withPool((pool) => keepAlive({ ...requestOf(directory, pool), signal }, marker), 1);
 }
 
-function requestOf(directory: string, pool: ComputePool, flags: StoreFlags = {}): DemoRequest {
-  return { directory, pool, useStore: storeThrough(directory, pool, flags) };
+function requestOf(directory: string, pool: ComputePool): DemoRequest {
+  return { directory, pool, useStore: storeThrough(directory, pool) };
 }
 
 /**

@@ -22,7 +22,6 @@ import {
   type FlagValues,
   JSON_OUTPUT,
   STORE_FLAGS,
-  type StoreFlags,
 } from '../flags.js';
 import { DESCRIBING, importOptions } from '../import-options.js';
 import { count, counted, PartlyDone, printJson, ProgressLine, printNote } from '../output.js';
@@ -75,7 +74,7 @@ async function importFiles(
   given: FlagValues<typeof FLAGS>,
 ): Promise<void> {
   const { data, out, replace, json, 'dry-run': dryRun } = given;
-  const ofStores = ['replace', 'dry-run', 'accept-damaged-log'] as const;
+  const ofStores = ['replace', 'dry-run'] as const;
   const misplaced = out === undefined ? undefined : ofStores.find((name) => given[name]);
   if (misplaced !== undefined) {
     throw new UsageError(`--${misplaced}: needs --data instead of --out`);
@@ -87,7 +86,7 @@ async function importFiles(
   const done =
     out === undefined
       ? rehearsed(dryRun, dataDirectory(data), (directory) =>
-          intoStore({ format, files, options, directory, replace, dryRun }, given),
+          intoStore({ format, files, options, directory, replace, dryRun }),
         )
       : intoFile(format, files, options, out);
   const report = await done.catch((error: unknown) => {
@@ -118,10 +117,7 @@ interface Outcome {
   json: object;
 }
 
-async function intoStore(
-  request: Omit<ImportRequest, 'pool' | 'useStore'>,
-  flags: StoreFlags,
-): Promise<Outcome> {
+async function intoStore(request: Omit<ImportRequest, 'pool' | 'useStore'>): Promise<Outcome> {
   const progress = new ProgressLine();
   const startedMs = performance.now();
   try {
@@ -129,7 +125,7 @@ async function intoStore(
       const { stored, read } = await importIntoStore({
         ...request,
         pool,
-        useStore: storeThrough(request.directory, pool, flags),
+        useStore: storeThrough(request.directory, pool),
         onProgress: ({ rows, cells }) =>
           progress.show(`${counted(rows, 'row')}, ${counted(cells, 'cell')}`),
       });

@@ -87,7 +87,7 @@ async function ingest(
         dryRun,
         strict: flags.strict,
         pool,
-        useStore: storeThrough(directory, pool, flags),
+        useStore: storeThrough(directory, pool),
         onProgress: (report: FileReport) => progress.show(progressText(report)),
         mapping,
         ...(delimiter === undefined ? {} : { delimiter }),

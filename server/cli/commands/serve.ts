@@ -3,7 +3,6 @@ import type { RunningServer } from '../../app.js';
 import { createLog, type Log } from '../../log.js';
 import { startService } from '../../service.js';
 import { defineCommand } from '../command.js';
-import { ACCEPT_DAMAGED_LOG } from '../flags.js';
 import { reportCrashesWith } from '../output.js';
 import { onStore } from '../runtime.js';
 import { serveOptions, type ServeOptions } from '../serve-options.js';
@@ -11,8 +10,7 @@ import { SERVE_ENVIRONMENT, SERVE_FLAGS } from '../settings.js';
 import { stopSignal } from '../signals.js';
 import { unknownVariables } from '../variables.js';
 
-/** `accept-damaged-log` has no variable, because it should apply to one start only. */
-export const FLAGS = { ...SERVE_FLAGS, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
+export const FLAGS = SERVE_FLAGS;
 
 export const command = defineCommand({
   about:

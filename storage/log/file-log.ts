@@ -1,0 +1,461 @@
+/**
+ * The log of a single server: the folder `log`, with a file for each entry. A file has the entry's content, then its
+ * foot: a line of text that says what it is. Each foot names the entry before: so entries of another store, or of
+ * another copy of this one, are recognized.
+ */
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, link, lstat, open, rename, rm, rmdir } from 'node:fs/promises';
+import path from 'node:path';
+import { crc32 } from 'node:zlib';
+import { isoOf } from '../../compute/time.js';
+import { LOG_FOLDER, makeDirectory } from '../data-directory.js';
+import { namesInFolder, readFully, syncFile, writeFully } from '../disk.js';
+import { InputError, isDiskFull, StoreUnavailableError } from '../errors.js';
+import { wallMs } from '../wall-clock.js';
+import type { LogMark } from './mark.js';
+
+const NAME = /^(\d{16})\.entry$/;
+const RESERVE_NAME = /^\d+\.reserve$/;
+/** Bytes of a foot, with the end of its line. */
+const FOOT_BYTES = 320;
+/** Bytes read at once for a checksum. */
+const READ_BYTES = 1024 * 1024;
+/** Files whose space is allocated in advance: revocations and withdrawals fit in them when the disk is full. */
+const RESERVES = 16;
+const RESERVE_BYTES = 4096;
+
+/** What an entry is: a change as packEntry() makes it, a whole bundle, or nothing: it was withdrawn. */
+type Content = 'entry' | 'bundle' | 'void';
+
+/** The foot of an entry. */
+interface Foot {
+  logId: string;
+  position: number;
+  id: string;
+  /** The id of the entry before; null for the first one of a store. */
+  previousId: string | null;
+  /** When it was appended, in epoch milliseconds. */
+  timeMs: number;
+  content: Content;
+  /** Length and checksum of the content. */
+  bytes: number;
+  crc32: number;
+}
+
+/** An entry of the log. */
+export interface FileEntry extends Foot {
+  file: string;
+}
+
+/** What append() takes: a file of the same disk, which the log takes over, or the bytes themselves. */
+export type Appended = { bundle: string } | { entry: Uint8Array };
+
+/** An entry cannot be read, or is not what its place needs. */
+class DamagedEntryError extends InputError {}
+
+export class FileLog {
+  /** One entry is appended at a time. */
+  private appending: Promise<unknown> = Promise.resolve();
+
+  private constructor(
+    private readonly folder: string,
+    /** Distinguishes this log from others; a log that lacks the store's last entry is another one. */
+    private id: string,
+    /** Positions of the first and last entries. */
+    private first: number,
+    private last: number,
+    private lastId: string | null,
+    /** Bytes of all entries. */
+    public bytes: number,
+  ) {}
+
+  /**
+   * Opens the log of a store, which may have no entry yet. Nothing is written.
+   * @param mark the last entry that the store has applied; null if there is none
+   * @returns the log, and the entries that the store lacks
+   * @throws InputError if entries are missing or damaged, or belong to another store
+   */
+  static async open(
+    directory: string,
+    mark: LogMark | null,
+  ): Promise<{ log: FileLog; missed: FileEntry[] }> {
+    const folder = path.join(directory, LOG_FOLDER);
+    const found = await positionsIn(folder);
+    const missed = await missedBy(mark, folder, found);
+    const newest = missed.at(-1) ?? (await lastOfMark(folder, found, mark));
+    let bytes = 0;
+    for (const position of found) bytes += (await lstat(fileOf(folder, position))).size;
+    const log = new FileLog(
+      folder,
+      newest?.logId ?? randomUUID(),
+      found[0] ?? (mark?.position ?? 0) + 1,
+      newest?.position ?? mark?.position ?? 0,
+      newest?.id ?? mark?.entryId ?? null,
+      bytes,
+    );
+    return { log, missed };
+  }
+
+  /** Whether the folder has no entry. */
+  get isEmpty(): boolean {
+    return this.bytes === 0;
+  }
+
+  /**
+   * Appends an entry: it is on the disk when this resolves.
+   * @param isSmall whether it may take space that was allocated in advance if the disk is full
+   * @throws StoreUnavailableError if another process has appended to the log
+   * @throws the system's error, with nothing appended
+   */
+  append(appended: Appended, isSmall = false): Promise<FileEntry> {
+    const done = this.appending.then(() => this.place(appended, isSmall));
+    this.appending = done.catch(() => undefined);
+    return done;
+  }
+
+  private async place(appended: Appended, isSmall: boolean): Promise<FileEntry> {
+    await makeDirectory(this.folder);
+    const position = this.last + 1;
+    const isBundle = 'bundle' in appended;
+    const sum = isBundle
+      ? await checksumOf(appended.bundle)
+      : { bytes: appended.entry.length, crc32: crc32(appended.entry) };
+    const entry: FileEntry = {
+      logId: this.id,
+      position,
+      id: randomUUID(),
+      previousId: this.lastId,
+      timeMs: wallMs(),
+      content: isBundle ? 'bundle' : 'entry',
+      ...sum,
+      file: fileOf(this.folder, position),
+    };
+    const made = isBundle
+      ? await withFoot(appended.bundle, entry)
+      : await this.fileWith(Buffer.concat([appended.entry, footOf(entry)]), isSmall);
+    try {
+      // Unlike renaming, linking does not replace a file.
+      await link(made, entry.file).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST') throw error;
+        throw new StoreUnavailableError(
+          `${entry.file} exists: another process has appended to this log; nothing was stored`,
+        );
+      });
+      await syncFile(this.folder).catch(async (error: unknown) => {
+        await rm(entry.file, { force: true });
+        throw error;
+      });
+    } finally {
+      await rm(made, { force: true }).catch(() => undefined);
+    }
+    this.last = position;
+    this.lastId = entry.id;
+    this.bytes += entry.bytes + FOOT_BYTES;
+    if (isSmall || position === this.first) await this.reserve();
+    return entry;
+  }
+
+  /**
+   * Withdraws an entry that changed nothing. Between others, its place stays.
+   * @throws the system's error, with nothing changed
+   */
+  withdraw(entry: FileEntry): Promise<void> {
+    const done = this.appending.then(() => this.removed(entry));
+    this.appending = done.catch(() => undefined);
+    return done;
+  }
+
+  private async removed(entry: FileEntry): Promise<void> {
+    if (entry.position === this.last && entry.position > this.first) {
+      await rm(entry.file);
+      await syncFile(this.folder);
+      this.last--;
+      this.lastId = entry.previousId;
+      this.bytes -= entry.bytes + FOOT_BYTES;
+      return;
+    }
+    const nothing: Foot = { ...entry, content: 'void', bytes: 0, crc32: 0 };
+    const made = await this.fileWith(footOf(nothing), true);
+    await rename(made, entry.file);
+    await syncFile(this.folder);
+    this.bytes -= entry.bytes;
+    await this.reserve();
+  }
+
+  /** Allocates the space of small entries, as far as there is any. */
+  async reserve(): Promise<void> {
+    try {
+      await makeDirectory(this.folder);
+      const names = new Set(await namesInFolder(this.folder));
+      for (let i = 0; i < RESERVES; i++) {
+        const name = `${i}.reserve`;
+        if (names.has(name)) continue;
+        await writtenFile(path.join(this.folder, name), Buffer.alloc(RESERVE_BYTES));
+      }
+    } catch {
+      // Tried again after the next small entry, and at the next start.
+    }
+  }
+
+  /** A file with these bytes, on the disk. */
+  private async fileWith(bytes: Buffer, isSmall: boolean): Promise<string> {
+    const name = path.join(this.folder, `${randomUUID()}.new`);
+    try {
+      await writtenFile(name, bytes);
+      return name;
+    } catch (error) {
+      const reserve =
+        isSmall && isDiskFull(error) && bytes.length <= RESERVE_BYTES
+          ? await this.reserved()
+          : null;
+      if (reserve === null) throw error;
+      await rename(reserve, name);
+      const handle = await open(name, 'r+');
+      try {
+        await writeFully(handle, bytes, 0);
+        await handle.truncate(bytes.length);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      return name;
+    }
+  }
+
+  private async reserved(): Promise<string | null> {
+    const name = (await namesInFolder(this.folder)).find((name) => RESERVE_NAME.test(name));
+    return name === undefined ? null : path.join(this.folder, name);
+  }
+
+  /** The entries after a position, in order. @throws InputError if one is missing or damaged */
+  async after(mark: LogMark | null): Promise<FileEntry[]> {
+    return missedBy(mark, this.folder, await positionsIn(this.folder));
+  }
+
+  /** Removes the entries up to a position, which the database's file has. The newest stays: it names the log. */
+  async trim(position: number): Promise<void> {
+    for (; this.first <= Math.min(position, this.last - 1); this.first++) {
+      const file = fileOf(this.folder, this.first);
+      const found = await lstat(file).catch(() => null);
+      await rm(file, { force: true });
+      this.bytes -= found?.size ?? 0;
+    }
+  }
+}
+
+/** Whether a log has entries that its store lacks. */
+export async function hasMissed(directory: string, mark: LogMark | null): Promise<boolean> {
+  const found = await positionsIn(path.join(directory, LOG_FOLDER));
+  return (found.at(-1) ?? 0) > (mark?.position ?? 0);
+}
+
+/** What is wrong with the entries of a directory's log, all of which are read. */
+export async function logFaults(directory: string, mark: LogMark | null): Promise<string[]> {
+  const folder = path.join(directory, LOG_FOLDER);
+  const faults: string[] = [];
+  const note = (error: unknown): void => {
+    if (!(error instanceof InputError)) throw error;
+    faults.push(error.message);
+  };
+  const found = await positionsIn(folder);
+  for (const position of found) await entryAt(folder, position).then(checkContent).catch(note);
+  if (faults.length === 0) await missedBy(mark, folder, found).catch(note);
+  return faults;
+}
+
+/** Removes a log with everything that Fathom has written into it, and nothing else. */
+export async function removeLog(directory: string): Promise<void> {
+  const folder = path.join(directory, LOG_FOLDER);
+  for (const name of await namesInFolder(folder)) {
+    const isOurs = NAME.test(name) || RESERVE_NAME.test(name) || /^[0-9a-f-]{36}\.new$/.test(name);
+    if (isOurs) await rm(path.join(folder, name), { force: true });
+  }
+  await rmdir(folder).catch(() => undefined);
+}
+
+/** The content of an entry that is not a bundle. @throws InputError if it is damaged */
+export async function contentOf(entry: FileEntry): Promise<Uint8Array> {
+  const handle = await open(entry.file, 'r');
+  try {
+    const content = Buffer.allocUnsafeSlow(entry.bytes);
+    const bytes = await readFully(handle, content, 0);
+    if (bytes < content.length || crc32(content) !== entry.crc32) throw damaged(entry.file);
+    return content;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The entries that a store lacks, each with a content that is whole. */
+async function missedBy(
+  mark: LogMark | null,
+  folder: string,
+  found: readonly number[],
+): Promise<FileEntry[]> {
+  const applied = mark?.position ?? 0;
+  const missed: FileEntry[] = [];
+  let previousId = mark?.entryId ?? null;
+  for (const position of found) {
+    if (position <= applied) continue;
+    const expected = applied + 1 + missed.length;
+    const entry = await entryAt(folder, position);
+    if (position !== expected)
+      throw gap(folder, expected, entry, missed.at(-1)?.timeMs ?? mark?.timeMs);
+    if (entry.previousId !== previousId) throw foreign(folder);
+    await checkContent(entry);
+    missed.push(entry);
+    previousId = entry.id;
+  }
+  return missed;
+}
+
+function gap(folder: string, expected: number, next: FileEntry, sinceMs?: number): InputError {
+  const entries =
+    next.position - expected === 1
+      ? `entry ${expected} is`
+      : `entries ${expected} to ${next.position - 1} are`;
+  const since = sinceMs === undefined ? '' : `, with what was stored after ${timeOf(sinceMs)}`;
+  return new InputError(
+    `${folder}: ${entries} missing${since} and before ${timeOf(next.timeMs)}: put back the missing files, or the database that belongs to this log, or restore a backup`,
+  );
+}
+
+function foreign(folder: string): InputError {
+  return new InputError(
+    `${folder} does not belong to the database beside it: it continues another store, or another copy of this one. Put back the folder that belongs to the database; to go on without what only this folder has, move it away`,
+  );
+}
+
+function damaged(file: string): DamagedEntryError {
+  return new DamagedEntryError(
+    `${file} is damaged, and the database may lack what it holds: put back a whole copy of the file, or restore a backup`,
+  );
+}
+
+/** The store's last entry, if the log has it. @throws InputError if the log is another store's */
+async function lastOfMark(
+  folder: string,
+  found: readonly number[],
+  mark: LogMark | null,
+): Promise<FileEntry | null> {
+  if (mark === null || found.length === 0) return null;
+  const newest = await entryAt(folder, found[found.length - 1]);
+  if (newest.logId !== mark.logId) throw foreign(folder);
+  if (newest.position !== mark.position) return null;
+  if (newest.id !== mark.entryId) throw foreign(folder);
+  return newest;
+}
+
+/** Reads the foot of an entry. @throws InputError if it has none */
+async function entryAt(folder: string, position: number): Promise<FileEntry> {
+  const file = fileOf(folder, position);
+  const handle = await open(file, 'r');
+  try {
+    const { size } = await handle.stat();
+    const line = Buffer.alloc(FOOT_BYTES);
+    if (size >= FOOT_BYTES) await readFully(handle, line, size - FOOT_BYTES);
+    const foot = parsedFoot(line);
+    if (foot === null || foot.bytes !== size - FOOT_BYTES) throw damaged(file);
+    if (foot.position !== position) {
+      throw new DamagedEntryError(`${file} is a copy of entry ${foot.position}: give it its name`);
+    }
+    return { ...foot, file };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** @throws InputError if the entry's content is not what was written */
+async function checkContent(entry: FileEntry): Promise<void> {
+  const handle = await open(entry.file, 'r');
+  const sum = await checksum(handle, entry.bytes).finally(() => handle.close());
+  if (sum !== entry.crc32) throw damaged(entry.file);
+}
+
+async function checksumOf(file: string): Promise<{ bytes: number; crc32: number }> {
+  const handle = await open(file, 'r');
+  try {
+    const { size } = await handle.stat();
+    return { bytes: size, crc32: await checksum(handle, size) };
+  } finally {
+    await handle.close();
+  }
+}
+
+async function checksum(handle: FileHandle, bytes: number): Promise<number> {
+  const buffer = Buffer.allocUnsafe(Math.max(1, Math.min(READ_BYTES, bytes)));
+  let sum = 0;
+  for (let at = 0; at < bytes;) {
+    const part = buffer.subarray(0, Math.min(buffer.length, bytes - at));
+    const read = await readFully(handle, part, at);
+    sum = crc32(part.subarray(0, read), sum);
+    if (read === 0) break;
+    at += read;
+  }
+  return sum;
+}
+
+async function withFoot(bundle: string, foot: Foot): Promise<string> {
+  const handle = await open(bundle, 'r+');
+  try {
+    await writeFully(handle, footOf(foot), foot.bytes);
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
+  return bundle;
+}
+
+/** Makes a file that is on the disk when this resolves, or none. */
+async function writtenFile(file: string, bytes: Uint8Array): Promise<void> {
+  const handle = await open(file, 'wx', 0o600);
+  try {
+    await writeFully(handle, bytes, 0);
+    await handle.datasync();
+  } catch (error) {
+    await rm(file, { force: true });
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A foot: JSON and its checksum, padded to its length. */
+function footOf({
+  logId,
+  position,
+  id,
+  previousId,
+  timeMs,
+  content,
+  bytes,
+  crc32: sum,
+}: Foot): Buffer {
+  const foot: Foot = { logId, position, id, previousId, timeMs, content, bytes, crc32: sum };
+  const text = JSON.stringify(foot);
+  const line = `${hex(crc32(text))} ${text}`.padEnd(FOOT_BYTES - 1);
+  if (line.length >= FOOT_BYTES) throw new Error(`a foot of ${line.length} bytes`);
+  return Buffer.from(`${line}\n`, 'latin1');
+}
+
+function parsedFoot(line: Buffer): Foot | null {
+  const [, sum, text] = /^([0-9a-f]{8}) (\{.*\}) *\n$/.exec(line.toString('latin1')) ?? [];
+  return text !== undefined && hex(crc32(text)) === sum ? (JSON.parse(text) as Foot) : null;
+}
+
+const hex = (sum: number): string => sum.toString(16).padStart(8, '0');
+const timeOf = (ms: number): string => isoOf(Math.floor(ms / 1000));
+
+function fileOf(folder: string, position: number): string {
+  return path.join(folder, `${String(position).padStart(16, '0')}.entry`);
+}
+
+async function positionsIn(folder: string): Promise<number[]> {
+  const names = await namesInFolder(folder);
+  return names
+    .flatMap((name) => {
+      const digits = NAME.exec(name)?.[1];
+      return digits === undefined ? [] : [Number(digits)];
+    })
+    .sort((a, b) => a - b);
+}

@@ -1,0 +1,85 @@
+/** Changes of keys and retention as entries of a log: what they are is settled here, the log's kind is not. */
+import type { Tier } from '../../compute/market.js';
+import type { Removed } from '../../compute/segment/remove.js';
+import type { IssuedKey, KeyRecord, KeyRequest, KeyTerms, TokenName } from '../contract.js';
+import { tokenKey } from '../depth/catalog.js';
+import type { Cutoffs, RetentionStep } from '../depth/retention-steps.js';
+import type { FollowedLog } from '../followed-log.js';
+import type { KeyRing } from '../keys/key-ring.js';
+import { type Entry, tokenSubject } from './entry.js';
+
+/** The subject of entries about keys. */
+export const KEYS_SUBJECT = 'keys';
+
+/** What a writer needs of a store. */
+export interface LoggedStore {
+  readonly directory: string;
+  readonly keys: KeyRing;
+  readonly log: FollowedLog;
+  dueStep(token: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<RetentionStep | null>;
+}
+
+export abstract class LogWriter {
+  protected abstract readonly store: LoggedStore;
+
+  /** Resolves once entries can be submitted. @throws StoreUnavailableError if that takes too long */
+  protected abstract ready(): Promise<void>;
+
+  /**
+   * Appends an entry and waits until the store has applied it.
+   * @param id by which the log knows an entry that it already has
+   * @returns the result of applying it; null if it was appended and applied before
+   */
+  protected abstract submit<T>(subject: string, entry: Entry, id?: string): Promise<T | null>;
+
+  /**
+   * Submits the step of retention that is due for a token.
+   * @returns what it deleted; null if none is due, or another node's step was applied first
+   */
+  async retire(token: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<Removed | null> {
+    const step = await this.store.dueStep(token, cutoffs, made);
+    if (step === null) return null;
+    const name = tokenKey(token.chain, token.address);
+    const entry = {
+      kind: 'retirement' as const,
+      token,
+      made,
+      cutoffs: { ...cutoffs, [step.tier]: step.toS },
+    };
+    // Each node publishes the step when it is due: all use one id, so the log takes only the first.
+    const id = `retire ${name} ${Object.values(entry.cutoffs).join(' ')}`;
+    return this.submit<Removed>(tokenSubject(name), entry, id);
+  }
+
+  async createKey(request: KeyRequest): Promise<IssuedKey> {
+    await this.ready();
+    const { issued, stored } = this.store.keys.draft(request);
+    await this.submit(KEYS_SUBJECT, { kind: 'key', stored, isNew: true });
+    return issued;
+  }
+
+  async updateKey(key: string, changes: Partial<KeyTerms>): Promise<KeyRecord> {
+    await this.ready();
+    const update = this.store.keys.draftUpdate(key, changes);
+    return (await this.submit<KeyRecord>(KEYS_SUBJECT, {
+      kind: 'key-update',
+      update,
+    })) as KeyRecord;
+  }
+
+  async rotateKey(key: string, overlapS = 0): Promise<IssuedKey> {
+    await this.ready();
+    const { issued, stored } = this.store.keys.draftRotation(key, overlapS);
+    await this.submit(KEYS_SUBJECT, { kind: 'key', stored, isNew: false });
+    return issued;
+  }
+
+  async revokeKey(key: string): Promise<KeyRecord> {
+    await this.ready();
+    const revocation = this.store.keys.draftRevocation(key);
+    return (await this.submit<KeyRecord>(KEYS_SUBJECT, {
+      kind: 'revocation',
+      revocation,
+    })) as KeyRecord;
+  }
+}
