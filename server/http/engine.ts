@@ -122,8 +122,8 @@ export interface SocketListener {
   onMessage(message: Uint8Array, isText: boolean): void;
   /** The kernel has taken some of what waited. */
   onTaken(): void;
-  /** The engine has queued a reply to a ping. */
-  onPong(): void;
+  /** The client has sent a ping, and the engine has queued a reply, or a pong. */
+  onControlFrame(): void;
   /** The connection has ended; the socket must no longer be used. */
   onClose(): void;
 }
@@ -133,6 +133,9 @@ export type OpenSocket = (socket: LiveSocket) => SocketListener;
 /** Bounds of a socket. A longer message, a longer silence or more unread replies to pings close it. */
 export const SOCKET_LIMITS = {
   maxMessageBytes: 64 * 1024,
+  /** Parts of a message, and pieces in which a part arrives: Node's engine keeps each in an object of its own. */
+  maxFragments: 64,
+  maxPieces: 1_024,
   silenceS: 120,
   maxWaitingBytes: 1024 * 1024,
 } as const;

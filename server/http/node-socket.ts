@@ -1,12 +1,20 @@
 /** WebSockets of Node's own HTTP, with the library ws. */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { type ServerOptions, WebSocket, WebSocketServer } from 'ws';
 import { type LiveSocket, type OpenSocket, SOCKET_LIMITS } from './engine.js';
 import type { Headers } from './errors.js';
 
-/** How long a client may take to answer a close frame. */
-const CLOSE_LIMIT_MS = 2_000;
+/** The types of ws lack the last one. */
+const SOCKET_OPTIONS: ServerOptions & { closeTimeout: number } = {
+  noServer: true,
+  maxPayload: SOCKET_LIMITS.maxMessageBytes,
+  perMessageDeflate: false,
+  maxFragments: SOCKET_LIMITS.maxFragments,
+  maxBufferedChunks: SOCKET_LIMITS.maxPieces,
+  /** How long a client may take to answer a close frame, also one that the library sends for an invalid frame. */
+  closeTimeout: 2_000,
+};
 
 interface Upgrade {
   req: IncomingMessage;
@@ -24,9 +32,7 @@ export function upgrade(
   open: OpenSocket,
 ): void {
   const server = new WebSocketServer({
-    noServer: true,
-    maxPayload: SOCKET_LIMITS.maxMessageBytes,
-    perMessageDeflate: false,
+    ...SOCKET_OPTIONS,
     handleProtocols: () => protocol ?? false,
   });
   server.on('headers', (lines) =>
@@ -36,37 +42,36 @@ export function upgrade(
 }
 
 function openNodeSocket(ws: WebSocket, connection: Socket, open: OpenSocket): void {
-  let silence: NodeJS.Timeout | undefined;
-  const restartSilenceTimer = (): void => {
-    clearTimeout(silence);
-    silence = setTimeout(() => ws.terminate(), SOCKET_LIMITS.silenceS * 1000).unref();
-  };
   const socket: LiveSocket = {
     get waitingBytes() {
       return ws.bufferedAmount;
     },
     send: (message, isText) => ws.send(message, { binary: !isText }),
     ping: () => ws.ping(),
-    close: (code, reason) => {
-      ws.close(code, reason);
-      setTimeout(() => ws.terminate(), CLOSE_LIMIT_MS).unref();
-    },
+    close: (code, reason) => ws.close(code, reason),
     cut: () => ws.terminate(),
   };
   // An error is followed by 'close'.
   ws.on('error', () => undefined);
   const listener = open(socket);
-  restartSilenceTimer();
+  const silence = setTimeout(() => ws.terminate(), SOCKET_LIMITS.silenceS * 1000).unref();
+  /** @returns whether a frame counts; from a client that goes on although it was closed, no more is read */
+  const isHeard = (): boolean => {
+    if (ws.readyState !== WebSocket.OPEN) ws.pause();
+    else silence.refresh();
+    return ws.readyState === WebSocket.OPEN;
+  };
   ws.on('message', (data: Buffer, isBinary) => {
-    restartSilenceTimer();
-    listener.onMessage(data, !isBinary);
+    if (isHeard()) listener.onMessage(data, !isBinary);
   });
-  ws.on('pong', restartSilenceTimer);
+  ws.on('pong', () => {
+    if (isHeard()) listener.onControlFrame();
+  });
   ws.on('ping', () => {
-    restartSilenceTimer();
+    if (!isHeard()) return;
     // The library has queued a reply to it.
     if (ws.bufferedAmount > SOCKET_LIMITS.maxWaitingBytes) ws.terminate();
-    else listener.onPong();
+    else listener.onControlFrame();
   });
   connection.on('drain', () => listener.onTaken());
   ws.once('close', () => {

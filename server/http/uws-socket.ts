@@ -29,7 +29,10 @@ export const SOCKET_BEHAVIOR = {
     ws.getUserData().listener?.onTaken();
   },
   ping(ws: LibrarySocket) {
-    ws.getUserData().listener?.onPong();
+    ws.getUserData().listener?.onControlFrame();
+  },
+  pong(ws: LibrarySocket) {
+    ws.getUserData().listener?.onControlFrame();
   },
   close(ws: LibrarySocket) {
     const data = ws.getUserData();

@@ -106,8 +106,8 @@ export class LiveConnection implements Reader {
     this.queued(() => this.send(message));
   }
 
-  /** Call when the engine has queued a reply to a ping. */
-  onPong(): void {
+  /** Call when the engine may have queued a reply to a ping. */
+  onControlFrame(): void {
     this.queued(() => this.count());
   }
 

@@ -11,8 +11,8 @@ import { CLOSE_CODES } from './protocol.js';
 import type { UnreadBytes } from './unread.js';
 
 const AUTH_LIMIT_MS = 5_000;
-/** Messages of a connection between two ticks. */
-const MAX_MESSAGES_PER_TICK = 500;
+/** Messages, pings and pongs between two ticks. A client needs no more than two without a key. */
+const MAX_MESSAGES_PER_TICK = { ofConnection: 500, ofKey: 5_000, keyless: 20 } as const;
 /** Bytes of messages between two ticks: reading 64 KiB takes the event loop up to 30 ms, whatever they say. */
 const MAX_MESSAGE_BYTES_PER_TICK = { ofKey: 256 * 1024, keyless: 4 * 1024 } as const;
 /** A client that takes nothing of what waits for this long is cut, whatever it sends. */
@@ -29,8 +29,11 @@ interface ConnectionsOptions {
 export class LiveConnections {
   private readonly open = new Set<LiveConnection>();
   private readonly byKey = new Map<string, number>();
-  /** Bytes of messages since the last tick, of a key or of a connection without one. */
-  private readonly messageBytes = new Map<string | LiveConnection, number>();
+  /** What was received since the last tick, of a key or of a connection without one. */
+  private readonly received = new Map<
+    string | LiveConnection,
+    { messages: number; bytes: number }
+  >();
   private ticks = 0;
   private isClosed = false;
 
@@ -85,20 +88,28 @@ export class LiveConnections {
     }
   }
 
-  /** Counts a client's message. @returns the limit that it exceeds; null: none */
+  /**
+   * Counts a client's message, ping or pong.
+   * @param bytes of a message; 0: a ping or pong, which nobody decodes
+   * @returns the limit that it exceeds; null: none
+   */
   exceeded(connection: LiveConnection, bytes: number): string | null {
     const { keyId } = connection;
     const sender = keyId ?? connection;
-    const sent = (this.messageBytes.get(sender) ?? 0) + bytes;
-    this.messageBytes.set(sender, sent);
-    if (++connection.messages > MAX_MESSAGES_PER_TICK) {
-      return `${MAX_MESSAGES_PER_TICK} messages a second`;
+    const sent = this.received.get(sender) ?? { messages: 0, bytes: 0 };
+    this.received.set(sender, sent);
+    sent.messages++;
+    sent.bytes += bytes;
+    const who = keyId === null ? 'keyless' : 'ofKey';
+    const of = keyId === null ? 'without a key' : 'from all connections of the key';
+    if (++connection.messages > MAX_MESSAGES_PER_TICK.ofConnection) {
+      return `${MAX_MESSAGES_PER_TICK.ofConnection} messages a second`;
     }
-    const { ofKey, keyless } = MAX_MESSAGE_BYTES_PER_TICK;
-    if (sent <= (keyId === null ? keyless : ofKey)) return null;
-    return keyId === null
-      ? `${keyless / 1024} KiB of messages a second without a key`
-      : `${ofKey / 1024} KiB of messages a second from all connections of the key`;
+    if (sent.messages > MAX_MESSAGES_PER_TICK[who]) {
+      return `${MAX_MESSAGES_PER_TICK[who]} messages a second ${of}`;
+    }
+    if (sent.bytes <= MAX_MESSAGE_BYTES_PER_TICK[who]) return null;
+    return `${MAX_MESSAGE_BYTES_PER_TICK[who] / 1024} KiB of messages a second ${of}`;
   }
 
   end(connection: LiveConnection, code: number, reason: string): void {
@@ -124,7 +135,7 @@ export class LiveConnections {
   /** Call once a second. @param onEach called for each connection, in turns */
   async tick(onEach: (connection: LiveConnection) => void): Promise<void> {
     this.ticks++;
-    this.messageBytes.clear();
+    this.received.clear();
     this.options.unread.makeRoom();
     const { maxStallMs = MAX_STALL_MS } = this.options;
     const turns = new Turns();

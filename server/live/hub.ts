@@ -119,12 +119,7 @@ export class LiveHub {
   /** A client's message. */
   receive(connection: LiveConnection, message: Uint8Array, isText: boolean): void {
     if (!this.connections.has(connection)) return;
-    const most = this.connections.exceeded(connection, message.byteLength);
-    if (most !== null) {
-      this.connections.end(connection, CLOSE_CODES.policy, `expected at most ${most}`);
-      return;
-    }
-    if (this.endIfDeaf(connection)) return;
+    if (this.endIfExceeded(connection, message.byteLength) || this.endIfDeaf(connection)) return;
     let id: string | null = null;
     try {
       const request = readRequest(message, isText);
@@ -137,10 +132,18 @@ export class LiveHub {
     }
   }
 
-  /** Call when the engine has queued a reply to a ping. */
-  onPong(connection: LiveConnection): void {
-    connection.onPong();
+  /** A client's ping, to which the engine has queued a reply, or its pong. */
+  onControlFrame(connection: LiveConnection): void {
+    if (!this.connections.has(connection) || this.endIfExceeded(connection, 0)) return;
+    connection.onControlFrame();
     this.endIfDeaf(connection);
+  }
+
+  private endIfExceeded(connection: LiveConnection, bytes: number): boolean {
+    const most = this.connections.exceeded(connection, bytes);
+    if (most === null) return false;
+    this.connections.end(connection, CLOSE_CODES.policy, `expected at most ${most}`);
+    return true;
   }
 
   private endIfDeaf(connection: LiveConnection): boolean {

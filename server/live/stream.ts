@@ -98,7 +98,7 @@ function openSocket({ hub, keys, checkPlan, reading }: StreamOptions, exchange: 
     return {
       onMessage: (message, isText) => hub.receive(connection, message, isText),
       onTaken: () => connection.onTaken(),
-      onPong: () => hub.onPong(connection),
+      onControlFrame: () => hub.onControlFrame(connection),
       onClose: () => hub.connections.forget(connection),
     };
   });

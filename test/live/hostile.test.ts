@@ -1,87 +1,23 @@
-import { connect, type Socket } from 'node:net';
 import { pack } from 'msgpackr';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import WebSocket from 'ws';
 import type { EngineName } from '../../server/http/engine.js';
 import { newKey, type Service, serveHere } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
+import { BINARY, frame, PING, Raw, text, TEXT } from '../support/raw-socket.js';
 import { MINT } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
 
 /** How long a connection may take to send its key. */
 const AUTH_LIMIT_MS = 5_000;
-const MASK = Buffer.from([1, 2, 3, 4]);
-const TEXT = 1;
-const BINARY = 2;
-const PING = 9;
-
-/** A frame as sent by a client, with the mistakes of a hostile one. */
-function frame(
-  opcode: number,
-  payload: Uint8Array,
-  { fin = true, masked = true, reserved = 0, length = payload.length } = {},
-): Buffer {
-  const head = [(fin ? 0x80 : 0) | reserved | opcode];
-  const mask = masked ? 0x80 : 0;
-  if (length < 126) head.push(mask | length);
-  else if (length < 65_536) head.push(mask | 126, length >> 8, length & 0xff);
-  else head.push(mask | 127, 0, 0, 0, 0, ...[24, 16, 8, 0].map((bits) => (length >>> bits) & 0xff));
-  const body = masked ? Uint8Array.from(payload, (byte, i) => byte ^ MASK[i % 4]) : payload;
-  return Buffer.concat([Buffer.from(head), masked ? MASK : Buffer.alloc(0), body]);
-}
-const text = (message: unknown) => frame(TEXT, Buffer.from(JSON.stringify(message)));
-
-/** A socket below the WebSocket: it may send what no library sends, and not read. */
-class Raw {
-  received = Buffer.alloc(0);
-  isClosed = false;
-
-  private constructor(readonly socket: Socket) {
-    socket.on('data', (data) => (this.received = Buffer.concat([this.received, data])));
-    socket.on('close', () => (this.isClosed = true));
-    socket.on('error', () => undefined);
-  }
-
-  static async open(url: string, key: string | null): Promise<Raw> {
-    const { port } = new URL(url);
-    const raw = new Raw(connect(Number(port), '127.0.0.1'));
-    raw.socket.write(
-      `GET /api/v1/stream HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
-        `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n` +
-        `${key === null ? '' : `x-api-key: ${key}\r\n`}\r\n`,
-    );
-    await eventually('the upgrade', () => raw.received.includes('\r\n\r\n'));
-    expect(raw.received.toString('latin1')).toMatch(/^HTTP\/1.1 101 /);
-    return raw;
-  }
-
-  send(...frames: readonly Uint8Array[]): void {
-    this.socket.write(Buffer.concat(frames));
-  }
-
-  async ends(): Promise<void> {
-    await eventually('the end of the connection', () => this.isClosed);
-  }
-
-  async hears(words: string): Promise<void> {
-    await eventually(
-      () => `${words}, but ${this.received.toString('latin1')}`,
-      () => this.received.includes(words),
-    );
-  }
-}
-
 describe.each<EngineName>(['uws', 'node'])('A hostile client of live on engine %s', (engine) => {
   let service: Service;
   let key: string;
   let othersKey: string;
-  let floodKey: string;
 
   beforeAll(async () => {
     const directory = temporaryDirectory();
     key = await newKey(directory);
     othersKey = await newKey(directory);
-    floodKey = await newKey(directory);
     service = await serveHere(directory, ['--http-engine', engine]);
   });
   afterEach(() => vi.restoreAllMocks());
@@ -221,34 +157,6 @@ describe.each<EngineName>(['uws', 'node'])('A hostile client of live on engine %
       expect(service.logged()).not.toMatch(/level"?[=:]"?error/);
     },
   );
-
-  it('is cut off when it floods the server with messages', async () => {
-    const flood = new WebSocket(`${service.url.replace('http', 'ws')}/api/v1/stream`, {
-      headers: { 'x-api-key': key },
-    });
-    let code = 0;
-    flood.on('close', (given) => (code = given));
-    await new Promise((resolve) => flood.once('open', resolve));
-    for (let i = 0; i < 2000; i++) flood.send('{"op":"ping"}');
-    await eventually('the end', () => code !== 0);
-    expect(code).toBe(1008);
-    await expectServing();
-  });
-
-  it.each([
-    ['4 KiB of messages a second without a key', 1],
-    ['256 KiB of messages a second from all connections of the key', 65],
-  ])('sends at most %s', async (limit, count) => {
-    const own = limit.includes('without') ? null : floodKey;
-    const raws = await Promise.all([Raw.open(service.url, own), Raw.open(service.url, own)]);
-    const padded = text({ op: 'ping', padding: 'x'.repeat(4096) });
-    await eventually('the end', () => {
-      for (const raw of raws) raw.send(...Array.from({ length: count }, () => padded));
-      return raws.some((raw) => raw.received.includes(limit));
-    });
-    for (const raw of raws) raw.socket.destroy();
-    await expectServing();
-  });
 
   it('has at most 100 subscriptions', async () => {
     const raw = await Raw.open(service.url, key);
