@@ -12,11 +12,10 @@ const wrappers = {
   'server/operations/metrics.ts': ['prom-client'],
   'storage/duckdb/*.ts': ['@duckdb/node-api'],
   'storage/log/connection.ts': ['@nats-io/transport-node'],
-  'storage/log/{jetstream,jetstream-errors,log-reader,reports}.ts': [
+  'storage/log/{jetstream,jetstream-errors,log-reader,parts,reports}.ts': [
     '@nats-io/jetstream',
     '@nats-io/transport-node',
   ],
-  'storage/log/large-bundles.ts': ['@nats-io/jetstream', '@nats-io/obj'],
 };
 const wrapped = new Set(Object.values(wrappers).flat());
 

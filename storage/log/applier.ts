@@ -1,7 +1,6 @@
 /** Applies a log's entries to the store of a node; several small waiting entries share a transaction. */
 import { createWriteStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { isDamage } from '../../compute/damage.js';
 import { bundleFile, framesOf, stagingFolder } from '../bundle.js';
@@ -105,7 +104,7 @@ export class Applier {
     const { position, id, data } = message;
     const mark = await this.markOf(message);
     try {
-      publisher.resolve(id, await this.applied(unpackEntry(data), mark));
+      publisher.resolve(id, await this.applied(unpackEntry(data), mark, message));
     } catch (error) {
       if (error instanceof UnknownEntryError) throw new StoppedError(error.message);
       if (error instanceof BundleVersionError) throw new StoppedError(stopOf(error));
@@ -128,16 +127,14 @@ export class Applier {
     return { logId, position, entryId: id, timeMs, isOwn: false };
   }
 
-  private async applied(entry: Entry, mark: LogMark): Promise<unknown> {
+  private async applied(entry: Entry, mark: LogMark, message: LogMessage): Promise<unknown> {
     const { store } = this.options;
     if (store.mark === null && entry.kind !== 'origin') {
       throw new StoppedError(NO_ORIGIN);
     }
     const apply = (): Promise<unknown> => store.log.apply(entry, mark);
     if (entry.kind === 'origin') await this.checkOrigin(entry);
-    return entry.kind === 'large-bundle'
-      ? this.withLargeBundle(entry, mark.entryId, apply)
-      : apply();
+    return entry.kind === 'large-bundle' ? this.withLargeBundle(entry, message, apply) : apply();
   }
 
   /** @throws StoppedError if the log begins with data that this store lacks, or the store has data that the log lacks */
@@ -161,23 +158,25 @@ export class Applier {
   /** Runs `body` while the bundle is in the staging folder. */
   private async withLargeBundle<T>(
     { name, bytes, sha256 }: Extract<Entry, { kind: 'large-bundle' }>,
-    id: string,
+    { id, position, readBundle }: LogMessage,
     body: () => Promise<T>,
   ): Promise<T> {
-    const { store, log, publisher } = this.options;
+    const { store, publisher } = this.options;
+    if (readBundle === undefined) throw new MalformedError('it names no bundle');
     const file = bundleFile(store.directory, name);
     // The waiting command has written it there.
     const isThere = publisher.awaits(id);
     try {
       if (!isThere) {
         await stagingFolder(store.directory);
-        const content = Readable.fromWeb(await log.bundles.get(name));
-        await pipeline(content, createWriteStream(file, { mode: 0o600 }));
+        await pipeline(readBundle(), createWriteStream(file, { mode: 0o600 }));
       }
       const { size } = await stat(file);
       // All nodes find the same faults in a bundle that passes this check.
       if (size !== bytes || Buffer.compare(await digestOf(file), sha256) !== 0) {
-        throw new Error(`the log's bundle ${name} is damaged`);
+        throw new Error(
+          `the bundle of the log's entry ${position} is damaged: start this node with a backup of a node that is past it`,
+        );
       }
       return await body();
     } finally {

@@ -2,7 +2,6 @@
 import type { QueuedToken } from '../contract.js';
 import { InputError, messageOf, StoreUnavailableError } from '../errors.js';
 import { byRequest } from '../queue.js';
-import { largeBundleOf } from './entry.js';
 import type { JetStreamLog, LogState } from './jetstream.js';
 import { answeringNodes, type NodeStatus } from './presence.js';
 import type { NodeReport } from './reports.js';
@@ -43,9 +42,8 @@ export async function clusterStatus(log: JetStreamLog): Promise<ClusterStatus> {
     nodes = await answeringNodes(log);
     const state = await log.state();
     if (state === null && nodes.length === 0) throw new InputError(NO_LOG);
-    const bytes = (state?.bytes ?? 0) + (await log.bundles.bytes());
     const silent = await silentNodes(log, nodes);
-    return { log: state && { ...state, bytes }, fault: null, nodes, silent };
+    return { log: state, fault: null, nodes, silent };
   } catch (error) {
     if (error instanceof InputError) throw error;
     const fault = `JetStream cannot say what the log holds: ${messageOf(error)}`;
@@ -136,11 +134,15 @@ export async function clusterQueue(
 }
 
 /**
- * Removes the entries up to a position, with their large bundles.
- * @returns how many entries
+ * Removes the entries up to a position, with their large bundles; it stops before the parts of a bundle whose entry comes
+ * later.
+ * @returns the position after which the log begins, and how many positions were freed
  * @throws InputError if a node that answers, or the log itself, has not reached the position | StoreUnavailableError
  */
-export async function trimLog(log: JetStreamLog, to: number): Promise<number> {
+export async function trimLog(
+  log: JetStreamLog,
+  to: number,
+): Promise<{ to: number; freed: number }> {
   const { log: state, nodes } = await knownStatus(log);
   if (state === null) throw new InputError(NO_LOG);
   if (to > state.last) throw new InputError(`--to: the log ends at position ${state.last}`);
@@ -148,11 +150,5 @@ export async function trimLog(log: JetStreamLog, to: number): Promise<number> {
   if (behind !== undefined) {
     throw new InputError(`--to: node ${behind.node} is only at position ${behind.position}`);
   }
-  return change('did not free all entries', async () => {
-    for await (const { data } of log.largeEntries(state.first, to)) {
-      const name = largeBundleOf(data);
-      if (name !== null) await log.bundles.delete(name);
-    }
-    return log.trim(to);
-  });
+  return change('did not free all entries', () => log.trim(to));
 }

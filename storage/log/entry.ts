@@ -38,7 +38,7 @@ export type Entry =
   | OriginEntry
   /** A small bundle. */
   | { kind: 'bundle'; bundle: Uint8Array }
-  /** A large bundle, which is stored beside the log under this name. */
+  /** A large bundle, which the log has apart from the entry; nodes store it under this name until it is applied. */
   | { kind: 'large-bundle'; name: string; bytes: number; sha256: Uint8Array }
   | { kind: 'retirement'; token: TokenName; cutoffs: Cutoffs; made: readonly Tier[] }
   | { kind: 'key'; stored: StoredKey; isNew: boolean }
@@ -138,20 +138,6 @@ export function unpackEntry(data: Uint8Array): Entry {
 
 function unknown(what: string): UnknownEntryError {
   return new UnknownEntryError(`the log's next entry ${what}: run a newer Fathom on this node`);
-}
-
-/**
- * The name of the large bundle to which an entry refers; null if it refers to none.
- * @throws UnknownEntryError if a later version may know it
- */
-export function largeBundleOf(data: Uint8Array): string | null {
-  try {
-    const entry = unpackEntry(data);
-    return entry.kind === 'large-bundle' ? entry.name : null;
-  } catch (error) {
-    if (error instanceof MalformedError) return null;
-    throw error;
-  }
 }
 
 /**

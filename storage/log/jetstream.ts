@@ -8,22 +8,28 @@ import {
   jetstreamManager,
   type JetStreamClient,
   type JetStreamManager,
+  type JetStreamPublishOptions,
+  type PubAck,
   RetentionPolicy,
   StorageType,
   type StreamInfo,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import { pack, unpackOrNull } from '../../compute/messagepack.js';
+import { ABANDONED_AFTER_MS } from '../bundle.js';
 import { adviceInDoubt, messageOf, PendingError, StoreUnavailableError } from '../errors.js';
+import { wallMs } from '../wall-clock.js';
 import { type NatsAccess, NatsLink, RECONNECT_MS } from './connection.js';
 import { isNoResponders, NO_STREAM, nullWith, WRONG_LAST_SEQUENCE } from './jetstream-errors.js';
-import { LargeBundles } from './large-bundles.js';
 import { type LogMessage, LogReader } from './log-reader.js';
 import { KEYS_SUBJECT } from './log-writer.js';
+import { firstOf, headersOf, type Parts, PART_SUBJECTS, sendParts, trimmableTo } from './parts.js';
 import { NodeReports } from './reports.js';
 
 const STREAM = 'FATHOM';
+/** Subjects of entries. */
 const SUBJECTS = 'fathom.v1.';
+const STREAM_SUBJECTS = [`${SUBJECTS}>`, `${PART_SUBJECTS}>`];
 /** Subject of entries with a large bundle. */
 export const LARGE_SUBJECT = 'large';
 /** Subjects of messages between nodes, which are not entries. */
@@ -36,8 +42,10 @@ const MOVED_TOPIC = 'moved';
 const ANSWER_MS = 1000;
 /** Time limit of one attempt to publish, or to request the log's state. */
 const ATTEMPT_MS = 2500;
-/** After this time publish() gives up. */
+/** After this time publish() gives up, and sendBundle() for each part. */
 const PUBLISH_DEADLINE_MS = 10_000;
+/** Room in a message for its id. */
+const HEADERS_BYTES = 1024;
 
 interface LogOptions extends NatsAccess {
   /** The connection's name, for operators of NATS. */
@@ -51,11 +59,9 @@ interface LogOptions extends NatsAccess {
 export interface LogState {
   /** Distinguishes this log from an earlier or later one with the same name. */
   id: string;
-  /** Positions of its first and last entries; the last is 0 in an empty log. */
+  /** Its first position, and that of its last entry; the last is 0 in an empty log. */
   first: number;
   last: number;
-  /** When JetStream received the last entry, in epoch milliseconds. */
-  lastMs: number;
   bytes: number;
   replicas: number;
   /** Why nodes cannot follow the log (another program made or changed it); null if they can. */
@@ -71,7 +77,7 @@ interface Published {
 /** The log's last entry is not the expected one. */
 export class LogMovedError extends Error {}
 
-/** A large bundle was removed because no entry referred to it for a day. */
+/** Parts of a large bundle were trimmed, because its entry did not come for a day. */
 class BundleGoneError extends StoreUnavailableError {}
 
 /** Nothing was published. */
@@ -83,11 +89,14 @@ interface Opened {
 }
 
 export class JetStreamLog {
-  readonly bundles = new LargeBundles(() => this.openSeparate());
-  readonly reports = new NodeReports(() => this.openSeparate());
+  readonly reports = new NodeReports(() => this.openReports());
   private readonly link: NatsLink;
   private opened: Opened | null = null;
-  private readonly reader = new LogReader(async () => (await this.open()).manager, STREAM);
+  private readonly reader = new LogReader(
+    async () => (await this.open()).manager,
+    STREAM,
+    `${SUBJECTS}>`,
+  );
   private listening: Promise<void> | null = null;
 
   /** @throws InputError if the file of credentials is malformed */
@@ -120,14 +129,13 @@ export class JetStreamLog {
     if (found?.cluster && !found.cluster.leader) {
       throw new LogUnreachableError('the log has no leader: too few servers of JetStream agree');
     }
-    this.reader.endsAt(found?.state.last_seq ?? 0);
-    return found && stateOf(found);
+    return found && stateOf(found, await this.reader.endOf(found.state));
   }
 
   private async make(manager: JetStreamManager): Promise<StreamInfo> {
     const settings = {
       name: STREAM,
-      subjects: [`${SUBJECTS}>`],
+      subjects: STREAM_SUBJECTS,
       description: randomUUID(),
       storage: StorageType.File,
       retention: RetentionPolicy.Limits,
@@ -150,39 +158,66 @@ export class JetStreamLog {
    * Publishes an entry; retries until a deadline.
    * @param id of the entry: the log takes only one entry per id
    * @param after the greatest position at which the log may end
-   * @param bundle the large bundle to which the entry refers; the entry is published only if the bundle is there
+   * @param parts of the entry's large bundle; the entry is published only if the log still has them
    * @throws LogMovedError | BundleGoneError | LogUnreachableError | PendingError if it is unknown whether the log took it
    */
   async publish(
     subject: string,
     data: Uint8Array,
     id: string,
-    { after, bundle }: { after?: number; bundle?: string } = {},
+    { after, parts }: { after?: number; parts?: Parts | undefined } = {},
   ): Promise<Published> {
+    const options = {
+      msgID: id,
+      ...(after !== undefined && { expect: { lastSequence: after } }),
+      ...(parts && { headers: headersOf(parts) }),
+    };
+    const { seq, duplicate } = await this.send(`${SUBJECTS}${subject}`, data, options, parts);
+    this.reader.moved(seq);
+    this.broadcast(MOVED_TOPIC, seq);
+    return { position: seq, isDuplicate: duplicate };
+  }
+
+  /**
+   * Sends a large bundle to the log, before the entry that names its parts.
+   * @throws InputError if it is too large | LogUnreachableError
+   */
+  sendBundle(file: string, bytes: number): Promise<Parts> {
+    return sendParts(file, bytes, async (subject, data, msgID) => {
+      try {
+        return (await this.send(subject, data, { msgID })).seq;
+      } catch (error) {
+        // Parts alone change nothing.
+        if (!(error instanceof PendingError)) throw error;
+        throw new LogUnreachableError(
+          `JetStream did not acknowledge a part of the change within ${PUBLISH_DEADLINE_MS / 1000} s: nothing was stored; try again`,
+        );
+      }
+    });
+  }
+
+  private async send(
+    subject: string,
+    data: Uint8Array,
+    options: Partial<JetStreamPublishOptions>,
+    parts?: Parts,
+  ): Promise<PubAck> {
     let isUnknown = false;
     const deadlineMs = performance.now() + PUBLISH_DEADLINE_MS;
     for (;;) {
-      if (this.link.current === null && !isUnknown) break;
+      const connection = this.link.current;
+      if (connection === null && !isUnknown) break;
+      checkSize(data, connection?.info?.max_payload);
       try {
         const { client } = await this.open();
-        // Checked right before publishing: this process may have been paused for so long that the bundle was removed.
-        if (bundle !== undefined && !(await this.bundles.has(bundle))) {
-          throw new BundleGoneError(
-            'the bundle waited too long and was removed: nothing was stored; try again',
-          );
-        }
-        const expect = after === undefined ? {} : { expect: { lastSequence: after } };
-        const options = { msgID: id, timeout: ATTEMPT_MS, retries: 1, ...expect };
-        const { seq, duplicate } = await client.publish(`${SUBJECTS}${subject}`, data, options);
-        this.reader.moved(seq);
-        this.broadcast(MOVED_TOPIC, seq);
-        return { position: seq, isDuplicate: duplicate };
+        if (parts !== undefined) await this.checkParts(parts);
+        return await client.publish(subject, data, { timeout: ATTEMPT_MS, retries: 1, ...options });
       } catch (error) {
         if (error instanceof BundleGoneError && !isUnknown) throw error;
         if (error instanceof JetStreamApiError) {
           if (error.code === WRONG_LAST_SEQUENCE) throw new LogMovedError(error.message);
           // The log may have taken an earlier attempt whose answer was lost.
-          if (!isUnknown) throw this.refused('refused it', error);
+          if (!isUnknown) throw this.refused(error);
         }
         isUnknown ||= !isNoResponders(error);
       }
@@ -195,8 +230,22 @@ export class JetStreamLog {
       );
     }
     throw new PendingError(
-      `JetStream did not acknowledge the change within ${PUBLISH_DEADLINE_MS / 1000} s, and may or may not have taken it: ${adviceInDoubt(subject === KEYS_SUBJECT)}`,
+      `JetStream did not acknowledge the change within ${PUBLISH_DEADLINE_MS / 1000} s, and may or may not have taken it: ${adviceInDoubt(subject === `${SUBJECTS}${KEYS_SUBJECT}`)}`,
     );
+  }
+
+  /** Right before publishing: this process may have been paused for so long that the parts were trimmed. */
+  private async checkParts(parts: Parts): Promise<void> {
+    const { state } = await (await this.open()).manager.streams.info(STREAM);
+    if (state.first_seq <= firstOf(parts)) return;
+    throw new BundleGoneError(
+      'the bundle waited too long and was removed: nothing was stored; try again',
+    );
+  }
+
+  private refused(error: unknown): LogUnreachableError {
+    this.options.onRefused?.(messageOf(error));
+    return new LogUnreachableError(`JetStream refused it: ${messageOf(error)}; nothing was stored`);
   }
 
   /**
@@ -216,45 +265,25 @@ export class JetStreamLog {
     return (await this.reader.find({ seq: position }))?.id ?? null;
   }
 
-  /** Stores a large bundle beside the log. @throws LogUnreachableError */
-  async putBundle(name: string, content: ReadableStream<Uint8Array>): Promise<void> {
-    if (this.link.current === null) {
-      throw new LogUnreachableError(`JetStream is unreachable: nothing was stored${this.reason}`);
-    }
-    try {
-      await this.bundles.put(name, content, PUBLISH_DEADLINE_MS);
-    } catch (error) {
-      throw this.refused('did not take it', error);
-    }
-  }
-
-  private refused(did: string, error: unknown): LogUnreachableError {
-    this.options.onRefused?.(messageOf(error));
-    return new LogUnreachableError(`JetStream ${did}: ${messageOf(error)}; nothing was stored`);
-  }
-
-  /** Removes the entries up to a position. @returns how many */
-  async trim(position: number): Promise<number> {
+  /**
+   * Removes the entries up to a position, but keeps what a later entry needs: it never goes past the first part of a
+   * bundle whose entry comes later, or may still come.
+   * @param abandonedAfterMs how old the parts of a bundle without an entry must be, by this machine's clock and by the
+   *   times of the log
+   * @returns the position after which the log begins, and how many positions were freed
+   */
+  async trim(
+    position: number,
+    abandonedAfterMs: number = ABANDONED_AFTER_MS,
+  ): Promise<{ to: number; freed: number }> {
     const { manager } = await this.open();
-    const { purged } = await manager.streams.purge(STREAM, { seq: position + 1 });
-    return purged;
-  }
-
-  /** The position of the last entry with a large bundle, as known to the log's leader; 0 if there is none. */
-  async lastLarge(): Promise<number> {
-    const found = await this.reader.find({ last_by_subj: `${SUBJECTS}${LARGE_SUBJECT}` });
-    return found?.position ?? 0;
-  }
-
-  /** The entries with large bundles from one position to another. */
-  async *largeEntries(from: number, to: number): AsyncGenerator<LogMessage> {
-    const of = { next_by_subj: `${SUBJECTS}${LARGE_SUBJECT}` };
-    for (let next = from; ;) {
-      const found = await this.reader.find({ seq: next, ...of });
-      if (found === null || found.position > to) return;
-      yield found;
-      next = found.position + 1;
-    }
+    const { state } = await manager.streams.info(STREAM);
+    const sentBeforeMs = Math.min(wallMs(), Date.parse(state.last_ts)) - abandonedAfterMs;
+    const large = `${SUBJECTS}${LARGE_SUBJECT}`;
+    const to = await trimmableTo(manager, STREAM, { to: position, large, sentBeforeMs });
+    if (to < state.first_seq) return { to: state.first_seq - 1, freed: 0 };
+    const { purged } = await manager.streams.purge(STREAM, { seq: to + 1 });
+    return { to, freed: purged };
   }
 
   /** Sends a message to every node; it may be lost. */
@@ -303,8 +332,8 @@ export class JetStreamLog {
     await this.link.close();
   }
 
-  /** For the streams beside the log, which have as many copies as the log. */
-  private async openSeparate(): Promise<Opened & { copies: () => Promise<number> }> {
+  /** For the stream of reports, which has as many copies as the log. */
+  private async openReports(): Promise<Opened & { copies: () => Promise<number> }> {
     const opened = await this.open();
     const copies = async (): Promise<number> =>
       (await opened.manager.streams.info(STREAM)).config.num_replicas;
@@ -322,12 +351,19 @@ export class JetStreamLog {
   }
 }
 
-function stateOf({ config, state }: StreamInfo): LogState {
+/** A smaller limit than a message needs refuses it for good. @throws LogUnreachableError */
+function checkSize({ length }: Uint8Array, maxBytes = Infinity): void {
+  if (length + HEADERS_BYTES <= maxBytes) return;
+  throw new LogUnreachableError(
+    `the server of JetStream takes messages of at most ${Math.floor(maxBytes / 1024)} KiB: nothing was stored; set its max_payload to 1MB, as it is by default`,
+  );
+}
+
+function stateOf({ config, state }: StreamInfo, last: number): LogState {
   return {
     id: config.description ?? '',
     first: state.first_seq,
-    last: state.last_seq,
-    lastMs: Date.parse(state.last_ts),
+    last,
     bytes: state.bytes,
     replicas: config.num_replicas,
     fault: faultOf(config),
@@ -337,11 +373,12 @@ function stateOf({ config, state }: StreamInfo): LogState {
 /** How a log differs from one made by a node; null if not in anything relevant: such a stream may lose entries. */
 function faultOf(config: StreamInfo['config']): string | null {
   const isRight: Readonly<Record<string, boolean>> = {
-    subjects: config.subjects?.includes(`${SUBJECTS}>`) === true,
+    subjects: STREAM_SUBJECTS.every((subject) => config.subjects?.includes(subject)),
     description: Boolean(config.description),
     retention: config.retention === RetentionPolicy.Limits,
     max_msgs_per_subject: config.max_msgs_per_subject <= 0,
     max_msgs: config.max_msgs <= 0,
+    max_msg_size: (config.max_msg_size ?? -1) <= 0,
     max_bytes: config.max_bytes <= 0,
     max_age: config.max_age <= 0,
   };

@@ -1,5 +1,6 @@
 /** How far a node lags behind its log, and what it waits for. */
 import { wallMs } from '../wall-clock.js';
+import type { LogMessage } from './log-reader.js';
 
 export class Lag {
   /** Position of the last entry that the log is known to have. */
@@ -10,18 +11,18 @@ export class Lag {
 
   /**
    * @param position of the last entry that the node has applied
-   * @param applying when the log received the entry that the node is applying; null if it applies none
+   * @param applying the entry that the node is applying; null if it applies none
    */
   constructor(
     private readonly position: () => number,
-    private readonly applying: () => number | null,
+    private readonly applying: () => LogMessage | null,
   ) {}
 
   /** In milliseconds; Infinity if unknown. */
   get ms(): number {
     if (this.polledAtMs === null) return Infinity;
     if (this.position() >= this.end) return 0;
-    return Math.max(0, wallMs() - (this.applying() ?? this.behindSinceMs));
+    return Math.max(0, wallMs() - (this.applying()?.timeMs ?? this.behindSinceMs));
   }
 
   /** Milliseconds since the log last reported its end. */
@@ -32,8 +33,10 @@ export class Lag {
   /** What the node waits for. */
   get text(): string {
     if (this.polledAtMs === null) return 'where the log ends is not known yet';
-    const state = this.applying() === null ? 'has not come from JetStream' : 'is being applied';
-    return `entry ${this.position() + 1} of ${this.end} ${state}`;
+    const applying = this.applying();
+    return applying === null
+      ? `the log has entry ${this.end}, and none after ${this.position()} has come from JetStream`
+      : `entry ${applying.position} of ${this.end} is being applied`;
   }
 
   /** Call it whenever the log reports its end; 0: it is empty or gone. */

@@ -2,7 +2,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tier } from '../../compute/market.js';
 import type { Removed } from '../../compute/segment/remove.js';
-import { ABANDONED_AFTER_MS } from '../bundle.js';
 import type { QueuedToken, TokenName } from '../contract.js';
 import { operationsOfNode, type StoreOperations } from '../operations.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
@@ -10,7 +9,6 @@ import { InputError, StoreUnavailableError } from '../errors.js';
 import type { Store } from '../store.js';
 import { wallS } from '../wall-clock.js';
 import { Applier, StoppedError } from './applier.js';
-import { BundleSweep } from './bundle-sweep.js';
 import { answerWithQueue, clusterQueue } from './cluster.js';
 import type { JetStreamLog, LogState } from './jetstream.js';
 import { Lag } from './lag.js';
@@ -38,8 +36,6 @@ const TIMES = {
   shortForMs: 10_000,
   /** For the log's origin, before a change is published. */
   beginWithinMs: 10_000,
-  /** Before it removes a large bundle to which no entry refers. */
-  abandonedAfterMs: ABANDONED_AFTER_MS,
 };
 
 export interface NodeOptions {
@@ -86,11 +82,10 @@ export class LogNode {
   private readonly ending = new AbortController();
   private readonly lag = new Lag(
     () => this.position,
-    () => this.applying?.timeMs ?? null,
+    () => this.applying,
   );
   private readonly publisher: Publisher;
   private readonly applier: Applier;
-  private readonly sweep: BundleSweep;
   private readonly presence: Presence;
   private readonly working: Promise<void>;
 
@@ -117,7 +112,6 @@ export class LogNode {
       onMalformed,
       publisher: this.publisher,
     });
-    this.sweep = new BundleSweep(log, options.onError, this.times.abandonedAfterMs);
     this.presence = new Presence(log, name, version, () => ({
       position: this.position,
       lagS: Number.isFinite(this.lagMs) ? this.lagMs / 1000 : null,
@@ -291,10 +285,9 @@ export class LogNode {
     for (const failure of failures) throw failure;
   }
 
-  /** @returns false if an entry is missing, or the node should no longer follow */
+  /** @returns false if the node should no longer follow */
   private async apply(messages: readonly LogMessage[], signal: AbortSignal): Promise<boolean> {
     let left = messages.filter(({ position }) => position > this.position);
-    if (left.some(({ position }, i) => position !== this.position + 1 + i)) return false;
     while (left.length > 0) {
       this.setApplying(left[0]);
       try {
@@ -339,7 +332,6 @@ export class LogNode {
       const isNear = this.options.store.log.settings.log !== null && this.lagMs < POLL_MS;
       // Not awaited: follow() applies what it publishes.
       if (isNear || hasAll) void this.shareSettings();
-      this.sweep.look();
     }
   }
 

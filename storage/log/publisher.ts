@@ -1,7 +1,5 @@
 /** Publishes the changes that commands request from a node, and returns the results of applying them. */
-import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeadlineError, withDeadline } from '../../compute/running-time.js';
 import type { Removed } from '../../compute/segment/remove.js';
@@ -10,16 +8,12 @@ import type { CommitReport } from '../operations.js';
 import { adviceInDoubt, PendingError, StoreUnavailableError } from '../errors.js';
 import type { Store } from '../store.js';
 import { digestOf, type Entry, packEntry, subjectOf } from './entry.js';
-import {
-  type JetStreamLog,
-  LARGE_SUBJECT,
-  LogUnreachableError,
-  LogMovedError,
-} from './jetstream.js';
+import { type JetStreamLog, LARGE_SUBJECT, LogMovedError } from './jetstream.js';
 import { KEYS_SUBJECT, LogWriter } from './log-writer.js';
+import type { Parts } from './parts.js';
 import type { Settings } from './settings.js';
 
-/** Larger bundles are stored beside the log. */
+/** The log has larger bundles apart from their entries. */
 export const MAX_ENTRY_BUNDLE_BYTES = 512 * 1024;
 /** How often a change checks whether the node has applied the log's origin. */
 const BEGIN_POLL_MS = 50;
@@ -112,18 +106,9 @@ export class Publisher extends LogWriter {
     }
     this.options.checkFollows();
     const sha256 = await digestOf(file);
-    const content = createReadStream(file);
-    await log
-      .putBundle(bundle, Readable.toWeb(content) as ReadableStream<Uint8Array>)
-      .finally(() => content.destroy());
+    const parts = await log.sendBundle(file, size);
     const entry = { kind: 'large-bundle' as const, name: bundle, bytes: size, sha256 };
-    try {
-      return (await this.submit<CommitReport>(LARGE_SUBJECT, entry, bundle)) as CommitReport;
-    } catch (error) {
-      if (error instanceof LogUnreachableError)
-        await log.bundles.delete(bundle).catch(() => undefined);
-      throw error;
-    }
+    return (await this.submit<CommitReport>(LARGE_SUBJECT, entry, bundle, parts)) as CommitReport;
   }
 
   /** Only after the log's origin is applied is it known what is due. */
@@ -164,6 +149,7 @@ export class Publisher extends LogWriter {
     subject: string,
     entry: Entry,
     id: string = crypto.randomUUID(),
+    parts?: Parts,
   ): Promise<T | null> {
     const { store, log, checkFollows, onPublished } = this.options;
     checkFollows();
@@ -175,7 +161,7 @@ export class Publisher extends LogWriter {
     applied.catch(() => undefined);
     const beganMs = performance.now();
     const published = log
-      .publish(subject, packEntry(entry), id, bundleOf(entry))
+      .publish(subject, packEntry(entry), id, { parts })
       .then(({ position, isDuplicate }) => {
         onPublished(position, performance.now() - beganMs);
         waiting.position = position;
@@ -200,10 +186,6 @@ export class Publisher extends LogWriter {
       }
     }
   }
-}
-
-function bundleOf(entry: Entry): { bundle?: string } {
-  return entry.kind === 'large-bundle' ? { bundle: entry.name } : {};
 }
 
 function pendingError({ subject, position }: PlacedEntry, why: string): PendingError {

@@ -1,6 +1,7 @@
 /** The last report of each node. JetStream keeps it, so that other nodes also know a silent node. */
 import {
   DiscardPolicy,
+  type JetStreamClient,
   type JetStreamManager,
   RetentionPolicy,
   StorageType,
@@ -9,7 +10,6 @@ import { nanos } from '@nats-io/transport-node';
 import { DAY_MS } from '../../compute/time.js';
 import { pack, unpackOrNull } from '../../compute/messagepack.js';
 import { isNoResponders, NO_MESSAGE, NO_STREAM, nullWith } from './jetstream-errors.js';
-import type { OpenSeparate } from './large-bundles.js';
 
 const STREAM = 'FATHOM_NODES';
 const SUBJECTS = 'fathom-nodes.known.';
@@ -31,8 +31,15 @@ interface StoredReport {
   timeMs: number;
 }
 
+/** Opens the connection; the stream of reports has as many copies as the log. */
+type OpenReports = () => Promise<{
+  manager: JetStreamManager;
+  client: JetStreamClient;
+  copies: () => Promise<number>;
+}>;
+
 export class NodeReports {
-  constructor(private readonly open: OpenSeparate) {}
+  constructor(private readonly open: OpenReports) {}
 
   /**
    * Replaces a node's last report.

@@ -6,7 +6,6 @@ import { bareTokenRow } from '../../storage/depth/catalog.js';
 import { clusterStatus, trimLog } from '../../storage/log/cluster.js';
 import { packEntry, subjectOf, tokenSubject } from '../../storage/log/entry.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
-import { MAX_ENTRY_BUNDLE_BYTES } from '../../storage/log/publisher.js';
 import { hasNats } from '../../bench/cluster/nats.js';
 import {
   binance,
@@ -58,13 +57,6 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     await commitRows(a.commands, [snapshot(T0, [orca()], evm)]);
     await expectSame(a, b, [MINT, EVM_TOKEN]);
     expect((await storedSnapshots(a.store, tokenOf(a.store))).length).toBe(13);
-  });
-
-  it('exchange large bundles beside the log', async () => {
-    const [a, b] = await pair();
-    await commitRows(a.commands, largeRows());
-    expect((await a.log.state())?.bytes).toBeLessThan(10_000);
-    await expectSame(a, b);
   });
 
   it('refuse a merge whose base has changed, and tell the command', async () => {
@@ -295,16 +287,13 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     const a = await open('a');
     await a.reached(1);
     await asAdministrator(ours.servers, async ({ streams }) => {
-      // Requesting the status creates no streams.
-      await clusterStatus(a.log);
-      await expect(streams.info('OBJ_FATHOM_BUNDLES')).rejects.toThrow(/not found/);
       await commitRows(a.commands, largeRows());
-      const { state, config } = await streams.info('OBJ_FATHOM_BUNDLES');
-      expect(state.bytes).toBeGreaterThan(MAX_ENTRY_BUNDLE_BYTES);
-      expect((await clusterStatus(a.log)).log?.bytes).toBeGreaterThan(state.bytes);
-      await streams.update(config.name, { max_bytes: state.bytes });
-      expect(await trimLog(a.log, a.node.position)).toBe(a.node.position);
-      expect((await streams.info(config.name)).state.bytes).toBeLessThan(1000);
+      const { state } = await streams.info(STREAM);
+      expect((await clusterStatus(a.log)).log?.bytes).toBe(state.bytes);
+      await streams.update(STREAM, { max_bytes: state.bytes });
+      const { position } = a.node;
+      expect(await trimLog(a.log, position)).toEqual({ to: position, freed: position });
+      expect((await streams.info(STREAM)).state.bytes).toBe(0);
     });
   });
 

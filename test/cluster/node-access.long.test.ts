@@ -2,7 +2,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
@@ -141,12 +140,14 @@ describe.skipIf(!hasNats || findProgram('openssl') === null)(
       await log.publish('data.many', data, 'one');
       const { value } = await log.follow(1, AbortSignal.timeout(PATIENCE_MS)).next();
       expect((value as LogMessage[]).map((entry) => [...entry.data])).toEqual([[7]]);
-      await log.putBundle('large', new Blob([data]).stream());
-      const stored = Readable.fromWeb((await log.bundles.get('large')) as never);
-      expect([...(await buffer(stored))]).toEqual([7]);
+      const parts = await log.sendBundle(fileOf('large', 'bundle'), 6);
+      await log.publish('large', data, 'large', { parts });
+      const { value: large } = await log.follow(2, AbortSignal.timeout(PATIENCE_MS)).next();
+      const [{ readBundle }] = large as LogMessage[];
+      expect(String(await buffer(readBundle!()))).toBe('bundle');
       await log.listen('status', () => 7);
       await becomes(() => log.ask('status'), [7]);
-      expect(await log.trim(1)).toBe(1);
+      expect(await log.trim(1)).toEqual({ to: 1, freed: 1 });
       const byToken = await serve('authorization { token: "of-all" }');
       await makes({ servers: byToken, credentials: fileOf('token', 'of-all') });
       const { config, creds } = operatorMode();

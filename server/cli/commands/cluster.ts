@@ -54,7 +54,7 @@ function printStatus({ log, fault, nodes, silent }: ClusterStatus): void {
   if (log !== null) {
     const { first, last, bytes, replicas } = log;
     const entries =
-      last < first ? `no entries, the next is ${last + 1}` : `entries ${first} to ${last}`;
+      last < first ? `no entries, the last was ${last}` : `entries ${first} to ${last}`;
     printLine(`log  ${entries}  ${mebibytes(bytes)}  replicas ${replicas}`);
   } else printLine(fault === null ? 'log  none' : 'log  unknown');
   for (const { node, version, position, lagS, stopped, otherSettings } of nodes) {
@@ -90,10 +90,15 @@ export const trim = defineCommand({
   ],
   run: async ({ to, json, ...access }) => {
     const { trimLog } = await import('../../../storage/log/cluster.js');
-    const freed = await withLog(access, (log) => trimLog(log, to));
-    if (json) printJson({ to, freed });
-    else
-      printLine(`freed ${counted(freed, 'position')}; the log begins after position ${count(to)}`);
+    const trimmed = await withLog(access, (log) => trimLog(log, to));
+    if (json) printJson(trimmed);
+    else {
+      const kept =
+        trimmed.to < to ? `: a bundle whose entry comes after ${count(to)} begins there` : '';
+      printLine(
+        `freed ${counted(trimmed.freed, 'position')}; the log begins after position ${count(trimmed.to)}${kept}`,
+      );
+    }
   },
 });
 
