@@ -32,6 +32,7 @@ const ALONE = [
   'test/storage/import-memory.test.ts',
   'test/storage/database.test.ts',
   'test/storage/store-lock.test.ts',
+  'test/storage/file-log.test.ts',
 ];
 /** Walks, soaks, crashes, clusters, browsers, foreign programs and packages: `npm run test:long`. */
 const LONG = ['test/**/*.long.test.ts'];

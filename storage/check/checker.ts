@@ -110,8 +110,8 @@ export class Checker {
 
   /** Reads the entries of the store's own log. */
   private async log(): Promise<Found> {
-    const mark = markOf(await readMeta(this.database));
-    if (mark?.isOwn === false) return { damages: [], next: null };
+    const mark = async () => markOf(await readMeta(this.database));
+    if ((await mark())?.isOwn === false) return { damages: [], next: null };
     const faults = await logFaults(this.directory, mark);
     return { damages: faults.map((what) => damage('log', what)), next: null };
   }

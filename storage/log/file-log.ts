@@ -10,7 +10,7 @@ import { crc32 } from 'node:zlib';
 import { isoOf } from '../../compute/time.js';
 import { LOG_FOLDER, makeDirectory } from '../data-directory.js';
 import { namesInFolder, readFully, syncFile, writeFully } from '../disk.js';
-import { InputError, isDiskFull, StoreUnavailableError } from '../errors.js';
+import { absent, InputError, isDiskFull, StoreUnavailableError } from '../errors.js';
 import { wallMs } from '../wall-clock.js';
 import type { LogMark } from './mark.js';
 
@@ -229,7 +229,14 @@ export class FileLog {
 
   /** The entries after a position, in order. @throws InputError if one is missing or damaged */
   async after(mark: LogMark | null): Promise<FileEntry[]> {
-    return missedBy(mark, this.folder, await positionsIn(this.folder));
+    const missed = await missedBy(mark, this.folder, await positionsIn(this.folder));
+    const newest = missed.at(-1);
+    if (newest !== undefined && newest.position > this.last) {
+      // Another process has appended it.
+      this.last = newest.position;
+      this.lastId = newest.id;
+    }
+    return missed;
   }
 
   /** Removes the entries up to a position, which the database's file has. The newest stays: it names the log. */
@@ -249,15 +256,23 @@ export async function hasMissed(directory: string, mark: LogMark | null): Promis
   return (found.at(-1) ?? 0) > (mark?.position ?? 0);
 }
 
-/** What is wrong with the entries of a directory's log, all of which are read. */
-export async function logFaults(directory: string, mark: LogMark | null): Promise<string[]> {
+/**
+ * What is wrong with the entries of a directory's log, all of which are read. A server may append and trim meanwhile.
+ * @param applied the store's mark; asked for after the entries are listed
+ */
+export async function logFaults(
+  directory: string,
+  applied: () => Promise<LogMark | null>,
+): Promise<string[]> {
   const folder = path.join(directory, LOG_FOLDER);
   const faults: string[] = [];
   const note = (error: unknown): void => {
-    if (!(error instanceof InputError)) throw error;
-    faults.push(error.message);
+    if (error instanceof InputError) faults.push(error.message);
+    // A checkpoint has let it go, or a command's failure.
+    else absent(error);
   };
   const found = await positionsIn(folder);
+  const mark = await applied();
   for (const position of found) await entryAt(folder, position).then(checkContent).catch(note);
   if (faults.length === 0) await missedBy(mark, folder, found).catch(note);
   return faults;
