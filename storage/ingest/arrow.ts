@@ -21,6 +21,7 @@ import {
   type ColumnsSeen,
   type WantedColumn,
 } from './columns.js';
+import { type ArrowFile, openViewed } from './arrow-views.js';
 import { kindOf, readingOf, valueTypeOf } from './arrow-values.js';
 import { arrow } from '../../compute/segment/arrow.js';
 
@@ -36,14 +37,6 @@ const HIGH_WORD = 4_294_967_296;
 const VIEW_BYTES = 16;
 const FILE_MAGIC = Buffer.from('ARROW1');
 const END_OF_STREAM = Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
-
-/** Types that the library does not read, and what to write instead. */
-const INSTEAD_OF: Readonly<Record<string, string>> = {
-  ListView: 'List',
-  LargeListView: 'LargeList',
-  RunEndEncoded: 'plain values',
-};
-const UNKNOWN_TYPE = /^Unrecognized type: "(\w+)"/;
 
 compressionRegistry.set(CompressionType.LZ4_FRAME, { decode: lz4FrameDecompress });
 const decodeZstd =
@@ -71,13 +64,11 @@ async function* readArrowBatches<T>(
   const handle = await open(file, 'r');
   try {
     await checkEnd(handle);
-    const reader = await arrow.RecordBatchReader.from(handle);
-    await reader.open();
-    if (reader.schema === undefined) throw new Error('no schema');
-    const found = columnsOf(reader.schema);
+    const { schema, batches } = (await openViewed(file, handle)) ?? (await openKnown(handle));
+    const found = columnsOf(schema);
     onColumns?.([...found.keys()]);
     checkColumns(file, found, wanted);
-    for await (const batch of batchesOf(reader)) {
+    for await (const batch of batches) {
       if (!holdsItsRows(batch)) throw new Error('it is damaged');
       yield* read(batch);
     }
@@ -86,16 +77,18 @@ async function* readArrowBatches<T>(
     // Damage makes the reader fail anywhere; only errors that it throws deliberately explain the cause.
     const isDeliberate = error instanceof Error && error.constructor === Error;
     const reason = isDeliberate ? error.message.split('\n')[0] : 'it is damaged';
-    const unknown = UNKNOWN_TYPE.exec(reason)?.[1] ?? '';
-    if (unknown in INSTEAD_OF) {
-      throw new InputError(
-        `${file}: a column has the type ${unknown}: write it as ${INSTEAD_OF[unknown]}`,
-      );
-    }
     throw new InputError(`${file}: not a readable Arrow file (${reason})`);
   } finally {
     await handle.close();
   }
+}
+
+/** Opens a file whose types the library has. */
+async function openKnown(handle: FileHandle): Promise<ArrowFile> {
+  const reader = await arrow.RecordBatchReader.from(handle);
+  await reader.open();
+  if (reader.schema === undefined) throw new Error('no schema');
+  return { schema: reader.schema, batches: batchesOf(reader) };
 }
 
 /** Reads a file's batches by index: iteration would loop forever if a batch points at another message. */

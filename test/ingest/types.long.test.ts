@@ -242,15 +242,6 @@ describe('types that one of the formats has', () => {
     }
   });
 
-  it.each([
-    ['list-view', 'ListView: write it as List'],
-    ['large-list-view', 'LargeListView: write it as LargeList'],
-    ['run-ends', 'RunEndEncoded: write it as plain values'],
-  ])('Arrow, %s: refused', async (name, said) => {
-    const source = fixture(`${name}.arrow`);
-    expect(await valuesOf(source, 'size', NUMBER)).toBe(`${source}: a column has the type ${said}`);
-  });
-
   it('DuckDB: intervals, enums, 128-bit integers, TIMESTAMP_S, bits, JSON', async () => {
     const target = await scratch.parquet(
       `SELECT INTERVAL 1 DAY AS interval, 'Kraken'::ENUM('Kraken') AS enum, 10::HUGEINT AS int128,
