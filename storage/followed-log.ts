@@ -53,9 +53,10 @@ export class FollowedLog {
     return this.marked(mark, () => this.applied(entry, mark));
   }
 
-  /** Applies a bundle's file like an entry. */
-  applyBundle(file: string, mark: LogMark): Promise<unknown> {
-    return this.marked(mark, () => this.changes.commit(() => readBundleFile(file), mark));
+  /** Applies a bundle like an entry: its bytes, or its file. */
+  applyBundle(bundle: Uint8Array | string, mark: LogMark): Promise<unknown> {
+    const frames = () => (typeof bundle === 'string' ? readBundleFile(bundle) : framesOf(bundle));
+    return this.marked(mark, () => this.changes.commit(frames, mark));
   }
 
   /**

@@ -2,10 +2,11 @@
  * Changes of a single server's store: each is appended to its log, then applied. One that cannot be applied is withdrawn.
  * If that is impossible, too, it is applied later, before any other change.
  */
+import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDamage } from '../../compute/damage.js';
-import { bundleFile, checkBundle } from '../bundle.js';
+import { bundleFile, checkBundle, framesOf } from '../bundle.js';
 import type { KeyRecord } from '../contract.js';
 import { LOG_FOLDER } from '../data-directory.js';
 import {
@@ -27,6 +28,8 @@ import { type Appended, contentOf, type FileEntry, type FileLog } from './file-l
 import { type LoggedStore, LogWriter } from './log-writer.js';
 import type { LogMark } from './mark.js';
 
+/** A bundle up to this size is read once, and applied from memory. */
+const MAX_HELD_BYTES = 1024 * 1024;
 /** Attempts to apply an entry that fails for another reason than a full disk. */
 const MAX_ATTEMPTS = 3;
 const RETRY_MS = 250;
@@ -101,10 +104,14 @@ export class FileLogWriter extends LogWriter {
 
   async commit(bundle: string): Promise<CommitReport> {
     await this.ready();
+    const { directory } = this.store;
+    const file = bundleFile(directory, bundle);
+    const content = (await stat(file)).size <= MAX_HELD_BYTES ? await readFile(file) : null;
     // A bundle that was cut short must not enter the log.
-    await checkBundle(this.store.directory, bundle);
-    const file = bundleFile(this.store.directory, bundle);
-    return this.inTurn<CommitReport>(await this.append({ bundle: file }));
+    if (content === null) await checkBundle(directory, bundle);
+    else for await (const frame of framesOf(content)) void frame;
+    const entry = await this.append({ bundle: file, content });
+    return this.inTurn<CommitReport>({ ...entry, held: content });
   }
 
   /** Revokes a key at once, without waiting for other changes: in memory, then in the log. */
@@ -215,7 +222,9 @@ export class FileLogWriter extends LogWriter {
     for (let attempt = 1; ; attempt++) {
       try {
         if (entry.content === 'void') return log.skip(mark);
-        if (entry.content === 'bundle') return await log.applyBundle(entry.file, mark);
+        if (entry.content === 'bundle') {
+          return await log.applyBundle(entry.held ?? entry.file, mark);
+        }
         return await log.apply(unpackEntry(await contentOf(entry)), mark);
       } catch (error) {
         const isFinal = isRefused(error) || error instanceof DiskFullError;

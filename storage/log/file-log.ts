@@ -4,6 +4,7 @@
  * another copy of this one, are recognized.
  */
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { type FileHandle, link, lstat, open, rename, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -45,10 +46,15 @@ interface Foot {
 /** An entry of the log. */
 export interface FileEntry extends Foot {
   file: string;
+  /** The content, if it is in memory. */
+  held?: Uint8Array | null;
 }
 
-/** What append() takes: a file of the same disk, which the log takes over, or the bytes themselves. */
-export type Appended = { bundle: string } | { entry: Uint8Array };
+/**
+ * What append() takes: a bundle's file on the same disk, which the log shares from then on, with its content if that is
+ * in memory; or the bytes of another entry.
+ */
+export type Appended = { bundle: string; content: Uint8Array | null } | { entry: Uint8Array };
 
 /** An entry cannot be read, or is not what its place needs. */
 class DamagedEntryError extends InputError {}
@@ -114,12 +120,14 @@ export class FileLog {
   }
 
   private async place(appended: Appended, isSmall: boolean): Promise<FileEntry> {
-    await makeDirectory(this.folder);
+    if (!existsSync(this.folder)) await makeDirectory(this.folder);
     const position = this.last + 1;
     const isBundle = 'bundle' in appended;
-    const sum = isBundle
-      ? await checksumOf(appended.bundle)
-      : { bytes: appended.entry.length, crc32: crc32(appended.entry) };
+    const content = isBundle ? appended.content : appended.entry;
+    const sum =
+      content === null
+        ? await checksumOf((appended as { bundle: string }).bundle)
+        : { bytes: content.length, crc32: crc32(content) };
     const entry: FileEntry = {
       logId: this.id,
       position,
@@ -146,7 +154,8 @@ export class FileLog {
         throw error;
       });
     } finally {
-      await rm(made, { force: true }).catch(() => undefined);
+      // A bundle's other name is removed by the command that made it.
+      if (!isBundle) await rm(made, { force: true }).catch(() => undefined);
     }
     this.last = position;
     this.lastId = entry.id;
