@@ -1,5 +1,6 @@
 /** An open data directory. */
 import type { EventEmitter } from 'node:events';
+import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Tier } from '../compute/market.js';
@@ -67,7 +68,7 @@ import {
 import { DCA_ORDERS, dcaOrder } from './orders/dca-orders.js';
 import { LIMIT_ORDERS, limitOrder } from './orders/limit-orders.js';
 import type { WaitingTokens } from './queue.js';
-import { InputError, isDiskFull } from './errors.js';
+import { DiskFullError, InputError, isDiskFull } from './errors.js';
 
 /** Size of what probe() writes: one block of a disk. */
 const PROBE_BYTES = 4096;
@@ -151,8 +152,7 @@ export class Store implements StoreOperations {
   /** Opens the store's own log, and applies what an earlier process has appended and not applied. */
   private async beginLog(): Promise<void> {
     const { parts, directory, options } = this;
-    // What a server appended before it joined a cluster is applied.
-    if (this.mark !== null) return removeLog(directory);
+    if (this.mark !== null) return this.dropLog();
     const { ownMark } = this.log;
     const { log, missed } = await FileLog.open(directory, ownMark);
     if (parts.database.rejectedWal !== null && ownMark !== null && log.isEmpty)
@@ -170,6 +170,19 @@ export class Store implements StoreOperations {
     parts.database.wal.entryBytes = () => log.bytes;
     this.writer = writer;
     await writer.begin(missed);
+  }
+
+  /** Removes the log that a single server had before it joined a cluster, once the file has all of its entries. */
+  private async dropLog(): Promise<void> {
+    const { database } = this.parts;
+    if (!existsSync(path.join(this.directory, LOG_FOLDER))) return;
+    await database.wal.writeIfRoom().then(
+      () => removeLog(this.directory),
+      (error: unknown) => {
+        // The next opening tries again.
+        if (!(error instanceof DiskFullError)) throw error;
+      },
+    );
   }
 
   /** What makes changes. @throws InputError if they come from a cluster's log */
@@ -285,8 +298,14 @@ export class Store implements StoreOperations {
     return this.log.mark;
   }
 
-  leaveLog(): Promise<number | null> {
-    return this.log.leave();
+  async leaveLog(): Promise<number | null> {
+    const { database } = this.parts;
+    // The entries of an earlier log must not be applied again, and those of a later one follow only what is in the file.
+    await database.checkpoint();
+    await removeLog(this.directory);
+    const position = await this.log.leave();
+    await database.checkpoint();
+    return position;
   }
 
   /** @param released ends the hold; otherwise closing the store does */

@@ -95,6 +95,29 @@ describe.each(Object.entries(WAL_TAMPERS))('A WAL that is %s', (_, tamper) => {
   });
 });
 
+it('A store that joins a cluster keeps its log until its file has all of it', async () => {
+  const { directory, store } = await prepared();
+  const entryId = 'origin';
+  await store.log.pass({ logId: 'cluster', position: 1, entryId, timeMs: 0, isOwn: false });
+  // The first opening as a node, and a kill.
+  const node = await opened(killed(directory));
+  expect([node.mark?.logId, existsSync(logOf(node.directory))]).toEqual(['cluster', false]);
+  const copy = killed(node.directory);
+  if (existsSync(walOf(copy))) rmSync(walOf(copy));
+  expect(await times(await opened(copy))).toEqual([100, 200, 300]);
+});
+
+it('A store that left its cluster keeps what it commits then', async () => {
+  const { store } = await prepared();
+  await store.log.pass({ logId: 'cluster', position: 7, entryId: 'e', timeMs: 0, isOwn: false });
+  expect(await store.leaveLog()).toBe(7);
+  const left = await opened(killed(store.directory));
+  await commitRows(left, [snapshot(400)]);
+  const copy = killed(left.directory);
+  rmSync(walOf(copy));
+  expect(await times(await opened(copy))).toEqual([100, 200, 300, 400]);
+});
+
 it('A WAL that is cut or flipped at any byte costs nothing', async () => {
   const { directory, key } = await prepared();
   const wal = readFileSync(walOf(directory));
