@@ -132,6 +132,75 @@ describe.each<EngineName>(['uws', 'node'])('A hostile client of live on engine %
     raw.socket.destroy();
   });
 
+  /** A map of a ping and of another value. */
+  const withPing = (...value: number[]) =>
+    frame(
+      BINARY,
+      Buffer.concat([Buffer.of(0x82), pack('op'), pack('ping'), pack('x'), Buffer.from(value)]),
+    );
+  const TEXTS = [...pack(['a', 'b'])];
+  it.each<[what: string, message: Buffer]>([
+    ['a record of the library', withPing(0xd4, 0x72, 0x40, 0x92, ...pack('a'), ...pack('b'), 1, 2)],
+    ['a record with a long id', withPing(0xd5, 0x72, 0x40, 0x01, 0x91, ...pack('a'), 1)],
+    ['a regular expression', withPing(0xc7, TEXTS.length, 0x78, ...TEXTS)],
+    ['a regular expression, its values after it', withPing(0xd4, 0x78, 0, ...TEXTS)],
+    ['a time', withPing(0xd6, 0xff, 1, 2, 3, 4)],
+    ['a time of 96 bits', withPing(0xc7, 12, 0xff, ...Array<number>(12).fill(1))],
+    ['a large integer of the library', withPing(0xc7, 9, 0x42, ...Array<number>(9).fill(1))],
+    ['an error', withPing(0xd4, 0x65, 0, ...pack(['TypeError', 'a', null]))],
+    ['a set', withPing(0xd4, 0x73, 0, ...TEXTS)],
+    ['a typed array', withPing(0xd5, 0x74, 0, 1)],
+    ['an undefined value', withPing(0xd4, 0, 0)],
+    ['texts in a bundle', withPing(0xd6, 0x62, 0, 0, 0, 8, 0xc1)],
+    ['an extension of 4 GB', withPing(0xc9, 0xff, 0xff, 0xff, 0xff, 0x01)],
+    ['an unknown extension', withPing(0xd8, 0x05, ...Array<number>(16).fill(1))],
+    ['an extension in a list', withPing(0x92, 1, 0xd4, 0x72, 0x40)],
+    ['the type that is never used', withPing(0xc1)],
+    ['a list said to be of 4 billion', withPing(0xdd, 0xff, 0xff, 0xff, 0xff, 1)],
+    ['a map said to be of 4 billion', withPing(0xdf, 0xff, 0xff, 0xff, 0xff, 0xa1, 0x61, 1)],
+    ['a text said to be of 4 GB', withPing(0xdb, 0xff, 0xff, 0xff, 0xff, 0x61)],
+    ['bytes said to be of 4 GB', withPing(0xc6, 0xff, 0xff, 0xff, 0xff, 0x61)],
+    ['lists of lists', withPing(...Array<number>(60_000).fill(0x91), 1)],
+    ['lists of lists without end', withPing(...Array<number>(60_000).fill(0xdd))],
+    ['a second value', Buffer.concat([withPing(1, 1)])],
+    ['nothing', frame(BINARY, Buffer.of())],
+  ])('gets an error for MessagePack with %s, and stays connected', async (_, message) => {
+    const raw = await Raw.open(service.url, key);
+    raw.send(message);
+    await raw.hears('message: expected a MessagePack map');
+    expect(raw.received.includes('"pong"')).toBe(false);
+    raw.send(text({ op: 'ping' }));
+    await raw.hears('"pong"');
+    raw.socket.destroy();
+  });
+
+  it('may send every standard type of MessagePack', async () => {
+    const raw = await Raw.open(service.url, key);
+    const values = [
+      ...[0xc0, 0xc2, 0xc3, 0xc4, 1, 9, 0xc5, 0, 1, 9, 0xc6, 0, 0, 0, 1, 9],
+      ...[0xca, 0, 0, 0, 0, 0xcb, 0, 0, 0, 0, 0, 0, 0, 0],
+      ...[0xcc, 1, 0xcd, 0, 1, 0xce, 0, 0, 0, 1, 0xcf, 0, 0, 0, 0, 0, 0, 0, 1],
+      ...[0xd0, 1, 0xd1, 0, 1, 0xd2, 0, 0, 0, 1, 0xd3, 0, 0, 0, 0, 0, 0, 0, 1],
+      ...[0xd9, 1, 0x61, 0xda, 0, 1, 0x61, 0xdb, 0, 0, 0, 1, 0x61, 0xa1, 0x61],
+      ...[0xdc, 0, 1, 1, 0xdd, 0, 0, 0, 1, 1, 0x91, 1],
+      ...[0xde, 0, 1, 0xa1, 0x61, 1, 0xdf, 0, 0, 0, 1, 0xa1, 0x61, 1, 0x81, 0xa1, 0x61, 1, 0xff],
+    ];
+    raw.send(withPing(0xdc, 0, 27, ...values));
+    await raw.hears('"pong"');
+    raw.socket.destroy();
+  });
+
+  it('may send numbers as 64-bit integers', async () => {
+    const raw = await Raw.open(service.url, key);
+    const fields = { op: 'subscribe', channel: 'depth', id: 'a', address: MINT };
+    const head = pack({ ...fields, from: 0 });
+    const whole = Buffer.concat([head.subarray(0, -1), Buffer.of(0xd3, 0, 0, 0, 0, 0, 0, 0, 1)]);
+    raw.send(frame(BINARY, whole));
+    await raw.hears('from');
+    expect(raw.received.toString('latin1')).not.toContain('expected a text, a number');
+    raw.socket.destroy();
+  });
+
   /** Half of a surrogate pair, which JSON can have and UTF-8 cannot. */
   const HALF = '\ud800';
   const request = { op: 'subscribe', channel: 'depth', id: 'a', address: MINT };
