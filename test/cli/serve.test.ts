@@ -39,7 +39,7 @@ it("does not call itself ready with the store of a cluster's node, which its log
   );
   const server = await serveHere(node);
   const readiness = async () => (await fetch(`${server.url}/readyz`)).json();
-  await becomes(readiness, { status: 'not_ready', reasons: ['following'] });
+  await becomes(readiness, { status: 'not_ready', reasons: ['following'], position: 3 });
   expect(server.logged()).toContain('the store belongs to a node of a cluster');
   expect((await server.get('/top-scores', nodeKey)).status).toBe(200);
   await server.stop();

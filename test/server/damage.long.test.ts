@@ -155,8 +155,9 @@ describe('Damaged blocks', () => {
     expect(scores.tokens.map(({ address }: Json) => address as string).sort()).toEqual(
       [MINT, OTHER_MINT].sort(),
     );
-    const readiness = async () => (await fetch(`${server.url}/readyz`)).json();
-    await becomes(readiness, { status: 'ready' });
+    const readiness = async () =>
+      ((await (await fetch(`${server.url}/readyz`)).json()) as Json).status as string;
+    await becomes(readiness, 'ready');
     const metrics = await (await fetch(`${server.url}/metrics`)).text();
     expect(Number(/^fathom_damaged_data_total (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThan(3);
     expect(server.logged()).toContain('is damaged: its checksum does not match');

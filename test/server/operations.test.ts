@@ -30,7 +30,9 @@ beforeAll(async () => {
 const at = (url: string, route: string) => fetch(new URL(route, url));
 const readiness = async () => {
   const reply = await at(server.url, '/readyz');
-  return [reply.status, await reply.json()];
+  const { position, ...document } = (await reply.json()) as Record<string, unknown>;
+  expect(position).toBeGreaterThan(0);
+  return [reply.status, document];
 };
 
 /** Samples by name and labels, parsed by the format's specification. */
