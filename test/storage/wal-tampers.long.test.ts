@@ -158,11 +158,12 @@ describe('A database that is older than its log', () => {
     await commitRows(store, [snapshot(500)]);
     const copy = killed(directory);
     writeFileSync(path.join(copy, DATABASE_FILE), before);
+    // The checkpoint lets go of entries in the background: with or without the sixth.
     const names = readdirSync(logOf(copy));
     const refused = openStore(copy);
     await expect(refused).rejects.toBeInstanceOf(InputError);
     await expect(refused).rejects.toThrow(
-      /log: entries 2 to 5 are missing, with what was stored after \S+Z and before \S+Z: put back/,
+      /log: entries 2 to [56] are missing, with what was stored after \S+Z and before \S+Z: put back/,
     );
     expect(readdirSync(logOf(copy))).toEqual(names);
   });
