@@ -305,6 +305,7 @@ export class Store implements StoreOperations {
     await removeLog(this.directory);
     const position = await this.log.leave();
     await database.checkpoint();
+    await this.beginLog();
     return position;
   }
 

@@ -37,7 +37,7 @@ describe('times', () => {
   it('are cut exactly in every unit, as texts and as numbers with many digits', () => {
     const anyNs = fc.bigInt({ min: 100_000_000n * NS, max: 4_294_967_295n * NS });
     const nearWhole = fc
-      .tuple(fc.integer({ min: 100_000_000, max: 4_294_967_294 }), fc.constantFrom(-1n, 0n, 1n))
+      .tuple(fc.integer({ min: 100_000_001, max: 4_294_967_294 }), fc.constantFrom(-1n, 0n, 1n))
       .map(([s, off]) => BigInt(s) * NS + off);
     fc.assert(
       fc.property(

@@ -60,7 +60,7 @@ describe.each<EngineName>(['uws', 'node'])('A cursor on engine %s', (engine) => 
     ]);
     const { cursor = '' } = await answer({});
     names = cursor.split('.').slice(0, 3).join('.');
-    expect(cursor).toBe(forged(0, T0 + 1, T0 + 1));
+    expect(cursor).toBe(forged(2, T0 + 1, T0 + 1));
   });
 
   it.each<[what: string, parts: Parts]>([
