@@ -116,8 +116,7 @@ const revisions = fc.array(
 it('revised times are those of a plain search, whatever commits have revised', async () => {
   await commitRows(held.store, [snapshot(T0)]);
   const tokenId = tokenOf(held.store);
-  const select = "SELECT value FROM meta WHERE key = 'store_id'";
-  const [[storeId]] = await held.store['parts'].database.rows(select);
+  const history = held.store.depth.commitHistory;
   await fc.assert(
     fc.asyncProperty(revisions, fc.nat(6), fc.nat(6), fc.nat(4 * 35), async (made, a, b, f) => {
       const { database } = held.store['parts'];
@@ -129,7 +128,7 @@ it('revised times are those of a plain search, whatever commits have revised', a
       }));
       for (const { position, times: list, lastT } of rows) {
         await database.run('INSERT INTO depth_revisions VALUES (?, ?, ?, 0, ?, ?)', [
-          storeId as string,
+          history,
           position,
           tokenId,
           bytesOf(Uint32Array.from(list)),
