@@ -24,7 +24,8 @@ import type { Revocation } from '../keys/key-table.js';
 import type { CommitReport } from '../operations.js';
 import { Trouble } from '../trouble.js';
 import { type Entry, packEntry, unpackEntry } from './entry.js';
-import { type Appended, contentOf, type FileEntry, type FileLog } from './file-log.js';
+import { contentOf, type FileEntry } from './entry-files.js';
+import type { Appended, FileLog } from './file-log.js';
 import { type LoggedStore, LogWriter } from './log-writer.js';
 import type { LogMark } from './mark.js';
 

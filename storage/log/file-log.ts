@@ -1,63 +1,44 @@
 /**
- * The log of a single server: the folder `log`, with a file for each entry. A file has the entry's content, then its
- * foot: a line of text that says what it is. Each foot names the entry before: so entries of another store, or of
- * another copy of this one, are recognized.
+ * The log of a single server: the folder `log`, with a file for each entry. Each names the entry before: so entries of
+ * another store, or of another copy of this one, are recognized.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { type FileHandle, link, lstat, open, rename, rm, rmdir } from 'node:fs/promises';
+import { link, lstat, open, rename, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import { isoOf } from '../../compute/time.js';
 import { LOG_FOLDER, makeDirectory } from '../data-directory.js';
-import { namesInFolder, readFully, syncFile, writeFully } from '../disk.js';
+import { namesInFolder, syncFile, writeFully } from '../disk.js';
 import { absent, InputError, isDiskFull, StoreUnavailableError } from '../errors.js';
 import { wallMs } from '../wall-clock.js';
+import {
+  checkContent,
+  checksumOf,
+  entryAt,
+  type FileEntry,
+  fileOf,
+  FOOT_BYTES,
+  type Foot,
+  footOf,
+  isEntryName,
+  positionsIn,
+  withFoot,
+} from './entry-files.js';
 import type { LogMark } from './mark.js';
 
-const NAME = /^(\d{16})\.entry$/;
 const RESERVE_NAME = /^\d+\.reserve$/;
-/** Bytes of a foot, with the end of its line. */
-const FOOT_BYTES = 320;
-/** Bytes read at once for a checksum. */
-const READ_BYTES = 1024 * 1024;
+/** An entry that is being written. */
+const UNFINISHED_NAME = /^[0-9a-f-]{36}\.new$/;
 /** Files whose space is allocated in advance: revocations and withdrawals fit in them when the disk is full. */
 const RESERVES = 16;
 const RESERVE_BYTES = 4096;
-
-/** What an entry is: a change as packEntry() makes it, a whole bundle, or nothing: it was withdrawn. */
-type Content = 'entry' | 'bundle' | 'void';
-
-/** The foot of an entry. */
-interface Foot {
-  logId: string;
-  position: number;
-  id: string;
-  /** The id of the entry before; null for the first one of a store. */
-  previousId: string | null;
-  /** When it was appended, in epoch milliseconds. */
-  timeMs: number;
-  content: Content;
-  /** Length and checksum of the content. */
-  bytes: number;
-  crc32: number;
-}
-
-/** An entry of the log. */
-export interface FileEntry extends Foot {
-  file: string;
-  /** The content, if it is in memory. */
-  held?: Uint8Array | null;
-}
 
 /**
  * What append() takes: a bundle's file on the same disk, which the log shares from then on, with its content if that is
  * in memory; or the bytes of another entry.
  */
 export type Appended = { bundle: string; content: Uint8Array | null } | { entry: Uint8Array };
-
-/** An entry cannot be read, or is not what its place needs. */
-class DamagedEntryError extends InputError {}
 
 export class FileLog {
   /** One entry is appended at a time. */
@@ -291,23 +272,10 @@ export async function logFaults(
 export async function removeLog(directory: string): Promise<void> {
   const folder = path.join(directory, LOG_FOLDER);
   for (const name of await namesInFolder(folder)) {
-    const isOurs = NAME.test(name) || RESERVE_NAME.test(name) || /^[0-9a-f-]{36}\.new$/.test(name);
+    const isOurs = isEntryName(name) || RESERVE_NAME.test(name) || UNFINISHED_NAME.test(name);
     if (isOurs) await rm(path.join(folder, name), { force: true });
   }
   await rmdir(folder).catch(() => undefined);
-}
-
-/** The content of an entry that is not a bundle. @throws InputError if it is damaged */
-export async function contentOf(entry: FileEntry): Promise<Uint8Array> {
-  const handle = await open(entry.file, 'r');
-  try {
-    const content = Buffer.allocUnsafeSlow(entry.bytes);
-    const bytes = await readFully(handle, content, 0);
-    if (bytes < content.length || crc32(content) !== entry.crc32) throw damaged(entry.file);
-    return content;
-  } finally {
-    await handle.close();
-  }
 }
 
 /** The entries that a store lacks, each with a content that is whole. */
@@ -350,12 +318,6 @@ function foreign(folder: string): InputError {
   );
 }
 
-function damaged(file: string): DamagedEntryError {
-  return new DamagedEntryError(
-    `${file} is damaged, and the database may lack what it holds: put back a whole copy of the file, or restore a backup`,
-  );
-}
-
 /** The store's last entry, if the log has it. @throws InputError if the log is another store's */
 async function lastOfMark(
   folder: string,
@@ -368,66 +330,6 @@ async function lastOfMark(
   if (newest.position !== mark.position) return null;
   if (newest.id !== mark.entryId) throw foreign(folder);
   return newest;
-}
-
-/** Reads the foot of an entry. @throws InputError if it has none */
-async function entryAt(folder: string, position: number): Promise<FileEntry> {
-  const file = fileOf(folder, position);
-  const handle = await open(file, 'r');
-  try {
-    const { size } = await handle.stat();
-    const line = Buffer.alloc(FOOT_BYTES);
-    if (size >= FOOT_BYTES) await readFully(handle, line, size - FOOT_BYTES);
-    const foot = parsedFoot(line);
-    if (foot === null || foot.bytes !== size - FOOT_BYTES) throw damaged(file);
-    if (foot.position !== position) {
-      throw new DamagedEntryError(`${file} is a copy of entry ${foot.position}: give it its name`);
-    }
-    return { ...foot, file };
-  } finally {
-    await handle.close();
-  }
-}
-
-/** @throws InputError if the entry's content is not what was written */
-async function checkContent(entry: FileEntry): Promise<void> {
-  const handle = await open(entry.file, 'r');
-  const sum = await checksum(handle, entry.bytes).finally(() => handle.close());
-  if (sum !== entry.crc32) throw damaged(entry.file);
-}
-
-async function checksumOf(file: string): Promise<{ bytes: number; crc32: number }> {
-  const handle = await open(file, 'r');
-  try {
-    const { size } = await handle.stat();
-    return { bytes: size, crc32: await checksum(handle, size) };
-  } finally {
-    await handle.close();
-  }
-}
-
-async function checksum(handle: FileHandle, bytes: number): Promise<number> {
-  const buffer = Buffer.allocUnsafe(Math.max(1, Math.min(READ_BYTES, bytes)));
-  let sum = 0;
-  for (let at = 0; at < bytes;) {
-    const part = buffer.subarray(0, Math.min(buffer.length, bytes - at));
-    const read = await readFully(handle, part, at);
-    sum = crc32(part.subarray(0, read), sum);
-    if (read === 0) break;
-    at += read;
-  }
-  return sum;
-}
-
-async function withFoot(bundle: string, foot: Foot): Promise<string> {
-  const handle = await open(bundle, 'r+');
-  try {
-    await writeFully(handle, footOf(foot), foot.bytes);
-    await handle.datasync();
-  } finally {
-    await handle.close();
-  }
-  return bundle;
 }
 
 /** Makes a file that is on the disk when this resolves, or none. */
@@ -444,42 +346,4 @@ async function writtenFile(file: string, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** A foot: JSON and its checksum, padded to its length. */
-function footOf({
-  logId,
-  position,
-  id,
-  previousId,
-  timeMs,
-  content,
-  bytes,
-  crc32: sum,
-}: Foot): Buffer {
-  const foot: Foot = { logId, position, id, previousId, timeMs, content, bytes, crc32: sum };
-  const text = JSON.stringify(foot);
-  const line = `${hex(crc32(text))} ${text}`.padEnd(FOOT_BYTES - 1);
-  if (line.length >= FOOT_BYTES) throw new Error(`a foot of ${line.length} bytes`);
-  return Buffer.from(`${line}\n`, 'latin1');
-}
-
-function parsedFoot(line: Buffer): Foot | null {
-  const [, sum, text] = /^([0-9a-f]{8}) (\{.*\}) *\n$/.exec(line.toString('latin1')) ?? [];
-  return text !== undefined && hex(crc32(text)) === sum ? (JSON.parse(text) as Foot) : null;
-}
-
-const hex = (sum: number): string => sum.toString(16).padStart(8, '0');
 const timeOf = (ms: number): string => isoOf(Math.floor(ms / 1000));
-
-function fileOf(folder: string, position: number): string {
-  return path.join(folder, `${String(position).padStart(16, '0')}.entry`);
-}
-
-async function positionsIn(folder: string): Promise<number[]> {
-  const names = await namesInFolder(folder);
-  return names
-    .flatMap((name) => {
-      const digits = NAME.exec(name)?.[1];
-      return digits === undefined ? [] : [Number(digits)];
-    })
-    .sort((a, b) => a - b);
-}
