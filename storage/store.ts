@@ -299,6 +299,7 @@ export class Store implements StoreOperations {
   }
 
   async leaveLog(): Promise<number | null> {
+    if (this.mark === null) return null;
     const { database } = this.parts;
     // The entries of an earlier log must not be applied again, and those of a later one follow only what is in the file.
     await database.checkpoint();

@@ -107,6 +107,20 @@ it('A store that joins a cluster keeps its log until its file has all of it', as
   expect(await times(await opened(copy))).toEqual([100, 200, 300]);
 });
 
+it('A store in no cluster has nothing to leave, and keeps its log', async () => {
+  const { directory, store, key } = await prepared();
+  const names = readdirSync(logOf(directory));
+  const { commitHistory } = store.depth;
+  expect(await store.leaveLog()).toBeNull();
+  expect([readdirSync(logOf(directory)), store.depth.commitHistory]).toEqual([
+    names,
+    commitHistory,
+  ]);
+  const copy = killed(directory);
+  rmSync(walOf(copy));
+  await isWhole(copy, key, [100, 200, 300]);
+});
+
 it('A store that left its cluster keeps what it commits then', async () => {
   const { store } = await prepared();
   await store.log.pass({ logId: 'cluster', position: 7, entryId: 'e', timeMs: 0, isOwn: false });
