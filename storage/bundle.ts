@@ -220,31 +220,6 @@ export async function* readBundleFile(file: string): AsyncGenerator<Frame> {
   }
 }
 
-/**
- * Checks that a bundle is of a known version and complete; of its other frames only the lengths are read.
- * @throws like readBundle()
- */
-export async function checkBundle(directory: string, name: string): Promise<void> {
-  const handle = await open(bundleFile(directory, name), 'r');
-  try {
-    const { size } = await handle.stat();
-    for (let at = 0, frames = 0; ; frames++) {
-      const length = frameLength(await readExactly(handle, FRAME_HEAD_BYTES, at));
-      at += FRAME_HEAD_BYTES;
-      if (at + length > size) throw cutShort();
-      // Only the end is as short as this.
-      const isRead = frames === 0 || length <= MAX_END_BYTES;
-      const frame = isRead ? frameOf(await readExactly(handle, length, at), frames === 0) : null;
-      at += length;
-      if (frame?.kind !== 'end') continue;
-      if (frame.frames !== frames) throw new MalformedError('the bundle lost frames');
-      return;
-    }
-  } finally {
-    await handle.close();
-  }
-}
-
 /** The frames of a finished bundle in memory, without the end frame. @throws like readBundle() */
 export function framesOf(bundle: Uint8Array): AsyncGenerator<Frame, void> {
   const all = Buffer.from(bundle.buffer, bundle.byteOffset, bundle.byteLength);
@@ -350,8 +325,6 @@ function readerOf(handle: FileHandle): (bytes: number) => Promise<Buffer> {
 
 /** Greatest length of a frame; a longer one is damage or an attack. */
 const MAX_FRAME_BYTES = 256 * 1024 * 1024;
-/** No end frame is longer. */
-const MAX_END_BYTES = 64;
 /** Bytes of a frame's length, big-endian. */
 const FRAME_HEAD_BYTES = 4;
 

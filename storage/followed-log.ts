@@ -1,5 +1,5 @@
 /** How a store follows a log: its position, the settings that nodes share, and how it applies entries. */
-import { framesOf, readBundle, readBundleFile } from './bundle.js';
+import { bundleFile, framesOf, readBundleFile } from './bundle.js';
 import type { Changes } from './changes.js';
 import { InputError } from './errors.js';
 import type { Statements } from './duckdb/statements.js';
@@ -55,8 +55,7 @@ export class FollowedLog {
 
   /** Applies a bundle like an entry: its bytes, or its file. */
   applyBundle(bundle: Uint8Array | string, mark: LogMark): Promise<unknown> {
-    const frames = () => (typeof bundle === 'string' ? readBundleFile(bundle) : framesOf(bundle));
-    return this.marked(mark, () => this.changes.commit(frames, mark));
+    return this.marked(mark, () => this.committed(bundle, mark));
   }
 
   /**
@@ -84,9 +83,9 @@ export class FollowedLog {
       case 'origin':
         return this.write((tx) => writeMark(tx, mark));
       case 'bundle':
-        return this.changes.commit(() => framesOf(entry.bundle), mark);
+        return this.committed(entry.bundle, mark);
       case 'large-bundle':
-        return this.changes.commit(() => readBundle(directory, entry.name), mark);
+        return this.committed(bundleFile(directory, entry.name), mark);
       case 'retirement':
         return this.changes.retireAll(entry, mark);
       case 'key':
@@ -98,6 +97,11 @@ export class FollowedLog {
       case 'settings':
         return this.applySettings(entry.settings, mark);
     }
+  }
+
+  private committed(bundle: Uint8Array | string, mark: LogMark): Promise<unknown> {
+    const frames = () => (typeof bundle === 'string' ? readBundleFile(bundle) : framesOf(bundle));
+    return this.changes.commit(frames, mark);
   }
 
   private async applySettings(settings: Settings, mark: LogMark): Promise<void> {

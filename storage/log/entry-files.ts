@@ -32,12 +32,13 @@ export interface Foot {
 /** An entry of the log. */
 export interface FileEntry extends Foot {
   file: string;
-  /** The content, if it is in memory. */
-  held?: Uint8Array | null;
+  /** The content; null if it is only in the file. */
+  held: Uint8Array | null;
 }
 
 /** The content of an entry that is not a bundle. @throws InputError if it is damaged */
 export async function contentOf(entry: FileEntry): Promise<Uint8Array> {
+  if (entry.held !== null) return entry.held;
   const handle = await open(entry.file, 'r');
   try {
     const content = Buffer.allocUnsafeSlow(entry.bytes);
@@ -62,7 +63,7 @@ export async function entryAt(folder: string, position: number): Promise<FileEnt
     if (foot.position !== position) {
       throw new InputError(`${file} is a copy of entry ${foot.position}: give it its name`);
     }
-    return { ...foot, file };
+    return { ...foot, file, held: null };
   } finally {
     await handle.close();
   }

@@ -20,6 +20,8 @@ import type { Settings } from './settings.js';
 export const ENTRY_FORMAT = 3;
 /** No version will use a greater format, so text never passes for an entry of a later version. */
 const MAX_ENTRY_FORMAT = 31;
+/** The subject of entries about keys. */
+export const KEYS_SUBJECT = 'keys';
 /** Shards by which a later version may distribute tokens over nodes. */
 const SHARDS = 256;
 

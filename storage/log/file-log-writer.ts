@@ -6,7 +6,7 @@ import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDamage } from '../../compute/damage.js';
-import { bundleFile, checkBundle, framesOf } from '../bundle.js';
+import { bundleFile, framesOf, readBundle } from '../bundle.js';
 import type { KeyRecord } from '../contract.js';
 import { LOG_FOLDER } from '../data-directory.js';
 import {
@@ -108,11 +108,10 @@ export class FileLogWriter extends LogWriter {
     const { directory } = this.store;
     const file = bundleFile(directory, bundle);
     const content = (await stat(file)).size <= MAX_HELD_BYTES ? await readFile(file) : null;
-    // A bundle that was cut short must not enter the log.
-    if (content === null) await checkBundle(directory, bundle);
-    else for await (const frame of framesOf(content)) void frame;
-    const entry = await this.append({ bundle: file, content });
-    return this.inTurn<CommitReport>({ ...entry, held: content });
+    // Read to the end: a bundle that was cut short must not enter the log.
+    const frames = content === null ? readBundle(directory, bundle) : framesOf(content);
+    for await (const frame of frames) void frame;
+    return this.inTurn<CommitReport>(await this.append({ bundle: file, content }));
   }
 
   /** Revokes a key at once, without waiting for other changes: in memory, then in the log. */
@@ -159,17 +158,17 @@ export class FileLogWriter extends LogWriter {
 
   protected async submit<T>(_: string, entry: Entry): Promise<T> {
     await this.ready();
-    const appended = await this.append({ entry: packEntry(entry) });
+    const appended = await this.append({ bundle: null, content: packEntry(entry) });
     return this.inTurn<T>(appended);
   }
 
   private async writeRevocation(revocation: Revocation): Promise<KeyRecord> {
     this.options.checkHeld();
-    const packed = packEntry({ kind: 'revocation', revocation });
-    const entry = await this.append({ entry: packed }, true);
+    const content = packEntry({ kind: 'revocation', revocation });
+    const entry = await this.append({ bundle: null, content }, true);
     this.unwritten.delete(revocation.id);
-    // Not awaited: it is durable, and a long commit may be before it.
-    this.inTurn(entry, false).catch(() => undefined);
+    // Not awaited: it is durable, and a long commit may be before it. What waits is applied by catchUp(), once.
+    if (this.whyWaiting === null) this.inTurn(entry, false).catch(() => undefined);
     return this.store.keys.revoked(revocation.id);
   }
 

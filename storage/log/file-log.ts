@@ -34,11 +34,12 @@ const UNFINISHED_NAME = /^[0-9a-f-]{36}\.new$/;
 const RESERVES = 16;
 const RESERVE_BYTES = 4096;
 
-/**
- * What append() takes: a bundle's file on the same disk, which the log shares from then on, with its content if that is
- * in memory; or the bytes of another entry.
- */
-export type Appended = { bundle: string; content: Uint8Array | null } | { entry: Uint8Array };
+/** What append() takes. */
+export type Appended =
+  /** A bundle's file on the same disk, which the log shares from then on, with its content if that is in memory. */
+  | { bundle: string; content: Uint8Array | null }
+  /** The bytes of another entry. */
+  | { bundle: null; content: Uint8Array };
 
 export class FileLog {
   /** One entry is appended at a time. */
@@ -103,25 +104,23 @@ export class FileLog {
   private async place(appended: Appended, isSmall: boolean): Promise<FileEntry> {
     if (!existsSync(this.folder)) await makeDirectory(this.folder);
     const position = this.last + 1;
-    const isBundle = 'bundle' in appended;
-    const content = isBundle ? appended.content : appended.entry;
-    const sum =
-      content === null
-        ? await checksumOf((appended as { bundle: string }).bundle)
-        : { bytes: content.length, crc32: crc32(content) };
+    const { bundle, content: held } = appended;
+    const ofFile = bundle !== null && held === null ? await checksumOf(bundle) : null;
     const entry: FileEntry = {
       logId: this.id,
       position,
       id: randomUUID(),
       previousId: this.lastId,
       timeMs: wallMs(),
-      content: isBundle ? 'bundle' : 'entry',
-      ...sum,
+      content: bundle === null ? 'entry' : 'bundle',
+      ...(ofFile ?? { bytes: held?.length ?? 0, crc32: crc32(held ?? '') }),
       file: fileOf(this.folder, position),
+      held,
     };
-    const made = isBundle
-      ? await withFoot(appended.bundle, entry)
-      : await this.fileWith(Buffer.concat([appended.entry, footOf(entry)]), isSmall);
+    const made =
+      appended.bundle === null
+        ? await this.fileWith(Buffer.concat([appended.content, footOf(entry)]), isSmall)
+        : await withFoot(appended.bundle, entry);
     try {
       // Unlike renaming, linking does not replace a file.
       await link(made, entry.file).catch((error: NodeJS.ErrnoException) => {
@@ -136,7 +135,7 @@ export class FileLog {
       });
     } finally {
       // A bundle's other name is removed by the command that made it.
-      if (!isBundle) await rm(made, { force: true }).catch(() => undefined);
+      if (bundle === null) await rm(made, { force: true }).catch(() => undefined);
     }
     this.last = position;
     this.lastId = entry.id;

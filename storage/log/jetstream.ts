@@ -22,7 +22,7 @@ import { wallMs } from '../wall-clock.js';
 import { type NatsAccess, NatsLink, RECONNECT_MS } from './connection.js';
 import { isNoResponders, NO_STREAM, nullWith, WRONG_LAST_SEQUENCE } from './jetstream-errors.js';
 import { type LogMessage, LogReader } from './log-reader.js';
-import { KEYS_SUBJECT } from './log-writer.js';
+import { KEYS_SUBJECT } from './entry.js';
 import { firstOf, headersOf, type Parts, PART_SUBJECTS, sendParts, trimmableTo } from './parts.js';
 import { NodeReports } from './reports.js';
 

@@ -6,10 +6,7 @@ import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs, RetentionStep } from '../depth/retention-steps.js';
 import type { FollowedLog } from '../followed-log.js';
 import type { KeyRing } from '../keys/key-ring.js';
-import { type Entry, tokenSubject } from './entry.js';
-
-/** The subject of entries about keys. */
-export const KEYS_SUBJECT = 'keys';
+import { type Entry, KEYS_SUBJECT, tokenSubject } from './entry.js';
 
 /** What a writer needs of a store. */
 export interface LoggedStore {

@@ -7,9 +7,9 @@ import { bundleFile, type Frame, readBundle } from '../bundle.js';
 import type { CommitReport } from '../operations.js';
 import { adviceInDoubt, PendingError, StoreUnavailableError } from '../errors.js';
 import type { Store } from '../store.js';
-import { digestOf, type Entry, packEntry, subjectOf } from './entry.js';
+import { digestOf, type Entry, KEYS_SUBJECT, packEntry, subjectOf } from './entry.js';
 import { type JetStreamLog, LARGE_SUBJECT, LogMovedError } from './jetstream.js';
-import { KEYS_SUBJECT, LogWriter } from './log-writer.js';
+import { LogWriter } from './log-writer.js';
 import type { Parts } from './parts.js';
 import type { Settings } from './settings.js';
 

@@ -145,7 +145,8 @@ describe('A change', () => {
   it('of a process that lost the store is not overwritten: its entry is applied', async () => {
     const { log } = await FileLog.open(held.store.directory, held.store.log.ownMark);
     const { stored } = held.store.keys.draft({ tier: 'premium' });
-    await log.append({ entry: packEntry({ kind: 'key', stored, isNew: true }) });
+    const content = packEntry({ kind: 'key', stored, isNew: true });
+    await log.append({ bundle: null, content });
     await expect(commitRows(held.store, [snapshot(200)])).rejects.toThrow(
       'another process has appended to this log; nothing was stored',
     );
