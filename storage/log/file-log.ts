@@ -176,11 +176,12 @@ export class FileLog {
     try {
       await makeDirectory(this.folder);
       const names = new Set(await namesInFolder(this.folder));
-      for (let i = 0; i < RESERVES; i++) {
-        const name = `${i}.reserve`;
-        if (names.has(name)) continue;
-        await writtenFile(path.join(this.folder, name), Buffer.alloc(RESERVE_BYTES));
-      }
+      const wanted = Array.from({ length: RESERVES }, (_, i) => `${i}.reserve`);
+      const making = wanted
+        .filter((name) => !names.has(name))
+        .map((name) => writtenFile(path.join(this.folder, name), Buffer.alloc(RESERVE_BYTES)));
+      // At once: the file system writes them together. None is left half made.
+      await Promise.allSettled(making);
     } catch {
       // Tried again after the next small entry, and at the next start.
     }
