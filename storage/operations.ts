@@ -78,7 +78,7 @@ const OPERATIONS = {
   /** Lets retention delete everything due by `toS` (epoch seconds), however much that is. */
   allowRetention: ofStore<(toS: number) => Promise<void>>(),
   /** The tokens in the queue, oldest first. */
-  listQueue: ofNode<() => Promise<QueuedToken[]>>(),
+  listQueue: ofStore<() => Promise<QueuedToken[]>>(),
 };
 
 type Operations = typeof OPERATIONS;

@@ -123,6 +123,6 @@ export class WaitingTokens implements TokenQueue {
 }
 
 /** The order of the queue: earliest request first. */
-export function byRequest(a: QueuedToken, b: QueuedToken): number {
+function byRequest(a: QueuedToken, b: QueuedToken): number {
   return a.requestedAtS - b.requestedAtS || (a.address < b.address ? -1 : 1);
 }

@@ -1,14 +1,9 @@
-/** What operators ask of a cluster: the state of its nodes, the tokens that wait for data, the removal of old entries. */
-import type { QueuedToken } from '../contract.js';
+/** What operators ask of a cluster: the state of its nodes, the removal of old entries. */
 import { InputError, messageOf, StoreUnavailableError } from '../errors.js';
-import { byRequest } from '../queue.js';
 import type { JetStreamLog, LogState } from './jetstream.js';
 import { answeringNodes, type NodeStatus } from './presence.js';
 import type { NodeReport } from './reports.js';
 
-const QUEUE_TOPIC = 'queue';
-/** Tokens in one answer, the most requested ones: the message must stay below the limit of NATS. */
-const MAX_ANSWERED_TOKENS = 5000;
 const CONNECT_MS = 5000;
 
 export interface ClusterStatus {
@@ -92,45 +87,6 @@ export async function forgetNode(log: JetStreamLog, name: string): Promise<void>
     throw new InputError(`there is no silent node ${name}; silent nodes: ${known}`);
   }
   await change(`did not forget node ${name}`, () => log.reports.forget(name));
-}
-
-/** A node's answer when another asks which tokens wait for data. */
-interface QueueAnswer {
-  node: string;
-  tokens: QueuedToken[];
-}
-
-/** Answers other nodes with this node's queue. */
-export function answerWithQueue(
-  log: JetStreamLog,
-  node: string,
-  queue: () => readonly QueuedToken[],
-): void {
-  const answer = (): QueueAnswer => {
-    const mostRequested = [...queue()].sort((a, b) => b.requests - a.requests);
-    return { node, tokens: mostRequested.slice(0, MAX_ANSWERED_TOKENS) };
-  };
-  log.listen(QUEUE_TOPIC, answer).catch(() => undefined);
-}
-
-/** The queues of a node and of the others that answer, joined: each token once, with the sum of its requests. */
-export async function clusterQueue(
-  log: JetStreamLog,
-  node: string,
-  own: readonly QueuedToken[],
-): Promise<QueuedToken[]> {
-  const answers = await log.ask<QueueAnswer>(QUEUE_TOPIC);
-  const others = answers.filter((answer) => answer.node !== node).flatMap(({ tokens }) => tokens);
-  const all = new Map<string, QueuedToken>();
-  for (const token of [...own, ...others]) {
-    const known = all.get(token.address);
-    all.set(token.address, {
-      ...token,
-      requestedAtS: Math.min(token.requestedAtS, known?.requestedAtS ?? Infinity),
-      requests: token.requests + (known?.requests ?? 0),
-    });
-  }
-  return [...all.values()].sort(byRequest);
 }
 
 /**

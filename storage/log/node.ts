@@ -2,14 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tier } from '../../compute/market.js';
 import type { Removed } from '../../compute/segment/remove.js';
-import type { QueuedToken, TokenName } from '../contract.js';
+import type { TokenName } from '../contract.js';
 import { operationsOfNode, type StoreOperations } from '../operations.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
 import { InputError, StoreUnavailableError } from '../errors.js';
 import type { Store } from '../store.js';
 import { wallS } from '../wall-clock.js';
 import { Applier, StoppedError } from './applier.js';
-import { answerWithQueue, clusterQueue } from './cluster.js';
 import type { JetStreamLog, LogState } from './jetstream.js';
 import { Lag } from './lag.js';
 import { positionToFollow, ShortLogError } from './log-check.js';
@@ -119,7 +118,6 @@ export class LogNode {
       otherSettings: options.settings?.others ?? [],
       clockS: this.nowS(),
     }));
-    answerWithQueue(log, name, () => store.queue.list());
     this.working = this.work();
   }
 
@@ -167,7 +165,6 @@ export class LogNode {
       rotateKey: (key, overlapS) => publisher.rotateKey(key, overlapS),
       revokeKey: (key) => publisher.revokeKey(key),
       leaveLog: () => Promise.reject(new InputError('this node runs: stop it first')),
-      listQueue: () => this.listQueue(),
     });
   }
 
@@ -194,13 +191,6 @@ export class LogNode {
 
   private nowS(): number {
     return (this.options.nowS ?? wallS)();
-  }
-
-  /** The tokens that wait for data at all answering nodes, or only at this one while JetStream is unreachable. */
-  private async listQueue(): Promise<QueuedToken[]> {
-    const { store, log, name } = this.options;
-    const own = store.queue.list();
-    return clusterQueue(log, name, own).catch(() => own);
   }
 
   private get applying(): LogMessage | null {

@@ -361,30 +361,19 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     expect(c.stopped).toMatch(/holds data that the log does not know/);
   });
 
-  it('list together the tokens that wait for data', async () => {
+  it('list the tokens that wait for data at the node that is asked', async () => {
     const [a, b] = await pair();
-    const request = ({ store }: Node, address: string): void =>
-      void store.queue.request('mainchain', address);
-    for (const address of [MINT, OTHER_MINT, MINT]) request(a, address);
-    request(b, MINT);
-    const waiting = [
-      { chain: 'mainchain', address: MINT, requests: 3 },
-      { chain: 'mainchain', address: OTHER_MINT, requests: 2 },
-    ];
-    request(b, OTHER_MINT);
-    for (const { commands } of [a, b]) {
-      const listed = async () => {
-        const all = await commands.listQueue();
-        return all
-          .map(({ chain, address, requests }) => ({ chain, address, requests }))
-          .sort((one, other) => other.requests - one.requests);
-      };
-      await becomes(listed, waiting);
-    }
-    await ours.servers.kill(0);
-    await eventually('the log says why it is unreachable', () => a.log.reason !== '');
-    expect((await a.commands.listQueue()).map(({ requests }) => requests).sort()).toEqual([1, 2]);
-    ours.servers.start(0);
+    for (const address of [MINT, OTHER_MINT, MINT]) a.store.queue.request('mainchain', address);
+    b.store.queue.request('mainchain', MINT);
+    const waiting = async ({ commands }: Node) =>
+      (await commands.listQueue()).map(({ address, requests }) => [address, requests]).sort();
+    expect(await waiting(a)).toEqual(
+      [
+        [MINT, 2],
+        [OTHER_MINT, 1],
+      ].sort(),
+    );
+    expect(await waiting(b)).toEqual([[MINT, 1]]);
   });
 
   it('begin a new log from the store at the highest position after the log is lost', async () => {
