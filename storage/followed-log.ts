@@ -11,8 +11,8 @@ import type { StoreParts } from './opening.js';
 export class FollowedLog {
   /** The last entry that the store has applied; null if there is none. */
   private last: LogMark | null;
-  /** Position of the last mark in the database: an entry that changes nothing leaves none. */
-  storedPosition: number;
+  /** The mark in the database: an entry that changes nothing leaves none. */
+  private stored: LogMark | null;
   /** The settings shared by the nodes, as this store has them. */
   settings: KnownSettings;
 
@@ -21,7 +21,7 @@ export class FollowedLog {
     private readonly changes: Changes,
   ) {
     this.last = parts.mark;
-    this.storedPosition = parts.mark?.position ?? 0;
+    this.stored = parts.mark;
     this.settings = parts.settings;
   }
 
@@ -38,6 +38,11 @@ export class FollowedLog {
   /** Position of the last applied entry; 0 if there is none. */
   get position(): number {
     return this.last?.position ?? 0;
+  }
+
+  /** Position of the last applied entry that has left a mark in the database; 0 if there is none. */
+  get storedPosition(): number {
+    return this.stored?.position ?? 0;
   }
 
   /** Whether the store has neither tokens nor keys. */
@@ -122,13 +127,18 @@ export class FollowedLog {
     const position = this.mark?.position ?? null;
     let left: () => void = () => undefined;
     await this.write(async (tx) => {
-      left = await this.parts.revisions.leaveLog(tx);
+      const forgotten = await this.parts.revisions.forgetAll(tx, null);
+      left = () => {
+        forgotten();
+        this.parts.revisions.leftLog();
+      };
       await writeMark(tx, null);
       await writeSettings(tx, 'log', null);
       await writeSettings(tx, 'own', null);
     });
     left();
     this.last = null;
+    this.stored = null;
     this.settings = { log: null, own: null };
     return position;
   }
@@ -142,10 +152,20 @@ export class FollowedLog {
   }
 
   private async marked<T>(mark: LogMark, apply: () => Promise<T>): Promise<T> {
+    if (this.stored !== null && mark.logId !== this.stored.logId) await this.forgetRevisions();
     const result = await apply();
     this.skip(mark);
-    this.storedPosition = mark.position;
+    this.stored = mark;
     return result;
+  }
+
+  /** Forgets the revisions of the log before: positions of another one count anew. */
+  private async forgetRevisions(): Promise<void> {
+    let forgotten: () => void = () => undefined;
+    await this.write(async (tx) => {
+      forgotten = await this.parts.revisions.forgetAll(tx, this.stored);
+    });
+    forgotten();
   }
 
   private exclusive<T>(body: () => Promise<T>): Promise<T> {

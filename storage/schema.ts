@@ -10,7 +10,7 @@ import { readMeta, writeMeta } from './meta.js';
 const BLOCK = 'BLOB NOT NULL USING COMPRESSION uncompressed';
 
 /** This build's schema. A build opens no store of another one. */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 const VERSION_KEY = 'schema';
 /** Where builds before the first version kept theirs. */
 const EARLIER_VERSION_KEY = 'schema_version';
@@ -189,14 +189,12 @@ const TABLES: readonly string[] = [
    )`,
   // `history`: the sequence in which positions count. `last_t`: the token's last snapshot, if a commit moved it back.
   `CREATE TABLE depth_revisions (
-     history VARCHAR NOT NULL,
      position BIGINT NOT NULL,
      token_id INTEGER NOT NULL,
      committed_at BIGINT NOT NULL,
      times BLOB NOT NULL,
      last_t BIGINT
    )`,
-  "INSERT INTO meta VALUES ('store_id', uuid()::VARCHAR)",
 ];
 
 /**

@@ -22,7 +22,6 @@ const WORDS_AT_ONCE = 1024;
 
 /** Revisions of one token, of which followers that have those up to `after` get the ones up to `upTo` next. */
 export interface RevisionRange {
-  history: string;
   tokenId: number;
   after: number;
   upTo: number;
@@ -54,10 +53,15 @@ export class RevisedSpans {
     }
   }
 
+  /** Call when positions begin to count anew. */
+  clear(): void {
+    this.kept.clear();
+  }
+
   private span(range: RevisionRange, index: number): Promise<Span> {
-    const { history, tokenId, after, last } = range;
+    const { tokenId, after, last } = range;
     const upTo = Math.min(range.upTo, last);
-    const key = `${tokenId} ${after} ${upTo} ${last} ${index} ${history}`;
+    const key = `${tokenId} ${after} ${upTo} ${last} ${index}`;
     return this.kept.get(key, () => readSpan(this.database, { ...range, upTo }, index * SPAN_S));
   }
 }
@@ -67,7 +71,7 @@ type Bits = Int32Array;
 
 async function readSpan(
   database: Pick<Database, 'streamChunks'>,
-  { history, tokenId, after, upTo, last }: RevisionRange,
+  { tokenId, after, upTo, last }: RevisionRange,
   startS: number,
 ): Promise<Span> {
   const endS = startS + SPAN_S;
@@ -78,9 +82,8 @@ async function readSpan(
   let nextS = Infinity;
   let lastT: number | null = null;
   const rows = database.streamChunks(
-    `SELECT position, times, last_t FROM depth_revisions WHERE history = ?
-       AND token_id = ${tokenId} AND position > ${after} AND position <= ${last}`,
-    [history],
+    `SELECT position, times, last_t FROM depth_revisions
+      WHERE token_id = ${tokenId} AND position > ${after} AND position <= ${last}`,
   );
   for await (const chunk of rows) {
     const [positions, blobs, lasts] = [0, 1, 2].map((column) => chunk.reader(column));

@@ -1,7 +1,8 @@
 /**
  * The table `depth_revisions`: the latest commits that changed snapshots already shown, with their tokens and times. From
  * them a client that follows a token learns what was revised or deleted since its last request. A commit that only adds
- * snapshots after a token's last one is not a revision: it writes nothing here.
+ * snapshots after a token's last one is not a revision: it writes nothing here. All rows are of one log: before the first
+ * entry of another log, they are forgotten.
  */
 import { randomUUID } from 'node:crypto';
 import { LargeMap } from '../../compute/large-map.js';
@@ -30,8 +31,13 @@ const ROW_BYTES = 32;
 const FORGET_EVERY_S = 600;
 const MAX_TIMES = MAX_VALUE_BYTES / Uint32Array.BYTES_PER_ELEMENT;
 const ROWS_AT_ONCE = 1000;
-const STORE_ID_KEY = 'store_id';
 const FLOOR_KEY = 'revisions_floor';
+
+/** Revisions of a log up to a position are forgotten. */
+interface Floor {
+  logId: string;
+  position: number;
+}
 
 export class Revisions {
   /** Newest remembered position of each token. */
@@ -43,8 +49,9 @@ export class Revisions {
 
   private constructor(
     database: Pick<Database, 'streamChunks'>,
-    private historyId: string,
-    /** Position of the last applied entry of the log, or of the last remembered commit. */
+    /** The log whose entries the positions count; a name that no cursor knows while the store has applied none. */
+    public history: string,
+    /** Position of the last applied entry. */
     public position: number,
     private floor: number,
     /** Whether positions count entries of a cluster's log, where other nodes may be ahead. */
@@ -57,26 +64,18 @@ export class Revisions {
     database: Pick<Database, 'rows' | 'streamChunks'>,
     meta: Meta,
   ): Promise<Revisions> {
-    const storeId = meta.get(STORE_ID_KEY) ?? '';
     const mark = markOf(meta);
-    const history = mark?.logId ?? storeId;
+    const history = mark?.logId ?? randomUUID();
     const floor = floorOf(meta, history);
-    const last = mark?.position ?? floor;
+    const last = mark?.position ?? 0;
     const revisions = new Revisions(database, history, last, floor, mark?.isOwn === false);
     const rows = await database.rows(
-      'SELECT token_id, max(position) FROM depth_revisions WHERE history = ? GROUP BY token_id',
-      [history],
+      'SELECT token_id, max(position) FROM depth_revisions GROUP BY token_id',
     );
     for (const [tokenId, position] of rows as [number, number][]) {
       revisions.byToken.set(tokenId, position);
-      revisions.position = Math.max(revisions.position, position);
     }
     return revisions;
-  }
-
-  /** The log whose entries the positions count. */
-  get history(): string {
-    return this.historyId;
   }
 
   /** As FollowedDepth.remembers(). */
@@ -95,8 +94,8 @@ export class Revisions {
   }
 
   /** The first times in `fromS <= t < toS` that revisions of a range have changed. */
-  times(range: Omit<RevisionRange, 'history'>, fromS: number, toS: number): Promise<RevisedTimes> {
-    return this.spans.first({ ...range, history: this.historyId }, fromS, toS);
+  times(range: RevisionRange, fromS: number, toS: number): Promise<RevisedTimes> {
+    return this.spans.first(range, fromS, toS);
   }
 
   /**
@@ -105,7 +104,7 @@ export class Revisions {
    * @param mark of the entry that the transaction applies
    */
   async write(stage: Stage, mark: LogMark): Promise<void> {
-    const { logId: history, position } = mark;
+    const { position } = mark;
     const nowS = wallS();
     const revised: number[] = [];
     const rows: SqlValue[][] = [];
@@ -116,13 +115,13 @@ export class Revisions {
       revised.push(tokenId);
       for (let from = 0; from === 0 || from < times.length; from += MAX_TIMES) {
         const part = Uint32Array.from(times.slice(from, from + MAX_TIMES));
-        rows.push([history, position, tokenId, nowS, bytesOf(part), lastT]);
+        rows.push([position, tokenId, nowS, bytesOf(part), lastT]);
         if (rows.length >= ROWS_AT_ONCE) await stage.tx.append('depth_revisions', rows.splice(0));
         await turns.take();
       }
     }
     if (rows.length > 0) await stage.tx.append('depth_revisions', rows.splice(0));
-    const forgotten = await this.forget(stage.tx, history, nowS, revised.length > 0);
+    const forgotten = await this.forget(stage.tx, mark.logId, nowS, revised.length > 0);
     stage.onVisible(() => {
       this.switchTo(mark);
       for (const tokenId of revised) this.byToken.set(tokenId, position);
@@ -140,24 +139,32 @@ export class Revisions {
   }
 
   /**
-   * Detaches the store from its log. Its commits count from 1 again, so the history gets a name that no cursor knows.
+   * Forgets all revisions, because the entries to come are of another log.
+   * @param mark the stored one
    * @returns what to call once `tx` is committed
    */
-  async leaveLog(tx: Statements): Promise<() => void> {
-    const storeId = randomUUID();
-    await writeMeta(tx, STORE_ID_KEY, storeId);
+  async forgetAll(tx: Statements, mark: LogMark | null): Promise<() => void> {
+    await tx.run('DELETE FROM depth_revisions');
+    // The store may still go on with its log: it has forgotten what that has revised.
+    if (mark !== null) await writeFloor(tx, mark.logId, mark.position);
     return () => {
-      this.switchTo({ logId: storeId, isOwn: true });
+      for (const [tokenId, position] of this.byToken) this.forgotten.set(tokenId, position);
+      this.byToken.clear();
+      this.spans.clear();
+      if (mark?.logId === this.history) this.floor = mark.position;
     };
   }
 
-  /** Switches to another history, which has no revisions yet. */
+  /** Call once the store has left its log. */
+  leftLog(): void {
+    this.switchTo({ logId: randomUUID(), isOwn: true });
+    this.position = 0;
+  }
+
   private switchTo({ logId, isOwn }: Pick<LogMark, 'logId' | 'isOwn'>): void {
     this.isOfCluster = !isOwn;
-    if (logId === this.historyId) return;
-    this.historyId = logId;
-    this.byToken.clear();
-    this.forgotten.clear();
+    if (logId === this.history) return;
+    this.history = logId;
     this.floor = 0;
     this.position = 0;
   }
@@ -165,41 +172,36 @@ export class Revisions {
   /** Forgets old revisions if that is due. @returns the new floor, and the last one of each token; null: none was */
   private async forget(
     tx: Statements,
-    history: string,
+    logId: string,
     nowS: number,
     isDue: boolean,
   ): Promise<{ floor: number; byToken: [number, number][] } | null> {
     if (!isDue || nowS - this.forgotAtS < FORGET_EVERY_S) return null;
     this.forgotAtS = nowS;
     const oldS = nowS - KEPT_S;
-    await tx.run('DELETE FROM depth_revisions WHERE history <> ? AND committed_at < ?', [
-      history,
-      oldS,
-    ]);
     const [[floor]] = await tx.rows(
       `SELECT max(position) FROM (
          SELECT position, committed, sum(bytes) OVER newer AS total, count(*) OVER newer AS commits
          FROM (SELECT position, max(committed_at) AS committed, sum(octet_length(times) + ${ROW_BYTES}) AS bytes
-               FROM depth_revisions WHERE history = ? GROUP BY position)
+               FROM depth_revisions GROUP BY position)
          WINDOW newer AS (ORDER BY position DESC))
        WHERE committed < ${oldS} OR total > ${MAX_REVISION_BYTES} OR commits > ${MAX_REVISING_COMMITS}`,
-      [history],
     );
     if (floor === null) return null;
-    const old = `FROM depth_revisions WHERE history = ? AND position <= ${Number(floor)}`;
-    const byToken = await tx.rows(`SELECT token_id, max(position) ${old} GROUP BY token_id`, [
-      history,
-    ]);
-    await tx.run(`DELETE ${old}`, [history]);
-    await writeMeta(tx, FLOOR_KEY, JSON.stringify({ history, floor }));
+    const old = `FROM depth_revisions WHERE position <= ${Number(floor)}`;
+    const byToken = await tx.rows(`SELECT token_id, max(position) ${old} GROUP BY token_id`);
+    await tx.run(`DELETE ${old}`);
+    await writeFloor(tx, logId, floor as number);
     return { floor: floor as number, byToken: byToken as [number, number][] };
   }
 }
 
-/** The position up to which revisions of a history are forgotten. */
-function floorOf(meta: Meta, history: string): number {
-  const text = meta.get(FLOOR_KEY);
-  if (text === undefined) return 0;
-  const kept = JSON.parse(text) as { history: string; floor: number };
-  return kept.history === history ? kept.floor : 0;
+/** The position up to which revisions of a log are forgotten. */
+function floorOf(meta: Meta, logId: string): number {
+  const kept = JSON.parse(meta.get(FLOOR_KEY) ?? 'null') as Floor | null;
+  return kept?.logId === logId ? kept.position : 0;
+}
+
+function writeFloor(tx: Statements, logId: string, position: number): Promise<void> {
+  return writeMeta(tx, FLOOR_KEY, JSON.stringify({ logId, position } satisfies Floor));
 }

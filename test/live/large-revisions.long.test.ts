@@ -116,7 +116,6 @@ const revisions = fc.array(
 it('revised times are those of a plain search, whatever commits have revised', async () => {
   await commitRows(held.store, [snapshot(T0)]);
   const tokenId = tokenOf(held.store);
-  const history = held.store.depth.commitHistory;
   await fc.assert(
     fc.asyncProperty(revisions, fc.nat(6), fc.nat(6), fc.nat(4 * 35), async (made, a, b, f) => {
       const { database } = held.store['parts'];
@@ -127,8 +126,7 @@ it('revised times are those of a plain search, whatever commits have revised', a
         lastT: lastT === null ? null : lastT < 0 ? -1 : START + lastT,
       }));
       for (const { position, times: list, lastT } of rows) {
-        await database.run('INSERT INTO depth_revisions VALUES (?, ?, ?, 0, ?, ?)', [
-          history,
+        await database.run('INSERT INTO depth_revisions VALUES (?, ?, 0, ?, ?)', [
           position,
           tokenId,
           bytesOf(Uint32Array.from(list)),

@@ -6,6 +6,8 @@ import { bundleFile } from '../../storage/bundle.js';
 import { LOG_FOLDER } from '../../storage/data-directory.js';
 import { EMPTY_DIRECTORY } from '../../storage/depth/directory.js';
 import { shownChanges } from '../../storage/depth/shown-changes.js';
+import { markOf } from '../../storage/log/mark.js';
+import { readMeta } from '../../storage/meta.js';
 import { Turns } from '../../storage/turns.js';
 import {
   bundleOf,
@@ -35,12 +37,10 @@ const revised = (): SnapshotRow => snapshot(T - 600, [orca([[0, 10 + versions++,
 const revise = (): Promise<unknown> => commitRows(held.store, [revised()]);
 
 const viewed = () => held.store.depth.view(tokenOf(held.store));
-/** Positions of the stored revisions in the present history. */
+/** Positions of the stored revisions. */
 const remembered = async (): Promise<number[]> => {
-  const { depth } = held.store;
   const rows = await held.store['parts'].database.rows(
-    'SELECT position FROM depth_revisions WHERE starts_with(?, history) ORDER BY position',
-    [depth.commitHistory],
+    'SELECT position FROM depth_revisions ORDER BY position',
   );
   return rows.flat() as number[];
 };
@@ -89,7 +89,7 @@ describe('Revisions', () => {
   it('of the last 100,000 commits are remembered', async () => {
     await follow(1, revised());
     await held.store['parts'].database.run(
-      `INSERT INTO depth_revisions SELECT history, n, token_id, committed_at, times, last_t
+      `INSERT INTO depth_revisions SELECT n, token_id, committed_at, times, last_t
        FROM depth_revisions, range(2, 100001) AS numbers(n)`,
     );
     await held.store.log.pass(mark(100_000));
@@ -123,11 +123,10 @@ describe('Revisions', () => {
       await held.reopen();
     }
     expect(await held.store.leaveLog()).toBe(9);
-    const { commitHistory } = held.store.depth;
-    // No client has a cursor with this name and one of the positions that begin again.
-    expect([before, 'log']).not.toContain(commitHistory);
     for (const step of ['as left', 'as stored']) {
-      expect([step, held.store.depth.commitHistory]).toEqual([step, commitHistory]);
+      // No client has a cursor with this name and one of the positions that begin again.
+      expect([before, 'log']).not.toContain(held.store.depth.commitHistory);
+      expect([step, await remembered()]).toEqual([step, []]);
       expect([step, held.store.depth.position, held.store.depth.remembers(0)]).toEqual([
         step,
         0,
@@ -139,8 +138,6 @@ describe('Revisions', () => {
     vi.setSystemTime(T * 1000 + 50 * HOUR_MS);
     await revise();
     expect([held.store.depth.position, await remembered()]).toEqual([1, [1]]);
-    const { database } = held.store['parts'];
-    expect(await database.rows('SELECT position FROM depth_revisions')).toEqual([[1]]);
   });
 });
 
@@ -167,5 +164,29 @@ describe('Positions of a store that was copied', () => {
     // Without the log it begins another one: the same position would be of another commit there.
     expect(store.depth.commitHistory === commitHistory).toBe(isWithLog);
     await store.close();
+  });
+
+  it('count on in another log whose first entry is refused', async () => {
+    await revise();
+    const { commitHistory, position } = held.store.depth;
+    const directory = copied(false).path;
+    const store = await openStore(directory);
+    const refused = snapshot(T, [{ ...orca(), exchange_type: 'CEX' }]);
+    await expect(commitRows(store, [refused])).rejects.toThrow(
+      'venue orca is onchain_pool in the store',
+    );
+    // The database still has the log before, and has forgotten its revisions.
+    const kept = markOf(await readMeta(store['parts'].database));
+    expect([kept?.logId, kept?.position]).toEqual([commitHistory, position]);
+    expect([position - 1, position].map((at) => store.depth.remembers(at))).toEqual([false, true]);
+    await store.close();
+    const again = await openStore(directory);
+    expect(again.depth.commitHistory).not.toBe(commitHistory);
+    await commitRows(again, [revised()]);
+    const { database } = again['parts'];
+    // The place of the refused entry stays in the log.
+    const rows = await database.rows('SELECT position FROM depth_revisions ORDER BY ALL');
+    expect(rows).toEqual([[position + 2]]);
+    await again.close();
   });
 });
